@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { after, before } from "node:test";
+import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
 /** Where the build puts the page and its modules. */
@@ -16,6 +16,8 @@ export const SOURCES = resolve(import.meta.dirname ?? new URL(".", import.meta.u
 const modules = createRequire(join(WEB, "/"));
 
 let browser, folder;
+/** What closes the pages of onePage(). */
+const closing = [];
 
 /** To be called once by a test file that opens pages. */
 export function useBrowser() {
@@ -27,6 +29,8 @@ export function useBrowser() {
         });
     });
     after(async () => {
+        for (const close of closing)
+            await close();
         await browser?.close();
         rmSync(folder, { recursive: true, force: true });
     });
@@ -52,8 +56,11 @@ export async function open(t, document, { html, drawn = true, expected = [], ...
     return page;
 }
 
-/** Opens a page at any address. One that stands @alone may send no requests, others only to their own origin. */
-export async function openAt(t, url, { expected = [], alone = false, ...options } = {}) {
+/**
+ * Opens a page at any address, and does what @prepare says with it before that. One that stands @alone may send no requests,
+ * others only to their own origin.
+ */
+export async function openAt(t, url, { expected = [], alone = false, prepare = () => {}, ...options } = {}) {
     const own = (asked) => asked === url || (!alone && asked.startsWith(new URL(url).origin));
     const context = await browser.newContext({ viewport: { width: 1300, height: 900 }, acceptDownloads: true, ...options });
     context.setDefaultTimeout(120e3);  // on a busy machine a state may come late, but it comes
@@ -71,8 +78,18 @@ export async function openAt(t, url, { expected = [], alone = false, ...options 
         assert.deepEqual(unexpected, []);
         expected.forEach((pattern) => assert.ok(wrong.some((line) => pattern.test(line)), `${pattern}: ${wrong.join("\n")}`));
     });
+    await prepare(page);
     await page.goto(url);
     return page;
+}
+
+/**
+ * For tests of one document, since a page takes longer to open than most take to look at it. Returns test() for functions of
+ * this page, each of which finds it as it was opened, and leaves it so.
+ */
+export function onePage(make) {
+    let page;
+    return (name, look) => test(name, async () => look(await (page ??= open({ after: (close) => closing.push(close) }, make()))));
 }
 
 export async function settled(page) {
@@ -130,8 +147,8 @@ export function computed() {
     return JSON.parse(execFileSync(process.env.FIGURES ?? "build/tests/web/figures", { encoding: "utf8", maxBuffer: 1 << 28 }));
 }
 
-/** To be run before a page's own scripts: records each text drawn on a canvas, with its box, until it is cleared. */
-export function noteTexts() {
+/** To prepare a page: records each text drawn on a canvas, with its box, until it is cleared. */
+export const notingTexts = (page) => page.addInitScript(() => {
     const proto = CanvasRenderingContext2D.prototype, { fillText, clearRect } = proto;
     proto.clearRect = function (...args) {
         this.canvas.texts = [];
@@ -148,9 +165,9 @@ export function noteTexts() {
             });
         return fillText.call(this, text, x, y, ...rest);
     };
-}
+});
 
-/** After noteTexts(): texts on charts that overlap or are cut off, how many texts there are, and by how much the page is too wide. */
+/** After notingTexts(): texts on charts that overlap or are cut off, how many texts there are, and by how much the page is too wide. */
 export function labelsDrawn(page) {
     return page.evaluate(() => {
         let seen = 0;

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { settled } from "./browser.mjs";
+import { openAt, settled } from "./browser.mjs";
 
 export const BLKLAT = process.env.BLKLAT ?? "build/blklat";
 
@@ -84,15 +84,20 @@ export async function holdAt(page, service, n) {
     await settled(page);
 }
 
+/** What the stream says of an op with this many IOs of 4 KiB, alike in each of the latencies, the shortest first. */
+function opOf([name, ios = 100, ...latencies_ns]) {
+    const all = latencies_ns.length ? latencies_ns : [1e5], max_ns = all.at(-1);
+    return {
+        op: name, ios: ios * all.length, bytes: 4096 * ios * all.length, errors: 0, sum_ns: ios * all.reduce((sum, ns) => sum + ns, 0), min_ns: all[0], max_ns,
+        cells: all.flatMap((ns) => [Math.ceil((Math.log2(ns / 1e9) + 26) * 64), ios]), percentiles_ns: Object.fromEntries(["p50", "p90", "p99", "p99.9", "p99.99"].map((p) => [p, max_ns])),
+    };
+}
+
 /**
- * The body of /api/stream as a service with more devices than a script can have (64) would send it: @intervals of 1 s.
- * Each op of @opsOf(interval, device) did 100 IOs of 4 KiB, of 100 us each.
+ * The body of /api/stream as a service would send it, with the end of @intervals of 1 s at once, of any number of devices.
+ * @opsOf(interval, device): [op, IOs, their latencies in ns ...], without more words 100 IOs of 100 us each.
  */
 export function streamOf(devices, intervals, opsOf) {
-    const op = (name) => ({
-        op: name, ios: 100, bytes: 409600, errors: 0, sum_ns: 1e7, min_ns: 1e5, max_ns: 1e5, cells: [819, 100],
-        percentiles_ns: { p50: 1e5, p90: 1e5, p99: 1e5, "p99.9": 1e5, "p99.99": 1e5 },
-    });
     const run = {
         schema: 1, version: "1", host: "host", kernel: "6.1", engine: "bpf", start: "2026-11-21T07:35:00.000Z", interval_s: 1, history_s: 300, scale: 6,
         devices: devices.map((name) => ({ name, kind: "nvme", model: "M", mapper: "", scheduler: "none", size_bytes: 1e12, lower: [] })),
@@ -100,10 +105,21 @@ export function streamOf(devices, intervals, opsOf) {
     const each = (i) => ({
         time: new Date(Date.UTC(2026, 10, 21, 7, 35, i + 1)).toISOString(), end_s: i + 1, length_s: 1, skipped_unexplained: 0,
         watches: devices.map((device, d) => ({
-            device, stage: "device", length_s: 1, queue_depth: 1, in_flight: 0, oldest_ns: 0, ops: opsOf(i, d).map(op),
+            device, stage: "device", length_s: 1, queue_depth: 1, in_flight: 0, oldest_ns: 0, ops: opsOf(i, d).map((told) => opOf([told].flat())),
             accounting: { started: 0, completed: 0, in_flight: 0, lost: 0, lost_by: {}, requeued: 0, kernel_ios: null },
         })),
     });
     return ["retry: 1000000\n\n", `event: run\ndata: ${JSON.stringify(run)}\n\n`,
         ...Array.from({ length: intervals }, (_, i) => `id: a.${i + 1}\nevent: interval\ndata: ${JSON.stringify(each(i))}\n\n`)].join("");
+}
+
+/** Opens a service's page, which gets this stream in place of the service's, and waits until all of it is drawn. */
+export async function openStream(t, service, body, { prepare = () => {}, ...options } = {}) {
+    const page = await openAt(t, service.url, { ...options, prepare: async (made) => {
+        await made.route("**/api/stream", (route) => route.fulfill({ contentType: "text/event-stream", body }));
+        await prepare(made);
+    } });
+    await page.waitForFunction((n) => window.blklat?.lines[0]?.op.ios.length === n, body.split("event: interval").length - 1);
+    await settled(page);
+    return page;
 }

@@ -2,7 +2,7 @@
 // IOs divided by size: their charts and table, beside those of the wholes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { load, open, saved, settled, useBrowser, words } from "./browser.mjs";
+import { load, onePage, open, saved, settled, useBrowser, words } from "./browser.mjs";
 import { bound, divided, documentOf, op, run, sized } from "./documents.mjs";
 
 useBrowser();
@@ -31,6 +31,8 @@ function parts() {
 function example(more) {
     return run(divided("sda", "device", parts()), more);
 }
+
+const ofExample = onePage(() => documentOf(example()));
 
 function linesOf(...runs) {
     return makeLines(runsIn(documentOf(...runs)));
@@ -154,8 +156,8 @@ test("the page: wholes as they are without parts, and what parts add", async (t)
     assert.ok(!/NaN|Infinity|undefined|\bnull\b/.test(await page.locator("body").innerText()));
 });
 
-test("the table by size: shares of the IOs and bytes of each line, mean sizes", async (t) => {
-    const page = await open(t, documentOf(example())), rows = page.getByRole("region", { name: "Figures by IO size" }).locator("tbody tr");
+ofExample("the table by size: shares of the IOs and bytes of each line, mean sizes", async (page) => {
+    const rows = page.getByRole("region", { name: "Figures by IO size" }).locator("tbody tr");
     assert.equal(await rows.count(), 3);
     // 3000 IOs of 4 KiB are 12000 KiB, 500 of 16 KiB are 8000 KiB.
     assert.match(await words(rows.nth(0)), /^sda device · read 4 KiB 3 000 85.71 % 60 % 54.\d+ % 4.00 KiB 300 1.23 8\d\.\d us 80\.\d us /);
@@ -165,8 +167,7 @@ test("the table by size: shares of the IOs and bytes of each line, mean sizes", 
     assert.equal(await head.count(), await rows.nth(0).locator("th, td").count());
 });
 
-test("the line and the percentile that the charts show", async (t) => {
-    const page = await open(t, documentOf(example()));
+ofExample("the line and the percentile that the charts show", async (page) => {
     const titles = () => page.evaluate((ids) => ids.map((id) => window.blklat.charts[id].current().title), CHARTS);
     assert.deepEqual(await titles(), ["p99 by IO size", "Latency by IO size, read", "p99 over time by IO size, read"]);
     await page.getByLabel("percentile of the parts").getByRole("button", { name: "p50" }).click();
@@ -180,8 +181,7 @@ test("the line and the percentile that the charts show", async (t) => {
     assert.deepEqual((await saved(page, "parts-latency")).lines.map((line) => line.name), ["write"]);
 });
 
-test("one zoom for all charts over time", async (t) => {
-    const page = await open(t, documentOf(example()));
+ofExample("one zoom for all charts over time", async (page) => {
     await page.evaluate(() => window.blklat.charts["parts-time"].setZoom({ x: [2, 5], y: null }));
     assert.deepEqual(await page.evaluate(() => ["iops", "parts-time", "parts-heat"].map((id) => window.blklat.charts[id].zoom.x)), [[2, 5], [2, 5], null]);
 });

@@ -11,17 +11,15 @@ useBrowser();
 
 /** Turns on every line, both axes, both weights, all tables, and saves every picture: nothing may throw. */
 async function useAll(page) {
-    for (const name of ["All", "Logarithmic", "Time-weighted", "First after a pause"])
-        for (const button of await page.getByRole("button", { name, exact: true }).all())
-            await button.click();
-    for (const summary of await page.locator("figure summary").all())
-        await summary.click();
+    await page.evaluate(() => {
+        for (const name of ["All", "Logarithmic", "Time-weighted", "First after a pause"])
+            [...document.querySelectorAll("button")].filter((button) => button.textContent === name).forEach((button) => button.click());
+        document.querySelectorAll("figure summary").forEach((summary) => summary.click());
+    });
     await settled(page);
-    for (const id of await page.evaluate(() => Object.keys(window.blklat.charts))) {
-        const { texts } = await saved(page, id);
-        assert.ok(texts.every((text) => !/NaN|Infinity|undefined|null/.test(text)), `${id}: ${texts.join(" | ")}`);
-    }
-    assert.ok(!/NaN|Infinity|undefined|\bnull\b/.test(await page.locator("body").innerText()));
+    const pictures = await page.evaluate(() => Object.values(window.blklat.charts).map((chart) => chart.svg(window.blklat.theme)).join(""));
+    for (const text of [pictures, await page.locator("body").innerText()])
+        assert.ok(!/NaN|Infinity|undefined|\bnull\b/.test(text), text);
 }
 
 const empty = () => op("read", [], () => 1e5);

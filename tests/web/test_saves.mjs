@@ -29,7 +29,7 @@ async function content(page, id) {
 }
 
 test("SVG: well formed, one path a line, no reference to elsewhere", async (t) => {
-    const page = await open(t, documentOf(drive({ n: 300 }), drive({ n: 300, label: '<b> & "c"', seed: 9 })));
+    const page = await open(t, documentOf(drive({ n: 60 }), drive({ n: 60, label: '<b> & "c"', seed: 9 })));
     for (const [id, lines] of Object.entries(LINES)) {
         const found = await page.evaluate((text) => {
             const tree = new DOMParser().parseFromString(text, "image/svg+xml"), root = tree.documentElement;

@@ -157,14 +157,12 @@ test("flags have a column that sorts, where any are known", async (t) => {
 
 test("5000 dots: all are there, the table grows on demand, nothing is wider than the screen", async (t) => {
     const chance = random(7), ios = Array.from({ length: 5000 }, (_, i) => slowIo({ t_s: chance() * N, latency_ns: Math.round(1e6 * 10 ** (2 * chance())), cgroup: `/kubepods/${"x".repeat(300)}${i}` }));
-    for (const width of [390, 1400]) {
-        const page = await open(t, example(ios), { viewport: { width, height: 900 } });
-        assert.equal(await page.locator("#chart-slow").getAttribute("data-points"), "5000");
-        assert.equal((await rows(page)).length, 100);
-        await page.locator(".slow").getByRole("button", { name: /^Show 1.000 more of 5.000/ }).click();
-        assert.equal((await rows(page)).length, 1100);
-        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth) <= 0);
-    }
+    const page = await open(t, example(ios), { viewport: { width: 390, height: 900 } });
+    assert.equal(await page.locator("#chart-slow").getAttribute("data-points"), "5000");
+    assert.equal((await rows(page)).length, 100);
+    await page.locator(".slow").getByRole("button", { name: /^Show 1.000 more of 5.000/ }).click();
+    assert.equal((await rows(page)).length, 1100);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth) <= 0);
 });
 
 test("a hostile command is a text", async (t) => {
