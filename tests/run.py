@@ -32,8 +32,12 @@ NODE_TIME = re.compile(r"^ *✔ (.+) \(([\d.]+)ms\)$", re.M)
 LONGEST = 10
 # Guests at a time.
 GUESTS = 2
-# Several tests at a time, where most of them wait for something.
+# Several tests at a time, where most of them wait for something; the service's tests wait longest.
 AT_ONCE = "-n", "4"
+MORE_AT_ONCE = "-n", "6"
+# What a file prepares, or what the tests of one xdist_group share, is made once.
+BY_FILE = "-n", "2", "--dist", "loadfile"
+BY_GROUP = "-n", "3", "--dist", "loadgroup"
 # A kernel of the guests whose tracepoints can be preempted.
 PREEMPTIBLE = "7.2"
 # One of another architecture, and the tests that say most of it in the shortest time; its CPUs share no cache.
@@ -179,7 +183,7 @@ def threaded(build):
     count = unit_programs(build, [source for source in UNIT_TESTS if "pthread_create" in source.read_text()])
     serve = [f"tests/serve/test_{name}.py" for name in ("access", "service_life", "routes", "stream")]
     options = f"atexit_sleep_ms=0:{TO_STDERR}"
-    count.add(pytest(*serve, "-m", "not plain", TSAN_OPTIONS=options))
+    count.add(pytest(*serve, "-m", "not plain", *AT_ONCE, TSAN_OPTIONS=options))
     count.add(pytest("tests/serve/test_hotplug.py", "-k", "come_and_go or metrics_and_snapshot", TSAN_OPTIONS=options))
     return count
 
@@ -196,7 +200,7 @@ def serve(build):
     """Those that need no device and mostly wait, several at a time."""
     at_once = [f"tests/serve/test_{name}.py" for name in ("access", "confined", "guessing", "peers", "routes", "service_life", "stream")]
     options = f"detect_leaks=0:{TO_STDERR}"
-    count = pytest(*at_once, *AT_ONCE, ASAN_OPTIONS=options)
+    count = pytest(*at_once, *MORE_AT_ONCE, ASAN_OPTIONS=options)
     count.add(pytest("tests/serve", *(f"--ignore={path}" for path in at_once), ASAN_OPTIONS=options))
     return count
 
@@ -227,8 +231,8 @@ LEVELS = {
     "cli": Level("files", "", lambda build: pytest("tests/cli", *AT_ONCE)),
     "report": Level("files", "", lambda build: pytest("tests/report", *AT_ONCE)),
     "web": Level("files", "", web),
-    "prom": Level("files", "", lambda build: pytest("tests/prom")),
-    "package": Level("files", "deb-files release-files rpm-files", lambda build: pytest("tests/package")),
+    "prom": Level("files", "", lambda build: pytest("tests/prom", *BY_GROUP)),
+    "package": Level("files", "deb-files release-files rpm-files", lambda build: pytest("tests/package", *BY_FILE)),
     "fuzz": Level("files", "fuzz-programs", lambda build: program("tests/fuzz/fuzz.py", str(build))),
     "faults": Level("files", "", lambda build: pytest("tests/faults")),
     "kunit": Level("files", "", kunit),
