@@ -152,7 +152,8 @@ class Prometheus:
     def assert_scrapes(self):
         """Prometheus understood every answer. Now and then an answer may be late, as the machine may be busy."""
         failed = [line for line in self.said().splitlines() if "Scrape failed" in line or "Append failed" in line]
-        assert not [line for line in failed if "deadline exceeded" not in line]
+        odd = [line for line in failed if "deadline exceeded" not in line]
+        assert not odd, odd
         assert self.query("avg_over_time(up[5m])") and all(share > 0.5 for _, share in self.query("avg_over_time(up[5m])"))
 
     def api(self, path, **parameters):

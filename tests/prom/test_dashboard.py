@@ -9,6 +9,8 @@ import pytest
 from dashboard import DASHBOARD, KINDS, TARGETS, VARIABLES, filled, rate_window_s
 from player import ACCEPT, ACCEPT_NATIVE
 
+pytestmark = pytest.mark.xdist_group("fleet")
+
 
 def numbers(rows):
     """Values that a panel can draw; for a histogram, its number of IOs a second."""

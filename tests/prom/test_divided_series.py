@@ -22,6 +22,8 @@ BYTES = (512, 4096, 4097, 8192, 65536, 1 << 20, 3 << 20)
 WIDTH = {"native": 2 ** (1 / 8), "classic": 2 ** (1 / 2)}
 WHOLE = ("started_total", "requeues_total", "lost_total", "in_flight", "oldest_age_seconds", "queue_depth")
 
+pytestmark = pytest.mark.xdist_group("hosts")
+
 
 def size_of(count):
     kib = next((1 << i for i in range(2, 10) if count <= 1024 << i), None)

@@ -17,6 +17,8 @@ BUCKETS = {"native": "blklat_io_latency_seconds{%s}", "classic": "blklat_io_late
 WIDTH = {"native": 2 ** (1 / 8), "classic": 2 ** (1 / 2)}
 KINDS = ("native", "classic")
 
+pytestmark = pytest.mark.xdist_group("fleet")
+
 
 def labels(fleet, host, drive, op):
     return f'instance="{fleet.addresses[host]}",device="{drive}",op="{op}",stage="device"'
