@@ -19,7 +19,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 os.environ["BLKLAT"] = sys.argv[1]
 os.environ["ASAN_OPTIONS"] = "detect_leaks=0:log_path=stderr"  # the service's filter of system calls prevents both
-sys.path.insert(0, str(ROOT / "tests/serve"))
+sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("host", "serve")]
 
 from service import Serve, write_script  # noqa: E402
 

@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "tests" / folder) for folder in ("vm", "serve")]
+sys.path += [str(ROOT / "tests" / folder) for folder in ("vm", "host", "serve")]
 
 import kubernetes  # noqa: E402
 

@@ -12,11 +12,12 @@ import ssl
 import subprocess
 import time
 
+from load import DEADLINE_S, wait_until
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
 # The program without sanitizers, where BLKLAT has them.
 PLAIN = os.environ.get("BLKLAT_PLAIN", BLKLAT)
-DEADLINE_S = 60 * float(os.environ.get("BLKLAT_SLOW", 1))
 REPLAYS = ROOT / "tests/cli/replay"
 
 
@@ -71,15 +72,14 @@ class Serve:
         self.stderr += (self.process.stderr.read() or b"").decode()
         return self.stderr
 
+    def over(self):
+        return self.process.poll() is not None
+
+    def __str__(self):
+        return f"the service {f'ended with {self.process.returncode}' if self.over() else 'runs'}: {self.read_stderr()}"
+
     def until(self, condition, what, deadline_s=DEADLINE_S):
-        deadline = time.monotonic() + deadline_s
-        while time.monotonic() < deadline:
-            value = condition()
-            if value:
-                return value
-            assert self.process.poll() is None, f"ended with {self.process.returncode} before {what}: {self.read_stderr()}"
-            time.sleep(0.02)
-        raise AssertionError(f"no {what} within {deadline_s} s: {self.read_stderr()}")
+        return wait_until(condition, what, self, within_s=deadline_s, every_s=0.02)
 
     def __enter__(self):
         try:

@@ -4,10 +4,9 @@ import contextlib
 import pathlib
 import random
 import subprocess
-import time
 
 from devices import LOOP_CTL_ADD, LOOP_CTL_REMOVE, MIB, Device, backing_file, loop_control, run
-from service import DEADLINE_S
+from load import wait_until
 
 
 class Slots:
@@ -36,11 +35,9 @@ class Slots:
 
     @staticmethod
     def remove(device):
+        def gone():
+            with contextlib.suppress(OSError):  # others still have it open
+                loop_control(LOOP_CTL_REMOVE, device)
+                return True
         subprocess.run(["losetup", "-d", device.path], stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + DEADLINE_S
-        while time.monotonic() < deadline:
-            try:
-                return loop_control(LOOP_CTL_REMOVE, device)
-            except OSError:
-                time.sleep(0.1)
-        raise AssertionError(f"{device.name} can't be removed")
+        wait_until(gone, f"end of {device.name}")

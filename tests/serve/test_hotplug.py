@@ -101,34 +101,6 @@ def test_another_device_of_the_same_name(slots):
         assert set(seen) <= {0, 1500}
 
 
-@exact
-def test_more_devices_than_captures(slots):
-    """Six come one by one: their captures are joined, and no counts from before or after are lost."""
-    slots.detach_all()
-    with Serve("--dev", slots.pattern, "--interval", "0.2") as s:
-        # There is no device yet, which is no failure.
-        s.until(lambda: s.request("/api/snapshot").status == 200, "an interval")
-        assert s.snapshot() == [] and s.request("/healthz").text == "ok\n"
-        devices = []
-        for i in range(6):
-            devices.append(slots.attach(i))
-            wait_for(s, devices[-1])
-            fio(devices[-1], number_ios=100 + i)
-            settled(s, devices[-1])
-        s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "one capture")
-        s.until(lambda: len(s.snapshot()) == 6, "all six again")
-        for device in devices:
-            fio(device, number_ios=50, rw="randwrite")
-        for i, device in enumerate(devices):
-            settled(s, device)
-            assert totals(s, device) == (100 + i, 50), device.name
-        assert s.request("/healthz").text == "ok\n"
-        for device in devices:
-            run("losetup", "-d", device.path)
-        s.until(lambda: not s.snapshot(), "none")
-        assert s.request("/healthz").text == "ok\n"
-
-
 def test_captures_are_joined_under_load(slots):
     """Ten come one by one while two are never at rest. Captures are joined twice, and each IO is counted once."""
     busy = [slots.attach(i) for i in range(2)]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A service that divides IOs by cgroup: later captures, and one that takes over, give each cgroup the same part."""
 import signal
+import subprocess
 
 from devices import Delta
 from groups import groups, ours
 from load import exact, fio
 from service import Serve
-from told import by_part, settled, wait_for
+from told import Slow, by_part, settled, wait_for
 
 
 def read(g, path, device, n):
@@ -41,16 +42,25 @@ def test_each_counts_what_it_did(loop):
 
 @exact
 def test_devices_that_come_are_divided_alike(slots):
-    """Six devices come one by one, so that one capture takes over; each cgroup works on all of them."""
+    """
+    Six devices come one by one, so that one capture takes over; each cgroup works on all of them, and one reads from the first all
+    the time. Each of its reads has its own place, and is reported once as a slow IO.
+    """
     slots.detach_all()
-    with groups() as g, Serve("--dev", slots.pattern, "--by", "cgroup", "--max-parts", "5", "--interval", "0.2") as s:
-        devices = []
-        for i in range(6):
-            devices.append(slots.attach(i))
-            wait_for(s, devices[-1])
-            for n, device in enumerate(devices):
-                read(g, f"g{i % 3}", device, 10 + n)
-        s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "one capture")
+    args = "--by", "cgroup", "--max-parts", "6", "--slow", "1us", "--slow-max", "10000", "--interval", "0.2"
+    with groups() as g, Serve("--dev", slots.pattern, *args) as s, s.stream() as stream:
+        devices, slow = [slots.attach(0)], Slow(stream)
+        wait_for(s, devices[0])
+        with subprocess.Popen(["sh", "-c", f"i=0; while [ $i -lt 200 ]; do dd if={devices[0].path} of=/dev/null bs=4k count=1 skip=$i iflag=direct status=none; "
+                                           "sleep 0.02; i=$((i + 1)); done"]) as reader:
+            for i in range(6):
+                if i:
+                    devices.append(slots.attach(i))
+                    wait_for(s, devices[-1])
+                for n, device in enumerate(devices):
+                    read(g, f"g{i % 3}", device, 10 + n)
+            s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "one capture")
+            assert reader.wait() == 0
         read(g, "g3", devices[0], 3)
         s.process.send_signal(signal.SIGHUP)
         for i, device in enumerate(devices):
@@ -60,8 +70,10 @@ def test_devices_that_come_are_divided_alike(slots):
                 key = "read", f"{g.name}/g{turn % 3}"
                 wanted[key] = wanted.get(key, 0) + 10 + i
             if not i:
-                wanted["read", f"{g.name}/g3"] = 3
+                wanted |= {("read", f"{g.name}/g3"): 3, ("read", ours()): 200}
             assert parts(s, device) == wanted, device.name
+            slow.of(s, device, sum(wanted.values()))
+        assert sorted(io["sector"] for io in slow.ios[devices[0].name] if io["cgroup"] == ours()) == [8 * i for i in range(200)]
 
 
 @exact

@@ -4,10 +4,9 @@ import json
 import subprocess
 
 import pytest
-from devices import run
 from load import exact, fio
 from service import BLKLAT, Serve
-from told import settled, wait_for, watched
+from told import Slow, settled, wait_for
 
 SCRIPT = """blklat-replay 1
 engine bpf
@@ -38,29 +37,6 @@ def dd(device, n, bs="4k"):
     with subprocess.Popen(["dd", f"if={device.path}", "of=/dev/null", f"bs={bs}", f"count={n}", "iflag=direct", "status=none"]) as process:
         assert process.wait() == 0
         return process.pid
-
-
-class Slow:
-    """Slow IOs that the stream has reported, by device."""
-
-    def __init__(self, stream):
-        self.stream, self.ios, self.found, self.counted = stream, {}, {}, {}
-
-    def take(self):
-        [(_, data)] = self.stream.intervals(1)
-        for w in data["watches"]:
-            name = w["device"]
-            self.ios.setdefault(name, []).extend(w.get("slow", []))
-            self.found[name] = self.found.get(name, 0) + len(w.get("slow", [])) + w.get("slow_dropped", 0)
-            self.counted[name] = self.counted.get(name, 0) + sum(o["ios"] for o in w["ops"])
-
-    def of(self, s, device, n):
-        """Waits for all @n IOs of a device, which have ended."""
-        assert settled(s, device)["completed"] == n
-        while self.counted.get(device.name, 0) < n:
-            self.take()
-        assert self.counted[device.name] == self.found[device.name] == n
-        return self.ios[device.name]
 
 
 def test_as_live_tells_it(tmp_path):
@@ -115,49 +91,6 @@ def test_more_than_are_wanted_and_no_owners(loop):
         ios = Slow(stream).of(s, loop, 300)
     assert 7 <= len(ios) < 300
     assert {(io["pid"], io["comm"], io["cgroup"]) for io in ios} == {(None, None, None)}
-
-
-@exact
-def test_each_once_through_captures_that_are_joined(slots):
-    """Five more come one by one, while the first is read from all the time: one capture takes over, and each IO is reported once."""
-    slots.detach_all()
-    first = slots.attach(0)
-    with Serve("--dev", slots.pattern, "--slow", "1us", "--slow-max", "10000", "--interval", "0.2") as s, s.stream() as stream:
-        slow = Slow(stream)
-        wait_for(s, first)
-        # Each read has its own place.
-        with subprocess.Popen(["sh", "-c", f"i=0; while [ $i -lt 200 ]; do dd if={first.path} of=/dev/null bs=4k count=1 skip=$i iflag=direct status=none; "
-                                           "sleep 0.02; i=$((i + 1)); done"]) as reader:
-            devices = []
-            for i in range(1, 6):
-                devices.append(slots.attach(i))
-                wait_for(s, devices[-1])
-                dd(devices[-1], 30 + i)
-            s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "one capture")
-            assert reader.wait() == 0
-        assert sorted(io["sector"] for io in slow.of(s, first, 200)) == [8 * i for i in range(200)]
-        for i, device in enumerate(devices, 1):
-            assert sorted(io["sector"] for io in slow.of(s, device, 30 + i)) == [8 * k for k in range(30 + i)]
-
-
-@exact
-def test_a_device_that_comes_back(slots):
-    slots.detach_all()
-    device = slots.attach(0)
-    with Serve("--dev", slots.pattern, "--slow", "1us", "--interval", "0.2") as s, s.stream() as stream:
-        slow = Slow(stream)
-        wait_for(s, device)
-        dd(device, 40)
-        slow.of(s, device, 40)
-        run("losetup", "-d", device.path)
-        s.until(lambda: not watched(s, device), "its end")
-        device = slots.attach(0)
-        wait_for(s, device)
-        dd(device, 50)
-        slow.ios.clear()
-        slow.found.clear()
-        slow.counted.clear()
-        slow.of(s, device, 50)
 
 
 @exact

@@ -40,3 +40,30 @@ def by_part(serve, device, what="io_latency_seconds_count", by="size"):
                 (labels["device"], labels["stage"]) == (device.name, "device"):
             found[labels["op"], labels[by]] = value
     return found
+
+
+class Slow:
+    """Slow IOs that the stream has reported, by device."""
+
+    def __init__(self, stream):
+        self.stream = stream
+        self.forget()
+
+    def forget(self):
+        self.ios, self.found, self.counted = {}, {}, {}
+
+    def take(self):
+        [(_, data)] = self.stream.intervals(1)
+        for w in (w for w in data["watches"] if "part" not in w):
+            name = w["device"]
+            self.ios.setdefault(name, []).extend(w.get("slow", []))
+            self.found[name] = self.found.get(name, 0) + len(w.get("slow", [])) + w.get("slow_dropped", 0)
+            self.counted[name] = self.counted.get(name, 0) + sum(o["ios"] for o in w["ops"])
+
+    def of(self, s, device, n):
+        """Waits for all @n IOs of a device, which have ended."""
+        assert settled(s, device)["completed"] == n
+        while self.counted.get(device.name, 0) < n:
+            self.take()
+        assert self.counted[device.name] == self.found[device.name] == n
+        return self.ios[device.name]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Users and their passwords."""
 import base64
+import functools
 import warnings
 
 with warnings.catch_warnings():
@@ -10,6 +11,7 @@ with warnings.catch_warnings():
 SALT = "abcdefghijklmnopqrstuu"
 
 
+@functools.cache
 def bcrypt(password, cost=5, kind="y"):
     return crypt.crypt(password, f"$2{kind}${cost:02}${SALT}")
 
