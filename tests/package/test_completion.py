@@ -59,15 +59,11 @@ def test_commands(complete):
     assert set(complete("blklat re")) == {"record", "report"}
 
 
-@pytest.mark.parametrize("command", commands())
-def test_options(complete, command):
-    known, _ = options(command)
-    assert sorted(complete(f"blklat {command} --")) == sorted(known)
-
-
-def test_without_a_command_it_is_live(complete):
-    known, _ = options("live")
-    assert sorted(complete("blklat --")) == sorted(known)
+def test_options(complete):
+    """Without a command they are those of live."""
+    wanted = {f"blklat {command} --": sorted(options(command)[0]) for command in commands()}
+    wanted["blklat --"] = wanted["blklat live --"]
+    assert {line: sorted(words) for line, words in zip(wanted, complete(*wanted))} == wanted
 
 
 @pytest.mark.parametrize("command", commands())
@@ -81,17 +77,15 @@ def test_who_takes_a_value(complete, command):
     assert {name: not any(word.startswith("--") for word in words) for name, words in zip(takes, after)} == takes
 
 
-@pytest.mark.parametrize("command", commands())
-@pytest.mark.parametrize("name", VALUES)
-def test_values(complete, command, name):
-    known, shorts = options(command)
-    if name not in known:
-        return
-    told = values(command, name)
-    assert set(complete(f"blklat {command} {name} ")) == told
-    assert set(complete(f"blklat {command} {name}=")) == told
-    for short in (s for s, long in shorts.items() if long == name):
-        assert set(complete(f"blklat {command} {short} ")) == told
+def test_values(complete):
+    wanted = {}
+    for command in commands():
+        known, shorts = options(command)
+        for name in VALUES:
+            if name in known:
+                ways = [f"{name} ", f"{name}=", *(f"{short} " for short, long in shorts.items() if long == name)]
+                wanted |= {f"blklat {command} {way}": values(command, name) for way in ways}
+    assert {line: set(words) for line, words in zip(wanted, complete(*wanted))} == wanted
 
 
 def test_stages_are_a_list():
