@@ -101,16 +101,11 @@ def test_the_thread_that_captures_is_on_time():
 
 
 def test_named_devices_keep_no_capability():
-    DEFAULTS.write_text('ARGS="--dev vda"\n')
-    run("systemctl", "restart", "blklat")
-    assert {int(status_of(task)["CapPrm"], 16) for task in tasks()} == {0}
-    wait_for(lambda: "blklat_io_started_total" in get("/metrics"), "interval")
-
-
-def test_a_path_below_dev_is_a_device():
+    """Named by a path, which the sandbox does not hide."""
     DEFAULTS.write_text('ARGS="--dev /dev/vda"\n')
     run("systemctl", "restart", "blklat")
-    wait_for(lambda: 'device="vda"' in get("/metrics"), "device of that path")
+    assert {int(status_of(task)["CapPrm"], 16) for task in tasks()} == {0}
+    wait_for(lambda: 'blklat_io_started_total{device="vda"' in get("/metrics"), "interval")
 
 
 def test_sees_and_writes_nothing_else():
@@ -138,7 +133,7 @@ def test_no_device_can_be_opened():
 def test_watchdog():
     """Heartbeats come in time; when they don't, the service is killed and restarted."""
     assert show("WatchdogUSec") == "30s"
-    drop_in("[Service]\nWatchdogSec=15\n")
+    drop_in("[Service]\nWatchdogSec=9\n")
     run("systemctl", "restart", "blklat")
     pid, beats = main_pid(), set()
     # Longer than one watchdog period.
@@ -157,23 +152,14 @@ def test_reload_keeps_it_running():
     assert (main_pid(), show("NRestarts"), get("/healthz")) == (pid, "0", "ok\n")
 
 
-def test_ends_at_once():
-    """Ending does not wait for the interval. A second of a real machine is several here."""
+def test_stop():
+    """Clean: status 0, no kill, nobody listens. Ending does not wait for the interval; a second of a real machine is several here."""
     DEFAULTS.write_text('ARGS="--dev all --interval 300"\n')
     run("systemctl", "restart", "blklat")
-    pid = main_pid()
     begin = time.monotonic()
-    os.kill(pid, signal.SIGTERM)
-    wait_for(lambda: not pathlib.Path(f"/proc/{pid}").exists(), "end")
-    assert time.monotonic() - begin < 20
-    wait_for(lambda: show("ActiveState") == "inactive", "inactive unit")
-    assert show("NRestarts") == "0"
-
-
-def test_stop():
-    """Clean: status 0, no kill, nobody listens."""
     run("systemctl", "stop", "blklat")
-    assert show("ActiveState", "Result") == ["inactive", "success"]
+    assert time.monotonic() - begin < 20
+    assert show("ActiveState", "Result", "NRestarts") == ["inactive", "success", "0"]
     wait_for(lambda: "blklat.service: Deactivated successfully." in log().splitlines()[-3:], "end of the unit")
     assert run("curl", "-sS", "--fail", URL + "/metrics", fails=True) == ""
 
@@ -184,21 +170,19 @@ def test_what_another_start_may_cure_is_tried_again():
     drop_in("[Service]\nRestartSec=1\n")
     DEFAULTS.write_text('ARGS="--dev all --max-memory 1K"\n')
     run("systemctl", "restart", "blklat", fails=True)
-    wait_for(lambda: int(show("NRestarts")) >= 2, "two more starts")
+    wait_for(lambda: log().count("the counters need") >= 2, "another start")
     wait_for(lambda: show("ExecMainStatus") == "1", "status 1")
-    assert log().count("the counters need") >= 2
     DEFAULTS.write_text('ARGS="--dev all"\n')
     wait_for(lambda: show("ActiveState") == "active", "a start that is cured")
     assert get("/healthz") == "ok\n"
 
 
 def test_a_wrong_option_is_not_tried_again():
-    """The service fails at once and stays so."""
+    """The service fails at once and stays so: while it waits for another start it is 'activating'."""
     drop_in("[Service]\nRestartSec=1\n")
     DEFAULTS.write_text('ARGS="--no-such"\n')
     run("systemctl", "restart", "blklat", fails=True)
     wait_for(lambda: show("ActiveState") == "failed", "failure")
-    time.sleep(3)
     assert show("ActiveState", "ExecMainStatus", "NRestarts") == ["failed", "2", "0"]
     assert "unrecognized option '--no-such'" in log()
 
