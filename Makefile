@@ -101,7 +101,7 @@ help:
 	@echo "make test-report  recordings in, documents, findings and comparisons out   (no root)"
 	@echo "make test-web     the report's page in headless Chromium (no root)"
 	@echo "make test-package the service's unit, completions, Debian packages in a chroot (root)"
-	@echo "make test-fuzz    each parser, a minute in all  (no root)  FUZZ_SECONDS=600 for more"
+	@echo "make test-fuzz    each parser, 45 s in all  (no root)  FUZZ_SECONDS=600 for more"
 	@echo "make test-faults  each allocation and each call for a file fails once, for record, report, compare and live  (no root)"
 	@echo "make test-prom    the exposition, rules and dashboard, by a real Prometheus  (no root)"
 	@echo "make test-serve   the service: what it answers, to whom, under which load; partly as root"

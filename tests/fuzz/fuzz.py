@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fuzzes each parser for its share of a minute: fuzz.py BUILD
+"""Fuzzes each parser for its share of the time: fuzz.py BUILD
 
 Seeds are made here, from the replay scripts of the cli tests and recordings of them. FUZZ_SECONDS=N is the time for all
-parsers together, 60 by default. An input that causes a crash is left in BUILD/tests/fuzz/. Inputs that reach new code are kept
+parsers together, 45 by default. An input that causes a crash is left in BUILD/tests/fuzz/. Inputs that reach new code are kept
 for the next run, in $BLKLAT_FUZZ_CACHE or ~/.cache/blklat/fuzz: for each parser the fewest that reach all that was ever reached.
 """
 import contextlib
@@ -250,7 +250,7 @@ def fuzz_http(build, seconds):
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    total = int(os.environ.get("FUZZ_SECONDS", "60")) * FUZZED
+    total = int(os.environ.get("FUZZ_SECONDS", "45")) * FUZZED
     shares = sum(SHARES.values()) + HTTP_SHARE
     failed = 0
     for name, share in SHARES.items():
