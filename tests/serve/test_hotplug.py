@@ -80,7 +80,7 @@ def test_another_device_of_the_same_name(slots):
     """A device goes and comes back within one interval, and no total falls. A separate capture counts its IOs."""
     slots.detach_all()
     device = slots.attach(0)
-    with Serve("--dev", slots.pattern, "--interval", "2") as s, s.stream() as stream:
+    with Serve("--dev", slots.pattern, "--interval", "1") as s, s.stream() as stream:
         wait_for(s, device)
         fio(device, number_ios=1500)
         settled(s, device)

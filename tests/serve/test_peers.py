@@ -238,18 +238,6 @@ def test_malformed_requests(serve):
     assert serve.request("/metrics").status == 200
 
 
-def test_random_bytes(serve):
-    """Bytes that begin like a request, but are not one."""
-    with undisturbed(serve, 2):
-        for _ in range(300):
-            with contextlib.closing(serve.raw()) as s:
-                with contextlib.suppress(OSError):
-                    s.sendall(b"GET /metrics HTTP/1.1\r\nHost: " + os.urandom(200) + b"\r\nAccept: " + os.urandom(200) +
-                              b"\r\nAccept-Encoding: " + os.urandom(100) + b"\r\nAuthorization: Basic " + os.urandom(50) + b"\r\n\r\n")
-                    s.shutdown(socket.SHUT_WR)
-    assert serve.request("/metrics").status == 200
-
-
 def test_scrape_storm(serve):
     """Eight scrapers, as fast as they can; every answer is whole."""
     counts, stop = [0] * 8, threading.Event()

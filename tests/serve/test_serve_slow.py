@@ -61,16 +61,6 @@ def test_as_live_tells_it(tmp_path):
     }
 
 
-def test_not_wanted(script):
-    with Serve("--replay", script(3)) as s, s.stream() as stream:
-        _, name, told = stream.event()
-        assert name == "run" and "slow" not in told
-        [(_, data)] = stream.intervals(1)
-        assert not any("slow" in w for w in data["watches"])
-        s.replayed()
-        assert not any("slow" in line for line in s.snapshot())
-
-
 @exact
 def test_each_and_whose(loop):
     """With a limit of 1 ns all are slow; each is reported with its sender."""

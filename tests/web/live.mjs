@@ -104,8 +104,8 @@ export function streamOf(devices, intervals, opsOf) {
     };
     const each = (i) => ({
         time: new Date(Date.UTC(2026, 10, 21, 7, 35, i + 1)).toISOString(), end_s: i + 1, length_s: 1, skipped_unexplained: 0,
-        watches: devices.map((device, d) => ({
-            device, stage: "device", length_s: 1, queue_depth: 1, in_flight: 0, oldest_ns: 0, ops: opsOf(i, d).map((told) => opOf([told].flat())),
+        watches: devices.map((device, d) => ({ device, ops: opsOf(i, d).map((told) => opOf([told].flat())) })).map(({ device, ops }) => ({
+            device, stage: "device", length_s: 1, queue_depth: 1, in_flight: ops.length ? 3 : 0, oldest_ns: ops.length ? 2e9 : 0, ops,
             accounting: { started: 0, completed: 0, in_flight: 0, lost: 0, lost_by: {}, requeued: 0, kernel_ios: null },
         })),
     });

@@ -21,6 +21,9 @@ test("values move with each interval", async (t) => {
     assert.match(await words(page.locator("header .link")), /^Live, 2026-11-21 07:3\d:\d\d UTC$/);
     const first = await shown(page), n = await intervals(page);
     assert.equal(first.iops[0], 2);
+    // It neither divides nor looks for slow IOs.
+    assert.equal(await page.locator("h3", { hasText: "By " }).count(), 0);
+    assert.equal(await page.locator(".slow").isVisible(), false);
     for (const id of ["distribution", "percentile", "nines", "iops", "heat", "depth", "throughput", "flight", "oldest"])
         assert.ok(first[id][0] >= 1 && first[id][1] >= 3, id);
     assert.ok(await pixels(page, "distribution", READ) > 50);
@@ -196,18 +199,6 @@ test("what is shown is divided by size below, charts and devices have the whole"
     await page.locator('aside [data-key][aria-pressed="true"]').click();
     await settled(page);
     assert.equal(await parts.count(), 0);
-});
-
-test("a service that does not divide has no table of parts", async (t) => {
-    const service = await serve(t, script(["nvme0n1"], 400, steady)), page = await openAt(t, service.url);
-    await holdAt(page, service, 3);
-    assert.equal(await page.locator("h3", { hasText: "By " }).count(), 0);
-});
-
-test("history is there at once", async (t) => {
-    const service = await serve(t, script(["nvme0n1"], 20, steady, 0.1));
-    await service.atItsEnd();
-    await atLeast(await openAt(t, service.url), 20);
 });
 
 test("history rolls", async (t) => {

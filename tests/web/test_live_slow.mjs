@@ -56,9 +56,3 @@ test("they are those of the devices that are shown", async (t) => {
     assert.equal((await rows(page)).length, 0);
     assert.equal(await page.locator("#chart-slow").getAttribute("data-points"), "0");
 });
-
-test("without --slow there is no such section", async (t) => {
-    const service = await serve(t, script(DEVICES, 300, steady)), page = await openAt(t, service.url);
-    await holdAt(page, service, 2);
-    assert.equal(await page.locator(".slow").isVisible(), false);
-});
