@@ -37,7 +37,7 @@ AT_ONCE = "-n", "4"
 MORE_AT_ONCE = "-n", "6"
 # What a file prepares, or what the tests of one xdist_group share, is made once.
 BY_FILE = "-n", "2", "--dist", "loadfile"
-BY_GROUP = "-n", "3", "--dist", "loadgroup"
+BY_GROUP = "--dist", "loadgroup"
 # A kernel of the guests whose tracepoints can be preempted.
 PREEMPTIBLE = "7.2"
 # One of another architecture, and the tests that say most of it in the shortest time; its CPUs share no cache.
@@ -229,9 +229,9 @@ LEVELS = {
     "tree": Level("files", "", lambda build: pytest("tests/tree")),
     "unit": Level("files", "", unit),
     "cli": Level("files", "", lambda build: pytest("tests/cli", *AT_ONCE)),
-    "report": Level("files", "", lambda build: pytest("tests/report", *AT_ONCE)),
+    "report": Level("files", "", lambda build: pytest("tests/report", *AT_ONCE, *BY_GROUP)),
     "web": Level("files", "", web),
-    "prom": Level("files", "", lambda build: pytest("tests/prom", *BY_GROUP)),
+    "prom": Level("files", "", lambda build: pytest("tests/prom", *AT_ONCE, *BY_GROUP)),
     "package": Level("files", "deb-files release-files rpm-files", lambda build: pytest("tests/package", *BY_FILE)),
     "fuzz": Level("files", "fuzz-programs", lambda build: program("tests/fuzz/fuzz.py", str(build))),
     "faults": Level("files", "", lambda build: pytest("tests/faults")),

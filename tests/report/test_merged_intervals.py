@@ -15,6 +15,8 @@ GONE = 3001
 # One within an interval, one between two, a pause, and one in the middle of merged intervals.
 MARKS = (1000, "A"), (2500.5, "B"), (4000, "pause"), (4003, "C"), (7007, "end")
 
+pytestmark = pytest.mark.xdist_group("merged")
+
 
 def told(*args):
     """Its output and its messages."""
