@@ -105,14 +105,26 @@ def partition(loop):
         yield p
 
 
-@pytest.fixture
-def frozen():
-    """A loop device whose writes can be held back, and how to do so and undo it."""
+def need_fsfreeze():
     for program in ("mkfs.ext4", "mount", "fsfreeze"):
         need(shutil.which(program), f"no {program}")
     need("\text4\n" in pathlib.Path("/proc/filesystems").read_text(), "no ext4")
+
+
+@pytest.fixture
+def frozen():
+    """A loop device whose writes can be held back, and how to do so and undo it."""
+    need_fsfreeze()
     with devices.frozen_loop() as device:
         yield device
+
+
+@pytest.fixture
+def disk():
+    """A folder in a file system of its own, and how to freeze that and undo it."""
+    need_fsfreeze()
+    with devices.frozen_folder(64 * devices.MIB) as folder:
+        yield folder
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pathlib
 import random
 import subprocess
 import tempfile
-import time
+
+from waiting import wait_until
 
 MIB = 2 ** 20
 LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81  # include/uapi/linux/loop.h
@@ -26,14 +27,16 @@ def run(*argv):
 
 def when_free(act):
     """Repeats what the kernel refuses while somebody has the device open: udev for a moment, or a process that is ending."""
-    deadline = time.monotonic() + 30
-    while True:
+    def done():
         try:
-            return act()
+            act()
         except OSError as e:
-            if e.errno != errno.EBUSY or time.monotonic() > deadline:
+            if e.errno != errno.EBUSY:
                 raise
-        time.sleep(0.05)
+            return False
+        return True
+
+    wait_until(done, "end of its use", every_s=0.05)
 
 
 def unmount(folder):
@@ -250,40 +253,24 @@ def partition(disk, number, start, size):
 
 
 @contextlib.contextmanager
-def frozen_loop(size=32 * MIB):
-    """
-    A loop device on a file in a file system that can be frozen: gives the device, a function that
-    holds back its writes, and one that releases them.
-    """
+def frozen_folder(size):
+    """A folder in a file system of its own that can be frozen: gives it, a function that holds back its writes, and one that releases them."""
     with contextlib.ExitStack() as undo:
-        lower = undo.enter_context(loop(2 * size))
+        lower = undo.enter_context(loop(size))
         run("mkfs.ext4", "-q", "-F", lower.path)
         folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="blklat-test-"))
         run("mount", lower.path, folder)
         undo.callback(unmount, folder)
-        file = undo.enter_context(backing_file(folder, size))
-        device = undo.enter_context(loop_on(file, direct=False))
         # Whatever happens, no process may be left waiting for it.
         undo.callback(subprocess.run, ["fsfreeze", "-u", folder], stderr=subprocess.DEVNULL)
-        yield device, lambda: run("fsfreeze", "-f", folder), lambda: run("fsfreeze", "-u", folder)
-
-
-def throttle_file(device):
-    """Where the root control group limits a device's reads, or None: this kernel can't."""
-    path = pathlib.Path("/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device")
-    return path if path.exists() else None
+        yield pathlib.Path(folder), lambda: run("fsfreeze", "-f", folder), lambda: run("fsfreeze", "-u", folder)
 
 
 @contextlib.contextmanager
-def throttled_loop(size=64 * MIB):
-    """
-    A loop device on a loop device: gives the upper one, and a function that limits the reads a second that the lower
-    one gets, so that the upper one's requests wait.
-    """
-    with loop(size) as lower:
-        limits = throttle_file(lower)
-        with loop_on(lower.path) as device:
-            try:
-                yield device, lambda iops: limits.write_text(f"{lower.number} {iops}\n")
-            finally:
-                limits.write_text(f"{lower.number} 0\n")
+def frozen_loop(size=32 * MIB):
+    """A loop device on a file in such a folder, and what holds its writes back and releases them."""
+    with frozen_folder(2 * size) as (folder, freeze, thaw), backing_file(folder, size) as file, loop_on(file, direct=False) as device:
+        try:
+            yield device, freeze, thaw
+        finally:
+            subprocess.run(["fsfreeze", "-u", folder], stderr=subprocess.DEVNULL)

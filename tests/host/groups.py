@@ -4,10 +4,10 @@ import contextlib
 import os
 import pathlib
 import subprocess
-import time
 
 from load import fio_argv
 from needs import need
+from waiting import wait_until
 
 
 def hierarchy():
@@ -42,14 +42,12 @@ class Groups:
         return group
 
     def remove(self, group):
-        deadline = time.monotonic() + 20
-        while True:
-            try:
+        def removed():
+            with contextlib.suppress(OSError):  # its last task is still exiting
                 group.rmdir()
-                break
-            except OSError:  # its last task is still exiting
-                assert time.monotonic() < deadline, group
-                time.sleep(0.02)
+            return not group.exists()
+
+        wait_until(removed, f"end of {group}")
         self.made.remove(group)
 
     def run(self, path, *argv):

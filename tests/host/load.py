@@ -15,6 +15,7 @@ import threading
 import time
 
 from tracing import tracefs
+from waiting import DEADLINE_S, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
@@ -23,22 +24,6 @@ BIN = 2 ** (1 / 64)  # ratio of a bin's bounds at scale 6
 # More than any device here has in flight.
 BURST = 128
 ATTEMPTS = 6
-# A time limit that is reached only on failure. Emulated machines are slow.
-DEADLINE_S = 60 * float(os.environ.get("BLKLAT_SLOW", 1))
-
-
-def wait_until(condition, what, process=None, within_s=DEADLINE_S, every_s=0.01):
-    """Waits for a condition; returns its value. Fails at once if the process that should fulfil it has ended."""
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        # Asked before the condition, since the process may have fulfilled it just before it ended.
-        over = process and process.over()
-        value = condition()
-        if value:
-            return value
-        assert not over, f"before {what}: {process}"
-        time.sleep(every_s)
-    raise AssertionError(f"no {what} within {within_s} s: {process or ''}")
 
 
 class Process:

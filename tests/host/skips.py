@@ -15,6 +15,15 @@ ALTERED = pathlib.Path(os.environ.get("ALTERED", load.ROOT / "build/tests/altere
 STANDBYS = {"none_skipped": "2", "first_skipped": "2", "end_skipped": None}
 
 
+def with_skips(*builds):
+    """For a test that takes the fixture: not all of these, but some. None is blklat as it is."""
+    return pytest.mark.parametrize("skips", builds, indirect=True, ids=lambda build: build or "as_is")
+
+
+# In the latter standbys count everything. Tests of all ops and of requeues take the other two as well.
+as_is_and_skipped = with_skips(None, "first_skipped")
+
+
 @pytest.fixture(params=[None, *STANDBYS], ids=lambda build: build or "as_is")
 def skips(request, monkeypatch):
     """The test is run with blklat as it is, with standbys that have nothing to do, and with such skips."""

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rates of a recording that begins before its load and ends after it, and of a recorded command, against fio's own."""
+"""Rates of a recording that begins before its load and ends after it, against fio's own."""
 import datetime
 import json
-import shlex
 import subprocess
 import time
 
 import pytest
-from load import BLKLAT, DEADLINE_S, FioResult, fio, fio_argv, missing
-from recorder import Recorder, record
+from load import BLKLAT, DEADLINE_S, fio, missing
+from recorder import Recorder
 
 LOAD = {"rw": "randwrite", "rate_iops": 400, "time_based": 1, "runtime": 10, "log_unix_epoch": 1}
 LEAD_S = 1.3    # a part of an interval
@@ -53,13 +52,3 @@ def test_a_constant_load_between_rests(loop, file, tmp_path):
     [asked] = [o for o in part["watches"][0]["ops"] if o["op"] == "write"]
     assert (len(part["start_s"]), part["active"]["left_out"], part["active"]["asked"]) == (5, 0, True)
     assert asked["total"]["iops"] == pytest.approx(sum(asked["ios"]) / sum(part["length_s"]), rel=1e-4)
-
-
-def test_a_command_that_begins_its_load_late(loop, file, tmp_path):
-    """The recording begins and ends with the command, the load within it."""
-    job = shlex.join(fio_argv(loop, **LOAD, write_lat_log=tmp_path / "fio", output=tmp_path / "fio.json"))
-    done = record(loop, file, "--quiet", interval=1, command=["sh", "-c", f"sleep 0.5 && {job}"])
-    assert done.returncode == 0, done.stderr
-    text = (tmp_path / "fio.json").read_text()
-    result = FioResult(json.loads(text[text.index("{"):])["jobs"][0])
-    assert_rates_of(told("report", file)["runs"][0], tmp_path / "fio_lat.1.log", result)

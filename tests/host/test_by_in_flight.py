@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """IOs divided by what is in flight when they begin: how many, and the strongest kind. On a device whose writes are held back both are known."""
 import contextlib
+from collections import Counter
 
 import devices
 import pytest
@@ -40,19 +41,6 @@ def test_depths_in_order():
 
 
 @exact
-def test_depths_of_a_load(loop):
-    """No depth exceeds fio's, and the parts add up to the whole."""
-    with watch(loop, by="depth") as b:
-        f = fio(loop, rw="randread", bs=4096, number_ios=20000, ioengine="io_uring", iodepth=16)
-        b.next(loop, n=2)
-    for stage in STAGES:
-        assert_all_counted(b, loop, stage)
-        found = of_op(b, DEPTHS, loop, stage, "read")
-        assert sum(found.values()) == f.ios("read") == b.total("ios", "read", loop, stage)
-        assert not found.keys() - set(DEPTHS[:5]) and found["9-16"] > 0
-
-
-@exact
 def test_partition_and_disk(partition, loop):
     """Each device has its own depth."""
     with watch(loop, partition, by="depth") as b:
@@ -63,41 +51,6 @@ def test_partition_and_disk(partition, loop):
         for stage in STAGES:
             assert_all_counted(b, device, stage)
             assert of_op(b, DEPTHS, device, stage, "read") == {"1": 300}
-
-
-@exact
-def test_beside_in_order():
-    with devices.frozen_loop() as (device, freeze, thaw), watch(device, by="beside") as b:
-        for large in 128 * 1024, 64 * 1024:
-            freeze()
-            with contextlib.ExitStack() as load:
-                try:
-                    for op, size in ("write", large), ("read", 4096), ("write", 4096), ("read", 4096):
-                        load.enter_context(dd(device, op, size))
-                finally:
-                    thaw()
-            assert in_flight(device) == 0
-        fio(device, rw="randread", bs=4096, number_ios=100)
-        b.next(device, n=2)
-    for stage in STAGES:
-        assert_all_counted(b, device, stage)
-        assert of_op(b, BESIDE, device, stage, "write") == {"nothing": 2, "big write": 1, "write": 1}
-        assert of_op(b, BESIDE, device, stage, "read") == {"nothing": 100, "big write": 2, "write": 2}
-
-
-@exact
-def test_beside_a_load(loop):
-    """Reads alone are beside reads or nothing, whatever ran before."""
-    with watch(loop, by="beside") as b:
-        writes = fio(loop, rw="randwrite", bs=4096, number_ios=600, ioengine="io_uring", iodepth=8, fsync=16)
-        reads = fio(loop, rw="randread", bs=4096, number_ios=2000, ioengine="io_uring", iodepth=8)
-        b.next(loop, n=2)
-    for stage in STAGES:
-        assert_all_counted(b, loop, stage)
-        found = of_op(b, BESIDE, loop, stage, "read")
-        assert found.keys() <= {"read", "nothing"} and found["read"] > 0
-        assert sum(found.values()) == reads.ios("read") == 2000
-        assert sum(of_op(b, BESIDE, loop, stage, "write").values()) == writes.ios("write") == 600
 
 
 @pytest.mark.parametrize("by", ["depth", "beside"])
@@ -131,3 +84,7 @@ def test_company_of_slow_ios(by):
         for io in slow_of(b, device, stage):
             low, *high = io["part"]["label"].split("-") if by == "depth" else (None,)
             assert int(low) <= io["depth"] <= int((high or [low])[0]) if low else io["part"]["label"] == io["beside"]
+        # And as many are in each part.
+        for op in "read", "write":
+            listed = Counter(io["part"]["label"] for io in slow_of(b, device, stage) if io["op"] == op)
+            assert of_op(b, DEPTHS if by == "depth" else BESIDE, device, stage, op) == listed

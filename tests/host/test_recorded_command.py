@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A recorded command gets what a shell would give it, and its end is the run's."""
-import os
 import pathlib
-import pty
 import re
-import select
 import shutil
 import signal
 import subprocess
@@ -15,6 +12,7 @@ from kernel_objects import bpf_objects, still_there
 from load import BLKLAT, DEADLINE_S, wait_until
 from needs import need
 from recorder import Recorder, assert_one_plain_file, intervals, record, record_argv, until_there, value
+from screen import Screen
 
 
 @pytest.mark.parametrize("script,status", [("exit 0", 0), ("exit 7", 7), ("kill -KILL $$", 137), ("kill -TERM $$", 143)])
@@ -80,76 +78,38 @@ def test_count_ends_the_command(loop, file):
     assert intervals(file) == 2
 
 
-class Terminal:
-    """A recorder on a terminal of its own, so that Ctrl-C is the terminal's."""
-
-    def __init__(self, argv):
-        self.text = b""
-        self.pid, self.fd = pty.fork()
-        if not self.pid:
-            os.execv(argv[0], argv)
-
-    def read(self):
-        """Takes the available output; returns whether that was the end."""
-        while select.select([self.fd], [], [], 0)[0]:
-            try:
-                data = os.read(self.fd, 4096)
-            except OSError:  # nobody has it open any more
-                data = b""
-            if not data:
-                return True
-            self.text += data
-        return False
-
-    def until(self, words):
-        wait_until(lambda: self.read() or words in self.text, words)
-        assert words in self.text, self.text
-
-    def ctrl_c(self):
-        os.write(self.fd, b"\x03")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-        os.close(self.fd)
-
-    def wait(self):
-        wait_until(self.read, "end")
-        pid, self.pid = self.pid, 0
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+@pytest.fixture
+def tmux():
+    need(shutil.which("tmux"), "no tmux")
 
 
-def test_ctrl_c_is_the_commands_too(loop, file, folder):
+def test_ctrl_c_is_the_commands_too(tmux, loop, file, folder):
     """The command ends in its own time, with its output and its status; the recording goes on until then."""
     over = folder / "over"
     ending = f"echo asked; {until_there(over)}; echo summary; exit 5"
     script = f"trap '{ending}' INT; echo ready; while :; do sleep 0.01; done"
-    with Terminal(record_argv(loop, file, "--quiet", command=["sh", "-c", script])) as t:
-        t.until(b"ready")
-        t.ctrl_c()
-        t.until(b"asked")
+    with Screen(*record_argv(loop, file, "--quiet", command=["sh", "-c", script])) as s:
+        s.until("ready")
+        s.keys("C-c")
+        s.until("asked")
         before = intervals(file)
         wait_until(lambda: intervals(file) >= before + 3, "three intervals more")
         over.touch()
-        assert t.wait() == 5
-    assert t.text.count(b"asked") == 1 and t.text.count(b"summary") == 1
+        text = "\n".join(s.assert_restored(status=5))
+    assert text.count("asked") == 1 and text.count("summary") == 1
     over.unlink()
     assert_one_plain_file(file)
 
 
-def test_ctrl_c_again_is_firmer(loop, file):
+def test_ctrl_c_again_is_firmer(tmux, loop, file):
     script = "trap 'echo asked' INT; trap 'echo told; exit 6' TERM; echo ready; while :; do sleep 0.01; done"
-    with Terminal(record_argv(loop, file, "--quiet", command=["sh", "-c", script])) as t:
-        t.until(b"ready")
-        t.ctrl_c()
-        t.until(b"asked")
-        t.ctrl_c()
-        assert t.wait() == 6
-    assert t.text.count(b"told") == 1
+    with Screen(*record_argv(loop, file, "--quiet", command=["sh", "-c", script])) as s:
+        s.until("ready")
+        s.keys("C-c")
+        s.until("asked")
+        s.keys("C-c")
+        text = "\n".join(s.assert_restored(status=6))
+    assert text.count("told") == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -13,7 +13,7 @@ def repeats(device, folder, **loads):
     files = {name: [folder / f"{name}{i}.blklat" for i in range(5)] for name in loads}
     for i in range(5):
         for name, load in loads.items():
-            done = record(device, files[name][i], "--quiet", command=fio_argv(device, time_based=1, runtime="500ms", **load))
+            done = record(device, files[name][i], "--quiet", command=fio_argv(device, time_based=1, runtime="300ms", **load))
             assert (done.returncode, done.stderr) == (0, "")
     return files
 

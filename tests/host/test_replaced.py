@@ -3,10 +3,9 @@
 import contextlib
 import time
 
-import pytest
 from devices import MIB, backing_file, run
 from load import Blklat, assert_all_counted, exact, fio
-from recorder import Recorder, ios
+from recorder import Recorder, ios, until_there
 
 
 @contextlib.contextmanager
@@ -22,20 +21,20 @@ def another_file(device, pause_s=0.5):
             run("losetup", "-d", device.path)
 
 
-@pytest.mark.parametrize("stage", ["device", "total"])
 @exact
-def test_another_file_within_an_interval(removable_loop, loop, stage):
-    """100 IOs of one file and 1000 of the other, in one interval of ten seconds; another device is not affected."""
+def test_another_file_within_an_interval(removable_loop, loop):
+    """100 IOs of one file and 1000 of the other, in one interval, which the end of the run ends; another device is not affected."""
     device, _ = removable_loop
-    with Blklat(device, loop, stage=stage, interval=10) as b:
+    with Blklat(device, loop, stage="device,total", interval=600) as b:
         fio(device, size="1M", number_ios=100)
         fio(loop, number_ios=10)
         with another_file(device):
             fio(device, size="8M", number_ios=1000)
             fio(loop, number_ios=20)
-            b.next(device)
-    assert assert_all_counted(b, device)["started"] == 100
-    assert assert_all_counted(b, loop)["started"] == 30
+            b.stop()
+    for stage in "device", "total":
+        assert assert_all_counted(b, device, stage)["started"] == 100
+        assert assert_all_counted(b, loop, stage)["started"] == 30
     assert b.of(device)[0]["gone"] and "replaced" not in b.of(device)[0]
     assert b.stderr == f"blklat: {device.name} went away\n"
 
@@ -44,7 +43,7 @@ def test_another_file_within_an_interval(removable_loop, loop, stage):
 def test_at_once(removable_loop):
     """A capture that is too late to see the device empty says that some IOs may be another device's."""
     device, _ = removable_loop
-    with Blklat(device, interval=5) as b:
+    with Blklat(device, interval=2) as b:
         fio(device, size="1M", number_ios=100)
         with another_file(device, pause_s=0):
             fio(device, size="8M", number_ios=1000)
@@ -59,14 +58,17 @@ def test_at_once(removable_loop):
 
 
 @exact
-def test_recorded(removable_loop, loop, file):
+def test_recorded(removable_loop, loop, file, folder):
     """The same for a recording of a command."""
     device, _ = removable_loop
     file.unlink(missing_ok=True)
-    with Recorder(device, file, "--dev", loop.name, interval=10, command=["sleep", "5"]) as r:
+    over = folder / "over"
+    with Recorder(device, file, "--dev", loop.name, interval=600, command=["sh", "-c", until_there(over)]) as r:
         fio(device, size="1M", number_ios=100)
         with another_file(device):
             fio(device, size="8M", number_ios=1000)
+            over.touch()
             assert r.wait() == 0
+    over.unlink()
     assert ios(file) == {"read": (100, 100 * 4096, 0)}
     assert r.stderr.count(f"blklat: {device.name} went away\n") == 1

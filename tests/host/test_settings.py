@@ -33,9 +33,8 @@ def deep_loop(loop):
     return loop
 
 
-@pytest.mark.parametrize(("loaded", "skips"), [(True, None), (False, None), (True, "none_skipped"), (True, "first_skipped")],
-                         indirect=["skips"], ids=["loaded", "at rest", "standbys", "standbys alone"])
-def test_scheduler_and_more_requests(deep_loop, loaded, skips):
+@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "at rest"])
+def test_scheduler_and_more_requests(deep_loop, loaded):
     """
     A scheduler is chosen, and twice given more requests than there was room for. The counts continue through both
     captures. If the change was noticed before any IO used it, nothing is lost.
@@ -126,12 +125,12 @@ def test_parts_are_taken_over(deep_loop):
         with Fio(deep_loop, **DEPTH) as small, Fio(deep_loop, **DEPTH, bs="64k") as large:
             for f in small, large:
                 f.until(lambda: stat()["reads"] > 10 * BURST, "its first IOs")
-            b.next(deep_loop, "total", n=20)
+            b.next(deep_loop, "total", n=10)
             deep_loop.setting("nr_requests", 2000)
             b.until(lambda: TAKES_OVER in b.stderr, "larger capture")
-            b.next(deep_loop, "total", n=50)
+            b.next(deep_loop, "total", n=15)
             done = dict(zip(sizes, (small.end().ios("read"), large.end().ios("read"))))
-        b.next(deep_loop, "total", n=20)
+        b.next(deep_loop, "total", n=10)
     assert stat()["reads"] == sum(done.values())
     for stage in stages:
         intervals = divided([l for l in b.lines if (l["device"], l["stage"]) == (deep_loop.name, stage)])

@@ -5,9 +5,8 @@ import re
 import subprocess
 
 import devices
-import pytest
 from devices import loop_on
-from groups import groups, ours
+from groups import ours
 from load import BLKLAT, DEADLINE_S, Blklat, Fio, Missing, Text, assert_all_counted, exact, fio, missing
 from recorder import Recorder, query
 from slow import dd, dropped, slow_of, watch
@@ -80,16 +79,6 @@ def test_the_slowest_are_kept(loop):
     assert (len(took), line["slow_dropped"]) == (5, 295)
 
 
-def test_more_than_the_ring_holds(loop):
-    """Reports that do not fit are counted, and no IO is missing in the bins."""
-    with Blklat(loop, interval=60, args=["--slow", "1us", "--slow-max", "3"]) as b:
-        f = fio(loop, loops=2)
-    (line,) = b.lines
-    a = line["accounting"]
-    assert a["completed"] + missing(a) == f.ios("read") > 30000
-    assert len(line["slow"]) + line["slow_dropped"] == a["completed"]
-
-
 def test_percentile_of_what_there_was(loop):
     """In the first interval no IO is slow, as there is no past yet; later about one in a hundred is."""
     with Blklat(loop, interval=0.3, args=["--slow", "p99", "--slow-max", "10000"]) as b:
@@ -103,21 +92,20 @@ def test_percentile_of_what_there_was(loop):
     assert 0.002 < share < 0.05, share
 
 
-@pytest.mark.parametrize("stages", [("device",), STAGES], ids=["one stage", "three stages"])
-def test_percentile_of_each(deadline_loop, stages):
+def test_percentile_of_each(deadline_loop):
     """Each device, stage and op has a limit of its own: what is usual on one is slow on the other."""
     sizes = {"small": "4k", "large": "512k"}
     with devices.loop() as other:
         other.setting("scheduler", "mq-deadline")
         loads = (deadline_loop, "{small},{large}"), (other, "{large},{small}")
-        with Blklat(deadline_loop, other, stage=",".join(stages), interval=0.2, args=["--slow", "p90", "--slow-max", "10000"]) as b:
+        with Blklat(deadline_loop, other, stage=",".join(STAGES), interval=0.2, args=["--slow", "p90", "--slow-max", "10000"]) as b:
             running = [Fio(device, rw="randrw", bs=bs.format(**sizes), rate_iops="250,250", time_based=1, runtime=4)
                        for device, bs in loads]
             for f in running:
                 f.result()
             b.next(other, n=2)
         for device, _ in loads:
-            for stage in stages:
+            for stage in STAGES:
                 later = [l for l in b.of(device, stage) if l["ops"]][3:]
                 assert not any(l["slow_dropped"] for l in later)
                 for op in "read", "write":
@@ -148,30 +136,6 @@ def test_what_the_stages_took(loop):
 
 
 @exact
-def test_pieces_of_a_large_one(loop):
-    """A bio that is too large for a request is sent in pieces, which are the sender's as well."""
-    loop.setting("max_sectors_kb", 64)
-    with watch(loop, "1us") as b:
-        pid = dd(loop, "read", 1 << 20, 3)
-        b.next(loop, n=2)
-    assert_all_counted(b, loop)
-    slow = slow_of(b, loop)
-    assert sorted(io["sector"] for io in slow) == [128 * i for i in range(48)]
-    assert {(io["pid"], io["comm"], io["bytes"]) for io in slow} == {(pid, "dd", 65536)}
-
-
-@exact
-def test_by_whom(loop):
-    with groups() as g, watch(loop, "1us", "--by", "cgroup") as b:
-        for name, n in ("a", 10), ("b/c d", 5):
-            g.run(name, "dd", f"if={loop.path}", "of=/dev/null", "bs=4k", f"count={n}", "iflag=direct")
-        b.next(loop, n=2)
-    assert_all_counted(b, loop)
-    found = [(io["cgroup"], io["part"]["label"]) for io in slow_of(b, loop)]
-    assert sorted(found) == [(f"{g.name}/a",) * 2] * 10 + [(f"{g.name}/b/c d",) * 2] * 5
-
-
-@exact
 def test_kernel_threads_are_named_as_such(loop):
     """A kernel thread does the upper device's work, which is charged to the process that caused it."""
     with loop_on(loop.path) as upper, watch(loop, "1us") as b:
@@ -181,18 +145,6 @@ def test_kernel_threads_are_named_as_such(loop):
     slow = [io for io in slow_of(b, loop) if io["op"] == "read"]
     assert sorted(io["sector"] for io in slow) == [8 * i for i in range(30)]
     assert all(io["kernel_thread"] and io["comm"].startswith("kworker") and io["cgroup"] == ours() for io in slow), slow
-
-
-@exact
-def test_without_owners(loop):
-    with watch(loop, "1us", "--no-owners", stage="device,total") as b:
-        dd(loop, "read", 4096, 20)
-        b.next(loop, n=2)
-    for stage in "device", "total":
-        assert_all_counted(b, loop, stage)
-        slow = slow_of(b, loop, stage)
-        assert sorted(io["sector"] for io in slow) == [8 * i for i in range(20)]
-        assert {(io["pid"], io["comm"], io["kernel_thread"], io["cgroup"]) for io in slow} == {(None, None, None, None)}
 
 
 def test_taken_over(loop):

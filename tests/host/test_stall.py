@@ -11,23 +11,31 @@ from needs import need_zram
 DEPTH = 8
 
 
-@pytest.mark.parametrize("stage", ["device", "total"])
+STAGES = "device", "total"
+
+
 @exact
-def test_stalled_device(frozen, stage):
+def test_stalled_device(frozen):
     """IOs that do not complete are seen all the same: how many, and how long they have waited."""
     device, freeze, thaw = frozen
     stat = Delta(device)
-    with Blklat(device, stage=stage) as b:
+    with Blklat(device, stage=",".join(STAGES), interval=0.25) as b:
         freeze()
         asked = time.monotonic()
         with Fio(device, rw="randwrite", ioengine="libaio", iodepth=DEPTH, number_ios=DEPTH) as f:
             b.until(lambda: b.lines and b.lines[-1]["in_flight"]["ios"] == DEPTH, "stall")
-            first = b.lines[-1]
-            b.next(n=4)
-            stalled = b.lines[b.lines.index(first):]
+            first = b.lines[-1]["time"]
+            b.next(device, "total", n=4)
+            stalled = {stage: [l for l in b.of(device, stage) if l["time"] >= first] for stage in STAGES}
             thaw()
             f.result()
-        b.next(n=2)
+        b.next(device, "total", n=2)
+    assert stat()["ios"] == DEPTH
+    for stage in STAGES:
+        assert_stalled(b, device, stage, stalled[stage], asked)
+
+
+def assert_stalled(b, device, stage, stalled, asked):
     for earlier, later in zip(stalled, stalled[1:]):
         assert later["ops"] == []
         assert later["in_flight"]["ios"] == DEPTH
@@ -38,29 +46,28 @@ def test_stalled_device(frozen, stage):
     # By the clock: it was issued after the load was started, and four intervals have passed.
     oldest_s = stalled[-1]["in_flight"]["oldest_ns"] / 1e9
     assert sum(l["interval_s"] for l in stalled[1:]) <= oldest_s <= stalled[-1]["seen"] - asked
-    a = assert_all_counted(b)
-    assert a["started"] == stat()["ios"] == DEPTH
-    done = [o["latency_ns"] for l in b.lines for o in l["ops"]]
+    assert assert_all_counted(b, device, stage)["started"] == DEPTH
+    done = [o["latency_ns"] for l in b.of(device, stage) for o in l["ops"]]
     assert max(o["max"] for o in done) > stalled[-1]["in_flight"]["oldest_ns"]
 
 
-@pytest.mark.parametrize("stage", ["device", "total"])
-def test_in_flight_at_the_start(frozen, stage):
+def test_in_flight_at_the_start(frozen):
     """IOs that began before the capture are told apart from its own, and are no loss."""
     device, freeze, thaw = frozen
     stat = Delta(device)
     freeze()
     with Fio(device, rw="randwrite", ioengine="libaio", iodepth=DEPTH, number_ios=DEPTH) as f:
         f.until(lambda: device.stat()["in_flight"] == DEPTH, "stall")
-        with Blklat(device, stage=stage) as b:
+        with Blklat(device, stage=",".join(STAGES)) as b:
             thaw()
             f.result()
-            b.next(n=2)
+            b.next(device, "total", n=2)
     assert stat()["ios"] == DEPTH
-    a = assert_closed(b)
-    assert (a["started"], a["lost"], a["in_flight"], b.ops()) == (0, 0, 0, {})
-    # Bios have no slots that could show them; they are unknown.
-    assert a["before_start"] == (DEPTH if stage == "device" else 0)
+    for stage in STAGES:
+        a = assert_closed(b, device, stage)
+        assert (a["started"], a["lost"], a["in_flight"], b.ops(device, stage)) == (0, 0, 0, {})
+        # Bios have no slots that could show them; they are unknown.
+        assert a["before_start"] == (DEPTH if stage == "device" else 0)
 
 
 @pytest.mark.parametrize("kind", ["zram", "loop"])
@@ -107,7 +114,7 @@ def test_another_in_its_place(kind, replace, request):
     """Nothing looks at the device between its end and the start of the next one with its name and number."""
     device, _ = request.getfixturevalue(f"removable_{kind}")
     number = device.number
-    with Blklat(device, interval=2) as b:
+    with Blklat(device, interval=1) as b:
         fio(device, rw="randwrite", number_ios=200)
         b.next()
         replace(device)
@@ -120,7 +127,7 @@ def test_another_in_its_place(kind, replace, request):
 
 def test_partition_that_is_another(loop):
     """Its disk is the same."""
-    with devices.partition(loop, 1, loop.size // 4, loop.size // 4) as part, Blklat(part, interval=2) as b:
+    with devices.partition(loop, 1, loop.size // 4, loop.size // 4) as part, Blklat(part, interval=1) as b:
         b.next()
         devices.run("delpart", loop.path, 1)
         devices.run("addpart", loop.path, 1, loop.size // 4 // 512, loop.size // 4 // 512)

@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""blklat top on real devices, in a terminal: a load of known rate, IOs that hang, a device that goes away, and its cost."""
-import os
+"""blklat top on real devices, in a terminal: a load of known rate, IOs that hang, and a device that goes away."""
 import re
 import shutil
-import time
 
 import pytest
-
-import devices
 from load import BLKLAT, Fio
 from needs import need
 from screen import Screen
-
-CPU_SHARE = 0.02    # of a core
 
 
 @pytest.fixture(autouse=True)
@@ -67,27 +61,3 @@ def test_device_goes(removable_loop):
         lines = s.assert_restored(status=1)
         assert f"blklat: {device.name} went away" in lines
         assert "blklat top: no watched device is left" in lines
-
-
-def cpu_s(pid):
-    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def test_cost_with_many_devices():
-    """200 devices, three under load."""
-    with devices.many_loops(200) as many, Screen(BLKLAT, "top", "--dev", many.pattern, columns=200, rows=60) as s:
-        s.until("200 idle:")
-        loads = [Fio(d, rw="randread", rate_iops=300, time_based=1, runtime=12) for d in many[:3]]
-        try:
-            s.until("197 idle:")
-            before, since = cpu_s(s.program()), time.monotonic()
-            time.sleep(8)
-            share = (cpu_s(s.program()) - before) / (time.monotonic() - since)
-            print(f"{share:.2%} of a core")
-            assert share < CPU_SHARE
-        finally:
-            for load in loads:
-                load.__exit__(None, None, None)
-        s.keys("q")
-        s.assert_restored()
