@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Asynchronous direct reads by io_submit(2) that must not wait (RWF_NOWAIT), and how each ended."""
+"""Asynchronous direct IOs by io_submit(2): reads that must not wait (RWF_NOWAIT), and how each ended; IOs in a certain order."""
 import ctypes
 import mmap
 import os
@@ -8,7 +8,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 # All architectures newer than x86 use include/uapi/asm-generic/unistd.h.
 IO_SETUP, IO_DESTROY, IO_GETEVENTS, IO_SUBMIT = (206, 207, 208, 209) if os.uname().machine == "x86_64" else (0, 1, 4, 2)
-PREAD = 0
+PREAD, PWRITE = 0, 1
 NOWAIT = 8
 BYTES = 4096
 
@@ -91,3 +91,22 @@ def read_all(device, waits, waits_not):
         reads.send(waits)
         reads.send(waits_not, NOWAIT)
         return reads.wait()
+
+
+def in_order(device, *ios):
+    """Sends direct IOs of (op, size) in this order, as fast as one task can, and waits until all have ended."""
+    fd = os.open(device.path, os.O_RDWR | os.O_DIRECT)
+    context, events = ctypes.c_ulong(), (Event * len(ios))()
+    system(IO_SETUP, ctypes.c_uint(len(ios)), ctypes.byref(context))
+    page = mmap.mmap(-1, max(size for _, size in ios))
+    try:
+        at = ctypes.addressof(ctypes.c_char.from_buffer(page))
+        for i, (op, size) in enumerate(ios):
+            control = Control(opcode=PREAD if op == "read" else PWRITE, fildes=fd, buf=at, nbytes=size, offset=i << 20)
+            assert system(IO_SUBMIT, context, ctypes.c_long(1), ctypes.byref(ctypes.c_void_p(ctypes.addressof(control)))) == 1
+        n = ctypes.c_long(len(ios))
+        assert system(IO_GETEVENTS, context, n, n, events, None) == len(ios)
+        assert sorted(e.res for e in events) == sorted(size for _, size in ios)
+    finally:
+        system(IO_DESTROY, context)
+        os.close(fd)

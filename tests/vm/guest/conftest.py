@@ -9,7 +9,6 @@ import functools
 import json
 import os
 import pathlib
-import subprocess
 import sys
 
 import pytest
@@ -77,13 +76,29 @@ def pytest_runtest_logfinish(nodeid):
     note(test=nodeid, outcome=OUTCOMES.get(nodeid, "passed"))
 
 
-def kernel_log():
-    return subprocess.run(["dmesg"], capture_output=True, text=True, check=True).stdout.splitlines()
+class KernelLog:
+    """What the kernel logs from now on. Reading it here costs a test less than a program would."""
+
+    def __init__(self):
+        self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(self.fd, 0, os.SEEK_END)
+
+    def lines(self):
+        while True:
+            try:
+                record = os.read(self.fd, 8192).decode(errors="replace")
+            except BlockingIOError:
+                return
+            # A call trace's lines are records of their own; what follows a line break is about the device.
+            yield record.partition(";")[2].partition("\n")[0]
+
+
+LOG = KernelLog()
 
 
 @pytest.fixture(autouse=True)
 def quiet_kernel():
     """The kernel has nothing to complain about."""
-    before = len(kernel_log())
+    list(LOG.lines())
     yield
-    assert [line for line in kernel_log()[before:] if ALARM.search(line)] == []
+    assert [line for line in LOG.lines() if ALARM.search(line)] == []

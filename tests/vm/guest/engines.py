@@ -13,7 +13,11 @@ import os
 
 from devices import run
 from load import Blklat, assert_all_counted
+from slow import slow_of
 
+# Of a slow IO, equal in both engines; time and latency are not, as each engine reads the clock for itself.
+SAME = ("pid", "comm", "kernel_thread", "cgroup", "op", "flags", "bytes", "sector", "error", "hw_queue", "start_cpu", "end_cpu", "depth",
+        "beside")
 MODULE = os.environ.get("BLKLAT_KO", "")
 
 
@@ -41,7 +45,8 @@ class Both:
     def settle(self):
         """Waits until both have shown an interval that begins after the traffic's end."""
         for b in self:
-            b.next(n=2)
+            watched = {(l["device"], l["stage"]) for l in b.lines}
+            b.next(n=2 * max(1, len(watched)))
 
     def agree(self, device=None, stage=None):
         """Asserts that all numbers that do not depend on the clock are equal, that everything adds up and nothing is lost."""
@@ -52,14 +57,26 @@ class Both:
             assert self.totals(self.bpf, key, device, stage) == self.totals(self.kmod, key, device, stage), key
         return exact
 
+    def slow(self, device, stage):
+        """Asserts that both list the same slow IOs; returns each engine's list."""
+        self.agree(device, stage)
+        lists = [slow_of(b, device, stage) for b in self]
+        one, other = (sorted([io[key] for key in SAME] for io in ios) for ios in lists)
+        assert one == other
+        return lists
+
     @staticmethod
     def totals(b, key, device, stage):
         return {op: b.total(key, op, device, stage) for op in b.ops(device, stage)}
 
 
 @contextlib.contextmanager
-def both(*devices, stage=None, interval=0.5, bpf_args=(), kmod_args=()):
-    """The two engines, watching. At the end they are stopped as by Ctrl-C, and the module is unloaded."""
+def both(*devices, stage=None, interval=None, bpf_args=(), kmod_args=()):
+    """
+    The two engines, watching. At the end they are stopped as by Ctrl-C, and the module is unloaded. Intervals are short, but
+    the more devices, the longer does it take to show one.
+    """
+    interval = interval or min(0.25 * (1 + len(devices)), 1.5)
     with blklat_module():
         with Blklat(*devices, stage=stage, interval=interval, args=("--engine", "bpf", "--bins", *bpf_args)) as bpf, \
                 Blklat(*devices, stage=stage, interval=interval, args=("--engine", "kmod", "--bins", *kmod_args)) as kmod:

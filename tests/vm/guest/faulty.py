@@ -18,8 +18,8 @@ from guest import DEEP, module
 from load import Fio
 
 SCSI_DEBUG = pathlib.Path("/sys/bus/pseudo/drivers/scsi_debug")
+TRACE = pathlib.Path("/sys/kernel/tracing/instances/blklat-test")
 CONFIGFS = pathlib.Path("/sys/kernel/config")
-INSTANCE = pathlib.Path("/sys/kernel/tracing/instances/blklat-test")
 
 
 # --- null_blk by configfs --------------------------------------------------------------------
@@ -102,32 +102,37 @@ def scsi_fault(kind, every=0):
 # --- the kernel's own trace ------------------------------------------------------------------
 
 
-def kernel_number(device):
-    """dev_t as the kernel encodes it, and as its trace filters expect it."""
+@contextlib.contextmanager
+def traced_events(device, *events):
+    """
+    Gives a function that returns the trace's lines of these events of the device so far. It reads tracefs, which is independent
+    of both engines.
+    """
     major, minor = map(int, device.number.split(":"))
-    return major << 20 | minor
+    TRACE.mkdir()
+    try:
+        (TRACE / "buffer_size_kb").write_text("8192")
+        for event in events:
+            (TRACE / f"events/block/{event}/filter").write_text(f"dev == {major << 20 | minor}")
+            (TRACE / f"events/block/{event}/enable").write_text("1")
+
+        def lines():
+            for stats in TRACE.glob("per_cpu/cpu*/stats"):
+                assert re.search(r"^overrun: 0$", stats.read_text(), re.M)
+            return (TRACE / "trace").read_text().splitlines()
+        yield lines
+    finally:
+        TRACE.rmdir()
 
 
 @contextlib.contextmanager
 def traced(device, *names):
-    """Gives a function that counts a device's block events so far. It reads tracefs, which is independent of both engines."""
-    INSTANCE.mkdir()
-    try:
-        (INSTANCE / "buffer_size_kb").write_text("8192")
-        for name in names:
-            event = INSTANCE / f"events/block/block_rq_{name}"
-            (event / "filter").write_text(f"dev == {kernel_number(device)}")
-            (event / "enable").write_text("1")
-        yield lambda: count_events(names)
-    finally:
-        INSTANCE.rmdir()
-
-
-def count_events(names):
-    for stats in INSTANCE.glob("per_cpu/cpu*/stats"):
-        assert re.search(r"^overrun: 0$", stats.read_text(), re.M)
-    found = re.findall(r": block_rq_(\w+): ", (INSTANCE / "trace").read_text())
-    return {name: found.count(name) for name in names}
+    """The same for a count of each event: {name: n}, of block_rq_NAME."""
+    with traced_events(device, *(f"block_rq_{name}" for name in names)) as lines:
+        def counted():
+            found = re.findall(r": block_rq_(\w+): ", "\n".join(lines()))
+            return {name: found.count(name) for name in names}
+        yield counted
 
 
 # --- meanwhile -------------------------------------------------------------------------------

@@ -12,16 +12,16 @@ ROOT = pathlib.Path("/sys/fs/cgroup")
 
 
 @contextlib.contextmanager
-def cgroup(device, limit):
-    """A cgroup with that limit on the device."""
+def cgroup(limits):
+    """A cgroup with limits on devices: {device: limit}."""
     subprocess.run(["mount", "-t", "cgroup2", "none", ROOT], check=True)
     try:
         (ROOT / "cgroup.subtree_control").write_text("+io")
         group = ROOT / "slow"
         group.mkdir()
         try:
-            number = (device.sysfs / "dev").read_text().strip()
-            (group / "io.max").write_text(f"{number} {limit}")
+            for device, limit in limits.items():
+                (group / "io.max").write_text(f"{device.number} {limit}")
             yield group
         finally:
             group.rmdir()
@@ -29,8 +29,14 @@ def cgroup(device, limit):
         subprocess.run(["umount", ROOT], check=True)
 
 
-def fio_in(group, device, **options):
-    """Runs fio in a cgroup; returns its figures of writes."""
-    done = subprocess.run(fio_argv(device, **options), capture_output=True, text=True, check=True,
-                          preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())))
-    return json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0]["write"]
+def fios_in(group, loads):
+    """Runs a fio on each device in a cgroup, all at once: {device: options}. Returns {device: figures of writes}."""
+    running = {device: subprocess.Popen(fio_argv(device, **options), stdout=subprocess.PIPE, text=True,
+                                        preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())))
+               for device, options in loads.items()}
+    figures = {}
+    for device, process in running.items():
+        told = process.communicate()[0]
+        assert process.returncode == 0, told
+        figures[device] = json.loads(told[told.index("{"):])["jobs"][0]["write"]
+    return figures

@@ -5,7 +5,6 @@ import os
 import pathlib
 
 from devices import MIB, Device, backing_file, loop_on, run
-from engines import both
 from guest import module, need_module
 from load import fio, wait_until
 
@@ -76,14 +75,15 @@ def mapped(*table, name="blklat-test"):
 def dm(kind, member, *arguments):
     """A device mapper target over a whole device."""
     run("modprobe", "dm_mod" if kind == "linear" else f"dm_{kind}")
-    with mapped(" ".join(map(str, (0, member.size // SECTOR, kind, member.path, 0, *arguments)))) as device:
+    table = " ".join(map(str, (0, member.size // SECTOR, kind, member.path, 0, *arguments)))
+    with mapped(table, name=f"blklat-{kind}") as device:
         yield device
 
 
 @contextlib.contextmanager
 def md(level, *members):
-    """An array without a superblock, so that nothing but the test writes to it."""
-    device = Device("md0")
+    """An array without a superblock, so that nothing but the test writes to it. There may be one of each level."""
+    device = Device(f"md{level}")
     os.environ["MDADM_NO_UDEV"] = "1"
     run("modprobe", "raid456" if level == 5 else f"raid{level}")
     # raid1 has no chunks, raid0 no resync; raid5 takes a superblock.
@@ -131,11 +131,6 @@ class Traffic:
 def traffic(device, *loads):
     """Runs loads one after the other."""
     return Traffic(*(fio(device, thread=1, **load) for load in loads))
-
-
-def watch(*devices, stage=None):
-    """Both engines, with short intervals: only sums are asserted."""
-    return both(*devices, stage=stage, interval=0.25)
 
 
 def assert_seen(e, device, stage, done):

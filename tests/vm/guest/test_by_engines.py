@@ -8,22 +8,24 @@ import pathlib
 import subprocess
 import tempfile
 
+from aio import in_order
 from devices import run, unmount
 from engines import both
-from faulty import null_blks
-from guest import DEEP, null_blk
-from load import fio, wait_until
-from parts import BESIDE, DEPTHS, FLAGS, classes_in, dd, depths_up_to, in_flight, of_op, parts_of
+from faulty import null_blks, traced_events
+from guest import DEEP
+from load import fio
+from parts import BESIDE, DEPTHS, FLAGS, classes_in, depths_up_to, of_op, parts_of
 from slow import slow_of
 from stack import file_loop
-from tracing import traced_events
 
 STAGES = "device", "total"
+ALL_SLOW = "--slow", "1us", "--slow-max", "10000"
 
 
 def divided(*devices, by, stages=STAGES, more=()):
     args = ("--by", by, *more)
-    return both(*devices, stage=",".join(stages), bpf_args=args, kmod_args=args)
+    # Parts have many lines.
+    return both(*devices, stage=",".join(stages), interval=1.5, bpf_args=args, kmod_args=args)
 
 
 def assert_parts(engines, labels, device, stage, **wanted):
@@ -33,28 +35,48 @@ def assert_parts(engines, labels, device, stage, **wanted):
         assert {op: of_op(b, labels, device, stage, op) for op in wanted} == wanted, (stage, found)
 
 
-# Each takes so long that all begin before the first one ends.
-SLOW = {"irqmode": 2, "completion_nsec": 3000000000}
+# It takes so long that all of a row begin before the first one ends.
+HELD = {"irqmode": 2, "completion_nsec": 1500000000, "max_sectors": 512}
+# One tag, so IOs wait in the queue.
+ONE_TAG = {"irqmode": 2, "completion_nsec": 300000000, "hw_queue_depth": 1, "submit_queues": 1}
+BUSY = {"irqmode": 2, "completion_nsec": 100000}
+KINDS = [("write", 4096, "nothing"), ("write", 131072, "write"), ("read", 4096, "big write"), ("read", 65536, "big write")]
 
 
-def test_depths_in_order():
-    """While pauses are looked for, too."""
-    with null_blks(SLOW | {"completion_nsec": 1500000000}) as (device,), \
-            divided(device, by="depth", more=("--idle-gap", "0.05")) as engines:
-        fio(device, rw="randwrite", bs=4096, number_ios=40, ioengine="libaio", iodepth=40)
-        fio(device, rw="read", bs=4096, number_ios=1)
-        engines.settle()
-    for stage in STAGES:
-        assert_parts(engines, DEPTHS, device, stage, write=depths_up_to(40), read={"1": 1})
-
-
-def test_depth_of_the_queue():
-    """One tag, so IOs wait in the queue: it is deep, and the depth at the device is one."""
-    with null_blk(scheduler="mq-deadline", irqmode=2, completion_nsec=300000000, hw_queue_depth=1, submit_queues=1) as (device,):
-        device.setting("nr_requests", 16)
-        with divided(device, by="depth", stages=("device", "queue", "total")) as engines:
-            fio(device, rw="randread", bs=4096, number_ios=10, ioengine="libaio", iodepth=10)
+def test_depths():
+    """How many were in flight when each began; and each by itself, if all are listed as slow ones, with the strongest of them."""
+    with null_blks(HELD, ONE_TAG, BUSY) as (held, one_tag, busy):
+        one_tag.setting("scheduler", "mq-deadline")
+        one_tag.setting("nr_requests", 16)
+        with divided(held, one_tag, busy, by="depth", stages=("device", "queue", "total"), more=ALL_SLOW) as engines:
+            in_order(held, *(io[:2] for io in KINDS))
+            in_order(held, *[("write", 4096)] * 40)
+            in_order(held, ("read", 4096))
+            in_order(one_tag, *[("read", 4096)] * 10)
+            f = fio(busy, rw="randrw", bs=4096, number_ios=500, **DEEP | {"iodepth": 16})
             engines.settle()
+    assert_depths_of_a_row(engines, held)
+    assert_depths_of_a_queue(engines, one_tag)
+    # The engines read the depth at different moments, so a few IOs near a bound may differ in part; none is deeper than fio.
+    for stage in STAGES:
+        engines.agree(busy, stage)
+        for b in engines:
+            assert sum(of_op(b, DEPTHS, busy, stage, "read").values()) == f.ios("read")
+            assert parts_of(b, DEPTHS, busy, stage).keys() <= set(DEPTHS[:5])
+
+
+def assert_depths_of_a_row(engines, device):
+    row = depths_up_to(40)
+    listed = [(op, size, n, beside) for n, (op, size, beside) in enumerate(KINDS, 1)]
+    listed += [("write", 4096, n, "write" if n > 1 else "nothing") for n in range(1, 41)] + [("read", 4096, 1, "nothing")]
+    for stage in STAGES:
+        assert_parts(engines, DEPTHS, device, stage, write=row | {"1": 2, "2": 2}, read={"1": 1, "3-4": 2})
+        for slow in engines.slow(device, stage):
+            assert sorted((io["op"], io["bytes"], io["depth"], io["beside"]) for io in slow) == sorted(listed)
+
+
+def assert_depths_of_a_queue(engines, device):
+    """It is deep, and the depth at the device is one."""
     assert_parts(engines, DEPTHS, device, "device", read={"1": 10})
     assert_parts(engines, DEPTHS, device, "total", read=depths_up_to(10))
     engines.agree(device, "queue")
@@ -64,28 +86,18 @@ def test_depth_of_the_queue():
     for b in engines:
         found = of_op(b, DEPTHS, device, "queue", "read")
         assert found in [depths_up_to(10), *(nine | {part: n + 1} for part, n in nine.items())]
-
-
-def test_depths_of_a_load():
-    """The engines read the depth at different moments, so a few IOs near a bound may differ in part; none is deeper than fio."""
-    with null_blk(irqmode=2, completion_nsec=100000) as (device,), divided(device, by="depth") as engines:
-        f = fio(device, rw="randrw", bs=4096, number_ios=3000, **DEEP | {"iodepth": 16})
-        engines.settle()
-    for stage in STAGES:
-        engines.agree(device, stage)
-        for b in engines:
-            assert sum(of_op(b, DEPTHS, device, stage, "read").values()) == f.ios("read")
-            assert parts_of(b, DEPTHS, device, stage).keys() <= set(DEPTHS[:5])
+        depths = sorted(io["depth"] for io in slow_of(b, device, "queue"))
+        assert depths in [sorted([*range(1, 10), n]) for n in range(1, 11)]
+        assert [(io["depth"], io["beside"]) for io in slow_of(b, device)] == [(1, "nothing")] * 10
+        assert sorted((io["depth"], io["beside"]) for io in slow_of(b, device, "total")) == \
+            [(1, "nothing")] + [(n, "read") for n in range(2, 11)]
 
 
 def test_beside_in_order():
-    """A read behind each kind in turn, and behind two."""
-    with null_blks(SLOW | {"max_sectors": 512}) as (device,), divided(device, by="beside") as engines:
+    """A read behind each kind in turn, and behind two; while pauses are looked for, too."""
+    with null_blks(HELD) as (device,), divided(device, by="beside", more=("--idle-gap", "0.05")) as engines:
         for others in [("write", 65536)], [("write", 131072)], [("read", 65536), ("write", 131072)]:
-            with contextlib.ExitStack() as load:
-                for op, size in (*others, ("read", 4096)):
-                    load.enter_context(dd(device, op, size))
-            wait_until(lambda: not in_flight(device), "the end of all")
+            in_order(device, *others, ("read", 4096))
         engines.settle()
     for stage in STAGES:
         assert_parts(engines, BESIDE, device, stage, read={"nothing": 1, "write": 1, "big write": 2},
@@ -98,7 +110,8 @@ def test_flags_of_a_file_system():
         run("modprobe", "ext4")
         run("mkfs.ext4", "-q", "-F", device.path)
         folder = pathlib.Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="blklat-test-")))
-        with traced_events(pathlib.Path("/sys/kernel/tracing"), device, "block_rq_issue") as lines, divided(device, by="flags", more=("--slow", "1us", "--slow-max", "10000")) as engines:
+        with traced_events(device, "block_rq_issue") as lines, \
+                divided(device, by="flags", more=ALL_SLOW) as engines:
             for turn in range(2):
                 run("mount", device.path, folder)
                 try:

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """IOs after a pause, on each kernel: the engines find the same ones, and counting them apart changes no other figure."""
+import contextlib
 import time
 
 import pytest
 from bursts import BURST, Bursts, after_idle, count
 from engines import both
-from guest import DEEP, SINGLE, at_least, module, null_blk, virtio
+from guest import DEEP, SINGLE, at_least, has_module, module, null_blk, virtio
 from devices import partition, zram
 from jitter import assert_histograms_agree
 from load import assert_all_counted, fio
 from stack import dm, scsi_debug
 
-BURSTS = 4
+BURSTS = 3
 REST_S = 0.6
 GAP_S = 0.3
 TIMER_S = 0.4
@@ -28,21 +29,24 @@ def assert_same_pauses(engines, device, stage):
         assert bpf == kmod, (device.name, stage, op)
 
 
-def rest_and_burst(*devices, stage):
+def rest_and_burst(wholes, *tops, stage):
     """
-    Alternating bursts of reads and writes on the first device. The first IO of each burst but the run's first is
-    counted apart, and another one only if the emulated machine stood still before it.
+    Alternating bursts of reads and writes on each of the first devices, while the others rest; @wholes has what is below
+    some of them, and sees the same. The first IO of each burst but the run's first is counted apart, and another one only if
+    the emulated machine stood still before it.
     """
-    with Bursts(devices[0]) as bursts, watch(*devices, stage=stage) as engines:
-        for i in range(2 * BURSTS):
-            bursts.burst("write" if i % 2 else "read")
-            time.sleep(REST_S)
-        for b in engines:
-            b.next(n=2 * len(devices))
-    for device in devices:
+    with contextlib.ExitStack() as undo:
+        bursts = {device: undo.enter_context(Bursts(device)) for device in tops}
+        with watch(*tops, *wholes, stage=stage) as engines:
+            for i in range(2 * BURSTS):
+                for of_device in bursts.values():
+                    of_device.burst("write" if i % 2 else "read")
+                time.sleep(REST_S)
+            engines.settle()
+    for device, of_device in (bursts | {below: bursts[top] for below, top in wholes.items()}).items():
         for one in {l["stage"] for l in engines.kmod.of(device)}:
             for b in engines:
-                assert_rests_told_apart(b, bursts, device, one)
+                assert_rests_told_apart(b, of_device, device, one)
             assert_same_pauses(engines, device, one)
 
 
@@ -56,35 +60,19 @@ def assert_rests_told_apart(b, bursts, device, stage):
         assert 0 < sum_ns <= sum(possible) * 1e9
 
 
-def test_null_blk():
-    with null_blk() as (device,):
-        rest_and_burst(device, stage="device,total")
-
-
-def test_scsi_debug():
-    with scsi_debug(ndelay=20000) as device:
-        rest_and_burst(device, stage="device,total")
-
-
-def test_virtio():
-    rest_and_burst(virtio(), stage="device,total")
-
-
-def test_zram():
-    with module("zram", num_devices=0), zram() as device:
-        rest_and_burst(device, stage="total")
-
-
-def test_dm():
-    """Each level of the stack has pauses of its own."""
-    with null_blk() as (below,), dm("linear", below) as top:
-        rest_and_burst(top, below, stage=None)
-
-
-def test_partition():
+def test_requests():
     """Before 5.12 a bio does not know its partition (see check_partitions()); requests always do."""
-    with null_blk() as (disk,), partition(disk, 1, 2 ** 20, 2 ** 26) as part:
-        rest_and_burst(part, disk, stage="device,total" if at_least(5, 12) else "device")
+    with null_blk(nr_devices=2) as (null, disk), partition(disk, 1, 2 ** 20, 2 ** 26) as part, contextlib.ExitStack() as made:
+        tops = [null, virtio(), part]
+        if has_module("scsi_debug"):
+            tops.append(made.enter_context(scsi_debug(ndelay=20000)))
+        rest_and_burst({disk: part}, *tops, stage="device,total" if at_least(5, 12) else "device")
+
+
+def test_bios():
+    """Each level of a stack has pauses of its own."""
+    with module("zram", num_devices=0), zram() as ram, null_blk() as (below,), dm("linear", below) as top:
+        rest_and_burst({below: top}, ram, top, stage=None)
 
 
 def waits(log):
@@ -94,23 +82,27 @@ def waits(log):
     return [b - a > 990 for a, b in zip(ends, ends[1:])]
 
 
+LOADS = SINGLE | {"number_ios": 500}, DEEP | {"number_ios": 1000}
+
+
 @pytest.mark.parametrize("looking", ["bpf", "kmod"])
-@pytest.mark.parametrize("load", [SINGLE | {"number_ios": 1500}, DEEP | {"number_ios": 3000}], ids=["single", "deep"])
-def test_busy(load, looking, tmp_path):
+def test_busy(looking, tmp_path):
     """
     A busy device has IOs after a pause only where the emulated machine stood still: no more than the gaps in which fio saw no
     IO end. The other engine, which does not look for pauses, has the same IOs in the same bins.
     """
-    with null_blk(irqmode=2, completion_nsec=1000000) as (device,), \
-            both(device, stage="device,total", **{f"{looking}_args": ("--idle-gap", "1")}) as engines:
-        fio(device, rw="randrw", write_lat_log=tmp_path / "fio", **load)
+    with null_blk(nr_devices=2, irqmode=2, completion_nsec=1000000) as devices, \
+            both(*devices, stage="device,total", **{f"{looking}_args": ("--idle-gap", "1")}) as engines:
+        for device, load in zip(devices, LOADS):
+            fio(device, rw="randrw", write_lat_log=tmp_path / device.name, **load)
         engines.settle()
-    pauses = waits(tmp_path / "fio_lat.1.log").count(True)
     b = getattr(engines, looking)
-    for stage in "device", "total":
-        engines.agree(device, stage)
-        assert_histograms_agree(engines, device, stage)
-        assert count(b, "read", device, stage) + count(b, "write", device, stage) <= pauses
+    for device in devices:
+        pauses = waits(tmp_path / f"{device.name}_lat.1.log").count(True)
+        for stage in "device", "total":
+            engines.agree(device, stage)
+            assert_histograms_agree(engines, device, stage)
+            assert count(b, "read", device, stage) + count(b, "write", device, stage) <= pauses
 
 
 def test_an_end_is_use_too():

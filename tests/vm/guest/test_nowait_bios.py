@@ -7,7 +7,6 @@ refused to their sender.
 import errno
 
 import aio
-import pytest
 from devices import Delta
 from engines import both
 from guest import null_blk
@@ -37,27 +36,26 @@ def assert_taken_back(b, device, done, again):
     assert min(o["latency_ns"]["min"] for o in lines) >= SMALL["completion_nsec"]
 
 
-@pytest.mark.parametrize("stage", ["total", "device,total"])
-def test_no_room(stage):
-    with null_blk(**SMALL) as (device,):
+def test_no_room():
+    """The device above another one has no room either: its bios come back from the one below."""
+    with null_blk(nr_devices=2, **SMALL) as (device, below), dm("linear", below) as top:
         stat = Delta(device)
-        with both(device, stage=stage) as engines:
+        with both(device, below, top, stage="total") as engines:
+            of_device, of_top = refused_reads(device), refused_reads(top)
+            engines.settle()
+        for b in engines:
+            assert_taken_back(b, device, *of_device)
+            for one in top, below:
+                assert_taken_back(b, one, *of_top)
+        assert stat()["reads"] == of_device[0]
+
+
+def test_no_request():
+    """A read that is refused never becomes a request."""
+    with null_blk(**SMALL) as (device,):
+        with both(device, stage="device,total") as engines:
             done, again = refused_reads(device)
             engines.settle()
         for b in engines:
             assert_taken_back(b, device, done, again)
-        assert stat()["reads"] == done
-        if stage != "total":
-            assert engines.agree(device, "device")["started"] == done
-
-
-def test_no_room_below():
-    """The device above has no room either: its bios come back from the one below."""
-    with null_blk(**SMALL) as (below,), dm("linear", below) as top:
-        with both(top, below, stage="total") as engines:
-            done, again = refused_reads(top)
-            for b in engines:
-                b.next(n=4)
-        for b in engines:
-            for device in top, below:
-                assert_taken_back(b, device, done, again)
+        assert engines.agree(device, "device")["started"] == done

@@ -5,7 +5,6 @@ requeues as the kernel's own trace.
 """
 import contextlib
 import errno
-import functools
 import mmap
 import os
 
@@ -16,11 +15,11 @@ from faulty import BAD_SECTORS, HOST_BUSY, IGNORED, MEDIUM_ERROR, SHORT, null_bl
 from guest import DEEP, at_least, nvme, virtio
 from load import fio
 from passthrough import nvme_identify, nvme_read, scsi_ready
+from skips import as_is_and_skipped
 from stack import SECTOR, scsi_debug
 
 KIB, MIB = 1024, 1024 * 1024
 EVENTS = "issue", "requeue", "complete"
-watched = functools.partial(both, interval=0.25)
 
 
 # --- requeued --------------------------------------------------------------------------------
@@ -49,24 +48,26 @@ def test_requeued_by_null_blk():
     mbps = -(-mmap.PAGESIZE * 50 // MIB)
     with null_blks({"mbps": mbps, "memory_backed": 1}) as (device,):
         stat = Delta(device)
-        with watched(device, stage="device,queue,total") as e, traced(device, *EVENTS) as events:
+        with both(device, stage="device,queue,total") as e, traced(device, *EVENTS) as events:
             for scheduler in "none", "mq-deadline":
                 device.setting("scheduler", scheduler)
                 before = events()["requeue"]
-                fio(device, rw="randrw", bs=f"{8 * mbps}k", number_ios=80, thread=1, **DEEP)
+                fio(device, rw="randrw", bs=f"{8 * mbps}k", number_ios=40, thread=1, **DEEP)
                 assert events()["requeue"] > before
             e.settle()
             seen = events()
         s = stat()
         print(assert_requeued(e, device, s["ios"], seen), seen)
-        assert e.agree(device, "total")["started"] == 160 == s["ios"] + s["read_merges"] + s["write_merges"]
+        assert e.agree(device, "total")["started"] == 80 == s["ios"] + s["read_merges"] + s["write_merges"]
 
 
-# How many commands in a thousand are taken back, and how many end in two parts. While the host is busy,
-# requests wait, and others are refused before they are issued.
-SCSI_FAULTS = ((HOST_BUSY, 50, None, 0), (SHORT, 50, 20, 20), (IGNORED, 700, 1, 0))
+# How many of the commands are taken back, and how many end in two parts. While the host is busy, requests wait, and others
+# are refused before they are issued.
+COMMANDS = 500
+SCSI_FAULTS = ((HOST_BUSY, 50, None, 0), (SHORT, 25, 20, 20), (IGNORED, 350, 1, 0))
 
 
+@as_is_and_skipped
 @pytest.mark.usefixtures("skips")
 def test_requeued_by_scsi():
     """The host is busy; a command transfers half of its data; one gets no answer and is aborted."""
@@ -75,21 +76,21 @@ def test_requeued_by_scsi():
         (device.sysfs / "device/timeout").write_text("4")
         device.setting("nomerges", 2)
         stat = Delta(device)
-        with watched(device, stage="device,queue,total") as e, traced(device, *EVENTS) as events:
+        with both(device, stage="device,queue,total") as e, traced(device, *EVENTS) as events:
             for kind, every, requeued, parts in SCSI_FAULTS:
                 before = events()
                 with scsi_fault(kind, every):
-                    assert fio(device, rw="randread", number_ios=1000, thread=1, **DEEP).errors == 0
+                    assert fio(device, rw="randread", number_ios=COMMANDS, thread=1, **DEEP).errors == 0
                 new = {name: n - before[name] for name, n in events().items()}
-                assert new["complete"] == 1000 + parts
-                assert new["requeue"] == requeued if requeued else new["issue"] > 1000
+                assert new["complete"] == COMMANDS + parts
+                assert new["requeue"] == requeued if requeued else new["issue"] > COMMANDS
             e.settle()
             seen = events()
         assert assert_requeued(e, device, stat()["ios"], seen, parts=20) > 20
-        assert stat()["ios"] == 3000
+        assert stat()["ios"] == 3 * COMMANDS
         for stage in "device", "total":
-            assert e.kmod.ops(device, stage) == {"read": 3000}
-            assert e.totals(e.kmod, "bytes", device, stage) == {"read": 3000 * 4 * KIB}
+            assert e.kmod.ops(device, stage) == {"read": 3 * COMMANDS}
+            assert e.totals(e.kmod, "bytes", device, stage) == {"read": 3 * COMMANDS * 4 * KIB}
             assert e.totals(e.kmod, "errors", device, stage) == {"read": 0}
 
 
@@ -122,7 +123,7 @@ def test_medium_errors():
     bad = [b for b in blocks if {*range(b, b + 8)} & {*BAD_SECTORS}]
     with scsi_debug(delay=0) as device, direct(device) as fd:
         stat = Delta(device)
-        with watched(device, stage="device,total") as e, traced(device, "complete") as events:
+        with both(device, stage="device,total") as e, traced(device, "complete") as events:
             with scsi_fault(MEDIUM_ERROR):
                 failed = [b for b in blocks if not read_at(fd, b, 4 * KIB)]
                 assert failed == bad
@@ -147,7 +148,7 @@ def test_failed_by_null_blk():
     """Reads each block of 4 MiB once: 64 of them are bad."""
     with null_blks({"badblocks": "+1024-1535", "memory_backed": 1}) as (device,):
         stat = Delta(device)
-        with watched(device, stage="device,total") as e:
+        with both(device, stage="device,total") as e:
             f = fio(device, rw="randrw", size="4M", thread=1, continue_on_error="all", **DEEP)
             e.settle()
         s = stat()
@@ -185,7 +186,7 @@ def test_discards_and_zeroes():
     with null_blks({"discard": 1, "memory_backed": 1}) as (null,), scsi_debug(delay=0, lbpu=1, lbpws=1) as scsi:
         devices = null, scsi, nvme(), virtio()
         stats = [Delta(device) for device in devices]
-        with watched(*devices, stage="device,total") as e:
+        with both(*devices, stage="device,total") as e:
             for device in devices:
                 discard_and_zero(device)
             e.settle()
@@ -199,7 +200,7 @@ def test_passthrough():
     with scsi_debug(delay=0) as scsi, direct(scsi) as scsi_fd, direct(nvme()) as nvme_fd:
         devices = nvme(), scsi
         stats = [Delta(device) for device in devices]
-        with watched(*devices, stage="device,total") as e:
+        with both(*devices, stage="device,total") as e:
             assert read_at(nvme_fd, 0, 4 * KIB) and read_at(scsi_fd, 0, 4 * KIB)
             for _ in range(5):
                 nvme_read(nvme_fd, 8, 4 * KIB)

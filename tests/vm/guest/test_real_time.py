@@ -9,10 +9,10 @@ import re
 
 import pytest
 from devices import Delta, run
-from engines import MODULE
+from engines import MODULE, both
 from guest import FLAVOUR, at_least, null_blk, nvme
 from load import Fio
-from stack import Traffic, assert_seen, watch
+from stack import Traffic, assert_seen
 
 real_time = pytest.mark.skipif("PREEMPT_RT" not in os.uname().version, reason="for real-time kernels")
 # Below and above 50, the priority of interrupt threads.
@@ -56,7 +56,7 @@ def test_priorities(disk):
     """Nothing is missing. Before 7.0 no program is skipped either, since nothing preempts one."""
     with disk() as (device,):
         stat = Delta(device)
-        with watch(device, stage="device,total") as e:
+        with both(device, stage="device,total") as e:
             with loads(device) as running:
                 done = Traffic(*(f.result() for f in running))
             e.settle()

@@ -7,7 +7,6 @@ import pathlib
 import threading
 import time
 
-import pytest
 from abi import Session, a_watch
 from devices import Delta
 from engines import blklat_module, both
@@ -28,40 +27,17 @@ def cpu(number, online):
 # --- changed ---------------------------------------------------------------------------------
 
 
-def assert_counted(e, device, stat, f):
+def assert_counted(e, device, stat, done):
     """All of fio's IO is counted, no matter what happened meanwhile."""
-    ios = f.ios("read") + f.ios("write")
+    ios, size = (sum(getattr(f, of)(op) for f in done for op in ("read", "write")) for of in ("ios", "bytes"))
     s = stat()
-    assert f.errors == 0
+    assert not any(f.errors for f in done)
     a = e.agree(device, "device")
     assert a["started"] == a["completed"] == a["kernel_ios"] == s["ios"] == ios - s["read_merges"] - s["write_merges"]
     assert e.agree(device, "total")["completed"] == ios
     for stage in "device", "total":
-        assert e.kmod.total("bytes", None, device, stage) == f.bytes("read") + f.bytes("write")
-    return a
-
-
-def changed_under_load(device, *steps):
-    stat = Delta(device)
-    with both(device, stage="device,total", interval=0.25) as e:
-        f = meanwhile(device, *steps)
-        e.settle()
-    print(assert_counted(e, device, stat, f))
-
-
-def test_number_of_queues():
-    with null_blks(SLOW | {"submit_queues": 1}) as (device,):
-        try:
-            device.set("submit_queues", 2)
-        except OSError as e:
-            pytest.skip(f"null_blk of this kernel keeps its number of queues: {e.strerror}")
-        queues = []
-
-        def change(n):
-            device.set("submit_queues", n)
-            queues.append(len(list((device.sysfs / "mq").iterdir())))
-        changed_under_load(device, lambda: change(1), lambda: change(2))
-        assert len(set(queues)) == 2
+        assert e.kmod.total("bytes", None, device, stage) == size
+    print(a)
 
 
 @contextlib.contextmanager
@@ -81,26 +57,48 @@ def restored_nvme():
         nvme()
 
 
-def test_nvme_reset():
-    """IO in flight is issued again; the controller's queues are made anew."""
-    if not at_least(6, 1):
-        pytest.skip("5.10 loses an IO when this disk is reset under load, watched or not, and then gives the disk up")
-    with restored_nvme() as (device, _):
-        controller = (device.sysfs / "device").resolve()
-
-        def reset():
-            (controller / "reset_controller").write_text("1\n")
-            wait_until(lambda: (controller / "state").read_text().strip() == "live", "live controller")
-        changed_under_load(device, reset, lambda: time.sleep(0.5))
+def change_queues(device, n):
+    device.set("submit_queues", n)
+    assert len(list((device.sysfs / "mq").iterdir())) == n
 
 
-@pytest.mark.parametrize("kind", ["null_blk", "nvme"])
-def test_cpu_goes_and_comes_back(kind):
-    with null_blks(SLOW | {"submit_queues": 2}) if kind == "null_blk" else contextlib.nullcontext([nvme()]) as devices:
+def keeps_its_queues(device):
+    """As null_blk of older kernels does."""
+    with contextlib.suppress(OSError):
+        change_queues(device, 2)
+        return False
+    return True
+
+
+def reset(device):
+    controller = (device.sysfs / "device").resolve()
+    (controller / "reset_controller").write_text("1\n")
+    wait_until(lambda: (controller / "state").read_text().strip() == "live", "live controller")
+
+
+def test_changed_under_load():
+    """
+    A device's number of queues; a CPU goes and comes back; a drive is reset: IO in flight is issued again, and the controller's
+    queues are made anew. 5.10 loses an IO when this disk is reset under load, watched or not, and then gives the disk up.
+    """
+    cpus = [lambda: cpu(1, False), lambda: cpu(1, True)]
+    with null_blks(SLOW | {"submit_queues": 1}, SLOW | {"submit_queues": 2}) as (null, two_queues), restored_nvme() as (drive, _):
+        changes = [(two_queues, cpus), (drive, cpus)]
+        if not keeps_its_queues(null):
+            changes.append((null, [lambda: change_queues(null, 1), lambda: change_queues(null, 2)]))
+        if at_least(6, 1):
+            changes.append((drive, [lambda: reset(drive), lambda: time.sleep(0.5)]))
+        stats = {device: Delta(device) for device, _ in changes}
+        done = {device: [] for device in stats}
         try:
-            changed_under_load(devices[0], lambda: cpu(1, False), lambda: cpu(1, True))
+            with both(*stats, stage="device,total") as e:
+                for device, steps in changes:
+                    done[device].append(meanwhile(device, *steps))
+                e.settle()
         finally:
             cpu(1, True)
+        for device, stat in stats.items():
+            assert_counted(e, device, stat, done[device])
 
 
 # --- removed ---------------------------------------------------------------------------------

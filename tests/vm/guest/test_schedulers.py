@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Where a request's slot is depends on the scheduler, which changes under load."""
+import contextlib
 import re
 
 import pytest
 from devices import Delta, run
 from engines import both
 from faulty import ENDLESS, meanwhile, null_blks
-from guest import DEEP
+from guest import DEEP, has_module
+from jitter import assert_histograms_agree, assert_sums_are_bins
 from load import Fio, fio
+from skips import as_is_and_skipped
 from stack import scsi_debug
 
 SCHEDULERS = {"none": None, "mq-deadline": "mq-deadline", "bfq": "bfq", "kyber": "kyber-iosched"}
 SLOW = {"irqmode": 2, "completion_nsec": 500000, "submit_queues": 2, "hw_queue_depth": 64}
 # Slots that userspace/engine/geometry.c reserves besides the driver's tags, unless the scheduler has more already.
 RESERVED = 512
+STAGES = "device", "queue", "total"
 
 
 def available(device):
@@ -39,67 +43,54 @@ def assert_seen(e, device, stat, *done):
     print(e.agree(device, "queue"))
 
 
-def assert_counted_meanwhile(device, steps, **load):
-    """Repeats the steps while a load runs; every IO is counted at each stage."""
-    stat = Delta(device)
-    with both(device, stage="device,queue,total", interval=0.25) as e:
-        f = meanwhile(device, *steps, **load)
-        e.settle()
-    assert_seen(e, device, stat, f)
-
-
-@pytest.mark.parametrize("kind", ["null_blk", "scsi_debug"])
-def test_switched_under_load(kind):
+def test_switched_under_load():
     """
     One after the other: requests of the one end in an interrupt and of the other in a softirq. On the same CPU
     the first can come in the middle of the second, where the kernel runs no BPF program on top of itself.
     """
-    with null_blks(SLOW) if kind == "null_blk" else scsi_debug(delay=1) as made:
-        device = made[0] if kind == "null_blk" else made
-        steps = [lambda s=s: device.setting("scheduler", s) for s in available(device)]
-        assert_counted_meanwhile(device, steps)
+    with null_blks(SLOW) as devices, contextlib.ExitStack() as made:
+        if has_module("scsi_debug"):
+            devices.append(made.enter_context(scsi_debug(delay=1)))
+        stats = [Delta(device) for device in devices]
+        with both(*devices, stage=",".join(STAGES)) as e:
+            done = [meanwhile(d, *(lambda s=s, d=d: d.setting("scheduler", s) for s in available(d))) for d in devices]
+            e.settle()
+        for device, stat, f in zip(devices, stats, done):
+            assert_seen(e, device, stat, f)
 
 
 def test_queued():
-    """Each request waits in the scheduler and leaves it, except those that it merges."""
-    with null_blks(SLOW) as (device,):
+    """
+    Each request waits in the scheduler and leaves it, except those that it merges. The number of the scheduler's tags changes
+    under load, up to the number of slots. It may have as many as the driver in addition to that one's: all have slots.
+    """
+    tags = 1024
+    with null_blks(SLOW, SLOW, SLOW | {"submit_queues": 1, "hw_queue_depth": tags}) as devices:
+        device, changed, many = devices
         schedulers = [s for s in available(device) if s != "none"]
-        stat = Delta(device)
-        with both(device, stage="device,queue,total", interval=0.25) as e:
+        for one in changed, many:
+            one.setting("scheduler", "mq-deadline")
+        many.setting("nr_requests", tags)
+        many.setting("nomerges", 2)
+        assert (many.sysfs / "mq/0/nr_tags").read_text().strip() == many.setting("nr_requests") == str(tags)
+        stats = [Delta(d) for d in devices]
+        with both(*devices, stage=",".join(STAGES)) as e:
             done = []
             for scheduler in schedulers:
                 device.setting("scheduler", scheduler)
                 for rw in "randrw", "rw":
                     done.append(fio(device, rw=rw, number_ios=400, thread=1, **DEEP))
+            steps = [lambda n=n: changed.setting("nr_requests", n) for n in (4, RESERVED, 32)]
+            of_changed = meanwhile(changed, *steps, iodepth=600)
+            of_many = fio(many, rw="randread", number_ios=3000, thread=1, ioengine="libaio", iodepth=1000)
             e.settle()
-        assert_seen(e, device, stat, *done)
-        assert e.agree(device, "queue")["completed"] == stat()["ios"] > 0
-
-
-def test_number_of_requests():
-    """The number of the scheduler's tags changes under load, up to the number of slots."""
-    with null_blks(SLOW) as (device,):
-        device.setting("scheduler", "mq-deadline")
-        steps = [lambda n=n: device.setting("nr_requests", n) for n in (4, RESERVED, 32)]
-        assert_counted_meanwhile(device, steps, iodepth=600)
-
-
-def test_as_many_requests_as_tags():
-    """A scheduler with as many tags as the driver has them in addition; all have slots."""
-    with null_blks(SLOW | {"submit_queues": 1, "hw_queue_depth": 1024}) as (device,):
-        device.setting("scheduler", "mq-deadline")
-        device.setting("nr_requests", 1024)
-        device.setting("nomerges", 2)
-        tags = (device.sysfs / "mq/0/nr_tags").read_text().strip()
-        assert tags == device.setting("nr_requests") == "1024"
-        stat = Delta(device)
-        with both(device, stage="device,queue,total", interval=0.25) as e:
-            fio(device, rw="randread", number_ios=6000, thread=1, ioengine="libaio", iodepth=1000)
-            e.settle()
-        for stage in "device", "queue", "total":
-            a = e.agree(device, stage)
-            assert (a["started"], a["completed"], a["lost"]) == (6000, 6000, 0)
-        assert stat()["ios"] == 6000
+        for one, stat, loads in zip(devices, stats, (done, [of_changed], [of_many])):
+            assert_seen(e, one, stat, *loads)
+        for stage in STAGES:
+            assert_histograms_agree(e, device, stage)
+            assert_sums_are_bins(e, device, stage)
+        assert e.agree(device, "queue")["completed"] == stats[0]()["ios"] > 0
+        assert e.agree(many, "queue")["completed"] == stats[2]()["ios"] == 3000
 
 
 TAKES_OVER = "a larger capture takes over"
@@ -119,6 +110,7 @@ def told(b, device, stage, ios):
     return lost
 
 
+@as_is_and_skipped
 @pytest.mark.usefixtures("skips")
 def test_more_requests_than_slots():
     """

@@ -11,10 +11,11 @@ import time
 import load
 import pytest
 from devices import MIB, run
+from engines import both
 from guest import KERNEL, null_blk
-from limits import cgroup, fio_in
+from limits import cgroup, fios_in
 from skips import ALTERED
-from stack import SECTOR, file_loop, mapped, traffic, watch
+from stack import SECTOR, file_loop, mapped, traffic
 
 WITHIN_S = 60 * float(os.environ.get("BLKLAT_SLOW", 1))
 TASKS = {"ioengine": "libaio", "iodepth": 64, "numjobs": 3, "rw": "randread", "bssplit": "4k/60:16k/30:64k/10",
@@ -49,7 +50,7 @@ def device(request):
 
 def test_no_addition_is_lost(device, monkeypatch):
     monkeypatch.setattr(load, "BLKLAT", str(ALTERED / "atomic/blklat"))
-    with watch(device, stage="total") as e:
+    with both(device, stage="total") as e:
         for _ in range(ROUNDS):
             traffic(device, TASKS)
         e.settle()
@@ -60,9 +61,9 @@ def test_no_addition_is_lost(device, monkeypatch):
 def test_no_start_is_lost_under_a_limit(monkeypatch):
     """The program on the function that may hold bios back, and the one on block_bio_queue, count the starts of one device."""
     monkeypatch.setattr(load, "BLKLAT", str(ALTERED / "atomic/blklat"))
-    with null_blk() as (device,), cgroup(device, "riops=1000000") as group, watch(device, stage="total") as e:
+    with null_blk() as (device,), cgroup({device: "riops=1000000"}) as group, both(device, stage="total") as e:
         for _ in range(ROUNDS):
-            fio_in(group, device, **TASKS)
+            fios_in(group, {device: TASKS})
         e.settle()
     assert e.agree(device, "total")["started"] == ROUNDS * TASKS["numjobs"] * TASKS["number_ios"]
 
@@ -70,7 +71,7 @@ def test_no_start_is_lost_under_a_limit(monkeypatch):
 def test_plain_additions_are_lost(monkeypatch):
     """Within a minute."""
     monkeypatch.setattr(load, "BLKLAT", str(ALTERED / "plain/blklat"))
-    with two_ends() as device, watch(device, stage="total") as e:
+    with two_ends() as device, both(device, stage="total") as e:
         deadline, rounds = time.monotonic() + WITHIN_S, 0
         while not (rounds and any(lost(e, device).values())):
             assert time.monotonic() < deadline, f"nothing was lost in {rounds} rounds"

@@ -3,19 +3,21 @@
 IOs divided by size: three fios of different block sizes run at once and make three parts. Both engines and fio agree on the IOs and bytes
 of each.
 """
-import pytest
+import contextlib
+
 from devices import Delta, partition, zram
 from engines import both, histogram
-from faulty import traced
-from guest import DEEP, SINGLE, at_least, module, null_blk, nvme
+from faulty import null_blks, traced
+from guest import DEEP, SINGLE, at_least, has_module, module, null_blk, nvme
 from sizes import BY_SIZE, LABELS, assert_parts, at_once, done_by, parts_of
 from stack import file_loop, scsi_debug
 
 SIZES = 4096, 16384, 131072
-STAGES = "device", "total"
+TIMER = {"irqmode": 2, "completion_nsec": 100000}
+MERGED = 1000
 
 
-def divided(*devices, stages=STAGES, more=()):
+def divided(*devices, stages, more=()):
     return both(*devices, stage=",".join(stages), bpf_args=(*BY_SIZE, *more), kmod_args=(*BY_SIZE, *more))
 
 
@@ -32,107 +34,74 @@ def assert_divided(engines, wanted, device, stage):
             assert added == histogram(b, op, device, stage)
 
 
-def three_at_once(device, stages=STAGES, more=(), **load):
+def three_at_once(device, whole=None, **load):
+    """@whole: the disk that a partition is on."""
     # Requests may be limited to less.
-    limit = int(device.setting("max_sectors_kb")) * 1024
-    with divided(device, stages=stages, more=more) as engines:
-        results = at_once(device, *(min(size, limit // 4096 * 4096) for size in SIZES), **load)
-        engines.settle()
-    done = done_by(results)
+    limit = int((whole or device).setting("max_sectors_kb")) * 1024
+    done = done_by(at_once(device, *(min(size, limit // 4096 * 4096) for size in SIZES), **load))
     assert len(done) == 3 and all(ops.keys() == {"read", "write"} for ops in done.values())
-    for stage in stages:
-        assert_divided(engines, done, device, stage)
-    return engines
+    return done
 
 
-@pytest.mark.parametrize("load", [SINGLE | {"number_ios": 400}, DEEP | {"number_ios": 800}], ids=["single", "deep"])
-def test_null_blk(load):
-    with null_blk(irqmode=2, completion_nsec=100000) as (device,):
-        three_at_once(device, **load)
+def test_requests():
+    """
+    Many devices in one session, one of which has a scheduler that merges nothing: each request is as large in the queue as
+    on the device. A partition's IOs are in the same part of its disk's.
+    """
+    with null_blks(TIMER, TIMER, {}) as (null, queued, disk), partition(disk, 1, 2 ** 20, 2 ** 26) as part, \
+            file_loop() as loop, contextlib.ExitStack() as made:
+        queued.setting("scheduler", "mq-deadline")
+        queued.setting("nomerges", 2)
+        loads = {null: DEEP, queued: DEEP, nvme(): DEEP, loop: SINGLE}
+        if has_module("scsi_debug"):
+            loads[made.enter_context(scsi_debug(ndelay=20000))] = DEEP
+        # Before 5.12 a bio does not know its partition.
+        stages = ("device", "queue", "total") if at_least(5, 12) else ("device", "queue")
+        with divided(*loads, part, disk, stages=stages) as engines:
+            done = {device: three_at_once(device, number_ios=150, **load) for device, load in loads.items()}
+            done[part] = done[disk] = three_at_once(part, disk, number_ios=150, **SINGLE)
+            engines.settle()
+    for device, parts in done.items():
+        for stage in stages:
+            if stage != "queue" or device is queued:
+                assert_divided(engines, parts, device, stage)
 
 
-def test_idle_gap():
-    """While pauses are looked for, too."""
-    with null_blk() as (device,):
-        three_at_once(device, more=("--idle-gap", "0.05"), rate_iops=40, number_ios=60, **SINGLE)
-
-
-def test_scheduler():
-    """Nothing is merged, so each request is as large in the queue as on the device."""
-    with null_blk(scheduler="mq-deadline", irqmode=2, completion_nsec=100000) as (device,):
-        device.setting("nomerges", 2)
-        three_at_once(device, stages=("device", "queue", "total"), number_ios=500, **DEEP)
-
-
-def test_scsi_debug():
-    with scsi_debug(ndelay=20000) as device:
-        three_at_once(device, number_ios=400, **DEEP)
-
-
-def test_nvme():
-    three_at_once(nvme(), number_ios=400, **DEEP)
-
-
-def test_loop():
-    with file_loop() as device:
-        three_at_once(device, number_ios=300, **SINGLE)
-
-
-def test_zram():
-    """Bios only."""
-    with module("zram", num_devices=0), zram() as device, divided(device, stages=("total",)) as engines:
-        results = at_once(device, *SIZES, number_ios=300, **SINGLE)
+def test_bios():
+    """While pauses are looked for, too. A flush has no bytes, so it is in the first part; writes of all sizes are in theirs."""
+    with module("zram", num_devices=0), zram() as ram, file_loop() as loop, \
+            divided(ram, loop, stages=("total",), more=("--idle-gap", "0.05")) as engines:
+        done = three_at_once(ram, number_ios=150, **SINGLE)
+        results = at_once(loop, 16384, 65536, rw="randwrite", rate_iops=40, number_ios=60, fsync=4, **SINGLE)
         engines.settle()
-        assert_divided(engines, done_by(results), device, "total")
+    assert_divided(engines, done, ram, "total")
+    flushes = sum(f.job["sync"]["total_ios"] for f in results.values())
+    assert flushes >= 24
+    assert_divided(engines, done_by(results) | {"4 KiB": {"flush": (flushes, 0)}}, loop, "total")
 
 
-def test_partition():
-    """IOs of the partition are in the same part of the disk's; before 5.12 a bio does not know its partition."""
-    stages = STAGES if at_least(5, 12) else ("device",)
-    with null_blk() as (disk,), partition(disk, 1, 2 ** 20, 2 ** 26) as part:
-        with divided(part, disk, stages=stages) as engines:
-            done = done_by(at_once(part, 4096, 65536, number_ios=300, **SINGLE))
-            for b in engines:
-                b.next(n=4)
-        for device in part, disk:
-            for stage in stages:
-                assert_divided(engines, done, device, stage)
-
-
-def test_flush():
-    """A flush has no bytes, so it is in the first part; writes of all sizes are in theirs."""
-    with file_loop() as device:
-        stat = Delta(device)
-        with divided(device) as engines:
-            results = at_once(device, 16384, 65536, rw="randwrite", number_ios=100, fsync=4, **SINGLE)
-            engines.settle()
-        flushes = stat()["flushes"]
-    assert flushes > 40
-    for stage in STAGES:
-        engines.agree(device, stage)
-        for b in engines:
-            found = parts_of(b, device, stage)
-            # Two flushes requested at once may share a request; each is a bio.
-            of_first = found.pop("4 KiB")
-            assert of_first.keys() == {"flush"} and of_first["flush"][1] == 0
-            assert of_first["flush"][0] == (flushes if stage == "device" else sum(f.job["sync"]["total_ios"] for f in results.values()))
-            assert found == done_by(results)
-
-
-def test_merged():
-    """Requests that grow while they wait: at the device both engines see each at the size at which the kernel issued it."""
-    with null_blk(scheduler="mq-deadline", irqmode=2, completion_nsec=2000000, hw_queue_depth=4) as (device,), \
+def test_merged_and_flushed():
+    """
+    Requests that grow while they wait: at the device both engines see each at the size at which the kernel issued it. A flush
+    is a request of the first part; two that are requested at once may share one.
+    """
+    stages = "device", "queue", "total"
+    with null_blk(scheduler="mq-deadline", irqmode=2, completion_nsec=2000000, hw_queue_depth=4) as (device,), file_loop() as loop, \
             traced(device, "issue", "insert") as count:
-        with divided(device, stages=("device", "queue", "total")) as engines:
-            results = at_once(device, 4096, rw="write", blockalign=4096, number_ios=2000, iodepth_batch_submit=16, **DEEP)
+        stat = Delta(loop)
+        with divided(device, loop, stages=stages) as engines:
+            merged = at_once(device, 4096, rw="write", blockalign=4096, number_ios=MERGED, iodepth_batch_submit=16, **DEEP)
+            flushed = at_once(loop, 16384, 65536, rw="randwrite", number_ios=60, fsync=4, **SINGLE)
             engines.settle()
-        issued = count()["issue"]
-    assert issued < 2000
-    for stage in "device", "queue", "total":
+        issued, flushes = count()["issue"], stat()["flushes"]
+    assert issued < MERGED
+    for stage in stages:
         engines.agree(device, stage)
         bpf, kmod = (parts_of(b, device, stage) for b in engines)
         assert bpf == kmod, stage
-    assert parts_of(engines.kmod, device, "total") == done_by(results)
+    assert parts_of(engines.kmod, device, "total") == done_by(merged)
     at_device = parts_of(engines.kmod, device, "device")
     assert len(at_device) > 1 and sum(ops["write"][0] for ops in at_device.values()) == issued
-    assert sum(ops["write"][1] for ops in at_device.values()) == 2000 * 4096
+    assert sum(ops["write"][1] for ops in at_device.values()) == MERGED * 4096
+    assert flushes > 10
+    assert_divided(engines, done_by(flushed) | {"4 KiB": {"flush": (flushes, 0)}}, loop, "device")

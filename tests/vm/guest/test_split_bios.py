@@ -8,10 +8,10 @@ import errno
 
 import pytest
 from devices import MIB, Device, loop_on, run
-from engines import histogram
+from engines import both, histogram
 from guest import SINGLE, at_least, module, need_module, null_blk, nvme
 from load import assert_closed, fio, read_errors
-from stack import SECTOR, mapped, md, watch
+from stack import SECTOR, mapped, md
 
 KIB = 1024
 PIECE = 128 * KIB
@@ -80,28 +80,30 @@ def assert_as_fio(e, device, reads, slow):
         assert_closed(b, device, "total")
 
 
-def test_slow_piece():
-    """The first, a middle one, the last, none."""
+def test_pieces():
+    """
+    Of reads in pieces the first is slow, a middle one, the last, none. Where one fails, the IO does, but not before its last
+    piece ends: the slow one comes after the one that fails, then before it. A drive splits them as well.
+    """
     cases = [(4, 2), (3, 3), (2, 3), (0, 3)]
-    with null_blk() as (below,), partly_slow(below, range(4, 5)) as top:
-        with watch(top, stage="device,total") as e:
-            reads = [read(top, first * PIECE, n * PIECE) for first, n in cases]
+    drive = nvme()
+    drive.setting("max_sectors_kb", 16)
+    with null_blk(nr_devices=2) as below, partly_slow(below[0], range(4, 5)) as slow, \
+            partly_slow(below[1], range(4, 5), failing=(3, 5)) as failing:
+        with both(slow, failing, drive, stage="device,total") as e:
+            reads = [read(slow, first * PIECE, n * PIECE) for first, n in cases]
+            assert {read_errors(failing, first * PIECE, 2 * PIECE) for first in (3, 4) for _ in range(IOS)} == {errno.EIO}
+            of_drive = [read(drive, 0, 2 * PIECE)]
             e.settle()
-    assert_as_fio(e, top, reads, slow=3 * IOS)
+    drive.set_back()
+    assert_as_fio(e, slow, reads, slow=3 * IOS)
+    assert_as_fio(e, drive, of_drive, slow=0)
     for b in e:
-        assert b.total("ios", "read", top, "device") == IOS * sum(n for _, n in cases)
-
-
-def test_failing_piece():
-    """The IO fails, but not before its last piece ends: the slow one comes after the one that fails, then before it."""
-    with null_blk() as (below,), partly_slow(below, range(4, 5), failing=(3, 5)) as top:
-        with watch(top, stage="total") as e:
-            assert {read_errors(top, first * PIECE, 2 * PIECE) for first in (3, 4) for _ in range(IOS)} == {errno.EIO}
-            e.settle()
-    for b in e:
-        ios, _, slow, _ = figures(b, top)
-        assert slow == ios == b.total("errors", "read", top, "total") == 2 * IOS
-        assert_closed(b, top, "total")
+        assert b.total("ios", "read", slow, "device") == IOS * sum(n for _, n in cases)
+        assert b.total("ios", "read", drive, "device") == IOS * 2 * PIECE // (16 * KIB)
+        ios, _, seen_slow, _ = figures(b, failing)
+        assert seen_slow == ios == b.total("errors", "read", failing, "total") == 2 * IOS
+        assert_closed(b, failing, "total")
 
 
 def test_raid0():
@@ -118,7 +120,7 @@ def test_raid0():
         # From 5.14 on, an array that counts its IOs clones them, and clones end by themselves.
         if at_least(5, 14):
             top.setting("iostats", 0)
-        with watch(top, *members, stage="total") as e:
+        with both(top, *members, stage="total") as e:
             reads = [read(top, 4 * PIECE + offset, PIECE) for offset in (0, PIECE // 2)]
             e.settle()
     assert_as_fio(e, top, reads, slow=2 * IOS)
@@ -132,19 +134,7 @@ def test_raid5():
         below = [Device(f"ram{i}") for i in range(3)]
         slow = stack.enter_context(partly_slow(below[0], range(below[0].size // PIECE)))
         top = stack.enter_context(md(5, slow, *below[1:]))
-        with watch(top, stage="total") as e:
+        with both(top, stage="total") as e:
             reads = [read(top, 0, 2 * PIECE)]
             e.settle()
     assert_as_fio(e, top, reads, slow=IOS)
-
-
-def test_nvme():
-    device = nvme()
-    device.setting("max_sectors_kb", 16)
-    with watch(device, stage="device,total") as e:
-        reads = [read(device, 0, 2 * PIECE)]
-        e.settle()
-    device.set_back()
-    assert_as_fio(e, device, reads, slow=0)
-    for b in e:
-        assert b.total("ios", "read", device, "device") == IOS * 2 * PIECE // (16 * KIB)

@@ -7,10 +7,10 @@ import subprocess
 import pytest
 from engines import both
 from guest import null_blk
-from limits import cgroup, fio_in
+from limits import cgroup, fios_in
 from load import BLKLAT, assert_closed, fio_argv
 
-IOS = 60
+IOS = 40
 MS = 1e6
 
 
@@ -25,41 +25,50 @@ def mean_ms(b, device, stage):
     return sum(o["latency_ns"]["mean"] * o["ios"] for o in ops) / sum(o["ios"] for o in ops) / MS
 
 
-# The last has IOs that are split, whose remainders meet the limit again.
-@pytest.mark.parametrize(("limit", "options"), [
+# One at a time, deep, by bytes. The last has IOs that are split, whose remainders meet the limit again.
+LIMITED = [
     ("wiops=20", {}),
     ("wiops=20", {"ioengine": "libaio", "iodepth": 8}),
     ("wbps=20971520", {"bs": "1m"}),
     ("wbps=20971520 wiops=100", {"bs": "1m", "ioengine": "libaio", "iodepth": 4}),
-], ids=["one at a time", "deep", "bytes", "split"])
-def test_limit(limit, options):
-    with null_blk() as (device,), cgroup(device, limit) as group:
-        with both(device, stage="device,total") as engines:
-            write = fio_in(group, device, rw="randwrite", number_ios=IOS, **options)
-            engines.settle()
-        for b in engines:
-            seen = sees_waits(b, engines)
-            where = "part of stage total" if seen else "in no stage, as this kernel does not let it be seen"
-            assert f"cgroup /slow has io.max {limit} of {device.name}: waiting for that is {where}\n" in b.stderr
-            assert b.total("ios", "write", device, "total") == write["total_ios"] == IOS
-            assert_closed(b, device, "total")
-            # The limits take 50 ms an IO or more, everything else a few ms. What is left of a split IO waits after it was queued.
-            if not seen:
-                assert mean_ms(b, device, "total") < (write["lat_ns"]["mean"] / MS * 1.1 if "wbps" in limit else 20)
-                continue
-            assert mean_ms(b, device, "total") == pytest.approx(write["lat_ns"]["mean"] / MS, rel=0.1)
-            assert mean_ms(b, device, "total") > 30
-            assert mean_ms(b, device, "device") < 20
+]
+
+
+def test_limits():
+    with null_blk(nr_devices=len(LIMITED)) as devices:
+        limits = {device: limit for device, (limit, _) in zip(devices, LIMITED)}
+        with cgroup(limits) as group:
+            with both(*devices, stage="device,total") as engines:
+                written = fios_in(group, {device: {"rw": "randwrite", "number_ios": IOS} | options
+                                          for device, (_, options) in zip(devices, LIMITED)})
+                engines.settle()
+            for b in engines:
+                for device, limit in limits.items():
+                    assert_waits(b, device, limit, written[device], sees_waits(b, engines))
+
+
+def assert_waits(b, device, limit, write, seen):
+    where = "part of stage total" if seen else "in no stage, as this kernel does not let it be seen"
+    assert f"cgroup /slow has io.max {limit} of {device.name}: waiting for that is {where}\n" in b.stderr
+    assert b.total("ios", "write", device, "total") == write["total_ios"] == IOS
+    assert_closed(b, device, "total")
+    # The limits take 50 ms an IO or more, everything else a few ms. What is left of a split IO waits after it was queued.
+    if not seen:
+        assert mean_ms(b, device, "total") < (write["lat_ns"]["mean"] / MS * 1.1 if "wbps" in limit else 20)
+        return
+    assert mean_ms(b, device, "total") == pytest.approx(write["lat_ns"]["mean"] / MS, rel=0.1)
+    assert mean_ms(b, device, "total") > 30
+    assert mean_ms(b, device, "device") < 20
 
 
 def test_unlimited_and_limited():
     """A process outside the limited cgroup does not wait; an IO that waits is in flight, and its age grows."""
-    with null_blk() as (device,), cgroup(device, "wiops=2") as group:
+    with null_blk() as (device,), cgroup({device: "wiops=2"}) as group:
         [listed] = [d for d in json.loads(subprocess.check_output([BLKLAT, "list", "--format", "json"]))["devices"]
                     if d["name"] == device.name]
         assert listed["limits"] == [{"cgroup": "/slow", "io_max": "wiops=2"}]
         with both(device, stage="total") as engines:
-            write = fio_in(group, device, rw="randwrite", number_ios=2, numjobs=4)
+            write = fios_in(group, {device: {"rw": "randwrite", "number_ios": 2, "numjobs": 4}})[device]
             free = subprocess.run(fio_argv(device, rw="randread", number_ios=500), capture_output=True, text=True, check=True)
             assert free.returncode == 0
             engines.settle()
@@ -76,9 +85,9 @@ def test_unlimited_and_limited():
 
 def test_where_it_is_not_measured():
     """Without stage total a run says that none of its stages has the wait, and which stage may; their figures have none of it."""
-    with null_blk() as (device,), cgroup(device, "wiops=20") as group:
+    with null_blk() as (device,), cgroup({device: "wiops=20"}) as group:
         with both(device, stage="device") as engines:
-            fio_in(group, device, rw="randwrite", number_ios=20)
+            fios_in(group, {device: {"rw": "randwrite", "number_ios": 20}})
             engines.settle()
         for b in engines:
             assert f"cgroup /slow has io.max wiops=20 of {device.name}: waiting for that is in none of these stages, but may be in stage " \

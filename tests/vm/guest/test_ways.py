@@ -4,7 +4,6 @@ IO that takes unusual ways: polled IO without an interrupt, commands that the bl
 moves from a failed path to another, and zone appends. Both engines count each once.
 """
 import contextlib
-import functools
 import mmap
 import os
 import pathlib
@@ -22,7 +21,6 @@ from stack import disk_at_rest, scsi_debug
 
 KIB = 1024
 POLLED = {"ioengine": "io_uring", "hipri": 1, "iodepth": 16, "thread": 1}
-watched = functools.partial(both, interval=0.25)
 
 
 # --- polled ----------------------------------------------------------------------------------
@@ -57,7 +55,7 @@ def test_polled(kind):
         if device.setting("io_poll") != "1":
             pytest.skip(f"{kind} of this kernel has no queue to poll")
         stat = Delta(device)
-        with watched(device, stage="device,total") as e:
+        with both(device, stage="device,total") as e:
             done = [fio(device, rw=rw, number_ios=1000, **POLLED) for rw in ("randread", "randwrite")]
             # IOs that are not polled have other queues.
             done.append(fio(device, rw="randread", number_ios=500, ioengine="libaio", iodepth=16, thread=1))
@@ -83,7 +81,7 @@ def test_io_uring_cmd():
     generic = pathlib.Path("/dev/ng0n1")
     assert generic.exists()
     stat = Delta(device)
-    with watched(device, stage="device,total") as e:
+    with both(device, stage="device,total") as e:
         command = {"filename": generic, "ioengine": "io_uring_cmd", "cmd_type": "nvme", "direct": 0, "thread": 1,
                    "iodepth": 16, "number_ios": 500, "size": "16M"}
         done = [fio(device, rw=rw, **command) for rw in ("randread", "randwrite")]
@@ -117,7 +115,7 @@ def test_iostats_passthrough(counted):
             fds.append(os.open(device.path, os.O_RDONLY))
             undo.callback(os.close, fds[-1])
         stats = [Delta(device) for device in devices]
-        with watched(*devices) as e:
+        with both(*devices) as e:
             for _ in range(7):
                 nvme_read(fds[0], 8, 4 * KIB)
                 scsi_ready(fds[1])
@@ -224,7 +222,7 @@ def test_failover():
             for path in paths:
                 path.setting("nomerges", 2)
             stat, stats = Delta(head), [Delta(path) for path in paths]
-            with watched(head) as e:
+            with both(head) as e:
                 with Fio(head, rw="randrw", ioengine="libaio", iodepth=32, time_based=1, runtime=3600, thread=1) as load:
                     load.until(lambda: stat()["ios"] > 100, "load")
                     for _ in range(5):
@@ -290,7 +288,7 @@ def test_zone_append(tmp_path):
     with null_blks({"zoned": 1, "zone_size": ZONE_BYTES >> 20, "memory_backed": 1}) as (device,):
         with appends_by_nvme(device) if at_least(6, 12) else appends_by_zonefs(device, tmp_path) as append:
             stat = Delta(device)
-            with watched(device, stage="device,total") as e:
+            with both(device, stage="device,total") as e:
                 for _ in range(10):
                     append()
                 e.settle()
