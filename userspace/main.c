@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/terminal.h"
+#include "cmd/output.h"
 #include "cmd/watches.h"
 #include "util/parse.h"
 #include "util/stream.h"
@@ -33,19 +33,13 @@ static int help(void)
 
 static int unknown_command(const char *name)
 {
-	u32 least = ~0u, nearest = 0;
+	struct nearest nearest = { .typed = name };
 	struct problem p;
 
-	for (u32 i = 0; i < ARRAY_SIZE(commands); i++) {
-		u32 distance = edit_distance(name, commands[i]->name);
-
-		if (distance < least) {
-			least = distance;
-			nearest = i;
-		}
-	}
-	if (edit_is_slip(name, least))
-		problem_set(&p, 0, "unknown command '%s', did you mean '%s'?", name, commands[nearest]->name);
+	for (u32 i = 0; i < ARRAY_SIZE(commands); i++)
+		nearest_look(&nearest, commands[i]->name);
+	if (nearest.name)
+		problem_set(&p, 0, "unknown command '%s', did you mean '%s'?", name, nearest.name);
 	else
 		problem_set(&p, 0, "unknown command '%s'; 'blklat --help' shows all (to watch a device: "
 			    "blklat --dev %s)", name, name);

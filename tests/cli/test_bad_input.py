@@ -157,10 +157,8 @@ def test_stage(value, part):
 
 
 @pytest.mark.parametrize("args,suggestion", [
-    (["--stage", "devise"], "device"), (["--stage", "device,totl"], "total"), (["--format", "jsn"], "json"),
-    (["--format", "test"], "text"), (["--engine", "bfp"], "bpf"), (["--intervall", "1"], "--interval"),
-    (["--precentiles", "50"], "--percentiles"), (["--form-at=csv"], "--format"), (["liv"], "live"), (["lsit"], "list"),
-    (["chekc"], "check"),
+    (["--intervall", "1"], "--interval"), (["--precentiles", "50"], "--percentiles"), (["--form-at=csv"], "--format"),
+    (["liv"], "live"), (["lsit"], "list"), (["chekc"], "check"),
 ])
 def test_a_slip_is_answered_by_the_right_word(args, suggestion):
     bad(rf"did you mean '{suggestion}'", *args)

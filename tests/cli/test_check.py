@@ -220,7 +220,7 @@ def test_text_fits_80_columns(tmp_path, build):
     (["--foo"], "unrecognized option '--foo'"),
     (["--stag", "x"], "--stage 'x'"),
     (["--format", "csv"], "--format 'csv': must be text or json"),
-    (["--stage", "quue"], "--stage 'quue': must be device, queue or total; did you mean 'queue'?"),
+    (["--stage", "quue"], "--stage 'quue': must be device, queue or total"),
     (["--stage", "device,"], "--stage ''"),
     (["--stage", "device,total", "dm-1"],
      "--stage 'device': 'dm-1' does not have it; it has total"),

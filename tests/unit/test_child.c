@@ -18,7 +18,7 @@
 #include "live/child.h"
 #include "live/signals.h"
 #include "util/clock.h"
-#include "util/limits.h"
+#include "util/process.h"
 
 #define MS 1000000ULL
 #define PATIENCE_MS 500	/* enough for a busy machine to reap what was killed */

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "util/landlock.h"
+#include "util/confine.h"
 
 enum { REFUSED, MISSING, FAILED, READS, LISTS, MAKES, REMOVES, KEEPS, WRITES };
 

@@ -14,7 +14,7 @@
 #include "blklat/parts.h"
 #include "live/words.h"
 #include "util/cleanup.h"
-#include "util/print_buffer.h"
+#include "util/stream.h"
 
 static void assert_rest(const struct slow_io *io, const char *expected)
 {

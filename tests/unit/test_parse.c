@@ -153,32 +153,45 @@ static void test_names(void **state)
 		assert_int_equal(set, UNTOUCHED);
 	}
 	parse_names("--stage", "total,devcie", stages, 3, &set, &p);
-	assert_string_equal(p.text, "--stage 'devcie': must be device, queue or total; did you mean 'device'?");
+	assert_string_equal(p.text, "--stage 'devcie': must be device, queue or total");
 	parse_name("--stage", "x", stages, 3, &set, &p);
 	assert_string_equal(p.text, "--stage 'x': must be device, queue or total");
 }
 
-/* Figures by the textbook definition, worked out by hand. */
-static void test_edit_distance(void **state)
+/* Distances by the textbook definition, worked out by hand: twice these, and 1 more where lengths differ. */
+static void test_nearest(void **state)
 {
-	static const struct { const char *a, *b; u32 distance; } pairs[] = {
-		{ "", "", 0 }, { "", "abc", 3 }, { "sda", "sda", 0 }, { "nvme0n1", "nvme0n2", 1 },
-		{ "kitten", "sitting", 3 }, { "jsno", "json", 1 }, { "sda", "dsa", 1 }, { "abcd", "badc", 2 },
-		{ "ca", "abc", 3 }, { "loop1", "loop10", 1 },
+	static const struct { const char *typed, *name; u32 far; } slips[] = {
+		{ "", "", 0 }, { "sda", "sda", 0 }, { "nvme0n1", "nvme0n2", 2 }, { "jsno", "json", 2 }, { "sda", "dsa", 2 },
+		{ "loop1", "loop10", 3 }, { "aaaaaaaabcd", "aaaaaaabadc", 4 }, { "xxxxxxxkitten", "xxxxxxxsitting", 7 },
+		{ "xxxxxxxxca", "xxxxxxxxabc", 7 },
 	};
+	static const char *const others[][2] = { { "sdb", "vdc" }, { "", "a" }, { "kitten", "sitting" }, { "ca", "abc" } };
 	char longest[200];
+	struct nearest n;
 	(void)state;
 
-	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
-		assert_int_equal(edit_distance(pairs[i].a, pairs[i].b), pairs[i].distance);
-		assert_int_equal(edit_distance(pairs[i].b, pairs[i].a), pairs[i].distance);
+	for (size_t i = 0; i < ARRAY_SIZE(slips); i++) {
+		n = (struct nearest){ .typed = slips[i].typed };
+		nearest_look(&n, slips[i].name);
+		assert_ptr_equal(n.name, slips[i].name);
+		assert_int_equal(n.far, slips[i].far);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		n = (struct nearest){ .typed = others[i][0] };
+		nearest_look(&n, others[i][1]);
+		assert_null(n.name);
 	}
 	memset(longest, 'x', sizeof(longest));
 	longest[sizeof(longest) - 1] = '\0';
-	assert_int_equal(edit_distance(longest, ""), 63);
-	assert_true(edit_is_slip("sdb", 1));
-	assert_false(edit_is_slip("sdb", 2));
-	assert_false(edit_is_slip("", 1));
+	n = (struct nearest){ .typed = longest };
+	nearest_look(&n, "");
+	assert_null(n.name);
+	n.typed = "sdb3";
+	nearest_look(&n, "sdb");
+	nearest_look(&n, "sdb1");
+	nearest_look(&n, "sdb2");
+	assert_string_equal(n.name, "sdb1");
 }
 
 int main(void)
@@ -186,7 +199,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_seconds), cmocka_unit_test(test_count), cmocka_unit_test(test_size),
 		cmocka_unit_test(test_scale), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_edit_distance),
+		cmocka_unit_test(test_nearest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,8 +12,8 @@
 
 #include "core/frame.h"
 #include "core/slow_limits.h"
+#include "util/array.h"
 #include "util/cleanup.h"
-#include "util/sparse.h"
 
 #define MIB (1UL << 20)
 

@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/json.h"
 #include "cmd/machine.h"
 #include "cmd/options.h"
-#include "cmd/terminal.h"
+#include "cmd/output.h"
 #include "cmd/watches.h"
 #include "core/capture.h"
 #include "util/cleanup.h"

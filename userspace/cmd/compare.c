@@ -8,10 +8,10 @@
 #include "cmd/cmd.h"
 #include "cmd/load_run.h"
 #include "cmd/options.h"
-#include "cmd/terminal.h"
+#include "cmd/output.h"
 #include "report/comparison_formats.h"
 #include "util/cleanup.h"
-#include "util/limits.h"
+#include "util/process.h"
 #include "util/parse.h"
 
 struct compare {

@@ -6,9 +6,8 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/json.h"
 #include "cmd/options.h"
-#include "cmd/terminal.h"
+#include "cmd/output.h"
 #include "cmd/watches.h"
 #include "core/text_draw.h"
 #include "core/throttle.h"

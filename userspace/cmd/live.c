@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 #include "cmd/run_capture.h"
-#include "cmd/terminal.h"
 #include "live/formats.h"
 #include "util/cleanup.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/terminal.h"
+#include "cmd/output.h"
 #include "util/parse.h"
 
 #ifndef BLKLAT_VERSION
@@ -56,22 +56,6 @@ static u32 long_matches(const struct argp_option *all, const char *name, size_t 
 	return n;
 }
 
-static const char *nearest_option(const struct argp_option *all, const char *name)
-{
-	const char *nearest = NULL;
-	u32 least = ~0u;
-
-	for (const struct argp_option *opt = all; !ends(opt); opt++) {
-		u32 distance = opt->name ? edit_distance(name, opt->name) : ~0u;
-
-		if (distance >= least || (opt->flags & OPTION_HIDDEN))
-			continue;
-		least = distance;
-		nearest = opt->name;
-	}
-	return nearest && edit_is_slip(name, least) ? nearest : NULL;
-}
-
 /* Says what is wrong with "--name" or "--name=value". Returns false if nothing is. */
 static bool explain_long(struct parse *x, const char *word)
 {
@@ -79,8 +63,8 @@ static bool explain_long(struct parse *x, const char *word)
 	int len = strcspn(word + 2, "=");
 	u32 n = long_matches(x->all, word + 2, len, &opt);
 	bool value = word[2 + len];
-	const char *near;
 	char name[64];
+	struct nearest near = { .typed = name };
 
 	snprintf(name, sizeof(name), "%.*s", len, word + 2);
 	if (n > 1)
@@ -91,10 +75,12 @@ static bool explain_long(struct parse *x, const char *word)
 		return problem_set(&x->problem, true, "option '--%s' takes no value", opt->name);
 	if (n == 1)
 		return false;
-	near = nearest_option(x->all, name);
-	if (near)
+	for (opt = x->all; !ends(opt); opt++)
+		if (opt->name && !(opt->flags & OPTION_HIDDEN))
+			nearest_look(&near, opt->name);
+	if (near.name)
 		return problem_set(&x->problem, true, "unrecognized option '--%s' (did you mean '--%s'?)",
-				   name, near);
+				   name, near.name);
 	return problem_set(&x->problem, true, "unrecognized option '--%s'", name);
 }
 

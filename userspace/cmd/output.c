@@ -2,14 +2,22 @@
 #include "cmd/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <libgen.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "cmd/ends.h"
+#include "cmd/cmd.h"
+#include "core/snapshot.h"
 #include "live/signals.h"
 #include "util/cleanup.h"
+#include "util/json.h"
 #include "util/types.h"
 
 static int failed(const struct output *o, int err, struct problem *p)
@@ -106,4 +114,179 @@ void output_drop(struct output *o)
 		unlink(o->beside);
 	free(o->beside);
 	*o = (struct output){ 0 };
+}
+
+struct json_object *json_text(const char *text)
+{
+	return text[0] ? json_new_text(text) : NULL;
+}
+
+struct json_object *json_stages(u32 stages)
+{
+	struct json_object *a = json_new_array(BLKLAT_STAGES);
+
+	for (u32 s = 0; s < BLKLAT_STAGES; s++)
+		if (stages >> s & 1)
+			json_append(a, json_new_text(stage_names[s]));
+	return a;
+}
+
+int json_print(struct json_object *o)
+{
+	const char *text = json_line(o);
+
+	if (text)
+		puts(text);
+	json_object_put(o);
+	return text ? 0 : -ENOMEM;
+}
+
+u32 terminal_columns(int fd)
+{
+	struct winsize w = { 0 };
+
+	return ioctl(fd, TIOCGWINSZ, &w) || !w.ws_col ? 80 : w.ws_col;
+}
+
+bool terminal_colour(int fd)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fd) && !(no && *no) && term && *term && strcmp(term, "dumb");
+}
+
+struct look terminal_look(FILE *out)
+{
+	/* stdout is a stream of our own (util/stream.h) without a descriptor. */
+	int fd = out == stderr ? STDERR_FILENO : STDOUT_FILENO;
+
+	return (struct look){
+		.out = out,
+		.colour = terminal_colour(fd),
+		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
+		.columns = terminal_columns(fd),
+	};
+}
+
+void size_text(u64 bytes, char *ret, size_t size)
+{
+	static const char units[] = "BKMGTPE";
+	unsigned __int128 tenths;
+	u32 unit = 0;
+
+	/* Rounded before it is compared, so that 1023.96 of one unit becomes 1 of the next. */
+	for (;; unit++) {
+		tenths = ((unsigned __int128)bytes * 10 + (1ULL << 10 * unit >> 1)) >> 10 * unit;
+		if (tenths < 10240 || !units[unit + 1])
+			break;
+	}
+	if (tenths % 10)
+		snprintf(ret, size, "%llu.%llu%c", (u64)tenths / 10, (u64)tenths % 10, units[unit]);
+	else
+		snprintf(ret, size, "%llu%c", (u64)tenths / 10, units[unit]);
+}
+
+int finish_output(const char *who)
+{
+	struct problem p;
+
+	if (!fflush(stdout) && !ferror(stdout))
+		return STATUS_DONE;
+	if (errno == EPIPE)
+		return STATUS_DONE;
+	problem_set(&p, 0, "can't write the output: %s", strerror(errno));
+	return command_fail(who, STATUS_FAILED, &p);
+}
+
+/*
+ * The block device of a mount, from its source: files of btrfs have a device number that belongs to no
+ * device.
+ */
+static dev_t mount_source(u64 mount_id)
+{
+	CLEANUP(cleanup_fclose) FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line CLEANUP(cleanup_free) = NULL;
+	size_t room = 0;
+
+	while (f && getline(&line, &room, f) > 0) {
+		char *source = strstr(line, " - "), path[4096];
+		unsigned long long id;
+		struct stat st;
+
+		if (!source || sscanf(line, "%llu ", &id) != 1 || id != mount_id)
+			continue;
+		if (sscanf(source, " - %*s %4095s", path) == 1 && !stat(path, &st) && S_ISBLK(st.st_mode))
+			return st.st_rdev;
+	}
+	return 0;
+}
+
+/* The device that the directory of @file is on; 0 if it is on none. */
+static dev_t device_of(const char *file)
+{
+	char *copy CLEANUP(cleanup_free) = strdup(file);
+	struct statx st;
+	dev_t dev;
+
+	if (!copy || statx(AT_FDCWD, dirname(copy), 0, STATX_BASIC_STATS | STATX_MNT_ID, &st))
+		return 0;
+	dev = makedev(st.stx_dev_major, st.stx_dev_minor);
+	return !st.stx_dev_major && st.stx_mask & STATX_MNT_ID ? mount_source(st.stx_mnt_id) : dev;
+}
+
+/* Marks @i and all devices that its IOs reach: a partition's disk, and the lower devices of a stack. */
+static void mark_below(const struct device_table *t, u32 i, bool *below)
+{
+	const struct device *d = &t->d[i];
+
+	if (below[i])
+		return;
+	below[i] = true;
+	mark_below(t, d->parent, below);
+	for (u32 l = 0; l < d->n_lower; l++)
+		mark_below(t, d->lower[l], below);
+}
+
+static bool shares(const struct device_table *t, const bool *below, const struct device *d)
+{
+	bool *other CLEANUP(cleanup_free) = calloc(t->n, sizeof(*other));
+	bool any = false;
+
+	if (!other)
+		return false;
+	mark_below(t, d - t->d, other);
+	for (u32 i = 0; i < t->n; i++)
+		any |= below[i] && other[i];
+	return any;
+}
+
+static bool find_disturbed(const struct device_table *t, const struct watch *w, u32 n, u32 home,
+			   const bool *below, struct problem *p)
+{
+	for (u32 i = 0; i < n; i++)
+		if (below[w[i].device - t->d])
+			return problem_set(p, true, "the recording is on %s: the figures of %s include writing it; "
+					   "another disk or a tmpfs would be better", t->d[home].name,
+					   w[i].device->name);
+	for (u32 i = 0; i < n; i++)
+		if (shares(t, below, w[i].device))
+			return problem_set(p, true, "the recording is on %s, which shares a disk with %s: writing it "
+					   "competes with the measured IOs; another disk or a tmpfs would be better",
+					   t->d[home].name, w[i].device->name);
+	return false;
+}
+
+bool placement_disturbs(const struct device_table *t, const struct watch *w, u32 n, const char *file,
+			struct problem *p)
+{
+	bool *below CLEANUP(cleanup_free) = calloc(t->n + 1, sizeof(*below));
+	dev_t dev = device_of(file);
+
+	for (u32 i = 0; dev && below && i < t->n; i++) {
+		if (t->d[i].hidden || makedev(t->d[i].major, t->d[i].minor) != dev)
+			continue;
+		mark_below(t, i, below);
+		return find_disturbed(t, w, n, i, below, p);
+	}
+	return false;
 }

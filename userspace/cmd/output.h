@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An output file that appears complete or not at all: it is written under another name, then renamed. */
+/* What commands write to: stdout, a terminal, a file. */
 #ifndef CMD_OUTPUT_H
 #define CMD_OUTPUT_H
 
 #include <stdio.h>
 
+#include "core/snapshot.h"
+#include "core/text_draw.h"
+#include "util/json.h"
 #include "util/problem.h"
 
+/* A file that appears complete or not at all: it is written under another name, then renamed. */
 struct output {
 	FILE *f;		/* to write to */
 	const char *file;	/* NULL: stdout */
@@ -30,5 +34,42 @@ int output_end(struct output *o, int err, struct problem *p);
 
 /* Removes a file that was not put in place. Takes a struct that is all 0. */
 void output_drop(struct output *o);
+
+/* --- commands that print once on stdout --- */
+
+/* A string, or null for "". */
+struct json_object *json_text(const char *text);
+
+/* An array with the names of the stages in a bit set. */
+struct json_object *json_stages(u32 stages);
+
+/* Prints @o as one line on stdout and releases it. Returns 0 or -ENOMEM. */
+int json_print(struct json_object *o);
+
+/* The width of the terminal @fd; 80 if it is not a terminal. */
+u32 terminal_columns(int fd);
+
+/* Whether to write colours to @fd: it is a terminal, and NO_COLOR (no-color.org) is not set. */
+bool terminal_colour(int fd);
+
+/* How to format text for @out, which is stdout or stderr. */
+struct look terminal_look(FILE *out);
+
+/* "931.5G", "512B": powers of 1024, at most 6 letters, as lsblk writes them. */
+void size_text(u64 bytes, char *ret, size_t size);
+
+/*
+ * Flushes stdout. Returns STATUS_DONE, also if a pipe's reader went away; or prints why the output is
+ * incomplete and returns STATUS_FAILED.
+ */
+int finish_output(const char *who);
+
+/*
+ * A recording should not be written to a device that it measures. Whether writing @file, which need not exist yet, reaches a watched device or a disk below one. If so,
+ * returns true and a sentence to warn with. If that can't be found out (a network file system, an
+ * overlay), returns false.
+ */
+bool placement_disturbs(const struct device_table *t, const struct watch *w, u32 n, const char *file,
+			struct problem *p);
 
 #endif

@@ -2,21 +2,52 @@
 /* blklat record: watches devices and keeps every interval in a file, while a command runs or until Ctrl-C. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/origin.h"
-#include "cmd/placement.h"
+#include "cmd/output.h"
 #include "cmd/run_capture.h"
-#include "cmd/terminal.h"
+#include "core/origin.h"
 #include "live/formats.h"
 #include "recording/recorder.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
 #include "util/shell.h"
+#include "util/utf8.h"
 
+/* Replaces one of its texts by @text, made printable. Returns 0 or -ENOMEM. */
+static int origin_text(char **ret, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return -ENOMEM;
+	text_clean(copy);
+	free(*ret);
+	*ret = copy;
+	return 0;
+}
+
+/*
+ * Describes this machine; @command is the command line as typed. Unknown facts are "" or 0. Returns 0
+ * or -ENOMEM.
+ */
+static int origin_here(struct origin *o, const char *command)
+{
+	struct utsname name = { 0 };
+	/* Only read. */
+	struct origin here = {
+		.version = BLKLAT_VERSION, .command = (char *)command,
+		.host = name.nodename, .kernel = name.release,
+	};
+
+	uname(&name);
+	return origin_copy(o, &here);
+}
 
 #define IDLE_GAP_S 0.1		/* unless the user says otherwise */
 

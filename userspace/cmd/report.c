@@ -13,12 +13,11 @@
 #include "cmd/load_run.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
-#include "cmd/terminal.h"
 #include "report/document.h"
 #include "report/html.h"
 #include "util/cleanup.h"
 #include "util/json.h"
-#include "util/limits.h"
+#include "util/process.h"
 #include "util/parse.h"
 
 struct report {

@@ -9,13 +9,12 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/ends.h"
-#include "cmd/terminal.h"
+#include "cmd/output.h"
 #include "core/info.h"
 #include "core/throttle.h"
 #include "live/signals.h"
 #include "util/cleanup.h"
-#include "util/limits.h"
+#include "util/process.h"
 
 int run_capture_engine(const struct capture_options *o, const struct capture_ops **ret, struct problem *p)
 {

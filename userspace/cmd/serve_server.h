@@ -2,7 +2,7 @@
 /*
  * The process of a service that talks to the network, as seen by the process that captures. It has the
  * board, the totals and the web server. It learns of intervals and of --web-config by messages
- * (service/relay.h, SERVER_WEB), and is confined (util/confine_server.h) before the first one.
+ * (service/relay.h, SERVER_WEB), and is confined (util/confine.h) before the first one.
  *
  * Nothing that it says is trusted, since an attacker may have taken it over. It sends signs, bytes that
  * are thrown away, in two pipes: that its loop runs, and that it took what it was told. A descriptor of
@@ -11,10 +11,13 @@
 #ifndef CMD_SERVE_SERVER_H
 #define CMD_SERVE_SERVER_H
 
+#include <pthread.h>
+
 #include "service/address.h"
 #include "service/relay.h"
 #include "service/web_config.h"
-#include "util/user.h"
+#include "util/confine.h"
+#include "util/notify.h"
 
 #define SERVER_WEB RELAY_MESSAGES	/* a message: --web-config and the contents of its files */
 
@@ -66,7 +69,7 @@ bool serve_server_alive(struct serve_server *s);
 bool serve_server_ended(const struct serve_server *s, struct problem *p);
 
 /*
- * Ends it, and waits a moment for that. By then one that hangs ends too; but see confine_server.h.
+ * Ends it, and waits a moment for that. By then one that hangs ends too; but see confine_server().
  * Takes a struct that is all 0.
  */
 void serve_server_end(struct serve_server *s);
@@ -75,5 +78,25 @@ void serve_server_end(struct serve_server *s);
 
 /* Serves until the stream of messages ends, and gives signs. Prints failures, and returns an exit status. */
 int server_process(const struct serve_server_config *cfg, int messages, int taken, int alive);
+
+/*
+ * Passes new certificates and users to that process, which can't read files itself: a thread of this one
+ * reads them and sends them. The capture does not wait for that.
+ */
+struct serve_web {
+	const char *who;		/* program name, for messages */
+	const char *file;		/* of --web-config; NULL: there is none */
+	struct serve_server *server;
+	const struct notify *notify;	/* told when a reload is done */
+	pthread_mutex_t lock;		/* of these: */
+	pthread_cond_t idle;
+	bool reloading, again;
+};
+
+void serve_web_init(struct serve_web *w);
+void serve_web_uninit(struct serve_web *w);	/* waits for a reload in progress */
+
+/* Returns at once. If the new files can't be used, a message says so, and the old contents stay in use. */
+void serve_web_reload(struct serve_web *w);
 
 #endif

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 #include "cmd/run_capture.h"
-#include "cmd/terminal.h"
 #include "live/top_sink.h"
 #include "util/cleanup.h"
 

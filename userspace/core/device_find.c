@@ -27,26 +27,17 @@ static void add(u32 *set, u32 *n, u32 index)
 /* Says that no device has this name, and which name comes nearest. */
 static int not_found(const struct device_table *t, const char *name, struct problem *p)
 {
-	const char *slash = strrchr(name, '/'), *nearest = NULL;
-	const char *last = slash ? slash + 1 : name;
-	u32 least = ~0u;
+	const char *slash = strrchr(name, '/');
+	struct nearest nearest = { .typed = slash ? slash + 1 : name };
 
 	for (u32 i = 0; i < t->n; i++) {
-		const char *names[] = { t->d[i].name, t->d[i].mapper };
-
-		for (u32 k = 0; k < ARRAY_SIZE(names); k++) {
-			/* Of two equally near names prefer the one of the same length: for sdb3 sdb1, not sdb. */
-			u32 far = 2 * edit_distance(last, names[k]) + (strlen(last) != strlen(names[k]));
-
-			if (!names[k][0] || far >= least)
-				continue;
-			least = far;
-			nearest = names[k];
-		}
+		nearest_look(&nearest, t->d[i].name);
+		if (t->d[i].mapper[0])
+			nearest_look(&nearest, t->d[i].mapper);
 	}
-	if (nearest && edit_is_slip(last, least / 2))
+	if (nearest.name)
 		return problem_set(p, -ENODEV, "no block device '%s'; did you mean '%s'? ('blklat list' "
-				   "shows all)", name, nearest);
+				   "shows all)", name, nearest.name);
 	return problem_set(p, -ENODEV, "no block device '%s'; 'blklat list' shows all", name);
 }
 

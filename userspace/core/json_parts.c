@@ -8,7 +8,7 @@
 
 #include "core/cgroup.h"
 #include "util/cleanup.h"
-#include "util/json_later.h"
+#include "util/json.h"
 #include "util/units.h"
 #include "util/utf8.h"
 

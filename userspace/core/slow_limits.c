@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "util/sparse.h"
+#include "util/array.h"
 
 static u32 count_wholes(const struct watch *watches, u32 n)
 {

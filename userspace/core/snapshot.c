@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/sparse.h"
+#include "util/array.h"
 
 #define RUN_COPIES 6	/* what is read, two snapshots, an interval, their sum, and those being collected */
 

@@ -14,8 +14,8 @@
 
 #include "../bpf/capture.h"
 #include "engine/bpf_find.h"
-#include "util/bpf_call.h"
 #include "util/cleanup.h"
+#include "util/process.h"
 #include "util/types.h"
 
 static void cleanup_btf(struct btf **b)

@@ -26,7 +26,7 @@
 
 #include "live/formats.h"
 #include "util/cleanup.h"
-#include "util/print_buffer.h"
+#include "util/stream.h"
 #include "util/units.h"
 #include "util/utf8.h"
 

@@ -5,7 +5,7 @@
 #include "core/json_lines.h"
 #include "live/formats.h"
 #include "util/cleanup.h"
-#include "util/print_buffer.h"
+#include "util/stream.h"
 
 struct json {
 	struct sink sink;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "util/cleanup.h"
-#include "util/print_buffer.h"
+#include "util/stream.h"
 #include "util/units.h"
 #include "util/utf8.h"
 

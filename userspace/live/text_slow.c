@@ -10,7 +10,7 @@
 #include "live/text.h"
 #include "live/words.h"
 #include "util/cleanup.h"
-#include "util/print_buffer.h"
+#include "util/stream.h"
 #include "util/units.h"
 
 static int put_slow(const struct text *t, FILE *f, const struct slow_io *io)

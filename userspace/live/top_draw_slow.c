@@ -3,7 +3,7 @@
 #include "live/top_draw.h"
 #include "live/words.h"
 #include "util/cleanup.h"
-#include "util/print_buffer.h"
+#include "util/stream.h"
 #include "util/units.h"
 
 #define INDENT 2

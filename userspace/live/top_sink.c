@@ -12,7 +12,7 @@
 
 #include "live/kept.h"
 #include "live/top_draw.h"
-#include "util/tty.h"
+#include "util/ending.h"
 
 /* Included last, as it defines macros with common names. */
 #include <term.h>

@@ -18,7 +18,7 @@
 #include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
-#include "util/moment.h"
+#include "util/parse.h"
 #include "util/utf8.h"
 
 #define HEAP_MAX_BYTES (64 << 20)	/* limit for SQLite, as for readers */

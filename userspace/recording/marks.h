@@ -6,7 +6,7 @@
 #ifndef RECORDING_MARKS_H
 #define RECORDING_MARKS_H
 
-#include "util/moment.h"
+#include "util/parse.h"
 #include "util/problem.h"
 
 #define RECORDING_MARK_END "-mark"	/* end of the FIFO's name, after the file's */

@@ -17,7 +17,7 @@
 #include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
-#include "util/limits.h"
+#include "util/process.h"
 
 #define SLOW_SHARE 4	/* an interval's slow IOs get a quarter of the memory limit; any recorder needs less by default */
 

@@ -10,7 +10,7 @@
 
 #include "recording/schema.h"
 #include "util/cleanup.h"
-#include "util/limits.h"
+#include "util/process.h"
 
 #define SCRIPT_MAGIC "blklat-replay"
 

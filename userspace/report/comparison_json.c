@@ -9,7 +9,7 @@
 #include "report/document.h"
 #include "util/cleanup.h"
 #include "util/json.h"
-#include "util/print_buffer.h"
+#include "util/stream.h"
 #include "util/units.h"
 
 #define SCHEMA 1

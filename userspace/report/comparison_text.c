@@ -15,7 +15,7 @@
 #include "report/comparison_phases.h"
 #include "report/distance.h"
 #include "util/cleanup.h"
-#include "util/print_buffer.h"
+#include "util/stream.h"
 #include "util/units.h"
 #include "util/utf8.h"
 

@@ -13,7 +13,7 @@
 #include "report/document.h"
 #include "report/merged.h"
 #include "util/cleanup.h"
-#include "util/json_later.h"
+#include "util/json.h"
 
 #define SHARE_DIGITS 9		/* enough for one IO in a thousand million */
 

@@ -3,7 +3,7 @@
 #include "core/json_parts.h"
 #include "report/document.h"
 #include "report/phase_run.h"
-#include "util/json_later.h"
+#include "util/json.h"
 
 struct described {
 	const struct run *r;

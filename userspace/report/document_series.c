@@ -5,7 +5,7 @@
 #include "core/json_parts.h"
 #include "report/active.h"
 #include "report/document.h"
-#include "util/json_later.h"
+#include "util/json.h"
 
 static struct json_object *maximum_at(const void *of, u32 i)
 {

@@ -6,7 +6,7 @@
 #include "core/json_parts.h"
 #include "report/document.h"
 #include "report/slow_common.h"
-#include "util/json_later.h"
+#include "util/json.h"
 
 struct listed {
 	const struct slow_io *io;

@@ -12,7 +12,7 @@
 #include "service/auth.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
-#include "util/thread.h"
+#include "util/process.h"
 
 #define NICE 10			/* more than the server's */
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "service/slow_wire.h"
-#include "util/wire_fields.h"
+#include "util/wire.h"
 
 /* Writes the cells with IOs: the distance of each from the previous one, and its IOs. */
 static void put_hist(struct wire_out *to, const struct hist *h)

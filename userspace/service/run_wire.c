@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "util/wire_fields.h"
+#include "util/wire.h"
 
 #define DEVICES_MOST (1u << 20)
 #define PART_TEXT 32

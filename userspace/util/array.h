@@ -3,6 +3,7 @@
 #define UTIL_ARRAY_H
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "util/types.h"
@@ -20,5 +21,12 @@ static inline int array_grow(void *array, size_t size, u32 room)
 	*a = more;
 	return 0;
 }
+
+/*
+ * Like calloc(3), for a large table of which little is ever touched: it never gets huge pages. One of them
+ * would make 2 MiB resident for a single touched cell, 32 MiB or 512 MiB on arm64 with pages of 16 or 64 KiB,
+ * where transparent huge pages are "always" to be used. To be freed by free().
+ */
+void *sparse_calloc(size_t n, size_t size);
 
 #endif

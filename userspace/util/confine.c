@@ -3,15 +3,228 @@
 
 #include <cap-ng.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/sched.h>
+#include <pwd.h>
+#include <seccomp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-#include "util/bpf_call.h"
-#include "util/confine_calls.h"
-#include "util/landlock.h"
+#include "util/cleanup.h"
+#include "util/process.h"
+#include "util/types.h"
+
+/*
+ * If there is no list of users, as in a container with a single program, this is the kernel's own
+ * nobody (DEFAULT_OVERFLOWUID).
+ */
+static const struct passwd kernels_nobody = { .pw_uid = 65534, .pw_gid = 65534 };
+
+int user_find(const char *name, struct user *ret, struct problem *p)
+{
+	const struct passwd *found = getpwnam(name);
+
+	if (!found && !strcmp(name, "nobody"))
+		found = &kernels_nobody;
+	if (!found)
+		return problem_set(p, -EINVAL, "there is no user '%.60s' that the web server could run as: --user names one",
+				   name);
+	if (!found->pw_uid || !found->pw_gid)
+		return problem_set(p, -EINVAL, "the web server must not run as '%.60s', which is root or in root's group: "
+				   "--user names an ordinary user", name);
+	*ret = (struct user){ .name = name, .uid = found->pw_uid, .gid = found->pw_gid };
+	return 0;
+}
+
+int user_become(const struct user *u, struct problem *p)
+{
+	if (setgroups(0, NULL) || setresgid(u->gid, u->gid, u->gid) || setresuid(u->uid, u->uid, u->uid))
+		return problem_set(p, -errno, "the web server could not become user '%.60s': %s; that takes CAP_SETUID and "
+				   "CAP_SETGID, or start the service as an ordinary user", u->name, strerror(errno));
+	return 0;
+}
+
+/* The system call filters of the two processes of a service; see confine.h. */
+
+/* Grouped by purpose. The library leaves out names that an architecture does not have. */
+static const char *const both[] = {
+	/* memory */
+	"brk", "munmap", "mremap", "madvise",
+	/* threads, waiting, clocks */
+	"futex", "futex_time64", "rseq", "set_robust_list", "set_tid_address", "sched_yield", "sched_getaffinity",
+	"gettid", "getpid", "exit", "exit_group", "restart_syscall",
+	"nanosleep", "clock_nanosleep", "clock_gettime", "clock_gettime64", "clock_getres", "gettimeofday", "time",
+	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "membarrier",
+	"getrandom", "uname", "getrlimit", "getrusage", "sysinfo", "getuid", "geteuid", "getgid", "getegid",
+	/* open descriptors */
+	"read", "readv", "write", "writev", "close", "fstat", "fstat64", "eventfd2", "poll", "ppoll", "ppoll_time64",
+	"recv", "recvfrom", "recvmsg", "send", "sendto", "sendmsg", "shutdown",
+};
+
+static const char *const of_captures[] = {
+	"mmap", "mmap2", "mprotect", "prctl", "capget", "capset", "rt_sigtimedwait",
+	/* open files, and reading others */
+	"pread64", "lseek", "newfstatat", "stat", "stat64", "lstat", "lstat64", "fstatat64", "statx", "statfs", "statfs64",
+	"fstatfs", "fstatfs64", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getdents", "getdents64",
+	"getcwd", "fcntl", "fcntl64", "dup", "dup2", "dup3", "ioctl", "pipe2", "signalfd4",
+	"epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
+	/* the end of the process that serves */
+	"waitid",
+	/* counters of open captures */
+	"bpf",
+};
+
+static const char *const of_server[] = {
+	"epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "accept", "accept4",
+	"getsockname", "getpeername", "getsockopt", "setsockopt",
+	/* to end after a time limit */
+	"alarm", "setitimer",
+};
+
+static int allow_named(scmp_filter_ctx filter, const char *const *names, u32 n)
+{
+	int err = 0;
+
+	for (u32 i = 0; !err && i < n; i++) {
+		int number = seccomp_syscall_resolve_name(names[i]);
+
+		if (number != __NR_SCMP_ERROR)
+			err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
+	}
+	return err;
+}
+
+/* Allows clone() by its flags: making a thread, but not a process. */
+static int allow_threads(scmp_filter_ctx filter)
+{
+	/* clone3() has its flags in memory, where a filter can't see them. On ENOSYS libc uses clone(). */
+	int err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+
+	return err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+				       SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+}
+
+/* Allows signals to its own threads (abort), reading its own limits, and setting a thread's own niceness. */
+static int allow_own(scmp_filter_ctx filter)
+{
+	int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, getpid()));
+
+	err = err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0),
+				      SCMP_A2(SCMP_CMP_EQ, 0));
+	return err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2, SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS),
+				       SCMP_A1(SCMP_CMP_EQ, 0));
+}
+
+/* Allows a thread to give up its real-time priority, see realtime_end(). */
+static int allow_lower_priority(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 2, SCMP_A0(SCMP_CMP_EQ, 0),
+				SCMP_A1(SCMP_CMP_EQ, SCHED_NORMAL | SCHED_RESET_ON_FORK));
+}
+
+static int allow_opening(scmp_filter_ctx filter, int flags)
+{
+	const scmp_datum_t writes = O_ACCMODE | O_CREAT | O_TRUNC;
+	int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, writes, flags));
+
+	return err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+				       SCMP_A2(SCMP_CMP_MASKED_EQ, writes, flags));
+}
+
+/* Allows memory that is not executable. */
+static int allow_data(scmp_filter_ctx filter)
+{
+	static const int calls[] = { SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(mprotect) };
+	int err = 0;
+
+	for (u32 i = 0; !err && i < ARRAY_SIZE(calls); i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	return err;
+}
+
+/* Allows a descriptor's flags and copies, but not F_SETOWN and the like, which could signal others. */
+static int allow_descriptors(scmp_filter_ctx filter)
+{
+	static const int commands[] = { F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC };
+	int err = 0;
+
+	for (u32 i = 0; !err && i < ARRAY_SIZE(commands); i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, commands[i])) ?:
+		      seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl64), 1, SCMP_A1(SCMP_CMP_EQ, commands[i]));
+	return err;
+}
+
+static int allow_captures(scmp_filter_ctx filter, bool writes)
+{
+	int err = allow_named(filter, of_captures, ARRAY_SIZE(of_captures));
+
+	err = err ?: allow_lower_priority(filter) ?: allow_opening(filter, O_RDONLY);
+	/*
+	 * The module's device is opened for writing, as it is mapped writable. A filter can't see which
+	 * file is opened.
+	 */
+	return err || !writes ? err : allow_opening(filter, O_RDWR);
+}
+
+static int allow_server(scmp_filter_ctx filter)
+{
+	int err = allow_named(filter, of_server, ARRAY_SIZE(of_server));
+
+	return err ?: allow_data(filter) ?: allow_descriptors(filter);
+}
+
+static void cleanup_filter(scmp_filter_ctx *filter)
+{
+	if (*filter)
+		seccomp_release(*filter);
+}
+
+/*
+ * Makes a filter that refuses everything but the calls of both processes of a service. NULL if there is
+ * no memory.
+ */
+static scmp_filter_ctx new_filter(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+
+	if (!filter)
+		return NULL;
+	/* We have set no_new_privs already, or are told that it is needed. */
+	if (!seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 1) && !allow_named(filter, both, ARRAY_SIZE(both)) &&
+	    !allow_threads(filter) && !allow_own(filter))
+		return filter;
+	seccomp_release(filter);
+	return NULL;
+}
+
+/*
+ * Filters the calls of the process that captures. @writes: it will open a file for writing, the kernel
+ * module's device. Requires no_new_privs. Returns 0 or a negative errno.
+ */
+static int confine_calls(bool writes)
+{
+	scmp_filter_ctx filter CLEANUP(cleanup_filter) = new_filter();
+
+	return !filter ? -ENOMEM : allow_captures(filter, writes) ?: seccomp_load(filter);
+}
+
+/*
+ * Filters the calls of the process that serves: it may accept connections and start threads. Requires
+ * and returns the same.
+ */
+static int confine_calls_server(void)
+{
+	scmp_filter_ctx filter CLEANUP(cleanup_filter) = new_filter();
+
+	return !filter ? -ENOMEM : allow_server(filter) ?: seccomp_load(filter);
+}
 
 /* New in Linux 5.8; libcap-ng's header may be older than the kernel. */
 #ifndef CAP_PERFMON
@@ -126,4 +339,66 @@ void confine_lower(const struct confine *c)
 void confine_thread(void)
 {
 	must(none_left());
+}
+
+/*
+ * Must be done while we have CAP_SETPCAP, which goes with the change of user; a service without it has
+ * the bounding set that its unit sets.
+ */
+static int drop_bounds(void)
+{
+	if (capng_get_caps_process())
+		return -EPERM;
+	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP))
+		return 0;
+	capng_clear(CAPNG_SELECT_BOUNDS);
+	return capng_apply(CAPNG_SELECT_BOUNDS) ? -EPERM : 0;
+}
+
+static int drop_capabilities(void)
+{
+	if (capng_get_caps_process())
+		return -EPERM;
+	capng_clear(CAPNG_SELECT_CAPS);
+	return capng_apply(CAPNG_SELECT_CAPS) ? -EPERM : 0;
+}
+
+/* Must come after the change of user, which resets some of this. Returns 0 or a negative errno. */
+static int shut(pid_t parent)
+{
+	const struct rlimit none = { 0, 0 };
+
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+		return -errno;
+	/* Otherwise the parent ended before the signal was asked for. */
+	return getppid() == parent ? 0 : -ESRCH;
+}
+
+static bool is_missing(int err)
+{
+	return err == -EINVAL || err == -EOPNOTSUPP || err == -ENOSYS;
+}
+
+int confine_server(const struct user *user, pid_t parent, struct problem *p)
+{
+	int err = drop_bounds();
+
+	if (err)
+		return problem_set(p, err, "the web server could not give up capabilities");
+	err = user ? user_become(user, p) : 0;
+	if (err)
+		return err;
+	if (drop_capabilities())
+		return problem_set(p, -EPERM, "the web server could not give up capabilities");
+	err = shut(parent);
+	if (err)
+		return problem_set(p, err, "the web server could not be confined: %s", strerror(-err));
+	err = landlock_shut_out();
+	if (err && !is_missing(err))
+		return problem_set(p, err, "the web server could not be shut out of files: %s", strerror(-err));
+	err = confine_calls_server();
+	if (err && !is_missing(err))
+		return problem_set(p, err, "the web server's system calls could not be filtered: %s", strerror(-err));
+	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A service that runs for months needs few of the privileges that it started with: the process that captures
- * gives up the rest. (The process that talks to the network keeps none of them: confine_server.h.)
+ * gives up the rest. (The process that talks to the network keeps none of them: confine_server().)
  *
  * - Capabilities (libcap-ng): all are dropped, from the bounding set too if that is allowed. If later captures
  *   will be opened, the capabilities that these need (CAP_BPF and CAP_PERFMON; CAP_SYS_ADMIN on kernels before
@@ -14,6 +14,8 @@
  */
 #ifndef UTIL_CONFINE_H
 #define UTIL_CONFINE_H
+
+#include <sys/types.h>
 
 #include "util/problem.h"
 #include "util/types.h"
@@ -44,5 +46,57 @@ void confine_lower(const struct confine *c);
  * process with a line on stderr. Not for the server's process: it has none to give up, and may not ask.
  */
 void confine_thread(void);
+
+/* Another user, whom a process that root started becomes. */
+struct user {
+	const char *name;	/* borrowed */
+	uid_t uid;
+	gid_t gid;		/* its own group */
+};
+
+/* Returns 0, or -EINVAL and a sentence: there is no such user, or it is root too. "nobody" always exists. */
+int user_find(const char *name, struct user *ret, struct problem *p);
+
+/*
+ * Makes the calling process run as @u for good, without any supplementary group. Returns 0, or a
+ * negative errno and a sentence.
+ */
+int user_become(const struct user *u, struct problem *p);
+
+/*
+ * What the process that talks to the network keeps: the connections that come in, the descriptors that
+ * it has, memory, threads. An attacker who takes it over can open no file, make no socket, and reach no
+ * other process.
+ *
+ * - If root started it, it runs as another user, without supplementary groups.
+ * - It has no permitted, inheritable or ambient capabilities, and its bounding set is emptied as far as allowed.
+ * - no_new_privs, no core dump, and no other process of its user may look into it (not dumpable).
+ * - Landlock if the kernel has it: see landlock_shut_out().
+ * - A filter of system calls (libseccomp). What is not allowed fails with EPERM.
+ * - It is killed when its parent ends, if both run as the same user. (The kernel checks whether the parent may
+ *   signal it, and root without CAP_KILL may not. Then it has to notice the parent's end by itself.)
+ *
+ * The number of processes (RLIMIT_NPROC) is not limited: that limit counts all processes and threads of
+ * its user on the host, and the filter lets it create threads only.
+ *
+ * Confines the calling process, which has only one thread, for good. @user: the user to become, or NULL
+ * to stay the same. @parent: the process that started it. Returns 0, or a negative errno and a
+ * sentence. A kernel without seccomp or Landlock is not an error.
+ */
+int confine_server(const struct user *user, pid_t parent, struct problem *p);
+
+/*
+ * Landlock (Linux 5.13): from now on the calling thread, and those that it starts, can't open, make, remove
+ * or execute any file. From Linux 6.7 on they can't bind or connect TCP sockets either; from 6.12 on they can't reach
+ * abstract Unix sockets of other processes, or signal these. Open descriptors stay usable. Requires
+ * no_new_privs. Returns 0, or a negative errno: -EOPNOTSUPP if the kernel can't do it.
+ */
+int landlock_shut_out(void);
+
+/*
+ * The same for a process that still has to read files: it can make, remove or execute no file, and
+ * write to none but @file, as it exists now (NULL: to none at all).
+ */
+int landlock_write_only(const char *file);
 
 #endif

@@ -12,12 +12,13 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/confine.h"
-#include "util/thread.h"
+#include "util/process.h"
 
 #define LOOK_MS 50
 #define LOOKS (ENDING_STILL_NS / (LOOK_MS * NSEC_PER_SEC / 1000))
@@ -179,4 +180,33 @@ int ending_start(const struct ending *e)
 	if (news < 0 || unheard < 0)
 		return -errno;
 	return thread_start_detached(watch, NULL);
+}
+
+static struct termios modes;
+static atomic_int taken = -1;
+
+void tty_is_taken(int fd)
+{
+	if (!tcgetattr(fd, &modes))
+		taken = fd;
+}
+
+void tty_is_back(void)
+{
+	taken = -1;
+}
+
+void tty_give_back(void)
+{
+	/* Sequences of xterm and its successors; other terminals ignore those that they do not know. */
+	static const char back[] = "\033[0m\033[?1l\033>\033[?25h\033[?1049l\r\n";
+	int fd = taken;
+	struct pollfd room = { .fd = fd, .events = POLLOUT };
+
+	if (fd < 0)
+		return;
+	tcflush(fd, TCOFLUSH);
+	tcsetattr(fd, TCSANOW, &modes);
+	if (poll(&room, 1, 0) > 0 && write(fd, back, strlen(back)) < 0)
+		return;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "util/landlock.h"
+#include "util/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>

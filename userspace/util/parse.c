@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "util/parse.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+#include "util/clock.h"
 
 #define DAY_SECONDS 86400.0
 #define NAME_LETTERS 63
@@ -59,9 +63,10 @@ struct unit {
 static const struct unit units[] = {
 	{ "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 }, { "us", 0.000001 },
 };
-#define UNITS_OF_LATENCIES (units + 1)	/* spans have all but the last */
+#define UNITS_OF_SPANS (ARRAY_SIZE(units) - 1)
+#define UNITS_OF_LATENCIES (units + 1)
 
-/* Returns 0 if @value is not a time in one of the @n units. */
+/* Returns -1 if @value is not a time in one of the @n units. */
 static double seconds_in(const char *value, const struct unit *unit, u32 n)
 {
 	struct decimal d;
@@ -70,12 +75,12 @@ static double seconds_in(const char *value, const struct unit *unit, u32 n)
 	for (u32 i = 0; suffix && i < n; i++)
 		if (!strcmp(suffix, unit[i].suffix))
 			return (double)d.digits / powers[d.places] * unit[i].seconds;
-	return 0;
+	return -1;
 }
 
 int parse_seconds(const char *option, const char *value, double *ret, struct problem *p)
 {
-	double seconds = seconds_in(value, units, ARRAY_SIZE(units) - 1);
+	double seconds = seconds_in(value, units, UNITS_OF_SPANS);
 
 	if (!(seconds > 0 && seconds <= DAY_SECONDS))
 		return problem_set(p, -EINVAL, "%s '%s': must be a number of seconds above 0 and at most "
@@ -175,22 +180,9 @@ static void enumerate(const char *const *names, u32 n, char *ret, size_t size)
 static int name_unknown(const char *option, const char *value, const char *const *names, u32 n,
 			struct problem *p)
 {
-	const char *nearest = NULL;
-	u32 least = ~0u;
 	char all[200];
 
-	for (u32 i = 0; i < n; i++) {
-		u32 distance = edit_distance(value, names[i]);
-
-		if (distance < least) {
-			least = distance;
-			nearest = names[i];
-		}
-	}
 	enumerate(names, n, all, sizeof(all));
-	if (nearest && edit_is_slip(value, least))
-		return problem_set(p, -EINVAL, "%s '%s': must be %s; did you mean '%s'?", option, value,
-				   all, nearest);
 	return problem_set(p, -EINVAL, "%s '%s': must be %s", option, value, all);
 }
 
@@ -231,7 +223,11 @@ int parse_names(const char *option, const char *value, const char *const *names,
 	return 0;
 }
 
-u32 edit_distance(const char *a, const char *b)
+/*
+ * The least number of letters to insert, remove, replace or swap with a neighbour to turn @a into @b
+ * (optimal string alignment), of the first NAME_LETTERS letters.
+ */
+static u32 edit_distance(const char *a, const char *b)
 {
 	u32 la = strnlen(a, NAME_LETTERS), lb = strnlen(b, NAME_LETTERS);
 	u32 d[NAME_LETTERS + 1][NAME_LETTERS + 1];
@@ -251,7 +247,102 @@ u32 edit_distance(const char *a, const char *b)
 	return d[la][lb];
 }
 
-bool edit_is_slip(const char *value, u32 distance)
+void nearest_look(struct nearest *n, const char *name)
 {
-	return distance <= (strnlen(value, NAME_LETTERS) + 1) / 3;
+	/* Of two equally near names prefer the one of the same length: for sdb3 sdb1, not sdb. */
+	u32 far = 2 * edit_distance(n->typed, name) + (strlen(n->typed) != strlen(name));
+
+	/* More slips are another name. */
+	if (far / 2 > (strnlen(n->typed, NAME_LETTERS) + 1) / 3 || (n->name && far >= n->far))
+		return;
+	n->name = name;
+	n->far = far;
+}
+
+#define SECOND ((s64)NSEC_PER_SEC)
+#define HOUR (3600 * SECOND)
+#define DAY (24 * HOUR)
+#define LONGEST_S 1e9
+
+static bool take_seconds(const char *word, struct moment *ret)
+{
+	double seconds = seconds_in(word, units, UNITS_OF_SPANS);
+
+	if (seconds < 0 || seconds > LONGEST_S)
+		return false;
+	*ret = (struct moment){ MOMENT_SINCE_START, llround(seconds * NSEC_PER_SEC) };
+	return true;
+}
+
+/* "14:03", "14:03:20", "14:03:20.5"; returns where it ends, or NULL. */
+static const char *take_time(const char *s, s64 *ret_ns)
+{
+	unsigned int hour, minute;
+	double second = 0;
+	int n = 0;
+
+	if (!isdigit((unsigned char)*s) || sscanf(s, "%2u:%2u%n", &hour, &minute, &n) < 2 || !n || !isdigit((unsigned char)s[n - 1]))
+		return NULL;
+	s += n;
+	if (*s == ':')
+		s = parse_decimal(s + 1, &second);
+	if (!s || hour > 23 || minute > 59 || second >= 61)
+		return NULL;
+	*ret_ns = hour * HOUR + minute * 60 * SECOND + llround(second * NSEC_PER_SEC);
+	return s;
+}
+
+/* "2026-11-21" and a T or blank; returns where the time begins, or NULL. */
+static const char *take_date(const char *s, s64 *ret_ns)
+{
+	struct tm day = { 0 };
+	int n = 0;
+
+	if (sscanf(s, "%4d-%2d-%2d%n", &day.tm_year, &day.tm_mon, &day.tm_mday, &n) < 3 || n != 10 || !strchr("T ", s[n]) || !s[n])
+		return NULL;
+	if (day.tm_year < 1900 || day.tm_year > 2200 || day.tm_mon < 1 || day.tm_mon > 12 || day.tm_mday < 1 || day.tm_mday > 31)
+		return NULL;
+	day.tm_year -= 1900;
+	day.tm_mon--;
+	*ret_ns = timegm(&day) * SECOND;
+	return s + n + 1;
+}
+
+/* "", "Z", "+02:00": the offset to subtract for UTC. */
+static bool take_offset(const char *s, s64 *ret_ns)
+{
+	const char *end;
+
+	*ret_ns = 0;
+	if (!*s || !strcmp(s, "Z"))
+		return true;
+	if (*s != '+' && *s != '-')
+		return false;
+	end = take_time(s + 1, ret_ns);
+	if (*s == '-')
+		*ret_ns = -*ret_ns;
+	return end && !*end;
+}
+
+bool moment_parse(const char *word, struct moment *ret)
+{
+	s64 date = 0, time, offset = 0;
+	const char *dated = take_date(word, &date), *rest = take_time(dated ?: word, &time);
+
+	if (take_seconds(word, ret))
+		return true;
+	if (!rest || !(dated ? take_offset(rest, &offset) : !*rest))
+		return false;
+	*ret = dated ? (struct moment){ MOMENT_WALL, date + time - offset } : (struct moment){ MOMENT_OF_DAY, time };
+	return true;
+}
+
+s64 moment_since(const struct moment *m, s64 start_ns)
+{
+	s64 at;
+
+	if (m->kind != MOMENT_OF_DAY)
+		return m->kind == MOMENT_WALL ? m->ns - start_ns : m->ns;
+	at = (start_ns - HOUR) / DAY * DAY + m->ns;
+	return (at < start_ns - HOUR ? at + DAY : at) - start_ns;
 }

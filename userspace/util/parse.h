@@ -34,7 +34,7 @@ int parse_level(const char *option, const char *value, int max, int *ret, struct
 /* "auto" (gives -1) or 0 to @max. */
 int parse_scale(const char *option, const char *value, int max, int *ret, struct problem *p);
 
-/* One of @n names; the nearest is suggested. Gives its index. */
+/* One of @n names. Gives its index. */
 int parse_name(const char *option, const char *value, const char *const *names, u32 n, u32 *ret,
 	       struct problem *p);
 
@@ -42,13 +42,37 @@ int parse_name(const char *option, const char *value, const char *const *names, 
 int parse_names(const char *option, const char *value, const char *const *names, u32 n, u32 *ret,
 		struct problem *p);
 
-/*
- * The least number of letters to insert, remove, replace or swap with a neighbour to turn @a into @b
- * (optimal string alignment). Names are compared by their first 63 letters.
- */
-u32 edit_distance(const char *a, const char *b);
+/* Of all names that one could have meant by @typed, the one that comes nearest; NULL: none looks like a slip. */
+struct nearest {
+	const char *typed, *name;
+	u32 far;
+};
 
-/* Whether @distance is small enough, for a name as long as @value, to be a typing error. */
-bool edit_is_slip(const char *value, u32 distance);
+/* Looks at one of these names, which is borrowed. Begin with only @typed set. */
+void nearest_look(struct nearest *n, const char *name);
+
+/* A point in time as a user types it when looking at a run. */
+
+struct moment {
+	enum {
+		MOMENT_SINCE_START,	/* ns: since the run's start */
+		MOMENT_WALL,		/* ns: CLOCK_REALTIME */
+		MOMENT_OF_DAY,		/* ns: since midnight, UTC */
+	} kind;
+	s64 ns;
+};
+
+/*
+ * Parses a time since the run's start (20, 1.5, 90s, 2m, 1h, 250ms); a time of day in UTC (14:03,
+ * 14:03:20.5); or an ISO date and time (2026-11-21T14:03:20), in UTC unless it has an offset (+02:00).
+ * Returns false, and leaves @ret alone, if it is none of these.
+ */
+bool moment_parse(const char *word, struct moment *ret);
+
+/*
+ * Nanoseconds since the start of a run, at @start_ns (CLOCK_REALTIME). A time of day means its first
+ * occurrence from one hour before the start on.
+ */
+s64 moment_since(const struct moment *m, s64 start_ns);
 
 #endif

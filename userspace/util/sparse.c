@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "util/sparse.h"
+#include "util/array.h"
 
 #include <stdint.h>
 #include <stdlib.h>

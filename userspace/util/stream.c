@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -186,4 +187,29 @@ void streams_try_error(const char *text)
 
 	if (poll(&fd, 1, 0) > 0)
 		put(&error, text, strlen(text));
+}
+
+int print_buffer_open(struct print_buffer *buffer)
+{
+	*buffer = (struct print_buffer){ 0 };
+	buffer->f = open_memstream(&buffer->text, &buffer->len);
+	return buffer->f ? 0 : -errno;
+}
+
+int print_buffer_write(struct print_buffer *buffer, FILE *to)
+{
+	if (fflush(buffer->f) || ferror(buffer->f))
+		return -ENOMEM;
+	errno = 0;
+	if (fwrite(buffer->text, 1, buffer->len, to) == buffer->len && !fflush(to))
+		return 0;
+	return errno ? -errno : -EIO;
+}
+
+void print_buffer_close(struct print_buffer *buffer)
+{
+	if (buffer->f)
+		fclose(buffer->f);
+	free(buffer->text);
+	*buffer = (struct print_buffer){ 0 };
 }

@@ -8,6 +8,8 @@
 #ifndef UTIL_STREAM_H
 #define UTIL_STREAM_H
 
+#include <stdio.h>
+
 /*
  * Makes stdout and stderr such streams. fileno() finds no descriptor for them. Returns 0, or a negative
  * errno and changes nothing.
@@ -28,5 +30,25 @@ int streams_error_fd(void);
  * write to it.
  */
 void streams_try_error(const char *text);
+
+/*
+ * Collects what a sink prints, to write it all at once. A reader never sees half an interval, a failed
+ * write is noticed where it happens with its errno, and a terminal gets one write an interval.
+ */
+
+struct print_buffer {
+	FILE *f;		/* the stream to print to; print_buffer_write() reports failed allocations */
+	char *text;
+	size_t len;
+};
+
+/* Returns 0 or a negative errno. */
+int print_buffer_open(struct print_buffer *buffer);
+
+/* Writes the buffer to @to and flushes. Returns 0 or the negative errno of the write. */
+int print_buffer_write(struct print_buffer *buffer, FILE *to);
+
+/* For CLEANUP(). Takes a buffer in any state, even one that was never opened (all 0). */
+void print_buffer_close(struct print_buffer *buffer);
 
 #endif
