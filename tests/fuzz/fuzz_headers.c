@@ -2,7 +2,7 @@
 /* Our own parsers of what a peer sends: Host, Accept-Encoding, Accept; and --listen. One byte says which. */
 #include "play.h"
 #include "service/address.h"
-#include "service/encoding.h"
+#include "service/server_state.h"
 #include "service/prometheus.h"
 
 static void hosts(const char *text)

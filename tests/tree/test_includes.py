@@ -17,10 +17,10 @@ MAY = {
     "live": {"core", "util"},
     "report": {"core", "util", "blklat/parts.h"},
     "service": {"core", "util"},
-    "cmd": {"core", "util", "blklat/parts.h", "live/formats.h", "live/loop.h", "live/signals.h", "live/top_sink.h", "recording/marks.h", "recording/recorder.h",
-            "report/collect.h", "report/comparison_formats.h", "report/document.h", "report/findings.h", "report/html.h", "report/run.h",
+    "cmd": {"core", "util", "blklat/parts.h", "live/formats.h", "live/loop.h", "recording/marks.h", "recording/recorder.h",
+            "report/comparison.h", "report/document.h", "report/findings.h", "report/run.h",
             "service/address.h", "service/poster.h", "service/prometheus.h", "service/relay.h", "service/server.h", "service/service.h",
-            "service/wait.h", "service/web_config.h"},
+            "service/web_config.h"},
 }
 # room -> libraries that it may use, besides libc and its kernel headers
 LIBRARIES = {

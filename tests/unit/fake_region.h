@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/extremes.h"
+#include "core/snapshot.h"
 #include "engine/region.h"
 
 /* In u64 from the start of a series. */

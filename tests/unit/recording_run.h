@@ -17,7 +17,6 @@
 
 #include "core/capture.h"
 #include "live/loop.h"
-#include "live/signals.h"
 #include "recording/recorder.h"
 #include "util/cleanup.h"
 

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "report/all_ops_run.h"
-#include "report/phase_run.h"
+#include "report/phases.h"
+#include "report/run.h"
 
 #define READ BLKLAT_OP_READ
 #define WRITE BLKLAT_OP_WRITE

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "engine/bpf_bios.h"
+#include "engine/bpf_engine.h"
 
 enum { BUCKETS = 4, WATCHES = 3 };
 

@@ -17,7 +17,8 @@
 
 #include "../bpf/capture.h"
 #include "blklat.skel.h"
-#include "engine/bpf_slow.h"
+#include "engine/bpf_engine.h"
+#include "engine/slow.h"
 
 enum { PARTS = 2, WHOLES = 4, WATCHES = WHOLES * (1 + PARTS) };
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/bpf_targets.h"
+#include "engine/bpf_engine.h"
 #include "engine/geometry.h"
 
 enum { CPUS = 4, MOST = 400 };

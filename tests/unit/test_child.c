@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "live/child.h"
-#include "live/signals.h"
+#include "live/loop.h"
 #include "util/clock.h"
 #include "util/process.h"
 

@@ -2,7 +2,7 @@
 /* Intervals as a run collects them: one by one, or several merged into one. */
 #include "synthetic_run.h"
 
-#include "report/collect.h"
+#include "report/run.h"
 
 #define READ BLKLAT_OP_READ
 

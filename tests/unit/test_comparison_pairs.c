@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "report/comparison.h"
-#include "report/distance.h"
-#include "report/merged.h"
+#include "report/noise.h"
+#include "report/series_run.h"
 
 #define READ BLKLAT_OP_READ
 #define WRITE BLKLAT_OP_WRITE

@@ -2,7 +2,7 @@
 /* IOs after a pause: what a frame says of them, and which of them it does not trust. */
 #include "frame_fixture.h"
 
-#include "core/after_idle.h"
+#include "core/frame.h"
 
 /* The same for an IO after a pause, which counts among all IOs too. */
 static void put_after_idle(struct snapshot *s, u32 watch, u32 op, u64 ns)

@@ -5,8 +5,6 @@
 #include <errno.h>
 
 #include "service/frames_wire.h"
-#include "service/run_wire.h"
-#include "service/slow_wire.h"
 
 #define ROUNDS 200
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "blklat/parts.h"
-#include "engine/kmod_slow.h"
+#include "engine/slow.h"
 
 enum { WATCHES = 4, PARTS = 1, PLACES = 8 };
 

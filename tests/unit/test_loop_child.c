@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "live/loop.h"
-#include "live/signals.h"
 #include "util/clock.h"
 
 #define MS 1000000ULL

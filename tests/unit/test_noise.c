@@ -10,9 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "report/beta.h"
 #include "report/noise.h"
-#include "report/student.h"
 
 #define ROUNDS 20000
 

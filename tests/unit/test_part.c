@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "blklat/parts.h"
-#include "core/watch.h"
+#include "core/snapshot.h"
 
 /* "Rounded up to a power of two, from 4 KiB (and less) to 1 MiB (and more)", blklat(8). */
 static u32 part_by_hand(u64 bytes)

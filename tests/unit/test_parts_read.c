@@ -9,7 +9,7 @@
 
 #include "blklat/parts.h"
 #include "core/frame.h"
-#include "core/watch.h"
+#include "core/snapshot.h"
 #include "fake_region.h"
 
 enum { PARTS = FAKE_WATCHES - 1 };

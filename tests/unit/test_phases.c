@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "core/snapshot.h"
-#include "report/phase_run.h"
+#include "report/phases.h"
 
 #define READ BLKLAT_OP_READ
 #define WRITE BLKLAT_OP_WRITE

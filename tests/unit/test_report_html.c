@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/html.h"
+#include "report/document.h"
 #include "util/cleanup.h"
 
 #define OPENING "<script type=\"application/json\" id=\"report\">"

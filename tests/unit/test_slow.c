@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "blklat/parts.h"
+#include "core/intervals.h"
 #include "core/slow.h"
-#include "core/slow_limits.h"
 #include "engine/slow.h"
 
 static struct slow_io io(u32 watch, u64 latency_ns, s32 error)

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "service/sources.h"
+#include "service/server_state.h"
 
 #define S NSEC_PER_SEC
 #define BEGAN (1000 * S)

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "core/frame.h"
-#include "core/slow_limits.h"
+#include "core/intervals.h"
 #include "util/array.h"
 #include "util/cleanup.h"
 

@@ -2,7 +2,7 @@
 /* A layer and what it lies on. Expected figures are worked out by hand. */
 #include "synthetic_run.h"
 
-#include "report/stack.h"
+#include "report/document.h"
 
 #define READ BLKLAT_OP_READ
 #define WRITE BLKLAT_OP_WRITE

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "engine/standbys.h"
+#include "engine/bpf_engine.h"
 
 #define S 1000000000ULL
 #define REST_S 10

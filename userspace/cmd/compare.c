@@ -9,7 +9,7 @@
 #include "cmd/load_run.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
-#include "report/comparison_formats.h"
+#include "report/comparison.h"
 #include "util/cleanup.h"
 #include "util/process.h"
 #include "util/parse.h"

@@ -9,10 +9,10 @@
 
 #include "cmd/cmd.h"
 #include "core/capture.h"
-#include "core/info.h"
+#include "core/sink.h"
 #include "live/loop.h"
-#include "report/collect.h"
 #include "report/findings.h"
+#include "report/run.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/parse.h"

@@ -15,7 +15,7 @@
 
 #include "cmd/cmd.h"
 #include "core/snapshot.h"
-#include "live/signals.h"
+#include "live/loop.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 #include "util/types.h"

@@ -14,7 +14,6 @@
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "report/document.h"
-#include "report/html.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 #include "util/process.h"

@@ -10,9 +10,9 @@
 
 #include "cmd/cmd.h"
 #include "cmd/output.h"
-#include "core/info.h"
+#include "core/sink.h"
 #include "core/throttle.h"
-#include "live/signals.h"
+#include "live/loop.h"
 #include "util/cleanup.h"
 #include "util/process.h"
 

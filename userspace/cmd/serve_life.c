@@ -12,7 +12,6 @@
 #include "cmd/serve_server.h"
 #include "service/relay.h"
 #include "service/service.h"
-#include "service/wait.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/confine.h"

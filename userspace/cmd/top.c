@@ -6,7 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/output.h"
 #include "cmd/run_capture.h"
-#include "live/top_sink.h"
+#include "live/formats.h"
 #include "util/cleanup.h"
 
 static int take(int key, const char *value, void *into, struct problem *p)

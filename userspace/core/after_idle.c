@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "core/after_idle.h"
+#include "core/frame.h"
 
 #include <math.h>
 

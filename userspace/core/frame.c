@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "blklat/parts.h"
-#include "core/extremes.h"
+#include "core/snapshot.h"
 
 int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale)
 {

@@ -185,4 +185,13 @@ void frames_accumulate(struct frames *run, const struct frames *interval, const 
 /* Computes @ps for a run whose intervals were accumulated without percentiles. */
 void frames_set_percentiles(struct frames *run, const struct percentiles *ps);
 
+/*
+ * Figures of the IOs after a pause (op_frame.after_idle). Their sum is exact. Their extremes are only
+ * known from their bins and from the extremes of all IOs of the op. Mean latency in ns; NAN when there are none.
+ */
+double after_idle_mean_ns(const struct op_frame *o);
+
+/* As quantile_ns(), right within a bin; NAN when there are none. */
+double after_idle_quantile_ns(const struct op_frame *o, double q);
+
 #endif

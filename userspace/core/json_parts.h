@@ -6,7 +6,10 @@
 #ifndef CORE_JSON_PARTS_H
 #define CORE_JSON_PARTS_H
 
+#include <stdio.h>
+
 #include "core/frame.h"
+#include "core/sink.h"
 #include "util/json.h"
 
 void json_add_count(struct json_object *to, const char *key, u64 n);
@@ -49,5 +52,17 @@ struct json_object *json_slow(const struct slow_io *io);
 
 /* The object "accounting" of JSON lines and documents. */
 struct json_object *json_accounting(const struct accounting *a);
+
+/*
+ * JSON lines: one object a line, one line for each device, stage and interval, followed by one for each
+ * of its parts that had IOs. The keys are described in blklat(8). A figure that is not available is
+ * null. Latencies are in ns; no number has more digits than are meaningful.
+ */
+
+/*
+ * Prints the lines of an interval; @bins: with every bin. Returns 0 or -ENOMEM. For write errors the
+ * caller checks @to.
+ */
+int json_lines_print(FILE *to, const struct run_info *run, const struct frames *interval, bool bins);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/sink.h"
 
+#include "core/capture.h"
+
 int sink_without_summary(struct sink *s, const struct frames *run)
 {
 	(void)s;
@@ -12,4 +14,20 @@ void sink_close(struct sink *s)
 {
 	if (s)
 		s->ops->close(s);
+}
+
+struct run_info run_info_of(const struct capture *c, double interval_s)
+{
+	return (struct run_info){
+		.engine = c->engine,
+		.watches = c->watches,
+		.n_watches = c->n_watches,
+		.devices = c->devices,
+		.origin = c->origin,
+		.slow_most = c->slow ? c->slow->most : 0,
+		.cpus = c->cpus,
+		.scale = c->scale,
+		.memory_bytes = c->memory_bytes,
+		.interval_s = c->origin && c->origin->interval_s > 0 ? c->origin->interval_s : interval_s,
+	};
 }

@@ -12,7 +12,7 @@
 struct slow_wanted {
 	bool wanted;
 	u64 from_ns;		/* an IO that takes at least this long is slow; 0: decide by the percentile */
-	double q;		/* the percentile, of the last SLOW_INTERVALS intervals, see slow_limits.h */
+	double q;		/* the percentile, of the last SLOW_INTERVALS intervals, see slow_limits_follow() */
 	u32 most;		/* report at most so many for a watch and interval: failed IOs first, then the slowest */
 	bool no_owners;		/* report neither process nor cgroup */
 };

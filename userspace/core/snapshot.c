@@ -6,7 +6,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blklat/parts.h"
 #include "util/array.h"
+
+const char *const stage_names[BLKLAT_STAGES] = {
+	[BLKLAT_STAGE_DEVICE] = "device",
+	[BLKLAT_STAGE_QUEUE] = "queue",
+	[BLKLAT_STAGE_TOTAL] = "total",
+};
+
+bool same_part(const struct watch *a, const struct watch *b)
+{
+	if (!a->part || !b->part)
+		return !a->part && !b->part;
+	return !strcmp(a->part->by, b->part->by) && !strcmp(a->part->label, b->part->label);
+}
+
+u32 watch_parts(const struct watch *w, u32 n, u32 i)
+{
+	u32 behind = 0;
+
+	while (!w[i].part && i + 1 + behind < n && w[i + 1 + behind].part)
+		behind++;
+	return behind;
+}
+
+int watches_divide(const struct watch *w, u32 n, enum blklat_by by, u32 cgroups, struct watch **ret, u32 *ret_n)
+{
+	u32 n_parts = blklat_parts(by, cgroups), made = 0;
+	struct watch *list = calloc((size_t)n * (1 + n_parts) + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	for (u32 i = 0; i < n; i++) {
+		list[made++] = w[i];
+		for (u32 p = 1; p <= n_parts; p++) {
+			list[made] = w[i];
+			list[made++].part = part_numbered(by, p);
+		}
+	}
+	*ret = list;
+	*ret_n = made;
+	return 0;
+}
 
 #define RUN_COPIES 6	/* what is read, two snapshots, an interval, their sum, and those being collected */
 
@@ -137,4 +179,39 @@ void watch_counts_add_part(struct watch_counts *whole, const struct watch_counts
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		op_counts_add(&whole->ops[op], &part->ops[op]);
+}
+
+static u64 clamp_to_cell(u64 ns, u32 scale, u32 cell)
+{
+	/* The lower bound is exclusive, but 0 ns has no cell of its own. */
+	u64 lowest = cell ? hist_lower_ns(scale, cell) + 1 : 0;
+	u64 highest = hist_upper_ns(scale, cell);
+
+	if (ns < lowest)
+		ns = lowest;
+	return ns > highest ? highest : ns;
+}
+
+/* @none is the value that means that no IO ended. It may lie in a cell at an end of the grid. */
+static u64 choose(u64 ns, u64 late_ns, u64 none, u32 scale, u32 cell)
+{
+	if (ns != none && blklat_cell(ns, scale) == cell)
+		return ns;
+	if (late_ns != none && blklat_cell(late_ns, scale) == cell)
+		return late_ns;
+	return clamp_to_cell(ns != none ? ns : 0, scale, cell);
+}
+
+struct extremes extremes_of(const struct op_counts *now, const struct hist *interval)
+{
+	u32 scale = interval->scale, first = 0, last = 0;
+	u64 shortest, longest;
+
+	hist_range(interval, &first, &last);
+	shortest = choose(now->min_ns, now->late_min_ns, UINT64_MAX, scale, first);
+	longest = choose(now->max_ns, now->late_max_ns, 0, scale, last);
+	/* If two IOs share a bin, their extremes may have been read in different intervals. */
+	if (shortest > longest)
+		return (struct extremes){ longest, shortest };
+	return (struct extremes){ shortest, longest };
 }

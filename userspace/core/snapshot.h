@@ -1,14 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an engine has counted at one moment. Counts are cumulative since the capture began; extremes are
+ * What is watched, and what an engine has counted of it at one moment. Counts are cumulative since the capture began; extremes are
  * those since the previous snapshot. In a replay, which has intervals, all of struct op_counts is since
  * the previous snapshot.
  */
 #ifndef CORE_SNAPSHOT_H
 #define CORE_SNAPSHOT_H
 
+#include "blklat/abi.h"
+#include "core/device.h"
 #include "core/hist.h"
-#include "core/watch.h"
+#include "core/part.h"
+
+/*
+ * What is watched: a device at a stage and, where it is divided (--by), each of its parts as well.
+ *
+ * In every list of watches the parts of one follow it, in their order: whole, parts, whole, parts. A part only has counts
+ * of its ops; what exists only for the whole (the accounting, the kernel's count, losses) is zero there. The whole's
+ * counts are the sums of its parts'.
+ */
+struct watch {
+	const struct device *device;	/* borrowed from the device table */
+	enum blklat_stage stage;
+	const struct part *part;	/* borrowed; NULL: the whole */
+	bool matched;			/* found by a pattern first, not by its name: it may be left out if it goes away */
+};
+
+/* "device", "queue", "total" */
+extern const char *const stage_names[BLKLAT_STAGES];
+
+/* Are these the same part, by --by and label, no matter of which whole? Two wholes are the same. */
+bool same_part(const struct watch *a, const struct watch *b);
+
+/* The number of parts of watch @i of @n; 0: it is not divided, or is a part itself. */
+u32 watch_parts(const struct watch *w, u32 n, u32 i);
+
+/*
+ * Makes a list of the @n wholes @w, each followed by its parts; by cgroup, with room for @cgroups.
+ * Returns 0 or -ENOMEM. The caller frees the list; its parts are never freed.
+ */
+int watches_divide(const struct watch *w, u32 n, enum blklat_by by, u32 cgroups, struct watch **ret, u32 *ret_n);
 
 struct op_counts {
 	u64 sum_ns;
@@ -108,5 +139,22 @@ void watch_counts_add_part(struct watch_counts *whole, const struct watch_counts
 
 /* "read", "write", "flush", "discard", "other" */
 extern const char *const op_names[BLKLAT_OPS];
+
+/* --- the shortest and the longest IO of an interval --- */
+
+struct extremes {
+	u64 min_ns;
+	u64 max_ns;
+};
+
+/*
+ * The extremes of the IOs in @interval, that is, of those that @now has in addition to the previous
+ * snapshot; there is at least one. An IO that ends while the counters are read can be in the bins of
+ * one interval and the extremes of the next. The bins decide. Each extreme is the one that was read for
+ * the interval, if it lies in the outermost bin; else the one of the IOs that ended during the read, if
+ * that does; else the bound of that bin that is nearest to what was read, or the lower bound if nothing
+ * was. So a percentile, clamped to the extremes, never leaves its bin.
+ */
+struct extremes extremes_of(const struct op_counts *now, const struct hist *interval);
 
 #endif

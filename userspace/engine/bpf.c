@@ -10,11 +10,7 @@
 
 #include "../bpf/capture.h"	/* and struct target */
 #include "blklat.skel.h"
-#include "engine/bpf_bios.h"
-#include "engine/bpf_cgroups.h"
 #include "engine/bpf_engine.h"
-#include "engine/bpf_programs.h"
-#include "engine/bpf_slow.h"
 #include "engine/gone.h"
 #include "util/cleanup.h"
 #include "util/sysfs.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "engine/bpf_cgroups.h"
+#include "engine/bpf_engine.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

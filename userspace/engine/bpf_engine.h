@@ -3,10 +3,69 @@
 #ifndef ENGINE_BPF_ENGINE_H
 #define ENGINE_BPF_ENGINE_H
 
+#include "../bpf/capture.h"
+#include "../bpf/find.h"
+#include "core/capture.h"
+#include "core/device.h"
 #include "engine/bpf_probe.h"
-#include "engine/bpf_targets.h"
+#include "engine/geometry.h"
 #include "engine/kernel_capture.h"
-#include "engine/standbys.h"
+#include "engine/region.h"
+#include "util/types.h"
+
+/*
+ * How many standbys a tracepoint has: each that is attached costs, and each that is not may miss an event when the kernel
+ * skips the programs before it (bpf/counters.bpf.h). Pure.
+ */
+
+/* What a tracepoint's programs meet. */
+struct standby_need {
+	bool unguarded;		/* the kernel skips nothing */
+	bool preemptible;	/* a task inside a program may be preempted by another one that runs it too */
+	bool starts;		/* IOs start there; else they end */
+	int asked;		/* the user's number; -1: as needed */
+};
+
+struct standbys {
+	u32 at_first, at_rest;
+	u64 since_ns, since_ios;	/* when a skip was last seen, or a program attached or detached: see standbys_changed() */
+};
+
+void standbys_init(struct standbys *s, const struct standby_need *need);
+
+/* A program was attached or detached at @now_ns of CLOCK_MONOTONIC, when @ios IOs had started in the capture. */
+void standbys_changed(struct standbys *s, u64 now_ns, u64 ios);
+
+/*
+ * Returns how many of @n standbys there are to be, at most one more or one less: one more where the last program was
+ * skipped, before an event is missed; one less after 10 s and a million IOs without a skip. @first_skipped, @last_skipped:
+ * since the last change, the first and the last of the programs.
+ */
+u32 standbys_wanted(struct standbys *s, u32 n, bool first_skipped, bool last_skipped, u64 now_ns, u64 ios);
+
+/* --- the hash of targets in which the BPF programs look up IOs --- */
+
+struct targets {
+	u32 n;
+	struct target *list;
+	u32 *bucket;		/* for each in the list, its bucket in the hash */
+	u32 bits;		/* the hash has 2^bits buckets */
+	u32 factor[2];		/* bucket = (u32)key * factor >> (32 - bits); the second is 0 if one lookup is enough */
+	u32 n_slots;
+	struct region_slots *slots;	/* for each watch; a part has none */
+};
+
+/*
+ * Lists the targets of @watches and gives each a bucket of its own, by the first factor or else by the
+ * second. @found[i] has the kernel's pointers for the device of watch i. Returns 0, -ENOMEM, or -E2BIG
+ * and a sentence.
+ */
+int targets_make(struct targets *t, const struct watch *watches, const struct found_device *found,
+		 u32 n, u32 cpus, struct problem *p);
+void targets_free(struct targets *t);
+
+/* Removes the targets of a watch from the list (their key becomes 0). Returns whether there were any. */
+bool targets_drop(struct targets *t, u32 watch);
 
 struct blklat;	/* the skeleton */
 
@@ -62,5 +121,89 @@ bool bpf_hides_splits(const struct capture *c);
 
 /* Rewrites the table of targets, which the programs see at once. Returns 0 or a negative errno. */
 int bpf_write_targets(struct bpf_capture *b);
+
+/* --- the BPF engine's table of bios in flight, stage total: cells or, on kernels before 5.12, a hash --- */
+
+/* Counts the bios in the cells for each of @n watches. */
+void bios_count_cells(const struct bio_bucket *buckets, u32 n_buckets, struct bio_counts *counts, u32 n);
+
+/* Counts the hash's bios for each of @n watches. Returns 0 or a negative errno. */
+int bios_count_hash(int map_fd, struct bio_counts *counts, u32 n);
+
+/*
+ * The programs of the BPF engine: which of them a capture uses, when they are attached, and how often
+ * the kernel skipped them. A tracepoint has a first program and, on kernels that skip runs, standbys
+ * for it.
+ */
+
+/* Before the skeleton is loaded: leaves out programs that this capture or this kernel does not need. */
+void bpf_choose_programs(struct bpf_capture *b);
+
+/*
+ * After that: leaves out the barriers of a CPU that is not x86 if the kernel does not take what they are made of (arm64 before
+ * 5.18, 1902472b4fa9). Without them a read may see an IO too early, see bpf/slots.bpf.h. Returns 0 or a negative errno.
+ */
+int bpf_fit_programs(struct bpf_capture *b);
+
+/*
+ * Attach the programs that see IOs end, then those that see them start, so that an IO that is seen to
+ * start is seen to end. Those of ends have a standby at first; where tracepoints can be preempted, all have two.
+ * Return 0, or a negative errno and a sentence; what was attached is detached when the skeleton is
+ * destroyed.
+ */
+int bpf_attach_ends(struct bpf_capture *b, struct problem *p);
+int bpf_attach_starts(struct bpf_capture *b, struct problem *p);
+
+/*
+ * Returns the number of events that all programs of a tracepoint may have missed: the kernel skipped
+ * each of them at least that often. Attaches and detaches standbys, see standbys_wanted(). @ios: how many IOs have
+ * started in this capture, on all devices.
+ */
+u64 bpf_skipped_runs(struct bpf_capture *b, u64 ios);
+
+/* --- the maps of cgroups and their parts, shared by all captures of this process that divide by cgroup --- */
+
+/* Before the programs are loaded: sizes the maps, or reuses the existing ones. Returns 0 or a negative errno. */
+int bpf_cgroups_share(struct bpf_capture *b);
+
+/* After loading: keeps the maps that the first capture made until the last capture is closed. Returns 0 or a negative errno. */
+int bpf_cgroups_hold(struct bpf_capture *b);
+void bpf_cgroups_release(struct bpf_capture *b);
+
+/* Names the parts of new cgroups, after a read of the counters. Returns 0 or a negative errno. */
+int bpf_cgroups_name(struct bpf_capture *b);
+
+/* After that, releases the numbers of cgroups that have ended: see cgroups_leave(). Returns 0 or a negative errno. */
+int bpf_cgroups_leave(struct bpf_capture *b, const struct snapshot *s);
+
+/* --- the kernel's pointers for devices, see bpf/find.bpf.c --- */
+
+/*
+ * Fills ret[i] for each of the @n devices (fd is set to i). Opens only their directories in sysfs.
+ * Returns 0, or a negative errno and a sentence (-ENODEV: one of them is gone).
+ */
+int bpf_find_devices(const struct device *const *devices, u32 n, struct found_device *ret,
+		     struct problem *p);
+
+/* --- the ring in which the BPF programs report slow IOs --- */
+
+/* Before the programs are loaded: configures them, and sizes their maps for @room. */
+void bpf_slow_size(struct bpf_capture *b, const struct slow_room *room);
+
+/*
+ * After loading: maps the ring; no IO is slow yet, see live_ops.set_slow. Both functions do nothing if
+ * slow IOs are not wanted. Returns 0 or a negative errno.
+ */
+int bpf_slow_map(struct bpf_capture *b);
+void bpf_slow_unmap(struct bpf_capture *b);
+
+/* live_ops.set_slow */
+void bpf_slow_set(struct capture *c, const u64 *from_ns);
+
+/*
+ * After a read of the counters: takes what was reported since the last read. Returns 0 or a negative
+ * errno.
+ */
+int bpf_slow_read(struct bpf_capture *b, const struct snapshot *s);
 
 #endif

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../bpf/capture.h"
-#include "engine/bpf_find.h"
+#include "engine/bpf_engine.h"
 #include "util/cleanup.h"
 #include "util/process.h"
 #include "util/types.h"

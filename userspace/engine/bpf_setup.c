@@ -13,11 +13,7 @@
 #include "blklat.skel.h"
 #include "blklat/bins.h"
 #include "blklat/parts.h"
-#include "engine/bpf_cgroups.h"
 #include "engine/bpf_engine.h"
-#include "engine/bpf_find.h"
-#include "engine/bpf_programs.h"
-#include "engine/bpf_slow.h"
 #include "engine/geometry.h"
 #include "util/cleanup.h"
 

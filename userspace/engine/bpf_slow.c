@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "engine/bpf_slow.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -12,6 +11,7 @@
 #include "../bpf/capture.h"	/* and struct target */
 #include "blklat.skel.h"
 #include "blklat/parts.h"
+#include "engine/bpf_engine.h"
 #include "engine/slow.h"
 
 #define ENOUGH (-ECANCELED)	/* returned by no function that take() calls */

@@ -8,6 +8,7 @@
 #include "../bpf/capture.h"
 #include "blklat/bins.h"
 #include "blklat/parts.h"
+#include "core/capture.h"
 
 #define KIB 1024
 #define LEAST_MEMORY_BYTES (64ULL << 20)
@@ -176,4 +177,15 @@ u64 capture_default_memory(u32 watches)
 	u64 many = watches * WATCH_MEMORY_BYTES;
 
 	return max_u64(max_u64(LEAST_MEMORY_BYTES, ram / 1000), many < ram / 100 ? many : ram / 100);
+}
+
+bool capture_fits(const struct capture *c, u32 i)
+{
+	const struct watch *w = &c->watches[i];
+	struct device now = *w->device;
+	struct slots s = slots_of(w->device, c->cpus);
+
+	if (w->stage == BLKLAT_STAGE_TOTAL || !s.queues || device_read_queue(c->devices, &now))
+		return true;
+	return slots_fit(&s, &now);
 }

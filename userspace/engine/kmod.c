@@ -13,7 +13,7 @@
 #include "engine/geometry.h"
 #include "engine/gone.h"
 #include "engine/kernel_capture.h"
-#include "engine/kmod_slow.h"
+#include "engine/slow.h"
 #include "util/cleanup.h"
 #include "util/sysfs.h"
 

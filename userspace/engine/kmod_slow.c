@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "engine/kmod_slow.h"
 
 #include "engine/geometry.h"
 #include "engine/slow.h"

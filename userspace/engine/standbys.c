@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "engine/standbys.h"
+#include "engine/bpf_engine.h"
 
 /*
  * Where a task can be preempted within a program, any program may run on top of itself, at any depth. Elsewhere only an

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "live/signals.h"
+#include "live/loop.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 

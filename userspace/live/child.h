@@ -46,7 +46,7 @@ struct child {
 int child_init(struct child *c, char **argv, struct problem *p);
 void child_uninit(struct child *c);	/* leaves a process that still runs alone */
 
-/* Starts it. Returns 0, or a negative errno and a sentence. The signals must be blocked, see signals.h. */
+/* Starts it. Returns 0, or a negative errno and a sentence. The signals must be blocked, see signals_block(). */
 int child_start(struct child *c, struct problem *p);
 
 /*

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The sinks that write to a stream, one for each --format. Their arguments must outlive them. Each
- * returns 0 or -ENOMEM.
+ * The sinks of 'live', which write to a stream, one for each --format, and of 'top'. Their arguments must
+ * outlive them. The former return 0 or -ENOMEM.
  */
 #ifndef LIVE_FORMATS_H
 #define LIVE_FORMATS_H
 
 #include "core/sink.h"
 #include "core/text_draw.h"
+#include "live/loop.h"
 
 /* For people: a table and a drawing of each interval, and a summary. */
 int text_open(const struct run_info *run, const struct look *look, struct sink **ret);
 
 /* For programs; @bins: with every bin. */
-int json_open(const struct run_info *run, FILE *out, bool bins, struct sink **ret);
 int csv_open(const struct run_info *run, FILE *out, bool bins, struct sink **ret);
 
 enum format {
@@ -27,5 +27,15 @@ extern const char *const format_names[FORMATS + 1];	/* ended by NULL */
 
 /* Opens the sink of @format. @bins matters to formats for programs only; of @look these use only the stream. */
 int format_open(enum format format, const struct run_info *run, const struct look *look, bool bins, struct sink **ret);
+
+/*
+ * The sink of 'blklat top' draws the whole terminal at each interval, and reads its keys. Takes over the terminal that stdout is; @look says what it can show. Closing the sink restores it. If
+ * stderr is a terminal too, what is written to it meanwhile is kept: its last line is shown, and
+ * closing the sink writes all of it. @run and @look must outlive the sink; the input lives as long as
+ * the sink. Signals must be blocked by signals_block(). Returns 0, or a sentence and -ENOTTY (the
+ * terminal can't be opened, or can't move its cursor) or -ENOMEM.
+ */
+int top_open(const struct run_info *run, const struct look *look, struct sink **ret, struct loop_input **ret_input,
+	     struct problem *p);
 
 #endif

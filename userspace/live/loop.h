@@ -6,9 +6,25 @@
 #ifndef LIVE_LOOP_H
 #define LIVE_LOOP_H
 
+#include <signal.h>
+
 #include "core/capture.h"
 #include "core/sink.h"
 #include "live/child.h"
+#include "util/types.h"
+
+/*
+ * Blocks the signals that are waited for: SIGINT, SIGTERM and SIGHUP, which end the run; SIGCHLD, by
+ * which we learn that a command ended; and SIGIO, by which we learn that a descriptor has news. If
+ * SIGHUP was ignored, as under nohup, it stays so. SIGPIPE is to be ignored (main.c).
+ */
+void signals_block(void);
+
+/* The signals among them that end a run. */
+void signals_of_end(sigset_t *ret);
+
+/* Waits until @deadline_ns for one of these signals. Returns its number, or 0 if none came. */
+int signals_wait(u64 deadline_ns, siginfo_t *ret);
 
 /* A user who controls the run at a terminal. Embedded at the start of its owner's struct. */
 struct loop_input {

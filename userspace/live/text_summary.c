@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/after_idle.h"
+#include "core/frame.h"
 #include "live/text.h"
 #include "util/cleanup.h"
 #include "util/units.h"

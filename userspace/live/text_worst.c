@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "live/text_worst.h"
+#include "live/text.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,8 +2,135 @@
 #include "live/top.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static int by_end(const void *of_a, const void *of_b)
+{
+	const struct slow_io *const *a = of_a, *const *b = of_b;
+
+	return ((*a)->end_ns > (*b)->end_ns) - ((*a)->end_ns < (*b)->end_ns);
+}
+
+static int put(struct top_slow *s, const struct slow_io *io, u64 sample)
+{
+	struct top_slow_io *to = &s->io[s->taken % TOP_SLOW];
+	char *cgroup = io->cgroup ? strdup(io->cgroup) : NULL;
+
+	if (io->cgroup && !cgroup)
+		return -ENOMEM;
+	free(to->io.cgroup);
+	*to = (struct top_slow_io){ sample, *io };
+	to->io.cgroup = cgroup;
+	s->taken++;
+	return 0;
+}
+
+int top_slow_take(struct top_slow **s, const struct slow_ios *slow, const struct slow_of *of, u64 sample)
+{
+	const struct slow_io **list;
+	int err = 0;
+
+	if (!of->found)
+		return 0;
+	*s = *s ?: calloc(1, sizeof(**s));
+	list = calloc(of->n + 1, sizeof(*list));
+	if (!*s || !list) {
+		free(list);
+		return -ENOMEM;
+	}
+	for (u32 i = 0; i < of->n; i++)
+		list[i] = &slow->io[of->first + i];
+	qsort(list, of->n, sizeof(*list), by_end);
+	for (u32 i = of->n > TOP_SLOW ? of->n - TOP_SLOW : 0; !err && i < of->n; i++)
+		err = put(*s, list[i], sample);
+	(*s)->found += of->found;
+	free(list);
+	return err;
+}
+
+void top_slow_free(struct top_slow *s)
+{
+	for (u32 i = 0; s && i < TOP_SLOW; i++)
+		free(s->io[i].io.cgroup);
+	free(s);
+}
+
+const struct slow_io *top_slow_before(const struct top_slow *s, u64 shown, u32 op, u64 *at)
+{
+	while (*at && *at + TOP_SLOW > s->taken) {
+		const struct top_slow_io *one = &s->io[--*at % TOP_SLOW];
+
+		if (one->sample < shown && (op == BLKLAT_OPS || one->io.told.op == op))
+			return &one->io;
+	}
+	return NULL;
+}
+
+#define LEVELS_AN_OCTAVE 7	/* 255 of them reach 2^36 IOs */
+
+static u32 step_of(double ns)
+{
+	double step = (log10(ns) - TOP_FIRST) * TOP_DECADE;
+
+	return step < 0 ? 0 : step >= TOP_STEPS ? TOP_STEPS - 1 : step;
+}
+
+void top_scale_init(struct top_scale *s, u32 scale)
+{
+	u32 last = BLKLAT_CELLS(scale) - 1;
+
+	s->step[0] = 0;
+	for (u32 cell = 1; cell < last; cell++)
+		s->step[cell] = step_of(sqrt((double)hist_lower_ns(scale, cell) * hist_upper_ns(scale, cell)));
+	s->step[last] = TOP_STEPS - 1;
+	for (u32 level = 0; level < ARRAY_SIZE(s->ios); level++)
+		s->ios[level] = level ? exp2((level - 1.0) / LEVELS_AN_OCTAVE) : 0;
+}
+
+static u8 level_of(u64 ios)
+{
+	u32 level = ios ? 1 + lround(log2(ios) * LEVELS_AN_OCTAVE) : 0;
+
+	return level < 255 ? level : 255;
+}
+
+void top_heat_put(struct top_heat *heat, const struct top_scale *s, u64 sample, const struct hist *h)
+{
+	u64 ios[TOP_STEPS] = { 0 };
+
+	for (u32 octave = 0; octave <= BLKLAT_OCTAVE_BELOW; octave++) {
+		u32 first, n = hist_octave(h->scale, octave, &first);
+
+		if (h->octaves >> octave & 1)
+			for (u32 cell = first; cell < first + n; cell++)
+				ios[s->step[cell]] += h->cells[cell];
+	}
+	for (u32 step = 0; step < TOP_STEPS; step++)
+		heat->level[sample % TOP_SAMPLES][step] = level_of(ios[step]);
+}
+
+void top_heat_put_none(struct top_heat *heat, u64 sample)
+{
+	memset(heat->level[sample % TOP_SAMPLES], 0, TOP_STEPS);
+}
+
+void top_heat_add(const struct top_heat *heat, const struct top_scale *s, u64 sample, double ret[TOP_STEPS])
+{
+	for (u32 step = 0; step < TOP_STEPS; step++)
+		ret[step] += s->ios[heat->level[sample % TOP_SAMPLES][step]];
+}
+
+u32 top_shade(double ios, double most, u32 shades)
+{
+	double shade;
+
+	if (ios <= 0)
+		return 0;
+	shade = most > 1 ? 1 + floor(log2(fmax(ios, 1)) / log2(most) * shades) : shades;
+	return shade < shades ? shade : shades;
+}
 
 static const double percentiles[TOP_PERCENTILES] = { [TOP_P50] = 0.5, [TOP_P99] = 0.99, [TOP_P999] = 0.999 };
 
@@ -175,4 +302,96 @@ void top_heat_of(const struct top *t, const struct top_item *item, u64 sample, d
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (item->heat[op] && (t->op == TOP_ALL_OPS || t->op == op))
 			top_heat_add(item->heat[op], &t->scale, sample, ret);
+}
+
+/* --- decides on the order of the lines, which ones are folded, and which is selected --- */
+
+const char *const top_sort_names[TOP_SORTS] = {
+	[TOP_BY_P99] = "p99", [TOP_BY_OLDEST] = "oldest", [TOP_BY_DEPTH] = "depth", [TOP_BY_IOPS] = "IOPS",
+	[TOP_BY_MBPS] = "MB/s", [TOP_BY_NAME] = "name",
+};
+
+/* Higher ranks come first. */
+static double rank_of(const struct top *t, const struct top_item *item)
+{
+	const struct top_figures *g = &item->figures[t->op];
+
+	switch (t->sort) {
+	case TOP_BY_P99:
+		return health_worst_ns(&item->health, g->percentile_ns[TOP_P99]);
+	case TOP_BY_OLDEST:
+		return item->oldest_ns;
+	case TOP_BY_DEPTH:
+		return item->depth;
+	case TOP_BY_IOPS:
+		return g->iops;
+	case TOP_BY_MBPS:
+		return g->bytes_per_s;
+	default:
+		return 0;
+	}
+}
+
+static int compare(const void *a, const void *b, void *with)
+{
+	const struct top *t = with;
+	u32 i = *(const u32 *)a, j = *(const u32 *)b;
+	const struct top_item *x = &t->items[i], *y = &t->items[j];
+	double more = rank_of(t, y) - rank_of(t, x);
+	int by_name;
+
+	if (more)
+		return more > 0 ? 1 : -1;
+	by_name = strverscmp(x->watch->device->name, y->watch->device->name);
+	return by_name ?: (i > j) - (i < j);
+}
+
+static int compare_names(const void *a, const void *b, void *with)
+{
+	const struct top *t = with;
+
+	return strverscmp(t->items[*(const u32 *)a].watch->device->name, t->items[*(const u32 *)b].watch->device->name);
+}
+
+static bool is_wanted(const struct top *t, const struct top_item *item)
+{
+	return item->viewed && !item->watch->part && (!item->gone || !item->idle) &&
+	       (!*t->filter || strcasestr(item->watch->device->name, t->filter));
+}
+
+void top_arrange(struct top *t)
+{
+	u32 line;
+
+	t->n_lines = t->n_idle = 0;
+	/* The selected item keeps its line when it becomes idle. */
+	for (u32 i = 0; i < t->n; i++)
+		if (is_wanted(t, &t->items[i]) && (!t->items[i].idle || i == t->chosen))
+			t->order[t->n_lines++] = i;
+	for (u32 i = 0; i < t->n; i++)
+		if (is_wanted(t, &t->items[i]) && t->items[i].idle && i != t->chosen)
+			t->order[t->n_lines + t->n_idle++] = i;
+	qsort_r(t->order, t->n_lines, sizeof(*t->order), compare, t);
+	qsort_r(t->order + t->n_lines, t->n_idle, sizeof(*t->order), compare_names, t);
+
+	line = top_selected_line(t);
+	if (line < t->first)
+		t->first = line;
+	if (line >= t->first + t->room)
+		t->first = line - t->room + 1;
+	if (t->first + t->room > t->n_lines)
+		t->first = t->n_lines > t->room ? t->n_lines - t->room : 0;
+}
+
+u32 top_selected_line(const struct top *t)
+{
+	for (u32 line = 0; line < t->n_lines; line++)
+		if (t->order[line] == t->chosen)
+			return line;
+	return 0;
+}
+
+struct top_item *top_selected(const struct top *t)
+{
+	return t->n_lines ? &t->items[t->order[top_selected_line(t)]] : NULL;
 }

@@ -11,9 +11,75 @@
 #define LIVE_TOP_H
 
 #include "core/health.h"
+#include "core/hist.h"
 #include "core/sink.h"
-#include "live/top_heat.h"
-#include "live/top_slow.h"
+#include "core/slow.h"
+
+/* --- the last slow IOs of a device and stage, for the screen --- */
+
+#define TOP_SLOW 256
+
+struct top_slow {
+	u64 taken;		/* taken since the capture began; the last TOP_SLOW are kept */
+	u64 found;		/* including those that were only counted */
+	struct top_slow_io {
+		u64 sample;	/* the interval in which it ended */
+		struct slow_io io;
+	} io[TOP_SLOW];
+};
+
+/*
+ * Adds the slow IOs of interval @sample, in the order of their ends. *s is allocated with the first
+ * one. Returns 0 or -ENOMEM.
+ */
+int top_slow_take(struct top_slow **s, const struct slow_ios *slow, const struct slow_of *of, u64 sample);
+void top_slow_free(struct top_slow *s);		/* takes NULL */
+
+/*
+ * Walks back in time: the last IO before number *@at, which is set to the IO's number, that is of an
+ * interval before @shown and of @op (BLKLAT_OPS: of any op). Begin with *@at = taken. NULL: there is
+ * none.
+ */
+const struct slow_io *top_slow_before(const struct top_slow *s, u64 shown, u32 op, u64 *at);
+
+/*
+ * How many IOs took how long in each of the last intervals, for one op of one watch. It is coarse, as
+ * it is only drawn: a count is kept as its logarithm in a byte, to 5 %, and a latency as one of six
+ * steps a decade. So this takes TOP_SAMPLES * TOP_STEPS bytes, however many IOs there are. Pure.
+ */
+
+#define TOP_SAMPLES 240		/* intervals: four minutes at one a second */
+#define TOP_DECADE 6		/* steps a decade */
+#define TOP_FIRST 2		/* 10^2 ns; anything below counts in the first step */
+#define TOP_DECADES 9		/* to 10^11 ns; anything above counts in the last step */
+#define TOP_STEPS (TOP_DECADES * TOP_DECADE)
+
+struct top_heat {
+	u8 level[TOP_SAMPLES][TOP_STEPS];
+};
+
+/*
+ * Tables made once for the run's scale: the step of each histogram cell, and the count that a level
+ * stands for.
+ */
+struct top_scale {
+	u8 step[BLKLAT_CELLS_MAX];
+	double ios[256];
+};
+
+void top_scale_init(struct top_scale *s, u32 scale);
+
+/* Stores @h as interval number @sample, counted from 0. */
+void top_heat_put(struct top_heat *heat, const struct top_scale *s, u64 sample, const struct hist *h);
+
+/* Stores an interval without IOs. */
+void top_heat_put_none(struct top_heat *heat, u64 sample);
+
+/* Adds the IOs of interval @sample to @ret, by step. */
+void top_heat_add(const struct top_heat *heat, const struct top_scale *s, u64 sample, double ret[TOP_STEPS]);
+
+/* The shade for @ios IOs if the maximum is @most: 0 for none, else 1 to @shades, logarithmic. */
+u32 top_shade(double ios, double most, u32 shades);
 
 #define TOP_ALL_OPS BLKLAT_OPS		/* in place of an op */
 #define TOP_FILTER_MAX 32

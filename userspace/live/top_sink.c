@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "live/top_sink.h"
+#include "live/formats.h"
 
 #include <errno.h>
 #include <fcntl.h>

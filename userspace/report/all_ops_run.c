@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "report/all_ops_run.h"
+#include "report/run.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "report/merged.h"
+#include "report/series_run.h"
 
 bool all_ops_run_has(const struct watch_run *w)
 {

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/comparison_phases.h"
-#include "report/comparison_repeats.h"
-#include "report/distance.h"
+#include "report/noise.h"
 #include "util/cleanup.h"
 
 static bool same_watch(const struct watch *base, const struct watch *other, const struct device_maps *maps)

@@ -6,9 +6,39 @@
 #ifndef REPORT_COMPARISON_H
 #define REPORT_COMPARISON_H
 
+#include "core/text_draw.h"
 #include "report/condition.h"
-#include "report/device_map.h"
 #include "report/noise.h"
+#include "report/run.h"
+#include "util/problem.h"
+
+/*
+ * Which device of the baseline is compared with which one of the other runs, if their names differ:
+ * --map nullb0=md0.
+ */
+#define DEVICE_MAPS_MAX 64
+
+struct device_maps {
+	u32 n;
+	struct {
+		char base[DEVICE_NAME_MAX], other[DEVICE_NAME_MAX];
+	} m[DEVICE_MAPS_MAX];
+};
+
+/* Adds the pairs of "nullb0=md0,sda=md1". Returns 0, or -EINVAL and a sentence: no device may be in two pairs. */
+int device_maps_take(struct device_maps *m, const char *value, struct problem *p);
+
+/*
+ * Checks that each pair has a device in the baseline and one in the others, with a stage in common.
+ * Returns 0, or -EINVAL and a sentence.
+ */
+int device_maps_check(const struct device_maps *m, const struct run *base, const struct run *others, u32 n, struct problem *p);
+
+/* The name of the device that is paired with a device of the baseline; NULL: none is. */
+const char *device_maps_other(const struct device_maps *m, const char *base);
+
+/* Whether a device of the others is in a pair. */
+bool device_maps_has_other(const struct device_maps *m, const char *other);
 
 /* Two watches that are compared: indices into the runs' watches. */
 struct pair {
@@ -69,7 +99,7 @@ struct comparison {
 	u32 n_judgements;
 	struct judgement *judgements;
 	u32 n_phases;
-	struct compared_phase *phases;	/* comparison_phases.h */
+	struct compared_phase *phases;	/* those that all runs have */
 	bool any_holds;
 };
 
@@ -103,5 +133,66 @@ void comparison_uninit(struct comparison *c);
 /* Calls @tell for each whole of the other runs that has no partner in the baseline. */
 void comparison_unpaired(const struct comparison *c,
 			 void (*tell)(void *to, const struct run *run, const struct watch *watch), void *to);
+
+/* Compares repeats with repeats, for comparison_judge(): judges the medians of both sides by @condition, whatever its phase. Returns as comparison_judge() does. */
+int comparison_judge_repeats(struct comparison *c, const struct condition *condition, struct problem *p);
+
+/* --- compares the phases of several runs: each phase is compared as the runs are --- */
+
+/*
+ * A phase that all runs have. If there are several of the same name, the first is compared with the
+ * first, and so on.
+ */
+struct compared_phase {
+	const char *name;
+	struct run *runs;		/* phase_run_make() of each */
+	struct comparison c;		/* of these */
+};
+
+/* Adds the phases that all runs of @c have, in the baseline's order. Returns 0 or -ENOMEM. */
+int comparison_phases_make(struct comparison *c);
+void comparison_phases_uninit(struct comparison *c);
+
+/* Calls @tell for each phase that has figures but is not in all runs. */
+void comparison_phases_unpaired(const struct comparison *c, void (*tell)(void *to, const struct run *run, const struct phase *p),
+				void *to);
+
+/*
+ * Prints a comparison for a person, a program or a web page. Each function returns 0 or
+ * a negative errno.
+ */
+
+/* A table at most look->columns wide, with the shape of each distribution. */
+int comparison_text(const struct comparison *c, const struct look *look);
+
+/* One object on one line; its keys are described in blklat(8). */
+int comparison_json(const struct comparison *c, FILE *out);
+
+/* A table for each op, as GitHub draws them. */
+int comparison_markdown(const struct comparison *c, FILE *out);
+
+/* The columns that all formats have between the name and KS. */
+struct comparison_cell {
+	const char *name;		/* "IOPS", "p99" */
+	const char *key;		/* in JSON: "iops", "p99" */
+	bool is_rate;			/* more is better; else it is a latency */
+	double q;			/* of a percentile, else 0 */
+	double (*of)(const struct op_frame *o, double q);
+	const char *(*text)(char text[32], double value);
+};
+#define COMPARISON_CELLS 9
+extern const struct comparison_cell comparison_cells[];
+
+/* A run's value in a column; negative if it has no IO. */
+double comparison_value(const struct comparison_cell *cell, const struct compared *c);
+
+/* For repeats: the values of both sides of a group in a column. */
+struct noise comparison_noise(const struct comparison *c, const struct compared_group *g, const struct comparison_cell *cell);
+
+/* "x 1.10", "x 932", "x 2.32k": in 7 characters up to 999 G. */
+const char *ratio_text(char text[32], double ratio);
+
+/* "+10.2%" for 1.102; "-" if negative; from a factor of eleven on as a ratio. */
+const char *change_text(char text[32], double ratio);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "report/comparison_formats.h"
+#include "report/comparison.h"
 
 #include <assert.h>
 #include <stdio.h>

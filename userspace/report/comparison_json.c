@@ -3,10 +3,9 @@
 #include <math.h>
 
 #include "core/json_parts.h"
-#include "report/comparison_formats.h"
-#include "report/comparison_phases.h"
-#include "report/distance.h"
+#include "report/comparison.h"
 #include "report/document.h"
+#include "report/noise.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 #include "util/stream.h"

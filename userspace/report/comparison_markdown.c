@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "report/active.h"
-#include "report/comparison_formats.h"
-#include "report/comparison_phases.h"
-#include "report/distance.h"
+#include "report/comparison.h"
+#include "report/noise.h"
 #include "util/cleanup.h"
 #include "util/stream.h"
 #include "util/units.h"

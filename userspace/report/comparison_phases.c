@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "report/comparison_phases.h"
+#include "report/comparison.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/phase_run.h"
+#include "report/phases.h"
 
 /* Finds the phase of this name that has figures and @before others like it before it. */
 static const struct phase *find(const struct run *r, const char *name, u32 before)

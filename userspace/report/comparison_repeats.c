@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/comparison_formats.h"
-#include "report/comparison_repeats.h"
+#include "report/comparison.h"
 #include "util/units.h"
 
 struct noise comparison_noise(const struct comparison *c, const struct compared_group *g, const struct comparison_cell *cell)

@@ -11,9 +11,8 @@
 
 #include "core/text_draw.h"
 #include "report/active.h"
-#include "report/comparison_formats.h"
-#include "report/comparison_phases.h"
-#include "report/distance.h"
+#include "report/comparison.h"
+#include "report/noise.h"
 #include "util/cleanup.h"
 #include "util/stream.h"
 #include "util/units.h"

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/distance.h"
-#include "report/merged.h"
+#include "report/noise.h"
+#include "report/series_run.h"
 #include "util/cleanup.h"
 #include "util/units.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "report/device_map.h"
+#include "report/comparison.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 
 #include "core/json_parts.h"
 #include "report/findings.h"
-#include "report/stack.h"
 #include "util/cleanup.h"
 #include "util/units.h"
 

@@ -7,6 +7,8 @@
 #define REPORT_DOCUMENT_H
 
 #include <json-c/json.h>
+#include <stddef.h>
+#include <stdio.h>
 
 #include "report/run.h"
 #include "report/steady.h"
@@ -51,5 +53,47 @@ struct json_object *document_slow(const struct run *r, const struct watch_run *w
 
 /* The document's part about the phases. */
 struct json_object *document_phases(const struct run *r);
+
+/* --- the report as a page for browsers: one file that needs no other --- */
+
+/*
+ * Writes the page that userspace/report/web/ makes, with @json (@len bytes, the report's document) in it. No text in
+ * the document can break out of its element. Returns 0, or the negative errno of a failed write.
+ */
+int html_write(FILE *out, const char *json, size_t len);
+
+/* --- arrays and their members: how much latency a layer adds to that of the devices below --- */
+
+struct stack_op {
+	u64 upper_ios;		/* also 0 if stages differ; if this or the next is 0, nothing else is meaningful */
+	u64 member_ios;		/* of all members; divided by upper_ios: the amplification */
+	/*
+	 * The upper device's figure minus that of the members' merged IOs. Negative if the members are
+	 * slower, which happens if they do IOs that the upper device does not wait for.
+	 */
+	double overhead_mean_ns;
+	double overhead_ns[PERCENTILES_MAX];	/* in the order of run_over_time */
+};
+
+struct stack {
+	const struct watch_run *upper;		/* at a stage that it shares with all members, if any; preferably total */
+	u32 n_members;
+	const struct watch_run **members;	/* one for each device, at the same stage */
+	struct stack_op ops[BLKLAT_OPS];
+};
+
+struct stacks {
+	u32 n;
+	struct stack *s;
+};
+
+/*
+ * Finds every watched device that lies on other watched ones, directly or through devices that are not
+ * watched. Its members are the nearest watched devices: for an array of arrays these are the inner
+ * arrays. A partition that is not watched stands for its disk. The run is borrowed. Returns 0 or
+ * -ENOMEM.
+ */
+int stacks_make(const struct run *r, struct stacks *ret);
+void stacks_uninit(struct stacks *s);
 
 #endif

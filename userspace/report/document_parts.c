@@ -8,10 +8,10 @@
 
 #include "blklat/parts.h"
 #include "core/json_parts.h"
-#include "report/all_ops_run.h"
 #include "report/beside.h"
 #include "report/document.h"
-#include "report/merged.h"
+#include "report/run.h"
+#include "report/series_run.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 

@@ -2,7 +2,7 @@
 /* The phases of the report's document. */
 #include "core/json_parts.h"
 #include "report/document.h"
-#include "report/phase_run.h"
+#include "report/phases.h"
 #include "util/json.h"
 
 struct described {

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "report/stalls.h"
+#include "report/findings_rules.h"
 
 #define HUNG_LATENCIES 100	/* median latencies; only an IO that is stuck takes that long */
 #define HUNG_LEAST_NS (1 * NSEC_PER_SEC)

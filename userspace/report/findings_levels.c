@@ -11,7 +11,6 @@
 
 #include "blklat/parts.h"
 #include "report/findings_rules.h"
-#include "report/levels.h"
 #include "util/cleanup.h"
 
 #define FACTOR 1.5

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Says where a device stalls (stalls.h), for how long, and whether the stalls are regular. */
+/* Says where a device stalls (stalls.c), for how long, and whether the stalls are regular. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/stalls.h"
+#include "report/findings_rules.h"
 #include "util/cleanup.h"
 
 #define LISTED 3		/* up to this many stalls are listed one by one */

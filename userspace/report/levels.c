@@ -3,7 +3,7 @@
  * Binary segmentation: a stretch is cut where that explains most of its variance, as long as it
  * explains more than noise would. Then cuts that are not clean steps are taken back, the worst first.
  */
-#include "report/levels.h"
+#include "report/findings_rules.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Statistics for comparisons. Pure. */
+#ifndef REPORT_NOISE_H
+#define REPORT_NOISE_H
+
+#include <stdbool.h>
+
+#include "core/hist.h"
+#include "util/types.h"
+
+/* --- how far apart two figures or two distributions are --- */
+
+/* @other / @base; negative if @base is not above 0 or @other is missing (negative). */
+double ratio_of(double base, double other);
+
 /*
- * Whether a change is larger than the differences between repeats. Pure.
- *
+ * The Kolmogorov-Smirnov distance: the largest difference between two cumulative distributions (0: the same, 1: nothing
+ * in common), computed exactly on the bins of the coarser scale. Returns 0, -ENOMEM, or -ENODATA if one is empty.
+ */
+int ks_distance(const struct hist *a, const struct hist *b, double *ret);
+
+/* --- Student's t distribution; the degrees of freedom need not be whole --- */
+
+/* The probability of a value at least as far from 0 as @t, on either side. @df is above 0. */
+double student_two_sided(double t, double df);
+
+/* The t > 0 whose two-sided probability is @p, 0 < @p < 1: 2.776 for @p = 0.05 and @df = 4. */
+double student_beyond(double p, double df);
+
+/* --- the incomplete beta function and the binomial distribution --- */
+
+/*
+ * The regularized incomplete beta function I_x(a, b); @a and @b are above 0. @y is 1 - @x, given
+ * separately since it may be too close to 1 for a double @x to tell.
+ */
+double incomplete_beta(double a, double b, double x, double y);
+
+/*
+ * The probability of @k or more successes in @n trials, each with probability @p, 0 <= @p <= 1, and @k
+ * <= @n.
+ */
+double binomial_at_least(unsigned int k, unsigned int n, double p);
+
+/* --- whether a change is larger than the differences between repeats --- */
+
+/*
  * Welch's t test (B. L. Welch, Biometrika 34, 1947) on the logarithms of the figures: latencies and
  * rates are above 0 and vary in proportion to their size, so their logarithms are closer to a normal
  * distribution, and a difference of logarithms is a ratio. Variances need not be equal. With three
@@ -10,13 +52,6 @@
  * repeats do not vary at all. So the interval extends at least that far to either side. The confidence
  * level holds if the repeats are independent: run them in turns, a b a b a b.
  */
-#ifndef REPORT_NOISE_H
-#define REPORT_NOISE_H
-
-#include <stdbool.h>
-
-#include "util/types.h"
-
 #define NOISE_CONFIDENCE 0.95
 #define NOISE_METHOD "Welch's t on logarithms"
 #define NOISE_REPEATS_MIN 2

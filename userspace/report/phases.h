@@ -68,4 +68,14 @@ void phases_add(struct phases *ph, const struct phase_interval *i);
 /* The run has ended: computes rates, and the percentiles @ps. Phases that begin at its end or later are dropped. */
 void phases_finish(struct phases *ph, double end_s, const struct percentiles *ps);
 
+struct run;
+
+/*
+ * A phase as a run of its own, so that code for runs works on phases: makes a run that has only the intervals of @r's phase @p, which must have some. It borrows from @r,
+ * and has no heat. Nothing may be added to it. Free it with phase_run_free() instead of run_uninit().
+ * Returns 0 or -ENOMEM.
+ */
+int phase_run_make(const struct run *r, const struct phase *p, struct run *ret);
+void phase_run_free(struct run *r);
+
 #endif

@@ -8,10 +8,10 @@
 
 #include "core/frame.h"
 #include "core/origin.h"
+#include "core/sink.h"
 #include "report/active.h"
 #include "report/phases.h"
 #include "report/series_run.h"
-#include "report/slow_run.h"
 
 /* The part of a run that the user asked for, in seconds since its start. */
 struct asked_window {
@@ -34,7 +34,7 @@ struct run_source {
 	struct asked_window asked;
 };
 
-/* A watch in a run. As in core/watch.h, it is followed by its parts. */
+/* A watch in a run. As in core/snapshot.h, it is followed by its parts. */
 struct watch_run {
 	const struct watch *watch;	/* the run's copy */
 	/*
@@ -46,7 +46,7 @@ struct watch_run {
 	const struct frame *total;
 	struct accounting account;	/* only for the window asked for; all 0 for a part */
 	struct series_run ops[BLKLAT_OPS];
-	struct percentiles_run all_ops;	/* see report/all_ops_run.h */
+	struct percentiles_run all_ops;	/* see all_ops_run_put() */
 	double *queue_depth;		/* [interval], like the next three; 0 once the device is gone */
 	u64 *in_flight;
 	u64 *oldest_ns;
@@ -73,7 +73,7 @@ struct run {
 	u32 n_watches;
 	struct watch_run *watches;
 	struct phases phases;
-	struct slow_ios slow;		/* see report/slow_run.h; most is 0 if none were looked for */
+	struct slow_ios slow;		/* see slow_run_add(); most is 0 if none were looked for */
 	u64 skipped_unexplained;	/* over the same time as account of the watches; see struct frames */
 	struct asked_window asked;	/* the run has only intervals in this window */
 	struct active_window active;	/* known once it is finished */
@@ -149,5 +149,49 @@ double run_end(const struct run *r);
 
 /* IOs per second in interval @i; @ios is an array of a series, or NULL: 0. */
 double run_iops(const struct run *r, const u64 *ios, u32 i);
+
+/*
+ * An owner's percentiles over time, of all of its ops together (--by cgroup): those of the merged bins
+ * of each interval. As long as a part has IOs of one op, they are that op's and take no memory. Pure.
+ */
+
+/* Whether parts of this division have them. */
+bool all_ops_run_has(const struct watch_run *w);
+
+/* Whether they have to begin: a second op's series just did. */
+bool all_ops_run_lacks(const struct watch_run *w);
+
+/* Begins them after @n intervals, in which one op at most had IOs. Returns 0, or -ENOMEM and changes nothing. */
+int all_ops_run_begin(struct watch_run *w, u32 n, u32 room);
+
+/* Sets interval @i, if they have begun. @f is NULL if there is no frame; @scratch is of merged_init(). */
+void all_ops_run_put(struct watch_run *w, u32 i, const struct frame *f, struct op_frame *scratch);
+
+/* The percentiles, wherever they are. */
+const struct percentiles_run *all_ops_run_of(const struct watch_run *w);
+
+/*
+ * A sink that collects the frames into a run instead of writing them. If asked to, it merges several
+ * intervals into one.
+ */
+
+struct collect_how {
+	struct asked_window asked;	/* the run only has the intervals in here */
+	u64 max_bytes;			/* most memory that it may take; 0: no limit */
+	/*
+	 * Up to this many consecutive intervals become one of the run's; 0, 1: none are merged. A
+	 * merged interval has the sum of the counts and bins, and the IOs in flight of its end.
+	 * Intervals are not merged across a mark, unless a single interval contained it; nor across a
+	 * gap, nor when a device goes. So all totals, and the contents of each phase, are the same for
+	 * any value.
+	 */
+	u32 merged;
+};
+
+/*
+ * Begins @into, which has to be all 0. The sink's summary finishes it; the caller has to uninit it in
+ * any case. Returns 0 or -ENOMEM; the sink's interval and summary may also return -E2BIG.
+ */
+int collect_open(const struct run_info *info, const struct collect_how *how, struct run *into, struct sink **ret);
 
 #endif

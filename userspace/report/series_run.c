@@ -7,6 +7,63 @@
 
 #include "util/array.h"
 
+const struct percentiles run_over_time = {
+	.n = 4,
+	.p = { [RUN_P50] = { 0.5, "p50" }, { 0.9, "p90" }, { 0.99, "p99" }, { 0.999, "p99.9" } },
+};
+
+const struct percentiles run_of_total = {
+	.n = 7,
+	.p = {
+		[RUN_P50] = { 0.5, "p50" }, { 0.9, "p90" }, { 0.95, "p95" }, { 0.99, "p99" }, { 0.999, "p99.9" },
+		{ 0.9999, "p99.99" }, { 0.99999, "p99.999" },
+	},
+};
+
+int percentiles_run_grow(struct percentiles_run *p, u32 room)
+{
+	return array_grow(&p->ns, percentiles_run_bytes(), room);
+}
+
+void percentiles_run_uninit(struct percentiles_run *p)
+{
+	free(p->ns);
+	p->ns = NULL;
+}
+
+void percentiles_run_clear(struct percentiles_run *p, u32 n)
+{
+	for (u32 i = 0; i < n * run_over_time.n; i++)
+		p->ns[i] = -1;
+}
+
+void percentiles_run_put(struct percentiles_run *p, u32 i, const struct op_frame *o)
+{
+	for (u32 k = 0; k < run_over_time.n; k++)
+		p->ns[i * run_over_time.n + k] =
+			o && o->ios ? quantile_ns(&o->hist, run_over_time.p[k].q, o->min_ns, o->max_ns) : -1;
+}
+
+void percentiles_run_copy(struct percentiles_run *to, const struct percentiles_run *from, u32 i)
+{
+	memcpy(to->ns + i * run_over_time.n, from->ns + i * run_over_time.n, percentiles_run_bytes());
+}
+
+double percentiles_run_ns(const struct percentiles_run *p, u32 i, u32 which)
+{
+	return p->ns ? p->ns[i * run_over_time.n + which] : -1;
+}
+
+struct percentiles_run percentiles_run_from(const struct percentiles_run *p, u32 first)
+{
+	return (struct percentiles_run){ .ns = p->ns ? p->ns + first * run_over_time.n : NULL };
+}
+
+u64 percentiles_run_bytes(void)
+{
+	return run_over_time.n * sizeof(double);
+}
+
 /* All arrays of a series with one u64 for each interval. */
 #define SERIES_ARRAYS(s) { &(s)->ios, &(s)->bytes, &(s)->errors, &(s)->sum_ns, &(s)->min_ns, &(s)->max_ns }
 #define N_SERIES_ARRAYS 6
@@ -70,4 +127,93 @@ u64 series_run_bytes(void)
 double series_percentile(const struct series_run *s, u32 i, u32 p)
 {
 	return percentiles_run_ns(&s->percentiles, i, p);
+}
+
+#define PATH_MOST 1023		/* limit of a cgroup's path, which bounds the memory that a damaged recording takes */
+
+u32 slow_run_most(u32 n_wholes)
+{
+	u32 most = SLOW_RUN_MOST / (n_wholes ?: 1);
+
+	return most < SLOW_RUN_LEAST ? SLOW_RUN_LEAST : most;
+}
+
+/*
+ * An IO's wall clock time is related to the interval's end, which has both clocks. So a wall clock that
+ * was set between intervals does not displace it.
+ */
+static u64 since_start(const struct slow_io *io, const struct snapshot *now, u64 start_mono_ns)
+{
+	s64 ns = (s64)(now->mono_ns - start_mono_ns) - (now->wall_ns - io->end_ns);
+
+	return ns > 0 ? ns : 0;
+}
+
+int slow_run_add(struct slow_ios *to, const struct frames *interval, u64 start_mono_ns)
+{
+	const struct slow_ios *slow = interval->slow;
+	int err = 0;
+
+	for (u32 i = 0; i < slow->n; i++) {
+		const char *cgroup = slow->io[i].cgroup;
+		struct slow_io io = slow->io[i];
+
+		io.told.end_ns = since_start(&io, interval->now, start_mono_ns);
+		io.cgroup = cgroup ? strndup(cgroup, PATH_MOST) : NULL;
+		if (cgroup && !io.cgroup)
+			err = -ENOMEM;
+		err = slow_ios_add(to, &io) ?: err;
+	}
+	for (u32 i = 0; i < slow->n_watches; i++)
+		to->of[i].found += slow->of[i].found - slow->of[i].n;
+	return err;
+}
+
+u64 slow_run_bytes(const struct slow_ios *s)
+{
+	return s->room * (sizeof(*s->io) + PATH_MOST + 1ULL);
+}
+
+int merged_init(struct op_frame *m, u32 scale)
+{
+	struct op_frame made = { 0 };
+	int err = hist_init(&made.hist, scale);
+
+	if (err)
+		return err;
+	hist_track(&made.hist);
+	*m = made;
+	return 0;
+}
+
+void merged_uninit(struct op_frame *m)
+{
+	hist_uninit(&m->hist);
+}
+
+void merged_set(struct op_frame *m, const struct frame *f)
+{
+	hist_clear(&m->hist);
+	*m = (struct op_frame){ .hist = m->hist };
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		op_frame_merge(m, &f->ops[op]);
+}
+
+int merged_make(const struct frame *total, struct op_frame *ret)
+{
+	struct op_frame m;
+	int err = merged_init(&m, total->ops[0].hist.scale);
+
+	if (err)
+		return err;
+	merged_set(&m, total);
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		m.iops += total->ops[op].iops;
+		m.bytes_per_s += total->ops[op].bytes_per_s;
+	}
+	m.mean_ns = m.ios ? (double)m.sum_ns / m.ios : 0;
+	for (u32 i = 0; i < run_of_total.n; i++)
+		m.percentile_ns[i] = quantile_ns(&m.hist, run_of_total.p[i].q, m.min_ns, m.max_ns);
+	*ret = m;
+	return 0;
 }

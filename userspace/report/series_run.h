@@ -3,8 +3,41 @@
 #ifndef REPORT_SERIES_RUN_H
 #define REPORT_SERIES_RUN_H
 
+#include "core/frame.h"
 #include "report/heat.h"
-#include "report/percentiles_run.h"
+
+/* --- a run's percentiles interval by interval, of whatever IOs they are given --- */
+
+/* The percentiles of each interval: p50 p90 p99 p99.9; those of the whole run have also p95 p99.99 p99.999. */
+extern const struct percentiles run_over_time;
+extern const struct percentiles run_of_total;
+#define RUN_P50 0	/* the median's place in both */
+
+struct percentiles_run {
+	double *ns;		/* [interval * run_over_time.n + i]; negative without IO. NULL: not begun */
+};
+
+/* Returns 0, or -ENOMEM and changes nothing. */
+int percentiles_run_grow(struct percentiles_run *p, u32 room);
+void percentiles_run_uninit(struct percentiles_run *p);
+
+/* Makes the first @n intervals ones without IO. */
+void percentiles_run_clear(struct percentiles_run *p, u32 n);
+
+/* Sets interval @i, for which there must be room. @o is NULL or has no IO if there was none. */
+void percentiles_run_put(struct percentiles_run *p, u32 i, const struct op_frame *o);
+
+/* The same interval of both. */
+void percentiles_run_copy(struct percentiles_run *to, const struct percentiles_run *from, u32 i);
+
+/* Percentile @which of run_over_time in interval @i; negative if there was no IO. */
+double percentiles_run_ns(const struct percentiles_run *p, u32 i, u32 which);
+
+/* Those from interval @first on; borrowed. */
+struct percentiles_run percentiles_run_from(const struct percentiles_run *p, u32 first);
+
+/* The bytes that an interval takes. */
+u64 percentiles_run_bytes(void);
 
 /* One op of one watch. Arrays have an element for each interval. They are NULL as long as the op had no IO. */
 struct series_run {
@@ -40,5 +73,38 @@ u64 series_run_bytes(void);
 
 /* An interval's percentile @p of run_over_time; negative if there was no IO. */
 double series_percentile(const struct series_run *s, u32 i, u32 p);
+
+/* --- a run's slow IOs, as charts and tables need them --- */
+
+#define SLOW_RUN_MOST 5000	/* of all wholes together; a page with this many dots is still fast */
+#define SLOW_RUN_LEAST 10	/* of each whole, however many there are */
+
+/* How many slow IOs a run keeps of each whole. */
+u32 slow_run_most(u32 n_wholes);
+
+/*
+ * Adds an interval's slow IOs: those that failed and the slowest are kept. In @to, an IO's told.end_ns
+ * is in ns since the run's start, at @start_mono_ns. Returns 0, or -ENOMEM (some are then only
+ * counted).
+ */
+int slow_run_add(struct slow_ios *to, const struct frames *interval, u64 start_mono_ns);
+
+/* The most memory that @s takes. */
+u64 slow_run_bytes(const struct slow_ios *s);
+
+/* --- all ops of a frame as one op. Only counts are merged, never percentiles --- */
+
+/* Makes an op without IO. Returns 0 or -ENOMEM. */
+int merged_init(struct op_frame *m, u32 scale);
+void merged_uninit(struct op_frame *m);
+
+/* Sets @m, whatever was in it, to the counts, extremes and bins of all ops of @f. */
+void merged_set(struct op_frame *m, const struct frame *f);
+
+/*
+ * Merges all ops of a run's @total, also their rates, with the percentiles run_of_total. Returns 0 or
+ * -ENOMEM; free with merged_uninit().
+ */
+int merged_make(const struct frame *total, struct op_frame *ret);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "blklat/parts.h"
-#include "report/beta.h"
+#include "report/noise.h"
 #include "util/cleanup.h"
 #include "util/units.h"
 

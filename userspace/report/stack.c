@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "report/stack.h"
+#include "report/document.h"
 
 #include <errno.h>
 #include <stdlib.h>

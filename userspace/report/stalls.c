@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "report/stalls.h"
+#include "report/findings_rules.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "service/checker.h"
 
 #include <crypt.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/state.h"
+#include "service/service_state.h"
 #include "util/cleanup.h"
 
 #define HEIR_PATIENCE 10		/* intervals */

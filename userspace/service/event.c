@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "service/event.h"
+#include "service/poster.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An interval as bytes (util/wire.h), with everything that the sinks of a service look at. Pure. The
+ * Runs and intervals as bytes (util/wire.h), with everything that the sinks of a service look at. Pure. The
  * reader checks what it reads: whatever the bytes are, no index or length exceeds its bounds.
  */
 #ifndef SERVICE_FRAMES_WIRE_H
 #define SERVICE_FRAMES_WIRE_H
 
+#include "core/frame.h"
 #include "core/sink.h"
+#include "core/slow.h"
 #include "util/wire.h"
 
 /* Writes frames of @run, without the snapshot. @watches are those that slow IOs refer to by number. */
@@ -18,5 +20,29 @@ void wire_put_frames(struct wire_out *to, const struct run_info *run, const stru
  * failure both are filled in part. Returns 0, -ENOMEM or -EBADMSG.
  */
 int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, struct slow_ios *slow);
+
+/* --- run_wire.c: a run, that is, its watches and devices, and how it is captured --- */
+
+/* Writes @run, but with @watches instead of its own. Its origin is left out. */
+void wire_put_run(struct wire_out *to, const struct run_info *run, const struct watch *watches, u32 n);
+
+/* A run that was read, and everything that it refers to. */
+struct wired_run {
+	struct run_info info;
+	struct device_table devices;
+	struct device *watched;		/* of the watches: copies, since these may be of other tables */
+	struct watch *watches;
+	char *version, *engine;
+};
+
+/* Returns 0, -ENOMEM or -EBADMSG. */
+int wire_get_run(struct wire_in *from, struct wired_run *ret);
+void wired_run_free(struct wired_run *r);	/* takes a struct that is all 0 */
+
+/*
+ * The most bytes that an interval's slow IOs take. If there are more, each whole gets its share, and
+ * the rest are only counted.
+ */
+#define WIRE_SLOW_BYTES (2u << 20)
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "service/page.h"
+#include "service/server_state.h"
 
 /* Page and policy that userspace/report/web/build.mjs makes; the build passes their folder to the assembler. */
 __asm__(".pushsection .rodata\n"

@@ -7,7 +7,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "service/parts.h"
+#include "service/server_state.h"
 #include "service/prometheus.h"
 #include "util/clock.h"
 #include "util/types.h"

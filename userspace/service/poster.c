@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/json_lines.h"
-#include "service/event.h"
+#include "core/json_parts.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 

@@ -12,7 +12,6 @@
 #define SERVICE_RELAY_H
 
 #include "service/frames_wire.h"
-#include "service/run_wire.h"
 #include "util/channel.h"
 
 enum relay_message {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "service/run_wire.h"
+#include "service/frames_wire.h"
 
 #include <errno.h>
 #include <stdlib.h>

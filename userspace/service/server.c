@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "service/parts.h"
+#include "service/server_state.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "service/state.h"
+#include "service/service_state.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "service/sources.h"
+#include "service/server_state.h"
 
 #include <netinet/in.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/parts.h"
+#include "service/server_state.h"
 #include "service/prometheus.h"
 #include "util/cleanup.h"
 #include "util/clock.h"

@@ -51,7 +51,7 @@ int user_become(const struct user *u, struct problem *p)
 	return 0;
 }
 
-/* The system call filters of the two processes of a service; see confine.h. */
+/* --- the system call filters of the two processes of a service --- */
 
 /* Grouped by purpose. The library leaves out names that an architecture does not have. */
 static const char *const both[] = {

@@ -51,7 +51,7 @@ struct nearest {
 /* Looks at one of these names, which is borrowed. Begin with only @typed set. */
 void nearest_look(struct nearest *n, const char *name);
 
-/* A point in time as a user types it when looking at a run. */
+/* --- a point in time as a user types it when looking at a run --- */
 
 struct moment {
 	enum {

@@ -49,7 +49,7 @@ char *wire_dup_text(struct wire_in *from);
 /* Whether everything was read without a failure and no bytes are left. */
 bool wire_ended(const struct wire_in *from);
 
-/* Reads and writes the members of a structure as bytes (util/wire.h), by the same list. Pure. */
+/* --- the members of a structure, read and written by the same list --- */
 
 enum wire_field_kind {
 	WIRE_NUMBER,		/* bool, u32 or u64 */

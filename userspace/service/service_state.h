@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Shared by the files of the service's loop; see service.h. */
-#ifndef SERVICE_STATE_H
-#define SERVICE_STATE_H
+#ifndef SERVICE_SERVICE_STATE_H
+#define SERVICE_SERVICE_STATE_H
 
 #include "service/service.h"
-#include "service/wait.h"
 #include "util/clock.h"
 #include "util/realtime.h"
 

@@ -1,16 +1,73 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Shared by the files of the server; see server.h. All of it belongs to the server's thread. */
-#ifndef SERVICE_PARTS_H
-#define SERVICE_PARTS_H
+#ifndef SERVICE_SERVER_STATE_H
+#define SERVICE_SERVER_STATE_H
 
 #include <microhttpd.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
 
 #include "service/auth.h"
-#include "service/cache.h"
-#include "service/checker.h"
 #include "service/server.h"
-#include "service/sources.h"
+#include "util/blob.h"
+#include "util/types.h"
+
+/*
+ * Sources of connections, as far as they are told apart: an IPv4 address, or an IPv6 /64 network, since
+ * whoever has one address of it has them all. The table has a fixed size. The source not seen for
+ * longest is forgotten first; those that have scraped are forgotten last.
+ */
+#define SOURCES 512		/* more than there can be connections, so that sources with one stay */
+#define SOURCE_FAILURES 20	/* wrong passwords allowed at once; eight a second are forgiven */
+
+struct source {
+	unsigned char key[16];	/* IPv6 address; for IPv4 the mapped one */
+	u64 seen_ns;		/* 0: this place is free */
+	u64 scraped_ns;		/* 0: never */
+	u64 paid_ns;		/* when the last of its wrong passwords will be forgiven */
+	u64 checked_ns;		/* when the last check of a password from there began */
+	u32 connections;	/* counted by peers.c, like these */
+	u32 streams;
+	u32 waiting;		/* for their password to be checked */
+};
+
+struct sources {
+	struct source o[SOURCES];
+};
+
+/* The source of @from, made if needed. NULL: all places are taken by sources with connections. */
+struct source *sources_get(struct sources *all, const struct sockaddr *from, u64 now_ns);
+
+/* Whether it has scraped within the last minutes. */
+bool source_known(const struct source *o, u64 now_ns);
+
+/* A password from there was wrong. */
+void source_failed(struct source *o, u64 now_ns);
+
+/* When its next password may be checked; 0: now. */
+u64 source_until_ns(const struct source *o, u64 now_ns);
+
+/*
+ * Answers for the current interval, made at the first request for them: many requests within one
+ * interval cost little more than one.
+ */
+enum { CACHE_SNAPSHOT, CACHE_METRICS, CACHE_KINDS = CACHE_METRICS + 3 };
+
+struct cache {
+	u64 number;				/* of the interval */
+	struct blob *plain[CACHE_KINDS], *gzip[CACHE_KINDS];
+};
+
+/* Sets the current interval, and forgets the answers of any other. */
+void cache_at(struct cache *c, u64 number);
+
+/*
+ * Returns a reference to the answer @kind of the current interval, compressed or not. If it does not
+ * exist yet, @make is called and returns the uncompressed answer or NULL. NULL if there is no memory.
+ */
+struct blob *cache_get(struct cache *c, u32 kind, bool gzip, struct blob *(*make)(void *into, u32 kind), void *into);
+
+void cache_clear(struct cache *c);
 
 /*
  * The library may have a few more connections than there are places, until it has closed those that
@@ -68,7 +125,7 @@ struct server {
 	unsigned long thread;
 };
 
-/* --- peers.c -------------------------------------------------------------------------------- */
+/* --- peers.c --- */
 
 void peer_notify(void *server, struct MHD_Connection *c, void **socket_context, enum MHD_ConnectionNotificationCode code);
 void *peer_request_begins(void *server, const char *uri, struct MHD_Connection *c);
@@ -81,7 +138,7 @@ void peers_sweep(struct server *s);
 /* Whether the peer may become a stream. */
 bool peer_may_stream(const struct server *s, const struct peer *peer);
 
-/* --- access.c ------------------------------------------------------------------------------- */
+/* --- access.c --- */
 
 /*
  * Decides whether a request is let in. Without users everybody is. A password that was right before is
@@ -102,12 +159,12 @@ void access_drop(struct server *s);
 /* @peer no longer waits. */
 void access_forget(struct peer *peer);
 
-/* --- routes.c ------------------------------------------------------------------------------- */
+/* --- routes.c --- */
 
 enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, const char *method, const char *version,
 		      const char *upload, size_t *upload_size, void **request);
 
-/* --- answer.c ------------------------------------------------------------------------------- */
+/* --- answer.c --- */
 
 /* Queues @r with the headers common to all answers, and releases it; NULL ends the connection. */
 enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, struct MHD_Response *r);
@@ -118,11 +175,27 @@ enum MHD_Result answer_text(struct MHD_Connection *c, unsigned int status, const
 /* Answers with @b and takes over the caller's reference; NULL gives status 500. */
 enum MHD_Result answer_blob(struct MHD_Connection *c, struct blob *b, const char *type, bool gzip);
 
-/* --- stream.c ------------------------------------------------------------------------------- */
+/* --- stream.c --- */
 
 enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c);
 
 /* Resumes waiting streams: there is a new interval, or a sign of life is due. */
 void streams_wake(struct server *s, bool all);
+
+/* --- encoding.c: Content-Encoding gzip (RFC 9110, 12.5.3) --- */
+
+/* Whether a request with this Accept-Encoding wants it. @accept may be any text; NULL: no such header. */
+bool encoding_gzip_wanted(const char *accept);
+
+/* Compresses @b, which stays the caller's. NULL if there is no memory. */
+struct blob *encoding_gzip(const struct blob *b);
+
+/* --- page.c: the page at /, which is part of the program --- */
+
+/* Its text, which is valid for the program's life. */
+const char *page_text(size_t *ret_len);
+
+/* The Content-Security-Policy to send with it. */
+const char *page_policy(void);
 
 #endif

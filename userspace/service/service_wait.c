@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "service/wait.h"
+#include "service/service.h"
 
 #include <errno.h>
 #include <poll.h>
