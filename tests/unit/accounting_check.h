@@ -3,11 +3,7 @@
 #ifndef TEST_ACCOUNT_CHECK_H
 #define TEST_ACCOUNT_CHECK_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "core/accounting.h"
 
@@ -27,13 +23,6 @@ static inline void check_identity(const char *what, const struct accounting *a)
 		fail_msg("%s: started %llu completed %llu in flight %llu lost %llu: off by %lld, "
 			 "moved %llu", what, a->started, a->completed, a->in_flight, a->lost,
 			 residue, a->moved);
-}
-
-static inline u64 next_random(u64 *state)	/* xorshift64 */
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	return *state ^= *state << 17;
 }
 
 #endif

@@ -3,14 +3,8 @@
 #ifndef TEST_ANY_FRAMES_H
 #define TEST_ANY_FRAMES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#define TEAR_DOWN tear_down
+#include "unit.h"
 
 #include "blklat/parts.h"
 #include "core/sink.h"
@@ -20,12 +14,12 @@
 
 /* --- any run, any frames ---------------------------------------------------------------------- */
 
-static u64 state;
+static u64 random_state;
 
 static inline u64 any64(void)
 {
-	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-	return state ^ state >> 29;
+	random_state = random_state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return random_state ^ random_state >> 29;
 }
 
 /* A number of any length, so that both short and long encodings occur. */
@@ -276,51 +270,55 @@ static inline void assert_same_slow_ios(const struct slow_ios *a, const struct s
 
 /* --- a run to begin with ---------------------------------------------------------------------- */
 
-struct world {
+static struct {
 	struct device devices[3];
 	struct device_table table;
 	struct watch watches[WATCHES];
 	struct run_info run;
 	struct frames frames;
 	struct slow_ios slow;
-};
+} w;
 
-static inline void world_uninit(struct world *w)
+static inline int tear_down(void **state)
 {
-	slow_ios_uninit(&w->slow);
-	frames_uninit(&w->frames);
+	(void)state;
+	slow_ios_uninit(&w.slow);
+	frames_uninit(&w.frames);
+	return 0;
 }
 
-static inline void world_init(struct world *w, u64 seed)
+/* Begins it anew. */
+static inline void world_init(u64 seed)
 {
 	/* The first device has a whole, two parts and another whole, the second a whole and a part. */
 	static const char *const labels[WATCHES] = { "", "4 KiB", "1 MiB+", "", "", "8 KiB" };
 
-	state = seed;
-	memset(w, 0, sizeof(*w));
-	for (u32 i = 0; i < ARRAY_SIZE(w->devices); i++) {
-		any_device(&w->devices[i]);
-		w->devices[i].parent = any64() % 3;
-		w->devices[i].n_lower = any64() % 33;
-		for (u32 j = 0; j < w->devices[i].n_lower; j++)
-			w->devices[i].lower[j] = any64() % 3;
+	tear_down(NULL);
+	memset(&w, 0, sizeof(w));
+	random_state = seed;
+	for (u32 i = 0; i < ARRAY_SIZE(w.devices); i++) {
+		any_device(&w.devices[i]);
+		w.devices[i].parent = any64() % 3;
+		w.devices[i].n_lower = any64() % 33;
+		for (u32 j = 0; j < w.devices[i].n_lower; j++)
+			w.devices[i].lower[j] = any64() % 3;
 	}
-	w->table = (struct device_table){ .n = 3, .d = w->devices };
+	w.table = (struct device_table){ .n = 3, .d = w.devices };
 	for (u32 i = 0; i < WATCHES; i++)
-		w->watches[i] = (struct watch){ .device = &w->devices[i / 4], .stage = i == 3, .part = part_find("size", labels[i]) };
-	w->run = (struct run_info){
-		.version = "1.2.3", .engine = "bpf", .watches = w->watches, .n_watches = WATCHES, .devices = &w->table,
+		w.watches[i] = (struct watch){ .device = &w.devices[i / 4], .stage = i == 3, .part = part_find("size", labels[i]) };
+	w.run = (struct run_info){
+		.version = "1.2.3", .engine = "bpf", .watches = w.watches, .n_watches = WATCHES, .devices = &w.table,
 		.cpus = any(), .scale = SCALE, .memory_bytes = any(), .interval_s = any_double(), .percentiles = percentiles_default,
 	};
-	assert_int_equal(frames_init(&w->frames, w->watches, WATCHES, SCALE), 0);
-	frames_track(&w->frames);
-	any_frames(&w->frames, w->run.percentiles.n);
-	w->run.slow_most = seed % 3 ? 1 + seed % 20 : 0;
-	assert_int_equal(slow_ios_init(&w->slow, WATCHES, w->run.slow_most), 0);
-	if (!w->run.slow_most)
+	assert_int_equal(frames_init(&w.frames, w.watches, WATCHES, SCALE), 0);
+	frames_track(&w.frames);
+	any_frames(&w.frames, w.run.percentiles.n);
+	w.run.slow_most = seed % 3 ? 1 + seed % 20 : 0;
+	assert_int_equal(slow_ios_init(&w.slow, WATCHES, w.run.slow_most), 0);
+	if (!w.run.slow_most)
 		return;
-	any_slow(&w->slow, w->watches, WATCHES);
-	w->frames.slow = &w->slow;
+	any_slow(&w.slow, w.watches, WATCHES);
+	w.frames.slow = &w.slow;
 }
 
 #endif

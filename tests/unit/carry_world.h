@@ -7,16 +7,9 @@
 #ifndef TEST_CARRY_WORLD_H
 #define TEST_CARRY_WORLD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 static inline void at_load(void);

@@ -6,9 +6,12 @@
 #ifndef FAKE_REGION_H
 #define FAKE_REGION_H
 
+#ifndef TEAR_DOWN
+#define TEAR_DOWN tear_down_fake
+#endif
+#include "unit.h"
+
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/snapshot.h"
 #include "engine/region.h"
@@ -31,9 +34,27 @@ struct fake {
 	u64 rested_at[FAKE_WATCHES];
 };
 
+/* There is one at a time. */
+static struct fake *fake_last;
+
 static inline u32 fake_cells(u32 scale)
 {
 	return 33 * (1u << scale) + 2;
+}
+
+static inline int tear_down_fake(void **state)
+{
+	(void)state;
+	if (!fake_last)
+		return 0;
+	snapshot_uninit(&fake_last->before);
+	snapshot_uninit(&fake_last->now);
+	free(fake_last->series);
+	free(fake_last->accounts);
+	free(fake_last->slots);
+	free(fake_last);
+	fake_last = NULL;
+	return 0;
 }
 
 static inline struct fake *fake_new(u32 scale)
@@ -41,6 +62,8 @@ static inline struct fake *fake_new(u32 scale)
 	struct fake *f = calloc(1, sizeof(*f));
 	u32 words = (AT_BINS + fake_cells(scale) + 7) / 8 * 8;
 
+	tear_down_fake(NULL);
+	fake_last = f;
 	f->series = calloc((size_t)FAKE_CPUS * FAKE_WATCHES * FAKE_OPS * words, sizeof(u64));
 	f->accounts = calloc(FAKE_CPUS * FAKE_WATCHES * BLKLAT_ACCOUNTS, sizeof(u64));
 	f->slots = calloc(FAKE_BLOCKS, sizeof(*f->slots));
@@ -56,16 +79,6 @@ static inline struct fake *fake_new(u32 scale)
 	snapshot_track(&f->before);
 	snapshot_track(&f->now);
 	return f;
-}
-
-static inline void fake_free(struct fake *f)
-{
-	snapshot_uninit(&f->before);
-	snapshot_uninit(&f->now);
-	free(f->series);
-	free(f->accounts);
-	free(f->slots);
-	free(f);
 }
 
 static inline u64 *fake_series(const struct fake *f, u32 cpu, u32 watch, u32 op)

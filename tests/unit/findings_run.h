@@ -3,77 +3,73 @@
 #ifndef TEST_FINDINGS_RUN_H
 #define TEST_FINDINGS_RUN_H
 
+#define TEAR_DOWN tear_down
 #include "synthetic_run.h"
 
 #include "report/findings.h"
 
-#define READ BLKLAT_OP_READ
-#define WRITE BLKLAT_OP_WRITE
+static struct findings fs;
 
-struct made {
-	struct synthetic s;
-	struct findings fs;
-};
-
-static inline void begin(struct made *m, double interval_s)
+static inline int tear_down(void **state)
 {
-	synthetic_init(&m->s);
-	synthetic_begin(&m->s, 1, 6, interval_s);
+	findings_uninit(&fs);
+	fs = (struct findings){ 0 };
+	return tear_down_synthetic(state);
 }
 
-static inline void judge(struct made *m)
+static inline void begin(double interval_s)
+{
+	tear_down(NULL);
+	begin_run(1, 6, interval_s);
+}
+
+static inline void judge(void)
 {
 	struct steady_window w;
 
-	run_finish(&m->s.run);
-	steady_window_default(&m->s.run, &w);
-	assert_int_equal(findings_make(&m->s.run, &w, &m->fs), 0);
-}
-
-static inline void end(struct made *m)
-{
-	findings_uninit(&m->fs);
-	synthetic_uninit(&m->s);
+	run_finish(&s.run);
+	steady_window_default(&s.run, &w);
+	assert_int_equal(findings_make(&s.run, &w, &fs), 0);
 }
 
 /* One second of IOs of equal latency at some queue depth. */
-static inline void second(struct made *m, u32 op, u64 ns, u64 ios)
+static inline void second(u32 op, u64 ns, u64 ios)
 {
-	synthetic_io(&m->s, 0, op, ns, ios);
-	synthetic_in_flight(&m->s, 0, ios ? 4 : 0, ios ? ns / 2 : 0);
-	synthetic_tick(&m->s, 1);
+	synthetic_io(&s, 0, op, ns, ios);
+	synthetic_in_flight(&s, 0, ios ? 4 : 0, ios ? ns / 2 : 0);
+	synthetic_tick(&s, 1);
 }
 
-static inline u32 count(const struct made *m, const char *kind)
+static inline u32 count(const char *kind)
 {
 	u32 n = 0;
 
-	for (u32 i = 0; i < m->fs.n; i++)
-		n += !strcmp(m->fs.f[i].kind, kind);
+	for (u32 i = 0; i < fs.n; i++)
+		n += !strcmp(fs.f[i].kind, kind);
 	return n;
 }
 
-static inline void show(const struct made *m)
+static inline void show(void)
 {
-	for (u32 i = 0; i < m->fs.n; i++)
-		print_message("  %s: %s\n", m->fs.f[i].kind, m->fs.f[i].text);
+	for (u32 i = 0; i < fs.n; i++)
+		print_message("  %s: %s\n", fs.f[i].kind, fs.f[i].text);
 }
 
-static inline void assert_count(const struct made *m, const char *kind, u32 n)
+static inline void assert_count(const char *kind, u32 n)
 {
-	if (count(m, kind) != n) {
-		show(m);
-		fail_msg("%u findings of %s, must be %u", count(m, kind), kind, n);
+	if (count(kind) != n) {
+		show();
+		fail_msg("%u findings of %s, must be %u", count(kind), kind, n);
 	}
 }
 
 /* The only finding of its kind. */
-static inline const struct finding *only(const struct made *m, const char *kind)
+static inline const struct finding *only(const char *kind)
 {
-	assert_count(m, kind, 1);
+	assert_count(kind, 1);
 	for (u32 i = 0;; i++)
-		if (!strcmp(m->fs.f[i].kind, kind))
-			return &m->fs.f[i];
+		if (!strcmp(fs.f[i].kind, kind))
+			return &fs.f[i];
 }
 
 static inline double value(const struct finding *f, const char *name)
@@ -94,11 +90,11 @@ static inline bool has_value(const struct finding *f, const char *name)
 }
 
 /* Finds nothing, and only says whether the state is steady. */
-static inline void assert_calm(const struct made *m)
+static inline void assert_calm(void)
 {
-	if (count(m, "steady_state") != m->fs.n) {
-		show(m);
-		fail_msg("%u findings of a steady run", m->fs.n);
+	if (count("steady_state") != fs.n) {
+		show();
+		fail_msg("%u findings of a steady run", fs.n);
 	}
 }
 

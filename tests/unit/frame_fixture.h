@@ -3,13 +3,9 @@
 #ifndef TEST_FRAME_FIXTURE_H
 #define TEST_FRAME_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#define SET_UP set_up
+#define TEAR_DOWN tear_down
+#include "unit.h"
 
 #include <math.h>
 
@@ -22,41 +18,31 @@ static const struct watch watches[2] = {
 	{ .stage = BLKLAT_STAGE_QUEUE },
 };
 
-struct fixture {
+static struct {
 	struct snapshot before, now;
 	struct frames frames, run;
-};
+} f;
 
 static inline int set_up(void **state)
 {
-	static struct fixture f;
-
+	(void)state;
 	assert_int_equal(snapshot_init(&f.before, 2, SCALE), 0);
 	assert_int_equal(snapshot_init(&f.now, 2, SCALE), 0);
 	assert_int_equal(frames_init(&f.frames, watches, 2, SCALE), 0);
 	assert_int_equal(frames_init(&f.run, watches, 2, SCALE), 0);
 	f.before.mono_ns = f.now.mono_ns = 5000000000;
 	f.before.skipped = f.now.skipped = 0;
-	*state = &f;
 	return 0;
 }
 
 static inline int tear_down(void **state)
 {
-	struct fixture *f = *state;
-
-	snapshot_uninit(&f->before);
-	snapshot_uninit(&f->now);
-	frames_uninit(&f->frames);
-	frames_uninit(&f->run);
+	(void)state;
+	snapshot_uninit(&f.before);
+	snapshot_uninit(&f.now);
+	frames_uninit(&f.frames);
+	frames_uninit(&f.run);
 	return 0;
-}
-
-static inline u64 next_random(u64 *state)	/* xorshift64 */
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	return *state ^= *state << 17;
 }
 
 static inline void assert_near(double is, double must)
@@ -81,19 +67,19 @@ static inline void put(struct snapshot *s, u32 watch, u32 op, u64 ns, u64 bytes)
 	s->w[watch].started_after++;
 }
 
-/* Makes @f->before the state of @f->now: the next interval begins. */
-static inline void advance(struct fixture *f)
+/* Makes the state now the state before: the next interval begins. */
+static inline void advance(void)
 {
-	snapshot_copy(&f->before, &f->now);
+	snapshot_copy(&f.before, &f.now);
 	for (u32 i = 0; i < 2; i++)
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			f->now.w[i].ops[op].min_ns = f->now.w[i].ops[op].max_ns = 0;
+			f.now.w[i].ops[op].min_ns = f.now.w[i].ops[op].max_ns = 0;
 }
 
-static inline void between(struct fixture *f, u64 interval_ns)
+static inline void between(u64 interval_ns)
 {
-	f->now.mono_ns = f->before.mono_ns + interval_ns;
-	frames_between(&f->frames, &f->before, &f->now, &percentiles_default, 2);
+	f.now.mono_ns = f.before.mono_ns + interval_ns;
+	frames_between(&f.frames, &f.before, &f.now, &percentiles_default, 2);
 }
 
 #endif

@@ -3,15 +3,10 @@
 #ifndef TEST_LOOP_FAKES_H
 #define TEST_LOOP_FAKES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,6 +49,7 @@ static struct run {
 	double summary_s;
 	u32 summary_frames;
 	char gone[64];			/* names in the order of the calls */
+	struct problem p;
 } run;
 
 static inline void sleep_ns(u64 ns)
@@ -155,15 +151,14 @@ static inline void begin(u32 n_watches, bool live)
 	run.sink.ops = &fake_sink;
 }
 
-static inline enum loop_end go(double interval_s, u64 count, double duration_s, struct problem *p)
+static inline enum loop_end go(double interval_s, u64 count, double duration_s)
 {
 	const struct loop_config cfg = {
 		.interval_s = interval_s, .count = count, .duration_s = duration_s,
 		.percentiles = &percentiles_default,
 	};
 
-	p->text[0] = '\0';
-	return loop_run(&run.capture, &run.sink, &cfg, on_gone, p);
+	return loop_run(&run.capture, &run.sink, &cfg, on_gone, &run.p);
 }
 
 static inline void check_lengths(void)
@@ -179,11 +174,14 @@ static inline void check_lengths(void)
 	assert_true(run.summary_s > sum - 1e-6 && run.summary_s < sum + 1e-6);
 }
 
-static inline int block_signals(void **state)
+/* Before all tests. Whoever runs us may have made us ignore those that end a run, as nohup(1) does. */
+static __attribute__((constructor)) void block_signals(void)
 {
-	(void)state;
+	static const int of_end[] = { SIGINT, SIGTERM, SIGHUP };
+
+	for (u32 i = 0; i < ARRAY_SIZE(of_end); i++)
+		signal(of_end[i], SIG_DFL);
 	signals_block();
-	return 0;
 }
 
 #endif

@@ -3,15 +3,11 @@
 #ifndef TEST_PROMETHEUS_SERVICE_H
 #define TEST_PROMETHEUS_SERVICE_H
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#define SET_UP set_up
+#define TEAR_DOWN tear_down
+#include "unit.h"
 
-#include <cmocka.h>
+#include <errno.h>
 
 #include "service/prometheus.h"
 
@@ -32,53 +28,64 @@ struct service {
 	size_t len;
 };
 
-static inline void begin_at(struct service *s, u32 n, u32 scale)
+static struct service s;
+
+static inline void end(void)
 {
+	sink_close(s.sink);
+	s.sink = NULL;
+	frames_uninit(&s.frames);
+}
+
+/* The next capture begins, in place of another one. */
+static inline void begin_at(u32 n, u32 scale)
+{
+	if (s.sink)
+		end();
 	for (u32 i = 0; i < n; i++)
-		s->watches[i] = (struct watch){ .device = &s->devices[i], .stage = BLKLAT_STAGE_DEVICE };
-	s->run = (struct run_info){
-		.version = "1.2.3", .engine = "bpf", .watches = s->watches, .n_watches = n, .scale = scale,
+		s.watches[i] = (struct watch){ .device = &s.devices[i], .stage = BLKLAT_STAGE_DEVICE };
+	s.run = (struct run_info){
+		.version = "1.2.3", .engine = "bpf", .watches = s.watches, .n_watches = n, .scale = scale,
 	};
-	assert_int_equal(prometheus_source(s->p)->open(prometheus_source(s->p), &s->run, &s->sink), 0);
-	assert_int_equal(frames_init(&s->frames, s->watches, n, scale), 0);
+	assert_int_equal(prometheus_source(s.p)->open(prometheus_source(s.p), &s.run, &s.sink), 0);
+	assert_int_equal(frames_init(&s.frames, s.watches, n, scale), 0);
 }
 
-static inline void begin(struct service *s, u32 n)
+static inline void begin(u32 n)
 {
-	begin_at(s, n, BLKLAT_SCALE_MAX);
+	begin_at(n, BLKLAT_SCALE_MAX);
 }
 
-static inline void end(struct service *s)
-{
-	sink_close(s->sink);
-	frames_uninit(&s->frames);
-}
-
-static inline void service_init(struct service *s)
+static inline int set_up(void **state)
 {
 	const struct prometheus_config cfg = { .schema = 3, .classic_schema = 1 };
 
-	*s = (struct service){ .now_ns = START_NS };
+	(void)state;
+	s = (struct service){ .now_ns = START_NS };
 	for (u32 i = 0; i < WATCHES; i++)
-		snprintf(s->devices[i].name, DEVICE_NAME_MAX, "sd%c", 'a' + i);
-	assert_int_equal(prometheus_new(&cfg, &s->p), 0);
+		snprintf(s.devices[i].name, DEVICE_NAME_MAX, "sd%c", 'a' + i);
+	return prometheus_new(&cfg, &s.p);
 }
 
-static inline void service_uninit(struct service *s)
+static inline int tear_down(void **state)
 {
-	prometheus_free(s->p);
-	free(s->text);
+	(void)state;
+	if (s.sink)
+		end();
+	prometheus_free(s.p);
+	free(s.text);
+	return 0;
 }
 
 /* An interval of 1 s in which each watch has @ios reads of 60 us and 4 KiB. */
-static inline void interval(struct service *s, u64 ios)
+static inline void interval(u64 ios)
 {
-	s->now_ns += NSEC_PER_SEC;
-	for (u32 i = 0; i < s->frames.n; i++) {
-		struct frame *f = &s->frames.f[i];
+	s.now_ns += NSEC_PER_SEC;
+	for (u32 i = 0; i < s.frames.n; i++) {
+		struct frame *f = &s.frames.f[i];
 		struct op_frame *o = &f->ops[BLKLAT_OP_READ];
 
-		f->end_ns = s->now_ns;
+		f->end_ns = s.now_ns;
 		f->interval_s = 1;
 		o->ios = ios;
 		o->bytes = 4096 * ios;
@@ -86,26 +93,26 @@ static inline void interval(struct service *s, u64 ios)
 		o->sum_ns = 60000 * ios;
 		o->hist.cells[blklat_coarser(CELL_60US, o->hist.scale)] = ios;
 	}
-	assert_int_equal(s->sink->ops->interval(s->sink, &s->frames), 0);
+	assert_int_equal(s.sink->ops->interval(s.sink, &s.frames), 0);
 }
 
-static inline const char *scrape(struct service *s, enum prometheus_format format)
+static inline const char *scrape(enum prometheus_format format)
 {
 	FILE *f;
 
-	free(s->text);
-	f = open_memstream(&s->text, &s->len);
+	free(s.text);
+	f = open_memstream(&s.text, &s.len);
 	assert_non_null(f);
-	assert_int_equal(prometheus_render(s->p, format, f), 0);
+	assert_int_equal(prometheus_render(s.p, format, f), 0);
 	fclose(f);
-	return s->text;
+	return s.text;
 }
 
 /* The scrape has this line, or "absent" when nothing begins with @key. */
-static inline void expect(struct service *s, const char *key, const char *value)
+static inline void expect(const char *key, const char *value)
 {
 	char line[256];
-	const char *text = scrape(s, PROMETHEUS_OPENMETRICS);
+	const char *text = scrape(PROMETHEUS_OPENMETRICS);
 
 	snprintf(line, sizeof(line), "\n%s %s\n", key, value);
 	if (strcmp(value, "absent")) {

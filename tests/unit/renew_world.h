@@ -6,19 +6,10 @@
 #ifndef TEST_RENEW_WORLD_H
 #define TEST_RENEW_WORLD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#define TEAR_DOWN finish
+#include "unit.h"
 
 #include <errno.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <sys/stat.h>
 
 #include "blklat/bins.h"
 #include "blklat/parts.h"
@@ -26,6 +17,7 @@
 #include "engine/geometry.h"
 #include "engine/gone.h"
 #include "engine/kernel_capture.h"
+#include "folder.h"
 #include "util/clock.h"
 
 enum { DRIVER_TAGS = 16, BEYOND = 900, MOST_OPEN = 5, BYTES = 4096, DISKS = 2, MOST_WATCHES = DISKS * (1 + BLKLAT_SIZE_PARTS) };
@@ -38,7 +30,7 @@ struct counting {
 };
 
 static struct world {
-	char root[64];
+	char root[FOLDER_ROOT];
 	struct device_table t;
 	struct counting *open[MOST_OPEN];
 	u32 opened;
@@ -56,20 +48,9 @@ static struct world {
 static inline void put(const char *disk, const char *file, const char *text)
 {
 	char path[256];
-	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/sys/block/%s/%s", w.root, disk, file);
-	for (char *c = path + strlen(w.root) + 1; *c; c++) {
-		if (*c != '/')
-			continue;
-		*c = '\0';
-		mkdir(path, 0755);
-		*c = '/';
-	}
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	snprintf(path, sizeof(path), "/sys/block/%s/%s", disk, file);
+	folder_put(w.root, path, text);
 }
 
 static inline void put_stat(u32 disk)
@@ -92,18 +73,12 @@ static inline void put_disk(const char *name, u32 disk)
 	put_stat(disk);
 }
 
-/* Empties files first: in sysfs, a file that is still open has nothing to read any more. */
-static inline int unlink_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static inline void remove_disk(const char *disk)
 {
-	(void)st, (void)ftw;
-	if (type == FTW_F)
-		assert_int_equal(truncate(path, 0), 0);
-	return remove(path);
-}
+	char path[256];
 
-static inline void remove_tree(const char *path)
-{
-	assert_int_equal(nftw(path, unlink_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+	snprintf(path, sizeof(path), "%s/sys/block/%s", w.root, disk);
+	folder_remove(path);
 }
 
 /* --- the engine ---------------------------------------------------------------------------- */
@@ -286,8 +261,7 @@ static inline void begin_by(u32 disks, enum blklat_by by)
 
 	memset(&w, 0, sizeof(w));
 	w.bytes = BYTES;
-	strcpy(w.root, "/tmp/blklat-test-XXXXXX");
-	assert_non_null(mkdtemp(w.root));
+	folder_make(w.root);
 	put_disk("sda", 0);
 	if (disks > 1)
 		put_disk("sdb", 1);
@@ -307,15 +281,20 @@ static inline void begin(u32 disks)
 	begin_by(disks, BLKLAT_BY_NOTHING);
 }
 
-static inline void finish(void)
+static inline int finish(void **state)
 {
+	(void)state;
+	if (!w.c)
+		return 0;
 	w.c->ops->close(w.c);
+	w.c = NULL;
 	for (u32 i = 0; i < w.opened; i++)
 		assert_null(w.open[i]);
 	snapshot_uninit(&w.s);
 	snapshot_uninit(&w.before);
 	device_table_free(&w.t);
-	remove_tree(w.root);
+	folder_remove(w.root);
+	return 0;
 }
 
 static inline u64 ios(const struct watch_counts *c)

@@ -3,13 +3,8 @@
 #ifndef TEST_SINK_RUN_H
 #define TEST_SINK_RUN_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#define TEAR_DOWN tear_down
+#include "unit.h"
 
 #include "live/formats.h"
 
@@ -29,46 +24,55 @@ struct sink_run {
 /* 2026-11-21T07:35:01.000Z, by date(1). */
 #define SINK_RUN_END_NS 1795246501000000000LL
 
-static inline void sink_run_init(struct sink_run *r, enum format format)
+static struct sink_run r;
+
+static inline int tear_down(void **state)
 {
-	*r = (struct sink_run){
+	(void)state;
+	if (!r.look.out)
+		return 0;
+	sink_close(r.sink);
+	fclose(r.look.out);
+	free(r.text);
+	frames_uninit(&r.frames);
+	r = (struct sink_run){ 0 };
+	return 0;
+}
+
+/* Begins it anew. */
+static inline void sink_run_init(enum format format)
+{
+	tear_down(NULL);
+	r = (struct sink_run){
 		.device = { .name = "loop0", .kind = "loop", .scheduler = "none", .size_bytes = 1 << 30 },
-		.watch = { .device = &r->device, .stage = BLKLAT_STAGE_DEVICE },
+		.watch = { .device = &r.device, .stage = BLKLAT_STAGE_DEVICE },
 		.info = {
-			.version = "1.2.3", .engine = "bpf", .watches = &r->watch, .n_watches = 1,
+			.version = "1.2.3", .engine = "bpf", .watches = &r.watch, .n_watches = 1,
 			.scale = BLKLAT_SCALE_MAX, .memory_bytes = 1363148, .interval_s = 1,
 			.percentiles = { .n = 2, .p = { { 0.5, "p50" }, { 0.999, "p99.9" } } },
 		},
 		.look = { .utf8 = true, .columns = 80 },
 		.format = format,
 	};
-	r->look.out = open_memstream(&r->text, &r->len);
-	assert_non_null(r->look.out);
-	assert_int_equal(frames_init(&r->frames, &r->watch, 1, BLKLAT_SCALE_MAX), 0);
-	r->frames.f[0].end_ns = SINK_RUN_END_NS;
-	r->frames.f[0].interval_s = 1;
+	r.look.out = open_memstream(&r.text, &r.len);
+	assert_non_null(r.look.out);
+	assert_int_equal(frames_init(&r.frames, &r.watch, 1, BLKLAT_SCALE_MAX), 0);
+	r.frames.f[0].end_ns = SINK_RUN_END_NS;
+	r.frames.f[0].interval_s = 1;
 }
 
-static inline void sink_run_open(struct sink_run *r)
+static inline void sink_run_open(void)
 {
-	assert_int_equal(format_open(r->format, &r->info, &r->look, r->bins, &r->sink), 0);
-}
-
-static inline void sink_run_uninit(struct sink_run *r)
-{
-	sink_close(r->sink);
-	fclose(r->look.out);
-	free(r->text);
-	frames_uninit(&r->frames);
+	assert_int_equal(format_open(r.format, &r.info, &r.look, r.bins, &r.sink), 0);
 }
 
 /*
  * Four reads: 60 us twice, 61 us, 2 ms. The cells are those of the worked row in bins.h: 767 is
  * (59727, 60377], 768 is (60377, 61035], 1091 is (1995892, 2017626].
  */
-static inline void sink_run_reads(struct sink_run *r)
+static inline void sink_run_reads(void)
 {
-	struct op_frame *o = &r->frames.f[0].ops[BLKLAT_OP_READ];
+	struct op_frame *o = &r.frames.f[0].ops[BLKLAT_OP_READ];
 
 	o->ios = 4;
 	o->bytes = 16384;
@@ -82,24 +86,24 @@ static inline void sink_run_reads(struct sink_run *r)
 	o->hist.cells[767] = 2;
 	o->hist.cells[768] = 1;
 	o->hist.cells[1091] = 1;
-	r->frames.f[0].in_flight = 32;
-	r->frames.f[0].oldest_ns = 81234;
-	r->frames.f[0].queue_depth = 0.002181;
-	r->frames.f[0].accounting = (struct accounting){
+	r.frames.f[0].in_flight = 32;
+	r.frames.f[0].oldest_ns = 81234;
+	r.frames.f[0].queue_depth = 0.002181;
+	r.frames.f[0].accounting = (struct accounting){
 		.started = 36, .completed = 4, .in_flight = 32, .kernel_ios = 4, .kernel_in_flight = 32, .kernel_known = true,
 	};
 }
 
 /* Parts of IOs that have yet to end: 4096 bytes and an error of reads, 512 bytes of others. */
-static inline void sink_run_parts(struct sink_run *r)
+static inline void sink_run_parts(void)
 {
-	r->frames.f[0].ops[BLKLAT_OP_READ].partial = (struct op_sums){ .bytes = 4096, .errors = 1 };
-	r->frames.f[0].ops[BLKLAT_OP_OTHER].partial.bytes = 512;
+	r.frames.f[0].ops[BLKLAT_OP_READ].partial = (struct op_sums){ .bytes = 4096, .errors = 1 };
+	r.frames.f[0].ops[BLKLAT_OP_OTHER].partial.bytes = 512;
 }
 
-static inline void sink_run_interval(struct sink_run *r)
+static inline void sink_run_interval(void)
 {
-	assert_int_equal(r->sink->ops->interval(r->sink, &r->frames), 0);
+	assert_int_equal(r.sink->ops->interval(r.sink, &r.frames), 0);
 }
 
 #endif

@@ -6,18 +6,17 @@
 #ifndef TEST_SYNTHETIC_RUN_H
 #define TEST_SYNTHETIC_RUN_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#ifndef TEAR_DOWN
+#define TEAR_DOWN tear_down_synthetic
+#endif
+#include "unit.h"
 
 #include <math.h>
 
 #include "report/run.h"
+
+#define READ BLKLAT_OP_READ
+#define WRITE BLKLAT_OP_WRITE
 
 #define SYNTHETIC_WATCHES 6
 #define SYNTHETIC_START_NS (5000 * NSEC_PER_SEC)
@@ -169,6 +168,30 @@ static inline void synthetic_uninit(struct synthetic *s)
 {
 	frames_uninit(&s->frames);
 	run_uninit(&s->run);
+}
+
+/* The run of most tests. */
+static struct synthetic s;
+
+static inline int tear_down_synthetic(void **state)
+{
+	(void)state;
+	synthetic_uninit(&s);
+	s = (struct synthetic){ 0 };
+	return 0;
+}
+
+/* Begins it anew; devices and watches may be changed in between. */
+static inline void init_run(void)
+{
+	tear_down_synthetic(NULL);
+	synthetic_init(&s);
+}
+
+static inline void begin_run(u32 n_watches, u32 scale, double interval_s)
+{
+	init_run();
+	synthetic_begin(&s, n_watches, scale, interval_s);
 }
 
 static inline void assert_close(double is, double must, double tolerance)

@@ -2,8 +2,6 @@
 /* The accounting of given figures: by hand, and random. */
 #include "accounting_check.h"
 
-#include <string.h>
-
 /* Figures of one watch, and the accounting worked out by hand; what is not named is 0. */
 static const struct {
 	const char *what;
@@ -168,17 +166,35 @@ static void same(const char *what, const char *field, u64 is, u64 must)
 		fail_msg("%s: %s is %llu, must be %llu", what, field, is, must);
 }
 
-static void by_hand(void **state)
+/* Each field; the identity holds, too. */
+static void check_account(const char *what, const struct accounting *a, const struct accounting *is)
+{
+	check_identity(what, a);
+	same(what, "started", a->started, is->started);
+	same(what, "completed", a->completed, is->completed);
+	same(what, "in flight", a->in_flight, is->in_flight);
+	same(what, "lost", a->lost, is->lost);
+	for (u32 reason = 0; reason < LOST_REASONS; reason++)
+		same(what, lost_names[reason], a->lost_by[reason], is->lost_by[reason]);
+	same(what, "requeued", a->requeued, is->requeued);
+	same(what, "moved", a->moved, is->moved);
+	same(what, "before", a->before, is->before);
+	same(what, "unissued", a->unissued, is->unissued);
+	same(what, "skipped", a->skipped, is->skipped);
+	same(what, "kernel IOs", a->kernel_ios, is->kernel_ios);
+	same(what, "kernel in flight", a->kernel_in_flight, is->kernel_in_flight);
+	same(what, "kernel known", a->kernel_known, is->kernel_known);
+}
+
+TEST(by_hand)
 {
 	struct snapshot s;
 
-	(void)state;
 	assert_int_equal(snapshot_init(&s, 2, 0), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const struct accounting *is = &cases[i].is;
+		struct accounting is = cases[i].is, a;
 		struct watch_counts *w = &s.w[1];
 		u64 left = cases[i].skipped;
-		struct accounting a;
 
 		/* Spread over ops and cells: all must count as completed. */
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
@@ -191,40 +207,24 @@ static void by_hand(void **state)
 		w->in_flight_after = cases[i].in_flight_after;
 		w->unsettled = cases[i].unsettled;
 		memcpy(w->accounts, cases[i].accounts, sizeof(w->accounts));
-		w->kernel_ios = 1000 + i;
-		w->kernel_in_flight = 2000 + i;
-		w->kernel_known = i % 2;
+		is.kernel_ios = w->kernel_ios = 1000 + i;
+		is.kernel_in_flight = w->kernel_in_flight = 2000 + i;
+		is.kernel_known = w->kernel_known = i % 2;
 		s.skipped = cases[i].skipped;
 
 		accounting_make(&s, 1, CPUS, &left, &a);
-		check_identity(cases[i].what, &a);
-		same(cases[i].what, "started", a.started, is->started);
-		same(cases[i].what, "completed", a.completed, is->completed);
-		same(cases[i].what, "in flight", a.in_flight, is->in_flight);
-		same(cases[i].what, "lost", a.lost, is->lost);
-		for (u32 reason = 0; reason < LOST_REASONS; reason++)
-			same(cases[i].what, lost_names[reason], a.lost_by[reason],
-			     is->lost_by[reason]);
-		same(cases[i].what, "requeued", a.requeued, is->requeued);
-		same(cases[i].what, "moved", a.moved, is->moved);
-		same(cases[i].what, "before", a.before, is->before);
-		same(cases[i].what, "unissued", a.unissued, is->unissued);
-		same(cases[i].what, "skipped", a.skipped, is->skipped);
+		check_account(cases[i].what, &a, &is);
 		same(cases[i].what, "skipped left", left, cases[i].skipped_left);
-		same(cases[i].what, "kernel IOs", a.kernel_ios, 1000 + i);
-		same(cases[i].what, "kernel in flight", a.kernel_in_flight, 2000 + i);
-		same(cases[i].what, "kernel known", a.kernel_known, i % 2);
 	}
 	snapshot_uninit(&s);
 }
 
 /* Whatever an engine may deliver, even nonsense, the identity holds. */
-static void nonsense(void **state)
+TEST(nonsense)
 {
 	u64 seed = SEED;
 	struct snapshot s;
 
-	(void)state;
 	print_message("seed %llu\n", seed);
 	assert_int_equal(snapshot_init(&s, 1, 0), 0);
 	for (u32 round = 0; round < 200000; round++) {
@@ -248,42 +248,19 @@ static void nonsense(void **state)
 	snapshot_uninit(&s);
 }
 
-/* A skipped run explains one loss on one device. */
-static void skipped_is_shared(void **state)
-{
-	struct accounting a, b;
-	struct snapshot s;
-	u64 left = 5;
-
-	(void)state;
-	assert_int_equal(snapshot_init(&s, 2, 0), 0);
-	s.skipped = left;
-	s.w[0].accounts[BLKLAT_NO_START] = 3;
-	s.w[1].accounts[BLKLAT_NO_START] = 3;
-	accounting_make(&s, 0, CPUS, &left, &a);
-	accounting_make(&s, 1, CPUS, &left, &b);
-	assert_int_equal(a.lost_by[LOST_RECURSION], 3);
-	assert_int_equal(a.lost_by[LOST_NO_START], 0);
-	assert_int_equal(b.lost_by[LOST_RECURSION], 2);
-	assert_int_equal(b.lost_by[LOST_NO_START], 1);
-	assert_int_equal(left, 0);
-	snapshot_uninit(&s);
-}
-
-static void names(void **state)
+TEST(names)
 {
 	static const char *const must[] = {
 		"no_start", "overwritten", "tag_range", "table_full", "recursion", "unexplained",
 	};
 
-	(void)state;
 	assert_int_equal(ARRAY_SIZE(must), LOST_REASONS);
 	for (u32 i = 0; i < LOST_REASONS; i++)
 		assert_string_equal(lost_names[i], must[i]);
 }
 
 /* The kernel counts more IOs or fewer: explained, or a gap. */
-static void test_kernel_gap(void **state)
+TEST(test_kernel_gap)
 {
 	static const struct {
 		struct accounting a;
@@ -302,7 +279,6 @@ static void test_kernel_gap(void **state)
 		{ { .kernel_ios = 101, .completed = 100, .kernel_leaves_out = 10 }, 1 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(gaps); i++) {
 		struct accounting a = gaps[i].a;
 
@@ -313,13 +289,12 @@ static void test_kernel_gap(void **state)
 }
 
 /* Commands that users send themselves are of op other. */
-static void test_passthrough(void **state)
+TEST(test_passthrough)
 {
 	struct snapshot s;
 	struct accounting a;
 	u64 skipped = 0;
 
-	(void)state;
 	assert_int_equal(snapshot_init(&s, 1, 0), 0);
 	s.w[0].ops[BLKLAT_OP_OTHER].hist.cells[3] = 7;
 	s.w[0].ops[BLKLAT_OP_READ].hist.cells[3] = 2;
@@ -330,7 +305,7 @@ static void test_passthrough(void **state)
 }
 
 /* By hand: the account of a window, given @before, the account of the run when the window began. */
-static void test_take_off(void **state)
+TEST(test_take_off)
 {
 	const struct accounting before = {
 		.started = 120, .completed = 100, .in_flight = 5, .lost = 15, .moved = 1, .requeued = 3, .before = 7, .unissued = 2,
@@ -341,51 +316,25 @@ static void test_take_off(void **state)
 		.lost_by = { [LOST_NO_START] = 12, [LOST_OVERWRITTEN] = 20 }, .skipped = 11, .kernel_ios = 1050, .kernel_known = true,
 		.kernel_in_flight = 8,
 	};
+	/* 5 of the 20 had been unexplained. */
+	const struct accounting is = {
+		.started = 920 + 5, .completed = 900, .in_flight = 8, .lost = 17, .moved = 3, .requeued = 1, .before = 0, .unissued = 1,
+		.lost_by = { [LOST_NO_START] = 2, [LOST_OVERWRITTEN] = 15 }, .skipped = 2, .kernel_ios = 920, .kernel_known = true,
+		.kernel_in_flight = 8,
+	};
 
-	(void)state;
 	accounting_take_off(&a, &before);
-	assert_int_equal(a.started, 920 + 5);
-	assert_int_equal(a.completed, 900);
-	assert_int_equal(a.in_flight, 8);
-	assert_int_equal(a.lost, 17);
-	assert_int_equal(a.lost_by[LOST_NO_START], 2);
-	assert_int_equal(a.lost_by[LOST_OVERWRITTEN], 15);	/* 5 of the 20 had been unexplained */
-	assert_int_equal(a.lost_by[LOST_UNEXPLAINED], 0);
-	check_identity("a window", &a);
-	assert_int_equal(a.moved, 3);
-	assert_int_equal(a.requeued, 1);
-	assert_int_equal(a.before, 0);
-	assert_int_equal(a.unissued, 1);
-	assert_int_equal(a.skipped, 2);
-	assert_int_equal(a.kernel_ios, 920);
-	assert_int_equal(a.kernel_in_flight, 8);
+	check_account("a window", &a, &is);
 }
 
 /* IOs that seemed lost when the window began have been seen since. */
-static void test_take_off_what_was_no_loss(void **state)
+TEST(test_take_off_what_was_no_loss)
 {
 	const struct accounting before = { .started = 110, .completed = 100, .lost = 10, .lost_by = { [LOST_UNEXPLAINED] = 10 } };
 	struct accounting a = { .started = 204, .completed = 200, .lost = 4, .lost_by = { [LOST_NO_START] = 4 } };
 
-	(void)state;
 	accounting_take_off(&a, &before);
 	assert_int_equal(a.lost, 0);
 	assert_int_equal(a.completed, 100);
 	check_identity("no loss", &a);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_hand),
-		cmocka_unit_test(nonsense),
-		cmocka_unit_test(skipped_is_shared),
-		cmocka_unit_test(names),
-		cmocka_unit_test(test_kernel_gap),
-		cmocka_unit_test(test_passthrough),
-		cmocka_unit_test(test_take_off),
-		cmocka_unit_test(test_take_off_what_was_no_loss),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

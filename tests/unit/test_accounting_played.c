@@ -149,34 +149,20 @@ static void simulate(bool faults, u32 meanwhile)
 	snapshot_uninit(&s);
 }
 
-static void simulated_quiet(void **state)
+TEST(simulated_quiet)
 {
-	(void)state;
 	simulate(false, 0);
 }
 
-static void simulated_moving(void **state)
+TEST(simulated_moving)
 {
-	(void)state;
 	simulate(false, 1);
 	simulate(false, 10);
 }
 
-static void simulated_faults(void **state)
+TEST(simulated_faults)
 {
-	(void)state;
 	simulate(true, 0);
 	simulate(true, 1);
 	simulate(true, 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(simulated_quiet),
-		cmocka_unit_test(simulated_moving),
-		cmocka_unit_test(simulated_faults),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,6 @@
 #include "report/phases.h"
 #include "report/run.h"
 
-#define READ BLKLAT_OP_READ
-#define WRITE BLKLAT_OP_WRITE
 #define FLUSH BLKLAT_OP_FLUSH
 #define SCALE 6
 #define IOS_MOST 4000
@@ -48,24 +46,24 @@ static double of_one_histogram(const struct seen *seen, double q)
 }
 
 /* A whole, and its parts for two owners; @marks may be NULL. */
-static void begin(struct synthetic *s, struct mark *marks, u32 n_marks)
+static void begin(struct mark *marks, u32 n_marks)
 {
 	static const char *const labels[] = { "/a.service", "/b.service" };
 
-	synthetic_init(s);
-	s->origin.marks = marks;
-	s->origin.n_marks = n_marks;
+	init_run();
+	s.origin.marks = marks;
+	s.origin.n_marks = n_marks;
 	for (u32 i = 0; i < 3; i++)
-		s->watch[i] = (struct watch){ .device = &s->device[0], .stage = BLKLAT_STAGE_DEVICE,
+		s.watch[i] = (struct watch){ .device = &s.device[0], .stage = BLKLAT_STAGE_DEVICE,
 					      .part = i ? part_find(by_names[BLKLAT_BY_CGROUP], labels[i - 1]) : NULL };
-	synthetic_begin(s, 3, SCALE, 1);
+	synthetic_begin(&s, 3, SCALE, 1);
 }
 
 /* An IO of owner @part, and of the whole. */
-static void io(struct synthetic *s, u32 part, u32 op, u64 ns)
+static void io(u32 part, u32 op, u64 ns)
 {
-	synthetic_io(s, 0, op, ns, 1);
-	synthetic_io(s, part, op, ns, 1);
+	synthetic_io(&s, 0, op, ns, 1);
+	synthetic_io(&s, part, op, ns, 1);
 }
 
 static double at(const struct run *r, u32 watch, u32 i, u32 which)
@@ -74,24 +72,22 @@ static double at(const struct run *r, u32 watch, u32 i, u32 which)
 }
 
 /* Random IOs of up to three ops in each of 200 intervals, some of which have none of an op, or none at all. */
-static void of_merged_bins(void **state)
+TEST(of_merged_bins)
 {
 	static const double medians[] = { [READ] = 8e4, [WRITE] = 9e5, [FLUSH] = 2e7 };
 	static struct seen seen[200];
-	struct synthetic s;
 
-	(void)state;
-	begin(&s, NULL, 0);
+	begin(NULL, 0);
 	for (u32 i = 0; i < ARRAY_SIZE(seen); i++) {
 		seen[i].n = 0;
 		for (u32 op = READ; op <= FLUSH; op++)
 			for (u32 n = synthetic_random(&s) < 0.3 ? 0 : 1200 * pow(synthetic_random(&s), 3); n; n--) {
 				u64 ns = llround(medians[op] * exp(0.6 * synthetic_normal(&s)));
 
-				io(&s, 1, op, ns);
+				io(1, op, ns);
 				seen[i].ns[seen[i].n++] = ns;
 			}
-		io(&s, 2, WRITE, 5000);		/* of somebody else */
+		io(2, WRITE, 5000);		/* of somebody else */
 		synthetic_tick(&s, 1);
 	}
 	run_finish(&s.run);
@@ -106,48 +102,28 @@ static void of_merged_bins(void **state)
 			assert_close(is, of_one_histogram(&seen[i], q), 0);
 			assert_close(is / exact(&seen[i], q), 1, 0.011);
 		}
-	synthetic_uninit(&s);
-}
-
-/* 99 reads of 100 us and one write of 10 ms: together the p99 is that of the reads; the mean of both would be 5 ms. */
-static void not_a_mean_of_percentiles(void **state)
-{
-	struct synthetic s;
-
-	(void)state;
-	begin(&s, NULL, 0);
-	for (u32 i = 0; i < 99; i++)
-		io(&s, 1, READ, 100000);
-	io(&s, 1, WRITE, 10000000);
-	synthetic_tick(&s, 1);
-	run_finish(&s.run);
-	assert_close(at(&s.run, 1, 0, 2), 100000, 1100);
-	assert_close(at(&s.run, 1, 0, 3), 10000000, 0);
-	synthetic_uninit(&s);
 }
 
 /* What came before the second op is the first one's; afterwards both count, until the device is gone. */
-static void a_second_op_begins_late(void **state)
+TEST(a_second_op_begins_late)
 {
 	const struct watch_run *w;
-	struct synthetic s;
 	u64 before;
 
-	(void)state;
-	begin(&s, NULL, 0);
+	begin(NULL, 0);
 	w = &s.run.watches[1];
 	for (u32 i = 0; i < 100; i++) {
 		if (i % 2)
-			io(&s, 1, READ, 1000 * (i + 1));
+			io(1, READ, 1000 * (i + 1));
 		synthetic_tick(&s, 1);
 	}
 	assert_null(w->all_ops.ns);
 	before = run_bytes(&s.run);
 	for (u32 i = 0; i < 2; i++)
-		io(&s, 1, WRITE, 5000000);
-	io(&s, 1, READ, 70000);
+		io(1, WRITE, 5000000);
+	io(1, READ, 70000);
 	synthetic_tick(&s, 1);
-	io(&s, 1, READ, 70000);
+	io(1, READ, 70000);
 	synthetic_tick(&s, 1);
 	s.frames.n = 1;
 	synthetic_tick(&s, 1);
@@ -163,51 +139,42 @@ static void a_second_op_begins_late(void **state)
 	assert_true(at(&s.run, 1, 102, RUN_P50) < 0);
 	/* Ten numbers an interval for each of the two series of writes, four for both ops; the whole has another heat. */
 	assert_int_equal(run_bytes(&s.run) - before, s.run.room * 8 * (2 * 10 + 4) + s.run.room * heat_column_bytes(SCALE));
-	synthetic_uninit(&s);
 }
 
 /* Owners of a single op, wholes, and parts of another kind take no more memory than before. */
-static void those_without(void **state)
+TEST(those_without)
 {
-	struct synthetic s;
-
-	(void)state;
-	begin(&s, NULL, 0);
-	io(&s, 1, READ, 30000);
-	io(&s, 2, WRITE, 40000);
+	begin(NULL, 0);
+	io(1, READ, 30000);
+	io(2, WRITE, 40000);
 	synthetic_tick(&s, 1);
 	assert_ptr_equal(all_ops_run_of(&s.run.watches[1]), &s.run.watches[1].ops[READ].percentiles);
 	assert_close(at(&s.run, 1, 0, RUN_P50), 30000, 0);
 	assert_close(at(&s.run, 2, 0, RUN_P50), 40000, 0);
 	assert_false(all_ops_run_has(&s.run.watches[0]));
 	assert_int_equal(run_bytes(&s.run), 64 * 8 * (2 + 3 * 4 + 4 * 10) + 2 * 64 * heat_column_bytes(SCALE));
-	synthetic_uninit(&s);
 
-	synthetic_init(&s);
+	init_run();
 	s.watch[1] = s.watch[0];
 	s.watch[1].part = part_numbered(BLKLAT_BY_SIZE, 1);
 	synthetic_begin(&s, 2, SCALE, 1);
 	for (u32 op = READ; op <= WRITE; op++)
-		io(&s, 1, op, 30000);
+		io(1, op, 30000);
 	synthetic_tick(&s, 1);
 	assert_false(all_ops_run_has(&s.run.watches[1]));
 	assert_null(s.run.watches[1].all_ops.ns);
-	synthetic_uninit(&s);
 }
 
 /* A limit that has room for all but them. */
-static void limited(void **state)
+TEST(limited)
 {
 	u64 bytes = 0;
 
-	(void)state;
 	for (u32 pass = 0; pass < 2; pass++) {
-		struct synthetic s;
-
-		begin(&s, NULL, 0);
+		begin(NULL, 0);
 		s.run.max_bytes = bytes;
 		for (u32 op = READ; op <= WRITE; op++)
-			io(&s, 1, op, 30000);
+			io(1, op, 30000);
 		s.frames.f[0].interval_s = 1;
 		if (pass)
 			assert_int_equal(run_add(&s.run, &s.frames), -E2BIG);
@@ -215,25 +182,22 @@ static void limited(void **state)
 			synthetic_tick(&s, 1);
 		assert_int_equal(s.run.full, pass);
 		bytes = run_bytes(&s.run) - 1;
-		synthetic_uninit(&s);
 	}
 }
 
 /* A phase has those of its intervals. */
-static void in_a_phase(void **state)
+TEST(in_a_phase)
 {
 	struct mark marks[] = {
 		{ .mono_ns = SYNTHETIC_START_NS + NSEC_PER_SEC, .text = "a" },
 		{ .mono_ns = SYNTHETIC_START_NS + 3 * NSEC_PER_SEC, .text = "b" },
 	};
-	struct synthetic s;
 	struct run part;
 
-	(void)state;
-	begin(&s, marks, ARRAY_SIZE(marks));
+	begin(marks, ARRAY_SIZE(marks));
 	for (u32 i = 1; i <= 4; i++) {
-		io(&s, 1, READ, 1000 * i);
-		io(&s, 1, WRITE, 1000 * i);
+		io(1, READ, 1000 * i);
+		io(1, WRITE, 1000 * i);
 		synthetic_tick(&s, 1);
 	}
 	run_finish(&s.run);
@@ -242,19 +206,4 @@ static void in_a_phase(void **state)
 	assert_close(at(&part, 1, 0, RUN_P50), 2000, 0);
 	assert_close(at(&part, 1, 1, RUN_P50), 3000, 0);
 	phase_run_free(&part);
-	synthetic_uninit(&s);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_merged_bins),
-		cmocka_unit_test(not_a_mean_of_percentiles),
-		cmocka_unit_test(a_second_op_begins_late),
-		cmocka_unit_test(those_without),
-		cmocka_unit_test(limited),
-		cmocka_unit_test(in_a_phase),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

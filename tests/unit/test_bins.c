@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bins.h against bins_vectors.h, which is computed in another way (tests/vectors/gen_vectors.py). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "bins_vectors.h"
 #include "core/hist.h"
@@ -61,9 +57,8 @@ static void check(u64 ns)
 	}
 }
 
-static void vectors_are_whole(void **state)
+TEST(vectors_are_whole)
 {
-	(void)state;
 	assert_int_equal(BOUNDS, LAST_K - FIRST_K + 1);
 	for (u32 i = 0; i < BOUNDS; i++) {
 		assert_int_equal(vectors[i].k, FIRST_K + (int)i);
@@ -71,10 +66,8 @@ static void vectors_are_whole(void **state)
 	}
 }
 
-static void bounds_and_neighbours(void **state)
+TEST(bounds_and_neighbours)
 {
-	(void)state;
-
 	for (u32 i = 0; i < BOUNDS; i++) {
 		for (u64 ns = vectors[i].ns - 1; ns <= vectors[i].ns + 1; ns++) {
 			check(ns);
@@ -86,7 +79,7 @@ static void bounds_and_neighbours(void **state)
 }
 
 /* Literals, so that vectors and code can't be wrong in the same way; "worked row" is that of bins.h. */
-static void known_values(void **state)
+TEST(known_values)
 {
 	static const struct {
 		u64 ns;
@@ -115,7 +108,6 @@ static void known_values(void **state)
 		{ UINT64_MAX, 0, 34 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		u32 cell = blklat_cell(cases[i].ns, cases[i].scale);
 
@@ -126,20 +118,10 @@ static void known_values(void **state)
 	}
 }
 
-static u64 next_random(u64 *state)	/* splitmix64 */
-{
-	u64 z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
-
-static void random_values(void **state)
+TEST(random_values)
 {
 	u64 seed = SEED;
 
-	(void)state;
 	print_message("seed %#llx\n", seed);
 	for (u32 i = 0; i < RANDOM_ROUNDS; i++) {
 		u64 any = next_random(&seed);
@@ -150,9 +132,8 @@ static void random_values(void **state)
 	}
 }
 
-static void log2_of_powers(void **state)
+TEST(log2_of_powers)
 {
-	(void)state;
 	assert_int_equal(blklat_log2(1), 0);
 	for (u32 e = 1; e < 40; e++) {
 		u64 power = 1ULL << e;
@@ -164,27 +145,9 @@ static void log2_of_powers(void **state)
 	}
 }
 
-static void octaves(void **state)
-{
-	static const struct {
-		u32 scale, cell, octave;
-	} cases[] = {
-		{ 6, 0, 34 }, { 6, 1, 0 }, { 6, 64, 0 }, { 6, 65, 1 },
-		{ 6, 767, 11 }, { 6, 2112, 32 }, { 6, 2113, 33 },
-		{ 3, 0, 34 }, { 3, 8, 0 }, { 3, 9, 1 }, { 3, 264, 32 }, { 3, 265, 33 },
-		{ 0, 0, 34 }, { 0, 1, 0 }, { 0, 33, 32 }, { 0, 34, 33 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert_int_equal(blklat_octave(cases[i].cell, cases[i].scale), cases[i].octave);
-}
-
 /* The reverse, hist_lower_ns() and hist_upper_ns(): from a cell to its bounds. */
-static void bounds_of_cells(void **state)
+TEST(bounds_of_cells)
 {
-	(void)state;
-
 	for (u32 scale = 0; scale <= 6; scale++) {
 		u32 step = 64 >> scale, above = (BOUNDS - 1) / step + 1;
 
@@ -195,19 +158,4 @@ static void bounds_of_cells(void **state)
 		}
 		assert_true(hist_upper_ns(scale, above) == UINT64_MAX);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(vectors_are_whole),
-		cmocka_unit_test(bounds_and_neighbours),
-		cmocka_unit_test(known_values),
-		cmocka_unit_test(random_values),
-		cmocka_unit_test(log2_of_powers),
-		cmocka_unit_test(octaves),
-		cmocka_unit_test(bounds_of_cells),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The bytes of a histogram: worked rows, every way to be invalid, and the round trip. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 
@@ -25,7 +19,7 @@ static void made_init(struct made *m, u32 scale)
 	assert_int_equal(hist_init(&m->h, scale), 0);
 }
 
-static void worked_rows(void **state)
+TEST(worked_rows)
 {
 	static const struct { u32 cells[3]; u64 ios[3]; const char *bytes; u32 len; } rows[] = {
 		{ { 2, 3, 5 }, { 3, 70, 1 }, BYTES("\x16\xe8\x2b\x92\x28") },
@@ -44,7 +38,6 @@ static void worked_rows(void **state)
 	};
 	u8 bytes[BINS_CODEC_MAX];
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct made m, back;
 		u64 ios = 0;
@@ -69,12 +62,11 @@ static void worked_rows(void **state)
 #define MOST "\xef\xff\xff\xff\xff\xff\xff\xff\xff\xff\xf1"
 
 /* The largest count that is accepted, twice, and one more: 2^64 - 1. */
-static void the_most(void **state)
+TEST(the_most)
 {
 	static const char bytes[] = MOST "\x0b\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x18";
 	struct made m;
 
-	(void)state;
 	made_init(&m, 0);
 	assert_int_equal(bins_decode(bytes, sizeof(bytes) - 1, &m.h, &m.ios), 0);
 	assert_true(m.h.cells[0] == INT64_MAX && m.h.cells[1] == INT64_MAX && m.h.cells[2] == 1);
@@ -83,7 +75,7 @@ static void the_most(void **state)
 }
 
 /* At scale 0 there are 35 cells. */
-static void what_is_no_encoding(void **state)
+TEST(what_is_no_encoding)
 {
 	static const struct { const char *bytes; u32 len; } rows[] = {
 		{ BYTES("\x08") },				/* skips at the end */
@@ -111,7 +103,6 @@ static void what_is_no_encoding(void **state)
 		{ BYTES(MOST "\x09\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x18") },	/* 2^64 in all */
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct made m;
 
@@ -123,12 +114,11 @@ static void what_is_no_encoding(void **state)
 }
 
 /* Sequences of 1 and 2 bytes, and some of 3: each one that decodes is what its histogram encodes to. */
-static void only_one_encoding(void **state)
+TEST(only_one_encoding)
 {
 	u8 bytes[3], again[BINS_CODEC_MAX];
 	u32 taken = 0;
 
-	(void)state;
 	for (u32 n = 0; n < 1 << 24; n += n < 1 << 16 ? 1 : 251) {
 		u32 len = n < 1 << 8 ? 1 : n < 1 << 16 ? 2 : 3;
 		struct made m;
@@ -147,29 +137,20 @@ static void only_one_encoding(void **state)
 	assert_true(taken > 1000);
 }
 
-static u64 random_number(u64 *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
-}
-
-static void random_histograms_come_back(void **state)
+TEST(random_histograms_come_back)
 {
 	u8 *bytes = malloc(BINS_CODEC_MAX);
 	u64 seed = 88172645463325252ULL;
 
-	(void)state;
 	for (u32 round = 0; round < 2000; round++) {
-		u32 scale = round % (BLKLAT_SCALE_MAX + 1), share = random_number(&seed) % 100, len;
+		u32 scale = round % (BLKLAT_SCALE_MAX + 1), share = next_random(&seed) % 100, len;
 		struct made m, back;
 
 		made_init(&m, scale);
 		made_init(&back, scale);
 		for (u32 i = 0; i < BLKLAT_CELLS(scale); i++)
-			if (random_number(&seed) % 100 < share)
-				m.h.cells[i] = random_number(&seed) >> (12 + random_number(&seed) % 52);
+			if (next_random(&seed) % 100 < share)
+				m.h.cells[i] = next_random(&seed) >> (12 + next_random(&seed) % 52);
 		len = bins_encode(&m.h, bytes);
 		assert_true(len <= BINS_CODEC_MAX);
 		assert_int_equal(bins_decode(bytes, len, &back.h, &back.ios), 0);
@@ -179,24 +160,11 @@ static void random_histograms_come_back(void **state)
 		if (len) {
 			hist_clear(&back.h);
 			back.ios = 0;
-			assert_true(bins_decode(bytes, random_number(&seed) % len, &back.h, &back.ios) ||
+			assert_true(bins_decode(bytes, next_random(&seed) % len, &back.h, &back.ios) ||
 				    back.ios < hist_count(&m.h));
 		}
 		hist_uninit(&m.h);
 		hist_uninit(&back.h);
 	}
 	free(bytes);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(worked_rows),
-		cmocka_unit_test(the_most),
-		cmocka_unit_test(what_is_no_encoding),
-		cmocka_unit_test(only_one_encoding),
-		cmocka_unit_test(random_histograms_come_back),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,7 @@
  * The table of bios (bpf/bio_cells.bpf.h) with programs on two CPUs and the reader (userspace/engine/bpf_bios.c). Goes
  * through all executions on a memory whose weakness weak_memory.h and weak_cpus.h define.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
+#include "unit.h"
 
 #include "weak_cpus.h"
 
@@ -376,9 +370,8 @@ static void first_was_overwritten(void)
 }
 
 /* Two bios at the same time get a cell each; of two that want the last cell, one gets it. */
-static void test_claims(void **state)
+TEST(test_claims)
 {
-	(void)state;
 	assert_holds(IN_FIRST | IN_SECOND, (programs){ queue_0, queue_1 }, both_are_in);
 	assert_holds(IN_FIRST, (programs){ queue_0, queue_1 }, one_is_in);
 }
@@ -386,15 +379,13 @@ static void test_claims(void **state)
 /* A cell goes from one bio to the other. */
 static const programs change_hands = { queue_and_end_0, queue_and_end_1 };
 
-static void test_change_of_hands(void **state)
+TEST(test_change_of_hands)
 {
-	(void)state;
 	assert_holds(IN_FIRST, change_hands, all_ended);
 }
 
-static void test_standbys(void **state)
+TEST(test_standbys)
 {
-	(void)state;
 	assert_holds(IN_FIRST | IN_SECOND, (programs){ queue_with_standbys }, once);
 	assert_holds(IN_FIRST | IN_SECOND, (programs){ queue_first_skipped }, once);
 }
@@ -417,11 +408,10 @@ static void end_1(void)
 	recall(1);
 }
 
-static void test_standbys_without_room(void **state)
+TEST(test_standbys_without_room)
 {
 	static const programs all_come = { queue_with_standbys, end_1 }, first_skipped = { queue_first_skipped, end_1 };
 
-	(void)state;
 	set_up_full(&x86);
 	assert_int_equal(explore(all_come, HOLDS, each_is_counted_once), HOLDS);
 	set_up_full(&x86);
@@ -430,9 +420,8 @@ static void test_standbys_without_room(void **state)
 
 static const programs miss_an_end = { queue_over_missed };
 
-static void test_missed_end(void **state)
+TEST(test_missed_end)
 {
-	(void)state;
 	assert_holds(IN_FIRST, miss_an_end, first_was_overwritten);
 	assert_holds(IN_SECOND, miss_an_end, first_was_overwritten);
 }
@@ -479,11 +468,10 @@ static void one_ends_it(void)
 	told[0].remembered = 1;
 }
 
-static void test_pieces(void **state)
+TEST(test_pieces)
 {
 	static const programs both_end = { end_rest, end_piece };
 
-	(void)state;
 	set_up_split(&x86);
 	assert_int_equal(explore(both_end, HOLDS, one_ends_it), HOLDS);
 	set_up_split(&arm64);
@@ -491,7 +479,7 @@ static void test_pieces(void **state)
 }
 
 /* On arm64, none of them can be left out. */
-static void test_each_barrier_is_needed(void **state)
+TEST(test_each_barrier_is_needed)
 {
 	static const struct {
 		u32 missing;
@@ -504,7 +492,6 @@ static void test_each_barrier_is_needed(void **state)
 		{ NO_TIME_THEN_FIELDS, TORN, &miss_an_end },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		set_up(&(struct weak_memory){ .missing = cases[i].missing }, IN_FIRST);
 		assert_int_equal(explore(*cases[i].run, cases[i].breaks, NULL), cases[i].breaks);
@@ -512,38 +499,19 @@ static void test_each_barrier_is_needed(void **state)
 }
 
 /* The key must also be stored after the loads before it: smp_wmb() would not do. */
-static void test_loads_need_it_too(void **state)
+TEST(test_loads_need_it_too)
 {
-	(void)state;
 	set_up(&arm64, IN_FIRST);
 	cpus.loads_pass = true;
 	assert_int_equal(explore(change_hands, WRONG_START, NULL), WRONG_START);
 }
 
-static void test_each_acquire_is_needed(void **state)
+TEST(test_each_acquire_is_needed)
 {
-	(void)state;
 	set_up(&arm64, IN_FIRST);
 	weak.relaxed = &buckets[0].cell[BIO_BUCKET - 1].start.ns;
 	assert_int_equal(explore(change_hands, TORN, NULL), TORN);
 	set_up(&arm64, IN_FIRST);
 	weak.no_fences = true;
 	assert_int_equal(explore(change_hands, TORN, NULL), TORN);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_claims),
-		cmocka_unit_test(test_change_of_hands),
-		cmocka_unit_test(test_standbys),
-		cmocka_unit_test(test_standbys_without_room),
-		cmocka_unit_test(test_missed_end),
-		cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_each_barrier_is_needed),
-		cmocka_unit_test(test_loads_need_it_too),
-		cmocka_unit_test(test_each_acquire_is_needed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

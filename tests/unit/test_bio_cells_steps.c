@@ -3,13 +3,8 @@
  * The programs' table (bpf/bio_cells.bpf.h), one step after the other: bios that a limit holds back before they are queued,
  * and bios that are split.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
+#define SET_UP set_up
+#include "unit.h"
 
 #include "blklat/abi.h"
 #include "util/types.h"
@@ -104,9 +99,8 @@ static u64 recalled_ns(void)
 }
 
 /* A bio that is held, then queued is one IO; its time begins when it was held. Any programs may be skipped. */
-static void begins_where_it_is_held(void **state)
+TEST(begins_where_it_is_held)
 {
-	(void)state;
 	for (u32 first = 0; first <= standbys; first++) {
 		struct bio_start start = { 0 };
 
@@ -127,9 +121,8 @@ static void begins_where_it_is_held(void **state)
 }
 
 /* Before 5.16 a bio passes the hook again when its wait is over. */
-static void comes_by_twice(void **state)
+TEST(comes_by_twice)
 {
-	(void)state;
 	assert_true(hold(HELD_NS));
 	assert_false(hold(HELD_NS + 1000));
 	assert_int_equal(queue_from(0, 3), 0);
@@ -137,9 +130,8 @@ static void comes_by_twice(void **state)
 }
 
 /* A missed end stays a missed end: a bio held later at the same address is not taken for the old one. */
-static void over_one_whose_end_was_missed(void **state)
+TEST(over_one_whose_end_was_missed)
 {
-	(void)state;
 	assert_int_equal(queue_from(0, 3), 1);
 	assert_false(hold(HELD_NS));
 	assert_int_equal(queue_from(0, 3), 1);
@@ -148,9 +140,8 @@ static void over_one_whose_end_was_missed(void **state)
 }
 
 /* Its device went away while the bio was held, so it was never queued; its memory is another bio's now. */
-static void of_a_device_that_went(void **state)
+TEST(of_a_device_that_went)
 {
-	(void)state;
 	assert_true(hold(HELD_NS));
 	assert_int_equal(queue_from(0, 6), 1);
 	assert_int_equal(overwritten, 1);
@@ -163,9 +154,8 @@ static void fill_table(void)
 		buckets[i / BIO_BUCKET].cell[i % BIO_BUCKET].key = 1;
 }
 
-static void no_room(void **state)
+TEST(no_room)
 {
-	(void)state;
 	fill_table();
 	assert_false(hold(HELD_NS));
 	buckets[1].cell[BIO_BUCKET - 1].key = 0;
@@ -177,9 +167,8 @@ static void no_room(void **state)
 }
 
 /* What found no room when there was no standby is not taken for the next bio with its address. */
-static void no_room_before_standbys(void **state)
+TEST(no_room_before_standbys)
 {
-	(void)state;
 	fill_table();
 	standbys = 0;
 	assert_int_equal(queue_from(0, 3), 0);
@@ -228,7 +217,7 @@ static void check_empty(void)
 }
 
 /* It ends with the last of its pieces, in whatever order they end, and with the error of the one that failed. */
-static void ends_with_its_last_piece(void **state)
+TEST(ends_with_its_last_piece)
 {
 	static const u64 orders[][ENDS] = {
 		{ FRONT, MIDDLE, REST }, { FRONT, REST, MIDDLE }, { MIDDLE, FRONT, REST },
@@ -236,7 +225,6 @@ static void ends_with_its_last_piece(void **state)
 	};
 	struct bio_start start;
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(orders); i++)
 		for (u32 failed = 0; failed <= ENDS; failed++) {
 			split();
@@ -250,11 +238,10 @@ static void ends_with_its_last_piece(void **state)
 }
 
 /* Where a bio ends by itself, all of its pieces have ended, even if a program missed that. */
-static void ends_by_itself(void **state)
+TEST(ends_by_itself)
 {
 	struct bio_start start;
 
-	(void)state;
 	split();
 	assert_false(end(FRONT, 0, &start));
 	assert_true(recall_from_cell(&(u64){ REST }, 0, true, &start));
@@ -271,11 +258,10 @@ static void ends_by_itself(void **state)
 }
 
 /* A piece without room is not waited for. */
-static void no_room_for_a_piece(void **state)
+TEST(no_room_for_a_piece)
 {
 	struct bio_start start;
 
-	(void)state;
 	fill_table();
 	buckets[0].cell[0].key = 0;
 	split();
@@ -284,27 +270,8 @@ static void no_room_for_a_piece(void **state)
 }
 
 /* The pieces of a bio that is not watched. */
-static void not_its_piece(void **state)
+TEST(not_its_piece)
 {
-	(void)state;
 	add_piece_in_cells(FRONT, REST);
 	check_empty();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(begins_where_it_is_held, set_up),
-		cmocka_unit_test_setup(comes_by_twice, set_up),
-		cmocka_unit_test_setup(over_one_whose_end_was_missed, set_up),
-		cmocka_unit_test_setup(of_a_device_that_went, set_up),
-		cmocka_unit_test_setup(no_room, set_up),
-		cmocka_unit_test_setup(no_room_before_standbys, set_up),
-		cmocka_unit_test_setup(ends_with_its_last_piece, set_up),
-		cmocka_unit_test_setup(ends_by_itself, set_up),
-		cmocka_unit_test_setup(no_room_for_a_piece, set_up),
-		cmocka_unit_test_setup(not_its_piece, set_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of bios: as the programs leave it, and while they write to it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#define SET_UP clear
+#include "unit.h"
+
 #include <pthread.h>
-#include <string.h>
 
 #include "engine/bpf_engine.h"
 
@@ -51,9 +48,8 @@ static int clear(void **state)
 	return 0;
 }
 
-static void test_none(void **state)
+TEST(test_none)
 {
-	(void)state;
 	/* One cell that is claimed and still empty, and one whose bio has left. */
 	cell(0, 0)->key = 1;
 	cell(1, 3)->start.watch[0] = 1;
@@ -63,9 +59,8 @@ static void test_none(void **state)
 }
 
 /* A bio is its disk's and its partition's; cells hold the watch's number plus 1. The mark is not part of the time. */
-static void test_whose(void **state)
+TEST(test_whose)
 {
-	(void)state;
 	put(cell(0, 0), 300, 1, 0);
 	put(cell(0, 7), 200 | BLKLAT_SLOT_SEEN, 1, 2);
 	put(cell(3, 4), 100, 0, 2);
@@ -93,12 +88,11 @@ static void *change_hands(void *unused)
 	return unused;
 }
 
-static void test_while_written(void **state)
+TEST(test_while_written)
 {
 	pthread_t writer;
 	u64 seen = 0;
 
-	(void)state;
 	over = false;
 	assert_int_equal(pthread_create(&writer, NULL, change_hands, NULL), 0);
 	for (u32 i = 0; i < 200000 || !seen; i++) {
@@ -111,15 +105,4 @@ static void test_while_written(void **state)
 	}
 	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
 	pthread_join(writer, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_none, clear),
-		cmocka_unit_test_setup(test_whose, clear),
-		cmocka_unit_test_setup(test_while_written, clear),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include <bpf/btf.h>
-#include <stdio.h>
 
 #include "engine/bpf_probe.h"
 #include "util/types.h"
@@ -36,7 +31,7 @@ static struct btf *kernel(const char *member, const char *lock)
 	return btf;
 }
 
-static void test_ring(void **state)
+TEST(test_ring)
 {
 	static const struct {
 		const char *kernel, *member, *lock;
@@ -51,7 +46,6 @@ static void test_ring(void **state)
 		{ "types without spinlock_t", NULL, "raw_spinlock_t", false },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct btf *btf = kernel(rows[i].member, rows[i].lock);
 
@@ -61,21 +55,19 @@ static void test_ring(void **state)
 	}
 }
 
-static void test_no_ring(void **state)
+TEST(test_no_ring)
 {
 	struct btf *btf = btf__new_empty();
 
-	(void)state;
 	assert_non_null(btf);
 	assert_false(bpf_ring_sleeps(btf));
 	btf__free(btf);
 }
 
-static void test_preemptible(void **state)
+TEST(test_preemptible)
 {
 	static const char *const names[] = { "init_srcu_struct", "init_srcu_struct_fast", "__init_srcu_struct_fast" };
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(names); i++) {
 		struct btf *btf = btf__new_empty();
 
@@ -83,15 +75,4 @@ static void test_preemptible(void **state)
 		assert_int_equal(bpf_preemptible(btf), i > 0);
 		btf__free(btf);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ring),
-		cmocka_unit_test(test_no_ring),
-		cmocka_unit_test(test_preemptible),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,7 @@
  * The limits that the BPF programs compare with first: no IO may be passed over that is slow on its own watch. And a ring
  * that is filled while it is read.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include <bpf/libbpf.h>
 
@@ -61,11 +55,10 @@ static void expect(const struct world *w, u32 stage, u32 op, u64 ns)
 	assert_int_equal(w->bss.slow_least[stage][op], ns);
 }
 
-static void test_none(void **state)
+TEST(test_none)
 {
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	bpf_slow_set(&w.b.kernel.capture, w.from_ns);
 	for (u32 stage = 0; stage < BLKLAT_STAGES; stage++)
@@ -73,11 +66,10 @@ static void test_none(void **state)
 			expect(&w, stage, op, UINT64_MAX);
 }
 
-static void test_least_of_a_stage_and_op(void **state)
+TEST(test_least_of_a_stage_and_op)
 {
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	limit(&w, 0, BLKLAT_OP_READ, 500);
 	limit(&w, 1, BLKLAT_OP_READ, 300);
@@ -96,12 +88,11 @@ static void test_least_of_a_stage_and_op(void **state)
 }
 
 /* A limit that follows a percentile goes up as well as down. */
-static void test_follows(void **state)
+TEST(test_follows)
 {
 	static const u64 to[] = { 500, 700, 100, UINT64_MAX };
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	limit(&w, 0, BLKLAT_OP_WRITE, 600);
 	for (u32 i = 0; i < ARRAY_SIZE(to); i++) {
@@ -177,13 +168,12 @@ static void read_ring(struct world *w, u32 found)
 }
 
 /* A read takes what the ring can hold at its beginning. What comes meanwhile is for the next reads, and nothing is lost. */
-static void test_read_ends(void **state)
+TEST(test_read_ends)
 {
 	static struct device_table devices = { .root = "" };
 	u64 untold[WATCHES] = { 0 }, counted[WATCHES] = { 0 };
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	w.b.kernel.slow.wanted = true;
 	w.b.kernel.capture.devices = &devices;
@@ -200,16 +190,4 @@ static void test_read_ends(void **state)
 	read_ring(&w, 0);
 	bpf_slow_unmap(&w.b);
 	slow_ios_uninit(&w.b.kernel.slow_ios);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_least_of_a_stage_and_op),
-		cmocka_unit_test(test_follows),
-		cmocka_unit_test(test_read_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

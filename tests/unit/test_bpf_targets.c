@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#define TEAR_DOWN tear_down
+#include "unit.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "engine/bpf_engine.h"
 #include "engine/geometry.h"
@@ -28,6 +22,23 @@ static const struct device part = {
 };
 static const struct device dm = { .name = "dm-0", .kind = "dm" };
 
+static struct targets t;
+static struct problem p;
+
+static int tear_down(void **state)
+{
+	(void)state;
+	targets_free(&t);
+	p.text[0] = '\0';
+	return 0;
+}
+
+static int make(const struct watch *watches, const struct found_device *found, u32 n)
+{
+	tear_down(NULL);
+	return targets_make(&t, watches, found, n, CPUS, &p);
+}
+
 /* splitmix64 (Steele, Lea, Flood 2014): nothing like the generator under test. */
 static u64 random_u64(u64 *state)
 {
@@ -45,27 +56,27 @@ static u64 kernel_pointer(u64 *state, u32 alignment)
 }
 
 /* The bucket as the BPF program finds it: 32-bit arithmetic on the pointer's lower half. */
-static u32 bucket_of(const struct targets *t, u64 key, u32 look)
+static u32 bucket_of(u64 key, u32 look)
 {
-	u32 product = (u32)(key & 0xffffffff) * t->factor[look];
+	u32 product = (u32)(key & 0xffffffff) * t.factor[look];
 
-	return product >> (32 - t->bits);
+	return product >> (32 - t.bits);
 }
 
 /* Each target has a bucket of its own, where a look finds it. Returns how many the first look finds. */
-static u32 check_buckets(const struct targets *t)
+static u32 check_buckets(void)
 {
-	bool *taken = calloc(1U << t->bits, sizeof(*taken));
+	bool *taken = calloc(1U << t.bits, sizeof(*taken));
 	u32 at_first = 0;
 
-	assert_in_range(t->bits, 1, t->factor[1] ? 25 : BLKLAT_TARGET_BITS);
-	for (u32 i = 0; i < t->n; i++) {
-		u64 key = t->list[i].key;
-		u32 bucket = t->bucket[i];
-		bool first = bucket == bucket_of(t, key, 0);
+	assert_in_range(t.bits, 1, t.factor[1] ? 25 : BLKLAT_TARGET_BITS);
+	for (u32 i = 0; i < t.n; i++) {
+		u64 key = t.list[i].key;
+		u32 bucket = t.bucket[i];
+		bool first = bucket == bucket_of(key, 0);
 
-		assert_true(first || (t->factor[1] && bucket == bucket_of(t, key, 1)));
-		assert_in_range(bucket, 0, (1u << t->bits) - 1);
+		assert_true(first || (t.factor[1] && bucket == bucket_of(key, 1)));
+		assert_in_range(bucket, 0, (1u << t.bits) - 1);
 		assert_false(taken[bucket]);
 		taken[bucket] = true;
 		at_first += first;
@@ -75,15 +86,15 @@ static u32 check_buckets(const struct targets *t)
 }
 
 /* Each range is in bounds and consists of whole blocks, and no slot is in two ranges. */
-static void check_slots(const struct targets *t, u32 n)
+static void check_slots(u32 n)
 {
-	u32 *owner = calloc(t->n_slots + 1, sizeof(*owner));
+	u32 *owner = calloc(t.n_slots + 1, sizeof(*owner));
 
 	for (u32 i = 0; i < n; i++) {
-		assert_int_equal(t->slots[i].first % BLKLAT_SLOTS, 0);
-		assert_int_equal(t->slots[i].n % BLKLAT_SLOTS, 0);
-		assert_true(t->slots[i].first + t->slots[i].n <= t->n_slots);
-		for (u32 s = t->slots[i].first; s < t->slots[i].first + t->slots[i].n; s++) {
+		assert_int_equal(t.slots[i].first % BLKLAT_SLOTS, 0);
+		assert_int_equal(t.slots[i].n % BLKLAT_SLOTS, 0);
+		assert_true(t.slots[i].first + t.slots[i].n <= t.n_slots);
+		for (u32 s = t.slots[i].first; s < t.slots[i].first + t.slots[i].n; s++) {
 			assert_int_equal(owner[s], 0);
 			owner[s] = i + 1;
 		}
@@ -93,10 +104,8 @@ static void check_slots(const struct targets *t, u32 n)
 
 static void check_many(u32 n, u32 alignment, u64 *state)
 {
-	struct watch watches[MOST];
-	struct found_device found[MOST];
-	struct targets t;
-	struct problem p;
+	struct watch watches[MOST] = { 0 };
+	struct found_device found[MOST] = { 0 };
 
 	for (u32 i = 0; i < n; i++) {
 		watches[i] = (struct watch){ .device = i % 2 ? &disk : &nvme, .stage = BLKLAT_STAGE_DEVICE };
@@ -108,20 +117,19 @@ static void check_many(u32 n, u32 alignment, u64 *state)
 				j = -1;
 			}
 	}
-	assert_int_equal(targets_make(&t, watches, found, n, CPUS, &p), 0);
+	assert_int_equal(make(watches, found, n), 0);
 	assert_int_equal(t.n, n);
 	for (u32 i = 0; i < n; i++) {
 		assert_int_equal(t.list[i].key, found[i].queue);
 		assert_int_equal(t.list[i].watch[BLKLAT_STAGE_DEVICE], i + 1);
 	}
-	check_buckets(&t);
+	check_buckets();
 	assert_int_equal(t.factor[1], 0);
-	check_slots(&t, n);
-	targets_free(&t);
+	check_slots(n);
 }
 
 /* Thousands of devices at three stages, each with a queue and a disk. Returns what targets_make() does. */
-static int make_thousands(struct targets *t, u32 devices, u32 alignment, struct problem *p)
+static int make_thousands(u32 devices, u32 alignment)
 {
 	struct watch *watches = calloc(3 * devices, sizeof(*watches));
 	struct found_device *found = calloc(3 * devices, sizeof(*found));
@@ -134,43 +142,37 @@ static int make_thousands(struct targets *t, u32 devices, u32 alignment, struct 
 			.queue = kernel_pointer(&seed, alignment), .disk = kernel_pointer(&seed, alignment),
 		};
 	}
-	err = targets_make(t, watches, found, 3 * devices, CPUS, p);
+	err = make(watches, found, 3 * devices);
 	free(watches);
 	free(found);
 	return err;
 }
 
-static void test_thousands(void **state)
+TEST(test_thousands)
 {
 	static const u32 devices[] = { 1000, 3000, 12000 };
-	struct targets t;
-	struct problem p;
 
-	(void)state;
 	for (u32 i = 0; i < 3; i++) {
-		assert_int_equal(make_thousands(&t, devices[i], 64, &p), 0);
+		assert_int_equal(make_thousands(devices[i], 64), 0);
 		assert_int_equal(t.n, 2 * devices[i]);
 		assert_int_not_equal(t.factor[1], 0);
 		/* No larger than necessary, and one look for most. */
 		assert_in_range(1u << t.bits, 2 * t.n, 5 * t.n);
-		assert_in_range(check_buckets(&t), 3 * t.n / 4, t.n);
-		check_slots(&t, 3 * devices[i]);
-		targets_free(&t);
+		assert_in_range(check_buckets(), 3 * t.n / 4, t.n);
+		check_slots(3 * devices[i]);
 	}
 }
 
 /* Everything that the hot path looks at, and nothing that another device's IOs write. */
-static void test_a_target_is_a_cache_line(void **state)
+TEST(test_a_target_is_a_cache_line)
 {
-	(void)state;
 	assert_int_equal(sizeof(struct target), 64);
 }
 
-static void test_a_bucket_each(void **state)
+TEST(test_a_bucket_each)
 {
 	u64 seed = 2026;
 
-	(void)state;
 	for (u32 n = 1; n <= 32; n++)
 		for (u32 alignment = 8; alignment <= 4096; alignment *= 8)
 			check_many(n, alignment, &seed);
@@ -180,33 +182,27 @@ static void test_a_bucket_each(void **state)
 }
 
 /* Objects of one slab are adjacent: all their differences are multiples of one size. */
-static void test_neighbours_in_a_slab(void **state)
+TEST(test_neighbours_in_a_slab)
 {
 	struct watch watches[64];
 	struct found_device found[64];
-	struct targets t;
-	struct problem p;
 
-	(void)state;
 	for (u32 size = 192; size <= 4096; size += 64) {
 		for (u32 i = 0; i < 64; i++) {
 			watches[i] = (struct watch){ .device = &disk, .stage = BLKLAT_STAGE_DEVICE };
 			found[i] = (struct found_device){ .queue = 0xffff9c5ac1230000ULL + i * size };
 		}
-		assert_int_equal(targets_make(&t, watches, found, 64, CPUS, &p), 0);
-		check_buckets(&t);
-		targets_free(&t);
+		assert_int_equal(make(watches, found, 64), 0);
+		check_buckets();
 	}
 }
 
-static void test_same_devices_give_the_same_table(void **state)
+TEST(test_same_devices_give_the_same_table)
 {
 	const struct watch watches[] = { { .device = &disk, .stage = BLKLAT_STAGE_DEVICE }, { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE } };
 	const struct found_device found[] = { { .queue = 0xffff888012345000 }, { .queue = 0xffff888054321000 } };
 	struct targets a, b;
-	struct problem p;
 
-	(void)state;
 	assert_int_equal(targets_make(&a, watches, found, 2, CPUS, &p), 0);
 	assert_int_equal(targets_make(&b, watches, found, 2, CPUS, &p), 0);
 	assert_memory_equal(a.factor, b.factor, sizeof(a.factor));
@@ -216,50 +212,42 @@ static void test_same_devices_give_the_same_table(void **state)
 }
 
 /* A device that went away is no longer found, at any stage; the others still are. */
-static void test_drop(void **state)
+TEST(test_drop)
 {
 	const struct watch watches[] = { { .device = &disk, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_TOTAL },
 					 { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE } };
 	const struct found_device found[] = { { .queue = 0x1000, .disk = 0x2000 }, { .queue = 0x1000, .disk = 0x2000 },
 					      { .queue = 0x3000, .disk = 0x4000 } };
-	struct targets t;
-	struct problem p;
 
-	(void)state;
-	assert_int_equal(targets_make(&t, watches, found, 3, CPUS, &p), 0);
+	assert_int_equal(make(watches, found, 3), 0);
 	assert_true(targets_drop(&t, 1));	/* by its disk as by its queue */
 	assert_false(targets_drop(&t, 0));
 	for (u32 i = 0; i < t.n; i++)
 		assert_int_equal(t.list[i].key, t.list[i].watch[BLKLAT_STAGE_DEVICE] == 3 ? 0x3000 : 0);
-	targets_free(&t);
 }
 
 /* Equal lower halves: two of them take both looks; three are an error with a sentence, and leave nothing to free. */
-static void test_equal_lower_halves(void **state)
+TEST(test_equal_lower_halves)
 {
 	const struct watch watches[] = { { .device = &disk, .stage = BLKLAT_STAGE_DEVICE }, { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE },
 					 { .device = &dm, .stage = BLKLAT_STAGE_TOTAL } };
 	const struct found_device found[] = { { .queue = 0xffff888012345000 }, { .queue = 0xffff888112345000 },
 					      { .disk = 0xffff888212345000 } };
-	struct problem p = { "" };
-	struct targets t;
 
-	(void)state;
-	assert_int_equal(targets_make(&t, watches, found, 2, CPUS, &p), 0);
-	assert_int_equal(check_buckets(&t), 1);
-	targets_free(&t);
-	assert_int_equal(targets_make(&t, watches, found, 3, CPUS, &p), -E2BIG);
+	assert_int_equal(make(watches, found, 2), 0);
+	assert_int_equal(check_buckets(), 1);
+	assert_int_equal(make(watches, found, 3), -E2BIG);
 	assert_string_not_equal(p.text, "");
 	assert_null(t.list);
 	assert_null(t.bucket);
 	assert_null(t.slots);
 }
 
-static const struct target *target_with(const struct targets *t, u64 key)
+static const struct target *target_with(u64 key)
 {
-	for (u32 i = 0; i < t->n; i++)
-		if (t->list[i].key == key)
-			return &t->list[i];
+	for (u32 i = 0; i < t.n; i++)
+		if (t.list[i].key == key)
+			return &t.list[i];
 	fail_msg("no target with key %llx", key);
 	return NULL;
 }
@@ -267,7 +255,7 @@ static const struct target *target_with(const struct targets *t, u64 key)
 enum { QUEUE = 0x1000, DISK = 0x2000, PART = 0x3000 };
 
 /* Stages device and queue of one device, in either order: one target, its slots adjacent. */
-static void test_stages_side_by_side(void **state)
+TEST(test_stages_side_by_side)
 {
 	const struct watch watches[] = {
 		{ .device = &nvme, .stage = BLKLAT_STAGE_QUEUE }, { .device = &nvme, .stage = BLKLAT_STAGE_TOTAL }, { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE },
@@ -280,15 +268,12 @@ static void test_stages_side_by_side(void **state)
 	};
 	struct slots s = slots_of(&nvme, CPUS), s2 = slots_of(&disk, CPUS);
 	const struct target *target;
-	struct targets t;
-	struct problem p;
 
-	(void)state;
-	assert_int_equal(targets_make(&t, watches, found, 4, CPUS, &p), 0);
+	assert_int_equal(make(watches, found, 4), 0);
 	assert_int_equal(t.n, 3);
-	check_buckets(&t);
-	check_slots(&t, 4);
-	target = target_with(&t, QUEUE);
+	check_buckets();
+	check_slots(4);
+	target = target_with(QUEUE);
 	assert_int_equal(target->watch[BLKLAT_STAGE_QUEUE], 1);
 	assert_int_equal(target->watch[BLKLAT_STAGE_DEVICE], 3);
 	/* A request ends its bios, so it leads to their stage too. */
@@ -301,33 +286,28 @@ static void test_stages_side_by_side(void **state)
 	assert_int_equal(t.slots[0].first, target->first_slot + s.queues * s.stride);
 	assert_int_equal(t.slots[0].n, s.queues * s.stride);
 	assert_int_equal(t.slots[1].n, 0);
-	target = target_with(&t, DISK);
+	target = target_with(DISK);
 	assert_int_equal(target->watch[BLKLAT_STAGE_TOTAL], 2);
 	assert_int_equal(target->watch[BLKLAT_STAGE_DEVICE], 0);
-	assert_int_equal(target_with(&t, QUEUE + 64)->watch[BLKLAT_STAGE_DEVICE], 4);
+	assert_int_equal(target_with(QUEUE + 64)->watch[BLKLAT_STAGE_DEVICE], 4);
 	assert_int_equal(t.n_slots, 2 * s.queues * s.stride + s2.queues * s2.stride);
-	targets_free(&t);
 }
 
 /* Where only stage queue is watched, its slots still have their place behind the device's. */
-static void test_queue_alone(void **state)
+TEST(test_queue_alone)
 {
 	const struct watch watch = { .device = &nvme, .stage = BLKLAT_STAGE_QUEUE };
 	const struct found_device found = { .queue = QUEUE };
 	struct slots s = slots_of(&nvme, CPUS);
-	struct targets t;
-	struct problem p;
 
-	(void)state;
-	assert_int_equal(targets_make(&t, &watch, &found, 1, CPUS, &p), 0);
-	check_slots(&t, 1);
+	assert_int_equal(make(&watch, &found, 1), 0);
+	check_slots(1);
 	assert_int_equal(t.slots[0].first, t.list[0].first_slot + s.queues * s.stride);
 	assert_int_equal(t.slots[0].n, s.queues * s.stride);
-	targets_free(&t);
 }
 
 /* A partition is known by its own object at every stage, and has its own slots beside those of its disk. */
-static void test_partition_and_disk(void **state)
+TEST(test_partition_and_disk)
 {
 	const struct watch watches[] = {
 		{ .device = &part, .stage = BLKLAT_STAGE_DEVICE }, { .device = &part, .stage = BLKLAT_STAGE_TOTAL }, { .device = &disk, .stage = BLKLAT_STAGE_DEVICE },
@@ -336,84 +316,51 @@ static void test_partition_and_disk(void **state)
 		{ .queue = QUEUE, .disk = DISK, .part = PART }, { .queue = QUEUE, .disk = DISK, .part = PART },
 		{ .queue = QUEUE, .disk = DISK, .part = PART + 512 },
 	};
-	struct targets t;
-	struct problem p;
 
-	(void)state;
-	assert_int_equal(targets_make(&t, watches, found, 3, CPUS, &p), 0);
+	assert_int_equal(make(watches, found, 3), 0);
 	assert_int_equal(t.n, 2);
-	check_buckets(&t);
-	check_slots(&t, 3);
-	assert_int_equal(target_with(&t, PART)->watch[BLKLAT_STAGE_DEVICE], 1);
-	assert_int_equal(target_with(&t, PART)->watch[BLKLAT_STAGE_TOTAL], 2);
-	assert_int_equal(target_with(&t, QUEUE)->watch[BLKLAT_STAGE_DEVICE], 3);
+	check_buckets();
+	check_slots(3);
+	assert_int_equal(target_with(PART)->watch[BLKLAT_STAGE_DEVICE], 1);
+	assert_int_equal(target_with(PART)->watch[BLKLAT_STAGE_TOTAL], 2);
+	assert_int_equal(target_with(QUEUE)->watch[BLKLAT_STAGE_DEVICE], 3);
 	assert_int_not_equal(t.slots[0].n, 0);
 	assert_int_equal(t.slots[1].n, 0);
-	assert_int_equal(target_with(&t, PART)->first_slot, t.slots[0].first);
-	assert_int_equal(target_with(&t, QUEUE)->first_slot, t.slots[2].first);
-	targets_free(&t);
+	assert_int_equal(target_with(PART)->first_slot, t.slots[0].first);
+	assert_int_equal(target_with(QUEUE)->first_slot, t.slots[2].first);
 }
 
 /* Stage total of a device with requests is found by its disk and by its queue. */
-static void test_many_totals(void **state)
+TEST(test_many_totals)
 {
 	struct watch watches[100];
 	struct found_device found[100];
-	struct targets t;
-	struct problem p;
 
-	(void)state;
 	for (u32 i = 0; i < 100; i++) {
 		watches[i] = (struct watch){ .device = &disk, .stage = BLKLAT_STAGE_TOTAL };
 		found[i] = (struct found_device){
 			.queue = 0xffff888000000000ULL + i * 2048, .disk = 0xffff888010000000ULL + i * 1024,
 		};
 	}
-	assert_int_equal(targets_make(&t, watches, found, 100, CPUS, &p), 0);
+	assert_int_equal(make(watches, found, 100), 0);
 	assert_int_equal(t.n, 200);
 	assert_int_equal(t.n_slots, 0);
 	for (u32 i = 0; i < 100; i++) {
-		assert_int_equal(target_with(&t, found[i].queue)->watch[BLKLAT_STAGE_TOTAL], i + 1);
-		assert_int_equal(target_with(&t, found[i].disk)->watch[BLKLAT_STAGE_TOTAL], i + 1);
+		assert_int_equal(target_with(found[i].queue)->watch[BLKLAT_STAGE_TOTAL], i + 1);
+		assert_int_equal(target_with(found[i].disk)->watch[BLKLAT_STAGE_TOTAL], i + 1);
 	}
-	check_buckets(&t);
-	targets_free(&t);
+	check_buckets();
 }
 
-static void test_bios_only(void **state)
+TEST(test_bios_only)
 {
 	const struct watch watch = { .device = &dm, .stage = BLKLAT_STAGE_TOTAL };
 	const struct found_device found = { .queue = QUEUE, .disk = DISK, .part = PART };
-	struct targets t;
-	struct problem p;
 
-	(void)state;
-	assert_int_equal(targets_make(&t, &watch, &found, 1, CPUS, &p), 0);
+	assert_int_equal(make(&watch, &found, 1), 0);
 	assert_int_equal(t.n, 1);
 	assert_int_equal(t.n_slots, 0);
 	assert_int_equal(t.slots[0].n, 0);
-	assert_int_equal(target_with(&t, DISK)->watch[BLKLAT_STAGE_TOTAL], 1);
-	check_buckets(&t);
-	targets_free(&t);
-	targets_free(&t);	/* takes what is empty */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_target_is_a_cache_line),
-		cmocka_unit_test(test_a_bucket_each),
-		cmocka_unit_test(test_thousands),
-		cmocka_unit_test(test_neighbours_in_a_slab),
-		cmocka_unit_test(test_same_devices_give_the_same_table),
-		cmocka_unit_test(test_drop),
-		cmocka_unit_test(test_equal_lower_halves),
-		cmocka_unit_test(test_stages_side_by_side),
-		cmocka_unit_test(test_queue_alone),
-		cmocka_unit_test(test_partition_and_disk),
-		cmocka_unit_test(test_many_totals),
-		cmocka_unit_test(test_bios_only),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	assert_int_equal(target_with(DISK)->watch[BLKLAT_STAGE_TOTAL], 1);
+	check_buckets();
 }

@@ -11,17 +11,15 @@ static const struct schedule paces[] = {
 	{ .between_stores = 3, .between_ios = 60000 },
 };
 
-static void test_ends_meanwhile(void **state)
+TEST(test_ends_meanwhile)
 {
-	(void)state;
 	for (u64 seed = 0; seed < 400; seed++)
 		assert_exact(&paces[seed % ARRAY_SIZE(paces)], seed);
 }
 
 /* A CPU is held up between two stores, for a few pauses of the reader or until all is over. */
-static void test_held_up(void **state)
+TEST(test_held_up)
 {
-	(void)state;
 	for (u64 seed = 0; seed < 600; seed++) {
 		struct schedule s = paces[seed % ARRAY_SIZE(paces)];
 
@@ -33,11 +31,10 @@ static void test_held_up(void **state)
 }
 
 /* What only the second capture has slots for is either an IO or reported as lost; its bytes go the same way. */
-static void test_beyond_the_first(void **state)
+TEST(test_beyond_the_first)
 {
 	struct accounting a;
 
-	(void)state;
 	for (u64 seed = 0; seed < 400; seed++) {
 		struct schedule s = paces[seed % ARRAY_SIZE(paces)];
 
@@ -52,9 +49,8 @@ static void test_beyond_the_first(void **state)
 }
 
 /* IOs that were started with tags that no longer exist stay counted. */
-static void test_fewer_in_one_dimension(void **state)
+TEST(test_fewer_in_one_dimension)
 {
-	(void)state;
 	for (u64 seed = 0; seed < 100; seed++) {
 		struct schedule s = paces[seed % ARRAY_SIZE(paces)];
 
@@ -64,11 +60,10 @@ static void test_fewer_in_one_dimension(void **state)
 }
 
 /* Nothing was in flight a moment ago. An IO that starts just now, in any slot, is not mistaken for one left over. */
-static void test_begins_meanwhile(void **state)
+TEST(test_begins_meanwhile)
 {
 	struct accounting a;
 
-	(void)state;
 	for (u64 seed = 0; seed < 1200; seed++) {
 		struct schedule s = paces[seed % ARRAY_SIZE(paces)];
 
@@ -91,12 +86,11 @@ static void test_begins_meanwhile(void **state)
  * IOs for which the first capture has no slots keep starting, several while all slots are looked at: each is lost
  * or an IO, once.
  */
-static void test_begin_beyond_without_a_pause(void **state)
+TEST(test_begin_beyond_without_a_pause)
 {
 	struct accounting a;
 	u64 gap_ns;
 
-	(void)state;
 	for (u64 seed = 0; seed < 100; seed++) {
 		const struct schedule s = {
 			.between_stores = 1 + seed % 5, .between_ios = 800, .beyond = true, .again = true, .endless = true,
@@ -113,9 +107,8 @@ static void test_begin_beyond_without_a_pause(void **state)
 }
 
 /* Where IOs are divided, what was in a part stays there, and is in the whole once. */
-static void test_parts(void **state)
+TEST(test_parts)
 {
-	(void)state;
 	for (u64 seed = 0; seed < 300; seed++) {
 		struct schedule s = paces[seed % ARRAY_SIZE(paces)];
 
@@ -128,12 +121,11 @@ static void test_parts(void **state)
 }
 
 /* Where nothing is in flight one look is enough. */
-static void test_at_rest(void **state)
+TEST(test_at_rest)
 {
 	const struct schedule s = { .between_stores = 1, .between_ios = 1 };
 	struct accounting a;
 
-	(void)state;
 	begin(&s, 1);
 	for (u32 i = 0; i < CPUS; i++)
 		run_out(&w.cpu[i]);
@@ -141,20 +133,4 @@ static void test_at_rest(void **state)
 	assert_int_equal(a.completed, w.ended);
 	assert_int_equal(w.pauses, 0);
 	end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ends_meanwhile),
-		cmocka_unit_test(test_held_up),
-		cmocka_unit_test(test_beyond_the_first),
-		cmocka_unit_test(test_fewer_in_one_dimension),
-		cmocka_unit_test(test_begins_meanwhile),
-		cmocka_unit_test(test_begin_beyond_without_a_pause),
-		cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_at_rest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

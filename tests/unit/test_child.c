@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Commands as children: found, started and ended as a shell would do it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#define SET_UP set_up
+#define TEAR_DOWN tear_down
+#include "unit.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -105,6 +100,18 @@ static void start_waiting(const char *on_signals)
 	line_of("ready");
 }
 
+/*
+ * Shells make background commands ignore SIGINT, and nohup makes them ignore SIGHUP. A shell can't trap a signal that
+ * was ignored when it started.
+ */
+static __attribute__((constructor)) void set_signals(void)
+{
+	signal(SIGINT, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -128,9 +135,8 @@ static int tear_down(void **state)
 	return rmdir(folder);
 }
 
-static void test_exit_status(void **state)
+TEST(test_exit_status)
 {
-	(void)state;
 	assert_int_equal(status_of("exit 0"), 0);
 	child_uninit(&child);
 	assert_int_equal(status_of("exit 7"), 7);
@@ -139,13 +145,12 @@ static void test_exit_status(void **state)
 }
 
 /* It may open as many files as we could at the start, whatever limit we give ourselves meanwhile. */
-static void test_open_files(void **state)
+TEST(test_open_files)
 {
 	static char *argv[] = { "sh", "-c", "ulimit -Sn >$0/out", folder, NULL };
 	struct rlimit ours, files;
 	struct problem p;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &ours), 0);
 	files = ours;
 	files.rlim_cur = 123;
@@ -173,9 +178,8 @@ static int failure(char *name, const char *sentence)
 	return err;
 }
 
-static void test_not_found(void **state)
+TEST(test_not_found)
 {
-	(void)state;
 	assert_int_equal(failure("zzqqxxyy", "'zzqqxxyy': command not found"), -ENOENT);
 	assert_int_equal(failure("", "'': command not found"), -ENOENT);
 	assert_int_equal(failure(in_folder("none"), "command not found"), -ENOENT);
@@ -185,12 +189,11 @@ static void test_not_found(void **state)
 }
 
 /* The first match in PATH that can be executed; one that can't only if there is no other. */
-static void test_path(void **state)
+TEST(test_path)
 {
 	char *argv[] = { "prog", NULL }, path[128], *before = strdup(getenv("PATH"));
 	struct problem p;
 
-	(void)state;
 	mkdir(in_folder("a"), 0755);
 	mkdir(in_folder("b"), 0755);
 	put("a/prog", "exit 1\n", 0644);
@@ -204,12 +207,11 @@ static void test_path(void **state)
 	free(before);
 }
 
-static void test_script_without_interpreter(void **state)
+TEST(test_script_without_interpreter)
 {
 	char *argv[] = { in_folder("script"), "a b", "c", NULL };
 	struct problem p;
 
-	(void)state;
 	put("script", "[ \"$1\" = 'a b' ] && [ $# = 2 ] && exit 9\n", 0755);
 	assert_int_equal(child_init(&child, argv, &p), 0);
 	assert_int_equal(child_start(&child, &p), 0);
@@ -218,12 +220,11 @@ static void test_script_without_interpreter(void **state)
 }
 
 /* Only noticed when the command starts. */
-static void test_interpreter_that_is_missing(void **state)
+TEST(test_interpreter_that_is_missing)
 {
 	char *argv[] = { in_folder("script"), NULL };
 	struct problem p;
 
-	(void)state;
 	put("script", "#!/no/such/program\n", 0755);
 	assert_int_equal(child_init(&child, argv, &p), 0);
 	assert_int_equal(child_start(&child, &p), -ENOENT);
@@ -241,22 +242,20 @@ static unsigned long long mask_in(const char *status, const char *title)
 }
 
 /* It inherits nothing of how we treat signals: none is blocked, and a broken pipe ends it. */
-static void test_signals_are_as_before(void **state)
+TEST(test_signals_are_as_before)
 {
 	const char *status;
 
-	(void)state;
 	assert_int_equal(status_of("exec cat /proc/self/status >$0/out"), 0);
 	status = line_of("out");
 	assert_int_equal(mask_in(status, "SigBlk:"), 0);
 	assert_int_equal(mask_in(status, "SigIgn:") & (1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1)), 0);
 }
 
-static void test_deadline(void **state)
+TEST(test_deadline)
 {
 	u64 begin = now_ns();
 
-	(void)state;
 	start("sleep 0.3");
 	assert_false(child_wait(&child, begin + 50 * MS));
 	assert_true(now_ns() - begin >= 50 * MS);
@@ -266,9 +265,8 @@ static void test_deadline(void **state)
 }
 
 /* Stopping and continuing are not an end. */
-static void test_stopped_is_not_ended(void **state)
+TEST(test_stopped_is_not_ended)
 {
-	(void)state;
 	start_waiting(":");
 	kill(child.pid, SIGSTOP);
 	assert_false(child_wait(&child, in_ms(100)));
@@ -277,11 +275,10 @@ static void test_stopped_is_not_ended(void **state)
 	assert_int_equal(child.asked, CHILD_NOT_ASKED);
 }
 
-static void test_signals_are_passed_on(void **state)
+TEST(test_signals_are_passed_on)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		start_waiting("trap 'exit 52' INT; trap 'exit 65' TERM; trap 'exit 51' HUP");
 		child.patience_ns = 60000 * MS;
@@ -293,9 +290,8 @@ static void test_signals_are_passed_on(void **state)
 }
 
 /* Each Ctrl-C takes the next step, without waiting. */
-static void test_sigint_makes_it_firmer(void **state)
+TEST(test_sigint_makes_it_firmer)
 {
-	(void)state;
 	start_waiting("trap '' INT TERM");
 	child.patience_ns = 60000 * MS;
 	kill(getpid(), SIGINT);
@@ -311,11 +307,10 @@ static void test_sigint_makes_it_firmer(void **state)
 }
 
 /* The terminal has already sent it to the command as well. */
-static void test_sigint_of_the_terminal_is_not_passed_on(void **state)
+TEST(test_sigint_of_the_terminal_is_not_passed_on)
 {
 	siginfo_t info = { .si_signo = SIGINT, .si_code = SI_KERNEL };
 
-	(void)state;
 	start_waiting("trap 'echo got >>$0/out' INT; trap 'exit 65' TERM");
 	child.patience_ns = 60000 * MS;
 	assert_int_equal(syscall(SYS_rt_sigqueueinfo, getpid(), SIGINT, &info), 0);
@@ -328,9 +323,8 @@ static void test_sigint_of_the_terminal_is_not_passed_on(void **state)
 }
 
 /* A terminal that goes away sends SIGHUP several times. */
-static void test_sighup_again_does_not(void **state)
+TEST(test_sighup_again_does_not)
 {
-	(void)state;
 	start_waiting("trap '' HUP");
 	child.patience_ns = 60000 * MS;
 	for (int i = 0; i < 4; i++) {
@@ -344,11 +338,10 @@ static void test_sighup_again_does_not(void **state)
 }
 
 /* SIGINT at once, then SIGTERM and SIGKILL, each after the time limit. */
-static void test_time_makes_it_firmer(void **state)
+TEST(test_time_makes_it_firmer)
 {
 	u64 begin;
 
-	(void)state;
 	start_waiting("trap '' INT; trap 'echo term >>$0/out' TERM");
 	begin = now_ns();
 	kill(getpid(), SIGINT);
@@ -358,11 +351,10 @@ static void test_time_makes_it_firmer(void **state)
 	assert_int_equal(child_status(&child), 128 + SIGKILL);
 }
 
-static void test_end(void **state)
+TEST(test_end)
 {
 	u64 begin;
 
-	(void)state;
 	start_waiting(":");
 	child_end(&child);
 	assert_int_equal(child_status(&child), 128 + SIGTERM);
@@ -377,35 +369,10 @@ static void test_end(void **state)
 }
 
 /* A child that has ended meanwhile keeps its status. */
-static void test_end_of_one_that_ended(void **state)
+TEST(test_end_of_one_that_ended)
 {
-	(void)state;
 	start("exit 3");
 	usleep(200 * 1000);
 	child_end(&child);
 	assert_int_equal(child_status(&child), 3);
-}
-
-int main(void)
-{
-	#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		CASE(test_exit_status),
-		CASE(test_open_files), CASE(test_not_found), CASE(test_path), CASE(test_script_without_interpreter),
-		CASE(test_interpreter_that_is_missing), CASE(test_signals_are_as_before), CASE(test_deadline),
-		CASE(test_stopped_is_not_ended), CASE(test_signals_are_passed_on), CASE(test_sigint_makes_it_firmer),
-		CASE(test_sigint_of_the_terminal_is_not_passed_on),
-		CASE(test_sighup_again_does_not), CASE(test_time_makes_it_firmer), CASE(test_end),
-		CASE(test_end_of_one_that_ended),
-	};
-
-	/*
-	 * Shells make background commands ignore SIGINT, and nohup makes them ignore SIGHUP. A shell can't trap a signal that
-	 * was ignored when it started.
-	 */
-	signal(SIGINT, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,21 +8,17 @@
 #include "report/noise.h"
 #include "report/series_run.h"
 
-#define READ BLKLAT_OP_READ
-#define WRITE BLKLAT_OP_WRITE
-
 static void put(struct hist *h, u64 ns, u64 n)
 {
 	h->cells[blklat_cell(ns, h->scale)] += n;
 }
 
 /* Cumulative 0.5, 0.75, 1 against 0, 0.25, 1: the largest distance, 0.5, is at the first two. */
-static void ks_by_hand(void **state)
+TEST(ks_by_hand)
 {
 	struct hist a, b, coarse;
 	double d;
 
-	(void)state;
 	assert_int_equal(hist_init(&a, 6), 0);
 	assert_int_equal(hist_init(&b, 6), 0);
 	assert_int_equal(hist_init(&coarse, 2), 0);
@@ -55,9 +51,8 @@ static void ks_by_hand(void **state)
 	hist_uninit(&coarse);
 }
 
-static void ratios(void **state)
+TEST(ratios)
 {
-	(void)state;
 	assert_close(ratio_of(200, 300), 1.5, 0);
 	assert_true(ratio_of(0, 3) < 0);
 	assert_true(ratio_of(3, -1) < 0);
@@ -66,20 +61,19 @@ static void ratios(void **state)
 
 static const struct device_maps no_maps;
 
-static void begin_named(struct synthetic *s, const char *const *names, u32 n)
+static void begin_named(struct synthetic *of, const char *const *names, u32 n)
 {
-	synthetic_init(s);
+	synthetic_init(of);
 	for (u32 i = 0; i < n; i++)
-		strcpy(s->device[i].name, names[i]);
-	synthetic_begin(s, n, 3, 1);
+		strcpy(of->device[i].name, names[i]);
+	synthetic_begin(of, n, 3, 1);
 }
 
-static void pairs(void **state)
+TEST(pairs)
 {
 	struct synthetic a, b;
 	struct pair p[4];
 
-	(void)state;
 	begin_named(&a, (const char *const[]){ "sda", "sdb", "sdc" }, 3);
 	begin_named(&b, (const char *const[]){ "sdc", "sda", "nvme0n1" }, 3);
 	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 3);
@@ -119,13 +113,12 @@ static void pairs(void **state)
 }
 
 /* Whole, parts, whole, parts: parts follow their whole to its partner, and pair by what they are, not by position. */
-static void parts_pair_with_their_like(void **state)
+TEST(parts_pair_with_their_like)
 {
 	static const struct part small = { "size", "4 KiB", 1 }, large = { "size", "8 KiB", 2 }, again = { "size", "4 KiB", 1 };
 	struct synthetic a, b;
 	struct pair p[6];
 
-	(void)state;
 	synthetic_init(&a);
 	synthetic_init(&b);
 	strcpy(b.device[1].name, "nvme0n1");
@@ -152,14 +145,11 @@ static void parts_pair_with_their_like(void **state)
 	synthetic_uninit(&a);
 }
 
-static void ops_merge(void **state)
+TEST(ops_merge)
 {
 	struct op_frame m;
-	struct synthetic s;
 
-	(void)state;
-	synthetic_init(&s);
-	synthetic_begin(&s, 1, 6, 1);
+	begin_run(1, 6, 1);
 	synthetic_io(&s, 0, READ, 60000, 99);
 	synthetic_io(&s, 0, WRITE, 2000000, 1);
 	synthetic_tick(&s, 2);
@@ -174,18 +164,4 @@ static void ops_merge(void **state)
 	assert_close(m.percentile_ns[0], 60000, 400);
 	assert_close(m.percentile_ns[4], 2000000, 0);
 	merged_uninit(&m);
-	synthetic_uninit(&s);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ks_by_hand),
-		cmocka_unit_test(ratios),
-		cmocka_unit_test(pairs),
-		cmocka_unit_test(parts_pair_with_their_like),
-		cmocka_unit_test(ops_merge),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

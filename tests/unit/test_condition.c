@@ -6,10 +6,7 @@
 
 #include "report/condition.h"
 
-#define READ BLKLAT_OP_READ
-#define WRITE BLKLAT_OP_WRITE
-
-static void what_may_be_written(void **state)
+TEST(what_may_be_written)
 {
 	static const struct {
 		const char *text;
@@ -38,7 +35,6 @@ static void what_may_be_written(void **state)
 		{ "total.iops<-5% \tbeyond  noise ", -1, METRIC_IOPS, BELOW, true, -5 },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct condition c;
 		struct problem p;
@@ -54,7 +50,7 @@ static void what_may_be_written(void **state)
 	}
 }
 
-static void what_may_not(void **state)
+TEST(what_may_not)
 {
 	static const struct { const char *text, *sentence; } cases[] = {
 		{ " : read.p99 > 1ms", "--fail-if ': read.p99 > 1ms': at ': read.p99 > 1ms', letter 1, must be the name of a "
@@ -104,7 +100,6 @@ static void what_may_not(void **state)
 	struct condition c;
 	struct problem p;
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(condition_parse(cases[i].text, &c, &p), -EINVAL);
 		assert_string_equal(p.text, cases[i].sentence);
@@ -156,7 +151,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void what_holds(void **state)
+TEST_WITH(what_holds, set_up, tear_down)
 {
 	const struct two_runs *t = *state;
 	static const struct { const char *text; bool holds; double value, base; } cases[] = {
@@ -197,7 +192,7 @@ static void what_holds(void **state)
 	}
 }
 
-static void what_cannot_be_judged(void **state)
+TEST_WITH(what_cannot_be_judged, set_up, tear_down)
 {
 	struct two_runs *t = *state;
 	static const struct { const char *text, *sentence; bool alone; } cases[] = {
@@ -224,7 +219,7 @@ static void what_cannot_be_judged(void **state)
 	}
 }
 
-static void what_is_said(void **state)
+TEST_WITH(what_is_said, set_up, tear_down)
 {
 	struct two_runs *t = *state;
 	static const struct { const char *text, *sentence; } cases[] = {
@@ -244,17 +239,4 @@ static void what_is_said(void **state)
 		condition_explain(&c, &t->j, &v, &p);
 		assert_string_equal(p.text, cases[i].sentence);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_may_be_written),
-		cmocka_unit_test(what_may_not),
-		cmocka_unit_test_setup_teardown(what_holds, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_cannot_be_judged, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_is_said, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which threads hang when asked to end, and which only take long. Each test in a process of its own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -73,9 +69,8 @@ static void wait_for_work(void)
 		pthread_join(thread, NULL);
 }
 
-static void test_waiting_for_work_is_no_standstill(void **state)
+TEST(test_waiting_for_work_is_no_standstill)
 {
-	(void)state;
 	assert_int_equal(end_of(wait_for_work), 0);
 }
 
@@ -101,9 +96,8 @@ static void need_threads_that_rest(void)
 #endif
 }
 
-static void test_standstill(void **state)
+TEST(test_standstill)
 {
-	(void)state;
 	need_threads_that_rest();
 	assert_int_equal(WEXITSTATUS(end_of(stand_still)), CUT_OFF);
 	assert_int_equal(WEXITSTATUS(end_of(hear_and_stand_still)), CUT_OFF);
@@ -133,9 +127,8 @@ static void wait_to_be_freed(void)
 }
 
 /* Like a write to a terminal that nobody reads, which is flushed before the process ends. */
-static void test_freed_at_the_last_moment(void **state)
+TEST(test_freed_at_the_last_moment)
 {
-	(void)state;
 	need_threads_that_rest();
 	assert_int_equal(WEXITSTATUS(end_of(wait_to_be_freed)), CUT_OFF);
 }
@@ -156,9 +149,8 @@ static void pass_on(void)
 	rest();
 }
 
-static void test_nobody_asked(void **state)
+TEST(test_nobody_asked)
 {
-	(void)state;
 	assert_int_equal(end_of(rest), 0);
 	assert_int_equal(end_of(pass_on), 0);
 }
@@ -172,32 +164,16 @@ static void ask_again(void)
 	poll(NULL, 0, FOREVER_MS);
 }
 
-static void test_again(void **state)
+TEST(test_again)
 {
 	int status = end_of(ask_again);
 
-	(void)state;
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGTERM);
 }
 
-static void test_without_a_start(void **state)
+TEST(test_without_a_start)
 {
-	(void)state;
 	assert_false(ending_asked());
 	assert_int_equal(ending_fd(), -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_waiting_for_work_is_no_standstill),
-		cmocka_unit_test(test_standstill),
-		cmocka_unit_test(test_freed_at_the_last_moment),
-		cmocka_unit_test(test_nobody_asked),
-		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_without_a_start),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

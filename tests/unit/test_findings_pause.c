@@ -3,26 +3,24 @@
 #include "findings_run.h"
 
 /* 2 s of load, 2 s of rest; the first IO after each of 100 pauses takes 100 us, the others 27 us. */
-static void duty_cycle(void **state)
+TEST(duty_cycle)
 {
 	const struct finding *f;
-	struct made m;
 
-	(void)state;
-	begin(&m, 1);
+	begin(1);
 	for (u32 i = 0; i < 404; i++) {
 		if (i % 4 < 2)
-			synthetic_io(&m.s, 0, READ, 27000, 37000);
+			synthetic_io(&s, 0, READ, 27000, 37000);
 		if (i % 4 == 0 && i)
-			synthetic_first_io(&m.s, 0, READ, 100000, 1);
-		synthetic_in_flight(&m.s, 0, i % 4 == 0, i % 4 == 0 ? 13000 : 0);
-		synthetic_tick(&m.s, 1);
+			synthetic_first_io(&s, 0, READ, 100000, 1);
+		synthetic_in_flight(&s, 0, i % 4 == 0, i % 4 == 0 ? 13000 : 0);
+		synthetic_tick(&s, 1);
 	}
-	judge(&m);
-	assert_count(&m, "stall", 0);
-	assert_count(&m, "level_change", 0);
-	assert_count(&m, "hung", 0);
-	f = only(&m, "after_pause");
+	judge();
+	assert_count("stall", 0);
+	assert_count("level_change", 0);
+	assert_count("hung", 0);
+	f = only("after_pause");
 	assert_close(value(f, "ios"), 100, 0);
 	assert_close(value(f, "share"), 100 / (202 * 37000 + 100.0), 1e-12);
 	assert_close(value(f, "first_p50_ns"), 100000, 600);
@@ -30,36 +28,21 @@ static void duty_cycle(void **state)
 	assert_close(value(f, "first_mean_ns"), 100000, 0);
 	assert_string_equal(f->text, "sda read: 100 IOs (0.0013 %) were the first after a pause of at least 100 ms: half of them "
 			    "took 99.7 us or more, of the others 27.0 us");
-	end(&m);
 }
 
-static void after_pause_limits(void **state)
+TEST(after_pause_limits)
 {
 	static const struct { u64 ns, ios, rest; u32 findings; } cases[] = {
 		{ 152000, 5, 1000, 1 }, { 152000, 4, 1000, 0 }, { 147000, 5, 1000, 0 }, { 66000, 5, 1000, 1 },
 		{ 69000, 5, 1000, 0 }, { 152000, 1000, 4, 0 }, { 152000, 1000, 5, 1 },
 	};
 
-	(void)state;
 	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
-		struct made m;
-
-		begin(&m, 1);
-		synthetic_io(&m.s, 0, READ, 100000, cases[c].rest);
-		synthetic_first_io(&m.s, 0, READ, cases[c].ns, cases[c].ios);
-		synthetic_tick(&m.s, 1);
-		judge(&m);
-		assert_count(&m, "after_pause", cases[c].findings);
-		end(&m);
+		begin(1);
+		synthetic_io(&s, 0, READ, 100000, cases[c].rest);
+		synthetic_first_io(&s, 0, READ, cases[c].ns, cases[c].ios);
+		synthetic_tick(&s, 1);
+		judge();
+		assert_count("after_pause", cases[c].findings);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(duty_cycle),
-		cmocka_unit_test(after_pause_limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,23 +3,21 @@
 #include "findings_run.h"
 
 /* 7k, 7k, 0: in the third second 32 IOs are in flight, which end right after it, 1 s old. */
-static void stops_every_third_second(void **state)
+TEST(stops_every_third_second)
 {
 	const struct finding *f;
-	struct made m;
 
-	(void)state;
-	begin(&m, 1);
+	begin(1);
 	for (u32 i = 0; i < 1998; i++) {
 		if (i % 3 < 2)
-			synthetic_io(&m.s, 0, WRITE, 4500000, 7000);
+			synthetic_io(&s, 0, WRITE, 4500000, 7000);
 		if (i && i % 3 == 0)
-			synthetic_io(&m.s, 0, WRITE, 1004000000, 32);
-		synthetic_in_flight(&m.s, 0, 32, i % 3 < 2 ? 2000000 : 1002000000);
-		synthetic_tick(&m.s, 1);
+			synthetic_io(&s, 0, WRITE, 1004000000, 32);
+		synthetic_in_flight(&s, 0, 32, i % 3 < 2 ? 2000000 : 1002000000);
+		synthetic_tick(&s, 1);
 	}
-	judge(&m);
-	f = only(&m, "stall");
+	judge();
+	f = only("stall");
 	assert_int_equal(f->op, WRITE);
 	assert_close(value(f, "stalls"), 666, 0);
 	/* Each stall is as long as the IOs in it; the run ends within the last. */
@@ -36,33 +34,30 @@ static void stops_every_third_second(void **state)
 			    "2.0 s, regularly: every 3.00 s (± 0.0 s), the last one until the run ended; IOs were in flight, "
 			    "7.00k IOPS is the median");
 	/* From 1400 s, within the first ms of a stall, to 1998 s. */
-	f = only(&m, "steady_state");
+	f = only("steady_state");
 	assert_close(value(f, "stalled_share"), (2 + 198 * 1.004) / 598, 1e-9);
 	assert_non_null(strstr(f->text, "; steady on average only: the device stalled for 33.6 % of that time"));
-	assert_count(&m, "level_change", 0);
-	assert_count(&m, "hung", 0);
-	end(&m);
+	assert_count("level_change", 0);
+	assert_count("hung", 0);
 }
 
 /* No IO completes from 100.4 s to 103.4 s. */
-static void one_stall_in_the_middle(void **state)
+TEST(one_stall_in_the_middle)
 {
 	const struct finding *f;
-	struct made m;
 
-	(void)state;
-	begin(&m, 1);
+	begin(1);
 	for (u32 i = 0; i < 200; i++) {
 		double share = i == 100 ? 0.4 : i == 103 ? 0.6 : i == 101 || i == 102 ? 0 : 1;
 
-		synthetic_io(&m.s, 0, READ, 320000, llround(100000 * share));
+		synthetic_io(&s, 0, READ, 320000, llround(100000 * share));
 		if (i == 103)
-			synthetic_io(&m.s, 0, READ, 3000000000, 32);
-		synthetic_in_flight(&m.s, 0, 32, i < 100 || i > 102 ? 100000 : (i - 99) * 1000000000ULL - 400000000);
-		synthetic_tick(&m.s, 1);
+			synthetic_io(&s, 0, READ, 3000000000, 32);
+		synthetic_in_flight(&s, 0, 32, i < 100 || i > 102 ? 100000 : (i - 99) * 1000000000ULL - 400000000);
+		synthetic_tick(&s, 1);
 	}
-	judge(&m);
-	f = only(&m, "stall");
+	judge();
+	f = only("stall");
 	assert_close(value(f, "stalls"), 1, 0);
 	assert_close(value(f, "longest_at_s"), 100.4, 1e-3);
 	assert_close(value(f, "longest_s"), 3, 1e-9);
@@ -70,12 +65,11 @@ static void one_stall_in_the_middle(void **state)
 	assert_false(has_value(f, "period_s"));
 	assert_string_equal(f->text, "sda read: stalled for 3.00 s at 100.4 s; IOs were in flight, 100k IOPS is the median");
 	assert_close(value(f, "pending"), 0, 0);
-	assert_count(&m, "hung", 0);
-	end(&m);
+	assert_count("hung", 0);
 }
 
 /* Each kind of evidence alone: an age, a latency in the gap or after it, slow progress. Or just too little. */
-static void what_proves_a_stall(void **state)
+TEST(what_proves_a_stall)
 {
 	enum { AGE, WITHIN, AFTER, CRAWL, PARTED, NOTHING };
 	static const struct { u32 witness, stalls; u64 ns; } cases[] = {
@@ -84,74 +78,65 @@ static void what_proves_a_stall(void **state)
 		{ PARTED, 0, 100000 }, { NOTHING, 0, 0 },
 	};
 
-	(void)state;
 	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
 		u32 w = cases[c].witness;
-		struct made m;
 
-		begin(&m, 1);
+		begin(1);
 		for (u32 i = 0; i < 40; i++) {
 			bool gap = i == 20;
 
-			synthetic_io(&m.s, 0, READ, 100000, gap ? 0 : 10000);
+			synthetic_io(&s, 0, READ, 100000, gap ? 0 : 10000);
 			if (gap && w == WITHIN)
-				synthetic_io(&m.s, 0, READ, cases[c].ns, 1);
+				synthetic_io(&s, 0, READ, cases[c].ns, 1);
 			if (gap && w == CRAWL)		/* 8 * 62.5 ms: at a mean queue depth of half an IO */
-				synthetic_io(&m.s, 0, READ, cases[c].ns, 8);
+				synthetic_io(&s, 0, READ, cases[c].ns, 8);
 			if (gap && w == PARTED)		/* the last IOs before the load stopped */
-				synthetic_io(&m.s, 0, READ, cases[c].ns, 4);
+				synthetic_io(&s, 0, READ, cases[c].ns, 4);
 			if (i == 21 && w == AFTER)
-				synthetic_io(&m.s, 0, READ, cases[c].ns, 1);
+				synthetic_io(&s, 0, READ, cases[c].ns, 1);
 			if (w == CRAWL && (gap || i == 19))
-				synthetic_in_flight(&m.s, 0, 1, 50000);
+				synthetic_in_flight(&s, 0, 1, 50000);
 			if (w == PARTED && i == 19)
-				synthetic_in_flight(&m.s, 0, 4, 50000);
+				synthetic_in_flight(&s, 0, 4, 50000);
 			if (w == AGE && gap)
-				synthetic_in_flight(&m.s, 0, 1, cases[c].ns);
+				synthetic_in_flight(&s, 0, 1, cases[c].ns);
 			if (w == AGE && i == 21)	/* it ends */
-				synthetic_io(&m.s, 0, READ, cases[c].ns, 1);
-			synthetic_tick(&m.s, 1);
+				synthetic_io(&s, 0, READ, cases[c].ns, 1);
+			synthetic_tick(&s, 1);
 		}
-		judge(&m);
-		assert_count(&m, "stall", cases[c].stalls);
-		end(&m);
+		judge();
+		assert_count("stall", cases[c].stalls);
 	}
 }
 
 /* 1 % of the median, 100 of 10000, does not count as below 1 %. */
-static void one_percent(void **state)
+TEST(one_percent)
 {
-	(void)state;
 	for (u32 low = 99; low <= 100; low++) {
-		struct made m;
-
-		begin(&m, 1);
+		begin(1);
 		for (u32 i = 0; i < 40; i++) {
 			/* 99 IOs of 6 ms: at a mean queue depth of 0.594. */
-			synthetic_io(&m.s, 0, READ, i == 20 ? 6000000 : 100000, i == 20 ? low : 10000);
-			synthetic_in_flight(&m.s, 0, 1, 50000);
-			synthetic_tick(&m.s, 1);
+			synthetic_io(&s, 0, READ, i == 20 ? 6000000 : 100000, i == 20 ? low : 10000);
+			synthetic_in_flight(&s, 0, 1, 50000);
+			synthetic_tick(&s, 1);
 		}
-		judge(&m);
-		assert_count(&m, "stall", low < 100);
-		end(&m);
+		judge();
+		assert_count("stall", low < 100);
 	}
 }
 
 /* Stalls 1, 10 and 13 s apart have no period; nor do three stalls. A skipped one does no harm. */
-static void periods(void **state)
+TEST(periods)
 {
 	static const struct { u32 at[8], n; double period_s; } cases[] = {
 		{ { 10, 11 + 1, 22, 35, 37, 60 }, 6, 0 }, { { 10, 20, 30 }, 3, 0 }, { { 10, 20, 30, 40 }, 4, 10 },
 		{ { 10, 20, 30, 40, 50, 70 }, 6, 10 }, { { 10, 12, 15, 17, 20, 22, 25 }, 7, 2.5 },
 	};
 
-	(void)state;
 	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
 		const struct finding *f;
-		struct made m;
 
-		begin(&m, 1);
+		begin(1);
 		for (u32 i = 0; i < 100; i++) {
 			bool gap = false, after = false;
 
@@ -159,251 +144,219 @@ static void periods(void **state)
 				gap |= cases[c].at[j] == i;
 				after |= cases[c].at[j] + 1 == i;
 			}
-			synthetic_io(&m.s, 0, READ, 100000, gap ? 0 : 10000);
-			synthetic_io(&m.s, 0, READ, 1000100000, after ? 8 : 0);
-			synthetic_in_flight(&m.s, 0, 8, gap ? 1000000000 : 50000);
-			synthetic_tick(&m.s, 1);
+			synthetic_io(&s, 0, READ, 100000, gap ? 0 : 10000);
+			synthetic_io(&s, 0, READ, 1000100000, after ? 8 : 0);
+			synthetic_in_flight(&s, 0, 8, gap ? 1000000000 : 50000);
+			synthetic_tick(&s, 1);
 		}
-		judge(&m);
-		f = only(&m, "stall");
+		judge();
+		f = only("stall");
 		assert_close(value(f, "stalls"), cases[c].n, 0);
 		if (cases[c].period_s)
 			assert_close(value(f, "period_s"), cases[c].period_s, 1e-9);
 		else
 			assert_false(has_value(f, "period_s"));
-		end(&m);
 	}
 }
 
 /* Writes stand still while reads go on: the IOs in flight are reads, so only the writes' latency shows it. */
-static void one_op_stalls(void **state)
+TEST(one_op_stalls)
 {
 	const struct finding *f;
-	struct made m;
 
-	(void)state;
-	begin(&m, 1);
+	begin(1);
 	for (u32 i = 0; i < 100; i++) {
 		bool gap = i >= 50 && i < 54;
 
-		synthetic_io(&m.s, 0, READ, 100000, 5000);
-		synthetic_io(&m.s, 0, WRITE, 100000, gap ? 0 : 5000);
+		synthetic_io(&s, 0, READ, 100000, 5000);
+		synthetic_io(&s, 0, WRITE, 100000, gap ? 0 : 5000);
 		if (i == 54)
-			synthetic_io(&m.s, 0, WRITE, 4000000000, 8);
-		synthetic_in_flight(&m.s, 0, 8, 50000);
-		synthetic_tick(&m.s, 1);
+			synthetic_io(&s, 0, WRITE, 4000000000, 8);
+		synthetic_in_flight(&s, 0, 8, 50000);
+		synthetic_tick(&s, 1);
 	}
-	judge(&m);
-	f = only(&m, "stall");
+	judge();
+	f = only("stall");
 	assert_int_equal(f->op, WRITE);
 	assert_close(value(f, "longest_s"), 4, 1e-9);
 	assert_close(f->from_s, 50, 1e-9);
-	end(&m);
 }
 
 /* Both stand still: that is the device, reported once. */
-static void all_ops_stall(void **state)
+TEST(all_ops_stall)
 {
 	const struct finding *f;
-	struct made m;
 
-	(void)state;
-	begin(&m, 1);
+	begin(1);
 	for (u32 i = 0; i < 100; i++) {
 		bool gap = i >= 50 && i < 54;
 
-		synthetic_io(&m.s, 0, READ, 100000, gap ? 0 : 5000);
-		synthetic_io(&m.s, 0, WRITE, 100000, gap ? 0 : 5000);
+		synthetic_io(&s, 0, READ, 100000, gap ? 0 : 5000);
+		synthetic_io(&s, 0, WRITE, 100000, gap ? 0 : 5000);
 		if (i == 54) {
-			synthetic_io(&m.s, 0, READ, 4000000000, 8);
-			synthetic_io(&m.s, 0, WRITE, 4000000000, 8);
+			synthetic_io(&s, 0, READ, 4000000000, 8);
+			synthetic_io(&s, 0, WRITE, 4000000000, 8);
 		}
-		synthetic_tick(&m.s, 1);
+		synthetic_tick(&s, 1);
 	}
-	judge(&m);
-	f = only(&m, "stall");
+	judge();
+	f = only("stall");
 	assert_int_equal(f->op, -1);
 	assert_string_equal(f->text, "sda: stalled for 4.00 s at 50.0 s; IOs were in flight, 10.0k IOPS is the median");
-	end(&m);
 }
 
 /* Both stand still for 2 s, and writes for longer: told with its whole length, if at least half of it was not told yet. */
-static void one_op_stalls_for_longer(void **state)
+TEST(one_op_stalls_for_longer)
 {
-	(void)state;
 	for (u32 takes = 3; takes <= 6; takes++) {
-		struct made m;
-
-		begin(&m, 1);
+		begin(1);
 		for (u32 i = 0; i < 100; i++) {
-			synthetic_io(&m.s, 0, READ, 100000, i >= 50 && i < 52 ? 0 : 20000);
-			synthetic_io(&m.s, 0, READ, 2000000000, i == 52 ? 8 : 0);
-			synthetic_io(&m.s, 0, WRITE, 100000, i >= 50 && i < 50 + takes ? 0 : 2000);
-			synthetic_io(&m.s, 0, WRITE, takes * NSEC_PER_SEC, i == 50 + takes ? 8 : 0);
-			synthetic_tick(&m.s, 1);
+			synthetic_io(&s, 0, READ, 100000, i >= 50 && i < 52 ? 0 : 20000);
+			synthetic_io(&s, 0, READ, 2000000000, i == 52 ? 8 : 0);
+			synthetic_io(&s, 0, WRITE, 100000, i >= 50 && i < 50 + takes ? 0 : 2000);
+			synthetic_io(&s, 0, WRITE, takes * NSEC_PER_SEC, i == 50 + takes ? 8 : 0);
+			synthetic_tick(&s, 1);
 		}
-		judge(&m);
-		assert_count(&m, "stall", takes < 4 ? 1 : 2);
-		assert_int_equal(m.fs.f[0].op, -1);
-		assert_close(value(&m.fs.f[0], "longest_s"), 2, 1e-9);
+		judge();
+		assert_count("stall", takes < 4 ? 1 : 2);
+		assert_int_equal(fs.f[0].op, -1);
+		assert_close(value(&fs.f[0], "longest_s"), 2, 1e-9);
 		if (takes >= 4) {
-			assert_int_equal(m.fs.f[1].op, WRITE);
-			assert_close(value(&m.fs.f[1], "longest_s"), takes, 1e-9);
+			assert_int_equal(fs.f[1].op, WRITE);
+			assert_close(value(&fs.f[1], "longest_s"), takes, 1e-9);
 		}
-		end(&m);
 	}
 }
 
 /* What stalls the device stalls its total as well: reported once. In the total alone, it is reported there. */
-static void one_device_at_two_stages(void **state)
+TEST(one_device_at_two_stages)
 {
-	(void)state;
 	for (u32 alone = 0; alone < 2; alone++) {
 		const struct finding *f;
-		struct made m;
 
-		synthetic_init(&m.s);
-		m.s.watch[1] = (struct watch){ .device = m.s.watch[0].device, .stage = BLKLAT_STAGE_TOTAL };
-		synthetic_begin(&m.s, 2, 6, 1);
+		init_run();
+		s.watch[1] = (struct watch){ .device = s.watch[0].device, .stage = BLKLAT_STAGE_TOTAL };
+		synthetic_begin(&s, 2, 6, 1);
 		for (u32 i = 0; i < 100; i++) {
 			for (u32 w = 0; w < 2; w++) {
 				bool gap = i >= 50 && i < 54 && (w || !alone);
 
-				synthetic_io(&m.s, w, READ, 100000, gap ? 0 : 5000);
-				synthetic_in_flight(&m.s, w, 8, gap ? (i - 49) * NSEC_PER_SEC : 50000);
-				synthetic_io(&m.s, w, READ, 4000000000, i == 54 && (w || !alone) ? 8 : 0);
+				synthetic_io(&s, w, READ, 100000, gap ? 0 : 5000);
+				synthetic_in_flight(&s, w, 8, gap ? (i - 49) * NSEC_PER_SEC : 50000);
+				synthetic_io(&s, w, READ, 4000000000, i == 54 && (w || !alone) ? 8 : 0);
 			}
-			synthetic_tick(&m.s, 1);
+			synthetic_tick(&s, 1);
 		}
-		judge(&m);
-		f = only(&m, "stall");
+		judge();
+		f = only("stall");
 		assert_int_equal(f->watch->stage, alone ? BLKLAT_STAGE_TOTAL : BLKLAT_STAGE_DEVICE);
 		assert_close(value(f, "longest_s"), 4, 1e-9);
-		assert_count(&m, "hung", 0);
-		end(&m);
+		assert_count("hung", 0);
 	}
 }
 
 /* An IO hangs for 30 s, and the device stalls for 4 of these: it is another matter. */
-static void a_stall_while_an_io_hangs(void **state)
+TEST(a_stall_while_an_io_hangs)
 {
-	struct made m;
-
-	(void)state;
-	begin(&m, 1);
+	begin(1);
 	for (u32 i = 0; i < 60; i++) {
-		synthetic_io(&m.s, 0, READ, 100000, i >= 20 && i < 24 ? 0 : 5000);
-		synthetic_io(&m.s, 0, READ, 30 * NSEC_PER_SEC, i == 40);
-		synthetic_in_flight(&m.s, 0, 8, i >= 10 && i < 40 ? (i - 9) * NSEC_PER_SEC : 50000);
-		synthetic_tick(&m.s, 1);
+		synthetic_io(&s, 0, READ, 100000, i >= 20 && i < 24 ? 0 : 5000);
+		synthetic_io(&s, 0, READ, 30 * NSEC_PER_SEC, i == 40);
+		synthetic_in_flight(&s, 0, 8, i >= 10 && i < 40 ? (i - 9) * NSEC_PER_SEC : 50000);
+		synthetic_tick(&s, 1);
 	}
-	judge(&m);
-	assert_close(value(only(&m, "stall"), "longest_s"), 4, 1e-9);
-	assert_close(value(only(&m, "hung"), "oldest_ns"), 30e9, 1);
-	end(&m);
+	judge();
+	assert_close(value(only("stall"), "longest_s"), 4, 1e-9);
+	assert_close(value(only("hung"), "oldest_ns"), 30e9, 1);
 }
 
 /* Ctrl-C 0.4 s into an interval, in which one IO has taken 0.3 s so far. Half an interval may be a stall. */
-static void a_stub_is_no_stall(void **state)
+TEST(a_stub_is_no_stall)
 {
-	(void)state;
 	for (u32 i = 0; i < 2; i++) {
-		struct made m;
-
-		begin(&m, 1);
+		begin(1);
 		for (u32 j = 0; j < 20; j++)
-			second(&m, READ, 100000, 10000);
-		synthetic_in_flight(&m.s, 0, 1, 300000000);
-		synthetic_tick(&m.s, i ? 0.5 : 0.4);
-		judge(&m);
-		assert_count(&m, "stall", i);
-		end(&m);
+			second(READ, 100000, 10000);
+		synthetic_in_flight(&s, 0, 1, 300000000);
+		synthetic_tick(&s, i ? 0.5 : 0.4);
+		judge();
+		assert_count("stall", i);
 	}
 }
 
 /* A disk at 8 ms an IO, looked at each millisecond: most intervals are empty, and nothing is wrong. */
-static void short_intervals_are_empty(void **state)
+TEST(short_intervals_are_empty)
 {
-	struct made m;
-
-	(void)state;
-	begin(&m, 0.001);
+	begin(0.001);
 	for (u32 i = 0; i < 2000; i++) {
-		synthetic_io(&m.s, 0, READ, 8000000, i % 8 == 7);
-		synthetic_in_flight(&m.s, 0, 1, i % 8 * 1000000 + 1);
-		synthetic_tick(&m.s, 0.001);
+		synthetic_io(&s, 0, READ, 8000000, i % 8 == 7);
+		synthetic_in_flight(&s, 0, 1, i % 8 * 1000000 + 1);
+		synthetic_tick(&s, 0.001);
 	}
-	judge(&m);
-	assert_count(&m, "stall", 0);
-	end(&m);
+	judge();
+	assert_count("stall", 0);
 }
 
 /*
  * The capture missed an end: an IO seems to be in flight, older and older, while the workload rests, until its tag is
  * used again. No IO of that age ever ends, and at the end of the run the kernel has counted all ends.
  */
-static void an_end_that_was_missed(void **state)
+TEST(an_end_that_was_missed)
 {
 	struct accounting *a;
-	struct made m;
 
-	(void)state;
-	begin(&m, 1);
-	a = &m.s.frames.f[0].accounting;
+	begin(1);
+	a = &s.frames.f[0].accounting;
 	for (u32 i = 0; i < 40; i++) {
 		bool rest = (i >= 20 && i < 24) || i >= 36;
 
-		synthetic_io(&m.s, 0, READ, 100000, rest ? 0 : 10000);
-		synthetic_in_flight(&m.s, 0, rest, rest ? (i < 24 ? i - 19 : i - 35) * NSEC_PER_SEC : 0);
+		synthetic_io(&s, 0, READ, 100000, rest ? 0 : 10000);
+		synthetic_in_flight(&s, 0, rest, rest ? (i < 24 ? i - 19 : i - 35) * NSEC_PER_SEC : 0);
 		if (i == 24)
 			a->lost = a->lost_by[LOST_OVERWRITTEN] = 1;
 		a->kernel_known = true;
 		a->kernel_ios = a->completed + a->lost + rest;
-		synthetic_tick(&m.s, 1);
+		synthetic_tick(&s, 1);
 	}
-	judge(&m);
-	assert_count(&m, "stall", 0);
-	assert_count(&m, "hung", 0);
-	assert_count(&m, "losses", 1);
-	end(&m);
+	judge();
+	assert_count("stall", 0);
+	assert_count("hung", 0);
+	assert_count("losses", 1);
 }
 
 /* The same end of a run, but the kernel has the IO in flight, too, even if it counted another one that blklat missed. */
-static void an_end_that_never_came(void **state)
+TEST(an_end_that_never_came)
 {
-	(void)state;
 	for (u32 unseen = 0; unseen < 2; unseen++) {
 		struct accounting *a;
-		struct made m;
 
-		begin(&m, 1);
-		a = &m.s.frames.f[0].accounting;
+		begin(1);
+		a = &s.frames.f[0].accounting;
 		a->kernel_known = true;
 		for (u32 i = 0; i < 40; i++) {
-			synthetic_io(&m.s, 0, READ, 100000, i < 36 ? 10000 : 0);
-			synthetic_in_flight(&m.s, 0, i >= 36, i < 36 ? 0 : (i - 35) * NSEC_PER_SEC);
+			synthetic_io(&s, 0, READ, 100000, i < 36 ? 10000 : 0);
+			synthetic_in_flight(&s, 0, i >= 36, i < 36 ? 0 : (i - 35) * NSEC_PER_SEC);
 			a->kernel_ios = a->completed + unseen;
 			a->kernel_in_flight = i >= 36;
-			synthetic_tick(&m.s, 1);
+			synthetic_tick(&s, 1);
 		}
-		judge(&m);
-		assert_close(value(only(&m, "stall"), "longest_s"), 4, 1e-9);
-		assert_close(value(only(&m, "stall"), "pending"), 1, 0);
-		assert_string_equal(only(&m, "stall")->text, "sda read: stalled for 4.00 s at 36.0 s, until the run ended; "
+		judge();
+		assert_close(value(only("stall"), "longest_s"), 4, 1e-9);
+		assert_close(value(only("stall"), "pending"), 1, 0);
+		assert_string_equal(only("stall")->text, "sda read: stalled for 4.00 s at 36.0 s, until the run ended; "
 				    "IOs were in flight, 10.0k IOPS is the median");
-		assert_count(&m, "hung", 0);
-		end(&m);
+		assert_count("hung", 0);
 	}
 }
 
 /* How much a device completes in [from_s, to_s) if it stalls for @takes_s every @period_s, from @begin_s on. */
 static double goes_on_s(double from_s, double to_s, double begin_s, double takes_s, double period_s)
 {
-	double s = to_s - from_s;
+	double on_s = to_s - from_s;
 
 	for (double at = begin_s; at < to_s; at += period_s)
-		s -= fmax(fmin(to_s, at + takes_s) - fmax(from_s, at), 0);
-	return s;
+		on_s -= fmax(fmin(to_s, at + takes_s) - fmax(from_s, at), 0);
+	return on_s;
 }
 
 /*
@@ -416,23 +369,22 @@ static void stalls_at(double interval_s, double begin_s, double takes_s)
 	enum { SECONDS = 54, STALLS = 18 };
 	const double period_s = 3;
 	const struct finding *f;
-	struct made m;
 
-	begin(&m, interval_s);
+	begin(interval_s);
 	for (u32 i = 0; i < lround((SECONDS + 2) / interval_s); i++) {
 		double from_s = i * interval_s, to_s = (i + 1) * interval_s, in_stall_s = fmod(to_s - begin_s + period_s, period_s);
 		bool within = to_s > begin_s && in_stall_s < takes_s, ends = false;
 
 		for (double at = begin_s + takes_s; at < to_s; at += period_s)
 			ends |= at >= from_s;
-		synthetic_io(&m.s, 0, READ, 6400000, llround(5000 * goes_on_s(from_s, to_s, begin_s, takes_s, period_s)));
+		synthetic_io(&s, 0, READ, 6400000, llround(5000 * goes_on_s(from_s, to_s, begin_s, takes_s, period_s)));
 		if (ends)
-			synthetic_io(&m.s, 0, READ, llround(takes_s * 1e9), 32);
-		synthetic_in_flight(&m.s, 0, 32, within ? llround(in_stall_s * 1e9) : 6000000);
-		synthetic_tick(&m.s, interval_s);
+			synthetic_io(&s, 0, READ, llround(takes_s * 1e9), 32);
+		synthetic_in_flight(&s, 0, 32, within ? llround(in_stall_s * 1e9) : 6000000);
+		synthetic_tick(&s, interval_s);
 	}
-	judge(&m);
-	f = only(&m, "stall");
+	judge();
+	f = only("stall");
 	assert_true(value(f, "stalls") >= STALLS && value(f, "stalls") <= STALLS + 1);
 	assert_close(value(f, "longest_s"), takes_s, 0.05);
 	assert_close(value(f, "mean_s"), takes_s, 0.05);
@@ -440,17 +392,15 @@ static void stalls_at(double interval_s, double begin_s, double takes_s)
 	assert_close(value(f, "period_s"), period_s, 0.05);
 	assert_true(value(f, "period_deviation_s") < 0.1);
 	assert_close(f->from_s, begin_s, 0.05);
-	f = only(&m, "steady_state");
+	f = only("steady_state");
 	/* A stall in which the run ends may be known only in part. */
 	assert_close(value(f, "stalled_share"),
 		     1 - goes_on_s(f->from_s, f->to_s, begin_s, takes_s, period_s) / (f->to_s - f->from_s), 0.035);
 	assert_true(!value(f, "reached") || strstr(f->text, "; steady on average only: the device stalled for "));
-	end(&m);
 }
 
-static void stalls_within_intervals(void **state)
+TEST(stalls_within_intervals)
 {
-	(void)state;
 	for (u32 tenth = 0; tenth < 20; tenth++) {
 		stalls_at(1, 0.5 + tenth / 10.0, 1.05);
 		stalls_at(1, 0.5 + tenth / 10.0, 1.005);
@@ -459,68 +409,35 @@ static void stalls_within_intervals(void **state)
 }
 
 /* One IO takes a second while all others go on, at a steady load or at a varying one: the device goes on. */
-static void a_long_io_is_no_stall(void **state)
+TEST(a_long_io_is_no_stall)
 {
 	u64 seed = 20261122;
 
-	(void)state;
 	for (u32 noisy = 0; noisy < 2; noisy++) {
-		struct made m;
-
-		begin(&m, 1);
+		begin(1);
 		for (u32 i = 0; i < 400; i++) {
 			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-			synthetic_io(&m.s, 0, READ, 320000, noisy ? 4000 + (seed >> 33) % 12000 : 10000);
+			synthetic_io(&s, 0, READ, 320000, noisy ? 4000 + (seed >> 33) % 12000 : 10000);
 			if (i % 7 == 6)
-				synthetic_io(&m.s, 0, READ, 1000000000, 1);
-			synthetic_in_flight(&m.s, 0, 32, 300000);
-			synthetic_tick(&m.s, 1);
+				synthetic_io(&s, 0, READ, 1000000000, 1);
+			synthetic_in_flight(&s, 0, 32, 300000);
+			synthetic_tick(&s, 1);
 		}
-		judge(&m);
-		assert_count(&m, "stall", 0);
-		end(&m);
+		judge();
+		assert_count("stall", 0);
 	}
 }
 
 /* A few IOs a second, some of them slow: an empty interval may be chance. */
-static void a_trickle_does_not_stall(void **state)
+TEST(a_trickle_does_not_stall)
 {
-	struct made m;
-
-	(void)state;
-	begin(&m, 1);
+	begin(1);
 	for (u32 i = 0; i < 100; i++) {
-		synthetic_io(&m.s, 0, READ, 5000000, i % 10 == 5 ? 1 : 4);
+		synthetic_io(&s, 0, READ, 5000000, i % 10 == 5 ? 1 : 4);
 		if (i % 10 == 5)
-			synthetic_io(&m.s, 0, READ, 900000000, 1);
-		synthetic_tick(&m.s, 1);
+			synthetic_io(&s, 0, READ, 900000000, 1);
+		synthetic_tick(&s, 1);
 	}
-	judge(&m);
-	assert_count(&m, "stall", 0);
-	end(&m);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stops_every_third_second),
-		cmocka_unit_test(one_stall_in_the_middle),
-		cmocka_unit_test(what_proves_a_stall),
-		cmocka_unit_test(one_percent),
-		cmocka_unit_test(periods),
-		cmocka_unit_test(one_op_stalls),
-		cmocka_unit_test(all_ops_stall),
-		cmocka_unit_test(one_op_stalls_for_longer),
-		cmocka_unit_test(one_device_at_two_stages),
-		cmocka_unit_test(a_stall_while_an_io_hangs),
-		cmocka_unit_test(a_stub_is_no_stall),
-		cmocka_unit_test(short_intervals_are_empty),
-		cmocka_unit_test(an_end_that_was_missed),
-		cmocka_unit_test(an_end_that_never_came),
-		cmocka_unit_test(stalls_within_intervals),
-		cmocka_unit_test(a_long_io_is_no_stall),
-		cmocka_unit_test(a_trickle_does_not_stall),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	judge();
+	assert_count("stall", 0);
 }

@@ -7,11 +7,10 @@
 
 #define SEED 31415ULL
 
-static void init_fails_clean(void **state)
+TEST(init_fails_clean)
 {
 	struct frames fs = { .n = 99 };
 
-	(void)state;
 	assert_int_equal(frames_init(&fs, watches, 2, 7), -EINVAL);
 	assert_int_equal(fs.n, 99);
 	fs = (struct frames){};
@@ -19,33 +18,32 @@ static void init_fails_clean(void **state)
 }
 
 /* All figures of one interval; what was counted before it must not show. */
-static void one_interval(void **state)
+TEST(one_interval)
 {
-	struct fixture *f = *state;
 	const struct op_frame *o;
 	const struct frame *fr;
 
 	for (u32 i = 0; i < 50; i++)
-		put(&f->now, 0, BLKLAT_OP_READ, 900000, 8192);
-	f->now.w[0].ops[BLKLAT_OP_READ].errors = 3;
-	advance(f);
+		put(&f.now, 0, BLKLAT_OP_READ, 900000, 8192);
+	f.now.w[0].ops[BLKLAT_OP_READ].errors = 3;
+	advance();
 
 	for (u32 i = 0; i < 99; i++)
-		put(&f->now, 0, BLKLAT_OP_READ, 60000 + i, 4096);
-	put(&f->now, 0, BLKLAT_OP_READ, 5000000, 65536);
-	put(&f->now, 0, BLKLAT_OP_FLUSH, 2000000, 0);
-	f->now.w[0].ops[BLKLAT_OP_READ].errors += 2;
-	f->now.wall_ns = 1795246501000000000;
-	f->now.skipped = 4;
-	f->now.w[0].accounts[BLKLAT_NO_START] = 1;
-	f->now.w[1].accounts[BLKLAT_NO_START] = 5;
-	f->now.w[0].started += 7;
-	f->now.w[0].started_after += 7;
-	f->now.w[0].in_flight = f->now.w[0].in_flight_after = 7;
-	f->now.w[0].oldest_ns = 81234;
-	between(f, 500000000);
+		put(&f.now, 0, BLKLAT_OP_READ, 60000 + i, 4096);
+	put(&f.now, 0, BLKLAT_OP_READ, 5000000, 65536);
+	put(&f.now, 0, BLKLAT_OP_FLUSH, 2000000, 0);
+	f.now.w[0].ops[BLKLAT_OP_READ].errors += 2;
+	f.now.wall_ns = 1795246501000000000;
+	f.now.skipped = 4;
+	f.now.w[0].accounts[BLKLAT_NO_START] = 1;
+	f.now.w[1].accounts[BLKLAT_NO_START] = 5;
+	f.now.w[0].started += 7;
+	f.now.w[0].started_after += 7;
+	f.now.w[0].in_flight = f.now.w[0].in_flight_after = 7;
+	f.now.w[0].oldest_ns = 81234;
+	between(500000000);
 
-	fr = &f->frames.f[0];
+	fr = &f.frames.f[0];
 	assert_ptr_equal(fr->watch, &watches[0]);
 	assert_int_equal(fr->end_ns, 1795246501000000000);
 	assert_near(fr->interval_s, 0.5);
@@ -78,62 +76,57 @@ static void one_interval(void **state)
 	assert_int_equal(fr->accounting.completed, 151);
 	assert_int_equal(fr->accounting.started, 159);
 	assert_int_equal(fr->accounting.lost_by[LOST_RECURSION], 1);
-	assert_int_equal(f->frames.f[1].accounting.lost_by[LOST_RECURSION], 3);
-	assert_int_equal(f->frames.f[1].accounting.lost_by[LOST_NO_START], 2);
+	assert_int_equal(f.frames.f[1].accounting.lost_by[LOST_RECURSION], 3);
+	assert_int_equal(f.frames.f[1].accounting.lost_by[LOST_NO_START], 2);
 }
 
 /* Skipped runs that explain no loss are of the whole capture: in each watch's account, and once for all. */
-static void skipped_without_a_consequence(void **state)
+TEST(skipped_without_a_consequence)
 {
 	static const struct { u64 skipped, no_start, overwritten, left; } cases[] = {
 		{ 0, 0, 0, 0 }, { 3, 0, 0, 3 }, { 3, 1, 0, 2 }, { 4, 1, 2, 1 }, { 4, 2, 2, 0 }, { 4, 9, 9, 0 },
 	};
-	struct fixture *f = *state;
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		f->now.skipped = cases[i].skipped;
-		f->now.w[0].accounts[BLKLAT_NO_START] = cases[i].no_start;
-		f->now.w[1].accounts[BLKLAT_OVERWRITTEN] = cases[i].overwritten;
-		f->now.w[1].started = f->now.w[1].started_after = cases[i].overwritten;
-		between(f, 1000000000);
-		frames_accumulate(&f->run, &f->frames, &percentiles_default);
-		assert_int_equal(f->frames.skipped_unexplained, cases[i].left);
-		assert_int_equal(f->run.skipped_unexplained, cases[i].left);
+		f.now.skipped = cases[i].skipped;
+		f.now.w[0].accounts[BLKLAT_NO_START] = cases[i].no_start;
+		f.now.w[1].accounts[BLKLAT_OVERWRITTEN] = cases[i].overwritten;
+		f.now.w[1].started = f.now.w[1].started_after = cases[i].overwritten;
+		between(1000000000);
+		frames_accumulate(&f.run, &f.frames, &percentiles_default);
+		assert_int_equal(f.frames.skipped_unexplained, cases[i].left);
+		assert_int_equal(f.run.skipped_unexplained, cases[i].left);
 		for (u32 w = 0; w < 2; w++)
-			assert_int_equal(f->frames.f[w].accounting.skipped_unexplained, cases[i].left);
+			assert_int_equal(f.frames.f[w].accounting.skipped_unexplained, cases[i].left);
 	}
 }
 
-static void idle(void **state)
+TEST(idle)
 {
-	struct fixture *f = *state;
-
-	put(&f->now, 0, BLKLAT_OP_READ, 900000, 8192);
-	advance(f);
-	f->now.w[0].in_flight = 1;
-	f->now.w[0].oldest_ns = 3000000000;
-	f->now.w[1].gone = true;
-	between(f, 1000000000);
+	put(&f.now, 0, BLKLAT_OP_READ, 900000, 8192);
+	advance();
+	f.now.w[0].in_flight = 1;
+	f.now.w[0].oldest_ns = 3000000000;
+	f.now.w[1].gone = true;
+	between(1000000000);
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		assert_int_equal(f->frames.f[0].ops[op].ios, 0);
-	assert_true(f->frames.f[0].queue_depth == 0);
-	assert_int_equal(f->frames.f[0].in_flight, 1);
-	assert_int_equal(f->frames.f[0].oldest_ns, 3000000000);
-	assert_true(f->frames.f[1].gone);
+		assert_int_equal(f.frames.f[0].ops[op].ios, 0);
+	assert_true(f.frames.f[0].queue_depth == 0);
+	assert_int_equal(f.frames.f[0].in_flight, 1);
+	assert_int_equal(f.frames.f[0].oldest_ns, 3000000000);
+	assert_true(f.frames.f[1].gone);
 }
 
 /* Two snapshots of one moment, as a replay may hold: there are no rates, but no infinities either. */
-static void no_time(void **state)
+TEST(no_time)
 {
-	struct fixture *f = *state;
-
-	put(&f->now, 0, BLKLAT_OP_WRITE, 60000, 4096);
-	between(f, 0);
-	assert_int_equal(f->frames.f[0].ops[BLKLAT_OP_WRITE].ios, 1);
-	assert_true(f->frames.f[0].ops[BLKLAT_OP_WRITE].iops == 0);
-	assert_true(f->frames.f[0].ops[BLKLAT_OP_WRITE].bytes_per_s == 0);
-	assert_true(f->frames.f[0].queue_depth == 0);
-	assert_near(f->frames.f[0].ops[BLKLAT_OP_WRITE].mean_ns, 60000);
+	put(&f.now, 0, BLKLAT_OP_WRITE, 60000, 4096);
+	between(0);
+	assert_int_equal(f.frames.f[0].ops[BLKLAT_OP_WRITE].ios, 1);
+	assert_true(f.frames.f[0].ops[BLKLAT_OP_WRITE].iops == 0);
+	assert_true(f.frames.f[0].ops[BLKLAT_OP_WRITE].bytes_per_s == 0);
+	assert_true(f.frames.f[0].queue_depth == 0);
+	assert_near(f.frames.f[0].ops[BLKLAT_OP_WRITE].mean_ns, 60000);
 }
 
 /* What is known of a whole run without looking at frames. */
@@ -142,12 +135,12 @@ struct truth {
 	struct hist hist;
 };
 
-static void put_random(struct fixture *f, struct truth *t, u64 *seed)
+static void put_random(struct truth *t, u64 *seed)
 {
 	u64 ns = 1000 + (next_random(seed) >> (30 + next_random(seed) % 30));
 	u64 bytes = 512 * (next_random(seed) % 256);
 
-	put(&f->now, 1, BLKLAT_OP_WRITE, ns, bytes);
+	put(&f.now, 1, BLKLAT_OP_WRITE, ns, bytes);
 	t->ios++;
 	t->bytes += bytes;
 	t->sum_ns += ns;
@@ -157,11 +150,10 @@ static void put_random(struct fixture *f, struct truth *t, u64 *seed)
 }
 
 /* Intervals of different lengths, some idle, must add up to what a single look at the end would give. */
-static void whole_run(void **state)
+TEST(whole_run)
 {
-	struct fixture *f = *state;
 	struct truth t = {};
-	const struct op_frame *o = &f->run.f[1].ops[BLKLAT_OP_WRITE];
+	const struct op_frame *o = &f.run.f[1].ops[BLKLAT_OP_WRITE];
 	u64 seed = SEED;
 	double seconds = 0, weighted = 0;
 
@@ -169,17 +161,17 @@ static void whole_run(void **state)
 	for (u32 i = 0; i < 20; i++) {
 		u64 interval_ns = 100000000 * (1 + next_random(&seed) % 30);
 
-		advance(f);
+		advance();
 		for (u32 n = i % 4 ? next_random(&seed) % 300 : 0; n; n--)
-			put_random(f, &t, &seed);
-		f->now.wall_ns = i;
-		f->now.w[1].in_flight = f->now.w[1].in_flight_after = 100 + i;
-		f->now.w[1].oldest_ns = 200 + i;
-		f->now.w[1].gone = i == 19;
-		between(f, interval_ns);
-		frames_accumulate(&f->run, &f->frames, &percentiles_default);
+			put_random(&t, &seed);
+		f.now.wall_ns = i;
+		f.now.w[1].in_flight = f.now.w[1].in_flight_after = 100 + i;
+		f.now.w[1].oldest_ns = 200 + i;
+		f.now.w[1].gone = i == 19;
+		between(interval_ns);
+		frames_accumulate(&f.run, &f.frames, &percentiles_default);
 		seconds += interval_ns / 1e9;
-		weighted += f->frames.f[1].queue_depth * interval_ns / 1e9;
+		weighted += f.frames.f[1].queue_depth * interval_ns / 1e9;
 	}
 
 	assert_true(t.ios > 500);
@@ -189,35 +181,21 @@ static void whole_run(void **state)
 	assert_int_equal(o->min_ns, t.min_ns);
 	assert_int_equal(o->max_ns, t.max_ns);
 	assert_memory_equal(o->hist.cells, t.hist.cells, BLKLAT_CELLS(SCALE) * sizeof(u64));
-	assert_near(f->run.f[1].interval_s, seconds);
+	assert_near(f.run.f[1].interval_s, seconds);
 	assert_near(o->iops, t.ios / seconds);
 	assert_near(o->bytes_per_s, t.bytes / seconds);
 	assert_near(o->mean_ns, (double)t.sum_ns / t.ios);
-	assert_near(f->run.f[1].queue_depth, weighted / seconds);
+	assert_near(f.run.f[1].queue_depth, weighted / seconds);
 	for (u32 i = 0; i < percentiles_default.n; i++)
 		assert_near(o->percentile_ns[i],
 			    quantile_ns(&t.hist, percentiles_default.p[i].q, t.min_ns, t.max_ns));
 	/* Of the newest: */
-	assert_int_equal(f->run.f[1].end_ns, 19);
-	assert_int_equal(f->run.f[1].in_flight, 119);
-	assert_int_equal(f->run.f[1].oldest_ns, 219);
-	assert_true(f->run.f[1].gone);
-	assert_int_equal(f->run.f[1].accounting.completed, t.ios);
-	assert_int_equal(f->run.f[1].accounting.in_flight, 119);
-	assert_int_equal(f->run.f[0].ops[BLKLAT_OP_WRITE].ios, 0);
+	assert_int_equal(f.run.f[1].end_ns, 19);
+	assert_int_equal(f.run.f[1].in_flight, 119);
+	assert_int_equal(f.run.f[1].oldest_ns, 219);
+	assert_true(f.run.f[1].gone);
+	assert_int_equal(f.run.f[1].accounting.completed, t.ios);
+	assert_int_equal(f.run.f[1].accounting.in_flight, 119);
+	assert_int_equal(f.run.f[0].ops[BLKLAT_OP_WRITE].ios, 0);
 	hist_uninit(&t.hist);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(init_fails_clean),
-		cmocka_unit_test_setup_teardown(one_interval, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(skipped_without_a_consequence, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(idle, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(no_time, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(whole_run, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

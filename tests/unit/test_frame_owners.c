@@ -3,13 +3,7 @@
  * Parts by cgroup whose owner ends: the next owner has only its own counts; in the whole run those of the previous one go
  * to the rest.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "blklat/bins.h"
 #include "blklat/parts.h"
@@ -128,11 +122,10 @@ static void check_sums(void)
 	}
 }
 
-static void test_next_owner(void **state)
+TEST_WITH(test_next_owner, set_up, tear_down)
 {
 	const u32 total = 1 + PARTS;
 
-	(void)state;
 	own(FIRST, "/a");
 	count(0, FIRST, 5, 1000);
 	count(0, REST, 1, 3000);
@@ -168,9 +161,8 @@ static void test_next_owner(void **state)
 }
 
 /* Bytes that were counted without an IO wait for that IO, and do not go to the next owner. */
-static void test_partial(void **state)
+TEST_WITH(test_partial, set_up, tear_down)
 {
-	(void)state;
 	own(FIRST, "/a");
 	w.s[w.now].w[FIRST].ops[BLKLAT_OP_READ].bytes += 512;
 	w.s[w.now].w[0].ops[BLKLAT_OP_READ].bytes += 512;
@@ -182,14 +174,4 @@ static void test_partial(void **state)
 	assert_int_equal(w.interval.f[FIRST].ops[BLKLAT_OP_READ].bytes, 3 * 4096);
 	assert_int_equal(w.interval.f[REST].ops[BLKLAT_OP_READ].bytes, 4096 + 512);
 	check_sums();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_next_owner, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_partial, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

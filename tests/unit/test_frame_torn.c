@@ -5,7 +5,7 @@
 #define SEED 31415ULL
 
 /* Extremes that do not match the bins, because a read came in the middle of an IO. */
-static void torn_extremes(void **state)
+TEST(torn_extremes)
 {
 	static const struct {
 		u32 low, high;		/* cells that hold 10 IOs each */
@@ -25,18 +25,17 @@ static void torn_extremes(void **state)
 		{ 767, 2113, 60000, 90, 60000, 128000000001 },
 		{ 767, 2113, 60000, 200000000000, 60000, 200000000000 },
 	};
-	struct fixture *f = *state;
-	struct op_counts *o = &f->now.w[0].ops[BLKLAT_OP_READ];
+	struct op_counts *o = &f.now.w[0].ops[BLKLAT_OP_READ];
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const struct op_frame *is = &f->frames.f[0].ops[BLKLAT_OP_READ];
+		const struct op_frame *is = &f.frames.f[0].ops[BLKLAT_OP_READ];
 
 		hist_clear(&o->hist);
 		o->hist.cells[cases[i].low] += 10;
 		o->hist.cells[cases[i].high] += 10;
 		o->min_ns = cases[i].min_ns;
 		o->max_ns = cases[i].max_ns;
-		between(f, 1000000000);
+		between(1000000000);
 		if (is->min_ns != cases[i].is_min || is->max_ns != cases[i].is_max)
 			fail_msg("case %zu: [%llu, %llu], must be [%llu, %llu]", i, is->min_ns,
 				 is->max_ns, cases[i].is_min, cases[i].is_max);
@@ -47,18 +46,17 @@ static void torn_extremes(void **state)
 }
 
 /* The sum is written before the bin or after it; the mean stays plausible. */
-static void torn_mean(void **state)
+TEST(torn_mean)
 {
-	struct fixture *f = *state;
-	const struct op_frame *o = &f->frames.f[0].ops[BLKLAT_OP_READ];
+	const struct op_frame *o = &f.frames.f[0].ops[BLKLAT_OP_READ];
 
-	put(&f->now, 0, BLKLAT_OP_READ, 60000, 4096);
-	put(&f->now, 0, BLKLAT_OP_READ, 60200, 4096);
-	f->now.w[0].ops[BLKLAT_OP_READ].sum_ns -= 60200;
-	between(f, 1000000000);
+	put(&f.now, 0, BLKLAT_OP_READ, 60000, 4096);
+	put(&f.now, 0, BLKLAT_OP_READ, 60200, 4096);
+	f.now.w[0].ops[BLKLAT_OP_READ].sum_ns -= 60200;
+	between(1000000000);
 	assert_near(o->mean_ns, 60000);
-	f->now.w[0].ops[BLKLAT_OP_READ].sum_ns += 60200 * 5;
-	between(f, 1000000000);
+	f.now.w[0].ops[BLKLAT_OP_READ].sum_ns += 60200 * 5;
+	between(1000000000);
 	assert_near(o->mean_ns, 60200);
 }
 
@@ -77,32 +75,31 @@ static void assert_partial(const struct op_frame *o, u64 bytes, u64 errors, u64 
 }
 
 /* Bytes, an error and time seen one or two intervals before the IO's bin count once, in the IO's interval. */
-static void torn_sums(void **state)
+TEST(torn_sums)
 {
-	struct fixture *f = *state;
-	struct op_counts *o = &f->now.w[0].ops[BLKLAT_OP_READ];
-	const struct op_frame *is = &f->frames.f[0].ops[BLKLAT_OP_READ], *run = &f->run.f[0].ops[BLKLAT_OP_READ];
+	struct op_counts *o = &f.now.w[0].ops[BLKLAT_OP_READ];
+	const struct op_frame *is = &f.frames.f[0].ops[BLKLAT_OP_READ], *run = &f.run.f[0].ops[BLKLAT_OP_READ];
 
-	put(&f->now, 0, BLKLAT_OP_READ, 60000, 4096);
+	put(&f.now, 0, BLKLAT_OP_READ, 60000, 4096);
 	o->errors = 1;
 	o->hist.cells[767]--;
 	for (u32 i = 0; i < 2; i++) {
-		between(f, 1000000000);
-		frames_accumulate(&f->run, &f->frames, &percentiles_default);
+		between(1000000000);
+		frames_accumulate(&f.run, &f.frames, &percentiles_default);
 		assert_int_equal(is->ios, 0);
 		assert_sums(is, 0, 0, 0);
 		assert_true(is->bytes_per_s == 0);
-		assert_near(f->frames.f[0].queue_depth, i ? 0 : 0.00006);
+		assert_near(f.frames.f[0].queue_depth, i ? 0 : 0.00006);
 		assert_partial(is, 4096, 1, 60000);
 		assert_int_equal(is->counted.bytes, i ? 0 : 4096);
 		assert_partial(run, 4096, 1, 60000);
 		assert_sums(run, 0, 0, 0);
-		advance(f);
+		advance();
 	}
 	o->hist.cells[767]++;
 	o->min_ns = o->max_ns = 60000;
-	between(f, 1000000000);
-	frames_accumulate(&f->run, &f->frames, &percentiles_default);
+	between(1000000000);
+	frames_accumulate(&f.run, &f.frames, &percentiles_default);
 	assert_int_equal(is->ios, 1);
 	assert_sums(is, 4096, 1, 60000);
 	assert_near(is->mean_ns, 60000);
@@ -111,81 +108,78 @@ static void torn_sums(void **state)
 	assert_sums(run, 4096, 1, 60000);
 	assert_partial(run, 0, 0, 0);
 	assert_int_equal(run->counted.bytes, 4096);
-	assert_near(f->run.f[0].queue_depth, 60000 / 3e9);
+	assert_near(f.run.f[0].queue_depth, 60000 / 3e9);
 }
 
 /* The bin comes an interval before the rest: late sums go to the op's next IO, and never to another op's. */
-static void late_sums(void **state)
+TEST(late_sums)
 {
-	struct fixture *f = *state;
-	struct op_counts *o = &f->now.w[0].ops[BLKLAT_OP_WRITE];
-	const struct op_frame *is = &f->frames.f[0].ops[BLKLAT_OP_WRITE];
+	struct op_counts *o = &f.now.w[0].ops[BLKLAT_OP_WRITE];
+	const struct op_frame *is = &f.frames.f[0].ops[BLKLAT_OP_WRITE];
 
-	put(&f->now, 0, BLKLAT_OP_WRITE, 60000, 0);
+	put(&f.now, 0, BLKLAT_OP_WRITE, 60000, 0);
 	o->sum_ns = 0;
-	between(f, 1000000000);
+	between(1000000000);
 	assert_sums(is, 0, 0, 60000);
 	assert_partial(is, 0, 0, -60000ULL);
-	advance(f);
+	advance();
 	o->sum_ns = 60000;
 	o->bytes = 4096;
-	put(&f->now, 0, BLKLAT_OP_READ, 70000, 512);
-	put(&f->now, 1, BLKLAT_OP_WRITE, 80000, 1024);
-	between(f, 1000000000);
+	put(&f.now, 0, BLKLAT_OP_READ, 70000, 512);
+	put(&f.now, 1, BLKLAT_OP_WRITE, 80000, 1024);
+	between(1000000000);
 	assert_sums(is, 0, 0, 0);
 	assert_partial(is, 4096, 0, 0);
-	assert_sums(&f->frames.f[0].ops[BLKLAT_OP_READ], 512, 0, 70000);
-	assert_sums(&f->frames.f[1].ops[BLKLAT_OP_WRITE], 1024, 0, 80000);
-	advance(f);
-	put(&f->now, 0, BLKLAT_OP_WRITE, 61000, 8192);
-	between(f, 1000000000);
+	assert_sums(&f.frames.f[0].ops[BLKLAT_OP_READ], 512, 0, 70000);
+	assert_sums(&f.frames.f[1].ops[BLKLAT_OP_WRITE], 1024, 0, 80000);
+	advance();
+	put(&f.now, 0, BLKLAT_OP_WRITE, 61000, 8192);
+	between(1000000000);
 	assert_sums(is, 12288, 0, 61000);
 	assert_partial(is, 0, 0, 0);
 	assert_near(is->mean_ns, 61000);
 }
 
 /* The time of a long IO comes an interval before its bin, beside short IOs: it stays with the long one. */
-static void early_sum(void **state)
+TEST(early_sum)
 {
-	struct fixture *f = *state;
-	struct op_counts *o = &f->now.w[0].ops[BLKLAT_OP_WRITE];
-	const struct op_frame *is = &f->frames.f[0].ops[BLKLAT_OP_WRITE];
+	struct op_counts *o = &f.now.w[0].ops[BLKLAT_OP_WRITE];
+	const struct op_frame *is = &f.frames.f[0].ops[BLKLAT_OP_WRITE];
 
-	put(&f->now, 0, BLKLAT_OP_WRITE, 60000, 4096);
-	put(&f->now, 0, BLKLAT_OP_WRITE, 62000, 4096);
+	put(&f.now, 0, BLKLAT_OP_WRITE, 60000, 4096);
+	put(&f.now, 0, BLKLAT_OP_WRITE, 62000, 4096);
 	o->sum_ns += 81000000;
-	between(f, 1000000000);
+	between(1000000000);
 	assert_sums(is, 8192, 0, 124000);
 	assert_partial(is, 0, 0, 80998000);
 	assert_near(is->mean_ns, 62000);
-	frames_accumulate(&f->run, &f->frames, &percentiles_default);
-	advance(f);
+	frames_accumulate(&f.run, &f.frames, &percentiles_default);
+	advance();
 	o->min_ns = o->max_ns = 0;
-	put(&f->now, 0, BLKLAT_OP_WRITE, 81000000, 512);
+	put(&f.now, 0, BLKLAT_OP_WRITE, 81000000, 512);
 	o->sum_ns -= 81000000;
-	between(f, 1000000000);
-	frames_accumulate(&f->run, &f->frames, &percentiles_default);
+	between(1000000000);
+	frames_accumulate(&f.run, &f.frames, &percentiles_default);
 	assert_sums(is, 512, 0, 81000000);
 	assert_partial(is, 0, 0, -2000ULL);
-	assert_near(f->run.f[0].ops[BLKLAT_OP_WRITE].sum_ns, 81124000);
+	assert_near(f.run.f[0].ops[BLKLAT_OP_WRITE].sum_ns, 81124000);
 }
 
 /* Sums and bins at random moments: nothing is ever lost or counted twice, and what is left is reported. */
-static void sums_add_up(void **state)
+TEST(sums_add_up)
 {
-	struct fixture *f = *state;
-	struct op_counts *o = &f->now.w[1].ops[BLKLAT_OP_OTHER];
-	const struct op_frame *is = &f->frames.f[1].ops[BLKLAT_OP_OTHER], *run = &f->run.f[1].ops[BLKLAT_OP_OTHER];
+	struct op_counts *o = &f.now.w[1].ops[BLKLAT_OP_OTHER];
+	const struct op_frame *is = &f.frames.f[1].ops[BLKLAT_OP_OTHER], *run = &f.run.f[1].ops[BLKLAT_OP_OTHER];
 	u64 seed = SEED, ios = 0, bytes = 0, errors = 0, sum_ns = 0, carried = 0;
 
 	for (u32 i = 0; i < 400; i++) {
-		advance(f);
+		advance();
 		o->bytes += next_random(&seed) % 3 ? 0 : next_random(&seed) % 100000;
 		o->errors += next_random(&seed) % 4 == 0;
 		o->sum_ns += next_random(&seed) % 3 ? 0 : next_random(&seed) % 1000000;
 		o->hist.cells[767] += next_random(&seed) % 5 ? 0 : next_random(&seed) % 3;
-		between(f, 1000000000);
-		frames_accumulate(&f->run, &f->frames, &percentiles_default);
+		between(1000000000);
+		frames_accumulate(&f.run, &f.frames, &percentiles_default);
 		assert_true(is->ios || (!is->bytes && !is->errors && !is->sum_ns));
 		carried += is->ios && is->bytes > is->counted.bytes;
 		ios += is->ios;
@@ -205,7 +199,7 @@ static void sums_add_up(void **state)
 }
 
 /* One capture ends, and another goes on with its devices: it inherits only from the same watch. */
-static void an_heir_inherits(void **state)
+TEST(an_heir_inherits)
 {
 	static const struct device sda = { .name = "sda", .major = 8 }, again = { .name = "sda", .major = 8 };
 	static const struct device sdb = { .name = "sdb", .major = 8, .minor = 16 };
@@ -214,7 +208,6 @@ static void an_heir_inherits(void **state)
 					    { .device = &again, .stage = BLKLAT_STAGE_DEVICE } };
 	struct frames from, to;
 
-	(void)state;
 	assert_int_equal(frames_init(&from, old, 2, 1), 0);
 	assert_int_equal(frames_init(&to, all, 3, 1), 0);
 	from.f[0].ops[BLKLAT_OP_READ].partial = (struct op_sums){ .bytes = 4096, .errors = 1, .sum_ns = 7 };
@@ -227,19 +220,4 @@ static void an_heir_inherits(void **state)
 	assert_partial(&to.f[2].ops[BLKLAT_OP_WRITE], 0, 0, 0);
 	frames_uninit(&from);
 	frames_uninit(&to);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(torn_extremes, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(torn_mean, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(torn_sums, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(early_sum, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(late_sums, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(sums_add_up, set_up, tear_down),
-		cmocka_unit_test(an_heir_inherits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

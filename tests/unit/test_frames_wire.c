@@ -8,15 +8,13 @@
 
 #define ROUNDS 200
 
-static void test_runs_come_out_the_same(void **unused)
+TEST(test_runs_come_out_the_same)
 {
-	(void)unused;
 	for (u32 seed = 0; seed < ROUNDS; seed++) {
 		struct wire_out bytes = { 0 };
 		struct wired_run got;
-		struct world w;
 
-		world_init(&w, seed);
+		world_init(seed);
 		wire_put_run(&bytes, &w.run, w.watches, WATCHES);
 		assert_false(bytes.failed);
 		assert_int_equal(wire_get_run(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &got), 0);
@@ -24,20 +22,17 @@ static void test_runs_come_out_the_same(void **unused)
 		assert_same_run(&w.run, w.watches, WATCHES, &got.info);
 		wired_run_free(&got);
 		wire_out_free(&bytes);
-		world_uninit(&w);
 	}
 }
 
-static void test_frames_come_out_the_same(void **unused)
+TEST(test_frames_come_out_the_same)
 {
-	(void)unused;
 	for (u32 seed = 0; seed < ROUNDS; seed++) {
 		struct wire_out bytes = { 0 };
 		struct slow_ios slow;
 		struct frames got;
-		struct world w;
 
-		world_init(&w, seed);
+		world_init(seed);
 		assert_int_equal(frames_init(&got, w.watches, WATCHES, SCALE), 0);
 		assert_int_equal(slow_ios_init(&slow, WATCHES, w.run.slow_most), 0);
 		frames_track(&got);
@@ -55,17 +50,16 @@ static void test_frames_come_out_the_same(void **unused)
 		slow_ios_uninit(&slow);
 		frames_uninit(&got);
 		wire_out_free(&bytes);
-		world_uninit(&w);
 	}
 }
 
-static int run_of(struct world *w, const struct watch *watches, u32 n)
+static int run_of(const struct watch *watches, u32 n)
 {
 	struct wire_out bytes = { 0 };
 	struct wired_run got;
 	int err;
 
-	wire_put_run(&bytes, &w->run, watches, n);
+	wire_put_run(&bytes, &w.run, watches, n);
 	err = wire_get_run(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &got);
 	if (!err)
 		wired_run_free(&got);
@@ -74,58 +68,50 @@ static int run_of(struct world *w, const struct watch *watches, u32 n)
 }
 
 /* A part that we don't know, or that does not follow its whole. */
-static void test_parts_out_of_place_are_refused(void **unused)
+TEST(test_parts_out_of_place_are_refused)
 {
 	const struct part theirs[] = { { "size", "2 KiB", 1 }, { "op", "4 KiB", 1 }, { "size", "", 1 },
 				       { "size", "4 KiB, and a text that is longer than that of any part", 1 } };
 	struct watch list[3];
-	struct world w;
 
-	(void)unused;
-	world_init(&w, 5);
+	world_init(5);
 	memcpy(list, w.watches, sizeof(list));
-	assert_int_equal(run_of(&w, list, 3), 0);
-	assert_int_equal(run_of(&w, list + 1, 2), -EBADMSG);
+	assert_int_equal(run_of(list, 3), 0);
+	assert_int_equal(run_of(list + 1, 2), -EBADMSG);
 	for (u32 i = 0; i < ARRAY_SIZE(theirs); i++) {
 		list[2].part = &theirs[i];
-		assert_int_equal(run_of(&w, list, 3), -EBADMSG);
+		assert_int_equal(run_of(list, 3), -EBADMSG);
 	}
 	memcpy(list, w.watches, sizeof(list));
 	list[2].stage = BLKLAT_STAGE_QUEUE;
-	assert_int_equal(run_of(&w, list, 3), -EBADMSG);
+	assert_int_equal(run_of(list, 3), -EBADMSG);
 	memcpy(list, w.watches, sizeof(list));
 	list[2].device = &w.devices[1];
-	assert_int_equal(run_of(&w, list, 3), -EBADMSG);
-	world_uninit(&w);
+	assert_int_equal(run_of(list, 3), -EBADMSG);
 }
 
-static void test_idle_watches_take_few_bytes(void **unused)
+TEST(test_idle_watches_take_few_bytes)
 {
 	struct wire_out bytes = { 0 };
 	struct frames idle;
-	struct world w;
 
-	(void)unused;
-	world_init(&w, 1);
+	world_init(1);
 	assert_int_equal(frames_init(&idle, w.watches, WATCHES, SCALE), 0);
 	wire_put_frames(&bytes, &w.run, w.watches, &idle);
 	assert_true(bytes.len <= WATCHES * 64);
 	wire_out_free(&bytes);
 	frames_uninit(&idle);
-	world_uninit(&w);
 }
 
 /* However many there are and however long their paths: the total is bounded, each whole gets a share, all are counted. */
-static void test_very_many_slow_ios(void **unused)
+TEST(test_very_many_slow_ios)
 {
 	struct wire_out bytes = { 0 };
 	struct slow_ios got;
 	struct frames into;
 	char path[1000];
-	struct world w;
 
-	(void)unused;
-	world_init(&w, 7);
+	world_init(7);
 	slow_ios_uninit(&w.slow);
 	w.run.slow_most = 50000;
 	assert_int_equal(slow_ios_init(&w.slow, WATCHES, w.run.slow_most), 0);
@@ -153,7 +139,6 @@ static void test_very_many_slow_ios(void **unused)
 	wire_out_free(&bytes);
 	slow_ios_uninit(&got);
 	frames_uninit(&into);
-	world_uninit(&w);
 }
 
 /* --- what is no message ----------------------------------------------------------------------- */
@@ -173,28 +158,26 @@ static int read_run(const u8 *data, size_t len)
 	return err;
 }
 
-static int read_frames(const struct world *w, struct frames *into, const u8 *data, size_t len)
+static int read_frames(struct frames *into, const u8 *data, size_t len)
 {
 	u8 *copy = malloc(len ? len : 1);
 	struct slow_ios slow;
 	int err;
 
 	memcpy(copy, data, len);
-	assert_int_equal(slow_ios_init(&slow, WATCHES, w->run.slow_most), 0);
-	err = wire_get_frames(&(struct wire_in){ copy, copy + len, false }, &w->run, into, &slow);
+	assert_int_equal(slow_ios_init(&slow, WATCHES, w.run.slow_most), 0);
+	err = wire_get_frames(&(struct wire_in){ copy, copy + len, false }, &w.run, into, &slow);
 	slow_ios_uninit(&slow);
 	free(copy);
 	return err;
 }
 
-static void test_what_is_cut_off_is_refused(void **unused)
+TEST(test_what_is_cut_off_is_refused)
 {
 	struct wire_out run = { 0 }, frames = { 0 };
 	struct frames into;
-	struct world w;
 
-	(void)unused;
-	world_init(&w, 7);
+	world_init(7);
 	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
 	frames_track(&into);
 	wire_put_run(&run, &w.run, w.watches, WATCHES);
@@ -202,59 +185,52 @@ static void test_what_is_cut_off_is_refused(void **unused)
 	for (size_t len = 0; len < run.len; len++)
 		assert_int_equal(read_run(run.data, len), -EBADMSG);
 	for (size_t len = 0; len < frames.len; len++)
-		assert_int_equal(read_frames(&w, &into, frames.data, len), -EBADMSG);
+		assert_int_equal(read_frames(&into, frames.data, len), -EBADMSG);
 	/* One byte too many. */
 	wire_put(&run, 0);
 	wire_put(&frames, 0);
 	assert_int_equal(read_run(run.data, run.len), -EBADMSG);
-	assert_int_equal(read_frames(&w, &into, frames.data, frames.len), -EBADMSG);
+	assert_int_equal(read_frames(&into, frames.data, frames.len), -EBADMSG);
 	wire_out_free(&run);
 	wire_out_free(&frames);
 	frames_uninit(&into);
-	world_uninit(&w);
 }
 
 /* All values of @number, a member of the first slow IO of @w, are read up to @most. */
-static void check_most(struct world *w, u8 *number, u32 most)
+static void check_most(u8 *number, u32 most)
 {
 	struct frames into;
 
-	assert_int_equal(frames_init(&into, w->watches, WATCHES, SCALE), 0);
+	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
 	frames_track(&into);
 	for (u32 n = 0; n <= UINT8_MAX; n++) {
 		struct wire_out bytes = { 0 };
 
 		*number = n;
-		wire_put_frames(&bytes, &w->run, w->watches, &w->frames);
-		assert_int_equal(read_frames(w, &into, bytes.data, bytes.len), n <= most ? 0 : -EBADMSG);
+		wire_put_frames(&bytes, &w.run, w.watches, &w.frames);
+		assert_int_equal(read_frames(&into, bytes.data, bytes.len), n <= most ? 0 : -EBADMSG);
 		wire_out_free(&bytes);
 	}
 	*number = 0;
 	frames_uninit(&into);
 }
 
-static void test_no_such_part(void **unused)
+TEST(test_no_such_part)
 {
-	struct world w;
-
-	(void)unused;
-	world_init(&w, 7);
+	world_init(7);
 	assert_in_range(w.slow.n, 1, UINT32_MAX);
-	check_most(&w, &w.slow.io[0].told.beside, BLKLAT_BESIDE_PARTS);
-	check_most(&w, &w.slow.io[0].told.flags, BLKLAT_FLAGS_PARTS);
-	world_uninit(&w);
+	check_most(&w.slow.io[0].told.beside, BLKLAT_BESIDE_PARTS);
+	check_most(&w.slow.io[0].told.flags, BLKLAT_FLAGS_PARTS);
 }
 
 /* A byte is changed here and there: accepted or refused, nothing is overrun (the sanitized build runs this too). */
-static void test_garbage_does_no_harm(void **unused)
+TEST(test_garbage_does_no_harm)
 {
 	struct wire_out run = { 0 }, frames = { 0 };
 	struct frames into;
-	struct world w;
 	u32 refused = 0;
 
-	(void)unused;
-	world_init(&w, 11);
+	world_init(11);
 	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
 	frames_track(&into);
 	wire_put_run(&run, &w.run, w.watches, WATCHES);
@@ -266,7 +242,7 @@ static void test_garbage_does_no_harm(void **unused)
 		run.data[a] = any64();
 		frames.data[b] = any64();
 		refused += read_run(run.data, run.len) != 0;
-		refused += read_frames(&w, &into, frames.data, frames.len) != 0;
+		refused += read_frames(&into, frames.data, frames.len) != 0;
 		run.data[a] = was_a;
 		frames.data[b] = was_b;
 	}
@@ -274,21 +250,4 @@ static void test_garbage_does_no_harm(void **unused)
 	wire_out_free(&run);
 	wire_out_free(&frames);
 	frames_uninit(&into);
-	world_uninit(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_runs_come_out_the_same),
-		cmocka_unit_test(test_frames_come_out_the_same),
-		cmocka_unit_test(test_parts_out_of_place_are_refused),
-		cmocka_unit_test(test_idle_watches_take_few_bytes),
-		cmocka_unit_test(test_very_many_slow_ios),
-		cmocka_unit_test(test_what_is_cut_off_is_refused),
-		cmocka_unit_test(test_no_such_part),
-		cmocka_unit_test(test_garbage_does_no_harm),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/sysinfo.h>
 
 #include "engine/geometry.h"
@@ -34,7 +28,7 @@ static const struct device equal = {
 static const struct device dm = { .name = "dm-0" };
 
 /* What the slots must have room for, whatever the formula: all that exists now, and all that may come. */
-static void test_slots_have_room(void **state)
+TEST(test_slots_have_room)
 {
 	static const struct {
 		const struct device *d;
@@ -46,7 +40,6 @@ static void test_slots_have_room(void **state)
 		{ &equal, 2, 1, 1024 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct slots s = slots_of(cases[i].d, cases[i].cpus);
 
@@ -61,13 +54,12 @@ static void test_slots_have_room(void **state)
 }
 
 /* Without a scheduler nr_requests are the driver's tags: the little spare room is for a scheduler's first tags. */
-static void test_none_has_no_tags_of_its_own(void **state)
+TEST(test_none_has_no_tags_of_its_own)
 {
 	static const struct { const char *scheduler; u32 least, most; } cases[] = {
 		{ "none", 256, 512 }, { "", 256, 512 }, { "mq-deadline", 1024, 2048 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct device d = equal;
 
@@ -76,20 +68,18 @@ static void test_none_has_no_tags_of_its_own(void **state)
 	}
 }
 
-static void test_bios_need_no_slots(void **state)
+TEST(test_bios_need_no_slots)
 {
 	struct slots s = slots_of(&dm, 64);
 
-	(void)state;
 	assert_int_equal(s.queues * s.stride, 0);
 	assert_int_equal(slots_total(&dm, false, false, 64), 0);
 }
 
-static void test_slots_of_stages(void **state)
+TEST(test_slots_of_stages)
 {
 	struct slots s = slots_of(&nvme, 16);
 
-	(void)state;
 	assert_int_equal(slots_total(&nvme, false, false, 16), 0);
 	assert_int_equal(slots_total(&nvme, true, false, 16), s.queues * s.stride);
 	assert_int_equal(slots_total(&nvme, true, true, 16), 2 * s.queues * s.stride);
@@ -119,7 +109,7 @@ static u64 memory_bytes(struct watch *watches, u32 n, u32 cpus, u32 scale, u32 m
 	return capture_memory_bytes(&cfg, cpus, cpus, scale);
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
 	struct watch watches[] = {
 		{ .device = &nvme, .stage = BLKLAT_STAGE_QUEUE }, { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_DEVICE },
@@ -128,7 +118,6 @@ static void test_memory(void **state)
 	/* The key; time, bytes, op and flags, two watches. Twice as many cells as bios, rounded up to a power of two. */
 	const u64 bio = 8 + 8 + 4 + 4 + 2 * 4;
 
-	(void)state;
 	for (u32 scale = 0; scale <= 6; scale++) {
 		assert_int_equal(memory_bytes(watches + 2, 1, 4, scale, 1000),
 				 4 * row_bytes(scale) + slot_bytes(&disk, 4, 1));
@@ -143,18 +132,17 @@ static void test_memory(void **state)
 }
 
 /* One more row costs one more of each watch's series and accounts, whatever slots the CPUs bring. */
-static void test_memory_of_rows(void **state)
+TEST(test_memory_of_rows)
 {
 	struct watch watches[] = { { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_DEVICE } };
 	const struct capture_config cfg = { .watches = watches, .n_watches = 2 };
 
-	(void)state;
 	for (u32 scale = 0; scale <= 6; scale++)
 		assert_int_equal(capture_memory_bytes(&cfg, 16, 17, scale) - capture_memory_bytes(&cfg, 16, 16, scale),
 				 2 * row_bytes(scale));
 }
 
-static void test_bio_buckets(void **state)
+TEST(test_bio_buckets)
 {
 	/* Twice as many cells as bios, in buckets of 8. */
 	static const u32 cases[][2] = {
@@ -162,7 +150,6 @@ static void test_bio_buckets(void **state)
 		{ 16 << 20, 4 << 20 },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_int_equal(bio_buckets(cases[i][0]), cases[i][1]);
 }
@@ -171,12 +158,11 @@ static void test_bio_buckets(void **state)
  * Looking for pauses takes the same memory however many CPUs there are: per watch a time, and for each of five ops a
  * sum and bins, eighths of an octave at the finest (33 octaves up to 128 s), and those below and above.
  */
-static void test_memory_of_pauses(void **state)
+TEST(test_memory_of_pauses)
 {
 	static const u64 cells[] = { 33 + 2, 66 + 2, 132 + 2, 264 + 2, 264 + 2, 264 + 2, 264 + 2 };
 	struct watch watches[] = { { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &dm, .stage = BLKLAT_STAGE_TOTAL } };
 
-	(void)state;
 	for (u32 scale = 0; scale <= 6; scale++)
 		for (u32 cpus = 1; cpus <= 64; cpus *= 8) {
 			const struct capture_config cfg = {
@@ -190,11 +176,10 @@ static void test_memory_of_pauses(void **state)
 }
 
 /* 400 devices on 512 CPUs are beyond what 32 bits hold. */
-static void test_memory_does_not_wrap(void **state)
+TEST(test_memory_does_not_wrap)
 {
 	struct watch watches[400];
 
-	(void)state;
 	for (u32 i = 0; i < 400; i++)
 		watches[i] = (struct watch){ .device = &nvme, .stage = BLKLAT_STAGE_TOTAL };
 	assert_int_equal(memory_bytes(watches, 400, 512, 6, 1 << 24) >> 30,
@@ -220,11 +205,10 @@ static u64 needed(int scale)
 	return memory_bytes(&watch, 1, 4, scale, 100);
 }
 
-static void test_auto_takes_the_finest_that_fits(void **state)
+TEST(test_auto_takes_the_finest_that_fits)
 {
 	struct problem p;
 
-	(void)state;
 	for (int scale = 0; scale <= 6; scale++) {
 		assert_int_equal(choose(-1, needed(scale), &p), scale);
 		assert_int_equal(choose(-1, needed(scale) - 1, &p), scale ? scale - 1 : -E2BIG);
@@ -250,11 +234,10 @@ static void check_sentence(int scale, const struct problem *p)
 	assert_null(strchr(p->text, '\n'));
 }
 
-static void test_explicit_scale_fits_or_fails(void **state)
+TEST(test_explicit_scale_fits_or_fails)
 {
 	struct problem p;
 
-	(void)state;
 	for (int scale = 0; scale <= 6; scale++) {
 		assert_int_equal(choose(scale, needed(scale), &p), scale);
 		assert_int_equal(choose(scale, needed(scale) - 1, &p), -E2BIG);
@@ -268,12 +251,11 @@ static void test_explicit_scale_fits_or_fails(void **state)
 	check_sentence(-1, &p);
 }
 
-static void test_default_memory(void **state)
+TEST(test_default_memory)
 {
 	struct sysinfo info;
 	u64 ram, least, most;
 
-	(void)state;
 	assert_int_equal(sysinfo(&info), 0);
 	ram = (u64)info.totalram * info.mem_unit;
 	least = ram / 1000 > 64 * MIB ? ram / 1000 : 64 * MIB;
@@ -286,7 +268,7 @@ static void test_default_memory(void **state)
 }
 
 /* Recording slow IOs takes a ring, and room for four notes per bio. */
-static void slow_ios_take_memory(void **state)
+TEST(slow_ios_take_memory)
 {
 	struct device d = { .name = "sda" };
 	struct watch w = { .device = &d, .stage = BLKLAT_STAGE_TOTAL };
@@ -294,7 +276,6 @@ static void slow_ios_take_memory(void **state)
 	u64 without = capture_memory_bytes(&cfg, 2, 3, 6);
 	struct slow_room room;
 
-	(void)state;
 	cfg.slow = (struct slow_wanted){ .wanted = true, .most = 10000 };
 	room = slow_room(&cfg);
 	assert_int_equal(room.notes, 4096);
@@ -325,25 +306,4 @@ static void slow_ios_take_memory(void **state)
 		assert_in_range(128 + room.places * 104, room.ring_bytes / 3, room.ring_bytes);
 		assert_int_equal(room.places & (room.places - 1), 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slow_ios_take_memory),
-		cmocka_unit_test(test_slots_have_room),
-		cmocka_unit_test(test_none_has_no_tags_of_its_own),
-		cmocka_unit_test(test_bios_need_no_slots),
-		cmocka_unit_test(test_slots_of_stages),
-		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_memory_of_rows),
-		cmocka_unit_test(test_bio_buckets),
-		cmocka_unit_test(test_memory_of_pauses),
-		cmocka_unit_test(test_memory_does_not_wrap),
-		cmocka_unit_test(test_auto_takes_the_finest_that_fits),
-		cmocka_unit_test(test_explicit_scale_fits_or_fails),
-		cmocka_unit_test(test_default_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,41 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which devices are marked as sick: each reason at its limit, and the past that a p99 is compared with. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#define SET_UP set_up
+#define TEAR_DOWN tear_down
+#include "unit.h"
 
 #include "core/health.h"
 
-struct world {
+static struct {
 	struct device device;
 	struct watch watch;
 	struct frames frames;
 	struct op_frame all;
 	struct health_past past;
-};
+} w;
 
-static void world_init(struct world *w)
+static int set_up(void **state)
 {
-	*w = (struct world){ .device = { .name = "sda" }, .watch = { .device = &w->device } };
-	assert_int_equal(frames_init(&w->frames, &w->watch, 1, BLKLAT_SCALE_MAX), 0);
-	assert_int_equal(hist_init(&w->all.hist, BLKLAT_SCALE_MAX), 0);
+	(void)state;
+	memset(&w, 0, sizeof(w));
+	strcpy(w.device.name, "sda");
+	w.watch.device = &w.device;
+	assert_int_equal(frames_init(&w.frames, &w.watch, 1, BLKLAT_SCALE_MAX), 0);
+	return hist_init(&w.all.hist, BLKLAT_SCALE_MAX);
 }
 
-static void world_uninit(struct world *w)
+static int tear_down(void **state)
 {
-	frames_uninit(&w->frames);
-	hist_uninit(&w->all.hist);
+	(void)state;
+	frames_uninit(&w.frames);
+	hist_uninit(&w.all.hist);
+	return 0;
+}
+
+static void begin_anew(void)
+{
+	tear_down(NULL);
+	set_up(NULL);
 }
 
 /* An interval of a second in which @n reads took @ns each. */
-static struct frame *interval(struct world *w, u64 ns, u64 n)
+static struct frame *interval(u64 ns, u64 n)
 {
-	struct frame *f = &w->frames.f[0];
+	struct frame *f = &w.frames.f[0];
 	struct op_frame *o = &f->ops[BLKLAT_OP_READ];
 
 	hist_clear(&o->hist);
@@ -50,137 +56,113 @@ static struct frame *interval(struct world *w, u64 ns, u64 n)
 	return f;
 }
 
-static struct health judge(struct world *w)
+static struct health judge(void)
 {
-	frame_merge_ops(&w->frames.f[0], &w->all);
-	return health_judge(&w->past, &w->frames.f[0], &w->all);
+	frame_merge_ops(&w.frames.f[0], &w.all);
+	return health_judge(&w.past, &w.frames.f[0], &w.all);
 }
 
-static enum ailment of(struct world *w, u64 ns, u64 n)
+static enum ailment of(u64 ns, u64 n)
 {
-	interval(w, ns, n);
-	return judge(w).ailment;
+	interval(ns, n);
+	return judge().ailment;
 }
 
-static void slow_is_five_times_the_past(void **state)
+TEST(slow_is_five_times_the_past)
 {
-	struct world w;
 	struct health h;
 	char text[HEALTH_TEXT];
 
-	(void)state;
-	world_init(&w);
 	/* Nine intervals are too few. */
 	for (u32 i = 0; i < 9; i++)
-		assert_int_equal(of(&w, 1000000, 100), AILMENT_NONE);
-	assert_int_equal(of(&w, 100000000, 19), AILMENT_NONE);
-	world_uninit(&w);
-	world_init(&w);
+		assert_int_equal(of(1000000, 100), AILMENT_NONE);
+	assert_int_equal(of(100000000, 19), AILMENT_NONE);
+	begin_anew();
 	for (u32 i = 0; i < 20; i++)
-		assert_int_equal(of(&w, 1000000, 100), AILMENT_NONE);
-	assert_int_equal(of(&w, 4900000, 100), AILMENT_NONE);
-	world_uninit(&w);
-	world_init(&w);
+		assert_int_equal(of(1000000, 100), AILMENT_NONE);
+	assert_int_equal(of(4900000, 100), AILMENT_NONE);
+	begin_anew();
 	for (u32 i = 0; i < 20; i++)
-		of(&w, 1000000, 100);
+		of(1000000, 100);
 	/* With few IOs p99 is the slowest IO, which means nothing. */
-	interval(&w, 8000000, 19);
-	assert_int_equal(judge(&w).ailment, AILMENT_NONE);
-	world_uninit(&w);
-	world_init(&w);
+	interval(8000000, 19);
+	assert_int_equal(judge().ailment, AILMENT_NONE);
+	begin_anew();
 	for (u32 i = 0; i < 20; i++)
-		of(&w, 1000000, 100);
-	interval(&w, 8000000, 100);
-	h = judge(&w);
+		of(1000000, 100);
+	interval(8000000, 100);
+	h = judge();
 	assert_int_equal(h.ailment, AILMENT_SLOW);
 	assert_true(h.times > 7.99 && h.times < 8.01);
 	assert_true(health_worst_ns(&h, h.p99_ns) == 8e6);
 	assert_string_equal(health_text(text, &h), "slow: p99 is 8 times its past");
-	world_uninit(&w);
 }
 
 /* A lasting change becomes the past: the mark does not stay for ever, nor does it go at once. */
-static void a_new_level_is_marked_for_a_while(void **state)
+TEST(a_new_level_is_marked_for_a_while)
 {
-	struct world w;
 	u32 marked = 0;
 
-	(void)state;
-	world_init(&w);
 	for (u32 i = 0; i < 100; i++)
-		of(&w, 1000000, 100);
-	while (marked < 1000 && of(&w, 10000000, 100) == AILMENT_SLOW)
+		of(1000000, 100);
+	while (marked < 1000 && of(10000000, 100) == AILMENT_SLOW)
 		marked++;
 	/* The mean moves by 1/64 of what is left of log2(10) each time, until log2(5) is left: 64 * ln(log 10 / log 5). */
 	assert_in_range(marked, 22, 24);
-	world_uninit(&w);
 }
 
-static void what_waits(void **state)
+TEST(what_waits)
 {
-	struct world w;
 	struct frame *f;
 	struct health h;
 	char text[HEALTH_TEXT];
 
-	(void)state;
-	world_init(&w);
-	f = interval(&w, 1000000, 100);
+	f = interval(1000000, 100);
 	f->in_flight = 1;
 	f->oldest_ns = 1000000000;
-	assert_int_equal(judge(&w).ailment, AILMENT_NONE);
+	assert_int_equal(judge().ailment, AILMENT_NONE);
 	f->oldest_ns = 1000000001;
-	h = judge(&w);
+	h = judge();
 	assert_int_equal(h.ailment, AILMENT_OLD);
 	assert_true(health_worst_ns(&h, h.p99_ns) == 1000000001);
 	assert_string_equal(health_text(text, &h), "an IO waits for 1.00 s");
 
-	f = interval(&w, 0, 0);
+	f = interval(0, 0);
 	f->in_flight = 3;
 	f->oldest_ns = 600000000;
-	h = judge(&w);
+	h = judge();
 	assert_int_equal(h.ailment, AILMENT_STALLED);
 	assert_string_equal(health_text(text, &h), "stalled: nothing ends, an IO waits for 600 ms");
 	/* The kernel has counted their ends: they were missed, and nothing hangs. */
 	f->accounting = (struct accounting){ .started = 3, .in_flight = 3, .kernel_known = true, .kernel_ios = 3 };
 	assert_true(accounting_ends_missed(&f->accounting));
-	h = judge(&w);
+	h = judge();
 	assert_int_equal(h.ailment, AILMENT_NONE);
 	assert_true(health_worst_ns(&h, h.p99_ns) == 0);
-	world_uninit(&w);
 }
 
-static void failed(void **state)
+TEST(failed)
 {
-	struct world w;
 	struct health h;
 	char text[HEALTH_TEXT];
 
-	(void)state;
-	world_init(&w);
-	interval(&w, 1000000, 100)->ops[BLKLAT_OP_READ].errors = 1;
-	h = judge(&w);
+	interval(1000000, 100)->ops[BLKLAT_OP_READ].errors = 1;
+	h = judge();
 	assert_int_equal(h.ailment, AILMENT_ERRORS);
 	assert_string_equal(health_text(text, &h), "1 IO failed");
-	assert_int_equal(of(&w, 1000000, 100), AILMENT_NONE);
-	world_uninit(&w);
+	assert_int_equal(of(1000000, 100), AILMENT_NONE);
 }
 
 /* A minute of rest is no change, and no past either. */
-static void rest_is_no_illness(void **state)
+TEST(rest_is_no_illness)
 {
-	struct world w;
-
-	(void)state;
-	world_init(&w);
 	for (u32 i = 0; i < 20; i++)
-		of(&w, 1000000, 100);
+		of(1000000, 100);
 	for (u32 i = 0; i < 60; i++)
-		assert_int_equal(of(&w, 0, 0), AILMENT_NONE);
+		assert_int_equal(of(0, 0), AILMENT_NONE);
 	assert_int_equal(w.past.intervals, 20);
-	assert_int_equal(of(&w, 1000000, 100), AILMENT_NONE);
-	assert_int_equal(of(&w, 6000000, 100), AILMENT_SLOW);
-	world_uninit(&w);
+	assert_int_equal(of(1000000, 100), AILMENT_NONE);
+	assert_int_equal(of(6000000, 100), AILMENT_SLOW);
 }
 
 static void health_of(struct health h[5], const double p99_ms[5], u32 n)
@@ -199,21 +181,20 @@ static u32 unlike(const struct health *h, u32 n)
 }
 
 /* A device that is slow from its first interval on has no better past, but it has peers. */
-static void slower_than_its_like(void **state)
+TEST(slower_than_its_like)
 {
 	struct device d[5] = { { .name = "sda" }, { .name = "sdb" }, { .name = "sdc" }, { .name = "sdd" }, { .name = "sde" } };
-	struct watch w[5];
+	struct watch watch[5];
 	struct frames fs;
 	struct health h[5];
 	char text[HEALTH_TEXT];
 
-	(void)state;
 	for (u32 i = 0; i < 5; i++) {
 		strcpy(d[i].kind, "disk");
 		strcpy(d[i].model, "A");
-		w[i] = (struct watch){ .device = &d[i] };
+		watch[i] = (struct watch){ .device = &d[i] };
 	}
-	assert_int_equal(frames_init(&fs, w, 5, 2), 0);
+	assert_int_equal(frames_init(&fs, watch, 5, 2), 0);
 	health_of(h, (double[]){ 2, 10, 1, 3, 1 }, 5);
 	assert_int_equal(health_compare(&fs, h), 0);
 	assert_int_equal(unlike(h, 5), 1 << 1);	/* 10 / 2, the middle of 1 1 2 3 10 */
@@ -244,14 +225,14 @@ static void slower_than_its_like(void **state)
 }
 
 /* Five disks, each with one watch. */
-static void five_disks(struct device d[5], struct watch w[5], struct frames *fs)
+static void five_disks(struct device d[5], struct watch watch[5], struct frames *fs)
 {
 	for (u32 i = 0; i < 5; i++) {
 		d[i] = (struct device){ 0 };
 		snprintf(d[i].name, sizeof(d[i].name), "sd%c", 'a' + (char)i);
-		w[i] = (struct watch){ .device = &d[i] };
+		watch[i] = (struct watch){ .device = &d[i] };
 	}
-	assert_int_equal(frames_init(fs, w, 5, 2), 0);
+	assert_int_equal(frames_init(fs, watch, 5, 2), 0);
 }
 
 /* @n devices, slower by these factors; the rest of the five have no past. Returns those slow by themselves, as bits. */
@@ -271,17 +252,16 @@ static u32 together(struct frames *fs, struct health h[5], const double times[5]
 }
 
 /* If all devices become slow at once, no single device is to blame. */
-static void all_slower_is_the_host(void **state)
+TEST(all_slower_is_the_host)
 {
 	struct device d[5];
-	struct watch w[5];
+	struct watch watch[5];
 	struct frames fs;
 	struct health h[5];
 	struct health_host host;
 	char text[HEALTH_TEXT];
 
-	(void)state;
-	five_disks(d, w, &fs);
+	five_disks(d, watch, &fs);
 	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 8, 8 }, &host), 0);
 	assert_true(host.n == 5 && host.of == 5 && host.times > 7.99 && host.times < 8.01);
 	assert_string_equal(health_grade(&h[0]), "well");
@@ -304,7 +284,7 @@ static void all_slower_is_the_host(void **state)
 	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 8, 8 }, &host), 31);
 	/* A device at three stages counts once. */
 	for (u32 i = 0; i < 3; i++)
-		w[i].device = &d[0];
+		watch[i].device = &d[0];
 	d[3].n_lower = 0;
 	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 8, 0 }, &host), 15);
 	frames_uninit(&fs);
@@ -329,17 +309,16 @@ static u32 waiting(struct frames *fs, struct health h[5], const double waited_s[
 }
 
 /* If all devices hang at once, the cause is what they share. */
-static void all_wait_for_the_host(void **state)
+TEST(all_wait_for_the_host)
 {
 	struct device d[5];
-	struct watch w[5];
+	struct watch watch[5];
 	struct frames fs;
 	struct health h[5];
 	struct health_host host;
 	char text[HEALTH_TEXT];
 
-	(void)state;
-	five_disks(d, w, &fs);
+	five_disks(d, watch, &fs);
 	for (u64 ios = 0; ios <= 100; ios += 100) {
 		assert_int_equal(waiting(&fs, h, (double[]){ 3, 3, 3, 3, 3 }, ios, &host), 0);
 		assert_true(host.waiting == 5 && host.busy == 5 && host.waited_ns > 2.99e9 && host.waited_ns < 3.01e9 && !host.n);
@@ -360,13 +339,12 @@ static void all_wait_for_the_host(void **state)
 	frames_uninit(&fs);
 }
 
-static void losses_tell_of_the_measurement(void **state)
+TEST(losses_tell_of_the_measurement)
 {
 	struct frame f = { 0 };
 	struct health h = { .ios = 9900 };
 	char text[HEALTH_TEXT];
 
-	(void)state;
 	health_besides(&h, &f, 99);
 	assert_int_equal(h.ailment, AILMENT_NONE);
 	assert_string_equal(health_grade(&h), "well");
@@ -380,21 +358,4 @@ static void losses_tell_of_the_measurement(void **state)
 	h.ailment = AILMENT_SLOW;
 	health_besides(&h, &f, 100);
 	assert_int_equal(h.ailment, AILMENT_SLOW);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slow_is_five_times_the_past),
-		cmocka_unit_test(a_new_level_is_marked_for_a_while),
-		cmocka_unit_test(what_waits),
-		cmocka_unit_test(failed),
-		cmocka_unit_test(rest_is_no_illness),
-		cmocka_unit_test(slower_than_its_like),
-		cmocka_unit_test(all_slower_is_the_host),
-		cmocka_unit_test(all_wait_for_the_host),
-		cmocka_unit_test(losses_tell_of_the_measurement),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 
 #include "core/hist.h"
 #include "core/snapshot.h"
 
-static void scales(void **state)
+TEST(scales)
 {
 	static const struct {
 		u32 scale;
@@ -24,7 +20,6 @@ static void scales(void **state)
 		{ UINT32_MAX, -EINVAL, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		u64 untouched = 1;
 		struct hist h = { .scale = 99, .cells = &untouched };
@@ -47,36 +42,7 @@ static void scales(void **state)
 	}
 }
 
-/* Below 64 ns neighbours may have the same bound in whole ns (6, 2): such a cell is always empty. */
-static void bounds(void **state)
-{
-	static const struct {
-		u32 scale, cell;
-		u64 lower, upper;
-	} cases[] = {
-		{ 6, 0, 0, 14 },
-		{ 6, 1, 14, 15 },
-		{ 6, 2, 15, 15 },
-		{ 6, 767, 59727, 60377 },
-		{ 6, 1664, 989228013, 1000000000 },
-		{ 6, 2112, 126621185688, 128000000000 },
-		{ 6, 2113, 128000000000, UINT64_MAX },
-		{ 0, 0, 0, 14 },
-		{ 0, 1, 14, 29 },
-		{ 0, 2, 29, 59 },
-		{ 0, 26, 500000000, 1000000000 },
-		{ 0, 33, 64000000000, 128000000000 },
-		{ 0, 34, 128000000000, UINT64_MAX },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(hist_lower_ns(cases[i].scale, cases[i].cell), cases[i].lower);
-		assert_true(hist_upper_ns(cases[i].scale, cases[i].cell) == cases[i].upper);
-	}
-}
-
-static void range(void **state)
+TEST(range)
 {
 	static const struct {
 		u32 n, cell[3], first, last;
@@ -89,7 +55,6 @@ static void range(void **state)
 		{ 3, { 900, 1, 30 }, 1, 900 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		u32 first = 77, last = 78;
 		struct hist h;
@@ -104,20 +69,12 @@ static void range(void **state)
 	}
 }
 
-static u64 next_random(u64 *state)	/* xorshift64 */
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	return *state ^= *state << 17;
-}
-
 /* Merging must give what counting at the lower resolution would have given, cell for cell. */
-static void merge(void **state)
+TEST(merge)
 {
 	struct hist direct[7], merged[7];
 	u64 seed = 42;
 
-	(void)state;
 	for (u32 scale = 0; scale <= 6; scale++)
 		assert_int_equal(hist_init(&direct[scale], scale), 0);
 	for (u32 i = 0; i < 200000; i++) {
@@ -145,11 +102,10 @@ static void merge(void **state)
 		hist_uninit(&direct[scale]);
 }
 
-static void difference(void **state)
+TEST(difference)
 {
 	struct hist before, now, d;
 
-	(void)state;
 	assert_int_equal(hist_init(&before, 2), 0);
 	assert_int_equal(hist_init(&now, 2), 0);
 	assert_int_equal(hist_init(&d, 2), 0);
@@ -167,12 +123,11 @@ static void difference(void **state)
 }
 
 /* Whatever is done to them, a tracked histogram equals an untracked one. */
-static void tracked(void **state)
+TEST(tracked)
 {
 	struct hist plain[3], kept[3];
 	u64 seed = 7;
 
-	(void)state;
 	for (u32 i = 0; i < 3; i++) {
 		assert_int_equal(hist_init(&plain[i], 3), 0);
 		assert_int_equal(hist_init(&kept[i], 3), 0);
@@ -219,9 +174,8 @@ static void tracked(void **state)
 }
 
 /* 2^(bucket / 2^scale) s is the upper bound: bucket 0 ends at 1 s; the lowest and the highest bound are known. */
-static void bucket_numbers(void **state)
+TEST(bucket_numbers)
 {
-	(void)state;
 	for (u32 scale = 0; scale <= 6; scale++) {
 		u32 second = 26U << scale;
 
@@ -233,11 +187,10 @@ static void bucket_numbers(void **state)
 	}
 }
 
-static void snapshots(void **state)
+TEST(snapshots)
 {
 	struct snapshot s = { .n = 99 };
 
-	(void)state;
 	assert_int_equal(snapshot_init(&s, 2, 7), -EINVAL);
 	assert_int_equal(s.n, 99);
 	assert_int_equal(snapshot_init(&s, 2, 5), 0);
@@ -252,20 +205,4 @@ static void snapshots(void **state)
 	snapshot_uninit(&s);	/* twice does no harm */
 	assert_string_equal(stage_names[BLKLAT_STAGE_TOTAL], "total");
 	assert_string_equal(op_names[BLKLAT_OP_DISCARD], "discard");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scales),
-		cmocka_unit_test(bounds),
-		cmocka_unit_test(range),
-		cmocka_unit_test(merge),
-		cmocka_unit_test(difference),
-		cmocka_unit_test(tracked),
-		cmocka_unit_test(bucket_numbers),
-		cmocka_unit_test(snapshots),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,6 @@ static void finish_two(void)
 	for (u32 i = 0; i < 2; i++)
 		snapshot_uninit(&ends[i]);
 	snapshot_uninit(&first);
-	finish();
 }
 
 static struct capture *open_of(const struct device_table *t, u32 disk, u32 disks)
@@ -69,11 +68,10 @@ static struct accounting check_disk(u32 disk, u64 lost, u64 in_interval)
 }
 
 /* IOs end before the heir opens, before, between and after the last reads, after the join. Lost tags stay lost. */
-static void test_ends_in_between(void **state)
+TEST(test_ends_in_between)
 {
 	struct capture *two[2], *heir, *next;
 
-	(void)state;
 	begin_two();
 	for (u32 i = 0; i < 2; i++)
 		two[i] = open_of(&w.t, i, 1);
@@ -119,13 +117,12 @@ static void test_ends_in_between(void **state)
 }
 
 /* A different disk in the place of one that went away inherits nothing from it; the other disk's counts go on. */
-static void test_another_disk_of_the_name(void **state)
+TEST(test_another_disk_of_the_name)
 {
 	struct capture *two[2], *heir;
 	struct device_table later;
 	struct problem p;
 
-	(void)state;
 	begin_two();
 	for (u32 i = 0; i < 2; i++) {
 		two[i] = open_of(&w.t, i, 1);
@@ -146,14 +143,4 @@ static void test_another_disk_of_the_name(void **state)
 	assert_false(w.s.w[0].gone);
 	finish_two();
 	device_table_free(&later);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ends_in_between),
-		cmocka_unit_test(test_another_disk_of_the_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

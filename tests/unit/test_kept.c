@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Messages that are printed while a screen hides them, however many there are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "live/kept.h"
 
@@ -23,13 +17,12 @@ static char *ended(struct kept *k, size_t *ret_len)
 	return text;
 }
 
-static void test_a_few_lines(void **state)
+TEST(test_a_few_lines)
 {
 	struct kept *k = kept_new();
 	size_t len;
 	char *text;
 
-	(void)state;
 	kept_last_line(k, last, sizeof(last));
 	assert_string_equal(last, "");
 	fprintf(kept_stream(k), "one\n\ntwo\n");
@@ -46,14 +39,13 @@ static void test_a_few_lines(void **state)
 }
 
 /* Lines of 16 bytes, many times what is kept: the first and the latest remain, and a count of the rest. */
-static void test_the_first_and_the_latest(void **state)
+TEST(test_the_first_and_the_latest)
 {
 	enum { LINES = 100000, EACH = KEPT_BYTES / 16 };
 	struct kept *k = kept_new();
 	char line[32], *text;
 	size_t len;
 
-	(void)state;
 	for (u32 i = 0; i < LINES; i++) {
 		snprintf(line, sizeof(line), "message %7u\n", i);
 		for (u32 at = 0; at < 16; at += 1 + i % 16)
@@ -75,14 +67,13 @@ static void test_the_first_and_the_latest(void **state)
 }
 
 /* A line longer than all the room is cut, and the text after it starts a line of its own. */
-static void test_a_long_line(void **state)
+TEST(test_a_long_line)
 {
 	for (u32 before = 0; before < 2; before++) {
 		struct kept *k = kept_new();
 		size_t len;
 		char *text;
 
-		(void)state;
 		if (before)
 			fprintf(kept_stream(k), "first\n");
 		for (u32 i = 0; i < 5 * KEPT_BYTES; i++)
@@ -96,15 +87,4 @@ static void test_a_long_line(void **state)
 			assert_memory_equal(text, "first\nxxx", 9);
 		free(text);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_few_lines),
-		cmocka_unit_test(test_the_first_and_the_latest),
-		cmocka_unit_test(test_a_long_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

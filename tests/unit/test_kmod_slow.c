@@ -3,13 +3,9 @@
  * The kernel module's ring of slow IOs, as its reader sees it while the kernel writes: what is reported, in order, each
  * IO once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#define SET_UP begin
+#define TEAR_DOWN end
+#include "unit.h"
 
 #include "blklat/parts.h"
 #include "engine/slow.h"
@@ -79,7 +75,7 @@ static void expect(struct world *t, u32 first_found, u32 second_found, u32 liste
 	assert_int_equal(t->slow.ring->taken, t->slow.next);
 }
 
-static void each_is_taken_once(void **state)
+TEST(each_is_taken_once)
 {
 	struct world *t = *state;
 
@@ -98,7 +94,7 @@ static void each_is_taken_once(void **state)
 }
 
 /* After the largest number they go on from 0. */
-static void numbers_wrap_around(void **state)
+TEST(numbers_wrap_around)
 {
 	struct world *t = *state;
 
@@ -111,7 +107,7 @@ static void numbers_wrap_around(void **state)
 }
 
 /* One that is still being written holds back those behind it until the next read. */
-static void what_is_not_written_yet_comes_later(void **state)
+TEST(what_is_not_written_yet_comes_later)
 {
 	struct world *t = *state;
 
@@ -123,7 +119,7 @@ static void what_is_not_written_yet_comes_later(void **state)
 	assert_int_equal(t->slow.next, 3);
 }
 
-static void what_found_no_place_is_counted(void **state)
+TEST(what_found_no_place_is_counted)
 {
 	struct world *t = *state;
 
@@ -136,7 +132,7 @@ static void what_found_no_place_is_counted(void **state)
 }
 
 /* What can't be of this capture is skipped. */
-static void nonsense_is_left_out(void **state)
+TEST(nonsense_is_left_out)
 {
 	struct world *t = *state;
 
@@ -151,17 +147,4 @@ static void nonsense_is_left_out(void **state)
 	tell(t, 1, 1);
 	expect(t, 1, 0, 1);
 	assert_int_equal(t->slow.next, 6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_is_taken_once, begin, end),
-		cmocka_unit_test_setup_teardown(numbers_wrap_around, begin, end),
-		cmocka_unit_test_setup_teardown(what_is_not_written_yet_comes_later, begin, end),
-		cmocka_unit_test_setup_teardown(what_found_no_place_is_counted, begin, end),
-		cmocka_unit_test_setup_teardown(nonsense_is_left_out, begin, end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A process that shut itself out of the file system, tested against the kernel's own Landlock. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -92,24 +86,12 @@ static void assert_refused(int (*tried)(const char *file, int open_before))
 	assert_int_equal(WEXITSTATUS(status), REFUSED);
 }
 
-static void test_no_file_is_reached(void **unused)
+TEST(test_no_file_is_reached)
 {
-	(void)unused;
 	assert_refused(shut_out);
 }
 
-static void test_one_file_is_written_to(void **unused)
+TEST(test_one_file_is_written_to)
 {
-	(void)unused;
 	assert_refused(write_only);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_file_is_reached),
-		cmocka_unit_test(test_one_file_is_written_to),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

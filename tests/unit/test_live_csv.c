@@ -8,74 +8,51 @@
 #define KEY "2026-11-21T07:35:01.000Z,1.000000,loop0,device,bpf,"
 #define READS "4,16384,0,4.0,16384.0,545250.0,60000,2000000,60188.4,2000000.0,32,81234,0.002,36,4,0,0,4,4608,1,5"
 
-static void one_header_then_a_row_for_each_op(void **state)
+TEST(one_header_then_a_row_for_each_op)
 {
-	struct sink_run r;
-
-	(void)state;
-	sink_run_init(&r, FORMAT_CSV);
-	sink_run_open(&r);
-	sink_run_interval(&r);
-	sink_run_reads(&r);
-	sink_run_parts(&r);
+	sink_run_init(FORMAT_CSV);
+	sink_run_open();
+	sink_run_interval();
+	sink_run_reads();
+	sink_run_parts();
 	r.frames.f[0].accounting.skipped_unexplained = 5;
-	sink_run_interval(&r);
+	sink_run_interval();
 	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
 	assert_string_equal(r.text, HEAD "\n"
 			    KEY "-,0,0,0,0.0,0.0,,,,,,0,0,0.000,0,0,0,0,,0,0,0\n"
 			    KEY "read," READS "\n");
-	sink_run_uninit(&r);
 }
 
-static void bins_are_rows_with_empty_figures(void **state)
+TEST(bins_are_rows_with_empty_figures)
 {
-	struct sink_run r;
-
-	(void)state;
-	sink_run_init(&r, FORMAT_CSV);
+	sink_run_init(FORMAT_CSV);
 	r.bins = true;
-	sink_run_open(&r);
-	sink_run_reads(&r);
-	sink_run_parts(&r);
+	sink_run_open();
+	sink_run_reads();
+	sink_run_parts();
 	r.frames.f[0].accounting.skipped_unexplained = 5;
 	r.frames.f[0].ops[BLKLAT_OP_READ].hist.cells[BLKLAT_CELLS_MAX - 1] = 5;
-	sink_run_interval(&r);
+	sink_run_interval();
 	assert_string_equal(r.text, HEAD ",bin_lower_ns,bin_upper_ns,bin_ios\n"
 			    KEY "read," READS ",,,\n"
 			    KEY "read,,,,,,,,,,,,,,,,,,,,,,59727,60377,2\n"
 			    KEY "read,,,,,,,,,,,,,,,,,,,,,,60377,61035,1\n"
 			    KEY "read,,,,,,,,,,,,,,,,,,,,,,1995892,2017626,1\n"
 			    KEY "read,,,,,,,,,,,,,,,,,,,,,,128000000000,,5\n");
-	sink_run_uninit(&r);
 }
 
-static void names_are_quoted_when_they_must(void **state)
+TEST(names_are_quoted_when_they_must)
 {
 	static const struct { const char *name, *field; } cases[] = {
 		{ "dm-0", ",dm-0,device," }, { "a,b", ",\"a,b\",device," }, { "a\"b", ",\"a\"\"b\",device," },
 		{ "a\nb", ",\"a\nb\",device," }, { "a b", ",a b,device," }, { "\xFF", ",\xEF\xBF\xBD,device," },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct sink_run r;
-
-		sink_run_init(&r, FORMAT_CSV);
+		sink_run_init(FORMAT_CSV);
 		strcpy(r.device.name, cases[i].name);
-		sink_run_open(&r);
-		sink_run_interval(&r);
+		sink_run_open();
+		sink_run_interval();
 		assert_non_null(strstr(r.text, cases[i].field));
-		sink_run_uninit(&r);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_header_then_a_row_for_each_op),
-		cmocka_unit_test(bins_are_rows_with_empty_figures),
-		cmocka_unit_test(names_are_quoted_when_they_must),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,17 +7,14 @@
 #include <signal.h>
 #include <unistd.h>
 
-static void a_line_is_the_contract(void **state)
+TEST(a_line_is_the_contract)
 {
-	struct sink_run r;
-
-	(void)state;
-	sink_run_init(&r, FORMAT_JSON);
+	sink_run_init(FORMAT_JSON);
 	r.bins = true;
-	sink_run_open(&r);
-	sink_run_reads(&r);
+	sink_run_open();
+	sink_run_reads();
 	r.frames.f[0].interval_s = 1.0003;
-	sink_run_interval(&r);
+	sink_run_interval();
 	assert_string_equal(r.text,
 		"{\"schema\":1,\"time\":\"2026-11-21T07:35:01.000Z\",\"interval_s\":1.000300,"
 		"\"device\":\"loop0\",\"stage\":\"device\",\"engine\":\"bpf\","
@@ -29,22 +26,19 @@ static void a_line_is_the_contract(void **state)
 		"\"accounting\":{\"started\":36,\"completed\":4,\"in_flight\":32,\"lost\":0,\"lost_by\":{},"
 		"\"requeued\":0,\"kernel_ios\":4,\"kernel_in_flight\":32,\"moved\":0,\"before_start\":0,\"unissued\":0,"
 		"\"skipped\":0,\"skipped_unexplained\":0}}\n");
-	sink_run_uninit(&r);
 }
 
 /* Only if they are looked for, and then even if there are none. */
-static void ios_after_a_pause(void **state)
+TEST(ios_after_a_pause)
 {
 	struct op_frame *o;
-	struct sink_run r;
 
-	(void)state;
-	sink_run_init(&r, FORMAT_JSON);
+	sink_run_init(FORMAT_JSON);
 	r.bins = true;
-	sink_run_open(&r);
-	sink_run_reads(&r);
+	sink_run_open();
+	sink_run_reads();
 	r.frames.idle_gap_ns = 100000000;
-	sink_run_interval(&r);
+	sink_run_interval();
 	assert_non_null(strstr(r.text, ",[1995892,2017626,1]],\"after_idle\":{\"ios\":0,"
 			       "\"latency_ns\":{\"mean\":null,\"p50\":null,\"p99.9\":null},\"bins\":[]}}]"));
 
@@ -54,13 +48,12 @@ static void ios_after_a_pause(void **state)
 	o->after_idle.cells[blklat_cell(2000000, 3)]++;
 	o->after_idle_ios = 2;
 	o->after_idle_sum_ns = 2061000;
-	sink_run_interval(&r);
+	sink_run_interval();
 	assert_non_null(strstr(r.text, "\"after_idle\":{\"ios\":2,\"latency_ns\":{\"mean\":1030500.0,\"p50\":60000.0,"
 			       "\"p99.9\":2000000.0},\"bins\":[[55969,61035,1],[1953125,2129897,1]]}}]"));
 	r.frames.idle_gap_ns = 0;
-	sink_run_interval(&r);
+	sink_run_interval();
 	assert_null(strstr(strstr(strstr(r.text, "after_idle") + 1, "after_idle") + 1, "after_idle"));
-	sink_run_uninit(&r);
 }
 
 static struct json_object *at(struct json_object *o, const char *key)
@@ -71,35 +64,30 @@ static struct json_object *at(struct json_object *o, const char *key)
 	return found;
 }
 
-static void an_idle_line_still_comes(void **state)
+TEST(an_idle_line_still_comes)
 {
 	struct json_object *o;
-	struct sink_run r;
 
-	(void)state;
-	sink_run_init(&r, FORMAT_JSON);
+	sink_run_init(FORMAT_JSON);
 	r.frames.f[0].in_flight = 3;
 	r.frames.f[0].oldest_ns = 1003100000;
-	sink_run_open(&r);
-	sink_run_interval(&r);
+	sink_run_open();
+	sink_run_interval();
 	o = json_tokener_parse(r.text);
 	assert_int_equal(json_object_array_length(at(o, "ops")), 0);
 	assert_int_equal(json_object_get_int64(at(at(o, "in_flight"), "oldest_ns")), 1003100000);
 	assert_null(at(at(o, "accounting"), "kernel_ios"));
 	assert_false(json_object_object_get_ex(o, "gone", NULL));
 	json_object_put(o);
-	sink_run_uninit(&r);
 }
 
-static void large_counts_and_reasons_survive(void **state)
+TEST(large_counts_and_reasons_survive)
 {
 	static const char *const reasons[] = { "no_start", "tag_range", "unexplained" };
 	struct json_object *a, *lost_by, *o;
 	struct accounting *acc;
-	struct sink_run r;
 
-	(void)state;
-	sink_run_init(&r, FORMAT_JSON);
+	sink_run_init(FORMAT_JSON);
 	acc = &r.frames.f[0].accounting;
 	*acc = (struct accounting){
 		.started = UINT64_MAX, .completed = 1ULL << 63, .lost = 60, .requeued = 7, .moved = 8,
@@ -107,8 +95,8 @@ static void large_counts_and_reasons_survive(void **state)
 		.lost_by = { [LOST_NO_START] = 10, [LOST_TAG_RANGE] = 20, [LOST_UNEXPLAINED] = 30 },
 	};
 	r.frames.f[0].gone = true;
-	sink_run_open(&r);
-	sink_run_interval(&r);
+	sink_run_open();
+	sink_run_interval();
 	o = json_tokener_parse(r.text);
 	a = at(o, "accounting");
 	lost_by = at(a, "lost_by");
@@ -125,67 +113,56 @@ static void large_counts_and_reasons_survive(void **state)
 	assert_int_equal(json_object_get_int(at(a, "skipped_unexplained")), 12);
 	assert_true(json_object_get_boolean(at(o, "gone")));
 	json_object_put(o);
-	sink_run_uninit(&r);
 }
 
-static void any_name_gives_valid_json(void **state)
+TEST(any_name_gives_valid_json)
 {
 	struct json_object *o;
-	struct sink_run r;
 
-	(void)state;
-	sink_run_init(&r, FORMAT_JSON);
+	sink_run_init(FORMAT_JSON);
 	strcpy(r.device.name, "a\"b\\c\n/\xFF");
 	r.frames.f[0].queue_depth = 1 / 0.0;
-	sink_run_open(&r);
-	sink_run_interval(&r);
+	sink_run_open();
+	sink_run_interval();
 	assert_int_equal(strlen(r.text) - 1, strcspn(r.text, "\n"));
 	o = json_tokener_parse(r.text);
 	assert_non_null(o);
 	assert_string_equal(json_object_get_string(at(o, "device")), "a\"b\\c\n/\xEF\xBF\xBD");
 	assert_null(at(o, "queue_depth"));
 	json_object_put(o);
-	sink_run_uninit(&r);
 }
 
-static void bins_outside_of_the_grid(void **state)
+TEST(bins_outside_of_the_grid)
 {
 	struct op_frame *o;
-	struct sink_run r;
 
-	(void)state;
-	sink_run_init(&r, FORMAT_JSON);
+	sink_run_init(FORMAT_JSON);
 	r.bins = true;
 	o = &r.frames.f[0].ops[BLKLAT_OP_OTHER];
 	o->ios = 3;
 	o->hist.cells[0] = 1;
 	o->hist.cells[BLKLAT_CELLS_MAX - 1] = 2;
-	sink_run_open(&r);
-	sink_run_interval(&r);
+	sink_run_open();
+	sink_run_interval();
 	/* 2^-26 s and 2^7 s */
 	assert_non_null(strstr(r.text, "\"bins\":[[0,14,1],[128000000000,null,2]]"));
-	sink_run_uninit(&r);
 }
 
 static void assert_write_fails(enum format format, FILE *out, int err)
 {
-	struct sink_run r;
-
 	assert_non_null(out);
-	sink_run_init(&r, format);
-	sink_run_reads(&r);
+	sink_run_init(format);
+	sink_run_reads();
 	fclose(r.look.out);
 	r.look.out = out;
-	sink_run_open(&r);
+	sink_run_open();
 	assert_int_equal(r.sink->ops->interval(r.sink, &r.frames), err);
-	sink_run_uninit(&r);
 }
 
-static void a_failed_write_is_its_errno(void **state)
+TEST(a_failed_write_is_its_errno)
 {
 	int ends[2];
 
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	for (u32 i = 0; i < FORMATS; i++) {
 		assert_write_fails(i, fopen("/dev/full", "w"), -ENOSPC);
@@ -193,19 +170,4 @@ static void a_failed_write_is_its_errno(void **state)
 		close(ends[0]);
 		assert_write_fails(i, fdopen(ends[1], "w"), -EPIPE);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_line_is_the_contract),
-		cmocka_unit_test(ios_after_a_pause),
-		cmocka_unit_test(an_idle_line_still_comes),
-		cmocka_unit_test(large_counts_and_reasons_survive),
-		cmocka_unit_test(any_name_gives_valid_json),
-		cmocka_unit_test(bins_outside_of_the_grid),
-		cmocka_unit_test(a_failed_write_is_its_errno),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

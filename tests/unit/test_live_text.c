@@ -12,36 +12,32 @@ static const char header[] =
 	"stage   device (issue to completion)\n";
 
 /* Runs one interval. Returns the text after the header. */
-static const char *interval_text(struct sink_run *r)
+static const char *interval_text(void)
 {
 	setenv("TZ", "UTC", 1);
-	sink_run_open(r);
-	sink_run_interval(r);
-	assert_memory_equal(r->text, header, strlen(header));
-	return r->text + strlen(header);
+	sink_run_open();
+	sink_run_interval();
+	assert_memory_equal(r.text, header, strlen(header));
+	return r.text + strlen(header);
 }
 
-static void a_block_of_reads(void **state)
+TEST(a_block_of_reads)
 {
-	struct sink_run r;
-
-	(void)state;
-	sink_run_init(&r, FORMAT_TEXT);
-	sink_run_reads(&r);
+	sink_run_init(FORMAT_TEXT);
+	sink_run_reads();
 	/*
 	 * Decades 10 us to 10 ms, 24 columns each: 60 to 61 us is column 24 * log10(6) = 18.7 to 18.8
 	 * with three IOs, 2 ms is 24 * log10(200) = 55.2 with one, a third of the height.
 	 */
-	assert_string_equal(interval_text(&r),
+	assert_string_equal(interval_text(),
 		"\n07:35:01    IOPS    MB/s    mean     p50   p99.9     max\n"
 		"loop0   queue depth <0.01, 32 in flight, oldest 81.2 us\n"
 		"read        4.00    0.02  545 us 60.2 us 2.00 ms 2.00 ms\n"
 		"                          █                                    ▃\n"
 		"        ╵10us                   ╵100us                  ╵1ms\n");
-	sink_run_uninit(&r);
 }
 
-static void idle_stalled_and_late(void **state)
+TEST(idle_stalled_and_late)
 {
 	static const struct {
 		u64 in_flight, oldest_ns;
@@ -64,11 +60,8 @@ static void idle_stalled_and_late(void **state)
 		{ 0, 0, 0.4, "\n07:35:01\n        this interval took 400 ms\nloop0   no IO completed\n", 0, 0 },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct sink_run r;
-
-		sink_run_init(&r, FORMAT_TEXT);
+		sink_run_init(FORMAT_TEXT);
 		r.frames.f[0].in_flight = cases[i].in_flight;
 		r.frames.f[0].oldest_ns = cases[i].oldest_ns;
 		r.frames.f[0].interval_s = cases[i].interval_s;
@@ -77,51 +70,45 @@ static void idle_stalled_and_late(void **state)
 			.kernel_in_flight = cases[i].kernel_in_flight,
 			.kernel_ios = cases[i].kernel_ios, .kernel_known = cases[i].kernel_ios,
 		};
-		assert_string_equal(interval_text(&r), cases[i].text);
-		sink_run_uninit(&r);
+		assert_string_equal(interval_text(), cases[i].text);
 	}
 }
 
 /* Accounts are cumulative, but the warning is about the interval. */
-static void a_loss_is_told_once(void **state)
+TEST(a_loss_is_told_once)
 {
 	struct accounting *a;
-	struct sink_run r;
 	size_t told;
 
-	(void)state;
-	sink_run_init(&r, FORMAT_TEXT);
+	sink_run_init(FORMAT_TEXT);
 	a = &r.frames.f[0].accounting;
 	a->lost_by[LOST_NO_START] = 5;
 	a->lost_by[LOST_UNEXPLAINED] = 1;
-	assert_non_null(strstr(interval_text(&r), "warning: 6 IOs lost: 5 whose start was not seen, 1 unexplained\n"));
+	assert_non_null(strstr(interval_text(), "warning: 6 IOs lost: 5 whose start was not seen, 1 unexplained\n"));
 	told = r.len;
-	sink_run_interval(&r);
+	sink_run_interval();
 	assert_null(strstr(r.text + told, "lost"));
 	told = r.len;
 	a->lost_by[LOST_NO_START] = 6;
-	sink_run_interval(&r);
+	sink_run_interval();
 	assert_non_null(strstr(r.text + told, "warning: 1 IO lost: 1 whose start was not seen\n"));
-	sink_run_uninit(&r);
 }
 
 /* They are of the whole run, so neither per watch nor per interval; and the summary has the last word. */
-static void skipped_runs_are_told_once(void **state)
+TEST(skipped_runs_are_told_once)
 {
-	struct sink_run r;
 	size_t told;
 
-	(void)state;
-	sink_run_init(&r, FORMAT_TEXT);
-	assert_null(strstr(interval_text(&r), "skipped"));
+	sink_run_init(FORMAT_TEXT);
+	assert_null(strstr(interval_text(), "skipped"));
 	r.frames.skipped_unexplained = 3;
 	told = r.len;
-	sink_run_interval(&r);
+	sink_run_interval();
 	assert_non_null(strstr(r.text + told, "\nskipped  3 program runs by the kernel; what they missed is not known, IOs of any\n"
 			       "         device may be absent\n"));
 	told = r.len;
 	r.frames.skipped_unexplained = 4;
-	sink_run_interval(&r);
+	sink_run_interval();
 	assert_null(strstr(r.text + told, "skipped"));
 	r.frames.skipped_unexplained = 1;
 	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
@@ -141,20 +128,17 @@ static void skipped_runs_are_told_once(void **state)
 	r.frames.skipped_unexplained = 0;
 	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
 	assert_null(strstr(r.text + told, "skipped"));
-	sink_run_uninit(&r);
 }
 
 /* Watches that are gone are left out of an interval: the others keep their own accounts. */
-static void losses_belong_to_the_watch_not_the_place(void **state)
+TEST(losses_belong_to_the_watch_not_the_place)
 {
 	struct device second = { .name = "loop1", .kind = "loop", .scheduler = "none", .size_bytes = 1 << 30 };
 	struct frames both, last;
 	struct watch watches[2];
-	struct sink_run r;
 	size_t told;
 
-	(void)state;
-	sink_run_init(&r, FORMAT_TEXT);
+	sink_run_init(FORMAT_TEXT);
 	watches[0] = r.watch;
 	watches[1] = (struct watch){ .device = &second, .stage = BLKLAT_STAGE_DEVICE };
 	r.info.watches = watches;
@@ -163,7 +147,7 @@ static void losses_belong_to_the_watch_not_the_place(void **state)
 	both.f[0].interval_s = both.f[1].interval_s = 1;
 	both.f[0].accounting.lost_by[LOST_TAG_RANGE] = 2;
 	both.f[1].accounting.lost_by[LOST_TAG_RANGE] = 4;
-	sink_run_open(&r);
+	sink_run_open();
 	assert_int_equal(r.sink->ops->interval(r.sink, &both), 0);
 	assert_non_null(strstr(r.text, "warning: 2 IOs lost"));
 	assert_non_null(strstr(r.text, "warning: 4 IOs lost"));
@@ -174,42 +158,33 @@ static void losses_belong_to_the_watch_not_the_place(void **state)
 	assert_int_equal(r.sink->ops->interval(r.sink, &last), 0);
 	assert_null(strstr(r.text + told, "lost"));
 	frames_uninit(&both);
-	sink_run_uninit(&r);
 }
 
-static void colour_only_when_asked(void **state)
+TEST(colour_only_when_asked)
 {
-	struct sink_run r;
-
-	(void)state;
-	sink_run_init(&r, FORMAT_TEXT);
-	sink_run_reads(&r);
-	interval_text(&r);
+	sink_run_init(FORMAT_TEXT);
+	sink_run_reads();
+	interval_text();
 	assert_null(strchr(r.text, '\033'));
-	sink_run_uninit(&r);
 
-	sink_run_init(&r, FORMAT_TEXT);
+	sink_run_init(FORMAT_TEXT);
 	r.look.colour = true;
 	r.frames.f[0].accounting.lost_by[LOST_UNEXPLAINED] = 1;
-	sink_run_open(&r);
-	sink_run_interval(&r);
+	sink_run_open();
+	sink_run_interval();
 	assert_non_null(strstr(r.text, "\033[1;31mwarning: 1 IO lost: 1 unexplained\033[0m\n"));
-	sink_run_uninit(&r);
 }
 
-static void summary_adds_up(void **state)
+TEST(summary_adds_up)
 {
-	struct sink_run r;
-
-	(void)state;
-	sink_run_init(&r, FORMAT_TEXT);
-	sink_run_reads(&r);
+	sink_run_init(FORMAT_TEXT);
+	sink_run_reads();
 	r.frames.f[0].interval_s = 10;
 	r.frames.f[0].accounting = (struct accounting){
 		.started = 5237090, .completed = 5237058, .in_flight = 32, .kernel_ios = 5237058,
 		.kernel_known = true, .requeued = 3,
 	};
-	sink_run_open(&r);
+	sink_run_open();
 	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
 	assert_string_equal(r.text + strlen(header),
 		"\nsummary of 10.0 s\n"
@@ -225,10 +200,9 @@ static void summary_adds_up(void **state)
 		"\nloop0   started 5 237 090 = completed 5 237 058 + in flight 32 + lost 0;\n"
 		"        the kernel counted 5 237 058\n"
 		"        3 requeued and started again\n");
-	sink_run_uninit(&r);
 }
 
-static void the_kernel_disagrees(void **state)
+TEST(the_kernel_disagrees)
 {
 	static const struct {
 		u64 kernel, before, in_flight, moved;
@@ -240,27 +214,23 @@ static void the_kernel_disagrees(void **state)
 		{ 112, 0, 0, 1, NULL },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct sink_run r;
-
-		sink_run_init(&r, FORMAT_TEXT);
+		sink_run_init(FORMAT_TEXT);
 		r.frames.f[0].accounting = (struct accounting){
 			.started = 100 + cases[i].in_flight, .completed = 100, .before = cases[i].before,
 			.in_flight = cases[i].in_flight, .moved = cases[i].moved,
 			.kernel_ios = cases[i].kernel, .kernel_known = true,
 		};
-		sink_run_open(&r);
+		sink_run_open();
 		assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
 		if (cases[i].note)
 			assert_non_null(strstr(r.text, cases[i].note));
 		else
 			assert_null(strstr(r.text, "note:"));
-		sink_run_uninit(&r);
 	}
 }
 
-static void axis_only_grows(void **state)
+TEST(axis_only_grows)
 {
 	struct frame f = { 0 };
 	struct axis a = { 0 };
@@ -273,7 +243,6 @@ static void axis_only_grows(void **state)
 		{ 0, UINT64_MAX, 1, 12 },
 	};
 
-	(void)state;
 	axis_cover(&a, &f);
 	assert_int_equal(a.last, 0);
 	f.ops[BLKLAT_OP_WRITE].ios = 1;
@@ -287,7 +256,7 @@ static void axis_only_grows(void **state)
 }
 
 /* Two equal peaks and one IO in a million: both full height, and visible. */
-static void distribution_shows_every_io(void **state)
+TEST(distribution_shows_every_io)
 {
 	const struct axis a = { 3, 6 };
 	struct op_frame o = { .ios = 2000001, .min_ns = 2000, .max_ns = 500000 };
@@ -295,7 +264,6 @@ static void distribution_shows_every_io(void **state)
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
-	(void)state;
 	assert_int_equal(hist_init(&o.hist, BLKLAT_SCALE_MAX), 0);
 	o.hist.cells[blklat_cell(2000, BLKLAT_SCALE_MAX)] = 1000000;
 	o.hist.cells[blklat_cell(30000, BLKLAT_SCALE_MAX)] = 1;
@@ -309,7 +277,7 @@ static void distribution_shows_every_io(void **state)
 }
 
 /* A flat logarithmic density is a flat line, though a column holds 8.9 bins. */
-static void density_has_no_steps(void **state)
+TEST(density_has_no_steps)
 {
 	const struct axis a = { 4, 7 };
 	struct op_frame o = { .ios = 1, .min_ns = 10000, .max_ns = 10000000 };
@@ -317,7 +285,6 @@ static void density_has_no_steps(void **state)
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
-	(void)state;
 	assert_int_equal(hist_init(&o.hist, BLKLAT_SCALE_MAX), 0);
 	for (u32 cell = blklat_cell(10000, 6) + 1; cell < blklat_cell(10000000, 6); cell++)
 		o.hist.cells[cell] = 1000;
@@ -332,38 +299,14 @@ static void density_has_no_steps(void **state)
 	hist_uninit(&o.hist);
 }
 
-static void any_percentile_list_keeps_its_columns(void **state)
+TEST(any_percentile_list_keeps_its_columns)
 {
-	struct sink_run r;
-
-	(void)state;
-	sink_run_init(&r, FORMAT_TEXT);
-	sink_run_reads(&r);
+	sink_run_init(FORMAT_TEXT);
+	sink_run_reads();
 	r.look.columns = 40;
-	sink_run_open(&r);
-	sink_run_interval(&r);
+	sink_run_open();
+	sink_run_interval();
 	/* 40 columns hold four cells; no line is longer, whatever is drawn. */
 	assert_non_null(strstr(r.text, "\n07:35:01    IOPS    MB/s    mean     p50\n           p99.9     max\n"));
 	assert_non_null(strstr(r.text, "\nread        4.00    0.02  545 us 60.2 us\n         2.00 ms 2.00 ms\n"));
-	sink_run_uninit(&r);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_block_of_reads),
-		cmocka_unit_test(idle_stalled_and_late),
-		cmocka_unit_test(a_loss_is_told_once),
-		cmocka_unit_test(skipped_runs_are_told_once),
-		cmocka_unit_test(losses_belong_to_the_watch_not_the_place),
-		cmocka_unit_test(colour_only_when_asked),
-		cmocka_unit_test(summary_adds_up),
-		cmocka_unit_test(the_kernel_disagrees),
-		cmocka_unit_test(axis_only_grows),
-		cmocka_unit_test(distribution_shows_every_io),
-		cmocka_unit_test(density_has_no_steps),
-		cmocka_unit_test(any_percentile_list_keeps_its_columns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

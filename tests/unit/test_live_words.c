@@ -3,13 +3,7 @@
  * What is said of a slow IO besides its figures: its depth and neighbour once each, and as exactly as they are known;
  * the class of its flags where its op does not imply it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "blklat/parts.h"
 #include "live/words.h"
@@ -26,7 +20,7 @@ static void assert_rest(const struct slow_io *io, const char *expected)
 	assert_string_equal(say.text, expected);
 }
 
-static void depth_and_neighbour(void **state)
+TEST(depth_and_neighbour)
 {
 	static const struct { u32 depth; u8 beside; const char *by, *label, *says; } cases[] = {
 		{ 0, 0, NULL, NULL, "?" },
@@ -42,7 +36,6 @@ static void depth_and_neighbour(void **state)
 		{ 0, BLKLAT_KIND_READ, "flags", "sync", "?, beside read, flags sync" },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct slow_io io = { .told = { .depth = cases[i].depth, .beside = cases[i].beside } };
 
@@ -53,7 +46,7 @@ static void depth_and_neighbour(void **state)
 }
 
 /* For each op, the classes that it implies are left out. */
-static void flags_that_say_more(void **state)
+TEST(flags_that_say_more)
 {
 	static const struct { u8 op, flags; const char *says; } cases[] = {
 		{ BLKLAT_OP_READ, 0, "?" },
@@ -73,7 +66,6 @@ static void flags_that_say_more(void **state)
 		{ BLKLAT_OP_OTHER, BLKLAT_FLAGS_OTHER, "?" },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct slow_io io = { .told = { .op = cases[i].op, .flags = cases[i].flags } };
 
@@ -81,11 +73,10 @@ static void flags_that_say_more(void **state)
 	}
 }
 
-static void flags_beside_a_part(void **state)
+TEST(flags_beside_a_part)
 {
 	struct slow_io io = { .told = { .op = BLKLAT_OP_WRITE, .flags = BLKLAT_FLAGS_METADATA, .depth = 12 } };
 
-	(void)state;
 	io.part = part_find("size", "4 KiB");
 	assert_rest(&io, "?, flags metadata, depth 12, size 4 KiB");
 	io.part = part_find("flags", "metadata");
@@ -95,7 +86,7 @@ static void flags_beside_a_part(void **state)
 	assert_rest(&io, "?, depth 12, flags sync");
 }
 
-static void what_comes_before(void **state)
+TEST(what_comes_before)
 {
 	char cgroup[] = "/a/b";
 	struct slow_io io = {
@@ -107,18 +98,5 @@ static void what_comes_before(void **state)
 		.cgroup = cgroup,
 	};
 
-	(void)state;
 	assert_rest(&io, "[kworker/0:1H] 12 /a/b, failed: medium, queue 1.20ms, device 65.0ms, flags metadata, depth 3, beside write");
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(depth_and_neighbour),
-		cmocka_unit_test(flags_that_say_more),
-		cmocka_unit_test(flags_beside_a_part),
-		cmocka_unit_test(what_comes_before),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

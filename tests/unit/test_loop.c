@@ -11,14 +11,12 @@ static u64 grid(u32 n, u64 interval_ns, u64 *ret_late_ns)
 	return elapsed / interval_ns;
 }
 
-static void test_count(void **state)
+TEST(test_count)
 {
-	struct problem p;
 	u64 late_ns;
 
-	(void)state;
 	begin(1, true);
-	assert_int_equal(go(0.010, 20, 0, &p), LOOP_DONE);
+	assert_int_equal(go(0.010, 20, 0), LOOP_DONE);
 	assert_int_equal(run.reads, 21);
 	assert_int_equal(run.intervals, 20);
 	assert_int_equal(run.summaries, 1);
@@ -37,15 +35,13 @@ static void test_count(void **state)
  * so its last reads are 7 ms and more behind the grid; of a good one's, some are still punctual even
  * on a busy machine.
  */
-static void test_deadlines_do_not_drift(void **state)
+TEST(test_deadlines_do_not_drift)
 {
-	struct problem p;
 	u64 late_ns, least_ns = UINT64_MAX;
 
-	(void)state;
 	begin(1, true);
 	run.work_ns = 1 * MS;
-	assert_int_equal(go(0.020, 12, 0, &p), LOOP_DONE);
+	assert_int_equal(go(0.020, 12, 0), LOOP_DONE);
 	for (u32 n = 1; n <= 12; n++) {
 		assert_true(grid(n, 20 * MS, &late_ns) > grid(n - 1, 20 * MS, &late_ns));
 		grid(n, 20 * MS, &late_ns);
@@ -57,17 +53,15 @@ static void test_deadlines_do_not_drift(void **state)
 }
 
 /* One read is two and a half intervals late: the points it missed are skipped, the next one is kept. */
-static void test_late_read(void **state)
+TEST(test_late_read)
 {
-	struct problem p;
 	u64 late_ns, after;
 	double longest = 0;
 
-	(void)state;
 	begin(1, true);
 	run.late_read = 3;
 	run.late_ns = 50 * MS;
-	assert_int_equal(go(0.020, 6, 0, &p), LOOP_DONE);
+	assert_int_equal(go(0.020, 6, 0), LOOP_DONE);
 	assert_true(grid(3, 20 * MS, &late_ns) >= 5);
 	after = grid(4, 20 * MS, &late_ns);
 	assert_true(after > grid(3, 20 * MS, &late_ns));
@@ -79,14 +73,12 @@ static void test_late_read(void **state)
 	check_lengths();
 }
 
-static void test_duration_with_a_part_at_the_end(void **state)
+TEST(test_duration_with_a_part_at_the_end)
 {
-	struct problem p;
 	u64 late_ns;
 
-	(void)state;
 	begin(1, true);
-	assert_int_equal(go(0.040, 0, 0.100, &p), LOOP_DONE);
+	assert_int_equal(go(0.040, 0, 0.100), LOOP_DONE);
 	assert_int_equal(run.summaries, 1);
 	assert_in_range(run.intervals, 1, 3);		/* three, unless the machine was slow */
 	assert_in_range(run.mono_ns[run.reads - 1] - run.mono_ns[0], 100 * MS, 1100 * MS);
@@ -97,53 +89,29 @@ static void test_duration_with_a_part_at_the_end(void **state)
 	check_lengths();
 }
 
-static void test_duration_of_whole_intervals(void **state)
+TEST(test_duration_of_whole_intervals)
 {
-	struct problem p;
-
-	(void)state;
 	begin(1, true);
-	assert_int_equal(go(0.050, 0, 0.150, &p), LOOP_DONE);
+	assert_int_equal(go(0.050, 0, 0.150), LOOP_DONE);
 	assert_in_range(run.intervals, 1, 3);		/* no fourth of length 0 */
 	for (u32 n = 0; n < run.intervals; n++)
 		assert_true(run.interval_s[n] > 0.001);
 	assert_in_range(run.mono_ns[run.reads - 1] - run.mono_ns[0], 150 * MS, 1150 * MS);
 }
 
-static void test_shorter_than_an_interval(void **state)
+TEST(test_shorter_than_an_interval)
 {
-	struct problem p;
-
-	(void)state;
 	begin(1, true);
-	assert_int_equal(go(3600, 0, 0.030, &p), LOOP_DONE);
+	assert_int_equal(go(3600, 0, 0.030), LOOP_DONE);
 	assert_int_equal(run.intervals, 1);
 	assert_in_range(run.mono_ns[1] - run.mono_ns[0], 30 * MS, 1030 * MS);
 	assert_int_equal(run.summaries, 1);
 }
 
-static void test_count_before_duration(void **state)
+TEST(test_count_before_duration)
 {
-	struct problem p;
-
-	(void)state;
 	begin(1, true);
-	assert_int_equal(go(0.005, 2, 60, &p), LOOP_DONE);
+	assert_int_equal(go(0.005, 2, 60), LOOP_DONE);
 	assert_int_equal(run.intervals, 2);
 	assert_int_equal(run.summaries, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_count),
-		cmocka_unit_test(test_deadlines_do_not_drift),
-		cmocka_unit_test(test_late_read),
-		cmocka_unit_test(test_duration_with_a_part_at_the_end),
-		cmocka_unit_test(test_duration_of_whole_intervals),
-		cmocka_unit_test(test_shorter_than_an_interval),
-		cmocka_unit_test(test_count_before_duration),
-	};
-
-	return cmocka_run_group_tests(tests, block_signals, NULL);
 }

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The loop and a command: which starts when, and which ends because of the other. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#define TEAR_DOWN tear_down
+#include "unit.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "live/loop.h"
@@ -109,9 +104,8 @@ static int tear_down(void **state)
 }
 
 /* It starts after the first read. Its end is the end of the run, at once, with a last interval. */
-static void test_its_end_is_the_runs(void **state)
+TEST(test_its_end_is_the_runs)
 {
-	(void)state;
 	/* A busy machine may skip an interval, but not most of them. */
 	begin("sleep 0.5; exit 4");
 	assert_int_equal(go(0.050, 0), LOOP_DONE);
@@ -122,11 +116,10 @@ static void test_its_end_is_the_runs(void **state)
 	assert_true(run.last_ns - run.first_ns >= 500 * MS);
 }
 
-static void test_it_ends_before_an_interval(void **state)
+TEST(test_it_ends_before_an_interval)
 {
 	u64 before = now_ns();
 
-	(void)state;
 	begin("exit 0");
 	assert_int_equal(go(3600, 0), LOOP_DONE);
 	assert_int_equal(run.intervals, 1);
@@ -134,9 +127,8 @@ static void test_it_ends_before_an_interval(void **state)
 }
 
 /* If the run ends otherwise, the command keeps running: whoever started it decides. */
-static void test_it_lives_on(void **state)
+TEST(test_it_lives_on)
 {
-	(void)state;
 	begin("exec sleep 60");
 	assert_int_equal(go(0.010, 0.025), LOOP_DONE);
 	assert_in_range(run.intervals, 1, 3);
@@ -145,9 +137,8 @@ static void test_it_lives_on(void **state)
 	assert_int_equal(child_status(&run.child), 128 + SIGTERM);
 }
 
-static void test_it_lives_on_when_writing_fails(void **state)
+TEST(test_it_lives_on_when_writing_fails)
 {
-	(void)state;
 	begin("sleep 0.2; exit 7");
 	run.break_down = true;
 	assert_int_equal(go(0.010, 0), LOOP_FAILED);
@@ -158,9 +149,8 @@ static void test_it_lives_on_when_writing_fails(void **state)
 }
 
 /* A signal is passed on to the command; the loop goes on until that ends. */
-static void test_it_gets_the_signals(void **state)
+TEST(test_it_gets_the_signals)
 {
-	(void)state;
 	begin("trap 'sleep 0.1; exit 6' TERM; while :; do sleep 0.01; done");
 	run.signal_at_read = 5;
 	assert_int_equal(go(0.020, 0), LOOP_DONE);
@@ -168,9 +158,8 @@ static void test_it_gets_the_signals(void **state)
 	assert_true(run.intervals >= 5 + 100 / 20);
 }
 
-static void test_it_can_not_begin(void **state)
+TEST(test_it_can_not_begin)
 {
-	(void)state;
 	begin("exit 0");
 	free(run.child.path);
 	run.child.path = strdup("/no/such/program");
@@ -183,18 +172,4 @@ static void test_it_can_not_begin(void **state)
 	child_end(&run.child);
 	assert_true(child_wait(&run.child, UINT64_MAX));
 	assert_int_equal(run.child.asked, CHILD_NOT_ASKED);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_its_end_is_the_runs, tear_down),
-		cmocka_unit_test_teardown(test_it_ends_before_an_interval, tear_down),
-		cmocka_unit_test_teardown(test_it_lives_on, tear_down),
-		cmocka_unit_test_teardown(test_it_lives_on_when_writing_fails, tear_down),
-		cmocka_unit_test_teardown(test_it_gets_the_signals, tear_down),
-		cmocka_unit_test_teardown(test_it_can_not_begin, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

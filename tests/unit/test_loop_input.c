@@ -18,12 +18,12 @@ static bool on_take(struct loop_input *in)
 	return l->last_call ? l->calls != l->last_call : !run.summaries;
 }
 
-static enum loop_end listen(struct listener *l, double interval_s, struct problem *p)
+static enum loop_end listen(struct listener *l, double interval_s)
 {
 	const struct loop_config cfg = { .interval_s = interval_s, .percentiles = &percentiles_default, .input = &l->input };
 
 	l->input.take = on_take;
-	return loop_run(&run.capture, &run.sink, &cfg, on_gone, p);
+	return loop_run(&run.capture, &run.sink, &cfg, on_gone, &run.p);
 }
 
 /* Another process sends SIGIO after @ns. */
@@ -39,17 +39,15 @@ static pid_t signal_after(u64 ns)
 }
 
 /* The loop does not wait for the next interval, an hour from now. */
-static void test_heard_within_an_interval(void **state)
+TEST(test_heard_within_an_interval)
 {
 	struct listener l = { .last_call = 1 };
 	u64 before = now_ns();
-	struct problem p;
 	pid_t child;
 
-	(void)state;
 	begin(1, true);
 	child = signal_after(100 * MS);
-	assert_int_equal(listen(&l, 3600, &p), LOOP_DONE);
+	assert_int_equal(listen(&l, 3600), LOOP_DONE);
 	assert_true(now_ns() - before < 20 * NSEC_PER_SEC);
 	assert_int_equal(l.calls, 1);
 	assert_int_equal(run.intervals, 1);
@@ -58,45 +56,30 @@ static void test_heard_within_an_interval(void **state)
 }
 
 /* No signal came, and it is asked all the same: input may have come before anybody listened. */
-static void test_asked_after_each_interval(void **state)
+TEST(test_asked_after_each_interval)
 {
 	struct listener l = { .last_call = 5 };
-	struct problem p;
 
-	(void)state;
 	begin(1, true);
-	assert_int_equal(listen(&l, 0.01, &p), LOOP_DONE);
+	assert_int_equal(listen(&l, 0.01), LOOP_DONE);
 	assert_int_equal(l.calls, 5);
 	/* A clock may wake the loop a moment too early; then it is asked once more. */
 	assert_in_range(run.intervals, 3, 5);
 }
 
 /* A stored interval takes as long as the interval asked for. After the summary, it stays until somebody quits. */
-static void test_a_replay_is_looked_at(void **state)
+TEST(test_a_replay_is_looked_at)
 {
 	struct listener l = { 0 };
 	u64 before = now_ns();
-	struct problem p;
 	pid_t child;
 
-	(void)state;
 	begin(1, false);
 	run.stored = 10;
 	child = signal_after(1000 * MS);	/* ten intervals of 50 ms, and half a second of waiting */
-	assert_int_equal(listen(&l, 0.05, &p), LOOP_DONE);
+	assert_int_equal(listen(&l, 0.05), LOOP_DONE);
 	assert_true(now_ns() - before > 1000 * MS - 50 * MS);
 	assert_int_equal(run.intervals, 10);
 	assert_int_equal(run.summaries, 1);
 	waitpid(child, NULL, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_heard_within_an_interval),
-		cmocka_unit_test(test_asked_after_each_interval),
-		cmocka_unit_test(test_a_replay_is_looked_at),
-	};
-
-	return cmocka_run_group_tests(tests, block_signals, NULL);
 }

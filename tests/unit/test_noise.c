@@ -4,11 +4,7 @@
  * runs are judged wrongly.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "report/noise.h"
 
@@ -20,14 +16,9 @@ static void close_to(double got, double want, double most)
 		fail_msg("%.12g is not %.12g", got, want);
 }
 
-/*
- * NIST/SEMATECH e-Handbook 1.3.6.7.2 (which has 318.313 where cot(0.001 pi) is 318.309), and the closed forms of 1 and 2
- * degrees of freedom.
- */
 /* Against the sum of the probabilities, from the smallest one. */
-static void binomial_tails(void **state)
+TEST(binomial_tails)
 {
-	(void)state;
 	for (u32 n = 1; n <= 60; n += 7)
 		for (double p = 0.01; p < 1; p += 0.07)
 			for (u32 k = 0; k <= n; k++) {
@@ -44,14 +35,17 @@ static void binomial_tails(void **state)
 	close_to(binomial_at_least(3, 10, 1), 1, 0);
 }
 
-static void students_table(void **state)
+/*
+ * NIST/SEMATECH e-Handbook 1.3.6.7.2 (which has 318.313 where cot(0.001 pi) is 318.309), and the closed forms of 1 and 2
+ * degrees of freedom.
+ */
+TEST(students_table)
 {
 	static const struct { double p, df, t; } table[] = {
 		{ 0.05, 1, 12.706 }, { 0.05, 2, 4.303 }, { 0.05, 3, 3.182 }, { 0.05, 4, 2.776 }, { 0.05, 10, 2.228 },
 		{ 0.05, 30, 2.042 }, { 0.05, 100, 1.984 }, { 0.01, 4, 4.604 }, { 0.002, 1, 318.309 }, { 0.2, 7, 1.415 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		close_to(student_beyond(table[i].p, table[i].df), table[i].t, 0.0006);
 	for (double t = 0.001; t < 1e6; t *= 3) {
@@ -67,12 +61,11 @@ static void students_table(void **state)
  * 100, 110, 121 against 121, 133.1, 146.41: the logarithms are 0, 1, 2 and 2, 3, 4 times ln 1.1, so the difference is 2, its
  * error sqrt(2/3), df 4; t is 2.449.
  */
-static void by_hand(void **state)
+TEST(by_hand)
 {
 	double a[] = { 121, 100, 110 }, b[] = { 133.1, 121, 146.41 };
 	struct noise n = noise_of(a, 3, b, 3, 1);
 
-	(void)state;
 	close_to(n.base.median, 110, 0);
 	close_to(n.base.min, 100, 0);
 	close_to(n.other.max, 146.41, 0);
@@ -84,12 +77,11 @@ static void by_hand(void **state)
 	assert_false(noise_beyond(&n, true));
 }
 
-static void what_has_no_interval(void **state)
+TEST(what_has_no_interval)
 {
 	double one[] = { 5 }, two[] = { 5, 7 }, zero[] = { 0, 7 }, same[] = { 5, 5 };
 	struct noise n = noise_of(one, 1, two, 2, 1);
 
-	(void)state;
 	assert_false(n.known);
 	close_to(n.ratio, 1.2, 1e-12);
 	assert_false(noise_beyond(&n, true));
@@ -106,11 +98,10 @@ static void what_has_no_interval(void **state)
  * Neighbouring bins are no change, however little the repeats vary. A distance of two bins is a change, and so is one of
  * a single bin where figures are exact.
  */
-static void the_resolution_is_no_change(void **state)
+TEST(the_resolution_is_no_change)
 {
 	const double bin = exp2(1. / 64);
 
-	(void)state;
 	for (double vary = 0; vary < 0.001; vary += 0.0004) {
 		double a[] = { 100e3 * (1 - vary), 100e3, 100e3 * (1 + vary) }, b[3], c[3];
 		struct noise n;
@@ -170,12 +161,11 @@ static double share(uint32_t n, double deviation, double outliers, uint32_t n_ot
 }
 
 /* One side of 95 % is 2.5 %; three standard errors of 20 000 rounds are 0.33 %. */
-static void identical_jobs_pass(void **state)
+TEST(identical_jobs_pass)
 {
 	static const double noise[] = { 0.02, 0.1, 0.3, 1 };
 	const double most = 0.025 + 3 * sqrt(0.025 * 0.975 / ROUNDS);
 
-	(void)state;
 	seed = 14;
 	for (uint32_t i = 0; i < 4; i++) {
 		assert_true(share(3, noise[i], 0, 3, noise[i], 1) < most);
@@ -188,11 +178,10 @@ static void identical_jobs_pass(void **state)
  * Welch's degrees of freedom are estimates: the level is not exact where sides differ in noise or number, as the manual
  * says.
  */
-static void uneven_sides_come_close(void **state)
+TEST(uneven_sides_come_close)
 {
 	static const double noise[] = { 0.1, 0.3, 1 };
 
-	(void)state;
 	seed = 6;
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_true(share(3, noise[i], 0, 6, noise[i], 1) < 0.035);
@@ -201,27 +190,10 @@ static void uneven_sides_come_close(void **state)
 	}
 }
 
-static void a_real_change_is_found(void **state)
+TEST(a_real_change_is_found)
 {
-	(void)state;
 	seed = 30;
 	assert_true(share(3, 0.05, 0, 3, 0.05, 1.3) > 0.95);
 	assert_true(share(5, 0.1, 0, 5, 0.1, 1.3) > 0.9);
 	assert_true(share(10, 0.15, 0, 10, 0.15, 1.3) > 0.9);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(students_table),
-		cmocka_unit_test(binomial_tails),
-		cmocka_unit_test(by_hand),
-		cmocka_unit_test(what_has_no_interval),
-		cmocka_unit_test(the_resolution_is_no_change),
-		cmocka_unit_test(identical_jobs_pass),
-		cmocka_unit_test(uneven_sides_come_close),
-		cmocka_unit_test(a_real_change_is_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

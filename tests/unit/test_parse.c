@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "util/parse.h"
 
@@ -22,7 +17,7 @@ static void assert_refused(int err, const struct problem *p, const char *value)
 	assert_null(strchr(p->text, '\n'));
 }
 
-static void test_seconds(void **state)
+TEST(test_seconds)
 {
 	static const struct { const char *value; double seconds; } good[] = {
 		{ "1", 1 }, { "0.5", 0.5 }, { ".25", 0.25 }, { "2.", 2 }, { "1s", 1 }, { "100ms", 0.1 },
@@ -35,7 +30,6 @@ static void test_seconds(void **state)
 		"99999999999999999999999999", "0.00000000000000000001",
 	};
 	struct problem p;
-	(void)state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		double seconds = -1;
@@ -54,14 +48,13 @@ static void test_seconds(void **state)
 			    "(a day)");
 }
 
-static void test_count(void **state)
+TEST(test_count)
 {
 	static const char *const bad[] = {
 		"", "0", "-1", "+1", "1.0", "1.", " 1", "1 ", "1k", "0x1", "18446744073709551616",
 	};
 	struct problem p;
 	u64 n = 0;
-	(void)state;
 
 	assert_int_equal(parse_count("--opt", "1", &n, &p), 0);
 	assert_true(n == 1);
@@ -74,7 +67,7 @@ static void test_count(void **state)
 	}
 }
 
-static void test_size(void **state)
+TEST(test_size)
 {
 	static const struct { const char *value; u64 bytes; } good[] = {
 		{ "1", 1 }, { "4096", 4096 }, { "512B", 512 }, { "1K", 1024 }, { "1k", 1024 }, { "3Ki", 3072 },
@@ -87,7 +80,6 @@ static void test_size(void **state)
 		"18446744073709551616", "0.0001K", "1P", "nan",
 	};
 	struct problem p;
-	(void)state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		u64 bytes = 0;
@@ -103,12 +95,11 @@ static void test_size(void **state)
 	}
 }
 
-static void test_scale(void **state)
+TEST(test_scale)
 {
 	static const char *const bad[] = { "", "7", "9", "-1", "00", "6 ", "Auto", "a", "1.0", "/", ":" };
 	struct problem p;
 	int scale = UNTOUCHED;
-	(void)state;
 
 	assert_int_equal(parse_scale("--opt", "auto", 6, &scale, &p), 0);
 	assert_int_equal(scale, -1);
@@ -131,7 +122,7 @@ static void test_scale(void **state)
 
 static const char *const stages[] = { "device", "queue", "total" };
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	static const struct { const char *value; u32 set; } good[] = {
 		{ "device", 1 }, { "total", 4 }, { "queue,device", 3 }, { "total,total", 4 },
@@ -140,7 +131,6 @@ static void test_names(void **state)
 	static const char *const bad[] = { "", ",", "device,", ",device", "device,,total", "Device", " total" };
 	struct problem p;
 	u32 set;
-	(void)state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		set = 0;
@@ -159,7 +149,7 @@ static void test_names(void **state)
 }
 
 /* Distances by the textbook definition, worked out by hand: twice these, and 1 more where lengths differ. */
-static void test_nearest(void **state)
+TEST(test_nearest)
 {
 	static const struct { const char *typed, *name; u32 far; } slips[] = {
 		{ "", "", 0 }, { "sda", "sda", 0 }, { "nvme0n1", "nvme0n2", 2 }, { "jsno", "json", 2 }, { "sda", "dsa", 2 },
@@ -169,7 +159,6 @@ static void test_nearest(void **state)
 	static const char *const others[][2] = { { "sdb", "vdc" }, { "", "a" }, { "kitten", "sitting" }, { "ca", "abc" } };
 	char longest[200];
 	struct nearest n;
-	(void)state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(slips); i++) {
 		n = (struct nearest){ .typed = slips[i].typed };
@@ -192,15 +181,4 @@ static void test_nearest(void **state)
 	nearest_look(&n, "sdb1");
 	nearest_look(&n, "sdb2");
 	assert_string_equal(n.name, "sdb1");
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_seconds), cmocka_unit_test(test_count), cmocka_unit_test(test_size),
-		cmocka_unit_test(test_scale), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_nearest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

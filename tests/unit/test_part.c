@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which part an IO is in, what parts are called, and lists of watches with their parts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "blklat/parts.h"
 #include "core/snapshot.h"
@@ -22,11 +15,10 @@ static u32 part_by_hand(u64 bytes)
 	return part;
 }
 
-static void test_size(void **state)
+TEST(test_size)
 {
 	static const u64 large[] = { 1 << 22, (1 << 22) + 1, UINT32_MAX, 1ULL << 32, (1ULL << 40) - 1, 1ULL << 40 };
 
-	(void)state;
 	for (u64 bytes = 0; bytes <= 2 << 20; bytes++)
 		assert_int_equal(blklat_size_part(bytes), part_by_hand(bytes));
 	for (u32 i = 0; i < ARRAY_SIZE(large); i++)
@@ -34,11 +26,10 @@ static void test_size(void **state)
 }
 
 /* 1, 2, 3 to 4, 5 to 8, ... 513 and more. */
-static void test_depth(void **state)
+TEST(test_depth)
 {
 	u32 part = 1, last = 1;
 
-	(void)state;
 	for (u32 depth = 1; depth <= 3000; depth++) {
 		if (depth > last && part < 11) {
 			part++;
@@ -54,9 +45,8 @@ static void test_depth(void **state)
 }
 
 /* The first flag that holds, in the order of blklat(8). */
-static void test_flags(void **state)
+TEST(test_flags)
 {
-	(void)state;
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		for (u32 set = 0; set < 16; set++) {
 			bool fua = set & 8 || op == BLKLAT_OP_FLUSH, meta = set & 4, ahead = set & 2, sync = set & 1 || op == BLKLAT_OP_READ;
@@ -68,7 +58,7 @@ static void test_flags(void **state)
 		}
 }
 
-static void test_kinds(void **state)
+TEST(test_kinds)
 {
 	static const struct {
 		u32 op;
@@ -80,16 +70,14 @@ static void test_kinds(void **state)
 		{ BLKLAT_OP_OTHER, 1 << 20, "other" },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(kinds); i++)
 		assert_int_equal(blklat_kind(kinds[i].op, kinds[i].bytes), part_find("beside", kinds[i].label)->number);
 	assert_int_equal(part_find("beside", "nothing")->number, 7);
 }
 
 /* Part and kind do not overlap in a start time, nor do they overlap its marks. */
-static void test_start_times(void **state)
+TEST(test_start_times)
 {
-	(void)state;
 	for (u32 part = 0; part < 16; part++)
 		for (u32 kind = 0; kind < 16; kind++) {
 			u64 ns = blklat_parted_start(UINT64_MAX, part, kind);
@@ -110,13 +98,12 @@ static void test_start_times(void **state)
 }
 
 /* Every part has a label of its own, which identifies it. */
-static void test_labels(void **state)
+TEST(test_labels)
 {
 	const struct watch whole = { .stage = BLKLAT_STAGE_DEVICE };
 	struct watch *all;
 	u32 n;
 
-	(void)state;
 	for (u32 by = BLKLAT_BY_SIZE; by < BLKLAT_BYS; by++) {
 		assert_int_equal(watches_divide(&whole, 1, by, 0, &all, &n), 0);
 		assert_int_equal(n, 1 + blklat_parts(by, 0));
@@ -132,7 +119,7 @@ static void test_labels(void **state)
 }
 
 /* By cgroup two parts are always there, with room for others, and each label is one part. */
-static void test_cgroups(void **state)
+TEST(test_cgroups)
 {
 	const struct watch wholes[] = { { .stage = BLKLAT_STAGE_TOTAL }, { .stage = BLKLAT_STAGE_QUEUE } };
 	const struct part *a = part_find("cgroup", "/a"), *b = part_find("cgroup", "/b");
@@ -140,7 +127,6 @@ static void test_cgroups(void **state)
 	struct watch *all;
 	u32 n;
 
-	(void)state;
 	assert_int_equal(watches_divide(wholes, 2, BLKLAT_BY_CGROUP, 3, &all, &n), 0);
 	assert_int_equal(n, 12);
 	assert_string_equal(all[7].part->label, "none");
@@ -164,14 +150,13 @@ static void test_cgroups(void **state)
 	assert_string_equal(part_find("cgroup", longest)->label, longest);
 }
 
-static void test_list(void **state)
+TEST(test_list)
 {
 	const struct watch wholes[] = { { .stage = BLKLAT_STAGE_TOTAL }, { .stage = BLKLAT_STAGE_QUEUE } };
 	struct watch *all;
 	char label[16];
 	u32 n;
 
-	(void)state;
 	assert_int_equal(watches_divide(wholes, 2, BLKLAT_BY_NOTHING, 0, &all, &n), 0);
 	assert_int_equal(n, 2);
 	assert_memory_equal(all, wholes, sizeof(wholes));
@@ -201,32 +186,14 @@ static void test_list(void **state)
 	free(all);
 }
 
-static void test_text(void **state)
+TEST(test_text)
 {
 	static const char *const cases[][3] = { { "size", "4 KiB", "4 KiB" }, { "beside", "big write", "beside big write" },
 						{ "cgroup", "rest", "cgroup rest" }, { "cgroup", "/a/b", "/a/b" } };
 	char text[PART_TEXT_MAX];
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		part_text(text, part_find(cases[i][0], cases[i][1]));
 		assert_string_equal(text, cases[i][2]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_size),
-		cmocka_unit_test(test_depth),
-		cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_start_times),
-		cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_cgroups),
-		cmocka_unit_test(test_list),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Watches that have parts: what a reader makes of their rows, slots and frames. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <cmocka.h>
 
 #include "blklat/parts.h"
 #include "core/frame.h"
@@ -50,12 +44,11 @@ static void check_sum(const struct watch_counts *w, u32 op)
 }
 
 /* Read after read, with IOs in between: nothing of an earlier sum is left. */
-static void test_whole_is_the_sum(void **state)
+TEST(test_whole_is_the_sum)
 {
 	struct fake *f = fake_parted();
 	u64 ios = 0;
 
-	(void)state;
 	for (u32 round = 0; round < 5; round++) {
 		const struct watch_counts *w;
 
@@ -77,16 +70,14 @@ static void test_whole_is_the_sum(void **state)
 			assert_int_equal(seen, part == 0 ? ios : part == PARTS ? 2 * ios : seen);
 		}
 	}
-	fake_free(f);
 }
 
 /* Bios are counted in the rows of their part, requests in those of the whole: both are accounted to the whole. */
-static void test_accounts_are_the_wholes(void **state)
+TEST(test_accounts_are_the_wholes)
 {
 	struct fake *f = fake_parted();
 	const struct watch_counts *w;
 
-	(void)state;
 	*fake_account(f, 0, 0, BLKLAT_REQUEUED) = 3;
 	*fake_account(f, 1, 1, BLKLAT_REQUEUED) = 10;
 	*fake_account(f, 2, 2, BLKLAT_REQUEUED) = 100;
@@ -97,7 +88,6 @@ static void test_accounts_are_the_wholes(void **state)
 	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
 		assert_int_equal(w[1].accounts[cell] + w[2].accounts[cell], 0);
 	assert_int_equal(region_account(&f->r, 1, BLKLAT_REQUEUED), 10);
-	fake_free(f);
 }
 
 static void start_in_slot(struct fake *f, u32 n, u64 at_ns, u32 part, u64 marks)
@@ -109,11 +99,10 @@ static void start_in_slot(struct fake *f, u32 n, u64 at_ns, u32 part, u64 marks)
 }
 
 /* Also where the clock has just passed one of the bits that a slot leaves out. */
-static void test_waiting_by_part(void **state)
+TEST(test_waiting_by_part)
 {
 	static const u64 clocks[] = { 5000000, (1ULL << 54) + 100, (3ULL << 54) - 1, (1ULL << 61) + 20 };
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(clocks); i++) {
 		struct fake *f = fake_parted();
 		const struct watch_counts *w;
@@ -138,7 +127,6 @@ static void test_waiting_by_part(void **state)
 		assert_int_equal(w[2].oldest_ns, 4000);
 		assert_int_equal(w[2].waited_ns, 4000);
 		assert_int_equal(region_in_flight(&f->r, 0), 4);
-		fake_free(f);
 	}
 }
 
@@ -202,7 +190,7 @@ static void put(struct interval *in, u64 ns, u64 bytes, bool after_idle)
 	in->now.w[0].started_after++;
 }
 
-static void test_frames_of_parts(void **state)
+TEST_WITH(test_frames_of_parts, set_up_interval, tear_down_interval)
 {
 	struct interval *in = *state;
 	const struct frame *f = in->frames.f;
@@ -233,7 +221,7 @@ static void test_frames_of_parts(void **state)
 }
 
 /* An IO of one part that takes as long as the gap hides the pauses of all parts, since pauses are the device's. */
-static void test_a_long_io_hides_pauses_of_all_parts(void **state)
+TEST_WITH(test_a_long_io_hides_pauses_of_all_parts, set_up_interval, tear_down_interval)
 {
 	struct interval *in = *state;
 	const struct frame *f = in->frames.f;
@@ -244,18 +232,4 @@ static void test_a_long_io_hides_pauses_of_all_parts(void **state)
 	assert_true(f[0].pauses_hidden);
 	assert_int_equal(f[0].ops[BLKLAT_OP_READ].after_idle_ios, 0);
 	assert_int_equal(f[1].ops[BLKLAT_OP_READ].after_idle_ios, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole_is_the_sum),
-		cmocka_unit_test(test_accounts_are_the_wholes),
-		cmocka_unit_test(test_waiting_by_part),
-		cmocka_unit_test_setup_teardown(test_frames_of_parts, set_up_interval, tear_down_interval),
-		cmocka_unit_test_setup_teardown(test_a_long_io_hides_pauses_of_all_parts, set_up_interval,
-						tear_down_interval),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,50 +7,45 @@
 #include "core/snapshot.h"
 #include "report/phases.h"
 
-#define READ BLKLAT_OP_READ
-#define WRITE BLKLAT_OP_WRITE
-
 static struct mark mark(double at_s, char *text)
 {
 	return (struct mark){ .mono_ns = SYNTHETIC_START_NS + llround(at_s * 1e9), .text = text };
 }
 
-static void begin(struct synthetic *s, struct mark *marks, u32 n, u32 watches)
+static void begin(struct mark *marks, u32 n, u32 watches)
 {
-	synthetic_init(s);
-	s->origin.marks = marks;
-	s->origin.n_marks = n;
-	synthetic_begin(s, watches, 6, 1);
+	init_run();
+	s.origin.marks = marks;
+	s.origin.n_marks = n;
+	synthetic_begin(&s, watches, 6, 1);
 }
 
-static void reads(struct synthetic *s, u32 ns, u32 n)
+static void reads(u32 ns, u32 n)
 {
-	synthetic_io(s, 0, READ, ns, n);
-	synthetic_tick(s, 1);
+	synthetic_io(&s, 0, READ, ns, n);
+	synthetic_tick(&s, 1);
 }
 
-static const struct op_frame *figures(const struct synthetic *s, u32 phase, u32 watch, u32 op)
+static const struct op_frame *figures(u32 phase, u32 watch, u32 op)
 {
-	return &s->run.phases.p[phase].of[watch]->ops[op];
+	return &s.run.phases.p[phase].of[watch]->ops[op];
 }
 
 /* 400 IOs a second from 0.3 s on, then 1600 from 10.6 s on: an interval with a mark in it is in neither phase. */
-static void rates_are_those_between_marks(void **state)
+TEST(rates_are_those_between_marks)
 {
 	struct mark marks[] = { mark(0.3, "QD 1"), mark(10.6, "QD 4"), mark(20.4, "end") };
 	const struct phase *p;
-	struct synthetic s;
 
-	(void)state;
-	begin(&s, marks, 3, 1);
-	reads(&s, 100000, 280);
+	begin(marks, 3, 1);
+	reads(100000, 280);
 	for (u32 i = 1; i < 10; i++)
-		reads(&s, 100000, 400);
-	reads(&s, 100000, 240 + 640);
+		reads(100000, 400);
+	reads(100000, 240 + 640);
 	for (u32 i = 11; i < 20; i++)
-		reads(&s, 200000, 1600);
-	reads(&s, 900000, 640);
-	reads(&s, 900000, 5);
+		reads(200000, 1600);
+	reads(900000, 640);
+	reads(900000, 5);
 	run_finish(&s.run);
 	assert_int_equal(s.run.phases.n, 2);
 	p = &s.run.phases.p[0];
@@ -60,77 +55,68 @@ static void rates_are_those_between_marks(void **state)
 	assert_int_equal(p->first, 1);
 	assert_int_equal(p->n, 9);
 	assert_false(p->partial);
-	assert_int_equal(figures(&s, 0, 0, READ)->ios, 3600);
-	assert_close(figures(&s, 0, 0, READ)->iops, 400, 1e-9);
-	assert_close(figures(&s, 0, 0, READ)->bytes_per_s, 400 * 4096, 1e-6);
+	assert_int_equal(figures(0, 0, READ)->ios, 3600);
+	assert_close(figures(0, 0, READ)->iops, 400, 1e-9);
+	assert_close(figures(0, 0, READ)->bytes_per_s, 400 * 4096, 1e-6);
 	assert_close(p->of[0]->queue_depth, 400 * 0.0001, 1e-9);
-	assert_close(figures(&s, 1, 0, READ)->iops, 1600, 1e-9);
-	assert_close(figures(&s, 1, 0, READ)->mean_ns, 200000, 1e-6);
-	assert_int_equal(figures(&s, 1, 0, READ)->max_ns, 200000);
-	assert_close(figures(&s, 1, 0, READ)->percentile_ns[3], 200000, 1e-6);
+	assert_close(figures(1, 0, READ)->iops, 1600, 1e-9);
+	assert_close(figures(1, 0, READ)->mean_ns, 200000, 1e-6);
+	assert_int_equal(figures(1, 0, READ)->max_ns, 200000);
+	assert_close(figures(1, 0, READ)->percentile_ns[3], 200000, 1e-6);
 	assert_close(s.run.phases.p[1].to_s, 20.4, 1e-9);
-	synthetic_uninit(&s);
 }
 
 /*
  * The first load begins 0.75 s after its mark and ends 0.5 s before the next. The others have IOs in flight at a phase's end,
  * so they last until there, and from there.
  */
-static void rates_are_over_the_time_of_the_ios(void **state)
+TEST(rates_are_over_the_time_of_the_ios)
 {
 	static const u32 ios[] = { 0, 100, 400, 400, 200, 250, 1000, 1000, 70, 100, 80 };
 	static const double length_s[] = { 2.75, 2.25, 3 }, iops[] = { 400, 1000, 250 / 3.0 };
 	struct mark marks[] = { mark(1, "a"), mark(5, "b"), mark(8, "c") };
-	struct synthetic s;
 	struct run part;
 
-	(void)state;
-	begin(&s, marks, 3, 1);
+	begin(marks, 3, 1);
 	for (u32 i = 0; i < ARRAY_SIZE(ios); i++) {
 		synthetic_in_flight(&s, 0, i == 7 || i == 10, 1000);
-		reads(&s, 100000, ios[i]);
+		reads(100000, ios[i]);
 	}
 	run_finish(&s.run);
 	for (u32 k = 0; k < ARRAY_SIZE(iops); k++) {
-		assert_close(figures(&s, k, 0, READ)->iops, iops[k], 1e-9);
+		assert_close(figures(k, 0, READ)->iops, iops[k], 1e-9);
 		assert_close(s.run.phases.p[k].length_s, length_s[k], 1e-9);
 		assert_int_equal(phase_run_make(&s.run, &s.run.phases.p[k], &part), 0);
 		assert_close(active_time(&part, &part.watches[0]), length_s[k], 1e-9);
 		phase_run_free(&part);
 	}
-	synthetic_uninit(&s);
 }
 
 /* Marks on the boundaries of intervals, or off by less than a thousandth: nothing is left out. */
-static void marks_on_borders(void **state)
+TEST(marks_on_borders)
 {
 	struct mark marks[] = { mark(0, "a"), mark(2.0005, "b") };
-	struct synthetic s;
 
-	(void)state;
-	begin(&s, marks, 2, 1);
+	begin(marks, 2, 1);
 	for (u32 i = 1; i <= 5; i++)
-		reads(&s, 100000 * i, i);
+		reads(100000 * i, i);
 	run_finish(&s.run);
-	assert_int_equal(figures(&s, 0, 0, READ)->ios, 1 + 2);
-	assert_int_equal(figures(&s, 1, 0, READ)->ios, 3 + 4 + 5);
+	assert_int_equal(figures(0, 0, READ)->ios, 1 + 2);
+	assert_int_equal(figures(1, 0, READ)->ios, 3 + 4 + 5);
 	assert_close(s.run.phases.p[1].to_s, 5, 1e-9);
-	synthetic_uninit(&s);
 }
 
 /* Too short for a whole interval: takes the one whose middle it covers; below half an interval: no figures. */
-static void short_phases(void **state)
+TEST(short_phases)
 {
 	struct mark marks[] = { mark(0.2, "most"), mark(1.1, "some"), mark(1.3, "pause"), mark(2.4, "two"), mark(3.9, "late") };
 	const struct phase *p;
-	struct synthetic s;
 
-	(void)state;
-	begin(&s, marks, 5, 1);
-	reads(&s, 1000, 10);
-	reads(&s, 1000, 20);
-	reads(&s, 1000, 30);
-	reads(&s, 1000, 40);
+	begin(marks, 5, 1);
+	reads(1000, 10);
+	reads(1000, 20);
+	reads(1000, 30);
+	reads(1000, 40);
 	run_finish(&s.run);
 	p = s.run.phases.p;
 	assert_int_equal(s.run.phases.n, 4);
@@ -139,79 +125,70 @@ static void short_phases(void **state)
 	assert_null(p[1].of);
 	assert_true(p[2].partial && p[2].n == 2 && p[2].first == 2);
 	assert_int_equal(p[3].n, 0);
-	assert_close(figures(&s, 2, 0, READ)->iops, 35, 1e-9);
-	synthetic_uninit(&s);
+	assert_close(figures(2, 0, READ)->iops, 35, 1e-9);
 }
 
 /* A partial interval gives way to the first whole one, with all its figures. */
-static void whole_takes_the_place(void **state)
+TEST(whole_takes_the_place)
 {
 	struct mark marks[] = { mark(0.4, "a") };
-	struct synthetic s;
 
-	(void)state;
-	begin(&s, marks, 1, 2);
+	begin(marks, 1, 2);
 	synthetic_io(&s, 1, WRITE, 7000000, 3);
 	synthetic_first_io(&s, 0, READ, 9000000, 1);
 	synthetic_tick(&s, 1);
-	reads(&s, 1000, 10);
-	reads(&s, 2000, 20);
+	reads(1000, 10);
+	reads(2000, 20);
 	run_finish(&s.run);
 	assert_false(s.run.phases.p[0].partial);
-	assert_int_equal(figures(&s, 0, 0, READ)->ios, 30);
-	assert_int_equal(figures(&s, 0, 0, READ)->max_ns, 2000);
-	assert_int_equal(figures(&s, 0, 0, READ)->after_idle_ios, 0);
-	assert_int_equal(hist_count(&figures(&s, 0, 0, READ)->hist), 30);
-	assert_int_equal(figures(&s, 0, 1, WRITE)->ios, 0);
-	synthetic_uninit(&s);
+	assert_int_equal(figures(0, 0, READ)->ios, 30);
+	assert_int_equal(figures(0, 0, READ)->max_ns, 2000);
+	assert_int_equal(figures(0, 0, READ)->after_idle_ios, 0);
+	assert_int_equal(hist_count(&figures(0, 0, READ)->hist), 30);
+	assert_int_equal(figures(0, 1, WRITE)->ios, 0);
 }
 
 /* A rest at either end of a phase is not part of it, one in its middle is. An IO that hangs is no rest. */
-static void rests(void **state)
+TEST(rests)
 {
 	struct mark marks[] = { mark(0, "a"), mark(8, "b") };
-	struct synthetic s;
 
-	(void)state;
-	begin(&s, marks, 2, 2);
-	reads(&s, 1000, 0);
-	reads(&s, 1000, 0);
-	reads(&s, 1000, 100);
-	reads(&s, 1000, 0);
-	reads(&s, 1000, 200);
-	reads(&s, 1000, 0);
-	reads(&s, 1000, 0);
-	reads(&s, 1000, 0);
+	begin(marks, 2, 2);
+	reads(1000, 0);
+	reads(1000, 0);
+	reads(1000, 100);
+	reads(1000, 0);
+	reads(1000, 200);
+	reads(1000, 0);
+	reads(1000, 0);
+	reads(1000, 0);
 	synthetic_in_flight(&s, 0, 1, 500000000);
-	reads(&s, 1000, 0);
+	reads(1000, 0);
 	synthetic_in_flight(&s, 0, 0, 0);
 	synthetic_io(&s, 0, READ, 1200000000, 1);
-	reads(&s, 1000, 9);
+	reads(1000, 9);
 	run_finish(&s.run);
 	assert_int_equal(s.run.phases.p[0].first, 2);
 	assert_int_equal(s.run.phases.p[0].n, 3);
-	assert_close(figures(&s, 0, 0, READ)->iops, 100, 1e-9);
+	assert_close(figures(0, 0, READ)->iops, 100, 1e-9);
 	assert_null(s.run.phases.p[0].of[1]);
 	assert_int_equal(s.run.phases.p[1].n, 2);
 	/* It began with the IO that was in flight, 0.5 s before the first interval's end. */
-	assert_close(figures(&s, 1, 0, READ)->iops, 10 / 1.5, 1e-9);
+	assert_close(figures(1, 0, READ)->iops, 10 / 1.5, 1e-9);
 	assert_close(s.run.phases.p[1].of[0]->queue_depth, (1200000000 + 9000) / 1.5e9, 1e-9);
-	synthetic_uninit(&s);
 }
 
 /* As a run: the slices of all series. */
-static void as_a_run(void **state)
+TEST(as_a_run)
 {
 	struct mark marks[] = { mark(1, "a"), mark(3, "pause") };
-	struct synthetic s;
 	struct run part;
 
-	(void)state;
-	begin(&s, marks, 2, 2);
+	begin(marks, 2, 2);
 	for (u32 i = 1; i <= 5; i++) {
 		synthetic_in_flight(&s, 0, i, 1);
 		synthetic_io(&s, 0, WRITE, 5000 * i, i == 5);
-		reads(&s, 1000 * i, 10 * i);
+		reads(1000 * i, 10 * i);
 	}
 	run_finish(&s.run);
 	assert_int_equal(phase_run_make(&s.run, &s.run.phases.p[0], &part), 0);
@@ -227,26 +204,23 @@ static void as_a_run(void **state)
 	assert_int_equal(part.watches[1].total->ops[READ].ios, 0);
 	assert_true(part.watches[1].total->watch->device == &s.run.devices.d[1]);
 	phase_run_free(&part);
-	synthetic_uninit(&s);
 }
 
 /* More marks than phases can be shown; their memory is counted, and bounded. */
-static void bounded(void **state)
+TEST(bounded)
 {
 	static struct mark marks[PHASES_MAX + 10];
-	struct synthetic s;
 	int err = 0;
 	u64 before;
 
-	(void)state;
 	for (u32 i = 0; i < PHASES_MAX + 10; i++)
 		marks[i] = mark(i, i == 3 ? "pause" : "again");
-	begin(&s, marks, PHASES_MAX + 10, 1);
+	begin(marks, PHASES_MAX + 10, 1);
 	assert_int_equal(s.run.phases.n, PHASES_MAX);
 	assert_int_equal(s.run.phases.left_out, 9);
-	reads(&s, 1000, 1);
+	reads(1000, 1);
 	before = run_bytes(&s.run);
-	reads(&s, 1000, 1);
+	reads(1000, 1);
 	assert_int_equal(run_bytes(&s.run) - before, sizeof(struct frame) + sizeof(void *) + OP_CELLS(6) * sizeof(u64) +
 						     sizeof(struct watch_run) + sizeof(struct frame));
 	s.run.max_bytes = run_bytes(&s.run) + 100;
@@ -259,21 +233,4 @@ static void bounded(void **state)
 	assert_int_equal(s.run.n, 2);
 	run_finish(&s.run);
 	assert_int_equal(s.run.phases.p[2].n, 0);
-	synthetic_uninit(&s);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rates_are_those_between_marks),
-		cmocka_unit_test(marks_on_borders),
-		cmocka_unit_test(short_phases),
-		cmocka_unit_test(whole_takes_the_place),
-		cmocka_unit_test(rates_are_over_the_time_of_the_ios),
-		cmocka_unit_test(rests),
-		cmocka_unit_test(as_a_run),
-		cmocka_unit_test(bounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,91 +6,69 @@
 #include "prometheus_service.h"
 #include "util/cleanup.h"
 
-static void labels_are_escaped_and_well_formed(void **state)
+TEST(labels_are_escaped_and_well_formed)
 {
-	struct service s;
-
-	(void)state;
-	service_init(&s);
 	strcpy(s.devices[0].name, "a\"b\\c\nd\xFF" "e");
 	strcpy(s.devices[0].serial, "S\n1");
 	strcpy(s.devices[0].wwid, "naa.5");
-	begin(&s, 1);
-	interval(&s, 1);
-	expect(&s, READS("a\\\"b\\\\c\\nd\xEF\xBF\xBD" "e"), "1");
-	expect(&s, "blklat_device_info{device=\"a\\\"b\\\\c\\nd\xEF\xBF\xBD" "e\",kind=\"\",mapper=\"\",model=\"\","
+	begin(1);
+	interval(1);
+	expect(READS("a\\\"b\\\\c\\nd\xEF\xBF\xBD" "e"), "1");
+	expect("blklat_device_info{device=\"a\\\"b\\\\c\\nd\xEF\xBF\xBD" "e\",kind=\"\",mapper=\"\",model=\"\","
 		   "scheduler=\"\",serial=\"S\\n1\",wwid=\"naa.5\"}", "1");
-	end(&s);
-	service_uninit(&s);
 }
 
 /* Every label as long as possible, of bytes that are each replaced by three. */
-static void the_longest_labels_fit(void **state)
+TEST(the_longest_labels_fit)
 {
-	struct service s;
 	struct device *d;
 
-	(void)state;
-	service_init(&s);
 	d = &s.devices[0];
 	memset(d->name, 0xFF, sizeof(d->name) - 1);
 	memset(d->mapper, 0xFF, sizeof(d->mapper) - 1);
 	memset(d->model, 0xFF, sizeof(d->model) - 1);
 	memset(d->serial, 0xFF, sizeof(d->serial) - 1);
 	memset(d->wwid, 0xFF, sizeof(d->wwid) - 1);
-	begin(&s, 1);
-	interval(&s, 1);
+	begin(1);
+	interval(1);
 	for (u32 format = 0; format < PROMETHEUS_FORMATS; format++)
-		scrape(&s, format);
+		scrape(format);
 	assert_true(s.len > 3 * (sizeof(d->wwid) - 1));
-	end(&s);
-	service_uninit(&s);
 }
 
-static void devices_stand_in_the_order_of_their_numbers(void **state)
+TEST(devices_stand_in_the_order_of_their_numbers)
 {
-	struct service s;
 	const char *text, *two, *ten;
 
-	(void)state;
-	service_init(&s);
 	strcpy(s.devices[0].name, "nvme10n1");
 	strcpy(s.devices[1].name, "nvme2n1");
-	begin(&s, 2);
-	interval(&s, 1);
-	text = scrape(&s, PROMETHEUS_TEXT);
+	begin(2);
+	interval(1);
+	text = scrape(PROMETHEUS_TEXT);
 	two = strstr(text, "blklat_io_in_flight{device=\"nvme2n1\"");
 	ten = strstr(text, "blklat_io_in_flight{device=\"nvme10n1\"");
 	assert_non_null(two);
 	assert_true(two < ten);
-	end(&s);
-	service_uninit(&s);
 }
 
-static void a_schema_beyond_the_grid_is_refused(void **state)
+TEST(a_schema_beyond_the_grid_is_refused)
 {
 	struct prometheus *p;
 
-	(void)state;
 	assert_int_equal(prometheus_new(&(struct prometheus_config){ .schema = 7 }, &p), -EINVAL);
 	assert_int_equal(prometheus_new(&(struct prometheus_config){ .classic_schema = 7 }, &p), -EINVAL);
 }
 
-static void a_failed_write_is_told(void **state)
+TEST(a_failed_write_is_told)
 {
-	struct service s;
 	FILE *full = fopen("/dev/full", "w");
 
-	(void)state;
 	assert_non_null(full);
-	service_init(&s);
-	begin(&s, 1);
-	interval(&s, 1);
+	begin(1);
+	interval(1);
 	for (u32 format = 0; format < PROMETHEUS_FORMATS; format++)
 		assert_int_equal(prometheus_render(s.p, format, full), -ENOSPC);
 	fclose(full);
-	end(&s);
-	service_uninit(&s);
 }
 
 struct scraper {
@@ -109,56 +87,52 @@ static u64 number_after(const char *text, const char *key)
 }
 
 /* A scrape is of one moment: each interval gives every device as many IOs, and the bytes are 4096 times those. */
-static void check_scrape(struct scraper *s, const char *text, u64 *last)
+static void check_scrape(struct scraper *by, const char *text, u64 *last)
 {
 	u64 a = number_after(text, READS("sda") " "), c = number_after(text, READS("sdc") " ");
 	u64 bytes = number_after(text, "blklat_io_bytes_total{device=\"sdb\",op=\"read\",stage=\"device\"} ");
 
-	s->torn += a != c || bytes != 4096 * a;
-	s->fallen += a < *last;
+	by->torn += a != c || bytes != 4096 * a;
+	by->fallen += a < *last;
 	*last = a;
 }
 
 static void *scrape_on(void *into)
 {
-	struct scraper *s = into;
+	struct scraper *by = into;
 	u64 last = 0;
 
-	while (!atomic_load(s->stop) || !s->scrapes) {
+	while (!atomic_load(by->stop) || !by->scrapes) {
 		CLEANUP(cleanup_free) char *text = NULL;
 		size_t len;
 		FILE *f = open_memstream(&text, &len);
 
-		if (!f || prometheus_render(s->p, s->format, f))
-			s->torn++;
+		if (!f || prometheus_render(by->p, by->format, f))
+			by->torn++;
 		if (f)
 			fclose(f);
-		if (s->format != PROMETHEUS_PROTOBUF && text)
-			check_scrape(s, text, &last);
-		s->scrapes++;
+		if (by->format != PROMETHEUS_PROTOBUF && text)
+			check_scrape(by, text, &last);
+		by->scrapes++;
 	}
 	return NULL;
 }
 
-static void scrapes_are_of_one_moment_whatever_runs_meanwhile(void **state)
+TEST(scrapes_are_of_one_moment_whatever_runs_meanwhile)
 {
 	struct scraper scrapers[PROMETHEUS_FORMATS];
 	pthread_t threads[PROMETHEUS_FORMATS];
 	atomic_bool stop = false;
-	struct service s;
 
-	(void)state;
-	service_init(&s);
-	begin(&s, WATCHES);
+	begin(WATCHES);
 	for (u32 i = 0; i < PROMETHEUS_FORMATS; i++) {
 		scrapers[i] = (struct scraper){ .p = s.p, .format = i, .stop = &stop };
 		assert_int_equal(pthread_create(&threads[i], NULL, scrape_on, &scrapers[i]), 0);
 	}
 	for (u32 i = 0; i < 2000; i++) {
-		interval(&s, 3);
+		interval(3);
 		if (i % 500 == 499) {
-			end(&s);
-			begin(&s, WATCHES);
+			begin(WATCHES);
 		}
 	}
 	atomic_store(&stop, true);
@@ -168,22 +142,6 @@ static void scrapes_are_of_one_moment_whatever_runs_meanwhile(void **state)
 		assert_int_equal(scrapers[i].fallen, 0);
 		assert_true(scrapers[i].scrapes > 0);
 	}
-	interval(&s, 0);
-	expect(&s, READS("sda"), "6000");
-	end(&s);
-	service_uninit(&s);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(labels_are_escaped_and_well_formed),
-		cmocka_unit_test(the_longest_labels_fit),
-		cmocka_unit_test(devices_stand_in_the_order_of_their_numbers),
-		cmocka_unit_test(a_schema_beyond_the_grid_is_refused),
-		cmocka_unit_test(a_failed_write_is_told),
-		cmocka_unit_test(scrapes_are_of_one_moment_whatever_runs_meanwhile),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	interval(0);
+	expect(READS("sda"), "6000");
 }

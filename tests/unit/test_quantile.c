@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,11 +15,10 @@ static void assert_near(double is, double must)
 		fail_msg("is %.9f, must be %.9f", is, must);
 }
 
-static void empty(void **state)
+TEST(empty)
 {
 	struct hist h;
 
-	(void)state;
 	assert_int_equal(hist_init(&h, 6), 0);
 	assert_true(quantile_ns(&h, 0.5, 0, 0) < 0);
 	assert_true(quantile_ns(&h, 1, 1000, 2000) < 0);
@@ -37,7 +30,7 @@ static void empty(void **state)
  * the bin cut to the extremes. Cell 767 is (59727, 60377].
  */
 #define THREE_BINS { { 100, 6 }, { 767, 4 }, { 900, 10 } }
-static void interpolation(void **state)
+TEST(interpolation)
 {
 	static const struct {
 		const char *what;
@@ -77,7 +70,6 @@ static void interpolation(void **state)
 		{ "max was not seen", 6, { { 767, 9 } }, 0.5, 0, 0, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		double result;
 		struct hist h;
@@ -103,12 +95,11 @@ static u64 exact_rank(u64 per_mille, u64 n)
  * One IO a cell: the cell that is found is the rank that was used. q goes through percentiles_parse(), so
  * every share is rounded as in a run: 0.07 * 100 > 7 in doubles must still be IO 7.
  */
-static void ranks(void **state)
+TEST(ranks)
 {
 	static const u32 sizes[] = { 1, 2, 3, 7, 10, 99, 100, 101, 640, 1000, 1500 };
 	const u32 first = 300;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		u32 n = sizes[i];
 		struct hist h;
@@ -139,7 +130,7 @@ static void ranks(void **state)
 }
 
 /* The shares at which the fast end and the slow end begin, with more IOs than 32 bits hold. */
-static void ranks_of_many(void **state)
+TEST(ranks_of_many)
 {
 	static const struct {
 		u64 fast, slow;
@@ -153,7 +144,6 @@ static void ranks_of_many(void **state)
 		{ 69999999999, 930000000001, 0.07, 600 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		u32 cell = cases[i].cell;
 		double result;
@@ -167,13 +157,6 @@ static void ranks_of_many(void **state)
 			fail_msg("case %zu: %.1f is not in cell %u", i, result, cell);
 		hist_uninit(&h);
 	}
-}
-
-static u64 next_random(u64 *state)	/* xorshift64 */
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	return *state ^= *state << 17;
 }
 
 static double unit(u64 *seed)
@@ -245,13 +228,12 @@ static void check_samples(const u64 *sorted, u32 n, u32 scale)
 	hist_uninit(&h);
 }
 
-static void against_sorted_samples(void **state)
+TEST(against_sorted_samples)
 {
 	static const u32 sizes[] = { 1, 2, 5, 100, 1001, SAMPLES_MAX };
 	static u64 samples[SAMPLES_MAX];
 	u64 seed = SEED;
 
-	(void)state;
 	print_message("seed %llu\n", seed);
 	for (enum shape shape = 0; shape < SHAPES; shape++) {
 		for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -266,33 +248,7 @@ static void against_sorted_samples(void **state)
 	}
 }
 
-/* Within a bin: where the density is smooth, the error is a small part of the bin's width. */
-static void better_than_the_bin(void **state)
-{
-	static u64 samples[SAMPLES_MAX];
-	u64 seed = SEED;
-	struct hist h;
-
-	(void)state;
-	assert_int_equal(hist_init(&h, 0), 0);
-	for (u32 i = 0; i < SAMPLES_MAX; i++) {
-		samples[i] = log_uniform(&seed, 30e3, 900e3);
-		h.cells[blklat_cell(samples[i], 0)]++;
-	}
-	qsort(samples, SAMPLES_MAX, sizeof(samples[0]), by_value);
-	for (u32 per_mille = 20; per_mille < 1000; per_mille += 7) {
-		double truth = samples[exact_rank(per_mille, SAMPLES_MAX) - 1];
-		double result = quantile_ns(&h, per_mille / 1000., samples[0],
-					    samples[SAMPLES_MAX - 1]);
-
-		/* A bin spans a factor of 2; the error stays within 3 % of that, the scatter of 20000 samples. */
-		if (fabs(log2(result / truth)) > 0.03)
-			fail_msg("share %u: is %.0f, must be %.0f", per_mille, result, truth);
-	}
-	hist_uninit(&h);
-}
-
-static void lists_read(void **state)
+TEST(lists_read)
 {
 	static const struct {
 		const char *list;
@@ -314,7 +270,6 @@ static void lists_read(void **state)
 		{ "0.00000000001", 1, { { 0.0000000000001, "p0.00000000001" } } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const char *bad = NULL;
 		struct percentiles ps;
@@ -332,7 +287,7 @@ static void lists_read(void **state)
 	}
 }
 
-static void lists_refused(void **state)
+TEST(lists_refused)
 {
 	static const struct {
 		const char *list, *bad;
@@ -368,7 +323,6 @@ static void lists_refused(void **state)
 		{ "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,0.5,50", "0.5", 39 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct percentiles ps = percentiles_default;
 		const char *bad = NULL;
@@ -384,13 +338,12 @@ static void lists_refused(void **state)
 }
 
 /* 16 fit; repeats take no room. */
-static void lists_full(void **state)
+TEST(lists_full)
 {
 	const char *bad = NULL;
 	struct percentiles ps;
 	int len = 0;
 
-	(void)state;
 	assert_int_equal(percentiles_parse("16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1,p1.0,16.00",
 					   &ps, &bad, &len), 0);
 	assert_int_equal(ps.n, 16);
@@ -398,35 +351,16 @@ static void lists_full(void **state)
 		assert_near(ps.p[i].q, (i + 1) / 100.);
 }
 
-static void defaults(void **state)
+TEST(defaults)
 {
 	const char *bad = NULL;
 	struct percentiles ps;
 	int len = 0;
 
-	(void)state;
 	assert_int_equal(percentiles_parse("p50,p90,p99,p99.9,p99.99", &ps, &bad, &len), 0);
 	assert_int_equal(ps.n, percentiles_default.n);
 	for (u32 i = 0; i < ps.n; i++) {
 		assert_string_equal(ps.p[i].name, percentiles_default.p[i].name);
 		assert_true(ps.p[i].q == percentiles_default.p[i].q);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty),
-		cmocka_unit_test(interpolation),
-		cmocka_unit_test(ranks),
-		cmocka_unit_test(ranks_of_many),
-		cmocka_unit_test(against_sorted_samples),
-		cmocka_unit_test(better_than_the_bin),
-		cmocka_unit_test(lists_read),
-		cmocka_unit_test(lists_refused),
-		cmocka_unit_test(lists_full),
-		cmocka_unit_test(defaults),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

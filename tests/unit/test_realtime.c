@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* When a thread uses too much of a CPU to run before all others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "util/realtime.h"
 
@@ -28,14 +23,13 @@ static u32 play(u64 interval_ns, u64 busy_ns, u64 *ret_when_ns)
 	return 0;
 }
 
-static void a_quarter_is_not_too_much(void **state)
+TEST(a_quarter_is_not_too_much)
 {
 	static const struct { u64 interval_ns, busy_ns; u32 percent; } cases[] = {
 		{ 1000 * MS, 10 * MS, 0 }, { 1000 * MS, 250 * MS, 0 }, { 1000 * MS, 259 * MS, 0 }, { 1000 * MS, 260 * MS, 26 },
 		{ 100 * MS, 10 * MS, 0 }, { MS, 950000, 95 }, { MS, 240000, 0 }, { 10000 * MS, 9900 * MS, 99 },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		u64 when;
 
@@ -46,24 +40,13 @@ static void a_quarter_is_not_too_much(void **state)
 }
 
 /* A burst of a second, as when one capture takes over from another, is not too much. */
-static void a_burst_is_not_too_much(void **state)
+TEST(a_burst_is_not_too_much)
 {
 	struct realtime_share s = { 0 };
 	u64 cpu = 0;
 
-	(void)state;
 	for (u64 ms = 0; ms < 20000; ms += 100) {
 		assert_int_equal(realtime_share_excess(&s, BEGAN + ms * MS, cpu), 0);
 		cpu += ms >= 9000 && ms < 10000 ? 98 * MS : MS / 2;
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_quarter_is_not_too_much),
-		cmocka_unit_test(a_burst_is_not_too_much),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

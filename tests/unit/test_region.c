@@ -1,10 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "fake_region.h"
 
 /* Numbers that are the same in each run (Numerical Recipes' generator). */
@@ -14,9 +8,8 @@ static u32 random_below(u32 *state, u32 n)
 	return (u64)*state * n >> 32;
 }
 
-static void test_layout(void **state)
+TEST(test_layout)
 {
-	(void)state;
 	assert_int_equal(offsetof(struct blklat_series, sum_ns), AT_SUM * 8);
 	assert_int_equal(offsetof(struct blklat_series, bytes), AT_BYTES * 8);
 	assert_int_equal(offsetof(struct blklat_series, errors), AT_ERRORS * 8);
@@ -78,12 +71,11 @@ static void add_random_io(struct fake *f, u32 *seed, struct expected *all)
 }
 
 /* Five intervals at each scale: sums grow, extremes are those of each interval. */
-static void test_every_cpu_watch_and_op(void **state)
+TEST(test_every_cpu_watch_and_op)
 {
 	struct expected *all = calloc(FAKE_WATCHES * FAKE_OPS, sizeof(*all));
 	u32 seed = 1;
 
-	(void)state;
 	for (u32 scale = 0; scale <= 6; scale++) {
 		struct fake *f = fake_new(scale);
 
@@ -100,15 +92,13 @@ static void test_every_cpu_watch_and_op(void **state)
 			for (u32 i = 0; i < FAKE_WATCHES * FAKE_OPS; i++)
 				check_op(f, i / FAKE_OPS, i % FAKE_OPS, &all[i]);
 		}
-		fake_free(f);
 	}
 	free(all);
 }
 
 /* Every cell holds a number of its own; with one bit set, exactly that octave's cells are read. */
-static void test_octaves(void **state)
+TEST(test_octaves)
 {
-	(void)state;
 	for (u32 scale = 0; scale <= 6; scale++)
 		for (u32 octave = 0; octave < 35; octave++) {
 			struct fake *f = fake_new(scale);
@@ -127,17 +117,15 @@ static void test_octaves(void **state)
 						 of == octave ? cell + 1 : 0);
 			}
 			assert_int_equal(hist_count(&w->ops[BLKLAT_OP_READ].hist), 0);
-			fake_free(f);
 		}
 }
 
-static void test_outside_of_the_grid(void **state)
+TEST(test_outside_of_the_grid)
 {
 	struct fake *f = fake_new(3);
 	const struct op_counts *op;
 	struct extremes e;
 
-	(void)state;
 	fake_io_outside(f, 0, BLKLAT_OP_READ, 3, false);
 	fake_io_outside(f, 0, BLKLAT_OP_READ, 200 * NSEC_PER_SEC, true);
 	fake_io_outside(f, 0, BLKLAT_OP_READ, 300 * NSEC_PER_SEC, true);
@@ -148,14 +136,12 @@ static void test_outside_of_the_grid(void **state)
 	assert_int_equal(hist_count(&op->hist), 3);
 	assert_int_equal(e.min_ns, 3);
 	assert_int_equal(e.max_ns, 300 * NSEC_PER_SEC);
-	fake_free(f);
 }
 
-static void test_accounts(void **state)
+TEST(test_accounts)
 {
 	struct fake *f = fake_new(0);
 
-	(void)state;
 	for (u32 cpu = 0; cpu < FAKE_CPUS; cpu++)
 		for (u32 watch = 0; watch < FAKE_WATCHES; watch++)
 			for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
@@ -170,15 +156,13 @@ static void test_accounts(void **state)
 			assert_int_equal(f->now.w[watch].accounts[cell],
 					 cell == BLKLAT_OVERWRITTEN && watch < 2 ? 0 : sum);
 		}
-	fake_free(f);
 }
 
-static void test_epoch_empties_only_the_next_cells(void **state)
+TEST(test_epoch_empties_only_the_next_cells)
 {
 	struct fake *f = fake_new(6);
 	u64 *s = fake_series(f, 2, 1, BLKLAT_OP_OTHER);
 
-	(void)state;
 	f->epoch = 41;
 	fake_io(f, 2, 1, BLKLAT_OP_OTHER, latency_of(900));
 	s[AT_MAX] = 77;		/* from two intervals ago */
@@ -189,16 +173,14 @@ static void test_epoch_empties_only_the_next_cells(void **state)
 	assert_int_equal(s[AT_NOT_MIN], 0);
 	assert_int_equal(s[AT_MAX + 1], latency_of(900).ns);
 	assert_int_equal(s[AT_NOT_MIN + 1], ~latency_of(900).ns);
-	fake_free(f);
 }
 
 /* An interval without IOs has no extremes, even if an older one left some. */
-static void test_idle_interval(void **state)
+TEST(test_idle_interval)
 {
 	struct fake *f = fake_new(6);
 	const struct op_counts *op;
 
-	(void)state;
 	fake_io(f, 0, 0, BLKLAT_OP_READ, latency_of(900));
 	assert_int_equal(fake_drain(f, 0)->ops[BLKLAT_OP_READ].max_ns, latency_of(900).ns);
 	op = &fake_drain(f, 0)->ops[BLKLAT_OP_READ];
@@ -207,17 +189,15 @@ static void test_idle_interval(void **state)
 	assert_int_equal(op->late_max_ns, 0);
 	assert_int_equal(op->late_min_ns, UINT64_MAX);
 	assert_int_equal(hist_count(&op->hist), 1);
-	fake_free(f);
 }
 
 /* IOs that end after the epoch flipped are in this interval's bins, and in the next one's extremes. */
-static void test_ended_between_flip_and_read(void **state)
+TEST(test_ended_between_flip_and_read)
 {
 	struct latency small = latency_of(800), middle = latency_of(900), big = latency_of(1000);
 	struct fake *f = fake_new(6);
 	struct extremes e;
 
-	(void)state;
 	fake_io(f, 0, 0, BLKLAT_OP_READ, middle);
 	region_next_epoch(&f->r);
 	fake_io(f, 0, 0, BLKLAT_OP_READ, big);
@@ -233,16 +213,14 @@ static void test_ended_between_flip_and_read(void **state)
 	e = fake_extremes(f, 0, BLKLAT_OP_READ);
 	assert_int_equal(e.max_ns, floor(1e9 * exp2(-26 + (middle.bin + 1) / 64.)));
 	assert_int_equal(e.min_ns, floor(1e9 * exp2(-26 + middle.bin / 64.)) + 1);
-	fake_free(f);
 }
 
-static void test_torn_minimum(void **state)
+TEST(test_torn_minimum)
 {
 	struct latency small = latency_of(800), middle = latency_of(900);
 	struct fake *f = fake_new(6);
 	struct extremes e;
 
-	(void)state;
 	region_next_epoch(&f->r);
 	fake_io(f, 0, 0, BLKLAT_OP_READ, small);
 	fake_read(f, 0);
@@ -254,15 +232,13 @@ static void test_torn_minimum(void **state)
 	e = fake_extremes(f, 0, BLKLAT_OP_READ);
 	assert_int_equal(e.min_ns, floor(1e9 * exp2(-26 + middle.bin / 64.)) + 1);
 	assert_int_equal(e.max_ns, middle.ns);
-	fake_free(f);
 }
 
 /* "None" must not pass for an extreme in the cells at the grid's ends. */
-static void test_torn_outside_of_the_grid(void **state)
+TEST(test_torn_outside_of_the_grid)
 {
 	struct fake *f = fake_new(6);
 
-	(void)state;
 	region_next_epoch(&f->r);
 	fake_io_outside(f, 0, BLKLAT_OP_READ, 200 * NSEC_PER_SEC, true);
 	fake_io_outside(f, 0, BLKLAT_OP_WRITE, 7, false);
@@ -271,11 +247,10 @@ static void test_torn_outside_of_the_grid(void **state)
 	assert_int_equal(fake_extremes(f, 0, BLKLAT_OP_READ).min_ns, 200 * NSEC_PER_SEC);
 	assert_int_equal(fake_extremes(f, 0, BLKLAT_OP_WRITE).max_ns, 7);
 	assert_int_equal(fake_extremes(f, 0, BLKLAT_OP_WRITE).min_ns, 7);
-	fake_free(f);
 }
 
 /* A CPU has written its extremes but not yet the bin: they belong to no IO that is counted. */
-static void test_extremes_before_the_bin(void **state)
+TEST(test_extremes_before_the_bin)
 {
 	struct latency small = latency_of(800), big = latency_of(1000);
 	struct fake *f = fake_new(6);
@@ -283,7 +258,6 @@ static void test_extremes_before_the_bin(void **state)
 	const struct op_counts *op;
 	struct extremes e;
 
-	(void)state;
 	fake_io(f, 0, 0, BLKLAT_OP_READ, small);
 	fake_begin_end(f, s, big.ns, big.bin / 64);
 	op = &fake_drain(f, 0)->ops[BLKLAT_OP_READ];
@@ -297,11 +271,10 @@ static void test_extremes_before_the_bin(void **state)
 	op = &fake_read(f, 0)->ops[BLKLAT_OP_READ];
 	e = fake_extremes(f, 0, BLKLAT_OP_READ);
 	assert_int_equal(e.max_ns, big.ns);
-	fake_free(f);
 }
 
 /* Both epochs have extremes in the bin: those of the epoch that ended apply. */
-static void test_the_ended_epoch_comes_first(void **state)
+TEST(test_the_ended_epoch_comes_first)
 {
 	struct latency middle = latency_of(1000), longer = { middle.ns + 50, 1000 },
 		       shorter = { middle.ns - 50, 1000 };
@@ -309,7 +282,6 @@ static void test_the_ended_epoch_comes_first(void **state)
 	const struct op_counts *op;
 	struct extremes e;
 
-	(void)state;
 	for (u32 interval = 0; interval < 2; interval++) {
 		fake_io(f, 0, 0, BLKLAT_OP_READ, middle);
 		region_next_epoch(&f->r);
@@ -324,16 +296,14 @@ static void test_the_ended_epoch_comes_first(void **state)
 		fake_series(f, 1, 0, BLKLAT_OP_READ)[AT_BINS + fake_cell(f, longer)]++;
 		fake_series(f, 2, 0, BLKLAT_OP_READ)[AT_BINS + fake_cell(f, shorter)]++;
 	}
-	fake_free(f);
 }
 
 /* Part of a request completes on one CPU, the rest on another: the first CPU has bytes and no bin. */
-static void test_bytes_without_a_bin(void **state)
+TEST(test_bytes_without_a_bin)
 {
 	struct fake *f = fake_new(6);
 	const struct watch_counts *w;
 
-	(void)state;
 	fake_io(f, 0, 0, BLKLAT_OP_READ, latency_of(1000));
 	fake_series(f, 0, 0, BLKLAT_OP_READ)[1] += 49152;
 	fake_series(f, 1, 0, BLKLAT_OP_READ)[1] += 16384;
@@ -342,13 +312,11 @@ static void test_bytes_without_a_bin(void **state)
 	assert_int_equal(hist_count(&w->ops[BLKLAT_OP_READ].hist), 1);
 	assert_int_equal(w->ops[BLKLAT_OP_READ].bytes, 65536);
 	assert_int_equal(w->ops[BLKLAT_OP_READ].errors, 1);
-	fake_free(f);
 }
 
 /* One series per watch and op for all CPUs: a sum, then bins of an eighth of an octave or wider. */
-static void test_after_idle(void **state)
+TEST(test_after_idle)
 {
-	(void)state;
 	for (u32 scale = 0; scale <= 6; scale++) {
 		struct fake *f = fake_new(scale);
 		u32 cells = fake_cells(scale < 3 ? scale : 3);
@@ -381,28 +349,5 @@ static void test_after_idle(void **state)
 		assert_int_equal(o->after_idle_sum_ns, 123460);
 		assert_int_equal(hist_count(&o->after_idle), 7);
 		free(idle);
-		fake_free(f);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bytes_without_a_bin),
-		cmocka_unit_test(test_after_idle),
-		cmocka_unit_test(test_layout),
-		cmocka_unit_test(test_every_cpu_watch_and_op),
-		cmocka_unit_test(test_octaves),
-		cmocka_unit_test(test_outside_of_the_grid),
-		cmocka_unit_test(test_accounts),
-		cmocka_unit_test(test_epoch_empties_only_the_next_cells),
-		cmocka_unit_test(test_idle_interval),
-		cmocka_unit_test(test_ended_between_flip_and_read),
-		cmocka_unit_test(test_torn_minimum),
-		cmocka_unit_test(test_torn_outside_of_the_grid),
-		cmocka_unit_test(test_extremes_before_the_bin),
-		cmocka_unit_test(test_the_ended_epoch_comes_first),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Slots and bins that change while they are read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <signal.h>
@@ -36,13 +31,12 @@ static void *write_ios(void *into)
 }
 
 /* Read while a thread really starts and ends IOs: never a false loss, and the sums close up to what moved. */
-static void test_reading_while_ios_move(void **state)
+TEST(test_reading_while_ios_move)
 {
 	struct writer w = { .f = fake_new(0) };
 	pthread_t thread;
 	u64 moved = 0;
 
-	(void)state;
 	fake_series(w.f, 0, 0, BLKLAT_OP_READ)[AT_OCTAVES] = 1ULL << 19;
 	assert_int_equal(pthread_create(&thread, NULL, write_ios, &w), 0);
 	/* Longer if the machine is too busy to run both at once. */
@@ -64,7 +58,6 @@ static void test_reading_while_ios_move(void **state)
 	check(fake_drain(w.f, 0), w.ios, 0, 0);
 	assert_int_equal(completed(&w.f->now.w[0]), w.ios);
 	assert_true(moved > 0);		/* otherwise nothing was tested */
-	fake_free(w.f);
 }
 
 /*
@@ -148,31 +141,27 @@ static void count_in_the_bin(struct fake *f)
 }
 
 /* A CPU is held between freeing a slot and counting in the bin, and goes on while the watch is read. */
-static void test_reads_again_when_the_sums_do_not_close(void **state)
+TEST(test_reads_again_when_the_sums_do_not_close)
 {
 	struct fake *f = fake_new(0);
 
-	(void)state;
 	fake_series(f, 1, 0, BLKLAT_OP_READ)[AT_OCTAVES] = 1ULL << 15;
 	start(f, 9, 100);
 	end(f, 9);
 	read_with(f, NULL, count_in_the_bin);
 	check(&f->now.w[0], 1, 0, 0);
 	assert_int_equal(completed(&f->now.w[0]), 1);
-	fake_free(f);
 }
 
 /* If the CPU never goes on, the reader stops trying, and leaves what is missing to the accounting. */
-static void test_gives_up_when_the_sums_never_close(void **state)
+TEST(test_gives_up_when_the_sums_never_close)
 {
 	struct fake *f = fake_new(0);
 
-	(void)state;
 	start(f, 9, 100);
 	end(f, 9);
 	check(fake_drain(f, 0), 1, 0, 0);
 	assert_int_equal(completed(&f->now.w[0]), 0);
-	fake_free(f);
 }
 
 /* --- IOs in flight that end meanwhile ------------------------------------------------------------- */
@@ -213,55 +202,35 @@ static void replace_the_other_half(struct fake *f)
 }
 
 /* Their time is in the bins: it must not be in the ages as well. */
-static void test_hung_ios_end_before_the_bins_are_read(void **state)
+TEST(test_hung_ios_end_before_the_bins_are_read)
 {
 	struct fake *f = with_hung_ios();
 	const struct watch_counts *w;
 
-	(void)state;
 	assert_int_equal(fake_drain(f, 0)->waited_ns, HUNG * (1000000 - BEGAN_NS));
 	w = read_with(f, replace_all, NULL);
 	assert_int_equal(completed(w), HUNG);
 	assert_int_equal(w->waited_ns, 0);
-	fake_free(f);
 }
 
 /* It is in no bin yet: it must be in the ages. */
-static void test_hung_ios_end_after_the_bins_were_read(void **state)
+TEST(test_hung_ios_end_after_the_bins_were_read)
 {
 	struct fake *f = with_hung_ios();
 	const struct watch_counts *w;
 
-	(void)state;
 	w = read_with(f, NULL, replace_all);
 	assert_int_equal(completed(w), 0);
 	assert_int_equal(w->in_flight, HUNG);
 	assert_int_equal(w->waited_ns, HUNG * (1000000 - BEGAN_NS));
-	fake_free(f);
 }
 
-static void test_hung_ios_end_before_and_after(void **state)
+TEST(test_hung_ios_end_before_and_after)
 {
 	struct fake *f = with_hung_ios();
 	const struct watch_counts *w;
 
-	(void)state;
 	w = read_with(f, replace_half, replace_the_other_half);
 	assert_int_equal(completed(w), HUNG / 2);
 	assert_int_equal(w->waited_ns, HUNG / 2 * (1000000 - BEGAN_NS));
-	fake_free(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reading_while_ios_move),
-		cmocka_unit_test(test_reads_again_when_the_sums_do_not_close),
-		cmocka_unit_test(test_hung_ios_end_before_the_bins_are_read),
-		cmocka_unit_test(test_hung_ios_end_after_the_bins_were_read),
-		cmocka_unit_test(test_hung_ios_end_before_and_after),
-		cmocka_unit_test(test_gives_up_when_the_sums_never_close),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "fake_slots.h"
 
-static void test_layout(void **state)
+TEST(test_layout)
 {
-	(void)state;
 	assert_int_equal(sizeof(struct blklat_slots), 3 * 128);
 	assert_int_equal(offsetof(struct blklat_slots, ns), 0);
 	assert_int_equal(offsetof(struct blklat_slots, started), 128);
 	assert_int_equal(offsetof(struct blklat_slots, ended), 256);
 }
 
-static void test_in_flight_and_age(void **state)
+TEST(test_in_flight_and_age)
 {
 	struct fake *f = fake_new(0);
 	const struct watch_counts *w;
 
-	(void)state;
 	check(fake_drain(f, 0), 0, 0, 0);
 	assert_int_equal(f->now.w[0].oldest_ns, 0);
 	assert_int_equal(f->now.w[0].waited_ns, 0);
@@ -39,15 +31,13 @@ static void test_in_flight_and_age(void **state)
 	assert_int_equal(w->oldest_ns, 650000);
 	assert_int_equal(w->waited_ns, 600000 + 650000 + 1);
 	assert_int_equal(completed(w), 1);
-	fake_free(f);
 }
 
 /* The mark of an IO after a pause is not part of its time: bit 63, as abi.h says. */
-static void test_marked_starts(void **state)
+TEST(test_marked_starts)
 {
 	struct fake *f = fake_new(0);
 
-	(void)state;
 	start(f, 3, 300000 | 1ULL << 63);
 	check(fake_drain(f, 0), 1, 1, 0);
 	assert_int_equal(f->now.w[0].oldest_ns, 700000);
@@ -60,27 +50,23 @@ static void test_marked_starts(void **state)
 	complete(f, 5, 1000);
 	check(fake_drain(f, 0), 3, 2, 0);
 	assert_int_equal(f->now.w[0].oldest_ns, 800000);
-	fake_free(f);
 }
 
 /* An IO that started after the clock was read has age 0. */
-static void test_age_is_never_negative(void **state)
+TEST(test_age_is_never_negative)
 {
 	struct fake *f = fake_new(0);
 
-	(void)state;
 	start(f, 3, 1000001);
 	check(fake_drain(f, 0), 1, 1, 0);
 	assert_int_equal(f->now.w[0].oldest_ns, 0);
-	fake_free(f);
 }
 
 /* Slots before the range and after it belong to others. */
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
 	struct fake *f = fake_new(0);
 
-	(void)state;
 	f->slots[0].ns[15] = 5;
 	f->slots[0].started[15] = 10;
 	start(f, 2, 10);
@@ -89,16 +75,14 @@ static void test_ranges(void **state)
 	check(fake_drain(f, 0), 1, 1, 0);
 	check(&f->now.w[1], 2, 2, 0);
 	assert_int_equal(f->now.w[1].oldest_ns, 1000000 - 20);
-	fake_free(f);
 }
 
 /* Where there are no slots the engine supplies these figures. */
-static void test_total_has_no_slots(void **state)
+TEST(test_total_has_no_slots)
 {
 	struct fake *f = fake_new(0);
 	struct watch_counts *w = &f->now.w[2];
 
-	(void)state;
 	w->started = 11;
 	w->started_after = 12;
 	w->in_flight = 13;
@@ -112,15 +96,13 @@ static void test_total_has_no_slots(void **state)
 	assert_int_equal(w->in_flight_after, 14);
 	assert_int_equal(w->oldest_ns, 15);
 	assert_int_equal(w->accounts[BLKLAT_OVERWRITTEN], 16);
-	fake_free(f);
 }
 
 /* A read after each single write of three IOs in one slot: an IO on its way is not a missed end. */
-static void test_half_written_is_not_overwritten(void **state)
+TEST(test_half_written_is_not_overwritten)
 {
 	struct fake *f = fake_new(0);
 
-	(void)state;
 	for (u64 io = 0; io < 3; io++) {
 		start_write(f, 5, 0, 100 + io);
 		/* The time is there already, but a watch at rest is only checked for starts. */
@@ -135,15 +117,13 @@ static void test_half_written_is_not_overwritten(void **state)
 		check(fake_drain(f, 0), io + 1, 0, 0);
 	}
 	assert_int_equal(completed(&f->now.w[0]), 3);
-	fake_free(f);
 }
 
 /* A watch at rest is checked once, by its starts alone; one not at rest, or with a gap, is read as always. */
-static void test_at_rest(void **state)
+TEST(test_at_rest)
 {
 	struct fake *f = fake_new(0);
 
-	(void)state;
 	start(f, 4, 100);
 	complete(f, 4, 1000);
 	check(fake_drain(f, 0), 1, 0, 0);
@@ -165,15 +145,13 @@ static void test_at_rest(void **state)
 	check(fake_drain(f, 0), 3, 0, 1);
 	block_of(f, 9)->ns[(16 + 9) % 16] = 77;
 	check(fake_drain(f, 0), 3, 1, 1);
-	fake_free(f);
 }
 
 /* A slot starts again before its end was seen: once and twice, in flight and after the last IO ended. */
-static void test_overwritten(void **state)
+TEST(test_overwritten)
 {
 	struct fake *f = fake_new(0);
 
-	(void)state;
 	start(f, 4, 100);
 	start(f, 4, 200);
 	check(fake_drain(f, 0), 2, 1, 1);
@@ -187,53 +165,29 @@ static void test_overwritten(void **state)
 	start(f, 12, 400);
 	check(fake_drain(f, 0), 6, 1, 3);
 	assert_int_equal(f->now.w[0].started, completed(&f->now.w[0]) + 1 + 3);
-	fake_free(f);
 }
 
 /* A requeue takes a start back, which is no loss. */
-static void test_requeued(void **state)
+TEST(test_requeued)
 {
 	struct fake *f = fake_new(0);
 
-	(void)state;
 	start(f, 4, 100);
 	end(f, 4);
 	*fake_account(f, 2, 0, BLKLAT_REQUEUED) += 1;
 	start(f, 4, 300);
 	check(fake_drain(f, 0), 2, 1, 0);
 	assert_int_equal(f->now.w[0].accounts[BLKLAT_REQUEUED], 1);
-	fake_free(f);
 }
 
 /* An IO that began before the capture leaves a mark in its slot, which is not an IO in flight. */
-static void test_freed_without_a_start(void **state)
+TEST(test_freed_without_a_start)
 {
 	struct fake *f = fake_new(0);
 
-	(void)state;
 	block_of(f, 6)->ns[6] = BLKLAT_SLOT_FREE;
 	check(fake_drain(f, 0), 0, 0, 0);
 	start(f, 6, 100);
 	complete(f, 6, 1000);
 	check(fake_drain(f, 0), 1, 0, 0);
-	fake_free(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layout),
-		cmocka_unit_test(test_in_flight_and_age),
-		cmocka_unit_test(test_marked_starts),
-		cmocka_unit_test(test_age_is_never_negative),
-		cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_total_has_no_slots),
-		cmocka_unit_test(test_half_written_is_not_overwritten),
-		cmocka_unit_test(test_at_rest),
-		cmocka_unit_test(test_overwritten),
-		cmocka_unit_test(test_requeued),
-		cmocka_unit_test(test_freed_without_a_start),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <sys/socket.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "service/relay.h"
@@ -80,8 +79,7 @@ static void on_stopped(void *told, const char *why)
 }
 
 /* Both ends in one process. */
-struct line {
-	struct world w;
+static struct {
 	struct channel *channel;
 	struct relay *relay;
 	struct sink *sink;
@@ -91,52 +89,50 @@ struct line {
 	struct told told;
 	u64 ios, bytes, slow;		/* that were sent */
 	u32 runs;			/* messages of type RELAY_RUN */
-};
+} l;
 
-static int take(void *line, u32 kind, struct wire_in *bytes)
+static int take(void *unused, u32 kind, struct wire_in *bytes)
 {
-	struct line *l = line;
-
-	l->runs += kind == RELAY_RUN;
-	return relayed_take(l->relayed, kind, bytes);
+	(void)unused;
+	l.runs += kind == RELAY_RUN;
+	return relayed_take(l.relayed, kind, bytes);
 }
 
-static void line_open(struct line *l)
+static void line_open(void)
 {
 	int pair[2];
 
-	memset(l, 0, sizeof(*l));
-	world_init(&l->w, 7);
-	assert_true(l->w.slow.n > 0);
+	memset(&l, 0, sizeof(l));
+	world_init(7);
+	assert_true(w.slow.n > 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-	assert_int_equal(channel_new(pair[0], &l->channel), 0);
-	assert_int_equal(relay_new(l->channel, &l->relay), 0);
-	l->reader.fd = pair[1];
-	l->cfg = (struct relayed_config){
-		.n_sinks = 1, .sinks = { &l->told.source },
-		.interval = on_interval, .stopped = on_stopped, .into = &l->told,
+	assert_int_equal(channel_new(pair[0], &l.channel), 0);
+	assert_int_equal(relay_new(l.channel, &l.relay), 0);
+	l.reader.fd = pair[1];
+	l.cfg = (struct relayed_config){
+		.n_sinks = 1, .sinks = { &l.told.source },
+		.interval = on_interval, .stopped = on_stopped, .into = &l.told,
 	};
-	assert_int_equal(relayed_new(&l->cfg, &l->relayed), 0);
-	l->told.source.open = fake_open;
-	assert_int_equal(relay_source(l->relay)->open(relay_source(l->relay), &l->w.run, &l->sink), 0);
+	assert_int_equal(relayed_new(&l.cfg, &l.relayed), 0);
+	l.told.source.open = fake_open;
+	assert_int_equal(relay_source(l.relay)->open(relay_source(l.relay), &w.run, &l.sink), 0);
 }
 
-static void line_close(struct line *l)
+static void line_close(void)
 {
-	sink_close(l->sink);
-	relay_free(l->relay);
-	channel_free(l->channel);
-	relayed_free(l->relayed);
-	channel_reader_uninit(&l->reader);
-	close(l->reader.fd);
-	world_uninit(&l->w);
-	assert_int_equal(l->told.opens, l->told.closes);
+	sink_close(l.sink);
+	relay_free(l.relay);
+	channel_free(l.channel);
+	relayed_free(l.relayed);
+	channel_reader_uninit(&l.reader);
+	close(l.reader.fd);
+	assert_int_equal(l.told.opens, l.told.closes);
 }
 
 /* An interval of a second, with a few IOs of 100 us in each of @spread cells. */
-static void line_interval(struct line *l, u32 spread)
+static void line_interval(u32 spread)
 {
-	struct frames *fs = &l->w.frames;
+	struct frames *fs = &w.frames;
 
 	for (u32 i = 0; i < fs->n; i++)
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
@@ -150,52 +146,47 @@ static void line_interval(struct line *l, u32 spread)
 			o->ios = hist_count(&o->hist);
 			o->counted.bytes = o->bytes = o->ios * 4096;
 			o->sum_ns = o->ios * 100000;
-			l->ios += o->ios;
-			l->bytes += o->bytes;
+			l.ios += o->ios;
+			l.bytes += o->bytes;
 		}
 	for (u32 i = 0; i < fs->n; i++) {
 		fs->f[i].interval_s = 1;
-		l->slow += l->w.slow.of[i].found;
+		l.slow += w.slow.of[i].found;
 	}
 	fs->now = NULL;
-	relay_drained(l->relay, 1000);
-	assert_int_equal(l->sink->ops->interval(l->sink, fs), 0);
+	relay_drained(l.relay, 1000);
+	assert_int_equal(l.sink->ops->interval(l.sink, fs), 0);
 }
 
-static void test_what_is_told_arrives(void **unused)
+TEST(test_what_is_told_arrives)
 {
-	struct line l;
-
-	(void)unused;
-	line_open(&l);
+	line_open();
 	assert_int_equal(channel_start(l.channel), 0);
 	for (u32 i = 0; i < 50; i++)
-		line_interval(&l, 20);
+		line_interval(20);
 	assert_int_equal(relay_stop(l.relay, "the end"), 0);
 	while (!l.told.stopped[0])
-		assert_int_equal(channel_read(&l.reader, take, &l), 0);
+		assert_int_equal(channel_read(&l.reader, take, NULL), 0);
 	assert_string_equal(l.told.stopped, "the end");
 	assert_true(l.told.intervals == 50 && l.told.reads == 50 && l.told.drain_ns == 50000 && l.told.opens == 1);
 	assert_true(l.told.ios == l.ios && l.told.bytes == l.bytes && l.told.length_s == 50);
-	assert_true(l.told.slow == l.slow && l.told.slow_told == 50 * l.w.slow.n);
+	assert_true(l.told.slow == l.slow && l.told.slow_told == 50 * w.slow.n);
 	assert_int_equal(l.runs, 0);	/* nothing of the run has changed */
-	line_close(&l);
+	line_close();
 }
 
 /* Nobody reads: what waits is bounded, and no counts are missing when somebody reads again. */
-static void test_a_slow_reader_gets_longer_intervals(void **unused)
+TEST(test_a_slow_reader_gets_longer_intervals)
 {
 	const u32 n = 4000;
-	struct line l;
 	size_t most = 0;
 
-	(void)unused;
-	line_open(&l);
+	line_open();
 	assert_int_equal(channel_start(l.channel), 0);
 	for (u32 i = 0; i < n; i++) {
 		size_t waits;
 
-		line_interval(&l, 300);
+		line_interval(300);
 		waits = channel_waiting(l.channel);
 		most = waits > most ? waits : most;
 	}
@@ -203,92 +194,69 @@ static void test_a_slow_reader_gets_longer_intervals(void **unused)
 	/* With what is held, and in order: that is sent before the end. */
 	assert_int_equal(relay_stop(l.relay, "the end"), 0);
 	while (!l.told.stopped[0])
-		assert_int_equal(channel_read(&l.reader, take, &l), 0);
+		assert_int_equal(channel_read(&l.reader, take, NULL), 0);
 	assert_true(l.told.intervals > 10 && l.told.intervals < n / 2);
 	assert_true(l.told.reads == n && l.told.drain_ns == n * 1000);
 	assert_true(l.told.ios == l.ios && l.told.bytes == l.bytes && l.told.length_s == n);
-	assert_true(l.told.slow == l.slow && l.told.slow_told > 0 && l.told.slow_told <= l.told.intervals * WATCHES * l.w.run.slow_most);
-	line_close(&l);
+	assert_true(l.told.slow == l.slow && l.told.slow_told > 0 && l.told.slow_told <= l.told.intervals * WATCHES * w.run.slow_most);
+	line_close();
 }
 
 /* Held intervals belong to the devices at that time, even if these go away while nobody reads. */
-static void test_devices_that_go_while_nobody_reads(void **unused)
+TEST(test_devices_that_go_while_nobody_reads)
 {
-	struct line l;
-
-	(void)unused;
-	line_open(&l);
+	line_open();
 	for (u32 i = 0; channel_waiting(l.channel) <= RELAY_HOLD; i++)
-		line_interval(&l, 300);
-	line_interval(&l, 300);		/* held */
-	l.w.frames.n--;
-	memset(l.w.devices[1].name, 'x', 5);	/* as when the memory is used again */
-	line_interval(&l, 300);
+		line_interval(300);
+	line_interval(300);		/* held */
+	w.frames.n--;
+	memset(w.devices[1].name, 'x', 5);	/* as when the memory is used again */
+	line_interval(300);
 	assert_int_equal(relay_stop(l.relay, "the end"), 0);
 	assert_int_equal(channel_start(l.channel), 0);
 	while (!l.told.stopped[0])
-		assert_int_equal(channel_read(&l.reader, take, &l), 0);
+		assert_int_equal(channel_read(&l.reader, take, NULL), 0);
 	assert_true(l.told.ios == l.ios && l.told.bytes == l.bytes && l.told.slow == l.slow);
 	assert_int_equal(l.runs, 1);
-	l.w.frames.n++;
-	line_close(&l);
+	w.frames.n++;
+	line_close();
 }
 
 /* The relay gives up rather than take all memory: each change of the devices is a message of its own. */
-static void test_what_waits_has_an_end(void **unused)
+TEST(test_what_waits_has_an_end)
 {
-	struct line l;
 	int err = 0;
 
-	(void)unused;
-	line_open(&l);
+	line_open();
 	for (u32 i = 0; !err && i < 100000; i++) {
-		l.w.run.memory_bytes = i;
-		any_frames(&l.w.frames, 5);
-		err = l.sink->ops->interval(l.sink, &l.w.frames);
+		w.run.memory_bytes = i;
+		any_frames(&w.frames, 5);
+		err = l.sink->ops->interval(l.sink, &w.frames);
 		assert_true(channel_waiting(l.channel) <= CHANNEL_MOST);
 	}
 	assert_int_equal(err, -ENOBUFS);
-	line_close(&l);
+	line_close();
 }
 
-static void test_a_reader_that_has_gone(void **unused)
+TEST(test_a_reader_that_has_gone)
 {
-	struct line l;
-
-	(void)unused;
-	line_open(&l);
+	line_open();
 	assert_int_equal(channel_start(l.channel), 0);
 	shutdown(l.reader.fd, SHUT_RDWR);
 	for (u32 i = 0; i < 1000; i++)
-		line_interval(&l, 300);
+		line_interval(300);
 	assert_true(channel_waiting(l.channel) <= RELAY_HOLD + (1 << 20));
-	line_close(&l);
+	line_close();
 }
 
-static void test_messages_out_of_order_are_refused(void **unused)
+TEST(test_messages_out_of_order_are_refused)
 {
 	struct wire_in nothing = { 0 };
 	struct relayed_config cfg = { 0 };
 	struct relayed *r;
 
-	(void)unused;
 	assert_int_equal(relayed_new(&cfg, &r), 0);
 	for (u32 kind = 0; kind < RELAY_MESSAGES + 3; kind++)
 		assert_int_equal(relayed_take(r, kind, &nothing), -EBADMSG);
 	relayed_free(r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_told_arrives),
-		cmocka_unit_test(test_a_slow_reader_gets_longer_intervals),
-		cmocka_unit_test(test_devices_that_go_while_nobody_reads),
-		cmocka_unit_test(test_what_waits_has_an_end),
-		cmocka_unit_test(test_a_reader_that_has_gone),
-		cmocka_unit_test(test_messages_out_of_order_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

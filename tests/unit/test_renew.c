@@ -5,9 +5,8 @@
  */
 #include "renew_world.h"
 
-static void test_stays_while_it_fits(void **state)
+TEST(test_stays_while_it_fits)
 {
-	(void)state;
 	begin(1);
 	for (u32 n = 1; n <= 5; n++) {
 		io(0, n, 1000);
@@ -16,15 +15,13 @@ static void test_stays_while_it_fits(void **state)
 	}
 	assert_int_equal(w.opened, 1);
 	assert_int_equal(w.renewals, 0);
-	finish();
 }
 
 /* Losses stay reported, everything later is counted, and the kernel's count goes on. */
-static void test_more_requests(void **state)
+TEST(test_more_requests)
 {
 	struct accounting a;
 
-	(void)state;
 	begin(1);
 	io(0, 3, 1000);
 	check(read_disk(0), 1, 0, 0);
@@ -55,13 +52,11 @@ static void test_more_requests(void **state)
 	io(0, 2047, 1000);
 	check(read_disk(0), 8, 0, 7);
 	assert_int_equal(w.opened, 3);
-	finish();
 }
 
 /* Noticed before it causes a loss. */
-static void test_nothing_is_lost_at_rest(void **state)
+TEST(test_nothing_is_lost_at_rest)
 {
-	(void)state;
 	begin(2);
 	io(1, 3, 1000);
 	put("sdb", "queue/nr_requests", "1000\n");
@@ -71,13 +66,11 @@ static void test_nothing_is_lost_at_rest(void **state)
 	assert_string_equal(w.last.device->name, "sdb");
 	io(1, BEYOND, 1000);
 	check(read_disk(1), 2, 0, 0);
-	finish();
 }
 
 /* IOs in flight when the larger capture was opened are waited for; each is counted once, with its latency. */
-static void test_in_flight(void **state)
+TEST(test_in_flight)
 {
-	(void)state;
 	begin(1);
 	start(0, 5);
 	put("sda", "queue/nr_requests", "1000\n");
@@ -96,15 +89,13 @@ static void test_in_flight(void **state)
 	end(0, BEYOND, 90000);
 	io(0, BEYOND + 1, 1000);
 	check(read_disk(0), 4, 0, 1);
-	finish();
 }
 
 /* An IO that was lost before the larger capture existed stays lost; that one has not seen its start either. */
-static void test_lost_in_flight(void **state)
+TEST(test_lost_in_flight)
 {
 	struct accounting a;
 
-	(void)state;
 	begin(1);
 	put("sda", "queue/nr_requests", "1000\n");
 	start(0, BEYOND);
@@ -114,15 +105,13 @@ static void test_lost_in_flight(void **state)
 	a = read_disk(0);
 	check(a, 0, 0, 1);
 	assert_int_equal(a.before, 1);
-	finish();
 }
 
 /* An IO that hangs does not hold it up for ever: it is then reported as lost. */
-static void test_one_that_hangs(void **state)
+TEST(test_one_that_hangs)
 {
 	struct accounting a;
 
-	(void)state;
 	begin(1);
 	start(0, 5);
 	put("sda", "queue/nr_requests", "1000\n");
@@ -137,13 +126,11 @@ static void test_one_that_hangs(void **state)
 	assert_int_equal(a.lost, 1);
 	assert_int_equal(a.before, 1);
 	assert_int_equal(a.completed, 0);
-	finish();
 }
 
 /* It goes on as before, and says so once, not at each read. */
-static void test_cannot_be_opened(void **state)
+TEST(test_cannot_be_opened)
 {
-	(void)state;
 	begin(1);
 	put("sda", "queue/nr_requests", "1000\n");
 	w.refuse = -E2BIG;
@@ -156,22 +143,18 @@ static void test_cannot_be_opened(void **state)
 	assert_int_equal(w.last.err, -E2BIG);
 	assert_string_equal(w.last.problem.text, "not now");
 	assert_int_equal(w.opened, 1);
-	finish();
 }
 
 /* A device that is gone keeps its counts, and is not part of the larger capture. */
-static void test_beside_one_that_is_gone(void **state)
+TEST(test_beside_one_that_is_gone)
 {
-	char path[128];
 	struct accounting a;
 
-	(void)state;
 	begin(2);
 	io(0, 1, 1000);
 	io(1, 1, 1000);
 	check(read_disk(0), 1, 0, 0);
-	snprintf(path, sizeof(path), "%s/sys/block/sda", w.root);
-	remove_tree(path);
+	remove_disk("sda");
 	read_disk(0);
 	assert_true(w.s.w[0].gone);
 	put("sdb", "queue/nr_requests", "1000\n");
@@ -187,20 +170,15 @@ static void test_beside_one_that_is_gone(void **state)
 	assert_true(w.s.w[0].gone);
 	assert_false(w.s.w[1].gone);
 	assert_int_equal(ios(&w.s.w[0]), 1);
-	finish();
 }
 
 /* The kernel reports that it went away: what is counted at its address later belongs to another device. */
-static void test_gone_between_reads(void **state)
+TEST(test_gone_between_reads)
 {
-	char path[128];
-
-	(void)state;
 	begin(2);
 	read_disk(0);
 	io(0, 1, 1000);
-	snprintf(path, sizeof(path), "%s/sys/block/sda", w.root);
-	remove_tree(path);
+	remove_disk("sda");
 	w.c->live->look(w.c);
 	put_disk("sda", 0);
 	for (u32 n = 0; n < 10; n++) {
@@ -215,13 +193,11 @@ static void test_gone_between_reads(void **state)
 		assert_false(w.s.w[0].replaced);
 		assert_false(w.s.w[1].gone);
 	}
-	finish();
 }
 
 /* Another device was there by the time of the check: some of the counts up to then may be its. */
-static void test_replaced_between_reads(void **state)
+TEST(test_replaced_between_reads)
 {
-	(void)state;
 	begin(1);
 	io(0, 1, 1000);
 	read_disk(0);
@@ -235,34 +211,26 @@ static void test_replaced_between_reads(void **state)
 		assert_true(w.s.w[0].gone);
 		assert_true(w.s.w[0].replaced);
 	}
-	finish();
 }
 
 /* Its IOs in flight are waited for, and one that never ends stays in flight. */
-static void test_gone_with_an_io_in_flight(void **state)
+TEST(test_gone_with_an_io_in_flight)
 {
-	char path[128];
-
-	(void)state;
 	begin(1);
 	start(0, 1);
-	snprintf(path, sizeof(path), "%s/sys/block/sda", w.root);
-	remove_tree(path);
+	remove_disk("sda");
 	w.c->live->look(w.c);
 	check(read_disk(0), 0, 1, 0);
 	assert_true(w.s.w[0].gone);
-	finish();
 }
 
 /* Once the devices are found, one goes away, or both. Only those that a pattern matched are left out. */
-static void test_gone_before_it_opens(void **state)
+TEST(test_gone_before_it_opens)
 {
 	static const struct { bool matched[DISKS]; u32 stay; int err; } cases[] = {
 		{ { false, true }, 1, 0 }, { { true, false }, 1, -ENODEV }, { { true, true }, 0, -ESTALE },
 	};
-	char path[256];
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct watch watches[DISKS];
 		struct capture_config cfg = { .devices = &w.t, .watches = watches, .n_watches = DISKS, .scale = 6 };
@@ -272,35 +240,14 @@ static void test_gone_before_it_opens(void **state)
 		begin(DISKS);
 		for (u32 d = 0; d < DISKS; d++) {
 			watches[d] = (struct watch){ .device = &w.t.d[d], .matched = cases[i].matched[d] };
-			snprintf(path, sizeof(path), "%s/sys/block/%s", w.root, w.t.d[d].name);
 			if (d >= cases[i].stay)
-				remove_tree(path);
+				remove_disk(w.t.d[d].name);
 		}
 		assert_int_equal(capture_open_present(&engine, &cfg, &c, &p), cases[i].err);
 		assert_true(cases[i].err != -ENODEV || !strcmp(p.text, "sdb went away before it could be watched"));
 		assert_true(!c || (c->n_watches == 1 && c->watches[0].device == &w.t.d[0]));
 		if (c)
 			c->ops->close(c);
-		finish();
+		finish(NULL);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stays_while_it_fits),
-		cmocka_unit_test(test_more_requests),
-		cmocka_unit_test(test_nothing_is_lost_at_rest),
-		cmocka_unit_test(test_in_flight),
-		cmocka_unit_test(test_lost_in_flight),
-		cmocka_unit_test(test_one_that_hangs),
-		cmocka_unit_test(test_cannot_be_opened),
-		cmocka_unit_test(test_beside_one_that_is_gone),
-		cmocka_unit_test(test_gone_between_reads),
-		cmocka_unit_test(test_replaced_between_reads),
-		cmocka_unit_test(test_gone_with_an_io_in_flight),
-		cmocka_unit_test(test_gone_before_it_opens),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

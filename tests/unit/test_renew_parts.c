@@ -43,9 +43,8 @@ static void begin_parts(u32 disks)
 	sized_io(0, 3, 2000, LARGE_BYTES);
 }
 
-static void test_parts_at_rest(void **state)
+TEST(test_parts_at_rest)
 {
-	(void)state;
 	begin_parts(1);
 	check(read_watch(0), 4, 0, 0);
 	check_parts(0, 3, 1);
@@ -71,13 +70,11 @@ static void test_parts_at_rest(void **state)
 	check_parts(0, 4, 3);
 	assert_int_equal(w.renewals, 2);
 	assert_int_equal(w.s.w[0].kernel_ios, 9);
-	finish();
 }
 
 /* In the part that it started in; what is counted while both captures exist is counted once. */
-static void test_parts_in_flight(void **state)
+TEST(test_parts_in_flight)
 {
-	(void)state;
 	begin_parts(1);
 	w.bytes = LARGE_BYTES;
 	start(0, 5);
@@ -103,25 +100,15 @@ static void test_parts_in_flight(void **state)
 	end(0, 10, 80000);
 	check(read_watch(0), 11, 0, 0);
 	check_parts(0, 9, 2);
-	finish();
-}
-
-static void remove_sda(void)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/sys/block/sda", w.root);
-	remove_tree(path);
 }
 
 /* A disk that is gone keeps its parts, and the larger capture has only those of the other disk. */
-static void test_parts_beside_a_disk_that_is_gone(void **state)
+TEST(test_parts_beside_a_disk_that_is_gone)
 {
-	(void)state;
 	begin_parts(2);
 	sized_io(1, 1, 1000, LARGE_BYTES);
 	check(read_watch(0), 4, 0, 0);
-	remove_sda();
+	remove_disk("sda");
 	read_watch(0);
 	put("sdb", "queue/nr_requests", "1000\n");
 	for (u32 n = 0; n < 2; n++)
@@ -134,13 +121,11 @@ static void test_parts_beside_a_disk_that_is_gone(void **state)
 	check_parts(0, 3, 1);
 	check_parts(WHOLE_SDB, 2, 2);
 	assert_true(w.s.w[LARGE].gone);
-	finish();
 }
 
 /* It goes away and another one takes its place, after the larger capture was opened and before it takes over. */
-static void test_parts_of_a_disk_that_goes_in_between(void **state)
+TEST(test_parts_of_a_disk_that_goes_in_between)
 {
-	(void)state;
 	begin_parts(2);
 	w.bytes = SMALL_BYTES;
 	start(1, 5);
@@ -150,7 +135,7 @@ static void test_parts_of_a_disk_that_goes_in_between(void **state)
 		read_watch(0);
 	}
 	sized_io(0, 1, 1000, LARGE_BYTES);
-	remove_sda();
+	remove_disk("sda");
 	w.c->live->look(w.c);
 	put_disk("sda", 0);
 	for (u32 n = 0; n < 10; n++)
@@ -168,17 +153,4 @@ static void test_parts_of_a_disk_that_goes_in_between(void **state)
 		check_parts(WHOLE_SDB, 1, 1);
 		assert_true(w.s.w[0].gone);
 	}
-	finish();
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parts_at_rest),
-		cmocka_unit_test(test_parts_in_flight),
-		cmocka_unit_test(test_parts_beside_a_disk_that_is_gone),
-		cmocka_unit_test(test_parts_of_a_disk_that_goes_in_between),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

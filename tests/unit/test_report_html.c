@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A document inside the page: complete, and unable to leave its element. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "report/document.h"
 #include "util/cleanup.h"
@@ -41,28 +35,25 @@ static void assert_document(const char *json, const char *expected)
 	assert_string_equal(begin, expected);
 }
 
-static void a_document_stands_in_its_element(void **state)
+TEST(a_document_stands_in_its_element)
 {
-	(void)state;
 	assert_document("{\"schema\":1}", "{\"schema\":1}");
 	assert_document("", "");
 	/* A label that contains the placeholder stays a label. */
 	assert_document("\"@REPORT@\"", "\"@REPORT@\"");
 }
 
-static void names_cannot_leave_it(void **state)
+TEST(names_cannot_leave_it)
 {
-	(void)state;
 	assert_document("\"</script><script>\"", "\"\\u003c/script>\\u003cscript>\"");
 	assert_document("\"<!--<script\"", "\"\\u003c!--\\u003cscript\"");
 	assert_document("<<", "\\u003c\\u003c");
 }
 
-static void the_page_is_whole(void **state)
+TEST(the_page_is_whole)
 {
 	char *page CLEANUP(cleanup_free) = page_of("{}", 2);
 
-	(void)state;
 	assert_memory_equal(page, "<!DOCTYPE html>", 15);
 	assert_string_equal(page + strlen(page) - 8, "</html>\n");
 	assert_null(strstr(page, "@STYLE@"));
@@ -71,24 +62,11 @@ static void the_page_is_whole(void **state)
 	assert_non_null(strstr(page, "Leon Sorokin"));	/* uPlot's license asks for it */
 }
 
-static void a_full_disk_is_an_error(void **state)
+TEST(a_full_disk_is_an_error)
 {
 	FILE *full CLEANUP(cleanup_fclose) = fopen("/dev/full", "w");
 
-	(void)state;
 	assert_non_null(full);
 	setvbuf(full, NULL, _IONBF, 0);
 	assert_int_equal(html_write(full, "{}", 2), -ENOSPC);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_document_stands_in_its_element),
-		cmocka_unit_test(names_cannot_leave_it),
-		cmocka_unit_test(the_page_is_whole),
-		cmocka_unit_test(a_full_disk_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,37 +4,27 @@
 
 #include <errno.h>
 
-#define READ BLKLAT_OP_READ
-#define WRITE BLKLAT_OP_WRITE
-
-static void empty(void **state)
+TEST(empty)
 {
-	struct synthetic s;
 	struct run zero = { 0 };
 
-	(void)state;
-	synthetic_init(&s);
-	synthetic_begin(&s, 2, 6, 1);
+	begin_run(2, 6, 1);
 	run_finish(&s.run);
 	assert_int_equal(s.run.n, 0);
 	assert_true(run_end(&s.run) == 0);
 	assert_int_equal(s.run.watches[0].total->ops[READ].ios, 0);
 	assert_null(s.run.watches[0].ops[READ].ios);
 	assert_true(series_percentile(&s.run.watches[0].ops[READ], 0, 0) < 0);
-	synthetic_uninit(&s);
 	run_uninit(&zero);
 }
 
 /* Everything that the charts show of three intervals; one series begins late, a device goes away. */
-static void three_intervals(void **state)
+TEST(three_intervals)
 {
 	const struct watch_run *w;
 	const struct series_run *o;
-	struct synthetic s;
 
-	(void)state;
-	synthetic_init(&s);
-	synthetic_begin(&s, 2, 6, 1);
+	begin_run(2, 6, 1);
 	synthetic_io(&s, 0, READ, 60000, 10);
 	synthetic_in_flight(&s, 0, 3, 81234);
 	synthetic_tick(&s, 1);
@@ -102,17 +92,14 @@ static void three_intervals(void **state)
 	assert_int_equal(w->ops[READ].ios[2], 0);
 	assert_int_equal(w->total->ops[READ].ios, 5);
 	assert_close(w->total->interval_s, 1.5, 1e-12);
-	synthetic_uninit(&s);
 }
 
 /* A recording whose oldest intervals were dropped begins where it does; marks share the axis. */
-static void begins_late(void **state)
+TEST(begins_late)
 {
 	struct mark mark = { .mono_ns = SYNTHETIC_START_NS + 100250000000ULL, .text = "QD 16 starts" };
-	struct synthetic s;
 
-	(void)state;
-	synthetic_init(&s);
+	init_run();
 	s.origin.marks = &mark;
 	s.origin.n_marks = 1;
 	s.origin.host = "h";
@@ -126,11 +113,10 @@ static void begins_late(void **state)
 	assert_string_equal(s.run.origin.host, "h");
 	assert_string_equal(s.run.origin.label, "");
 	assert_close(mark_s(&s.run.origin, &s.run.origin.marks[0]), 100.25, 1e-9);
-	synthetic_uninit(&s);
 }
 
 /* Without a clock, and without a table of devices. An interval of length 0 does not count. */
-static void without_origin(void **state)
+TEST(without_origin)
 {
 	struct device device = { .name = "sdz", .n_lower = 1 };
 	struct watch watches[] = { { .device = &device, .stage = BLKLAT_STAGE_DEVICE }, { .device = &device, .stage = BLKLAT_STAGE_TOTAL } };
@@ -138,7 +124,6 @@ static void without_origin(void **state)
 	struct frames fs;
 	struct run r;
 
-	(void)state;
 	assert_int_equal(run_init(&r, &from), 0);
 	assert_int_equal(frames_init(&fs, watches, 2, 1), 0);
 	assert_int_equal(run_add(&r, &fs), 0);
@@ -156,7 +141,7 @@ static void without_origin(void **state)
 }
 
 /* Beyond its limit the run refuses an interval and stays as it was. Another series needs room as well. */
-static void limited(void **state)
+TEST(limited)
 {
 	struct device device = { .name = "sdz" };
 	struct watch watches[] = { { .device = &device, .stage = BLKLAT_STAGE_DEVICE } };
@@ -165,7 +150,6 @@ static void limited(void **state)
 	u64 bytes;
 	struct run r;
 
-	(void)state;
 	assert_int_equal(frames_init(&fs, watches, 1, 1), 0);
 	fs.f[0].interval_s = 1;
 	for (u32 series = 0; series < 2; series++) {
@@ -200,15 +184,12 @@ static u64 heat_sum(const struct heat *h, u32 column)
 }
 
 /* 1200 columns of one interval; one more makes 601 of two. None is lost, at any length. */
-static void heat_halves(void **state)
+TEST(heat_halves)
 {
-	struct synthetic s;
 	const struct heat *h;
 	u64 all = 0;
 
-	(void)state;
-	synthetic_init(&s);
-	synthetic_begin(&s, 1, 6, 1);
+	begin_run(1, 6, 1);
 	h = &s.run.watches[0].ops[READ].heat;
 	for (u32 i = 0; i < 1200; i++) {
 		synthetic_io(&s, 0, READ, 60000, i + 1);
@@ -238,18 +219,14 @@ static void heat_halves(void **state)
 	assert_int_equal(all, 1200 * 1201 / 2 + 5 + 4000);
 	/* 60 us at 8 cells an octave: 767 of the worked row in bins.h, at 64 an octave. */
 	assert_int_equal(heat_column(h, 0).cells[(767 - 1) / 8 + 1], 36);
-	synthetic_uninit(&s);
 }
 
 /* A series that begins after halving has columns as wide as the others', and empty ones before it. */
-static void heat_of_a_late_series(void **state)
+TEST(heat_of_a_late_series)
 {
-	struct synthetic s;
 	const struct heat *h;
 
-	(void)state;
-	synthetic_init(&s);
-	synthetic_begin(&s, 1, 2, 1);
+	begin_run(1, 2, 1);
 	for (u32 i = 0; i < 2500; i++)
 		synthetic_tick(&s, 1);
 	synthetic_io(&s, 0, WRITE, 60000, 9);
@@ -261,19 +238,17 @@ static void heat_of_a_late_series(void **state)
 	assert_int_equal(heat_sum(h, 625), 9);
 	for (u32 i = 0; i < 625; i++)
 		assert_int_equal(heat_sum(h, i), 0);
-	synthetic_uninit(&s);
 }
 
 /* Parts have arrays of their own, but take nothing from the wholes' charts over time. */
-static void parts(void **state)
+TEST(parts)
 {
 	static const struct part small = { "size", "4 KiB", 1 }, large = { "size", "8 KiB", 2 };
-	struct synthetic whole, s;
+	struct synthetic whole;
 
-	(void)state;
 	synthetic_init(&whole);
 	synthetic_begin(&whole, 2, 6, 1);
-	synthetic_init(&s);
+	init_run();
 	for (u32 i = 0; i < 6; i++)
 		s.watch[i] = (struct watch){ .device = &s.device[i / 3], .part = (const struct part *[]){ NULL, &small, &large }[i % 3] };
 	synthetic_begin(&s, 6, 6, 1);
@@ -294,22 +269,5 @@ static void parts(void **state)
 	assert_string_equal(s.run.watches[5].watch->part->label, "8 KiB");
 	/* 64 intervals: two numbers each, four per watch, ten per series; and one heat map with a column for each. */
 	assert_int_equal(run_bytes(&s.run), 64 * 8 * (2 + 6 * 4 + 3 * 10) + 64 * heat_column_bytes(6));
-	synthetic_uninit(&s);
 	synthetic_uninit(&whole);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty),
-		cmocka_unit_test(three_intervals),
-		cmocka_unit_test(begins_late),
-		cmocka_unit_test(without_origin),
-		cmocka_unit_test(limited),
-		cmocka_unit_test(heat_halves),
-		cmocka_unit_test(heat_of_a_late_series),
-		cmocka_unit_test(parts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

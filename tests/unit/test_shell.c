@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lines for a shell, checked by how bash itself reads them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 
 #include "util/shell.h"
 #include "util/types.h"
 #include "util/utf8.h"
 
-static void test_words(void **state)
+TEST(test_words)
 {
 	static const struct { const char *word, *line; } cases[] = {
 		{ "fio", "fio" },
@@ -36,7 +28,6 @@ static void test_words(void **state)
 		{ "\x7f", "$'\\177'" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char *words[] = { (char *)cases[i].word, NULL }, *line = shell_line(words);
 
@@ -45,11 +36,10 @@ static void test_words(void **state)
 	}
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
 	char *none[] = { NULL }, *some[] = { "sh", "-c", "echo a; echo b", "", NULL }, *line;
 
-	(void)state;
 	line = shell_line(none);
 	assert_string_equal(line, "");
 	free(line);
@@ -59,13 +49,12 @@ static void test_lines(void **state)
 }
 
 /* Every byte, alone and between others: bash gives the same words back. */
-static void test_bash_reads_the_same(void **state)
+TEST(test_bash_reads_the_same)
 {
 	static char words[255][4];
 	char *argv[256] = { 0 }, *line, *command, read[4] = "";
 	FILE *bash;
 
-	(void)state;
 	if (system("bash -c :"))
 		skip();
 	for (int b = 1; b < 256; b++) {
@@ -89,9 +78,8 @@ static void test_bash_reads_the_same(void **state)
 	free(line);
 }
 
-static void test_clean(void **state)
+TEST(test_clean)
 {
-	(void)state;
 	assert_true(text_is_clean(""));
 	assert_true(text_is_clean(" QD 16 starts: \xe2\x86\x92 \xf0\x9f\x98\x80"));
 	assert_false(text_is_clean("a\tb"));
@@ -101,14 +89,4 @@ static void test_clean(void **state)
 	assert_false(text_is_clean("\xff"));
 	assert_false(text_is_clean("a\xe2\x86"));
 	assert_false(text_is_clean("\xed\xa0\x80"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words), cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_bash_reads_the_same), cmocka_unit_test(test_clean),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

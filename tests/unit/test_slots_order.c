@@ -4,14 +4,9 @@
  * weak_memory.h defines. The writers are those of the programs (bpf/slots.bpf.h) and of the module (kmod/slots.h), the
  * reader is region_read().
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "blklat/abi.h"
 #include "core/accounting.h"
@@ -204,7 +199,6 @@ static void assert_holds(const struct writer *w, const struct weak_memory *how)
 	print_message("%s, in %llu executions\n", claims[found], weak.executions);
 	assert_int_equal(found, HOLDS);
 	assert_true(weak.executions > 1000);
-	fake_free(f);
 }
 
 /* Some execution breaks @claim. */
@@ -214,40 +208,36 @@ static void assert_breaks(struct fake *f, enum claim claim)
 
 	print_message("%s, in execution %llu\n", claims[found], weak.executions);
 	assert_int_equal(found, claim);
-	fake_free(f);
 }
 
 /* The programs and the module write alike, and have their barriers in the same places. */
-static void test_engines_are_alike(void **state)
+TEST(test_engines_are_alike)
 {
 	struct weak_memory by_bpf;
 
-	(void)state;
-	fake_free(write_in(&x86, &bpf));
+	write_in(&x86, &bpf);
 	by_bpf = weak;
-	fake_free(write_in(&x86, &kmod));
+	write_in(&x86, &kmod);
 	assert_int_equal(weak.n_stores, 2 + 2 + 4 + 4 + 2);
 	assert_int_equal(by_bpf.n_stores, weak.n_stores);
 	assert_memory_equal(by_bpf.stores, weak.stores, sizeof(weak.stores));
 	assert_memory_equal(by_bpf.barriers, weak.barriers, sizeof(weak.barriers));
 }
 
-static void test_x86(void **state)
+TEST(test_x86)
 {
-	(void)state;
 	assert_holds(&bpf, &x86);
 }
 
 /* With the barriers, the module's smp_wmb() and the programs' order_writes(), nothing breaks on arm64 either. */
-static void test_weak_with_barriers(void **state)
+TEST(test_weak_with_barriers)
 {
-	(void)state;
 	assert_holds(&kmod, &arm64_ordered);
 	assert_holds(&bpf, &arm64_ordered);
 }
 
 /* None of them can be left out. */
-static void test_each_barrier_is_needed(void **state)
+TEST(test_each_barrier_is_needed)
 {
 	static const struct {
 		u32 missing;
@@ -260,17 +250,15 @@ static void test_each_barrier_is_needed(void **state)
 		{ WEAK_ALL_BARRIERS, NO_MAXIMUM },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_breaks(write_in(&(struct weak_memory){ .missing = cases[i].missing }, &bpf), cases[i].breaks);
 }
 
 /* The same goes for the reader's acquires. */
-static void test_each_acquire_is_needed(void **state)
+TEST(test_each_acquire_is_needed)
 {
 	struct fake *f = write_in(&arm64_ordered, &kmod);
 
-	(void)state;
 	weak.relaxed = &f->slots[1].started[0];
 	assert_breaks(f, FALSE_MISSED_END);
 	f = write_in(&arm64_ordered, &kmod);
@@ -279,17 +267,4 @@ static void test_each_acquire_is_needed(void **state)
 	f = write_in(&arm64_ordered, &kmod);
 	weak.no_fences = true;
 	assert_breaks(f, NO_MAXIMUM);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_engines_are_alike),
-		cmocka_unit_test(test_x86),
-		cmocka_unit_test(test_weak_with_barriers),
-		cmocka_unit_test(test_each_barrier_is_needed),
-		cmocka_unit_test(test_each_acquire_is_needed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lists of slow IOs: their order, what is left out and counted; and from which latency on an IO is slow. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
+#include "unit.h"
 
-#include <cmocka.h>
+#include <errno.h>
 
 #include "blklat/parts.h"
 #include "core/intervals.h"
 #include "core/slow.h"
 #include "engine/slow.h"
+#include "folder.h"
 
 static struct slow_io io(u32 watch, u64 latency_ns, s32 error)
 {
@@ -43,11 +37,10 @@ static void check(const struct slow_ios *s, u32 watch, const u64 *latencies, u64
 	assert_int_equal(of->found - of->n, dropped);
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
 	struct slow_ios s;
 
-	(void)state;
 	assert_int_equal(slow_ios_init(&s, 3, 3), 0);
 	add(&s, 2, 10, 0);
 	add(&s, 0, 20, 0);
@@ -68,11 +61,10 @@ static void test_order(void **state)
 }
 
 /* More than are ever held at once: at the end the slowest are there, whenever they came. */
-static void test_very_many(void **state)
+TEST(test_very_many)
 {
 	struct slow_ios s;
 
-	(void)state;
 	assert_int_equal(slow_ios_init(&s, 2, 4), 0);
 	for (u64 i = 1; i <= 300000; i++)
 		add(&s, i & 1, i * 7919 % 300007, 0);
@@ -100,13 +92,12 @@ static void test_very_many(void **state)
 }
 
 /* Very many watches share a limit on what is held; all slow IOs are counted. */
-static void test_no_end(void **state)
+TEST(test_no_end)
 {
 	const u32 watches = 40000;
 	struct slow_ios s;
 	u64 found = 0;
 
-	(void)state;
 	assert_int_equal(slow_ios_init(&s, watches, 10000), 0);
 	for (u32 i = 0; i < 10 * watches; i++)
 		add(&s, i % watches, 1 + i, 0);
@@ -119,12 +110,11 @@ static void test_no_end(void **state)
 	slow_ios_uninit(&s);
 }
 
-static void test_move(void **state)
+TEST(test_move)
 {
 	struct slow_ios from, to;
 	const u32 numbers[] = { 3, 1 };
 
-	(void)state;
 	assert_int_equal(slow_ios_init(&from, 2, 3), 0);
 	assert_int_equal(slow_ios_init(&to, 4, 3), 0);
 	add(&from, 0, 10, 0);
@@ -149,9 +139,8 @@ static void test_move(void **state)
 	slow_ios_uninit(&to);
 }
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
-	(void)state;
 	assert_null(slow_error(0));
 	assert_string_equal(slow_error(7), "medium");
 	assert_string_equal(slow_error(-ENODATA), "medium");
@@ -172,9 +161,8 @@ static void check_parts(enum blklat_by by, u32 parts)
 	assert_int_equal(slow_part_number(by, ""), 0);
 }
 
-static void test_parts(void **state)
+TEST(test_parts)
 {
-	(void)state;
 	assert_string_equal(slow_part_label(BLKLAT_BY_BESIDE, BLKLAT_KIND_FLUSH), "flush");
 	assert_string_equal(slow_part_label(BLKLAT_BY_BESIDE, BLKLAT_KIND_LARGE_WRITE), "big write");
 	assert_string_equal(slow_part_label(BLKLAT_BY_BESIDE, BLKLAT_BESIDE_NOTHING), "nothing");
@@ -186,9 +174,9 @@ static void test_parts(void **state)
 }
 
 /* Whoever sends an IO chooses the name of his command, and may be given a cgroup in which to make others. */
-static void test_names_that_others_chose(void **state)
+TEST(test_names_that_others_chose)
 {
-	struct device_table devices = { .root = "/tmp/blklat-slow-XXXXXX" };
+	struct device_table devices = { 0 };
 	struct watch watch = { 0 };
 	struct slow_ios slow;
 	const u64 untold = 0;
@@ -199,24 +187,16 @@ static void test_names_that_others_chose(void **state)
 		.slow_counted = &counted,
 	};
 	struct blklat_slow told = { .comm = "\xFF\x1B]0;x\x07\xC2\x9By\n" };
-	char path[128], command[128];
-	struct stat st;
 
-	(void)state;
-	assert_non_null(mkdtemp(devices.root));
-	snprintf(command, sizeof(command), "mkdir -p %s/sys/fs/cgroup/blkio", devices.root);
-	assert_int_equal(system(command), 0);
-	snprintf(path, sizeof(path), "%s/sys/fs/cgroup/blkio/a\x1B[31m\xE9", devices.root);
-	assert_int_equal(mkdir(path, 0755) || stat(path, &st), 0);
-	told.cgroup = st.st_ino;
+	folder_make(devices.root);
+	told.cgroup = folder_make_in(devices.root, "/sys/fs/cgroup/blkio/a\x1B[31m\xE9");
 	assert_int_equal(slow_ios_init(&slow, 1, 3), 0);
 	assert_int_equal(slow_take(&k, &told), 0);
 	assert_int_equal(slow_finish(&k), 0);
 	assert_string_equal(slow.io[0].told.comm, "??]0;x???y");
 	assert_string_equal(slow.io[0].cgroup, "/a?[31m?");
 	slow_ios_uninit(&slow);
-	snprintf(command, sizeof(command), "rm -r %s", devices.root);
-	assert_int_equal(system(command), 0);
+	folder_remove(devices.root);
 }
 
 /* --- limits -------------------------------------------------------------------------------- */
@@ -259,12 +239,11 @@ static u64 interval(struct world *w, u64 ns, u64 n)
 	return w->limits.from_ns[BLKLAT_OPS + BLKLAT_OP_READ];
 }
 
-static void test_fixed(void **state)
+TEST(test_fixed)
 {
 	const struct slow_wanted wanted = { .wanted = true, .from_ns = 5000 };
 	struct world w;
 
-	(void)state;
 	begin(&w, &wanted);
 	for (u32 i = 0; i < 2 * BLKLAT_OPS; i++)
 		assert_int_equal(w.limits.from_ns[i], 5000);
@@ -278,12 +257,11 @@ static void assert_near(u64 ns, u64 wanted)
 }
 
 /* The percentile of the last ten intervals: older ones are forgotten, and without IOs nothing is slow. */
-static void test_follows(void **state)
+TEST(test_follows)
 {
 	const struct slow_wanted wanted = { .wanted = true, .q = 0.995 };
 	struct world w;
 
-	(void)state;
 	begin(&w, &wanted);
 	for (u32 i = 0; i < 2 * BLKLAT_OPS; i++)
 		assert_true(w.limits.from_ns[i] == UINT64_MAX);
@@ -297,21 +275,4 @@ static void test_follows(void **state)
 	assert_true(interval(&w, 0, 0) == UINT64_MAX);
 	assert_near(interval(&w, 100000, 1000), 1000000);
 	end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_very_many),
-		cmocka_unit_test(test_no_end),
-		cmocka_unit_test(test_move),
-		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_names_that_others_chose),
-		cmocka_unit_test(test_fixed),
-		cmocka_unit_test(test_follows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

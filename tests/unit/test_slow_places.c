@@ -3,13 +3,7 @@
  * Where engines note bios: few places are shared, and no two pages of bios share many, whatever their distance. With the
  * engines' default of 2^18 places.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "blklat/slow.h"
 #include "util/types.h"
@@ -33,11 +27,10 @@ static u32 add_page(u32 at)
 }
 
 /* Pages at distances where the bios have the same place by a single product. */
-static void test_distances(void **state)
+TEST(test_distances)
 {
 	u32 distances = 0;
 
-	(void)state;
 	for (u32 d = PAGE; d < 1U << 31; d += PAGE) {
 		if (d * 0x9e3779b1 >> SHIFT && -d * 0x9e3779b1 >> SHIFT)
 			continue;
@@ -50,11 +43,10 @@ static void test_distances(void **state)
 }
 
 /* n of them in N places: n^2 / 2N are expected to be shared, and in a Poisson distribution six deviations are never seen. */
-static void test_spread(void **state)
+TEST(test_spread)
 {
 	static const u32 pages[] = { 1, 7, 12345 };	/* from one to the next */
 
-	(void)state;
 	for (u32 p = 0; p < 3; p++) {
 		double expected = 2048.0 * 2048 / 2 / PLACES;
 		u32 shared = 0;
@@ -64,14 +56,4 @@ static void test_spread(void **state)
 			shared += add_page(0x40000000 + i * pages[p] * PAGE);
 		assert_true(shared <= expected + 6 * 2.83);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_distances),
-		cmocka_unit_test(test_spread),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,7 @@
 /* Where connections come from: what counts as one source, which is forgotten, and how often one may fail. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "service/server_state.h"
 
@@ -35,7 +28,7 @@ static struct source *numbered(struct sources *all, u32 number, u64 now_ns)
 	return get(all, address, now_ns);
 }
 
-static void addresses_and_networks(void **state)
+TEST(addresses_and_networks)
 {
 	static const struct { const char *a, *b; bool same; } cases[] = {
 		{ "127.0.0.1", "127.0.0.1", true }, { "127.0.0.1", "127.0.0.2", false },
@@ -45,7 +38,6 @@ static void addresses_and_networks(void **state)
 		{ "2001:db8:1:2::1", "2001:db8:1:3::1", false },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct sources all = { 0 };
 		bool same = get(&all, cases[i].a, BEGAN) == get(&all, cases[i].b, BEGAN);
@@ -54,11 +46,10 @@ static void addresses_and_networks(void **state)
 	}
 }
 
-static void who_was_not_seen_for_longest_is_forgotten(void **state)
+TEST(who_was_not_seen_for_longest_is_forgotten)
 {
 	struct sources all = { 0 };
 
-	(void)state;
 	for (u32 i = 0; i < SOURCES; i++)
 		source_failed(numbered(&all, i, BEGAN + i), BEGAN);
 	numbered(&all, 0, BEGAN + SOURCES);
@@ -68,13 +59,12 @@ static void who_was_not_seen_for_longest_is_forgotten(void **state)
 	assert_false(numbered(&all, 1, BEGAN + SOURCES + 4)->paid_ns);
 }
 
-static void scrapers_and_those_that_are_there_stay(void **state)
+TEST(scrapers_and_those_that_are_there_stay)
 {
 	struct sources all = { 0 };
 	struct source *scraper = numbered(&all, 0, BEGAN), *here = numbered(&all, 1, BEGAN + 1);
 	struct source *waits = numbered(&all, 2, BEGAN + 2);
 
-	(void)state;
 	scraper->scraped_ns = BEGAN;
 	here->connections = waits->waiting = 1;
 	for (u32 i = 0; i < 3 * SOURCES; i++)
@@ -87,11 +77,10 @@ static void scrapers_and_those_that_are_there_stay(void **state)
 	assert_false(source_known(here, BEGAN));
 }
 
-static void no_place_is_taken_from_who_is_there(void **state)
+TEST(no_place_is_taken_from_who_is_there)
 {
 	struct sources all = { 0 };
 
-	(void)state;
 	for (u32 i = 0; i < SOURCES; i++)
 		numbered(&all, i, BEGAN)->connections = 1;
 	assert_null(numbered(&all, SOURCES, BEGAN));
@@ -99,12 +88,11 @@ static void no_place_is_taken_from_who_is_there(void **state)
 }
 
 /* 20 at once; after that each failure makes the next attempt wait for an eighth of a second. */
-static void failures(void **state)
+TEST(failures)
 {
 	struct source o = { 0 };
 	u64 now = BEGAN, wrong = 0;
 
-	(void)state;
 	for (u32 i = 0; i < SOURCE_FAILURES; i++) {
 		assert_int_equal(source_until_ns(&o, now), 0);
 		source_failed(&o, now);
@@ -130,17 +118,4 @@ static void failures(void **state)
 		assert_int_equal(source_until_ns(&o, now), 0);
 		source_failed(&o, now);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(addresses_and_networks),
-		cmocka_unit_test(who_was_not_seen_for_longest_is_forgotten),
-		cmocka_unit_test(scrapers_and_those_that_are_there_stay),
-		cmocka_unit_test(no_place_is_taken_from_who_is_there),
-		cmocka_unit_test(failures),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Large tables that are hardly touched, by what the kernel says of the memory that they are in (proc_pid_smaps(5)). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "unit.h"
 
-#include <cmocka.h>
+#include <unistd.h>
 
 #include "core/frame.h"
 #include "core/intervals.h"
@@ -45,12 +39,11 @@ static void need_huge_pages(void)
 	}
 }
 
-static void only_small_pages(void **state)
+TEST(only_small_pages)
 {
 	u64 *cells;
 	void *plain;
 
-	(void)state;
 	need_huge_pages();
 	cells = sparse_calloc(8, MIB);
 	plain = calloc(8, MIB);
@@ -65,24 +58,22 @@ static void only_small_pages(void **state)
 	free(plain);
 }
 
-static void less_than_a_page(void **state)
+TEST(less_than_a_page)
 {
 	u32 *one = sparse_calloc(1, sizeof(*one));
 
-	(void)state;
 	assert_int_equal(*one, 0);
 	free(one);
 }
 
 /* Those of a thousand devices' histograms, and of the past intervals that slow IOs are told by. */
-static void histograms_are_sparse(void **state)
+TEST(histograms_are_sparse)
 {
 	static struct watch watches[1000];
 	static const struct slow_wanted percentile;
 	struct slow_limits limits;
 	struct frames fs;
 
-	(void)state;
 	need_huge_pages();
 	assert_int_equal(frames_init(&fs, watches, ARRAY_SIZE(watches), 6), 0);
 	assert_true(is_small(fs.f[500].ops[0].hist.cells));
@@ -91,15 +82,4 @@ static void histograms_are_sparse(void **state)
 	assert_int_equal(slow_limits_init(&limits, &percentile, watches, 100, 6), 0);
 	assert_true(is_small(limits.past[100].hist.cells));
 	slow_limits_uninit(&limits);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_small_pages),
-		cmocka_unit_test(less_than_a_page),
-		cmocka_unit_test(histograms_are_sparse),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A layer and what it lies on. Expected figures are worked out by hand. */
+#define TEAR_DOWN tear_down
 #include "synthetic_run.h"
 
 #include "report/document.h"
 
-#define READ BLKLAT_OP_READ
-#define WRITE BLKLAT_OP_WRITE
+static struct stacks st;
+
+static int tear_down(void **state)
+{
+	stacks_uninit(&st);
+	return tear_down_synthetic(state);
+}
+
+static void make(u32 n)
+{
+	stacks_uninit(&st);
+	assert_int_equal(stacks_make(&s.run, &st), 0);
+	assert_int_equal(st.n, n);
+}
 
 /* md0 on sdb and on a partition of sdc, where the disk is watched; sdd lies on nothing. */
-static void array_and_members(void **state)
+TEST(array_and_members)
 {
 	const struct stack_op *o;
-	struct synthetic s;
-	struct stacks st;
 
-	(void)state;
-	synthetic_init(&s);
+	init_run();
 	strcpy(s.device[0].name, "md0");
 	strcpy(s.device[5].name, "sdc1");
 	strcpy(s.device[5].kind, "partition");
@@ -35,8 +45,7 @@ static void array_and_members(void **state)
 	synthetic_tick(&s, 1);
 	run_finish(&s.run);
 
-	assert_int_equal(stacks_make(&s.run, &st), 0);
-	assert_int_equal(st.n, 1);
+	make(1);
 	assert_string_equal(st.s[0].upper->watch->device->name, "md0");
 	assert_int_equal(st.s[0].n_members, 2);
 	assert_string_equal(st.s[0].members[0]->watch->device->name, "sdb");
@@ -52,52 +61,36 @@ static void array_and_members(void **state)
 	assert_close(st.s[0].members[1]->total->queue_depth, 0.018, 1e-12);
 	assert_int_equal(st.s[0].ops[WRITE].upper_ios, 10);
 	assert_int_equal(st.s[0].ops[WRITE].member_ios, 0);
-	stacks_uninit(&st);
-	synthetic_uninit(&s);
 }
 
 /* dm-0 on dm-1 (not watched) on sda: sda is the member. The search ends even if the devices form a loop. */
-static void through_what_is_not_watched(void **state)
+TEST(through_what_is_not_watched)
 {
-	struct synthetic s;
-	struct stacks st;
-
-	(void)state;
-	synthetic_init(&s);
+	init_run();
 	for (u32 i = 0; i < 2; i++)
 		s.device[i].n_lower = 1;
 	s.device[0].lower[0] = 1;
 	s.device[1].lower[0] = 2;
 	s.watch[1].device = &s.device[2];
 	synthetic_begin(&s, 2, 3, 1);
-	assert_int_equal(stacks_make(&s.run, &st), 0);
-	assert_int_equal(st.n, 1);
+	make(1);
 	assert_int_equal(st.s[0].n_members, 1);
 	assert_string_equal(st.s[0].members[0]->watch->device->name, "sdc");
-	stacks_uninit(&st);
-	synthetic_uninit(&s);
 
-	synthetic_init(&s);
+	init_run();
 	s.device[1].n_lower = 1;
 	s.device[0].n_lower = 2;
 	s.device[0].lower[0] = 1;
 	s.device[0].lower[1] = 77;
 	s.device[1].lower[0] = 1;
 	synthetic_begin(&s, 1, 3, 1);
-	assert_int_equal(stacks_make(&s.run, &st), 0);
-	assert_int_equal(st.n, 0);
-	stacks_uninit(&st);
-	synthetic_uninit(&s);
+	make(0);
 }
 
 /* The array's total less its member's device stage would be 414 us of waiting that is not the array's doing. */
-static void unlike_stages_are_not_subtracted(void **state)
+TEST(unlike_stages_are_not_subtracted)
 {
-	struct synthetic s;
-	struct stacks st;
-
-	(void)state;
-	synthetic_init(&s);
+	init_run();
 	s.device[0].n_lower = 1;
 	s.device[0].lower[0] = 1;
 	s.watch[0].stage = BLKLAT_STAGE_TOTAL;
@@ -106,22 +99,15 @@ static void unlike_stages_are_not_subtracted(void **state)
 	synthetic_io(&s, 1, READ, 86000, 10);
 	synthetic_tick(&s, 1);
 	run_finish(&s.run);
-	assert_int_equal(stacks_make(&s.run, &st), 0);
-	assert_int_equal(st.n, 1);
+	make(1);
 	assert_int_equal(st.s[0].n_members, 1);
 	assert_int_equal(st.s[0].ops[READ].upper_ios, 0);
-	stacks_uninit(&st);
-	synthetic_uninit(&s);
 }
 
 /* Members that have only stage total in common are compared there. */
-static void members_share_a_stage(void **state)
+TEST(members_share_a_stage)
 {
-	struct synthetic s;
-	struct stacks st;
-
-	(void)state;
-	synthetic_init(&s);
+	init_run();
 	s.device[0].n_lower = 2;
 	s.device[0].lower[0] = 1;
 	s.device[0].lower[1] = 2;
@@ -129,23 +115,8 @@ static void members_share_a_stage(void **state)
 	s.watch[0].stage = BLKLAT_STAGE_TOTAL;
 	s.watch[2].stage = BLKLAT_STAGE_TOTAL;
 	synthetic_begin(&s, 4, 3, 1);
-	assert_int_equal(stacks_make(&s.run, &st), 0);
-	assert_int_equal(st.n, 1);
+	make(1);
 	assert_int_equal(st.s[0].n_members, 2);
 	assert_int_equal(st.s[0].members[0]->watch->stage, BLKLAT_STAGE_TOTAL);
 	assert_int_equal(st.s[0].members[1]->watch->stage, BLKLAT_STAGE_TOTAL);
-	stacks_uninit(&st);
-	synthetic_uninit(&s);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(array_and_members),
-		cmocka_unit_test(through_what_is_not_watched),
-		cmocka_unit_test(members_share_a_stage),
-		cmocka_unit_test(unlike_stages_are_not_subtracted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

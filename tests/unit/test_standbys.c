@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How many standbys there are at first, when one more comes, when one leaves, and which stay. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "engine/bpf_engine.h"
 
@@ -28,7 +24,7 @@ static u32 quiet(struct standbys *s, u32 n, u64 at_s, u64 ios)
 	return standbys_wanted(s, n, false, false, at_s * S, ios);
 }
 
-static void test_at_first(void **state)
+TEST(test_at_first)
 {
 	static const struct {
 		struct standby_need need;
@@ -46,7 +42,6 @@ static void test_at_first(void **state)
 		{ { .unguarded = true, .asked = 3 }, 0, 0 },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct standbys s = made(cases[i].need);
 
@@ -56,11 +51,10 @@ static void test_at_first(void **state)
 }
 
 /* Neither a pause before the load nor a short load shows that nothing will be skipped. */
-static void test_leaves_after_time_and_ios(void **state)
+TEST(test_leaves_after_time_and_ios)
 {
 	struct standbys s = made((struct standby_need){ .asked = NEEDED });
 
-	(void)state;
 	standbys_changed(&s, 100 * S, 5);
 	assert_int_equal(quiet(&s, 1, 100 + REST_S - 1, 5 + 2 * REST_IOS), 1);
 	assert_int_equal(quiet(&s, 1, 100 + 1000 * REST_S, 5 + REST_IOS), 1);
@@ -68,11 +62,10 @@ static void test_leaves_after_time_and_ios(void **state)
 	assert_int_equal(quiet(&s, 0, 100 + 1000 * REST_S, 1000 * REST_IOS), 0);
 }
 
-static void test_one_stays_where_tasks_are_preempted(void **state)
+TEST(test_one_stays_where_tasks_are_preempted)
 {
 	struct standbys s = made((struct standby_need){ .preemptible = true, .asked = NEEDED });
 
-	(void)state;
 	standbys_changed(&s, 0, 0);
 	assert_int_equal(quiet(&s, 2, REST_S + 1, REST_IOS + 1), 1);
 	standbys_changed(&s, (REST_S + 1) * S, REST_IOS + 1);
@@ -80,11 +73,10 @@ static void test_one_stays_where_tasks_are_preempted(void **state)
 }
 
 /* The one that did the work stays for good; those that came in addition leave. */
-static void test_a_skip_keeps_one(void **state)
+TEST(test_a_skip_keeps_one)
 {
 	struct standbys s = made((struct standby_need){ .asked = NEEDED });
 
-	(void)state;
 	standbys_changed(&s, 0, 0);
 	assert_int_equal(standbys_wanted(&s, 1, true, false, 5 * S, 500000), 1);
 	assert_int_equal(quiet(&s, 1, 1000 * REST_S, 1000 * REST_IOS), 1);
@@ -92,11 +84,10 @@ static void test_a_skip_keeps_one(void **state)
 }
 
 /* The rest begins anew with each skip. */
-static void test_no_rest_while_some_are_skipped(void **state)
+TEST(test_no_rest_while_some_are_skipped)
 {
 	struct standbys s = made((struct standby_need){ .preemptible = true, .asked = NEEDED });
 
-	(void)state;
 	standbys_changed(&s, 0, 0);
 	for (u64 i = 1; i < 100; i++)
 		assert_int_equal(standbys_wanted(&s, 2, true, false, i * (REST_S + 1) * S, i * 2 * REST_IOS), 2);
@@ -105,13 +96,12 @@ static void test_no_rest_while_some_are_skipped(void **state)
 }
 
 /* As soon as the last one is skipped, whatever the kernel, and if nobody asked for any. */
-static void test_one_more(void **state)
+TEST(test_one_more)
 {
 	static const struct standby_need needs[] = {
 		{ .asked = NEEDED }, { .starts = true, .asked = NEEDED }, { .preemptible = true, .asked = NEEDED }, { .asked = 0 },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(needs); i++) {
 		struct standbys s = made(needs[i]);
 
@@ -119,18 +109,4 @@ static void test_one_more(void **state)
 		for (u32 n = 0; n < 3; n++)
 			assert_int_equal(standbys_wanted(&s, n, true, true, 1, 1), n + 1);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_at_first),
-		cmocka_unit_test(test_leaves_after_time_and_ios),
-		cmocka_unit_test(test_one_stays_where_tasks_are_preempted),
-		cmocka_unit_test(test_a_skip_keeps_one),
-		cmocka_unit_test(test_no_rest_while_some_are_skipped),
-		cmocka_unit_test(test_one_more),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

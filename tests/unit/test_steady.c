@@ -4,138 +4,118 @@
 
 #include "report/steady.h"
 
-#define WRITE BLKLAT_OP_WRITE
-
 /* A run of writes; it ends with the window that @window chooses. */
-static void make(struct synthetic *s, const double (*length_ios)[2], u32 n)
+static void make(const double (*length_ios)[2], u32 n)
 {
-	synthetic_init(s);
-	synthetic_begin(s, 1, 0, 1);
+	begin_run(1, 0, 1);
 	for (u32 i = 0; i < n; i++) {
-		synthetic_io(s, 0, WRITE, 1000, length_ios[i][1]);
-		synthetic_tick(s, length_ios[i][0]);
+		synthetic_io(&s, 0, WRITE, 1000, length_ios[i][1]);
+		synthetic_tick(&s, length_ios[i][0]);
 	}
-	s->run.asked.from = s->run.asked.to = true;
-	run_finish(&s->run);
+	s.run.asked.from = s.run.asked.to = true;
+	run_finish(&s.run);
 }
 
-static const u64 *writes(const struct synthetic *s)
+static const u64 *writes(void)
 {
-	return s->run.watches[0].ops[WRITE].ios;
+	return s.run.watches[0].ops[WRITE].ios;
 }
 
-static void consistency_of_seconds(void **state)
+TEST(consistency_of_seconds)
 {
 	static const double seconds[][2] = { { 1, 100 }, { 1, 200 }, { 1, 0 }, { 1, 100 } };
 	struct steady_window all;
 	struct consistency c;
-	struct synthetic s;
 
-	(void)state;
-	make(&s, seconds, 4);
+	make(seconds, 4);
 	steady_window_active(&s.run, &all);
-	consistency_of(&s.run, writes(&s), &all, &c);
+	consistency_of(&s.run, writes(), &all, &c);
 	assert_int_equal(c.ios, 400);
 	assert_close(c.mean, 100, 1e-9);
 	assert_close(c.deviation, 70.710678118654755, 1e-9);	/* sqrt((0 + 100^2 + 100^2 + 0) / 4) */
 	assert_close(c.worst, 0, 0);
 	assert_close(c.worst_at_s, 2, 1e-9);
 	assert_int_equal(c.intervals_at_0, 1);
-	synthetic_uninit(&s);
 }
 
 /* 100 IOs a second in intervals of 0.1, 0.3 and 0.7 s, whose sums and quotients are not exact in doubles. */
-static void a_constant_rate_has_no_deviation(void **state)
+TEST(a_constant_rate_has_no_deviation)
 {
 	static const double seconds[][2] = { { 0.1, 10 }, { 0.3, 30 }, { 0.7, 70 }, { 0.1, 10 }, { 0.3, 30 }, { 0.7, 70 } };
 	struct steady_window all;
 	struct consistency c;
-	struct synthetic s;
 
-	(void)state;
-	make(&s, seconds, 6);
+	make(seconds, 6);
 	steady_window_set(&s.run, 0, INFINITY, &all);
-	consistency_of(&s.run, writes(&s), &all, &c);
+	consistency_of(&s.run, writes(), &all, &c);
 	assert_close(c.mean, 100, 1e-9);
 	assert_true(c.deviation == 0);
-	synthetic_uninit(&s);
 }
 
 /* 1 s at 100 and 3 s at 300: mean 250, variance (150^2 + 3 * 50^2) / 4 = 7500. */
-static void merged_intervals_weigh_more(void **state)
+TEST(merged_intervals_weigh_more)
 {
 	static const double seconds[][2] = { { 1, 100 }, { 3, 900 } };
 	struct steady_window all;
 	struct consistency c;
-	struct synthetic s;
 
-	(void)state;
-	make(&s, seconds, 2);
+	make(seconds, 2);
 	steady_window_active(&s.run, &all);
-	consistency_of(&s.run, writes(&s), &all, &c);
+	consistency_of(&s.run, writes(), &all, &c);
 	assert_close(c.mean, 250, 1e-9);
 	assert_close(c.deviation, 86.602540378443865, 1e-9);
 	assert_close(c.worst, 100, 1e-9);
 	assert_int_equal(c.intervals_at_0, 0);
-	synthetic_uninit(&s);
 }
 
 /* Ctrl-C came 0.4 s into the last second, before anything had completed. Half a second would count. */
-static void a_stub_is_no_worst_second(void **state)
+TEST(a_stub_is_no_worst_second)
 {
 	static const double stub[][2] = { { 1, 100 }, { 1, 90 }, { 0.4, 0 } }, half[][2] = { { 1, 100 }, { 0.5, 1 } };
 	struct steady_window all;
 	struct consistency c;
-	struct synthetic s;
 
-	(void)state;
-	make(&s, stub, 3);
+	make(stub, 3);
 	steady_window_active(&s.run, &all);
-	consistency_of(&s.run, writes(&s), &all, &c);
+	consistency_of(&s.run, writes(), &all, &c);
 	assert_close(c.mean, 190 / 2.4, 1e-9);
 	assert_close(c.worst, 90, 1e-9);
 	assert_int_equal(c.intervals_at_0, 0);
-	synthetic_uninit(&s);
-	make(&s, half, 2);
+	make(half, 2);
 	steady_window_active(&s.run, &all);
-	consistency_of(&s.run, writes(&s), &all, &c);
+	consistency_of(&s.run, writes(), &all, &c);
 	assert_close(c.worst, 2, 0);
-	synthetic_uninit(&s);
 }
 
-static void nothing_to_say(void **state)
+TEST(nothing_to_say)
 {
 	struct steady_window all;
 	struct steady_state steady;
 	struct consistency c;
-	struct synthetic s;
 	double first;
 
-	(void)state;
-	make(&s, NULL, 0);
+	make(NULL, 0);
 	steady_window_default(&s.run, &all);
 	assert_int_equal(all.n, 0);
-	consistency_of(&s.run, writes(&s), &all, &c);
+	consistency_of(&s.run, writes(), &all, &c);
 	assert_true(c.mean == 0 && c.deviation == 0 && c.worst == -1);
-	steady_state_of(&s.run, writes(&s), &all, &steady);
+	steady_state_of(&s.run, writes(), &all, &steady);
 	assert_false(steady.known);
-	assert_int_equal(steady_state_first(&s.run, writes(&s), 1, &first), 0);
+	assert_int_equal(steady_state_first(&s.run, writes(), 1, &first), 0);
 	assert_true(first < 0);
-	synthetic_uninit(&s);
 }
 
-static void steady_seconds(struct synthetic *s, u32 n, double length_s)
+static void steady_seconds(u32 n, double length_s)
 {
-	synthetic_init(s);
-	synthetic_begin(s, 1, 0, length_s);
+	begin_run(1, 0, length_s);
 	for (u32 i = 0; i < n; i++) {
-		synthetic_io(s, 0, WRITE, 1000, 1);
-		synthetic_tick(s, length_s);
+		synthetic_io(&s, 0, WRITE, 1000, 1);
+		synthetic_tick(&s, length_s);
 	}
-	run_finish(&s->run);
+	run_finish(&s.run);
 }
 
-static void default_windows(void **state)
+TEST(default_windows)
 {
 	static const struct { u32 n; double length_s; u32 first; const char *rule; } cases[] = {
 		{ 2000, 1, 1400, "t >= 1400 s" }, { 1700, 1, 1400, "t >= 1400 s" }, { 1698, 1, 849, "second half" },
@@ -143,29 +123,24 @@ static void default_windows(void **state)
 		{ 2000, 1.0003, 1400, "t >= 1400 s" },	/* the 1400th begins at 1400.42 s */
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct steady_window w;
-		struct synthetic s;
 
-		steady_seconds(&s, cases[i].n, cases[i].length_s);
+		steady_seconds(cases[i].n, cases[i].length_s);
 		steady_window_default(&s.run, &w);
 		assert_int_equal(w.first, cases[i].first);
 		assert_int_equal(w.n, cases[i].n - cases[i].first);
 		assert_string_equal(w.rule, cases[i].rule);
 		assert_close(w.from_s, s.run.start_s[w.first], 0);
 		assert_close(w.to_s, run_end(&s.run), 0);
-		synthetic_uninit(&s);
 	}
 }
 
-static void windows_as_asked(void **state)
+TEST(windows_as_asked)
 {
 	struct steady_window w;
-	struct synthetic s;
 
-	(void)state;
-	steady_seconds(&s, 20, 1);
+	steady_seconds(20, 1);
 	steady_window_set(&s.run, 5, 15, &w);
 	assert_int_equal(w.first, 5);
 	assert_int_equal(w.n, 10);
@@ -176,14 +151,13 @@ static void windows_as_asked(void **state)
 	assert_string_equal(w.rule, "as asked: t >= 4.4 s");
 	steady_window_set(&s.run, 100, 200, &w);
 	assert_int_equal(w.n, 0);
-	synthetic_uninit(&s);
 }
 
 /*
  * Rounds of two seconds. The line through 95, 97.5, 100, 102.5, 105 rises 10: slope 10 %, which passes.
  * Its formula: (-2 a - b + d + 2 e) / 10 a round, four rounds from the first to the last.
  */
-static void snia_rule_at_its_limits(void **state)
+TEST(snia_rule_at_its_limits)
 {
 	static const struct { double rounds[5], excursion, slope; bool reached; } cases[] = {
 		{ { 1000, 1000, 1000, 1000, 1000 }, 0, 0, true },
@@ -196,15 +170,12 @@ static void snia_rule_at_its_limits(void **state)
 		{ { 0, 0, 5000, 0, 0 }, 5, 0, false },
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct steady_window all;
 		struct steady_state steady;
-		struct synthetic s;
 		double first;
 
-		synthetic_init(&s);
-		synthetic_begin(&s, 1, 0, 1);
+		begin_run(1, 0, 1);
 		for (u32 second = 0; second < 10; second++) {
 			synthetic_io(&s, 0, WRITE, 1000, cases[i].rounds[second / 2]);
 			synthetic_tick(&s, 1);
@@ -212,7 +183,7 @@ static void snia_rule_at_its_limits(void **state)
 		s.run.asked.from = s.run.asked.to = true;
 		run_finish(&s.run);
 		steady_window_active(&s.run, &all);
-		steady_state_of(&s.run, writes(&s), &all, &steady);
+		steady_state_of(&s.run, writes(), &all, &steady);
 		assert_true(steady.known);
 		assert_close(steady.mean, 1000, 1e-9);
 		assert_close(steady.round_s, 2, 1e-9);
@@ -220,22 +191,18 @@ static void snia_rule_at_its_limits(void **state)
 		assert_close(steady.excursion, cases[i].excursion, 1e-9);
 		assert_close(steady.slope, cases[i].slope, 1e-9);
 		assert_int_equal(steady.reached, cases[i].reached);
-		assert_int_equal(steady_state_first(&s.run, writes(&s), 2, &first), 0);
+		assert_int_equal(steady_state_first(&s.run, writes(), 2, &first), 0);
 		assert_true(cases[i].reached ? first == 0 : first < 0);
-		synthetic_uninit(&s);
 	}
 }
 
 /* Twelve seconds make rounds of 2.4 s: the third has 0.2 of second 4, all of 5 and 6, 0.2 of 7. */
-static void seconds_are_shared_by_rounds(void **state)
+TEST(seconds_are_shared_by_rounds)
 {
 	struct steady_window all;
 	struct steady_state steady;
-	struct synthetic s;
 
-	(void)state;
-	synthetic_init(&s);
-	synthetic_begin(&s, 1, 0, 1);
+	begin_run(1, 0, 1);
 	for (u32 i = 0; i < 12; i++) {
 		synthetic_io(&s, 0, WRITE, 1000, 100 * (i + 1));
 		synthetic_tick(&s, 1);
@@ -243,13 +210,12 @@ static void seconds_are_shared_by_rounds(void **state)
 	s.run.asked.from = s.run.asked.to = true;
 	run_finish(&s.run);
 	steady_window_active(&s.run, &all);
-	steady_state_of(&s.run, writes(&s), &all, &steady);
+	steady_state_of(&s.run, writes(), &all, &steady);
 	assert_close(steady.rounds[2], (0.2 * 500 + 600 + 700 + 0.2 * 800) / 2.4, 1e-9);
 	assert_close(steady.mean, 650, 1e-9);
-	synthetic_uninit(&s);
 }
 
-static void too_short_or_idle(void **state)
+TEST(too_short_or_idle)
 {
 	static const double ten_and_a_rest[20][2] = {
 		{ 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 },
@@ -257,80 +223,52 @@ static void too_short_or_idle(void **state)
 	};
 	struct steady_window w;
 	struct steady_state steady;
-	struct synthetic s;
 
-	(void)state;
-	steady_seconds(&s, 9, 1);
+	steady_seconds(9, 1);
 	steady_window_active(&s.run, &w);
-	steady_state_of(&s.run, writes(&s), &w, &steady);
+	steady_state_of(&s.run, writes(), &w, &steady);
 	assert_false(steady.known);
-	synthetic_uninit(&s);
 
-	steady_seconds(&s, 10, 1);
+	steady_seconds(10, 1);
 	steady_window_set(&s.run, 0, 10, &w);
-	steady_state_of(&s.run, writes(&s), &w, &steady);
+	steady_state_of(&s.run, writes(), &w, &steady);
 	assert_true(steady.known && steady.reached);
 	w.n = 4;
-	steady_state_of(&s.run, writes(&s), &w, &steady);
+	steady_state_of(&s.run, writes(), &w, &steady);
 	assert_false(steady.known);
-	synthetic_uninit(&s);
 
-	make(&s, ten_and_a_rest, 20);
+	make(ten_and_a_rest, 20);
 	steady_window_set(&s.run, 10, 20, &w);
 	assert_int_equal(w.n, 10);
-	steady_state_of(&s.run, writes(&s), &w, &steady);
+	steady_state_of(&s.run, writes(), &w, &steady);
 	assert_false(steady.known);
-	synthetic_uninit(&s);
 }
 
 /*
  * 80k for 500 s, then 7k. From 499 s a first round of 120 s has 7608 IOPS, the others 7000: excursion 8.5 %,
  * slope -6.8 %. From 498 s it has 8217: slope -13.4 %.
  */
-static void first_reached(void **state)
+TEST(first_reached)
 {
 	struct steady_window w;
 	struct steady_state steady;
-	struct synthetic s;
 	double first;
 
-	(void)state;
-	synthetic_init(&s);
-	synthetic_begin(&s, 1, 0, 1);
+	begin_run(1, 0, 1);
 	for (u32 i = 0; i < 2000; i++) {
 		synthetic_io(&s, 0, WRITE, 1000, i < 500 ? 80000 : 7000);
 		synthetic_tick(&s, 1);
 	}
 	run_finish(&s.run);
 	steady_window_default(&s.run, &w);
-	steady_state_of(&s.run, writes(&s), &w, &steady);
+	steady_state_of(&s.run, writes(), &w, &steady);
 	assert_true(steady.reached);
 	assert_close(steady.round_s, 120, 1e-9);
-	assert_int_equal(steady_state_first(&s.run, writes(&s), 120, &first), 0);
+	assert_int_equal(steady_state_first(&s.run, writes(), 120, &first), 0);
 	/* The fast phase is a steady state, too, but its 500 s have no room for five rounds of 120 s. */
 	assert_close(first, 499, 1e-6);
-	assert_int_equal(steady_state_first(&s.run, writes(&s), 100, &first), 0);
+	assert_int_equal(steady_state_first(&s.run, writes(), 100, &first), 0);
 	assert_close(first, 0, 1e-6);
-	assert_int_equal(steady_state_first(&s.run, writes(&s), 401, &first), 0);
+	assert_int_equal(steady_state_first(&s.run, writes(), 401, &first), 0);
 	assert_true(first < 0);
-	synthetic_uninit(&s);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(consistency_of_seconds),
-		cmocka_unit_test(a_constant_rate_has_no_deviation),
-		cmocka_unit_test(merged_intervals_weigh_more),
-		cmocka_unit_test(a_stub_is_no_worst_second),
-		cmocka_unit_test(nothing_to_say),
-		cmocka_unit_test(default_windows),
-		cmocka_unit_test(windows_as_asked),
-		cmocka_unit_test(snia_rule_at_its_limits),
-		cmocka_unit_test(seconds_are_shared_by_rounds),
-		cmocka_unit_test(too_short_or_idle),
-		cmocka_unit_test(first_reached),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

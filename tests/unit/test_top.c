@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What top knows, without a screen: order, folding, selection, keys, pause, the last minutes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#define TEAR_DOWN tear_down
+#include "unit.h"
 
 #include "live/top.h"
 
@@ -19,50 +13,53 @@ static const struct device devices[DEVICES] = {
 	{ .name = "sd7" }, { .name = "sd8" }, { .name = "sd9" }, { .name = "nvme0n1" }, { .name = "nvme1n1" }, { .name = "dm-0" },
 };
 
-struct world {
+static struct {
 	struct watch watches[2 * DEVICES];
 	struct run_info run;
 	struct frames frames;
 	struct top top;
-};
+} w;
 
-static void world_init(struct world *w, u32 n)
+static void begin(u32 n)
 {
-	*w = (struct world){ .run = { .watches = w->watches, .n_watches = n, .scale = BLKLAT_SCALE_MAX, .interval_s = 1 } };
+	w.run = (struct run_info){ .watches = w.watches, .n_watches = n, .scale = BLKLAT_SCALE_MAX, .interval_s = 1 };
 	for (u32 i = 0; i < n; i++)
-		w->watches[i] = (struct watch){ .device = &devices[i % DEVICES],
+		w.watches[i] = (struct watch){ .device = &devices[i % DEVICES],
 						.stage = i < DEVICES ? BLKLAT_STAGE_DEVICE : BLKLAT_STAGE_TOTAL };
-	assert_int_equal(frames_init(&w->frames, w->watches, n, BLKLAT_SCALE_MAX), 0);
-	assert_int_equal(top_init(&w->top, &w->run), 0);
-	w->top.room = 4;
+	assert_int_equal(frames_init(&w.frames, w.watches, n, BLKLAT_SCALE_MAX), 0);
+	assert_int_equal(top_init(&w.top, &w.run), 0);
+	w.top.room = 4;
 }
 
-static void world_uninit(struct world *w)
+static int tear_down(void **state)
 {
-	top_uninit(&w->top);
-	frames_uninit(&w->frames);
+	(void)state;
+	top_uninit(&w.top);
+	frames_uninit(&w.frames);
+	memset(&w, 0, sizeof(w));
+	return 0;
 }
 
-static struct frame *put(struct world *w, u32 i, enum blklat_op op, u64 ns, u64 n)
+static struct frame *put(u32 i, enum blklat_op op, u64 ns, u64 n)
 {
-	struct op_frame *o = &w->frames.f[i].ops[op];
+	struct op_frame *o = &w.frames.f[i].ops[op];
 
 	o->ios += n;
 	o->bytes += n * 4096;
 	o->min_ns = o->min_ns && o->min_ns < ns ? o->min_ns : ns;
 	o->max_ns = o->max_ns > ns ? o->max_ns : ns;
 	hist_put(&o->hist, blklat_cell(ns, BLKLAT_SCALE_MAX), n);
-	return &w->frames.f[i];
+	return &w.frames.f[i];
 }
 
 /* Takes in the interval of 2 s that was put together, and empties it for the next one. */
-static void take(struct world *w)
+static void take(void)
 {
-	for (u32 i = 0; i < w->frames.n; i++)
-		w->frames.f[i].interval_s = 2;
-	assert_int_equal(top_take(&w->top, &w->frames), 0);
-	for (u32 i = 0; i < w->frames.n; i++) {
-		struct frame *f = &w->frames.f[i];
+	for (u32 i = 0; i < w.frames.n; i++)
+		w.frames.f[i].interval_s = 2;
+	assert_int_equal(top_take(&w.top, &w.frames), 0);
+	for (u32 i = 0; i < w.frames.n; i++) {
+		struct frame *f = &w.frames.f[i];
 
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			hist_clear(&f->ops[op].hist);
@@ -86,63 +83,58 @@ static const char *lines(const struct top *t)
 	return text;
 }
 
-static void press(struct world *w, const char *keys)
+static void press(const char *keys)
 {
 	for (; *keys; keys++)
-		assert_true(top_key(&w->top, *keys));
+		assert_true(top_key(&w.top, *keys));
 }
 
-static const char *selected(const struct world *w)
+static const char *selected(void)
 {
-	return top_selected(&w->top)->watch->device->name;
+	return top_selected(&w.top)->watch->device->name;
 }
 
 /* By p99 nvme0n1 < sd3 < sd2; sd4 hangs; sd9's IOs are the most and the smallest. */
-static void busy(struct world *w)
+static void busy(void)
 {
-	put(w, 9, BLKLAT_OP_READ, 1 * MS, 100);
-	put(w, 2, BLKLAT_OP_READ, 2 * MS, 50)->queue_depth = 8;
-	put(w, 1, BLKLAT_OP_READ, 4 * MS, 10);
-	put(w, 1, BLKLAT_OP_WRITE, 3 * MS, 990);
-	w->frames.f[3].in_flight = 2;
-	w->frames.f[3].oldest_ns = 1500 * MS;
-	put(w, 8, BLKLAT_OP_WRITE, MS / 10, 2000);
-	w->frames.f[8].ops[BLKLAT_OP_WRITE].bytes = 512 * 2000;
+	put(9, BLKLAT_OP_READ, 1 * MS, 100);
+	put(2, BLKLAT_OP_READ, 2 * MS, 50)->queue_depth = 8;
+	put(1, BLKLAT_OP_READ, 4 * MS, 10);
+	put(1, BLKLAT_OP_WRITE, 3 * MS, 990);
+	w.frames.f[3].in_flight = 2;
+	w.frames.f[3].oldest_ns = 1500 * MS;
+	put(8, BLKLAT_OP_WRITE, MS / 10, 2000);
+	w.frames.f[8].ops[BLKLAT_OP_WRITE].bytes = 512 * 2000;
 }
 
-static void each_order(void **state)
+TEST(each_order)
 {
 	static const char idle[] = "|dm-0 nvme1n1 sd5 sd6 sd7 sd8 sd10";
 	static const char *const orders[TOP_SORTS] = {
 		"sd4 sd2 sd3 nvme0n1 sd9", "sd4 nvme0n1 sd2 sd3 sd9", "sd3 nvme0n1 sd2 sd4 sd9", "sd9 sd2 nvme0n1 sd3 sd4",
 		"sd2 sd9 nvme0n1 sd3 sd4", "nvme0n1 sd2 sd3 sd4 sd9",
 	};
-	struct world w;
 
-	(void)state;
-	world_init(&w, DEVICES);
-	busy(&w);
-	take(&w);
+	begin(DEVICES);
+	busy();
+	take();
 	for (u32 sort = 0; sort < TOP_SORTS; sort++) {
 		char all[512];
 
 		snprintf(all, sizeof(all), "%s%s", orders[sort], idle);
 		assert_string_equal(lines(&w.top), all);
-		press(&w, "s");
+		press("s");
 	}
 	assert_int_equal(w.top.sort, TOP_BY_P99);
-	world_uninit(&w);
 }
 
-static void figures_by_op(void **state)
+TEST(figures_by_op)
 {
-	struct world w;
 	const struct top_figures *g;
 
-	(void)state;
-	world_init(&w, DEVICES);
-	busy(&w);
-	take(&w);
+	begin(DEVICES);
+	busy();
+	take();
 	g = w.top.items[1].figures;
 	assert_true(g[TOP_ALL_OPS].iops == 500 && g[BLKLAT_OP_READ].iops == 5 && g[BLKLAT_OP_WRITE].iops == 495);
 	assert_true(g[TOP_ALL_OPS].bytes_per_s == 500 * 4096);
@@ -151,50 +143,42 @@ static void figures_by_op(void **state)
 	assert_true(g[BLKLAT_OP_READ].percentile_ns[TOP_P50] == 4e6);
 	assert_int_equal(g[TOP_ALL_OPS].max_ns, 4 * MS);
 	/* read: sd9 only wrote, and still has a line. */
-	press(&w, "o");
+	press("o");
 	assert_int_equal(w.top.op, BLKLAT_OP_READ);
 	assert_string_equal(lines(&w.top), "sd4 sd2 sd3 nvme0n1 sd9|dm-0 nvme1n1 sd5 sd6 sd7 sd8 sd10");
 	assert_int_equal(w.top.items[8].figures[BLKLAT_OP_READ].ios, 0);
-	world_uninit(&w);
 }
 
 /* At first the worst device is selected; a device that the user chose stays so wherever it goes, even if idle. */
-static void selection(void **state)
+TEST(selection)
 {
-	struct world w;
-
-	(void)state;
-	world_init(&w, DEVICES);
+	begin(DEVICES);
 	assert_null(top_selected(&w.top));
-	busy(&w);
-	take(&w);
-	assert_string_equal(selected(&w), "sd4");
-	put(&w, 5, BLKLAT_OP_READ, 9 * MS, 1);
-	put(&w, 1, BLKLAT_OP_READ, 1 * MS, 1);
-	take(&w);
-	assert_string_equal(selected(&w), "sd6");
+	busy();
+	take();
+	assert_string_equal(selected(), "sd4");
+	put(5, BLKLAT_OP_READ, 9 * MS, 1);
+	put(1, BLKLAT_OP_READ, 1 * MS, 1);
+	take();
+	assert_string_equal(selected(), "sd6");
 	top_key(&w.top, TOP_DOWN);
-	assert_string_equal(selected(&w), "sd2");
-	put(&w, 5, BLKLAT_OP_READ, 9 * MS, 1);
-	take(&w);
+	assert_string_equal(selected(), "sd2");
+	put(5, BLKLAT_OP_READ, 9 * MS, 1);
+	take();
 	assert_string_equal(lines(&w.top), "sd6 sd2|dm-0 nvme0n1 nvme1n1 sd3 sd4 sd5 sd7 sd8 sd9 sd10");
-	assert_string_equal(selected(&w), "sd2");
+	assert_string_equal(selected(), "sd2");
 	top_key(&w.top, TOP_HOME);
-	assert_string_equal(selected(&w), "sd6");
+	assert_string_equal(selected(), "sd6");
 	assert_string_equal(lines(&w.top), "sd6|dm-0 nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd7 sd8 sd9 sd10");
-	world_uninit(&w);
 }
 
 /* Twelve lines, room for four: the selected one is always among those that are visible. */
-static void scrolling(void **state)
+TEST(scrolling)
 {
-	struct world w;
-
-	(void)state;
-	world_init(&w, DEVICES);
+	begin(DEVICES);
 	for (u32 i = 0; i < DEVICES; i++)
-		put(&w, i, BLKLAT_OP_READ, (DEVICES - i) * MS, 1);
-	take(&w);
+		put(i, BLKLAT_OP_READ, (DEVICES - i) * MS, 1);
+	take();
 	assert_int_equal(w.top.first, 0);
 	for (u32 i = 0; i < 4; i++)
 		top_key(&w.top, TOP_DOWN);
@@ -213,18 +197,14 @@ static void scrolling(void **state)
 	top_key(&w.top, TOP_HOME);
 	top_key(&w.top, TOP_UP);
 	assert_int_equal(w.top.first, 0);
-	world_uninit(&w);
 }
 
-static void filter(void **state)
+TEST(filter)
 {
-	struct world w;
-
-	(void)state;
-	world_init(&w, DEVICES);
-	busy(&w);
-	take(&w);
-	press(&w, "/NVMq");
+	begin(DEVICES);
+	busy();
+	take();
+	press("/NVMq");
 	assert_true(w.top.typing);
 	assert_string_equal(lines(&w.top), "");
 	assert_null(top_selected(&w.top));
@@ -236,34 +216,31 @@ static void filter(void **state)
 	top_key(&w.top, TOP_ESCAPE);
 	assert_string_equal(w.top.filter, "");
 	assert_int_equal(w.top.n_lines, 5);
-	press(&w, "/");
+	press("/");
 	for (u32 i = 0; i < 100; i++)
 		top_key(&w.top, 'x');
 	assert_int_equal(strlen(w.top.filter), TOP_FILTER_MAX - 1);
 	top_key(&w.top, 0x07);
 	assert_int_equal(strlen(w.top.filter), TOP_FILTER_MAX - 1);
-	world_uninit(&w);
 }
 
 /* Only the screen stands still; the history goes on. */
-static void pausing(void **state)
+TEST(pausing)
 {
 	double steps[TOP_STEPS] = { 0 };
-	struct world w;
 
-	(void)state;
-	world_init(&w, DEVICES);
-	put(&w, 0, BLKLAT_OP_READ, 2 * MS, 10)->accounting.lost = 3;
-	take(&w);
+	begin(DEVICES);
+	put(0, BLKLAT_OP_READ, 2 * MS, 10)->accounting.lost = 3;
+	take();
 	assert_int_equal(w.top.items[0].lost_now, 3);
-	press(&w, "p");
-	put(&w, 1, BLKLAT_OP_READ, 20 * MS, 8)->accounting.lost = 0;
+	press("p");
+	put(1, BLKLAT_OP_READ, 20 * MS, 8)->accounting.lost = 0;
 	w.frames.f[0].accounting.lost = 9;
-	take(&w);
+	take();
 	assert_string_equal(lines(&w.top), "sd10|dm-0 nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9");
 	assert_int_equal(w.top.shown, 1);
-	press(&w, "p");
-	take(&w);
+	press("p");
+	take();
 	assert_string_equal(lines(&w.top), "|dm-0 nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9 sd10");
 	assert_int_equal(w.top.shown, 3);
 	assert_int_equal(w.top.items[0].lost, 9);
@@ -271,20 +248,16 @@ static void pausing(void **state)
 	top_heat_of(&w.top, &w.top.items[1], 1, steps);
 	/* 20 ms: four decades and log10(2) * 6 = 1.8 steps above 1 us, which is 6 steps above 100 ns. */
 	assert_true(steps[4 * TOP_DECADE + 7] == 8);
-	world_uninit(&w);
 }
 
 /* Minutes later only the last of them are left, and empty intervals are empty. */
-static void history(void **state)
+TEST(history)
 {
-	struct world w;
-
-	(void)state;
-	world_init(&w, DEVICES);
+	begin(DEVICES);
 	for (u32 i = 0; i < TOP_SAMPLES + 10; i++) {
 		if (i % 2)
-			put(&w, 0, BLKLAT_OP_WRITE, 3 * MS, 1000);
-		take(&w);
+			put(0, BLKLAT_OP_WRITE, 3 * MS, 1000);
+		take();
 	}
 	assert_int_equal(top_first_sample(&w.top), 10);
 	for (u64 sample = 10; sample < TOP_SAMPLES + 10; sample++) {
@@ -301,74 +274,61 @@ static void history(void **state)
 	/* A device that never had an IO needs no history. */
 	assert_null(w.top.items[1].heat[BLKLAT_OP_WRITE]);
 	assert_null(w.top.items[0].heat[BLKLAT_OP_READ]);
-	world_uninit(&w);
 }
 
 /* Each device has a line, at the chosen stage or at the one it has. */
-static void stages(void **state)
+TEST(stages)
 {
-	struct world w;
-
-	(void)state;
-	world_init(&w, 2 * DEVICES - 3);
-	put(&w, 0, BLKLAT_OP_READ, 1 * MS, 1);
-	put(&w, DEVICES, BLKLAT_OP_READ, 5 * MS, 1);
-	put(&w, 11, BLKLAT_OP_READ, 3 * MS, 1);
-	take(&w);
+	begin(2 * DEVICES - 3);
+	put(0, BLKLAT_OP_READ, 1 * MS, 1);
+	put(DEVICES, BLKLAT_OP_READ, 5 * MS, 1);
+	put(11, BLKLAT_OP_READ, 3 * MS, 1);
+	take();
 	assert_int_equal(w.top.stage, BLKLAT_STAGE_DEVICE);
 	assert_string_equal(lines(&w.top), "dm-0 sd10|nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9");
 	top_key(&w.top, TOP_DOWN);
-	assert_string_equal(selected(&w), "sd10");
-	press(&w, "S");
+	assert_string_equal(selected(), "sd10");
+	press("S");
 	assert_int_equal(w.top.stage, BLKLAT_STAGE_TOTAL);
 	assert_string_equal(lines(&w.top), "sd10 dm-0|nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9");
-	assert_string_equal(selected(&w), "sd10");
+	assert_string_equal(selected(), "sd10");
 	assert_int_equal(top_selected(&w.top)->watch->stage, BLKLAT_STAGE_TOTAL);
-	press(&w, "S");
+	press("S");
 	assert_int_equal(w.top.stage, BLKLAT_STAGE_DEVICE);
-	world_uninit(&w);
 }
 
 /* The interval in which a device goes away still shows it; after that the loop leaves it out. */
-static void a_device_goes(void **state)
+TEST(a_device_goes)
 {
-	struct world w;
 	u32 n = DEVICES;
 
-	(void)state;
-	world_init(&w, n);
+	begin(n);
 	w.frames.f[n - 1].gone = true;
-	take(&w);
+	take();
 	assert_string_equal(lines(&w.top), "dm-0|nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9 sd10");
 	assert_true(top_selected(&w.top)->gone);
 	w.frames.n = n - 1;
-	take(&w);
+	take();
 	assert_string_equal(lines(&w.top), "|nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9 sd10");
 	w.frames.n = n;
-	world_uninit(&w);
 }
 
-static void help_and_quit(void **state)
+TEST(help_and_quit)
 {
-	struct world w;
-
-	(void)state;
-	world_init(&w, DEVICES);
-	press(&w, "?");
+	begin(DEVICES);
+	press("?");
 	assert_true(w.top.help);
-	press(&w, "s");
+	press("s");
 	assert_false(w.top.help);
 	assert_int_equal(w.top.sort, TOP_BY_P99);
-	press(&w, "/q");
+	press("/q");
 	assert_string_equal(w.top.filter, "q");
 	top_key(&w.top, TOP_ESCAPE);
 	assert_false(top_key(&w.top, 'q'));
-	world_uninit(&w);
 }
 
-static void shades(void **state)
+TEST(shades)
 {
-	(void)state;
 	assert_int_equal(top_shade(0, 1000, 8), 0);
 	assert_int_equal(top_shade(1, 1000, 8), 1);
 	assert_int_equal(top_shade(1000, 1000, 8), 8);
@@ -377,23 +337,4 @@ static void shades(void **state)
 	assert_int_equal(top_shade(31, 1000, 8), 4);
 	/* One IO, where the most is one, gets the full shade. */
 	assert_int_equal(top_shade(1, 1, 8), 8);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_order),
-		cmocka_unit_test(figures_by_op),
-		cmocka_unit_test(selection),
-		cmocka_unit_test(scrolling),
-		cmocka_unit_test(filter),
-		cmocka_unit_test(pausing),
-		cmocka_unit_test(history),
-		cmocka_unit_test(stages),
-		cmocka_unit_test(a_device_goes),
-		cmocka_unit_test(help_and_quit),
-		cmocka_unit_test(shades),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Figures as words, and text that came from devices. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "unit.h"
 
-#include <cmocka.h>
+#include <time.h>
 
 #include "util/units.h"
 #include "util/utf8.h"
 
-static void times_have_three_digits(void **state)
+TEST(times_have_three_digits)
 {
 	static const struct { double ns; const char *text; } cases[] = {
 		{ 0, "0 ns" }, { 7, "7 ns" }, { 7.25, "7.25 ns" }, { 402, "402 ns" }, { 999, "999 ns" },
@@ -24,17 +19,15 @@ static void times_have_three_digits(void **state)
 	};
 	char text[UNITS_TEXT];
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_string_equal(units_ns(text, cases[i].ns), cases[i].text);
 }
 
 /* A column is 8 wide: whatever the value, a blank must stay in front. */
-static void times_and_numbers_fit_their_column(void **state)
+TEST(times_and_numbers_fit_their_column)
 {
 	char text[UNITS_TEXT];
 
-	(void)state;
 	for (double v = 0.0001; v < 9e13; v *= 1.0037) {
 		assert_true(strlen(units_ns(text, v)) <= 7);
 		if (v < 9e11)
@@ -42,11 +35,10 @@ static void times_and_numbers_fit_their_column(void **state)
 	}
 }
 
-static void times_read_back_within_half_a_percent(void **state)
+TEST(times_read_back_within_half_a_percent)
 {
 	char text[UNITS_TEXT];
 
-	(void)state;
 	for (double ns = 20; ns < 9e13; ns *= 1.0037) {
 		char unit;
 		double value, back;
@@ -59,7 +51,7 @@ static void times_read_back_within_half_a_percent(void **state)
 	}
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
 	static const struct { double value; const char *text; } cases[] = {
 		{ 0, "0" }, { 0.001, "<0.01" }, { 0.25, "0.25" }, { 9.994, "9.99" }, { 9.996, "10.0" },
@@ -69,12 +61,11 @@ static void numbers(void **state)
 	};
 	char text[UNITS_TEXT];
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_string_equal(units_number(text, cases[i].value), cases[i].text);
 }
 
-static void figures_of_sentences(void **state)
+TEST(figures_of_sentences)
 {
 	static const struct { double value; const char *number, *share, *seconds; } cases[] = {
 		{ 0, "0", "0 %", "0.0 s" }, { 1, "1", "100 %", "1.0 s" }, { 32, "32", "3200.0 %", "32.0 s" },
@@ -88,7 +79,6 @@ static void figures_of_sentences(void **state)
 	};
 	char text[UNITS_TEXT];
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_string_equal(units_short(text, cases[i].value), cases[i].number);
 		assert_string_equal(units_share(text, cases[i].value), cases[i].share);
@@ -96,11 +86,10 @@ static void figures_of_sentences(void **state)
 	}
 }
 
-static void counts_and_sizes(void **state)
+TEST(counts_and_sizes)
 {
 	char text[UNITS_TEXT];
 
-	(void)state;
 	assert_string_equal(units_count(text, 0), "0");
 	assert_string_equal(units_count(text, 999), "999");
 	assert_string_equal(units_count(text, 5237090), "5 237 090");
@@ -113,11 +102,10 @@ static void counts_and_sizes(void **state)
 	assert_string_equal(units_memory(text, 64 << 20), "64.0 MiB");
 }
 
-static void clocks(void **state)
+TEST(clocks)
 {
 	char text[UNITS_TEXT];
 
-	(void)state;
 	/* By date -u -d @1795246501 */
 	assert_string_equal(units_utc(text, 1795246501999999999LL), "2026-11-21T07:35:01.999Z");
 	assert_string_equal(units_utc(text, 0), "1970-01-01T00:00:00.000Z");
@@ -127,7 +115,7 @@ static void clocks(void **state)
 	assert_string_equal(units_clock(text, 1795246501000000000LL), "13:05:01");
 }
 
-static void bad_bytes_are_replaced(void **state)
+TEST(bad_bytes_are_replaced)
 {
 	static const struct { const char *from, *to; } cases[] = {
 		{ "loop0", "loop0" }, { "caf\xC3\xA9", "caf\xC3\xA9" }, { "\xF0\x9F\x92\xBE", "\xF0\x9F\x92\xBE" },
@@ -139,7 +127,6 @@ static void bad_bytes_are_replaced(void **state)
 	};
 	char text[64];
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		utf8_clean(text, sizeof(text), cases[i].from);
 		assert_string_equal(text, cases[i].to);
@@ -148,11 +135,10 @@ static void bad_bytes_are_replaced(void **state)
 	assert_string_equal(text, "abcd");
 }
 
-static void names_are_cut_and_harmless_on_a_terminal(void **state)
+TEST(names_are_cut_and_harmless_on_a_terminal)
 {
 	char text[64];
 
-	(void)state;
 	utf8_for_terminal(text, sizeof(text), "nvme0n1", 7, true);
 	assert_string_equal(text, "nvme0n1");
 	utf8_for_terminal(text, sizeof(text), "nvme10n1", 7, true);
@@ -163,21 +149,4 @@ static void names_are_cut_and_harmless_on_a_terminal(void **state)
 	assert_string_equal(text, "a?[31mb?");
 	utf8_for_terminal(text, sizeof(text), "caf\xC3\xA9", 20, false);
 	assert_string_equal(text, "caf?");
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times_have_three_digits),
-		cmocka_unit_test(times_and_numbers_fit_their_column),
-		cmocka_unit_test(times_read_back_within_half_a_percent),
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(figures_of_sentences),
-		cmocka_unit_test(counts_and_sizes),
-		cmocka_unit_test(clocks),
-		cmocka_unit_test(bad_bytes_are_replaced),
-		cmocka_unit_test(names_are_cut_and_harmless_on_a_terminal),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The frame of a unit test's program: TEST(name) { ... } for each test, and nothing else. Tests run in the order in which
+ * they stand in the file.
+ */
+#ifndef TEST_UNIT_H
+#define TEST_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "util/types.h"
+
+#define TESTS_MAX 64
+
+static struct CMUnitTest unit_tests[TESTS_MAX];
+static unsigned int unit_tests_n;
+
+static inline void unit_add(struct CMUnitTest test)
+{
+	if (unit_tests_n == TESTS_MAX)
+		abort();
+	unit_tests[unit_tests_n++] = test;
+}
+
+/* The constructors run by their priority, here the number of the line. Those up to 100 are the compiler's. */
+#define TEST_WITH(name, set_up, tear_down)								\
+	static void name(void **state);									\
+	static __attribute__((constructor(1000 + __LINE__))) void unit_add_##name(void)			\
+	{												\
+		unit_add((struct CMUnitTest)cmocka_unit_test_setup_teardown(name, set_up, tear_down));	\
+	}												\
+	static void name(__attribute__((unused)) void **state)
+
+/* A file or a header whose tests all have the same fixture defines these before it includes this. */
+#ifndef SET_UP
+#define SET_UP NULL
+#endif
+#ifndef TEAR_DOWN
+#define TEAR_DOWN NULL
+#endif
+
+#define TEST(name) TEST_WITH(name, SET_UP, TEAR_DOWN)
+
+/* The same numbers in each run: xorshift64 (Marsaglia 2003). @seed is never 0. */
+static inline u64 next_random(u64 *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	return *seed ^= *seed << 17;
+}
+
+int main(void)
+{
+	return _cmocka_run_group_tests("tests", unit_tests, unit_tests_n, NULL, NULL);
+}
+
+#endif
