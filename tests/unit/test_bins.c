@@ -7,7 +7,7 @@
 
 #define FIRST_K (-1664)
 #define LAST_K 448
-#define RANDOM_ROUNDS 4000000		/* of three values each */
+#define RANDOM_ROUNDS 1000000		/* of three values each */
 #define SEED 0x626c6b6c6174ULL
 
 static const struct {

@@ -13,14 +13,14 @@ static const struct schedule paces[] = {
 
 TEST(test_ends_meanwhile)
 {
-	for (u64 seed = 0; seed < 400; seed++)
+	for (u64 seed = 0; seed < 120; seed++)
 		assert_exact(&paces[seed % ARRAY_SIZE(paces)], seed);
 }
 
 /* A CPU is held up between two stores, for a few pauses of the reader or until all is over. */
 TEST(test_held_up)
 {
-	for (u64 seed = 0; seed < 600; seed++) {
+	for (u64 seed = 0; seed < 210; seed++) {
 		struct schedule s = paces[seed % ARRAY_SIZE(paces)];
 
 		s.hold_at = 1 + seed % 13;
@@ -35,7 +35,7 @@ TEST(test_beyond_the_first)
 {
 	struct accounting a;
 
-	for (u64 seed = 0; seed < 400; seed++) {
+	for (u64 seed = 0; seed < 120; seed++) {
 		struct schedule s = paces[seed % ARRAY_SIZE(paces)];
 
 		s.beyond = true;
@@ -64,7 +64,7 @@ TEST(test_begins_meanwhile)
 {
 	struct accounting a;
 
-	for (u64 seed = 0; seed < 1200; seed++) {
+	for (u64 seed = 0; seed < 420; seed++) {
 		struct schedule s = paces[seed % ARRAY_SIZE(paces)];
 
 		s.again = true;
@@ -109,7 +109,7 @@ TEST(test_begin_beyond_without_a_pause)
 /* Where IOs are divided, what was in a part stays there, and is in the whole once. */
 TEST(test_parts)
 {
-	for (u64 seed = 0; seed < 300; seed++) {
+	for (u64 seed = 0; seed < 126; seed++) {
 		struct schedule s = paces[seed % ARRAY_SIZE(paces)];
 
 		s.by = BLKLAT_BY_SIZE;

@@ -105,7 +105,7 @@ TEST(parts_are_passed_over)
 /* --- steady runs ----------------------------------------------------------------------------- */
 
 /*
- * 200 runs that do not change: noise of 1, 5 and 20 % besides Poisson's, one peak or two (also half and half, where
+ * 90 runs that do not change: noise of 1, 5 and 20 % besides Poisson's, one peak or two (also half and half, where
  * the median may be in either), 60 to 2000 intervals. The only findings allowed are peaks, where there are two.
  */
 TEST(steady_runs_are_calm)
@@ -113,7 +113,7 @@ TEST(steady_runs_are_calm)
 	static const double noises[] = { 0.01, 0.05, 0.20 }, second_shares[] = { 0, 0, 0.02, 0.3, 0.5 };
 	u64 seed = 88172645463325252ULL;
 
-	for (u32 run = 0; run < 200; run++) {
+	for (u32 run = 0; run < 90; run++) {
 		double noise = noises[run % 3], share = second_shares[run % 5], rate, sigma;
 		u32 n;
 
