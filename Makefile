@@ -375,6 +375,9 @@ $(O)/tests/vectors/bins_vectors.h: tests/vectors/gen_vectors.py
 $(O)/tests/unit/test_bins.o: private INCLUDES += -I$(O)/tests/vectors
 $(O)/tests/unit/test_bins.o: | $(O)/tests/vectors/bins_vectors.h
 
+# These go through millions of executions. What they include is in the library too, with sanitizers.
+$(O)/tests/unit/test_slots_order.o $(O)/tests/unit/test_bio_cells_order.o: private SANITIZE :=
+
 # The kernel's side of the slots, as it is there.
 $(O)/tests/unit/test_slots_order.o: private INCLUDES += -Itests/unit/kernel
 
