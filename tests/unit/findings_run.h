@@ -27,6 +27,7 @@ static inline void judge(void)
 {
 	struct steady_window w;
 
+	findings_uninit(&fs);
 	run_finish(&s.run);
 	steady_window_default(&s.run, &w);
 	assert_int_equal(findings_make(&s.run, &w, &fs), 0);

@@ -159,50 +159,34 @@ TEST(periods)
 	}
 }
 
-/* Writes stand still while reads go on: the IOs in flight are reads, so only the writes' latency shows it. */
-TEST(one_op_stalls)
+/*
+ * Writes stand still while reads go on: the IOs in flight are reads, so only the writes' latency shows it. Or both stand still:
+ * that is the device, reported once.
+ */
+TEST(one_op_stalls_or_all)
 {
-	const struct finding *f;
+	for (u32 all = 0; all < 2; all++) {
+		const struct finding *f;
 
-	begin(1);
-	for (u32 i = 0; i < 100; i++) {
-		bool gap = i >= 50 && i < 54;
+		begin(1);
+		for (u32 i = 0; i < 100; i++) {
+			bool gap = i >= 50 && i < 54;
 
-		synthetic_io(&s, 0, READ, 100000, 5000);
-		synthetic_io(&s, 0, WRITE, 100000, gap ? 0 : 5000);
-		if (i == 54)
-			synthetic_io(&s, 0, WRITE, 4000000000, 8);
-		synthetic_in_flight(&s, 0, 8, 50000);
-		synthetic_tick(&s, 1);
-	}
-	judge();
-	f = only("stall");
-	assert_int_equal(f->op, WRITE);
-	assert_close(value(f, "longest_s"), 4, 1e-9);
-	assert_close(f->from_s, 50, 1e-9);
-}
-
-/* Both stand still: that is the device, reported once. */
-TEST(all_ops_stall)
-{
-	const struct finding *f;
-
-	begin(1);
-	for (u32 i = 0; i < 100; i++) {
-		bool gap = i >= 50 && i < 54;
-
-		synthetic_io(&s, 0, READ, 100000, gap ? 0 : 5000);
-		synthetic_io(&s, 0, WRITE, 100000, gap ? 0 : 5000);
-		if (i == 54) {
-			synthetic_io(&s, 0, READ, 4000000000, 8);
-			synthetic_io(&s, 0, WRITE, 4000000000, 8);
+			synthetic_io(&s, 0, READ, 100000, gap && all ? 0 : 5000);
+			synthetic_io(&s, 0, WRITE, 100000, gap ? 0 : 5000);
+			synthetic_io(&s, 0, READ, 4000000000, i == 54 && all ? 8 : 0);
+			synthetic_io(&s, 0, WRITE, 4000000000, i == 54 ? 8 : 0);
+			synthetic_in_flight(&s, 0, all ? 0 : 8, all ? 0 : 50000);
+			synthetic_tick(&s, 1);
 		}
-		synthetic_tick(&s, 1);
+		judge();
+		f = only("stall");
+		assert_int_equal(f->op, all ? -1 : WRITE);
+		assert_close(value(f, "longest_s"), 4, 1e-9);
+		assert_close(f->from_s, 50, 1e-9);
+		assert_string_equal(f->text, all ? "sda: stalled for 4.00 s at 50.0 s; IOs were in flight, 10.0k IOPS is the median" :
+				    "sda write: stalled for 4.00 s at 50.0 s; IOs were in flight, 5.00k IOPS is the median");
 	}
-	judge();
-	f = only("stall");
-	assert_int_equal(f->op, -1);
-	assert_string_equal(f->text, "sda: stalled for 4.00 s at 50.0 s; IOs were in flight, 10.0k IOPS is the median");
 }
 
 /* Both stand still for 2 s, and writes for longer: told with its whole length, if at least half of it was not told yet. */
