@@ -3,6 +3,7 @@
  * The limits that the BPF programs compare with first: no IO may be passed over that is slow on its own watch. And a ring
  * that is filled while it is read.
  */
+#define SET_UP begin
 #include "unit.h"
 
 #include <bpf/libbpf.h>
@@ -20,69 +21,65 @@ static const enum blklat_stage stages[WHOLES] = {
 	BLKLAT_STAGE_DEVICE, BLKLAT_STAGE_DEVICE, BLKLAT_STAGE_TOTAL, BLKLAT_STAGE_DEVICE,
 };
 
-struct world {
+static struct {
 	struct bpf_capture b;
 	struct blklat skel;
 	typeof(*((struct blklat *)0)->bss) bss;
 	struct watch watches[WATCHES];
 	u64 slow_from[WATCHES * BLKLAT_OPS];	/* the programs' */
 	u64 from_ns[WATCHES * BLKLAT_OPS];	/* as given */
-};
+} w;
 
-static void begin(struct world *w)
+static int begin(void **state)
 {
-	memset(w, 0, sizeof(*w));
-	w->skel.bss = &w->bss;
-	w->b.skel = &w->skel;
-	w->b.kernel.parts = PARTS;
-	w->b.kernel.slow_from = w->slow_from;
-	w->b.kernel.capture.watches = w->watches;
-	w->b.kernel.capture.n_watches = WATCHES;
+	(void)state;
+	memset(&w, 0, sizeof(w));
+	w.skel.bss = &w.bss;
+	w.b.skel = &w.skel;
+	w.b.kernel.parts = PARTS;
+	w.b.kernel.slow_from = w.slow_from;
+	w.b.kernel.capture.watches = w.watches;
+	w.b.kernel.capture.n_watches = WATCHES;
 	for (u32 i = 0; i < WATCHES; i++)
-		w->watches[i].stage = stages[i / (1 + PARTS)];
+		w.watches[i].stage = stages[i / (1 + PARTS)];
 	/* Parts have no limits, whatever stands there. */
 	for (u32 i = 0; i < WATCHES * BLKLAT_OPS; i++)
-		w->from_ns[i] = i / BLKLAT_OPS % (1 + PARTS) ? 1 : UINT64_MAX;
+		w.from_ns[i] = i / BLKLAT_OPS % (1 + PARTS) ? 1 : UINT64_MAX;
+	return 0;
 }
 
-static void limit(struct world *w, u32 whole, u32 op, u64 ns)
+static void limit(u32 whole, u32 op, u64 ns)
 {
-	w->from_ns[whole * (1 + PARTS) * BLKLAT_OPS + op] = ns;
+	w.from_ns[whole * (1 + PARTS) * BLKLAT_OPS + op] = ns;
 }
 
-static void expect(const struct world *w, u32 stage, u32 op, u64 ns)
+static void expect(u32 stage, u32 op, u64 ns)
 {
-	assert_int_equal(w->bss.slow_least[stage][op], ns);
+	assert_int_equal(w.bss.slow_least[stage][op], ns);
 }
 
 TEST(test_none)
 {
-	struct world w;
-
-	begin(&w);
 	bpf_slow_set(&w.b.kernel.capture, w.from_ns);
 	for (u32 stage = 0; stage < BLKLAT_STAGES; stage++)
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			expect(&w, stage, op, UINT64_MAX);
+			expect(stage, op, UINT64_MAX);
 }
 
 TEST(test_least_of_a_stage_and_op)
 {
-	struct world w;
-
-	begin(&w);
-	limit(&w, 0, BLKLAT_OP_READ, 500);
-	limit(&w, 1, BLKLAT_OP_READ, 300);
-	limit(&w, 3, BLKLAT_OP_READ, 400);
-	limit(&w, 2, BLKLAT_OP_READ, 200);
-	limit(&w, 3, BLKLAT_OP_WRITE, 9000);
+	limit(0, BLKLAT_OP_READ, 500);
+	limit(1, BLKLAT_OP_READ, 300);
+	limit(3, BLKLAT_OP_READ, 400);
+	limit(2, BLKLAT_OP_READ, 200);
+	limit(3, BLKLAT_OP_WRITE, 9000);
 	bpf_slow_set(&w.b.kernel.capture, w.from_ns);
-	expect(&w, BLKLAT_STAGE_DEVICE, BLKLAT_OP_READ, 300);
-	expect(&w, BLKLAT_STAGE_DEVICE, BLKLAT_OP_WRITE, 9000);
-	expect(&w, BLKLAT_STAGE_DEVICE, BLKLAT_OP_FLUSH, UINT64_MAX);
-	expect(&w, BLKLAT_STAGE_TOTAL, BLKLAT_OP_READ, 200);
-	expect(&w, BLKLAT_STAGE_TOTAL, BLKLAT_OP_WRITE, UINT64_MAX);
-	expect(&w, BLKLAT_STAGE_QUEUE, BLKLAT_OP_READ, UINT64_MAX);
+	expect(BLKLAT_STAGE_DEVICE, BLKLAT_OP_READ, 300);
+	expect(BLKLAT_STAGE_DEVICE, BLKLAT_OP_WRITE, 9000);
+	expect(BLKLAT_STAGE_DEVICE, BLKLAT_OP_FLUSH, UINT64_MAX);
+	expect(BLKLAT_STAGE_TOTAL, BLKLAT_OP_READ, 200);
+	expect(BLKLAT_STAGE_TOTAL, BLKLAT_OP_WRITE, UINT64_MAX);
+	expect(BLKLAT_STAGE_QUEUE, BLKLAT_OP_READ, UINT64_MAX);
 	for (u32 i = 0; i < WATCHES * BLKLAT_OPS; i++)
 		assert_int_equal(w.slow_from[i], i / BLKLAT_OPS % (1 + PARTS) ? 0 : w.from_ns[i]);
 }
@@ -91,14 +88,12 @@ TEST(test_least_of_a_stage_and_op)
 TEST(test_follows)
 {
 	static const u64 to[] = { 500, 700, 100, UINT64_MAX };
-	struct world w;
 
-	begin(&w);
-	limit(&w, 0, BLKLAT_OP_WRITE, 600);
+	limit(0, BLKLAT_OP_WRITE, 600);
 	for (u32 i = 0; i < ARRAY_SIZE(to); i++) {
-		limit(&w, 1, BLKLAT_OP_WRITE, to[i]);
+		limit(1, BLKLAT_OP_WRITE, to[i]);
 		bpf_slow_set(&w.b.kernel.capture, w.from_ns);
-		expect(&w, BLKLAT_STAGE_DEVICE, BLKLAT_OP_WRITE, to[i] < 600 ? to[i] : 600);
+		expect(BLKLAT_STAGE_DEVICE, BLKLAT_OP_WRITE, to[i] < 600 ? to[i] : 600);
 	}
 }
 
@@ -159,12 +154,12 @@ int ring_buffer__consume(struct ring_buffer *r)
 	return err < 0 ? err : n;
 }
 
-static void read_ring(struct world *w, u32 found)
+static void read_ring(u32 found)
 {
 	static const struct snapshot s = { .mono_ns = 5000, .wall_ns = 7000 };
 
-	assert_int_equal(bpf_slow_read(&w->b, &s), 0);
-	assert_int_equal(w->b.kernel.slow_ios.of[0].found, found);
+	assert_int_equal(bpf_slow_read(&w.b, &s), 0);
+	assert_int_equal(w.b.kernel.slow_ios.of[0].found, found);
 }
 
 /* A read takes what the ring can hold at its beginning. What comes meanwhile is for the next reads, and nothing is lost. */
@@ -172,9 +167,7 @@ TEST(test_read_ends)
 {
 	static struct device_table devices = { .root = "" };
 	u64 untold[WATCHES] = { 0 }, counted[WATCHES] = { 0 };
-	struct world w;
 
-	begin(&w);
 	w.b.kernel.slow.wanted = true;
 	w.b.kernel.capture.devices = &devices;
 	w.b.kernel.capture.slow = &w.b.kernel.slow_ios;
@@ -185,9 +178,9 @@ TEST(test_read_ends)
 	ring.arrived = RING_PLACES;
 	ring.coming = 2 * RING_PLACES + 5;
 	for (u32 i = 0; i < 3; i++)
-		read_ring(&w, RING_PLACES);
-	read_ring(&w, 5);
-	read_ring(&w, 0);
+		read_ring(RING_PLACES);
+	read_ring(5);
+	read_ring(0);
 	bpf_slow_unmap(&w.b);
 	slow_ios_uninit(&w.b.kernel.slow_ios);
 }

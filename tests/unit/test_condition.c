@@ -52,67 +52,55 @@ TEST(what_may_be_written)
 
 TEST(what_may_not)
 {
-	static const struct { const char *text, *sentence; } cases[] = {
-		{ " : read.p99 > 1ms", "--fail-if ': read.p99 > 1ms': at ': read.p99 > 1ms', letter 1, must be the name of a "
-		  "phase before the colon" },
-		{ "a:b", "--fail-if 'a:b': at 'b', letter 3, must be read, write, flush, discard, other or total" },
-		{ "", "--fail-if '': at its end read, write, flush, discard, other or total is missing" },
-		{ "reed.p99 > 1ms", "--fail-if 'reed.p99 > 1ms': at 'reed.p99 > 1ms', letter 1, must be read, write, flush, "
-		  "discard, other or total" },
-		{ "read > 1ms", "--fail-if 'read > 1ms': at ' > 1ms', letter 5, must be a dot and a metric, as in read.p99" },
-		{ "read.p101 > 1ms", "--fail-if 'read.p101 > 1ms': at 'p101 > 1ms', letter 6, must be iops, mbps, mean, min, "
-		  "max, errors, lost, ks or a percentile such as p99.9" },
-		{ "read.99 > 1ms", "--fail-if 'read.99 > 1ms': at '99 > 1ms', letter 6, must be iops, mbps, mean, min, "
-		  "max, errors, lost, ks or a percentile such as p99.9" },
-		{ "read.p9,p99 > 1ms", "--fail-if 'read.p9,p99 > 1ms': at 'p9,p99 > 1ms', letter 6, must be iops, mbps, mean, "
-		  "min, max, errors, lost, ks or a percentile such as p99.9" },
-		{ "read.p99", "--fail-if 'read.p99': at its end <, <=, > or >= is missing" },
-		{ "read.p99 = 1ms", "--fail-if 'read.p99 = 1ms': at '= 1ms', letter 10, must be <, <=, > or >=" },
-		{ "read.p99 >", "--fail-if 'read.p99 >': at its end a latency such as 20ms, 300us or 1.5s, or a change such as "
-		  "+10% is missing" },
-		{ "read.p99 >> 1ms", "--fail-if 'read.p99 >> 1ms': at '> 1ms', letter 11, must be a latency such as 20ms, "
-		  "300us or 1.5s, or a change such as +10%" },
-		{ "read.p99 > 20", "--fail-if 'read.p99 > 20': at '20', letter 12, must be a latency such as 20ms, 300us or "
-		  "1.5s, or a change such as +10%" },
-		{ "read.p99 > 10%", "--fail-if 'read.p99 > 10%': at '10%', letter 12, must be a change with its sign, such as "
-		  "+10% or -5%" },
-		{ "read.p99 > +10", "--fail-if 'read.p99 > +10': at '+10', letter 12, must be a latency such as 20ms, 300us or "
-		  "1.5s, or a change such as +10%" },
-		{ "read.iops < 5ms", "--fail-if 'read.iops < 5ms': at '5ms', letter 13, must be a number such as 50000 or 50k, "
-		  "or a change such as -5%" },
-		{ "read.ks > +5%", "--fail-if 'read.ks > +5%': at '+5%', letter 11, must be a distance from 0 to 1, such as "
-		  "0.1" },
-		{ "read.p99 > 20ms beyond noise", "--fail-if 'read.p99 > 20ms beyond noise': at '20ms beyond noise', letter 12, must "
-		  "be a latency such as 20ms, 300us or 1.5s, or a change such as +10%" },
-		{ "read.p99 > 10% beyond noise", "--fail-if 'read.p99 > 10% beyond noise': at '10% beyond noise', letter 12, must be a "
-		  "change with its sign, such as +10% or -5%" },
-		{ "read.p99 > +10% beyond", "--fail-if 'read.p99 > +10% beyond': at '+10% beyond', letter 12, must be a latency such as "
-		  "20ms, 300us or 1.5s, or a change such as +10%" },
-		{ "read.errors > +10% beyond noise", "--fail-if 'read.errors > +10% beyond noise': 'beyond noise' is for rates and "
-		  "latencies; a count of errors can be 0, which has no ratio" },
-		{ "read.ks > 1.01", "--fail-if 'read.ks > 1.01': at '1.01', letter 11, must be a distance from 0 to 1, such as "
-		  "0.1" },
-		{ "read.lost > 0", "--fail-if 'read.lost > 0': losses are counted for a device, not for an op; write total.lost" },
-		{ "read.iops > nan", "--fail-if 'read.iops > nan': at 'nan', letter 13, must be a number such as 50000 or 50k, "
-		  "or a change such as -5%" },
+	static const char ops[] = "read, write, flush, discard, other or total",
+		metrics[] = "iops, mbps, mean, min, max, errors, lost, ks or a percentile such as p99.9",
+		comparisons[] = "<, <=, > or >=", latency[] = "a latency such as 20ms, 300us or 1.5s, or a change such as +10%",
+		number[] = "a number such as 50000 or 50k, or a change such as -5%", share[] = "a distance from 0 to 1, such as 0.1",
+		signed_change[] = "a change with its sign, such as +10% or -5%";
+	/* From where on the text is wrong, and what must be there. */
+	static const struct { const char *text, *at, *must; } cases[] = {
+		{ " : read.p99 > 1ms", ": read.p99 > 1ms", "the name of a phase before the colon" },
+		{ "a:b", "b", ops }, { "", "", ops }, { "reed.p99 > 1ms", "reed.p99 > 1ms", ops },
+		{ "read > 1ms", " > 1ms", "a dot and a metric, as in read.p99" },
+		{ "read.p101 > 1ms", "p101 > 1ms", metrics }, { "read.99 > 1ms", "99 > 1ms", metrics },
+		{ "read.p9,p99 > 1ms", "p9,p99 > 1ms", metrics },
+		{ "read.p99", "", comparisons }, { "read.p99 = 1ms", "= 1ms", comparisons },
+		{ "read.p99 >", "", latency }, { "read.p99 >> 1ms", "> 1ms", latency }, { "read.p99 > 20", "20", latency },
+		{ "read.p99 > +10", "+10", latency }, { "read.p99 > 20ms beyond noise", "20ms beyond noise", latency },
+		{ "read.p99 > +10% beyond", "+10% beyond", latency },
+		{ "read.p99 > 10%", "10%", signed_change }, { "read.p99 > 10% beyond noise", "10% beyond noise", signed_change },
+		{ "read.iops < 5ms", "5ms", number }, { "read.iops > nan", "nan", number },
+		{ "read.ks > +5%", "+5%", share }, { "read.ks > 1.01", "1.01", share },
+		{ "read.errors > +10% beyond noise", NULL, "'beyond noise' is for rates and latencies; a count of errors can be 0, which has "
+		  "no ratio" },
+		{ "read.lost > 0", NULL, "losses are counted for a device, not for an op; write total.lost" },
 	};
-	char longer[200];
+	char longer[200], sentence[400];
 	struct condition c;
 	struct problem p;
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *text = cases[i].text + strspn(cases[i].text, " "), *at = cases[i].at, *must = cases[i].must;
+
+		if (!at)
+			snprintf(sentence, sizeof(sentence), "--fail-if '%s': %s", text, must);
+		else if (!*at)
+			snprintf(sentence, sizeof(sentence), "--fail-if '%s': at its end %s is missing", text, must);
+		else
+			snprintf(sentence, sizeof(sentence), "--fail-if '%s': at '%s', letter %d, must be %s", text, at,
+				 (int)(strlen(text) - strlen(at)) + 1, must);
 		assert_int_equal(condition_parse(cases[i].text, &c, &p), -EINVAL);
-		assert_string_equal(p.text, cases[i].sentence);
+		assert_string_equal(p.text, sentence);
 	}
 	memset(longer, 'r', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
 	assert_int_equal(condition_parse(longer, &c, &p), -EINVAL);
 }
 
-struct two_runs {
+static struct {
 	struct synthetic base, run;
 	struct judged j;
-};
+} t;
 
 /*
  * Baseline: 1000 reads of 100 us in 1 s. Run: 1900 reads of 110 us and one of 25 ms in 2 s, with 3 errors; and
@@ -120,8 +108,7 @@ struct two_runs {
  */
 static int set_up(void **state)
 {
-	static struct two_runs t;
-
+	(void)state;
 	synthetic_init(&t.base);
 	synthetic_begin(&t.base, 1, 6, 1);
 	synthetic_io(&t.base, 0, READ, 100000, 1000);
@@ -138,22 +125,20 @@ static int set_up(void **state)
 	synthetic_tick(&t.run, 2);
 	run_finish(&t.run.run);
 	t.j = (struct judged){ &t.run.run, &t.run.run.watches[0], &t.base.run, &t.base.run.watches[0] };
-	*state = &t;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct two_runs *t = *state;
+	(void)state;
 
-	synthetic_uninit(&t->base);
-	synthetic_uninit(&t->run);
+	synthetic_uninit(&t.base);
+	synthetic_uninit(&t.run);
 	return 0;
 }
 
 TEST_WITH(what_holds, set_up, tear_down)
 {
-	const struct two_runs *t = *state;
 	static const struct { const char *text; bool holds; double value, base; } cases[] = {
 		{ "read.max > 20ms", true, 25e6, -1 },
 		{ "read.max > 25ms", false, 25e6, -1 },
@@ -183,7 +168,7 @@ TEST_WITH(what_holds, set_up, tear_down)
 		struct problem p = { "" };
 
 		assert_int_equal(condition_parse(cases[i].text, &c, &p), 0);
-		if (condition_evaluate(&c, &t->j, &v, &p))
+		if (condition_evaluate(&c, &t.j, &v, &p))
 			fail_msg("%s: %s", cases[i].text, p.text);
 		if (v.holds != cases[i].holds)
 			fail_msg("%s: holds %d", cases[i].text, v.holds);
@@ -194,7 +179,6 @@ TEST_WITH(what_holds, set_up, tear_down)
 
 TEST_WITH(what_cannot_be_judged, set_up, tear_down)
 {
-	struct two_runs *t = *state;
 	static const struct { const char *text, *sentence; bool alone; } cases[] = {
 		{ "write.p99 > +10%", "--fail-if 'write.p99 > +10%': 'the run' has no write IO of sda, so it can't be judged",
 		  false },
@@ -206,7 +190,7 @@ TEST_WITH(what_cannot_be_judged, set_up, tear_down)
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct judged j = t->j;
+		struct judged j = t.j;
 		struct condition c;
 		struct verdict v;
 		struct problem p = { "" };
@@ -221,7 +205,6 @@ TEST_WITH(what_cannot_be_judged, set_up, tear_down)
 
 TEST_WITH(what_is_said, set_up, tear_down)
 {
-	struct two_runs *t = *state;
 	static const struct { const char *text, *sentence; } cases[] = {
 		{ "read.min >= +10%", "read.min of sda is 110 us, 10.0 % above the baseline's 100 us (read.min >= +10%)" },
 		{ "read.iops<-5%", "read.iops of sda is 950, 4.95 % below the baseline's 1000 (read.iops<-5%)" },
@@ -235,8 +218,8 @@ TEST_WITH(what_is_said, set_up, tear_down)
 		struct problem p;
 
 		assert_int_equal(condition_parse(cases[i].text, &c, &p), 0);
-		assert_int_equal(condition_evaluate(&c, &t->j, &v, &p), 0);
-		condition_explain(&c, &t->j, &v, &p);
+		assert_int_equal(condition_evaluate(&c, &t.j, &v, &p), 0);
+		condition_explain(&c, &t.j, &v, &p);
 		assert_string_equal(p.text, cases[i].sentence);
 	}
 }

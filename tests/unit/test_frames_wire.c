@@ -8,6 +8,15 @@
 
 #define ROUNDS 200
 
+static struct frames into;	/* what is decoded */
+
+static void begin_into(void)
+{
+	frames_uninit(&into);
+	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
+	frames_track(&into);
+}
+
 TEST(test_runs_come_out_the_same)
 {
 	for (u32 seed = 0; seed < ROUNDS; seed++) {
@@ -108,7 +117,6 @@ TEST(test_very_many_slow_ios)
 {
 	struct wire_out bytes = { 0 };
 	struct slow_ios got;
-	struct frames into;
 	char path[1000];
 
 	world_init(7);
@@ -125,8 +133,7 @@ TEST(test_very_many_slow_ios)
 	for (u32 i = 0; i < 3; i++)
 		assert_int_equal(slow_ios_add(&w.slow, &(struct slow_io){ .watch = 4, .told.latency_ns = i }), 0);
 	slow_ios_sort(&w.slow);
-	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
-	frames_track(&into);
+	begin_into();
 	assert_int_equal(slow_ios_init(&got, WATCHES, w.run.slow_most), 0);
 	wire_put_frames(&bytes, &w.run, w.watches, &w.frames);
 	assert_true(bytes.len < WIRE_SLOW_BYTES + 65536);
@@ -138,7 +145,6 @@ TEST(test_very_many_slow_ios)
 	assert_int_equal(got.io[got.of[0].first].told.latency_ns, 29999);
 	wire_out_free(&bytes);
 	slow_ios_uninit(&got);
-	frames_uninit(&into);
 }
 
 /* --- what is no message ----------------------------------------------------------------------- */
@@ -158,7 +164,7 @@ static int read_run(const u8 *data, size_t len)
 	return err;
 }
 
-static int read_frames(struct frames *into, const u8 *data, size_t len)
+static int read_frames(const u8 *data, size_t len)
 {
 	u8 *copy = malloc(len ? len : 1);
 	struct slow_ios slow;
@@ -166,7 +172,7 @@ static int read_frames(struct frames *into, const u8 *data, size_t len)
 
 	memcpy(copy, data, len);
 	assert_int_equal(slow_ios_init(&slow, WATCHES, w.run.slow_most), 0);
-	err = wire_get_frames(&(struct wire_in){ copy, copy + len, false }, &w.run, into, &slow);
+	err = wire_get_frames(&(struct wire_in){ copy, copy + len, false }, &w.run, &into, &slow);
 	slow_ios_uninit(&slow);
 	free(copy);
 	return err;
@@ -175,44 +181,37 @@ static int read_frames(struct frames *into, const u8 *data, size_t len)
 TEST(test_what_is_cut_off_is_refused)
 {
 	struct wire_out run = { 0 }, frames = { 0 };
-	struct frames into;
 
 	world_init(7);
-	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
-	frames_track(&into);
+	begin_into();
 	wire_put_run(&run, &w.run, w.watches, WATCHES);
 	wire_put_frames(&frames, &w.run, w.watches, &w.frames);
 	for (size_t len = 0; len < run.len; len++)
 		assert_int_equal(read_run(run.data, len), -EBADMSG);
 	for (size_t len = 0; len < frames.len; len++)
-		assert_int_equal(read_frames(&into, frames.data, len), -EBADMSG);
+		assert_int_equal(read_frames(frames.data, len), -EBADMSG);
 	/* One byte too many. */
 	wire_put(&run, 0);
 	wire_put(&frames, 0);
 	assert_int_equal(read_run(run.data, run.len), -EBADMSG);
-	assert_int_equal(read_frames(&into, frames.data, frames.len), -EBADMSG);
+	assert_int_equal(read_frames(frames.data, frames.len), -EBADMSG);
 	wire_out_free(&run);
 	wire_out_free(&frames);
-	frames_uninit(&into);
 }
 
 /* All values of @number, a member of the first slow IO of @w, are read up to @most. */
 static void check_most(u8 *number, u32 most)
 {
-	struct frames into;
-
-	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
-	frames_track(&into);
+	begin_into();
 	for (u32 n = 0; n <= UINT8_MAX; n++) {
 		struct wire_out bytes = { 0 };
 
 		*number = n;
 		wire_put_frames(&bytes, &w.run, w.watches, &w.frames);
-		assert_int_equal(read_frames(&into, bytes.data, bytes.len), n <= most ? 0 : -EBADMSG);
+		assert_int_equal(read_frames(bytes.data, bytes.len), n <= most ? 0 : -EBADMSG);
 		wire_out_free(&bytes);
 	}
 	*number = 0;
-	frames_uninit(&into);
 }
 
 TEST(test_no_such_part)
@@ -227,12 +226,10 @@ TEST(test_no_such_part)
 TEST(test_garbage_does_no_harm)
 {
 	struct wire_out run = { 0 }, frames = { 0 };
-	struct frames into;
 	u32 refused = 0;
 
 	world_init(11);
-	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
-	frames_track(&into);
+	begin_into();
 	wire_put_run(&run, &w.run, w.watches, WATCHES);
 	wire_put_frames(&frames, &w.run, w.watches, &w.frames);
 	for (u32 i = 0; i < 3000; i++) {
@@ -242,12 +239,11 @@ TEST(test_garbage_does_no_harm)
 		run.data[a] = any64();
 		frames.data[b] = any64();
 		refused += read_run(run.data, run.len) != 0;
-		refused += read_frames(&into, frames.data, frames.len) != 0;
+		refused += read_frames(frames.data, frames.len) != 0;
 		run.data[a] = was_a;
 		frames.data[b] = was_b;
 	}
 	assert_true(refused > 100);
 	wire_out_free(&run);
 	wire_out_free(&frames);
-	frames_uninit(&into);
 }

@@ -165,180 +165,6 @@ TEST(rest_is_no_illness)
 	assert_int_equal(of(6000000, 100), AILMENT_SLOW);
 }
 
-static void health_of(struct health h[5], const double p99_ms[5], u32 n)
-{
-	for (u32 i = 0; i < n; i++)
-		h[i] = (struct health){ .ios = HEALTH_IOS_MIN, .p99_ns = p99_ms[i] * 1e6 };
-}
-
-static u32 unlike(const struct health *h, u32 n)
-{
-	u32 found = 0;
-
-	for (u32 i = 0; i < n; i++)
-		found |= (h[i].ailment == AILMENT_UNLIKE) << i;
-	return found;
-}
-
-/* A device that is slow from its first interval on has no better past, but it has peers. */
-TEST(slower_than_its_like)
-{
-	struct device d[5] = { { .name = "sda" }, { .name = "sdb" }, { .name = "sdc" }, { .name = "sdd" }, { .name = "sde" } };
-	struct watch watch[5];
-	struct frames fs;
-	struct health h[5];
-	char text[HEALTH_TEXT];
-
-	for (u32 i = 0; i < 5; i++) {
-		strcpy(d[i].kind, "disk");
-		strcpy(d[i].model, "A");
-		watch[i] = (struct watch){ .device = &d[i] };
-	}
-	assert_int_equal(frames_init(&fs, watch, 5, 2), 0);
-	health_of(h, (double[]){ 2, 10, 1, 3, 1 }, 5);
-	assert_int_equal(health_compare(&fs, h), 0);
-	assert_int_equal(unlike(h, 5), 1 << 1);	/* 10 / 2, the middle of 1 1 2 3 10 */
-	assert_true(h[1].times_like == 5);
-	assert_string_equal(health_text(text, &h[1]), "p99 is 5 times that of its peers");
-	assert_string_equal(health_grade(&h[1]), "watch");
-	health_of(h, (double[]){ 2, 9.99, 1, 3, 1 }, 5);
-	assert_int_equal(health_compare(&fs, h), 0);
-	assert_int_equal(unlike(h, 5), 0);
-
-	/* Devices of another model, or with few IOs, do not count as peers; three are too few. */
-	health_of(h, (double[]){ 1, 10, 1, 1, 1 }, 5);
-	strcpy(d[0].model, "B");
-	h[2].ios--;
-	assert_int_equal(health_compare(&fs, h), 0);
-	assert_int_equal(unlike(h, 5), 0);
-	h[2].ios++;
-	assert_int_equal(health_compare(&fs, h), 0);
-	assert_int_equal(unlike(h, 5), 1 << 1);
-
-	/* A more serious mark stays. */
-	health_of(h, (double[]){ 1, 10, 1, 1, 1 }, 5);
-	h[1].ailment = AILMENT_OLD;
-	assert_int_equal(health_compare(&fs, h), 0);
-	assert_int_equal(h[1].ailment, AILMENT_OLD);
-	assert_string_equal(health_grade(&h[1]), "sick");
-	frames_uninit(&fs);
-}
-
-/* Five disks, each with one watch. */
-static void five_disks(struct device d[5], struct watch watch[5], struct frames *fs)
-{
-	for (u32 i = 0; i < 5; i++) {
-		d[i] = (struct device){ 0 };
-		snprintf(d[i].name, sizeof(d[i].name), "sd%c", 'a' + (char)i);
-		watch[i] = (struct watch){ .device = &d[i] };
-	}
-	assert_int_equal(frames_init(fs, watch, 5, 2), 0);
-}
-
-/* @n devices, slower by these factors; the rest of the five have no past. Returns those slow by themselves, as bits. */
-static u32 together(struct frames *fs, struct health h[5], const double times[5], struct health_host *ret)
-{
-	struct health *of[5];
-	u32 slow = 0;
-
-	for (u32 i = 0; i < 5; i++) {
-		h[i] = (struct health){ .times = times[i], .ailment = times[i] >= HEALTH_TIMES ? AILMENT_SLOW : AILMENT_NONE };
-		of[i] = &h[i];
-	}
-	*ret = health_together(fs, of);
-	for (u32 i = 0; i < 5; i++)
-		slow |= (h[i].ailment == AILMENT_SLOW) << i;
-	return slow;
-}
-
-/* If all devices become slow at once, no single device is to blame. */
-TEST(all_slower_is_the_host)
-{
-	struct device d[5];
-	struct watch watch[5];
-	struct frames fs;
-	struct health h[5];
-	struct health_host host;
-	char text[HEALTH_TEXT];
-
-	five_disks(d, watch, &fs);
-	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 8, 8 }, &host), 0);
-	assert_true(host.n == 5 && host.of == 5 && host.times > 7.99 && host.times < 8.01);
-	assert_string_equal(health_grade(&h[0]), "well");
-	assert_string_equal(health_text(text, &h[0]), "all slower, this p99 by 8 times: the host?");
-	/* Four of five are enough, three are not, three of three are, two of two are not. */
-	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 8, 1 }, &host), 0);
-	assert_true(host.n == 4 && host.of == 5);
-	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 1, 1 }, &host), 7);
-	assert_int_equal(host.n, 0);
-	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 0, 0 }, &host), 0);
-	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 0, 0, 0 }, &host), 3);
-	/* One that is much slower keeps its mark: the mean is 8 * (100 / 8)^(1/5), 13.3. Unlike factors prove nothing. */
-	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 100, 8, 8 }, &host), 1 << 2);
-	assert_int_equal(host.n, 4);
-	assert_int_equal(together(&fs, h, (double[]){ 5, 20, 80, 320, 1280 }, &host), 31);
-	/* A slow disk makes its partitions slow, and what lies on it. */
-	strcpy(d[1].kind, "partition");
-	strcpy(d[2].kind, "loop");
-	d[3].n_lower = 1;
-	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 8, 8 }, &host), 31);
-	/* A device at three stages counts once. */
-	for (u32 i = 0; i < 3; i++)
-		watch[i].device = &d[0];
-	d[3].n_lower = 0;
-	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 8, 0 }, &host), 15);
-	frames_uninit(&fs);
-}
-
-/* @n of five devices wait, the others only complete IOs, or do nothing. Returns those marked for it, as bits. */
-static u32 waiting(struct frames *fs, struct health h[5], const double waited_s[5], u64 ios, struct health_host *ret)
-{
-	struct health *of[5];
-	u32 marked = 0;
-
-	for (u32 i = 0; i < 5; i++) {
-		h[i] = (struct health){ .ios = ios, .waited_ns = waited_s[i] * NSEC_PER_SEC };
-		if (waited_s[i] > 1)
-			h[i].ailment = ios ? AILMENT_OLD : AILMENT_STALLED;
-		of[i] = &h[i];
-	}
-	*ret = health_together(fs, of);
-	for (u32 i = 0; i < 5; i++)
-		marked |= health_marks(&h[i]) << i;
-	return marked;
-}
-
-/* If all devices hang at once, the cause is what they share. */
-TEST(all_wait_for_the_host)
-{
-	struct device d[5];
-	struct watch watch[5];
-	struct frames fs;
-	struct health h[5];
-	struct health_host host;
-	char text[HEALTH_TEXT];
-
-	five_disks(d, watch, &fs);
-	for (u64 ios = 0; ios <= 100; ios += 100) {
-		assert_int_equal(waiting(&fs, h, (double[]){ 3, 3, 3, 3, 3 }, ios, &host), 0);
-		assert_true(host.waiting == 5 && host.busy == 5 && host.waited_ns > 2.99e9 && host.waited_ns < 3.01e9 && !host.n);
-		assert_string_equal(health_grade(&h[0]), "watch");
-		assert_string_equal(health_text(text, &h[0]), "all wait, here an IO for 3.00 s: the host?");
-		assert_string_equal(health_host_text(&host), "all wait: the host?");
-	}
-	/* Three of five devices that have IOs are too few; three of three are enough: the others have none. */
-	assert_int_equal(waiting(&fs, h, (double[]){ 3, 3, 3, 0, 0 }, 100, &host), 7);
-	assert_int_equal(host.waiting, 0);
-	assert_string_equal(health_host_text(&host), "");
-	assert_int_equal(waiting(&fs, h, (double[]){ 3, 3, 3, 0, 0 }, 0, &host), 0);
-	assert_int_equal(host.waiting, 3);
-	/* One that has hung for longer keeps its mark: the mean is 5 * (60 / 5)^(1/5), 8.22. Unlike times prove nothing. */
-	assert_int_equal(waiting(&fs, h, (double[]){ 5, 5, 60, 5, 5 }, 100, &host), 1 << 2);
-	assert_int_equal(host.waiting, 4);
-	assert_int_equal(waiting(&fs, h, (double[]){ 2, 5, 20, 60, 3600 }, 100, &host), 31);
-	frames_uninit(&fs);
-}
-
 TEST(losses_tell_of_the_measurement)
 {
 	struct frame f = { 0 };
@@ -358,4 +184,163 @@ TEST(losses_tell_of_the_measurement)
 	h.ailment = AILMENT_SLOW;
 	health_besides(&h, &f, 100);
 	assert_int_equal(h.ailment, AILMENT_SLOW);
+}
+
+/* Five disks, each with one watch. */
+static struct device d[5];
+static struct watch watch[5];
+static struct frames fs;
+static struct health h[5];
+static struct health_host host;
+static char text[HEALTH_TEXT];
+
+static int five_disks(void **state)
+{
+	(void)state;
+	memset(d, 0, sizeof(d));
+	for (u32 i = 0; i < 5; i++) {
+		snprintf(d[i].name, sizeof(d[i].name), "sd%c", 'a' + (char)i);
+		strcpy(d[i].model, "A");
+		watch[i] = (struct watch){ .device = &d[i] };
+	}
+	return frames_init(&fs, watch, 5, 2);
+}
+
+static int no_disks(void **state)
+{
+	(void)state;
+	frames_uninit(&fs);
+	return 0;
+}
+
+static void health_of(const double p99_ms[5])
+{
+	for (u32 i = 0; i < 5; i++)
+		h[i] = (struct health){ .ios = HEALTH_IOS_MIN, .p99_ns = p99_ms[i] * 1e6 };
+}
+
+static u32 unlike(void)
+{
+	u32 found = 0;
+
+	for (u32 i = 0; i < 5; i++)
+		found |= (h[i].ailment == AILMENT_UNLIKE) << i;
+	return found;
+}
+
+/* A device that is slow from its first interval on has no better past, but it has peers. */
+TEST_WITH(slower_than_its_like, five_disks, no_disks)
+{
+	health_of((double[]){ 2, 10, 1, 3, 1 });
+	assert_int_equal(health_compare(&fs, h), 0);
+	assert_int_equal(unlike(), 1 << 1);	/* 10 / 2, the middle of 1 1 2 3 10 */
+	assert_true(h[1].times_like == 5);
+	assert_string_equal(health_text(text, &h[1]), "p99 is 5 times that of its peers");
+	assert_string_equal(health_grade(&h[1]), "watch");
+	health_of((double[]){ 2, 9.99, 1, 3, 1 });
+	assert_int_equal(health_compare(&fs, h), 0);
+	assert_int_equal(unlike(), 0);
+
+	/* Devices of another model, or with few IOs, do not count as peers; three are too few. */
+	health_of((double[]){ 1, 10, 1, 1, 1 });
+	strcpy(d[0].model, "B");
+	h[2].ios--;
+	assert_int_equal(health_compare(&fs, h), 0);
+	assert_int_equal(unlike(), 0);
+	h[2].ios++;
+	assert_int_equal(health_compare(&fs, h), 0);
+	assert_int_equal(unlike(), 1 << 1);
+
+	/* A more serious mark stays. */
+	health_of((double[]){ 1, 10, 1, 1, 1 });
+	h[1].ailment = AILMENT_OLD;
+	assert_int_equal(health_compare(&fs, h), 0);
+	assert_int_equal(h[1].ailment, AILMENT_OLD);
+	assert_string_equal(health_grade(&h[1]), "sick");
+}
+
+/* @n devices, slower by these factors; the rest of the five have no past. Returns those slow by themselves, as bits. */
+static u32 together(const double times[5])
+{
+	struct health *of[5];
+	u32 slow = 0;
+
+	for (u32 i = 0; i < 5; i++) {
+		h[i] = (struct health){ .times = times[i], .ailment = times[i] >= HEALTH_TIMES ? AILMENT_SLOW : AILMENT_NONE };
+		of[i] = &h[i];
+	}
+	host = health_together(&fs, of);
+	for (u32 i = 0; i < 5; i++)
+		slow |= (h[i].ailment == AILMENT_SLOW) << i;
+	return slow;
+}
+
+/* If all devices become slow at once, no single device is to blame. */
+TEST_WITH(all_slower_is_the_host, five_disks, no_disks)
+{
+	assert_int_equal(together((double[]){ 8, 8, 8, 8, 8 }), 0);
+	assert_true(host.n == 5 && host.of == 5 && host.times > 7.99 && host.times < 8.01);
+	assert_string_equal(health_grade(&h[0]), "well");
+	assert_string_equal(health_text(text, &h[0]), "all slower, this p99 by 8 times: the host?");
+	/* Four of five are enough, three are not, three of three are, two of two are not. */
+	assert_int_equal(together((double[]){ 8, 8, 8, 8, 1 }), 0);
+	assert_true(host.n == 4 && host.of == 5);
+	assert_int_equal(together((double[]){ 8, 8, 8, 1, 1 }), 7);
+	assert_int_equal(host.n, 0);
+	assert_int_equal(together((double[]){ 8, 8, 8, 0, 0 }), 0);
+	assert_int_equal(together((double[]){ 8, 8, 0, 0, 0 }), 3);
+	/* One that is much slower keeps its mark: the mean is 8 * (100 / 8)^(1/5), 13.3. Unlike factors prove nothing. */
+	assert_int_equal(together((double[]){ 8, 8, 100, 8, 8 }), 1 << 2);
+	assert_int_equal(host.n, 4);
+	assert_int_equal(together((double[]){ 5, 20, 80, 320, 1280 }), 31);
+	/* A slow disk makes its partitions slow, and what lies on it. */
+	strcpy(d[1].kind, "partition");
+	strcpy(d[2].kind, "loop");
+	d[3].n_lower = 1;
+	assert_int_equal(together((double[]){ 8, 8, 8, 8, 8 }), 31);
+	/* A device at three stages counts once. */
+	for (u32 i = 0; i < 3; i++)
+		watch[i].device = &d[0];
+	d[3].n_lower = 0;
+	assert_int_equal(together((double[]){ 8, 8, 8, 8, 0 }), 15);
+}
+
+/* @n of five devices wait, the others only complete IOs, or do nothing. Returns those marked for it, as bits. */
+static u32 waiting(const double waited_s[5], u64 ios)
+{
+	struct health *of[5];
+	u32 marked = 0;
+
+	for (u32 i = 0; i < 5; i++) {
+		h[i] = (struct health){ .ios = ios, .waited_ns = waited_s[i] * NSEC_PER_SEC };
+		if (waited_s[i] > 1)
+			h[i].ailment = ios ? AILMENT_OLD : AILMENT_STALLED;
+		of[i] = &h[i];
+	}
+	host = health_together(&fs, of);
+	for (u32 i = 0; i < 5; i++)
+		marked |= health_marks(&h[i]) << i;
+	return marked;
+}
+
+/* If all devices hang at once, the cause is what they share. */
+TEST_WITH(all_wait_for_the_host, five_disks, no_disks)
+{
+	for (u64 ios = 0; ios <= 100; ios += 100) {
+		assert_int_equal(waiting((double[]){ 3, 3, 3, 3, 3 }, ios), 0);
+		assert_true(host.waiting == 5 && host.busy == 5 && host.waited_ns > 2.99e9 && host.waited_ns < 3.01e9 && !host.n);
+		assert_string_equal(health_grade(&h[0]), "watch");
+		assert_string_equal(health_text(text, &h[0]), "all wait, here an IO for 3.00 s: the host?");
+		assert_string_equal(health_host_text(&host), "all wait: the host?");
+	}
+	/* Three of five devices that have IOs are too few; three of three are enough: the others have none. */
+	assert_int_equal(waiting((double[]){ 3, 3, 3, 0, 0 }, 100), 7);
+	assert_int_equal(host.waiting, 0);
+	assert_string_equal(health_host_text(&host), "");
+	assert_int_equal(waiting((double[]){ 3, 3, 3, 0, 0 }, 0), 0);
+	assert_int_equal(host.waiting, 3);
+	/* One that has hung for longer keeps its mark: the mean is 5 * (60 / 5)^(1/5), 8.22. Unlike times prove nothing. */
+	assert_int_equal(waiting((double[]){ 5, 5, 60, 5, 5 }, 100), 1 << 2);
+	assert_int_equal(host.waiting, 4);
+	assert_int_equal(waiting((double[]){ 2, 5, 20, 60, 3600 }, 100), 31);
 }

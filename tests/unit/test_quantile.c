@@ -289,50 +289,32 @@ TEST(lists_read)
 
 TEST(lists_refused)
 {
+	/* The list, and what is wrong in it, from which letter on. */
 	static const struct {
 		const char *list, *bad;
 		int at;
 	} cases[] = {
-		{ "", "", 0 },
-		{ "p101", "p101", 0 },
-		{ "abc", "abc", 0 },
-		{ "p", "p", 0 },
-		{ "pp50", "pp50", 0 },
-		{ "P50", "P50", 0 },
-		{ "50,,90", "", 3 },
-		{ "50,", "", 3 },
-		{ ",50", "", 0 },
-		{ "0", "0", 0 },
-		{ "p0.000", "p0.000", 0 },
-		{ "100.01", "100.01", 0 },
-		{ "90,-5,abc", "-5", 3 },
-		{ "+5", "+5", 0 },
-		{ "50, 90", " 90", 3 },
-		{ "50 ", "50 ", 0 },
-		{ "nan", "nan", 0 },
-		{ "inf", "inf", 0 },
-		{ "1e1", "1e1", 0 },
-		{ "0x10", "0x10", 0 },
-		{ ".5", ".5", 0 },
-		{ "5.", "5.", 0 },
-		{ "9.9.9", "9.9.9", 0 },
-		{ "99,9;50", "9;50", 3 },
-		{ "99.999999999999", "99.999999999999", 0 },	/* too long for the name */
-		{ "18446744073709551666", "18446744073709551666", 0 },	/* 50 modulo 2^64 */
+		{ "50,,90", "", 3 }, { "50,", "", 3 }, { ",50", "", 0 }, { "90,-5,abc", "-5", 3 }, { "50, 90", " 90", 3 }, { "99,9;50", "9;50", 3 },
 		{ "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "17", 39 },
 		{ "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,0.5,50", "0.5", 39 },
 	};
+	/* All of it. The last two are too long for the name, and 50 modulo 2^64. */
+	static const char *const wholes[] = {
+		"", "p101", "abc", "p", "pp50", "P50", "0", "p0.000", "100.01", "+5", "50 ", "nan", "inf", "1e1", "0x10", ".5", "5.", "9.9.9",
+		"99.999999999999", "18446744073709551666",
+	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases) + ARRAY_SIZE(wholes); i++) {
+		const char *whole = i < ARRAY_SIZE(cases) ? NULL : wholes[i - ARRAY_SIZE(cases)];
+		const char *list = whole ?: cases[i].list, *wrong = whole ?: cases[i].bad, *bad = NULL;
 		struct percentiles ps = percentiles_default;
-		const char *bad = NULL;
 		int len = -1;
 
-		if (percentiles_parse(cases[i].list, &ps, &bad, &len) != -EINVAL)
-			fail_msg("'%s' was taken", cases[i].list);
-		assert_ptr_equal(bad, cases[i].list + cases[i].at);
-		assert_int_equal(len, strlen(cases[i].bad));
-		assert_memory_equal(bad, cases[i].bad, len);
+		if (percentiles_parse(list, &ps, &bad, &len) != -EINVAL)
+			fail_msg("'%s' was taken", list);
+		assert_ptr_equal(bad, list + (whole ? 0 : cases[i].at));
+		assert_int_equal(len, strlen(wrong));
+		assert_memory_equal(bad, wrong, len);
 		assert_memory_equal(&ps, &percentiles_default, sizeof(ps));
 	}
 }

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define SET_UP set_up
 #include "fake_slots.h"
+
+static struct fake *f;
+
+static int set_up(void **state)
+{
+	(void)state;
+	f = fake_new(0);
+	return 0;
+}
 
 TEST(test_layout)
 {
@@ -11,7 +21,6 @@ TEST(test_layout)
 
 TEST(test_in_flight_and_age)
 {
-	struct fake *f = fake_new(0);
 	const struct watch_counts *w;
 
 	check(fake_drain(f, 0), 0, 0, 0);
@@ -36,8 +45,6 @@ TEST(test_in_flight_and_age)
 /* The mark of an IO after a pause is not part of its time: bit 63, as abi.h says. */
 TEST(test_marked_starts)
 {
-	struct fake *f = fake_new(0);
-
 	start(f, 3, 300000 | 1ULL << 63);
 	check(fake_drain(f, 0), 1, 1, 0);
 	assert_int_equal(f->now.w[0].oldest_ns, 700000);
@@ -55,8 +62,6 @@ TEST(test_marked_starts)
 /* An IO that started after the clock was read has age 0. */
 TEST(test_age_is_never_negative)
 {
-	struct fake *f = fake_new(0);
-
 	start(f, 3, 1000001);
 	check(fake_drain(f, 0), 1, 1, 0);
 	assert_int_equal(f->now.w[0].oldest_ns, 0);
@@ -65,8 +70,6 @@ TEST(test_age_is_never_negative)
 /* Slots before the range and after it belong to others. */
 TEST(test_ranges)
 {
-	struct fake *f = fake_new(0);
-
 	f->slots[0].ns[15] = 5;
 	f->slots[0].started[15] = 10;
 	start(f, 2, 10);
@@ -80,7 +83,6 @@ TEST(test_ranges)
 /* Where there are no slots the engine supplies these figures. */
 TEST(test_total_has_no_slots)
 {
-	struct fake *f = fake_new(0);
 	struct watch_counts *w = &f->now.w[2];
 
 	w->started = 11;
@@ -101,8 +103,6 @@ TEST(test_total_has_no_slots)
 /* A read after each single write of three IOs in one slot: an IO on its way is not a missed end. */
 TEST(test_half_written_is_not_overwritten)
 {
-	struct fake *f = fake_new(0);
-
 	for (u64 io = 0; io < 3; io++) {
 		start_write(f, 5, 0, 100 + io);
 		/* The time is there already, but a watch at rest is only checked for starts. */
@@ -122,8 +122,6 @@ TEST(test_half_written_is_not_overwritten)
 /* A watch at rest is checked once, by its starts alone; one not at rest, or with a gap, is read as always. */
 TEST(test_at_rest)
 {
-	struct fake *f = fake_new(0);
-
 	start(f, 4, 100);
 	complete(f, 4, 1000);
 	check(fake_drain(f, 0), 1, 0, 0);
@@ -150,8 +148,6 @@ TEST(test_at_rest)
 /* A slot starts again before its end was seen: once and twice, in flight and after the last IO ended. */
 TEST(test_overwritten)
 {
-	struct fake *f = fake_new(0);
-
 	start(f, 4, 100);
 	start(f, 4, 200);
 	check(fake_drain(f, 0), 2, 1, 1);
@@ -170,8 +166,6 @@ TEST(test_overwritten)
 /* A requeue takes a start back, which is no loss. */
 TEST(test_requeued)
 {
-	struct fake *f = fake_new(0);
-
 	start(f, 4, 100);
 	end(f, 4);
 	*fake_account(f, 2, 0, BLKLAT_REQUEUED) += 1;
@@ -183,8 +177,6 @@ TEST(test_requeued)
 /* An IO that began before the capture leaves a mark in its slot, which is not an IO in flight. */
 TEST(test_freed_without_a_start)
 {
-	struct fake *f = fake_new(0);
-
 	block_of(f, 6)->ns[6] = BLKLAT_SLOT_FREE;
 	check(fake_drain(f, 0), 0, 0, 0);
 	start(f, 6, 100);
