@@ -251,6 +251,11 @@ TEST_WITH(slower_than_its_like, five_disks, no_disks)
 	assert_int_equal(health_compare(&fs, h), 0);
 	assert_int_equal(unlike(), 1 << 1);
 
+	/* Of four peers the lower of the two middle ones counts, so half of them may be slow. */
+	health_of((double[]){ 1, 10, 10, 1, 1 });
+	assert_int_equal(health_compare(&fs, h), 0);
+	assert_int_equal(unlike(), 1 << 1 | 1 << 2);
+
 	/* A more serious mark stays. */
 	health_of((double[]){ 1, 10, 1, 1, 1 });
 	h[1].ailment = AILMENT_OLD;
