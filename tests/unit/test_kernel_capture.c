@@ -109,6 +109,8 @@ TEST(test_adds_up)
 	end_without_bin(0);
 	fake_io(t.f, 0, 0, BLKLAT_OP_READ, some);
 	assert_int_equal(readings(), 1);
+	/* No bio is in flight, so none is old. */
+	assert_int_equal(t.f->now.w[2].oldest_ns, 0);
 }
 
 TEST(test_a_bin_that_comes_a_moment_later)
