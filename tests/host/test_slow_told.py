@@ -79,6 +79,16 @@ def test_the_slowest_are_kept(loop):
     assert (len(took), line["slow_dropped"]) == (5, 295)
 
 
+def test_more_than_the_ring_holds(loop):
+    """Reports that do not fit are counted, of the whole as well; no IO is missing in the bins."""
+    with Blklat(loop, interval=60, args=["--slow", "1us", "--slow-max", "3", "--by", "size"]) as b:
+        f = fio(loop, loops=2)
+    (line,) = [l for l in b.lines if "part" not in l]
+    a = line["accounting"]
+    assert a["completed"] + missing(a) == f.ios("read") > 30000
+    assert len(line["slow"]) + line["slow_dropped"] == a["completed"]
+
+
 def test_percentile_of_what_there_was(loop):
     """In the first interval no IO is slow, as there is no past yet; later about one in a hundred is."""
     with Blklat(loop, interval=0.3, args=["--slow", "p99", "--slow-max", "10000"]) as b:
