@@ -152,6 +152,8 @@ def test_small(loop):
         b.next(n=5)
         total, counters = resident_kib(b.pid)
         print(f"{total} KiB resident, {counters} of them counters; {cpu_s(b.pid)} s of CPU time")
+        # The devices' folders are open only while they are looked up.
+        assert not [f.name for f in os.scandir(f"/proc/{b.pid}/fd") if f.is_dir()]
     assert total - counters < 24 * 1024
 
 
