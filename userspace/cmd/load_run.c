@@ -62,7 +62,13 @@ static int find(const char *option, const char *word, const struct origin *o, do
 	return 0;
 }
 
-int window_find(const struct window_words *words, const struct origin *origin, struct asked_window *ret, struct problem *p)
+/*
+ * Finds the window that @words mean in a run of @origin, in seconds since its start. Each word is a
+ * number of seconds (20, 1.5, 90s, 2m, 1h, 250ms); a time of day or an ISO date and time, in UTC unless
+ * it has an offset; or a mark's text. A time of day means its first occurrence from one hour before the
+ * run's start on. Returns 0, or -EINVAL and a sentence.
+ */
+static int window_find(const struct window_words *words, const struct origin *origin, struct asked_window *ret, struct problem *p)
 {
 	struct asked_window w = { .from = words->from, .to = words->to };
 	char from[UNITS_TEXT], to[UNITS_TEXT];

@@ -13,14 +13,6 @@ struct window_words {
 	const char *from, *to;
 };
 
-/*
- * Finds the window that @words mean in a run of @origin, in seconds since its start. Each word is a
- * number of seconds (20, 1.5, 90s, 2m, 1h, 250ms); a time of day or an ISO date and time, in UTC unless
- * it has an offset; or a mark's text. A time of day means its first occurrence from one hour before the
- * run's start on. Returns 0, or -EINVAL and a sentence.
- */
-int window_find(const struct window_words *words, const struct origin *origin, struct asked_window *ret, struct problem *p);
-
 /* How to make a run of a file. */
 struct load_how {
 	struct window_words window;

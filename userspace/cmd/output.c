@@ -148,7 +148,8 @@ u32 terminal_columns(int fd)
 	return ioctl(fd, TIOCGWINSZ, &w) || !w.ws_col ? 80 : w.ws_col;
 }
 
-bool terminal_colour(int fd)
+/* Whether to write colours to @fd: it is a terminal, and NO_COLOR (no-color.org) is not set. */
+static bool terminal_colour(int fd)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 

@@ -49,9 +49,6 @@ int json_print(struct json_object *o);
 /* The width of the terminal @fd; 80 if it is not a terminal. */
 u32 terminal_columns(int fd);
 
-/* Whether to write colours to @fd: it is a terminal, and NO_COLOR (no-color.org) is not set. */
-bool terminal_colour(int fd);
-
 /* How to format text for @out, which is stdout or stderr. */
 struct look terminal_look(FILE *out);
 

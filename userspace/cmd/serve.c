@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "cmd/cmd.h"
-#include "cmd/serve_life.h"
+#include "cmd/serve.h"
 #include "service/prometheus.h"
 #include "util/cleanup.h"
 #include "util/parse.h"

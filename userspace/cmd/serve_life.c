@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cmd/serve_life.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -8,8 +7,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/run_capture.h"
-#include "cmd/serve_devices.h"
-#include "cmd/serve_server.h"
+#include "cmd/serve.h"
 #include "service/relay.h"
 #include "service/service.h"
 #include "util/cleanup.h"

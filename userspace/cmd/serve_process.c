@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/serve_server.h"
+#include "cmd/serve.h"
 #include "service/poster.h"
 #include "service/prometheus.h"
 #include "service/server.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cmd/serve_server.h"
+#include "cmd/serve.h"
 
 #include <errno.h>
 #include <fcntl.h>

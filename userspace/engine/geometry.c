@@ -39,7 +39,8 @@ struct slots slots_of(const struct device *d, u32 cpus)
 	return s;
 }
 
-bool slots_fit(const struct slots *s, const struct device *d)
+/* Is there room in @s for all tags that @d's requests can carry? */
+static bool slots_fit(const struct slots *s, const struct device *d)
 {
 	u32 scheduler_tags = has_scheduler(d) ? d->nr_requests : 0;
 

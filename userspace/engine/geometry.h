@@ -31,9 +31,6 @@ struct slow_room {
 
 struct slow_room slow_room(const struct capture_config *cfg);
 
-/* Is there room in @s for all tags that @d's requests can carry? */
-bool slots_fit(const struct slots *s, const struct device *d);
-
 /* Slots that all watches of one device need. */
 u32 slots_total(const struct device *d, bool device_stage, bool queue_stage, u32 cpus);
 

@@ -27,7 +27,11 @@ static int put(struct top_slow *s, const struct slow_io *io, u64 sample)
 	return 0;
 }
 
-int top_slow_take(struct top_slow **s, const struct slow_ios *slow, const struct slow_of *of, u64 sample)
+/*
+ * Adds the slow IOs of interval @sample, in the order of their ends. *s is allocated with the first
+ * one. Returns 0 or -ENOMEM.
+ */
+static int top_slow_take(struct top_slow **s, const struct slow_ios *slow, const struct slow_of *of, u64 sample)
 {
 	const struct slow_io **list;
 	int err = 0;
@@ -50,7 +54,7 @@ int top_slow_take(struct top_slow **s, const struct slow_ios *slow, const struct
 	return err;
 }
 
-void top_slow_free(struct top_slow *s)
+static void top_slow_free(struct top_slow *s)
 {
 	for (u32 i = 0; s && i < TOP_SLOW; i++)
 		free(s->io[i].io.cgroup);
@@ -77,7 +81,7 @@ static u32 step_of(double ns)
 	return step < 0 ? 0 : step >= TOP_STEPS ? TOP_STEPS - 1 : step;
 }
 
-void top_scale_init(struct top_scale *s, u32 scale)
+static void top_scale_init(struct top_scale *s, u32 scale)
 {
 	u32 last = BLKLAT_CELLS(scale) - 1;
 
@@ -96,7 +100,8 @@ static u8 level_of(u64 ios)
 	return level < 255 ? level : 255;
 }
 
-void top_heat_put(struct top_heat *heat, const struct top_scale *s, u64 sample, const struct hist *h)
+/* Stores @h as interval number @sample, counted from 0. */
+static void top_heat_put(struct top_heat *heat, const struct top_scale *s, u64 sample, const struct hist *h)
 {
 	u64 ios[TOP_STEPS] = { 0 };
 
@@ -111,12 +116,14 @@ void top_heat_put(struct top_heat *heat, const struct top_scale *s, u64 sample, 
 		heat->level[sample % TOP_SAMPLES][step] = level_of(ios[step]);
 }
 
-void top_heat_put_none(struct top_heat *heat, u64 sample)
+/* Stores an interval without IOs. */
+static void top_heat_put_none(struct top_heat *heat, u64 sample)
 {
 	memset(heat->level[sample % TOP_SAMPLES], 0, TOP_STEPS);
 }
 
-void top_heat_add(const struct top_heat *heat, const struct top_scale *s, u64 sample, double ret[TOP_STEPS])
+/* Adds the IOs of interval @sample to @ret, by step. */
+static void top_heat_add(const struct top_heat *heat, const struct top_scale *s, u64 sample, double ret[TOP_STEPS])
 {
 	for (u32 step = 0; step < TOP_STEPS; step++)
 		ret[step] += s->ios[heat->level[sample % TOP_SAMPLES][step]];

@@ -29,13 +29,6 @@ struct top_slow {
 };
 
 /*
- * Adds the slow IOs of interval @sample, in the order of their ends. *s is allocated with the first
- * one. Returns 0 or -ENOMEM.
- */
-int top_slow_take(struct top_slow **s, const struct slow_ios *slow, const struct slow_of *of, u64 sample);
-void top_slow_free(struct top_slow *s);		/* takes NULL */
-
-/*
  * Walks back in time: the last IO before number *@at, which is set to the IO's number, that is of an
  * interval before @shown and of @op (BLKLAT_OPS: of any op). Begin with *@at = taken. NULL: there is
  * none.
@@ -66,17 +59,6 @@ struct top_scale {
 	u8 step[BLKLAT_CELLS_MAX];
 	double ios[256];
 };
-
-void top_scale_init(struct top_scale *s, u32 scale);
-
-/* Stores @h as interval number @sample, counted from 0. */
-void top_heat_put(struct top_heat *heat, const struct top_scale *s, u64 sample, const struct hist *h);
-
-/* Stores an interval without IOs. */
-void top_heat_put_none(struct top_heat *heat, u64 sample);
-
-/* Adds the IOs of interval @sample to @ret, by step. */
-void top_heat_add(const struct top_heat *heat, const struct top_scale *s, u64 sample, double ret[TOP_STEPS]);
 
 /* The shade for @ios IOs if the maximum is @most: 0 for none, else 1 to @shades, logarithmic. */
 u32 top_shade(double ios, double most, u32 shades);

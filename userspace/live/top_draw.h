@@ -32,9 +32,6 @@ void top_draw(struct top_draw *d, struct top *t);
 /* Puts text at column @x of line @y, cut at column @end. Returns the column behind it. */
 u32 top_put(const struct top_draw *d, u32 y, u32 x, u32 end, const char *text);
 
-/* Draws the last slow IOs of @item, on @rows lines at most. */
-void top_draw_slow(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, u32 rows);
-
 /* Draws map, distribution and time axis of @item, on @rows lines from @y on. */
 void top_draw_heat(struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, u32 rows);
 

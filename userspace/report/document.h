@@ -48,12 +48,6 @@ struct json_object *document_all_ops(const struct run *r, const struct watch_run
 /* Percentiles over time, each an array under its name; null for intervals without IO. */
 struct json_object *document_percentiles(const struct run *r, const struct percentiles_run *ps);
 
-/* The document's part about the slow IOs of one whole; for document.c, if the run looked for slow IOs. */
-struct json_object *document_slow(const struct run *r, const struct watch_run *w);
-
-/* The document's part about the phases. */
-struct json_object *document_phases(const struct run *r);
-
 /* --- the report as a page for browsers: one file that needs no other --- */
 
 /*

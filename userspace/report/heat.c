@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "report/heat.h"
+#include "report/series_run.h"
 
 #include <errno.h>
 #include <stdlib.h>

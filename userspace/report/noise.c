@@ -42,33 +42,6 @@ int ks_distance(const struct hist *a, const struct hist *b, double *ret)
 	return 0;
 }
 
-#define EXACT 1e-15
-
-/* DLMF 8.17.4 applied to the distribution: P(|T| > t) = I_x(df / 2, 1 / 2) with x = df / (df + t^2). */
-double student_two_sided(double t, double df)
-{
-	double sum = df + t * t;
-
-	return isinf(sum) ? 0 : incomplete_beta(df / 2, 0.5, df / sum, t * t / sum);
-}
-
-double student_beyond(double p, double df)
-{
-	double low = 0, high = 1;
-
-	while (student_two_sided(high, df) > p && high < 1e150)
-		high *= 2;
-	for (int i = 0; i < 200 && high - low > EXACT * high; i++) {
-		double middle = (low + high) / 2;
-
-		if (student_two_sided(middle, df) > p)
-			low = middle;
-		else
-			high = middle;
-	}
-	return high;
-}
-
 #define TERMS_MAX 10000
 #define TINY 1e-300
 #define EXACT 1e-15
@@ -102,7 +75,11 @@ static double beta_fraction(double a, double b, double x)
 	return f;
 }
 
-double incomplete_beta(double a, double b, double x, double y)
+/*
+ * The regularized incomplete beta function I_x(a, b); @a and @b are above 0. @y is 1 - @x, given
+ * separately since it may be too close to 1 for a double @x to tell.
+ */
+static double incomplete_beta(double a, double b, double x, double y)
 {
 	bool mirrored = x > (a + 1) / (a + b + 2);
 	double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(y));
@@ -116,6 +93,31 @@ double incomplete_beta(double a, double b, double x, double y)
 double binomial_at_least(unsigned int k, unsigned int n, double p)
 {
 	return k ? incomplete_beta(k, (double)n - k + 1, p, 1 - p) : 1;
+}
+
+/* DLMF 8.17.4 applied to the distribution: P(|T| > t) = I_x(df / 2, 1 / 2) with x = df / (df + t^2). */
+double student_two_sided(double t, double df)
+{
+	double sum = df + t * t;
+
+	return isinf(sum) ? 0 : incomplete_beta(df / 2, 0.5, df / sum, t * t / sum);
+}
+
+double student_beyond(double p, double df)
+{
+	double low = 0, high = 1;
+
+	while (student_two_sided(high, df) > p && high < 1e150)
+		high *= 2;
+	for (int i = 0; i < 200 && high - low > EXACT * high; i++) {
+		double middle = (low + high) / 2;
+
+		if (student_two_sided(middle, df) > p)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
 }
 
 #define ROUNDING (1 + 1e-9)	/* tolerance: to be in the next bin is to differ by its width, up to rounding */

@@ -30,12 +30,6 @@ double student_beyond(double p, double df);
 /* --- the incomplete beta function and the binomial distribution --- */
 
 /*
- * The regularized incomplete beta function I_x(a, b); @a and @b are above 0. @y is 1 - @x, given
- * separately since it may be too close to 1 for a double @x to tell.
- */
-double incomplete_beta(double a, double b, double x, double y);
-
-/*
  * The probability of @k or more successes in @n trials, each with probability @p, 0 <= @p <= 1, and @k
  * <= @n.
  */

@@ -63,7 +63,8 @@ bool encoding_gzip_wanted(const char *accept)
 	return any;
 }
 
-struct blob *encoding_gzip(const struct blob *b)
+/* Compresses @b, which stays the caller's. NULL if there is no memory. */
+static struct blob *encoding_gzip(const struct blob *b)
 {
 	z_stream z = { 0 };
 	char *data = NULL;

@@ -174,39 +174,32 @@ static void get_hist(struct wire_in *from, struct hist *h)
 }
 
 static const struct wire_field sums_fields[] = {
-	WIRE_FIELD(op_sums, bytes, WIRE_NUMBER), WIRE_FIELD(op_sums, errors, WIRE_NUMBER), WIRE_FIELD(op_sums, sum_ns, WIRE_NUMBER),
+	WIRE_FIELD(op_sums, bytes), WIRE_FIELD(op_sums, errors), WIRE_FIELD(op_sums, sum_ns),
 };
 
 /* An op without its sums, percentiles and histograms. */
 static const struct wire_field op_fields[] = {
-	WIRE_FIELD(op_frame, ios, WIRE_NUMBER), WIRE_FIELD(op_frame, bytes, WIRE_NUMBER), WIRE_FIELD(op_frame, errors, WIRE_NUMBER),
-	WIRE_FIELD(op_frame, sum_ns, WIRE_NUMBER), WIRE_FIELD(op_frame, iops, WIRE_DOUBLE),
-	WIRE_FIELD(op_frame, bytes_per_s, WIRE_DOUBLE),
-	WIRE_FIELD(op_frame, mean_ns, WIRE_DOUBLE), WIRE_FIELD(op_frame, min_ns, WIRE_NUMBER),
-	WIRE_FIELD(op_frame, max_ns, WIRE_NUMBER),
-	WIRE_FIELD(op_frame, after_idle_ios, WIRE_NUMBER), WIRE_FIELD(op_frame, after_idle_sum_ns, WIRE_NUMBER),
+	WIRE_FIELD(op_frame, ios), WIRE_FIELD(op_frame, bytes), WIRE_FIELD(op_frame, errors),
+	WIRE_FIELD(op_frame, sum_ns), WIRE_FIELD(op_frame, iops), WIRE_FIELD(op_frame, bytes_per_s),
+	WIRE_FIELD(op_frame, mean_ns), WIRE_FIELD(op_frame, min_ns), WIRE_FIELD(op_frame, max_ns),
+	WIRE_FIELD(op_frame, after_idle_ios), WIRE_FIELD(op_frame, after_idle_sum_ns),
 };
 
 /* The accounting without lost_by. */
 static const struct wire_field accounting_fields[] = {
-	WIRE_FIELD(accounting, started, WIRE_NUMBER), WIRE_FIELD(accounting, completed, WIRE_NUMBER),
-	WIRE_FIELD(accounting, in_flight, WIRE_NUMBER),
-	WIRE_FIELD(accounting, lost, WIRE_NUMBER), WIRE_FIELD(accounting, requeued, WIRE_NUMBER),
-	WIRE_FIELD(accounting, moved, WIRE_NUMBER),
-	WIRE_FIELD(accounting, before, WIRE_NUMBER), WIRE_FIELD(accounting, unissued, WIRE_NUMBER),
-	WIRE_FIELD(accounting, skipped, WIRE_NUMBER),
-	WIRE_FIELD(accounting, skipped_unexplained, WIRE_NUMBER), WIRE_FIELD(accounting, kernel_ios, WIRE_NUMBER),
-	WIRE_FIELD(accounting, kernel_in_flight, WIRE_NUMBER), WIRE_FIELD(accounting, kernel_known, WIRE_NUMBER),
-	WIRE_FIELD(accounting, kernel_leaves_out, WIRE_NUMBER),
+	WIRE_FIELD(accounting, started), WIRE_FIELD(accounting, completed), WIRE_FIELD(accounting, in_flight),
+	WIRE_FIELD(accounting, lost), WIRE_FIELD(accounting, requeued), WIRE_FIELD(accounting, moved),
+	WIRE_FIELD(accounting, before), WIRE_FIELD(accounting, unissued), WIRE_FIELD(accounting, skipped),
+	WIRE_FIELD(accounting, skipped_unexplained), WIRE_FIELD(accounting, kernel_ios),
+	WIRE_FIELD(accounting, kernel_in_flight), WIRE_FIELD(accounting, kernel_known),
+	WIRE_FIELD(accounting, kernel_leaves_out),
 };
 
 /* A frame without its watch, ops and accounting. */
 static const struct wire_field frame_fields[] = {
-	WIRE_FIELD(frame, end_ns, WIRE_SIGNED), WIRE_FIELD(frame, interval_s, WIRE_DOUBLE),
-	WIRE_FIELD(frame, in_flight, WIRE_NUMBER),
-	WIRE_FIELD(frame, oldest_ns, WIRE_NUMBER), WIRE_FIELD(frame, queue_depth, WIRE_DOUBLE),
-	WIRE_FIELD(frame, gone, WIRE_NUMBER),
-	WIRE_FIELD(frame, replaced, WIRE_NUMBER), WIRE_FIELD(frame, pauses_hidden, WIRE_NUMBER),
+	WIRE_FIELD(frame, end_ns), WIRE_FIELD(frame, interval_s), WIRE_FIELD(frame, in_flight),
+	WIRE_FIELD(frame, oldest_ns), WIRE_FIELD(frame, queue_depth), WIRE_FIELD(frame, gone),
+	WIRE_FIELD(frame, replaced), WIRE_FIELD(frame, pauses_hidden),
 };
 
 static bool any(const struct op_sums *s)

@@ -80,7 +80,6 @@ int classic_make(struct classic *c, const struct hist *h, u32 schema);
 const struct exemplar *exemplar_in(const struct op_total *o, u64 above_ns, u64 upto_ns);
 
 /* An exemplar's labels. Their values are texts in @room. */
-#define EXEMPLAR_LABELS 3
 struct exemplar_room {
 	char pid[16], sector[24];
 };

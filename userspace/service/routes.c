@@ -51,7 +51,8 @@ enum MHD_Result answer_text(struct MHD_Connection *c, unsigned int status, const
 	return answer(c, status, r);
 }
 
-enum MHD_Result answer_blob(struct MHD_Connection *c, struct blob *b, const char *type, bool gzip)
+/* Answers with @b and takes over the caller's reference; NULL gives status 500. */
+static enum MHD_Result answer_blob(struct MHD_Connection *c, struct blob *b, const char *type, bool gzip)
 {
 	struct MHD_Response *r;
 

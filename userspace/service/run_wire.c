@@ -13,16 +13,12 @@
 
 /* A device without its indices in the table. */
 static const struct wire_field device_fields[] = {
-	WIRE_FIELD(device, name, WIRE_TEXT), WIRE_FIELD(device, mapper, WIRE_TEXT), WIRE_FIELD(device, kind, WIRE_TEXT),
-	WIRE_FIELD(device, model, WIRE_TEXT),
-	WIRE_FIELD(device, serial, WIRE_TEXT), WIRE_FIELD(device, wwid, WIRE_TEXT), WIRE_FIELD(device, scheduler, WIRE_TEXT),
-	WIRE_FIELD(device, sysfs, WIRE_TEXT),
-	WIRE_FIELD(device, major, WIRE_NUMBER), WIRE_FIELD(device, minor, WIRE_NUMBER), WIRE_FIELD(device, node, WIRE_NUMBER),
-	WIRE_FIELD(device, diskseq, WIRE_NUMBER), WIRE_FIELD(device, size_bytes, WIRE_NUMBER),
-	WIRE_FIELD(device, hw_queues, WIRE_NUMBER),
-	WIRE_FIELD(device, tags, WIRE_NUMBER), WIRE_FIELD(device, nr_requests, WIRE_NUMBER),
-	WIRE_FIELD(device, iostats, WIRE_NUMBER),
-	WIRE_FIELD(device, hidden, WIRE_NUMBER), WIRE_FIELD(device, stages, WIRE_NUMBER),
+	WIRE_FIELD(device, name), WIRE_FIELD(device, mapper), WIRE_FIELD(device, kind), WIRE_FIELD(device, model),
+	WIRE_FIELD(device, serial), WIRE_FIELD(device, wwid), WIRE_FIELD(device, scheduler),
+	WIRE_FIELD(device, sysfs), WIRE_FIELD(device, major), WIRE_FIELD(device, minor), WIRE_FIELD(device, node),
+	WIRE_FIELD(device, diskseq), WIRE_FIELD(device, size_bytes), WIRE_FIELD(device, hw_queues),
+	WIRE_FIELD(device, tags), WIRE_FIELD(device, nr_requests), WIRE_FIELD(device, iostats),
+	WIRE_FIELD(device, hidden), WIRE_FIELD(device, stages),
 };
 
 static void put_table(struct wire_out *to, const struct device_table *t)

@@ -172,9 +172,6 @@ enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, struct MHD
 /* Answers with a text that must not be cached. @more: one header, name and value, or NULL. */
 enum MHD_Result answer_text(struct MHD_Connection *c, unsigned int status, const char *text, const char *const more[2]);
 
-/* Answers with @b and takes over the caller's reference; NULL gives status 500. */
-enum MHD_Result answer_blob(struct MHD_Connection *c, struct blob *b, const char *type, bool gzip);
-
 /* --- stream.c --- */
 
 enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c);
@@ -186,9 +183,6 @@ void streams_wake(struct server *s, bool all);
 
 /* Whether a request with this Accept-Encoding wants it. @accept may be any text; NULL: no such header. */
 bool encoding_gzip_wanted(const char *accept);
-
-/* Compresses @b, which stays the caller's. NULL if there is no memory. */
-struct blob *encoding_gzip(const struct blob *b);
 
 /* --- page.c: the page at /, which is part of the program --- */
 

@@ -43,7 +43,11 @@ int user_find(const char *name, struct user *ret, struct problem *p)
 	return 0;
 }
 
-int user_become(const struct user *u, struct problem *p)
+/*
+ * Makes the calling process run as @u for good, without any supplementary group. Returns 0, or a
+ * negative errno and a sentence.
+ */
+static int user_become(const struct user *u, struct problem *p)
 {
 	if (setgroups(0, NULL) || setresgid(u->gid, u->gid, u->gid) || setresuid(u->uid, u->uid, u->uid))
 		return problem_set(p, -errno, "the web server could not become user '%.60s': %s; that takes CAP_SETUID and "

@@ -58,12 +58,6 @@ struct user {
 int user_find(const char *name, struct user *ret, struct problem *p);
 
 /*
- * Makes the calling process run as @u for good, without any supplementary group. Returns 0, or a
- * negative errno and a sentence.
- */
-int user_become(const struct user *u, struct problem *p);
-
-/*
  * What the process that talks to the network keeps: the connections that come in, the descriptors that
  * it has, memory, threads. An attacker who takes it over can open no file, make no socket, and reach no
  * other process.

@@ -7,7 +7,8 @@
 #define REPLACEMENT "\xEF\xBF\xBD"
 #define ELLIPSIS "\xE2\x80\xA6"
 
-u32 utf8_length(const char *text)
+/* The length in bytes of the well-formed character (RFC 3629) that @text begins with; 0 if there is none. */
+static u32 utf8_length(const char *text)
 {
 	const unsigned char *c = (const unsigned char *)text;
 	u32 len, low = 0x80, high = 0xBF;

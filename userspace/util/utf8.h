@@ -5,9 +5,6 @@
 
 #include "util/types.h"
 
-/* The length in bytes of the well-formed character (RFC 3629) that @text begins with; 0 if there is none. */
-u32 utf8_length(const char *text);
-
 /* Whether @c begins a character, within well-formed text. */
 static inline bool utf8_begins(char c)
 {

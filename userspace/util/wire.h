@@ -63,7 +63,8 @@ struct wire_field {
 	enum wire_field_kind kind;
 };
 
-#define WIRE_FIELD(type, name, kind) { offsetof(struct type, name), sizeof(((struct type *)0)->name), kind }
+#define WIRE_FIELD(type, name) { offsetof(struct type, name), sizeof(((struct type *)0)->name), \
+	_Generic(((struct type *)0)->name, s64: WIRE_SIGNED, double: WIRE_DOUBLE, char *: WIRE_TEXT, default: WIRE_NUMBER) }
 
 /*
  * Writes or reads all fields of the array @list. A value that does not fit its member fails the reader

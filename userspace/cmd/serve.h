@@ -1,4 +1,75 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* 'blklat serve': two processes, devices, the loop. */
+#ifndef CMD_SERVE_H
+#define CMD_SERVE_H
+
+#include <pthread.h>
+
+#include "cmd/capture_options.h"
+#include "cmd/watches.h"
+#include "core/capture.h"
+#include "service/address.h"
+#include "service/relay.h"
+#include "service/web_config.h"
+#include "util/confine.h"
+#include "util/notify.h"
+
+/* --- serve_life.c: runs it, from its options to its exit status, and prints messages --- */
+
+#define SERVE_USER "nobody"
+
+struct serve_options {
+	struct capture_options capture;
+	struct address address;
+	int schema;
+	double history_s;
+	const char *web_file;
+	bool bins;
+	const char *user;	/* NULL: not given */
+};
+
+/* Serves until it is told to end; @who is the command's name in messages. Returns the exit status. */
+int serve_life(const struct serve_options *o, const char *who);
+
+/* --- serve_devices.c: which devices it watches, as devices come and go while it runs --- */
+
+struct serve_devices {
+	const struct wanted *wanted;
+	bool follow;		/* wanted devices may appear: a pattern, "all", or one waited for */
+	bool begun;		/* a first look succeeded */
+	bool *waits;		/* [wanted name] its device is not there yet */
+	u32 n_waits;
+};
+
+/*
+ * Finds out which of the named devices exist. Missing ones are waited for, and for each @tell is called
+ * with a sentence that says why. Without @tell, for a replay, nothing is looked up. Returns 0, or a
+ * negative errno and a sentence.
+ */
+int serve_devices_init(struct serve_devices *s, const struct wanted *wanted, void (*tell)(const struct problem *why),
+		       struct problem *p);
+void serve_devices_uninit(struct serve_devices *s);
+
+/* A short status for the service manager: "Watching", and which devices it waits for. */
+void serve_devices_status(const struct serve_devices *s, char *ret, size_t size);
+
+/*
+ * Makes the watches of the devices in @t with their parts, in malloc()ed memory, each watch once. A
+ * pattern that matches nothing is not an error, nor is a device that is waited for. After the first
+ * look a device that is gone or lacks a stage is no error either: it is left out. Returns 0, or the
+ * error of watches_make().
+ */
+int serve_devices_find(struct serve_devices *s, const struct device_table *t, struct watch **ret, u32 *ret_n,
+		       struct problem *p);
+
+/*
+ * The exit status if the first capture could not be opened. A failure that another start may cure is
+ * not an error of the command line: a device that went away, or more devices than there is memory for.
+ */
+int serve_devices_exit(const struct capture_ops *engine, int err);
+
+/* --- serve_server.c --- */
+
 /*
  * The process of a service that talks to the network, as seen by the process that captures. It has the
  * board, the totals and the web server. It learns of intervals and of --web-config by messages
@@ -8,17 +79,6 @@
  * are thrown away, in two pipes: that its loop runs, and that it took what it was told. A descriptor of
  * the process shows that it has ended.
  */
-#ifndef CMD_SERVE_SERVER_H
-#define CMD_SERVE_SERVER_H
-
-#include <pthread.h>
-
-#include "service/address.h"
-#include "service/relay.h"
-#include "service/web_config.h"
-#include "util/confine.h"
-#include "util/notify.h"
-
 #define SERVER_WEB RELAY_MESSAGES	/* a message: --web-config and the contents of its files */
 
 struct serve_server_config {
@@ -74,7 +134,7 @@ bool serve_server_ended(const struct serve_server *s, struct problem *p);
  */
 void serve_server_end(struct serve_server *s);
 
-/* --- in that process -------------------------------------------------------------------------- */
+/* --- serve_process.c: in that process --- */
 
 /* Serves until the stream of messages ends, and gives signs. Prints failures, and returns an exit status. */
 int server_process(const struct serve_server_config *cfg, int messages, int taken, int alive);
