@@ -7,7 +7,6 @@
 #include "core/json_parts.h"
 #include "report/findings.h"
 #include "report/phases.h"
-#include "report/slow_common.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 #include "util/units.h"

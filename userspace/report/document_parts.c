@@ -8,8 +8,8 @@
 
 #include "blklat/parts.h"
 #include "core/json_parts.h"
-#include "report/beside.h"
 #include "report/document.h"
+#include "report/findings.h"
 #include "report/run.h"
 #include "report/series_run.h"
 #include "util/cleanup.h"

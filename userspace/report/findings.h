@@ -6,6 +6,7 @@
 #ifndef REPORT_FINDINGS_H
 #define REPORT_FINDINGS_H
 
+#include "report/run.h"
 #include "report/steady.h"
 
 #define FINDING_VALUES_MAX 16
@@ -69,5 +70,52 @@ void findings_uninit(struct findings *fs);
  * IO), or -ENOMEM.
  */
 int findings_levels(const struct run *r, double *ret);
+
+/* --- findings_slow.c: what the slow IOs of a device and stage have in common; pure --- */
+
+#define SLOW_COMMON_MAX 10
+#define SLOW_COMMON_TEXT 256
+#define SLOW_COMMON_METHOD "binomial test, one-sided, Bonferroni's correction"
+
+/* What they have in common in one respect. */
+struct slow_common {
+	/* "op", what divides the watch, "flags", "beside", "error", "bytes", "comm", "cgroup", "hw_queue" or "region" */
+	const char *by;
+	char value[SLOW_COMMON_TEXT];	/* cut if there is no room */
+	u32 ios, of;			/* how many have the value, and for how many it is known */
+	double share_of_all;		/* share of all IOs of the watch, slow or not; negative: not counted */
+	/*
+	 * If share_of_all is counted, the value is the one least likely to be that frequent by chance,
+	 * and this is the probability that any value in this respect would be, if slow IOs were drawn
+	 * at random from all IOs. (IOs of one burst are not independent.) Otherwise the value is the
+	 * most frequent one, and this is negative.
+	 */
+	double p;
+};
+
+/*
+ * Fills @ret for the slow IOs that the run keeps of whole @watch, in the order above; respects that are
+ * not known for any IO are left out. A region is a sixteenth of the device, given by its bounds in
+ * bytes. Returns how many there are, or -ENOMEM.
+ */
+int slow_common_of(const struct run *r, u32 watch, struct slow_common ret[SLOW_COMMON_MAX]);
+
+/* --- findings_beside.c: by what IOs run beside (--by beside), which of an op's parts the others are compared with; pure --- */
+
+/* A percentile of fewer IOs says little. */
+#define PART_IOS_LEAST 100
+
+/* Whether @whole is divided in this way. */
+bool beside_divides(const struct run *r, const struct watch_run *whole);
+
+/* The IOs of @op that began beside @kind, of enum blklat_kind, or beside nothing. */
+const struct op_frame *beside_part(const struct watch_run *whole, u32 kind, u32 op);
+
+/*
+ * The base that the others are compared with: the IOs beside nothing or, if they are fewer than
+ * PART_IOS_LEAST, those beside reads alone. NULL: these are too few as well, or took no time, so no
+ * ratio can be computed.
+ */
+const struct op_frame *beside_base(const struct watch_run *whole, u32 op, u32 *ret_kind);
 
 #endif
