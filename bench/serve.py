@@ -14,6 +14,10 @@ import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tests"))
+
+from script import write_recording  # noqa: E402
+
 DEVICES, CPUS = 64, 128
 FORMATS = {
     "text": "text/plain",
@@ -22,7 +26,7 @@ FORMATS = {
 }
 
 
-def script(path, intervals):
+def recording(path, intervals):
     names = [f"nvme{i}n1" for i in range(DEVICES)]
     lines = ["blklat-replay 1", "engine bpf", "start 2026-11-21T07:35:00.000Z", f"cpus {CPUS}"]
     lines += [f"device {n} kind=nvme scheduler=none size=1920383410176 queues=64" for n in names]
@@ -33,8 +37,7 @@ def script(path, intervals):
             lines.append(f"on {n} device")
             lines += [f"io {op} {ns}ns 4096 x{1 + i % 7}" for op in ("read", "write") for i, ns in enumerate(latencies)]
         lines.append("tick 1")
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    return write_recording("\n".join(lines), path)
 
 
 def processes(pid):
@@ -85,7 +88,7 @@ def main():
     p.add_argument("--seconds", type=int, default=20, metavar="S", help="of CPU time (default 20)")
     o = p.parse_args()
     with tempfile.TemporaryDirectory(prefix="blklat-bench-") as folder:
-        replay = script(pathlib.Path(folder, "host.txt"), o.seconds + 40)
+        replay = recording(pathlib.Path(folder, "host.blklat"), o.seconds + 40)
         argv = [f"{o.build}/blklat", "serve", "--replay", replay, "--listen", "127.0.0.1:0"]
         with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as process:
             try:

@@ -10,7 +10,11 @@ import sys
 import tempfile
 import time
 
-INTERVALS, KINDS = 1000, 15    # a script has 2^20 statements at most
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tests"))
+
+from script import write_recording  # noqa: E402
+
+INTERVALS, KINDS = 1000, 15
 COMMANDS = ("postgres", "fio", "backup", "kworker/u16:3")
 CGROUPS = [f"/system.slice/unit{i}.service" for i in range(20)]
 
@@ -21,22 +25,17 @@ def slow_io(r, op):
             f"cgroup={r.choice(CGROUPS)} in={r.choice(('read', 'write', 'flush'))}")
 
 
-def script(path, slow):
+def recording_of(path, slow):
     """A device that reads and writes for INTERVALS seconds, with @slow of its IOs listed as slow."""
     r, each = random.Random(1), slow // INTERVALS
-    with path.open("w") as out:
-        print("blklat-replay 1\nengine bpf\nstart 2026-11-21T07:35:00.000Z\nby beside", file=out)
-        if slow:
-            print(f"slow-max {each}", file=out)
-        print("device nvme0n1 kind=nvme scheduler=none size=1920383410176 queues=8\nwatch nvme0n1 device", file=out)
-        for _ in range(INTERVALS):
-            for op in "read", "write":
-                for i in range(KINDS):
-                    print(f"io {op} {round(20e3 * 2 ** i)}ns 4096 x{1 + 1000 // (1 + i)} in={('nothing', 'read', 'write', 'flush')[i % 4]}", file=out)
-            for i in range(each):
-                print(slow_io(r, ("read", "write")[i % 2]), file=out)
-            print("tick 1", file=out)
-    return path
+    lines = ["blklat-replay 1", "engine bpf", "start 2026-11-21T07:35:00.000Z", "by beside", *([f"slow-max {each}"] if slow else []),
+             "device nvme0n1 kind=nvme scheduler=none size=1920383410176 queues=8", "watch nvme0n1 device"]
+    for _ in range(INTERVALS):
+        lines += [f"io {op} {round(20e3 * 2 ** i)}ns 4096 x{1 + 1000 // (1 + i)} in={('nothing', 'read', 'write', 'flush')[i % 4]}"
+                  for op in ("read", "write") for i in range(KINDS)]
+        lines += [slow_io(r, ("read", "write")[i % 2]) for i in range(each)]
+        lines.append("tick 1")
+    return write_recording("\n".join(lines), path)
 
 
 def run(*argv):
@@ -52,8 +51,7 @@ def run(*argv):
 
 
 def measure(blklat, folder, slow, rounds):
-    recording, page = folder / f"{slow}.blklat", folder / "page.html"
-    run(blklat, "record", "--replay", script(folder / "run.txt", slow), "-o", recording)
+    recording, page = recording_of(folder / f"{slow}.blklat", slow), folder / "page.html"
     took = [run(blklat, "report", recording, "-o", page) for _ in range(rounds)]
     wall, cpu = (sorted(times)[rounds // 2] for times in list(zip(*took))[:2])
     yield (f"{slow:>9,} slow IOs: recording {recording.stat().st_size / 1e6:.0f} MB, report {wall:.2f} s ({cpu:.2f} s of CPU), "

@@ -4,7 +4,7 @@ r"""
 Makes a recording from a script. Works by docs/recording.md alone: nothing is shared with the program, so what the program
 says of such a recording can be compared with what the script says.
 
-usage: script.py SCRIPT RECORDING
+usage: script.py SCRIPT RECORDING ...
 
 A script has one statement a line. Words are separated by blanks; "double quotes" protect blanks (\" and \\ work inside). A
 word that begins with '#' starts a comment. First come the facts about the whole run:
@@ -450,4 +450,5 @@ def recorded(script):
 
 
 if __name__ == "__main__":
-    write_recording(pathlib.Path(sys.argv[1]), sys.argv[2])
+    for source, made in zip(sys.argv[1::2], sys.argv[2::2]):
+        write_recording(pathlib.Path(source), made)

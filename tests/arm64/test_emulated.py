@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+from script import SCRIPTS, recorded
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # This machine's own program, which has to print the same.
@@ -14,8 +15,8 @@ BLKLAT = pathlib.Path(os.environ.get("BLKLAT", ROOT / "build/blklat")).resolve()
 BUILD = BLKLAT.parent / "arm64"
 SYSROOT = os.environ.get("SYSROOT") or str(pathlib.Path.home() / ".cache/blklat/sysroot-arm64")
 QEMU = ["qemu-aarch64-static", "-L", SYSROOT]
+MIXED = recorded(ROOT / "tests/cli/replay/mixed.txt")
 STATIC = [*QEMU[:1], str(BUILD / "static/blklat")]
-REPLAYS = sorted((ROOT / "tests/cli/replay").glob("*.txt"))
 UNIT_TESTS = sorted(path.stem for path in (ROOT / "tests/unit").glob("test_*.c"))
 # QEMU makes vfork() a fork(), so a parent is not told that exec() failed (linux-user/syscall.c, do_fork()).
 NOT_EMULATED = {"test_script_without_interpreter", "test_interpreter_that_is_missing", "test_it_can_not_begin"}
@@ -34,17 +35,17 @@ def test_the_program():
     assert output(*STATIC, "--version") == output(BLKLAT, "--version")
 
 
-@pytest.mark.parametrize("script", REPLAYS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("form", ["text", "json", "csv"])
 def test_replays(script, form):
-    argv = ["--replay", script, "--format", form]
+    argv = ["--replay", recorded(script), "--format", form]
     assert output(*STATIC, *argv) == output(BLKLAT, *argv)
 
 
 def test_a_recording_is_read_by_either(tmp_path):
     """Bins, times and sums have the same byte order and size."""
     file = tmp_path / "run.blklat"
-    assert output(*STATIC, "record", "--replay", ROOT / "tests/cli/replay/mixed.txt", "-o", file)[0] == 0
+    assert output(*STATIC, "record", "--replay", MIXED, "-o", file)[0] == 0
     there, here = (output(*program, "report", file, "--format", "json") for program in (STATIC, [BLKLAT]))
     assert there == here and there[0] == 0 and '"schema":1' in there[1]
 
@@ -53,7 +54,7 @@ def test_the_pages(tmp_path):
     """Both programs contain the same complete page."""
     for program in STATIC, [BLKLAT]:
         page = tmp_path / f"{len(program)}.html"
-        assert output(*program, "report", ROOT / "tests/cli/replay/mixed.txt", "-o", page)[0] == 0
+        assert output(*program, "report", MIXED, "-o", page)[0] == 0
     assert (tmp_path / "2.html").read_bytes() == (tmp_path / "1.html").read_bytes()
 
 

@@ -6,9 +6,11 @@ import random
 import stat
 import subprocess
 
+from script import TESTS, recorded
+
 HERE = pathlib.Path(__file__).parent
 BLKLAT = os.environ.get("BLKLAT", str(HERE.parents[1] / "build/blklat"))
-NVME = HERE / "replay" / "nvme.txt"
+NVME = recorded(TESTS / "cli/replay/nvme.txt")
 DUMPS = sorted(HERE.glob("version[0-9]/*.sql"))  # recordings of older versions
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 ROOT = os.geteuid() == 0
@@ -27,8 +29,8 @@ def one_line(done, status, sentence):
     assert sentence in done.stderr, done.stderr
 
 
-def record(file, script=NVME, *args):
-    done = run("record", "--replay", script, "-o", file, "--quiet", *args)
+def record(file, source=NVME, *args):
+    done = run("record", "--replay", source, "-o", file, "--quiet", *args)
     assert (done.returncode, done.stderr) == (0, "")
     return file
 

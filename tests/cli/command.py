@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The command line as a shell runs it, and its message for a bad one."""
 import os
-import pathlib
 import re
 import subprocess
 
+from script import TESTS, recorded
+
 BLKLAT = os.environ.get("BLKLAT", "build/blklat")
-REPLAY = pathlib.Path(__file__).parent / "replay" / "nvme.txt"
+REPLAY = recorded(TESTS / "cli/replay/nvme.txt")
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
 # Far from any name that a machine's device may have.
 NONE = "zzqqxxyyzzqqxxyy"

@@ -2,15 +2,14 @@
 import pytest
 
 from attacks import record
+from script import write_recording
 
 
 @pytest.fixture
 def long_replay(tmp_path):
     """A replay whose output, in any format, is more than twice what a pipe or a terminal holds."""
-    file = tmp_path / "long.txt"
-    file.write_text("blklat-replay 1\ndevice loop0 size=1048576\nwatch loop0 device\n" +
-                    "io read 60us 4096 x9\ntick 1\n" * 1000)
-    return file
+    return write_recording("blklat-replay 1\ndevice loop0 size=1048576\nwatch loop0 device\n" +
+                           "io read 60us 4096 x9\ntick 1\n" * 1000, tmp_path / "long.blklat")
 
 
 @pytest.fixture

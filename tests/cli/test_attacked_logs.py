@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 from attacks import BLKLAT, ENV, NOBODY, ROOT, named, one_line, plant, readings, record, run, shown, state
+from script import write_recording
 
 
 def script(n):
@@ -23,9 +24,7 @@ def killed(file, n=12):
     Makes what a killed recorder leaves: the first half of the intervals in the file, and each of the rest as a
     transaction in the log. Returns the output of a replay of the whole run.
     """
-    source = file.with_name("source")
-    source.write_text(script(n))
-    whole = record(file.with_name("whole"), source)
+    whole = write_recording(script(n), file.with_name("whole"))
     expected = shown(whole)
     tables = ("interval", "state", "series")
     with contextlib.closing(sqlite3.connect(whole)) as db:
@@ -43,8 +42,7 @@ def killed(file, n=12):
                         db.execute(f"INSERT INTO {t} VALUES({','.join('?' * len(row))})", row)
         for end in ("", "-wal"):
             shutil.copy(named(whole, end), named(file, end))
-    for name in (source, whole):
-        name.unlink()
+    whole.unlink()
     return expected
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from command import BLKLAT, bad, run
 from screen import Screen
+from script import write_recording
 
 
 def write(path, n, *ticks):
@@ -19,8 +20,7 @@ def write(path, n, *ticks):
         for number, what in tick.items():
             lines += [f"on d{number} device", *what]
         lines.append("tick 1")
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    return write_recording("\n".join(lines), path)
 
 
 def text(*args):
@@ -50,7 +50,7 @@ BUSY = {**{i: ios(i + 1) for i in range(5)}, 6: ["in-flight 2 oldest=30s"]}
 
 @pytest.mark.parametrize("n,shown", [(1, {6}), (3, {6, 4, 3}), (6, {6, 4, 3, 2, 1, 0}), (100, {6, 4, 3, 2, 1, 0})])
 def test_only_the_worst(tmp_path, n, shown):
-    script = write(tmp_path / "script.txt", 13, BUSY)
+    script = write(tmp_path / "run.blklat", 13, BUSY)
     (interval, *_), summary = blocks(text(script, "--top", str(n)))
     left = sorted(set(range(5)) - shown)
     for block in interval, summary:
@@ -69,7 +69,7 @@ def test_only_the_worst(tmp_path, n, shown):
 
 def test_few_devices_take_it_too(tmp_path):
     """Three devices, one of which rests: without --top each has a line."""
-    script = write(tmp_path / "script.txt", 3, {0: ios(1), 1: ios(2)})
+    script = write(tmp_path / "run.blklat", 3, {0: ios(1), 1: ios(2)})
     assert set(named(blocks(text(script))[0][0])) == {"d0", "d1", "d2"}
     interval = blocks(text(script, "--top", "1"))[0][0]
     assert named(interval) == ["d1"]
@@ -77,7 +77,7 @@ def test_few_devices_take_it_too(tmp_path):
 
 
 def test_no_loss_is_left_out(tmp_path):
-    script = write(tmp_path / "script.txt", 3, {0: [*ios(1), "account no_start 3"], 1: ios(2), 2: ios(3)}, {1: ios(2), 2: ios(3)})
+    script = write(tmp_path / "run.blklat", 3, {0: [*ios(1), "account no_start 3"], 1: ios(2), 2: ios(3)}, {1: ios(2), 2: ios(3)})
     shown = text(script, "--top", "1")
     intervals, _ = blocks(shown)
     assert "3 IOs lost" in intervals[0] and "lost" not in intervals[1]
@@ -97,7 +97,7 @@ TICKS = [CALM] * 11 + [SICK]
 
 @pytest.mark.parametrize("n,args,marked", [(9, [], True), (8, [], False), (5, ["--top", "9"], True)])
 def test_sick_ones_are_marked(tmp_path, n, args, marked):
-    *calm, sick = marks(write(tmp_path / "script.txt", n, *TICKS), *args)
+    *calm, sick = marks(write(tmp_path / "run.blklat", n, *TICKS), *args)
     assert not any(calm)
     assert dict(sick) == ({"d1": "slow", "d2": "an IO waits for 3.00 s", "d3": "2 IOs failed", "d4": "stalled"} if marked else {})
 
@@ -105,7 +105,7 @@ def test_sick_ones_are_marked(tmp_path, n, args, marked):
 @pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
 @pytest.mark.parametrize("env,red", [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)], ids=str)
 def test_marks_are_red_where_colours_are(tmp_path, env, red):
-    script = write(tmp_path / "script.txt", 9, *TICKS)
+    script = write(tmp_path / "run.blklat", 9, *TICKS)
     with Screen(BLKLAT, "live", "--replay", script, rows=1000, **env) as s:
         s.until("ended with 0")
         marked = [line for line in s.lines("-e") if "! " in line]
@@ -115,7 +115,7 @@ def test_marks_are_red_where_colours_are(tmp_path, env, red):
 
 def test_programs_get_the_same(tmp_path):
     """Other formats have no --top: their readers choose by themselves."""
-    script = write(tmp_path / "script.txt", 13, BUSY)
+    script = write(tmp_path / "run.blklat", 13, BUSY)
     lines = run("live", "--replay", script, "--format", "json").stdout.splitlines()
     assert len({json.loads(line)["device"] for line in lines}) == 13
     for form in "json", "csv":
@@ -131,7 +131,7 @@ def slowed(n, slow, ms=4):
 def test_all_slower_is_said_once(tmp_path):
     """8 times as slow: if all or most devices are, none is marked; if half of them are, those are."""
     for slow, of_all in (12, True), (9, True), (6, False):
-        script = write(tmp_path / "script.txt", 12, *slowed(12, slow))
+        script = write(tmp_path / "run.blklat", 12, *slowed(12, slow))
         *before, last = blocks(text(script))[0]
         assert not any("slow" in block or "! " in block for block in before)
         assert len(re.findall("! slow: p99 is 8 times", last)) == (0 if of_all else slow)
@@ -142,13 +142,13 @@ def test_all_slower_is_said_once(tmp_path):
 def test_all_waiting_is_said_once(tmp_path):
     """An IO waits for 3 s on 10 of 12 devices, and for a minute on one, which alone is marked; one is well. The mean is 3 * 20^(1/11), 3.94."""
     waiting = {i: ["in-flight 1 oldest=3s"] for i in range(10)} | {10: ios(1) + ["in-flight 1 oldest=60s"], 11: ios(1)}
-    *_, last = blocks(text(write(tmp_path / "script.txt", 12, *[{i: ios(1) for i in range(12)}] * 3, waiting)))[0]
+    *_, last = blocks(text(write(tmp_path / "run.blklat", 12, *[{i: ios(1) for i in range(12)}] * 3, waiting)))[0]
     assert re.findall("^all +(.*)$", last, re.M) == ["10 of 12 devices wait together, an IO of each for some 3.94 s: the host?"]
     assert re.findall(r"^(d\d+) +! (.*?);", last, re.M) == [("d10", "an IO waits for 60.0 s")]
 
 
 def test_those_left_out_wait(tmp_path):
     """Nothing ends, so there is no p99; the age of the oldest IO among the devices left out is shown."""
-    script = write(tmp_path / "script.txt", 4, {i: [f"in-flight 2 oldest={i + 2}s"] for i in range(4)})
+    script = write(tmp_path / "run.blklat", 4, {i: [f"in-flight 2 oldest={i + 2}s"] for i in range(4)})
     interval = " ".join(blocks(text(script, "--top", "1"))[0][0].split())
     assert " rest 3 more devices left out by --top: 0 IOPS, 0 MB/s, 6 in flight, oldest 4.00 s " in f"{interval} "

@@ -12,13 +12,13 @@ import shutil
 import subprocess
 
 import pytest
+from script import SCRIPTS, TESTS, recorded, write_recording
 
 import sysfs_tree
 
 BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/blklat.8"
-REPLAYS = ROOT / "tests/cli/replay"
 COMMANDS = ["live", "top", "record", "mark", "serve", "report", "compare", "list", "check"]
 # Subsections that describe a command's options; the first has its own options, as its synopsis does.
 OPTIONS = {command: [f"Of {command}"] for command in COMMANDS} | {
@@ -88,10 +88,10 @@ def test_commands_are_those_of_help():
 def test_defaults_and_limits():
     """Tries what the page promises about values."""
     text = " ".join(section("Of live and record", "Ss"))
-    script = REPLAYS / "nvme.txt"
+    file = recorded(TESTS / "cli/replay/nvme.txt")
 
     def live(*args):
-        return blklat("live", "--replay", script, "--count", "1", "--format", "csv", *args)
+        return blklat("live", "--replay", file, "--count", "1", "--format", "csv", *args)
 
     assert "The default is 50,90,99,99.9,99.99." in text
     assert live().stdout == live("--percentiles", "50,90,99,99.9,99.99").stdout != live("--percentiles", "50").stdout
@@ -121,9 +121,8 @@ def page_keys(title):
 
 
 def replayed(*args):
-    scripts = sorted(REPLAYS.glob("*.txt"))
-    assert scripts
-    return "".join(blklat("live", "--replay", s, *args).stdout for s in scripts)
+    assert SCRIPTS
+    return "".join(blklat("live", "--replay", recorded(s), *args).stdout for s in SCRIPTS)
 
 
 def without_percentiles(keys, suffix="", prefix=""):
@@ -167,7 +166,7 @@ def test_accounting_explains_reasons_and_figures():
 
 def test_csv_columns():
     def header(script, *args):
-        out = blklat("live", "--replay", REPLAYS / script, "--format", "csv", *args).stdout
+        out = blklat("live", "--replay", recorded(TESTS / "cli/replay" / script), "--format", "csv", *args).stdout
         return next(csv.reader(io.StringIO(out)))
 
     all_of_them = header("sizes.txt", "--bins")
@@ -318,8 +317,7 @@ def test_rooms_are_those_that_are_checked():
 
 def test_the_script_in_the_page_plays(tmp_path):
     script = re.search(r"^```replay\n(.*?)^```", (ROOT / "docs/hacking.md").read_text(), re.M | re.S)[1]
-    (tmp_path / "script.txt").write_text(script)
-    r = blklat("live", "--replay", tmp_path / "script.txt", "--format", "json")
+    r = blklat("live", "--replay", write_recording(script, tmp_path / "run.blklat"), "--format", "json")
     assert (r.returncode, r.stderr) == (0, "")
     first, second = map(json.loads, r.stdout.splitlines())
     assert {o["op"]: (o["ios"], o["errors"]) for o in first["ops"]} == {"read": (1000, 0), "write": (20, 1)}

@@ -12,7 +12,8 @@ import subprocess
 import time
 
 import pytest
-from attacks import BLKLAT, DUMPS, ENV, NOBODY, PLANTS, ROOT, named, one_line, plant, record, run, shown, state
+from attacks import BLKLAT, ENV, NOBODY, PLANTS, ROOT, named, one_line, plant, run, shown, state
+from script import write_recording
 
 SECOND = 10 ** 9
 SCRIPT = "blklat-replay 1\nstart 2026-11-21T07:35:00.000Z\ndevice sda\nwatch sda device\n" + "io read 60us 4096 x10\ntick 1\n" * 120
@@ -21,9 +22,8 @@ SCRIPT = "blklat-replay 1\nstart 2026-11-21T07:35:00.000Z\ndevice sda\nwatch sda
 @pytest.fixture
 def file(tmp_path):
     """120 s from 07:35:00 UTC, in a folder of its own."""
-    (tmp_path / "script").write_text(SCRIPT)
     (tmp_path / "folder").mkdir()
-    return record(tmp_path / "folder" / "run.blklat", tmp_path / "script")
+    return write_recording(SCRIPT, tmp_path / "folder" / "run.blklat")
 
 
 def marks(file):
@@ -74,16 +74,6 @@ def test_phases_of_a_finished_recording(file):
         assert mark(file, at, text).returncode == 0
     phases = json.loads(run("report", "--format", "json", file).stdout)["runs"][0]["phases"]
     assert [(p["name"], p["from_s"], p["to_s"], p["intervals"]) for p in phases] == [("a", 0, 60, 60), ("b", 60, 90, 30)]
-
-
-@pytest.mark.parametrize("dump", DUMPS, ids=lambda d: d.stem)
-def test_older_versions(dump, tmp_path):
-    file = tmp_path / "old.blklat"
-    with contextlib.closing(sqlite3.connect(file)) as db:
-        db.executescript(dump.read_text())
-    before, seen = figures(file), marks(file)
-    assert mark(file, "0", "new").returncode == 0
-    assert sorted(marks(file)) == sorted([*seen, (0, 0, "new")]) and figures(file) == before
 
 
 def test_rights_and_links_stay(file, tmp_path):

@@ -9,10 +9,10 @@ import sqlite3
 import subprocess
 
 import pytest
+from script import TESTS, recorded
 
 BLKLAT = os.environ.get("BLKLAT", "build/blklat")
-SCRIPTS = sorted((pathlib.Path(__file__).parent / "replay").glob("*.txt"))
-NVME = pathlib.Path(__file__).parent / "replay" / "nvme.txt"
+NVME, SIZES = (recorded(TESTS / "cli/replay" / name) for name in ("nvme.txt", "sizes.txt"))
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 OUTPUTS = [["text"], ["json"], ["csv"], ["json", "--bins"], ["csv", "--bins"]]
 
@@ -50,19 +50,6 @@ def file(tmp_path):
     return tmp_path / "run.blklat"
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.stem)
-def test_a_recording_replays_as_it_was(script, file):
-    """Byte for byte in each format, including exit status and messages."""
-    shown = run("record", "--replay", script, "-o", file, "--quiet")
-    plain = run("live", "--replay", script)
-    assert (shown.returncode, shown.stdout) == (plain.returncode, "")
-    assert shown.stderr.replace("blklat record", "blklat live") == plain.stderr
-    for output in OUTPUTS:
-        for more in ([], ["--percentiles", "25,75,100"], ["--count", "1"]):
-            args = ["--format", *output, *more]
-            assert result(run("live", "--replay", file, *args)) == result(run("live", "--replay", script, *args)), args
-
-
 @pytest.mark.parametrize("scale", ["6", "5", "2", "0"])
 def test_coarser(scale, file):
     """A recording at a coarser resolution equals a replay at that resolution."""
@@ -98,16 +85,6 @@ def test_figures_by_sql(file):
         sums = [sum(o[key] for l in lines for o in l["ops"] if o["op"] == op) for key in ("ios", "bytes", "errors")]
         assert query(file, f"SELECT sum(ios), sum(bytes), sum(errors) FROM op_interval WHERE op = '{op}'") == [tuple(sums)]
         assert query(file, f"SELECT sum(count) FROM run_bin WHERE op = '{op}'") == [(sums[0],)]
-
-
-def test_where_it_comes_from(file):
-    record(file, "--label", "4k, it's QD 32", "--interval", "0.5")
-    m = meta(file)
-    assert (m["label"], m["interval_s"], m["finished"]) == ("4k, it's QD 32", 0.5, 1)
-    assert (m["host"], m["kernel"]) == (os.uname().nodename, os.uname().release)
-    assert m["version"] == run("--version").stdout.split()[1]
-    assert shlex.split(m["command"]) == ["blklat", "record", "--replay", str(NVME), "-o", str(file), "--quiet", "--label",
-                                         "4k, it's QD 32", "--interval", "0.5"]
 
 
 def test_recording_a_recording_keeps_its_origin(file, tmp_path):
@@ -229,7 +206,7 @@ def with_damaged_bins(file):
 
 def divided(file, sql):
     """A recording of sizes.txt, changed by SQL: its watches are 0, 10 and 20, each followed by nine parts."""
-    with contextlib.closing(sqlite3.connect(record(file, replay=NVME.with_name("sizes.txt")))) as db, db:
+    with contextlib.closing(sqlite3.connect(record(file, replay=SIZES))) as db, db:
         db.execute(sql)
 
 
@@ -256,16 +233,6 @@ def test_parts_that_can_not_be(sql, sentence, file, tmp_path):
         one_line(run(*args), 1, sentence)
 
 
-def test_a_copy_has_the_same_parts(file, tmp_path):
-    """Row by row; no divided whole has a series."""
-    script = NVME.with_name("sizes.txt")
-    again = record(tmp_path / "again", replay=record(file, replay=script))
-    for table in ("meta", "watch", "interval", "state", "series"):
-        assert query(again, f"SELECT * FROM {table}") == query(file, f"SELECT * FROM {table}")
-    assert query(file, "SELECT count(*), count(part_of) FROM watch") == [(30, 27)]
-    assert query(file, "SELECT count(*) FROM series JOIN watch ON watch.id = series.watch WHERE part_of IS NULL") == [(0,)]
-
-
 @pytest.mark.parametrize("make", [foreign, truncated, newer, without_intervals, with_damaged_bins])
 @pytest.mark.parametrize("args", [["live", "--format", "csv"], ["record", "--quiet", "-o"]], ids=lambda a: a[0])
 def test_recordings_that_are_none(make, args, file, tmp_path):
@@ -281,7 +248,7 @@ def test_recordings_that_are_none(make, args, file, tmp_path):
 def test_marks_that_can_not_be_noted(file, tmp_path):
     one_line(run("mark", file, "late"), 1, "No such file or directory")
     one_line(run("mark", tmp_path, "late"), 1, str(tmp_path))
-    one_line(run("mark", NVME, "late"), 1, "is not a recording")
+    one_line(run("mark", __file__, "late"), 1, "is not a recording")
     record(file)
     before = file.read_bytes()
     one_line(run("mark", file, "late"), 1, "is not being recorded")

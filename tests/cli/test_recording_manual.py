@@ -17,13 +17,13 @@ import sys
 
 import pytest
 from replayed import BLKLAT, ENV, by_op, counted, key_of, of_lines, replay, summed, ticks, watch_of, wholes
+from script import SCRIPTS, recorded, write_recording
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
 PARTS = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB+",
          "flush", "discard", "other", "big write", "write", "read", "nothing"]
 PAGE = (ROOT / "docs/recording.md").read_text()
-SCRIPTS = sorted((HERE / "replay").glob("*.txt"))
 KEY = ("device", "stage", "op", "part")
 
 
@@ -36,16 +36,16 @@ def recordings(tmp_path_factory):
     """{script: (recording, lines of its replay)}"""
     folder, made = tmp_path_factory.mktemp("recordings"), {}
     for script in SCRIPTS:
-        file = folder / f"{script.stem}.blklat"
-        record(script, file)
+        file = record(recorded(script), folder / f"{script.stem}.blklat")
         made[script.stem] = (file, replay(file))
     return made
 
 
-def record(script, file):
-    r = subprocess.run([BLKLAT, "record", "--replay", script, "-o", file, "--quiet"], capture_output=True, env=ENV, timeout=300)
+def record(source, file):
+    r = subprocess.run([BLKLAT, "record", "--replay", source, "-o", file, "--quiet"], capture_output=True, env=ENV, timeout=300)
     # A run ends when its last device goes away.
     assert r.returncode == 0 or b"no watched device is left" in r.stderr, r.stderr
+    return file
 
 
 def ask(file, sql):
@@ -217,11 +217,6 @@ def test_sql_says_what_a_replay_says(recordings, script, n):
     CHECKS[n](ask(file, blocks("sql")[n]), lines)
 
 
-@pytest.mark.parametrize("script", [s.stem for s in SCRIPTS])
-def test_a_replay_says_what_the_run_said(recordings, script):
-    assert recordings[script][1] == replay(HERE / "replay" / f"{script}.txt")
-
-
 def test_views_are_documented(recordings):
     file, _ = recordings["mixed"]
     there = {r["name"]: r["type"] for r in ask(file, "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view')")}
@@ -261,18 +256,16 @@ def test_the_codec_of_the_page(recordings):
 
 def test_bins_of_every_shape(tmp_path):
     """Smooth, ragged, sparse and steep, from 1 IO to 2^30: the view and the page's decoder give the replay's counts."""
-    seed, names, script, file = random.Random(4), {}, tmp_path / "shapes.txt", tmp_path / "shapes.blklat"
+    seed, names, script = random.Random(4), {}, ["blklat-replay 1", "device d", "watch d device"]
     exec([b for b in blocks("python") if "def cells" in b][0], names)
     shapes = (lambda k: seed.gauss(5000 * math.exp(-((k - 150) / 40)**2), 30), lambda k: seed.random() * 8 - 5,
               lambda k: 2**seed.randrange(31) if k % 7 else 0, lambda k: (k // 50 % 2) << 30)
-    with open(script, "w") as f:
-        f.write("blklat-replay 1\ndevice d\nwatch d device\n")
-        for shape in shapes:
-            counts = [max(0, int(shape(k))) for k in range(300)]
-            f.writelines(f"io read {int(10000 * 1.02**k)}ns 4096 x{n}\n" for k, n in enumerate(counts) if n)
-            f.write("tick 1\n")
-    record(script, file)
-    lines = replay(script)
+    for shape in shapes:
+        counts = [max(0, int(shape(k))) for k in range(300)]
+        script += [*(f"io read {int(10000 * 1.02**k)}ns 4096 x{n}" for k, n in enumerate(counts) if n), "tick 1"]
+    source = write_recording("\n".join(script), tmp_path / "source")
+    file = record(source, tmp_path / "shapes.blklat")
+    lines = replay(source)
     assert len(lines) == len(shapes) and all(len(o["bins"]) > 50 for _, o in of_lines(lines))
     with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
         blobs = dict(db.execute("SELECT interval, bins FROM series WHERE interval > 0"))
@@ -341,11 +334,10 @@ def steps(file, sql):
 
 def test_an_hour_of_two_series_takes_no_longer_a_bin(tmp_path):
     """Measured in instructions, not in this machine's time."""
-    script, file = tmp_path / "hour.txt", tmp_path / "hour.blklat"
     ios = "".join(f"io {op} {50000 + 1000 * i}ns 4096 x{1 + 37 * i % 200}\n" for op in ("read", "write")
                   for i in range(100))
-    script.write_text("blklat-replay 1\ndevice d\nwatch d device\n" + (ios + "tick 1\n") * 3600)
-    record(script, file)
+    source = write_recording("blklat-replay 1\ndevice d\nwatch d device\n" + (ios + "tick 1\n") * 3600, tmp_path / "source")
+    file = record(source, tmp_path / "hour.blklat")
     [(n, bins)], ran = steps(file, "SELECT sum(count), count(*) FROM bin")
     assert n == 3600 * 2 * sum(1 + 37 * i % 200 for i in range(100))
     assert bins > 3600 * 2 * 50

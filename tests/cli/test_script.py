@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recordings by tests/script.py, which knows their format from its description: the program writes the same."""
 import contextlib
-import json
 import sqlite3
 
 import pytest
@@ -18,15 +17,11 @@ def rows(file):
         return {table: sorted(db.execute(f"SELECT * FROM {table}"), key=str) for table in TABLES if table in there}
 
 
-def document(file):
-    [run_] = json.loads(run("report", "--format", "json", file).stdout)["runs"]
-    return {key: value for key, value in run_.items() if key not in ("file", "host", "kernel", "version", "command")}
-
-
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.stem)
 def test_the_program_copies_each_row(script, tmp_path):
     done = run("record", "--quiet", "--replay", recorded(script), "-o", tmp_path / "copy")
-    assert done.stderr == "" or "no watched device is left" in done.stderr
+    shown = run("live", "--replay", recorded(script))
+    assert (done.returncode, done.stderr.replace("blklat record", "blklat live")) == (shown.returncode, shown.stderr)
     copy, source = rows(tmp_path / "copy"), rows(recorded(script))
     if done.stderr:  # what comes behind the end of the last device is not copied
         source |= {table: [row for row in source[table] if row[0] < len(copy["interval"])] for table in ("interval", "series")}
@@ -34,12 +29,3 @@ def test_the_program_copies_each_row(script, tmp_path):
         if script.stem == "pauses" and of[IDLE:] == (0, 0, b""):
             source["series"][source["series"].index(was)] = was[:IDLE] + of[IDLE:]
     assert copy == source
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.stem)
-def test_the_program_reads_the_same_from_the_script(script, tmp_path):
-    for output in (["json", "--bins"], ["csv", "--bins"], ["json", "--bins", "--scale", "0"]):
-        a, b = (run("live", "--format", *output, "--replay", source) for source in (script, recorded(script)))
-        assert (a.returncode, a.stdout, a.stderr) == (b.returncode, b.stdout, b.stderr)
-    run("record", "--quiet", "--replay", script, "-o", tmp_path / "run")
-    assert document(tmp_path / "run") == document(recorded(script))

@@ -2,7 +2,6 @@
 """What a terminal gets: colours if it has them and nothing forbids them, and lines that fit its width."""
 import fcntl
 import os
-import pathlib
 import pty
 import re
 import struct
@@ -10,9 +9,10 @@ import subprocess
 import termios
 
 import pytest
+from script import TESTS, recorded
 
 BLKLAT = os.environ.get("BLKLAT", "build/blklat")
-REPLAY = pathlib.Path(__file__).parent / "replay" / "mixed.txt"
+REPLAY = recorded(TESTS / "cli/replay/mixed.txt")
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 

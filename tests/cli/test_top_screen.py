@@ -15,6 +15,7 @@ import pytest
 
 from command import BLKLAT, ENV
 from screen import Screen
+from script import write_recording
 
 pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
 PACE = "50ms"
@@ -30,9 +31,7 @@ def script(folder, ticks=BUSY, more=lambda i: ""):
     for i in range(ticks):
         lines += ["on sda device", "io read 100us 4096 x1000", "io write 1ms 4096 x100"]
         lines += ["on sdb device", "io read 500us 8192 x400", more(i), "tick 1"]
-    file = folder / "script.txt"
-    file.write_text("\n".join(lines) + "\n")
-    return file
+    return write_recording("\n".join(lines), folder / "run.blklat")
 
 
 @pytest.fixture
@@ -67,7 +66,7 @@ def test_what_is_shown(steady, columns, rows):
     with top(steady, columns=columns, rows=rows) as s:
         lines = ended(s)
         # 07:35:00 and thirty intervals of a second, at whatever pace they are played.
-        assert lines[0].startswith("blklat top 07:35:30  50.0 ms  sort p99  op all")
+        assert lines[0].startswith("blklat top 07:35:30  1.00 s  sort p99  op all")
         assert lines[1].split() == ["device", "depth", "IOPS", "MB/s", "oldest", "p50", "p99", "p99.9", "max"]
         # 1100 IOPS, 4.51 MB/s; 0.1 + 0.1 s in flight a second; the 1089th of 1100 is a write.
         assert lines[2].split() == "sda 0.20 1100 4.51 100 us 1.00 ms 1.00 ms 1.00 ms".split()
@@ -86,8 +85,7 @@ def test_more_devices_than_lines(tmp_path):
     names = [f"sd{c}" for c in "abcdefghij"]
     lines = ["blklat-replay 1", *(f"device {n} kind=disk size=1000000000" for n in names), *(f"watch {n} device" for n in names)]
     lines += [word for i, n in enumerate(names) for word in (f"on {n} device", f"io read {10 - i}ms 4096 x10")] + ["tick 1"]
-    file = tmp_path / "ten.txt"
-    file.write_text("\n".join(lines) + "\n")
+    file = write_recording("\n".join(lines), tmp_path / "ten.blklat")
     with top(file) as s:
         shown = ended(s)
         assert "END OF REPLAY" in shown[0]
@@ -128,9 +126,8 @@ def test_map_without_colours(tmp_path):
 
 def test_few_fast_ones_cost_no_detail(tmp_path):
     """One IO of 1 us among 1010: with it the map would span four and a half decades, without it two, on the same number of lines."""
-    file = tmp_path / "script.txt"
-    file.write_text("blklat-replay 1\ndevice sda\nwatch sda device\n" +
-                    "io read 1us 4096\nio read 300us 4096 x999\nio read 30ms 4096 x10\ntick 1\n" * 3)
+    file = write_recording("blklat-replay 1\ndevice sda\nwatch sda device\n" +
+                           "io read 1us 4096\nio read 300us 4096 x999\nio read 30ms 4096 x10\ntick 1\n" * 3, tmp_path / "run.blklat")
     with top(file, NO_COLOR=1) as s:
         rows = rows_of_map(ended(s))
     assert [label for label, _, _ in rows if label] == ["10 ms", "1 ms", "100 us"]
@@ -250,8 +247,7 @@ def test_what_all_have_is_said_once(tmp_path, last, said):
              *(f"watch sd{d} device" for d in "abc")]
     for i in range(14):
         lines += [word for d in "abc" for word in (f"on sd{d} device", last if i > 11 else "io read 500us 4096 x100")] + ["tick 0.05"]
-    path = tmp_path / "together.txt"
-    path.write_text("\n".join(lines) + "\n")
+    path = write_recording("\n".join(lines), tmp_path / "together.blklat")
     with top(path, columns=130) as s:
         shown = ended(s)
         assert said in shown[0]
@@ -301,9 +297,7 @@ def test_terminal_is_restored_when_nobody_reads(steady):
 
 def test_terminal_is_restored_after_an_error(tmp_path):
     """A recording that breaks off in the middle: the reason is on the restored terminal."""
-    file = tmp_path / "run.blklat"
-    script(tmp_path)
-    subprocess.run([BLKLAT, "record", "--replay", tmp_path / "script.txt", "-o", file, "--quiet"], env=ENV, check=True, timeout=30)
+    file = script(tmp_path)
     subprocess.run(["sqlite3", file, "update series set bins = x'ffffff' where rowid = (select max(rowid) - 20 from series)"], check=True)
     with top(file) as s:
         lines = s.assert_restored(status=1)
@@ -322,8 +316,7 @@ def test_messages_are_kept_for_the_end(tmp_path):
 
 def test_names_are_harmless(tmp_path):
     """A drive may have any name, and a recording may come from anybody."""
-    file = tmp_path / "run.blklat"
-    subprocess.run([BLKLAT, "record", "--replay", script(tmp_path), "-o", file, "--quiet"], env=ENV, check=True, timeout=30)
+    file = script(tmp_path)
     subprocess.run(["sqlite3", file, "update device set name = 'a' || char(27) || '[31m' || char(7) || 'b' where name = 'sda'; "
                     "update device set model = 'x' || char(27) || ']0;title' || char(7) || 'y'"], check=True)
     with top(file) as s:
@@ -358,8 +351,7 @@ def test_what_comes_from_a_pipe(steady):
 def test_parts(tmp_path):
     lines = ["blklat-replay 1", "by size", "device sda", "watch sda device"]
     lines += ["io read 100us 4096 x900", "io read 2ms 131072 x100", "tick 1"] * 3
-    file = tmp_path / "script.txt"
-    file.write_text("\n".join(lines) + "\n")
+    file = write_recording("\n".join(lines), tmp_path / "run.blklat")
     with top(file) as s:
         text = ended(s)
         parts = [line.split() for line in text if line.startswith("    ") and "KiB" in line]
@@ -370,8 +362,7 @@ def test_as_many_parts_as_there_are(tmp_path):
     depths = ["1", "2", "3-4", "5-8", "9-16", "17-32", "33-64", "65-128", "129-256", "257-512", "513+"]
     lines = ["blklat-replay 1", "by depth", "device sda", "watch sda device"]
     lines += [*(f"io read 1ms 4096 x{n + 1} in={depth}" for n, depth in enumerate(depths)), "tick 1"] * 3
-    file = tmp_path / "script.txt"
-    file.write_text("\n".join(lines) + "\n")
+    file = write_recording("\n".join(lines), tmp_path / "run.blklat")
     with top(file, rows=40) as s:
         found = [line.split()[1:3] for line in ended(s) if line.startswith("    depth ")]
         assert [(d, float(ios)) for d, ios in found] == [(d, n + 1) for n, d in enumerate(depths)]
@@ -392,8 +383,7 @@ def test_cgroups_by_what_their_paths_tell(tmp_path, columns):
     """The whole path where there is room, else its end. Their figures are below those of the device."""
     lines = ["blklat-replay 1", "by cgroup", "device sda", "watch sda device"]
     lines += [*(f"io read 1ms 4096 x{n + 1} in={path}" for n, (path, *_) in enumerate(CGROUPS)), "tick 1"] * 3
-    file = tmp_path / "script.txt"
-    file.write_text("\n".join(lines) + "\n")
+    file = write_recording("\n".join(lines), tmp_path / "run.blklat")
     with top(file, rows=40, columns=columns) as s:
         lines = ended(s)
     end = lines[1].index("IOPS") + len("IOPS")
@@ -405,8 +395,7 @@ def test_cgroups_by_what_their_paths_tell(tmp_path, columns):
 def test_stages(tmp_path):
     lines = ["blklat-replay 1", "device sda", "device sdb", "watch sda device", "watch sda total", "watch sdb device"]
     lines += ["on sda device", "io read 1ms 4096 x10", "on sda total", "io read 5ms 4096 x10", "on sdb device", "io read 2ms 4096 x10", "tick 1"]
-    file = tmp_path / "script.txt"
-    file.write_text("\n".join(lines) + "\n")
+    file = write_recording("\n".join(lines), tmp_path / "run.blklat")
     with top(file) as s:
         text = ended(s)
         assert "stage device" in text[0]

@@ -7,19 +7,18 @@ import pytest
 
 from command import BLKLAT
 from screen import Screen
+from script import write_recording
 
 pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
 
 ROW = re.compile(r"  (\d\d:\d\d:\d\d\.\d{3}) +(\S+ \S+) (read|write|flush|discard|other) +(- |\d+ \w+) +(\d+|-)  (.*)")
 
 
-def script(folder, ticks=3, slow=True, each=lambda i: []):
-    lines = ["blklat-replay 1", "start 2026-11-21T07:35:00.000Z", *["slow-max 4"] * slow, "device sda model=Disk size=1000000000000", "device sdb", "watch sda device", "watch sdb device"]
+def script(folder, ticks=3, slow_max=4, each=lambda i: []):
+    lines = ["blklat-replay 1", "start 2026-11-21T07:35:00.000Z", *[f"slow-max {slow_max}"] * bool(slow_max), "device sda model=Disk size=1000000000000", "device sdb", "watch sda device", "watch sdb device"]
     for i in range(ticks):
         lines += ["on sda device", "io read 100us 4096 x1000", *each(i), "on sdb device", "io read 50us 4096 x10", "tick 1"]
-    file = folder / "script.txt"
-    file.write_text("\n".join(lines) + "\n")
-    return file
+    return write_recording("\n".join(lines), folder / "run.blklat")
 
 
 def top(file, *args, interval="50ms", **kw):
@@ -85,8 +84,7 @@ def test_a_pause_holds_it(tmp_path):
 
 def test_very_many_in_an_interval(tmp_path):
     """The latest are shown; only a limited number is kept."""
-    file = script(tmp_path, each=lambda i: [f"slow read 9ms 4096 sector={i * 1000 + k} ago={900 - k}ms" for k in range(900)])
-    file.write_text(file.read_text().replace("slow-max 4", "slow-max 10000"))
+    file = script(tmp_path, slow_max=10000, each=lambda i: [f"slow read 9ms 4096 sector={i * 1000 + k} ago={900 - k}ms" for k in range(900)])
     with top(file, rows=300) as s:
         s.until("END OF REPLAY")
         s.keys("i")
@@ -105,7 +103,7 @@ def test_names_are_made_harmless(tmp_path):
 
 
 def test_not_looked_for(tmp_path):
-    with top(script(tmp_path, slow=False)) as s:
+    with top(script(tmp_path, slow_max=0)) as s:
         s.until("END OF REPLAY")
         assert "i IOs" not in s.lines()[-1]
         s.keys("i")

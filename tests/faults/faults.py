@@ -7,6 +7,8 @@ import re
 import subprocess
 import tempfile
 
+from script import write_recording
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
 NO_MEMORY = os.environ.get("NO_MEMORY", str(ROOT / "build/tests/faults/no_memory.so"))
@@ -39,31 +41,29 @@ tick 1
 SENTENCE = re.compile(r"blklat( [a-z]+)?: [^\n]*[^.\s]\n")
 DEADLINE_S = 60
 
-# FILE is a recording, SCRIPT a script, OUT what a command makes if it makes a file.
+# FILE is a recording, OUT what a command makes if it makes a file.
 COMMANDS = {
-    "record": ("record", "--replay", "SCRIPT", "-o", "OUT", "--quiet"),
-    "record-max-size": ("record", "--replay", "SCRIPT", "-o", "OUT", "--quiet", "--max-size", "12M"),
+    "record": ("record", "--replay", "FILE", "-o", "OUT", "--quiet"),
+    "record-max-size": ("record", "--replay", "FILE", "-o", "OUT", "--quiet", "--max-size", "12M"),
     "report": ("report", "FILE", "-o", "OUT"),
     "compare": ("compare", "FILE", "FILE"),
     "live": ("live", "--replay", "FILE"),
     "live-json": ("live", "--replay", "FILE", "--format", "json"),
-    "live-script": ("live", "--replay", "SCRIPT", "--format", "csv"),
+    "live-csv": ("live", "--replay", "FILE", "--format", "csv"),
 }
 
 
 class Bench:
-    """A folder with a recording and a script, and the output and files of each command when nothing fails."""
+    """A folder with a recording, and the output and files of each command when nothing fails."""
 
     def __init__(self, folder):
-        self.file, self.script = folder / "run.blklat", folder / "script.txt"
-        self.script.write_text(SMALL_SCRIPT)
-        subprocess.run([BLKLAT, "record", "--replay", self.script, "-o", self.file, "--quiet"], env=ENV, check=True)
+        self.file = write_recording(SMALL_SCRIPT, folder / "run.blklat")
         # Readers can't change it, and what they find beside it is nobody's.
         self.file.chmod(0o444)
         self.whole = {}
 
     def argv(self, name, out):
-        places = {"FILE": str(self.file), "SCRIPT": str(self.script), "OUT": str(out)}
+        places = {"FILE": str(self.file), "OUT": str(out)}
         return [BLKLAT, *(places.get(word, word) for word in COMMANDS[name])]
 
     def run(self, name, before=(), env=None):

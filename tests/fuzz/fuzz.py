@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Fuzzes each parser for its share of the time: fuzz.py BUILD
 
-Seeds are made here, from the replay scripts of the cli tests and recordings of them. FUZZ_SECONDS=N is the time for all
+Seeds are made here, recordings from the scripts of the cli tests. FUZZ_SECONDS=N is the time for all
 parsers together, 45 by default. An input that causes a crash is left in BUILD/tests/fuzz/. Inputs that reach new code are kept
 for the next run, in $BLKLAT_FUZZ_CACHE or ~/.cache/blklat/fuzz: for each parser the fewest that reach all that was ever reached.
 """
@@ -19,9 +19,12 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCRIPTS = sorted((ROOT / "tests/cli/replay").glob("*.txt"))
+sys.path.append(str(ROOT / "tests"))
+
+from script import SCRIPTS, write_recording  # noqa: E402
+
 SMALL = 64 << 10  # longer seeds only slow it down
-SHARES = {"fuzz_bins": 3, "fuzz_percentiles": 1, "fuzz_script": 3, "fuzz_recording": 8, "fuzz_beside": 4, "fuzz_headers": 2,
+SHARES = {"fuzz_bins": 3, "fuzz_percentiles": 1, "fuzz_recording": 11, "fuzz_beside": 4, "fuzz_headers": 2,
           "fuzz_web_config": 3, "fuzz_words": 2, "fuzz_tree": 2}
 CACHE = pathlib.Path(os.environ.get("BLKLAT_FUZZ_CACHE") or pathlib.Path.home() / ".cache/blklat/fuzz")
 HTTP_SHARE = 5
@@ -29,32 +32,20 @@ FUZZED = 0.75  # of the time; the rest is for choosing what to keep
 KEPT_MOST = 4 << 20  # limit on the bytes of a parser's inputs; the largest are dropped first
 
 
-def record(build, script, file):
-    subprocess.run([build / "blklat", "record", "--replay", script, "-o", file, "--overwrite", "--quiet"],
-                   stderr=subprocess.DEVNULL)  # a run whose devices go away ends with status 1
-
-
 def seed_bins(folder, build):
     """Scale, then bins, taken from recordings."""
     for script in SCRIPTS:
-        file = folder / "made.blklat"
-        record(build, script, file)
-        db = sqlite3.connect(file)
+        db = sqlite3.connect(write_recording(script, folder / "made.blklat"))
         (scale,) = db.execute("SELECT value FROM meta WHERE key = 'scale'").fetchone()
         for n, (bins,) in enumerate(db.execute("SELECT bins FROM series LIMIT 20")):
             (folder / f"{script.stem}-{n}").write_bytes(bytes([scale]) + bins)
         db.close()
-        file.unlink()
+    (folder / "made.blklat").unlink()
 
 
 def seed_percentiles(folder, build):
     for n, text in enumerate(("50,90,99.9", "p50,p99.99", "100", "0.001,1e3,,", "p99.90000,p99.9")):
         (folder / str(n)).write_text(text)
-
-
-def seed_scripts(folder, build):
-    for script in SCRIPTS:
-        (folder / script.stem).write_bytes(script.read_bytes()[:SMALL])
 
 
 # Small, so that most mutations matter: without the pages of bounds, which no reader needs.
@@ -82,22 +73,15 @@ tick 1
 
 
 def seed_recordings(folder, build):
-    """Recordings: whole, divided, with slow IOs, and of older versions."""
-    script = folder / "script"
+    """Recordings: whole, divided, with slow IOs."""
     for name, text in (("small", SMALL_SCRIPT), ("divided", SMALL_SCRIPT.replace("scale 1\n", "scale 1\nby size\n")),
                        ("slow", SMALL_SCRIPT.replace("scale 1\n", "scale 1\nslow-max 3\n").replace("tick 1\n", SLOW + "tick 1\n", 1)),
                        ("cgroups", DIVIDED_BY_CGROUP)):
-        script.write_text(text)
-        record(build, script, folder / name)
-        script.unlink()
+        write_recording(text, folder / name)
         subprocess.run(["sqlite3", folder / name, "INSERT INTO mark VALUES(1001000000000, 1, 'QD 16 starts'); "
                         "INSERT INTO lower VALUES(0, 1); DELETE FROM cell; PRAGMA page_size = 512; VACUUM"], check=True)
     subprocess.run(["sqlite3", folder / "divided", "INSERT INTO state(interval, watch, in_flight, oldest_ns, waited_ns) "
                     "VALUES(1, 1, 2, 300, 500)"], check=True)
-    for version, name in ((1, "gone"), (2, "slow")):
-        with open(ROOT / f"tests/cli/version{version}/{name}.sql") as sql:
-            subprocess.run(["sqlite3", folder / f"version{version}"], stdin=sql, check=True)
-        subprocess.run(["sqlite3", folder / f"version{version}", "DELETE FROM cell; PRAGMA page_size = 512; VACUUM"], check=True)
 
 
 def seed_headers(folder, build):
@@ -165,7 +149,7 @@ def seed_trees(folder, build):
         "vg-root", "1024", "none", "naa.5000")))
 
 
-SEEDS = {"fuzz_beside": seed_beside, "fuzz_words": seed_words, "fuzz_tree": seed_trees, "fuzz_headers": seed_headers, "fuzz_web_config": seed_web_configs, "fuzz_bins": seed_bins, "fuzz_percentiles": seed_percentiles, "fuzz_script": seed_scripts,
+SEEDS = {"fuzz_beside": seed_beside, "fuzz_words": seed_words, "fuzz_tree": seed_trees, "fuzz_headers": seed_headers, "fuzz_web_config": seed_web_configs, "fuzz_bins": seed_bins, "fuzz_percentiles": seed_percentiles,
          "fuzz_recording": seed_recordings}
 
 

@@ -19,9 +19,10 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 os.environ["BLKLAT"] = sys.argv[1]
 os.environ["ASAN_OPTIONS"] = "detect_leaks=0:log_path=stderr"  # the service's filter of system calls prevents both
-sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("host", "serve")]
+sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("", "host", "serve")]
 
-from service import Serve, write_script  # noqa: E402
+from script import write_recording  # noqa: E402
+from service import Serve, script_of  # noqa: E402
 
 HASH = "$2y$04$" + "." * 53  # matches no password
 PATHS = ["/", "/metrics", "/api/snapshot", "/api/snapshot?bins=1", "/api/stream", "/healthz", "/-/healthy", "/%2e%2e/etc/passwd", "*", "http://localhost/metrics"]
@@ -91,10 +92,10 @@ def main():
     print(f"http: seed {seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="blklat-fuzz-") as folder:
         folder = pathlib.Path(folder)
-        script = write_script(folder / "script.txt", 10000, 0.05)
+        file = write_recording(script_of(10000, 0.05), folder / "run.blklat")
         (folder / "web.yml").write_text(f"basic_auth_users:\n  a: {HASH}\n")
         for more in (), ("--web-config", folder / "web.yml"):
-            with Serve("--replay", script, *more) as serve:
+            with Serve("--replay", file, *more) as serve:
                 n += attack(serve, r, time.monotonic() + seconds / 2)
                 serve.until(lambda: healthy(serve), "an answer")
     print(f"http: {n} requests in {seconds:.0f} s", flush=True)

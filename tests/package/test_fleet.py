@@ -8,6 +8,7 @@ import time
 import urllib.request
 
 import pytest
+from script import recorded
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLKLAT = os.environ.get("BLKLAT", "build/blklat")
@@ -21,8 +22,8 @@ INTERVAL_S = 15
 @pytest.fixture(scope="module")
 def exposed():
     """Names of the samples of one device that reads and writes, and of a host without any."""
-    script = str(ROOT / "tests/cli/replay/nvme.txt")
-    with subprocess.Popen([BLKLAT, "serve", "--replay", script, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True) as p:
+    file = recorded(ROOT / "tests/cli/replay/nvme.txt")
+    with subprocess.Popen([BLKLAT, "serve", "--replay", file, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True) as p:
         try:
             url = re.search(r"http://\S+", p.stderr.readline())[0]
             text, deadline = "", time.monotonic() + 60

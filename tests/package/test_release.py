@@ -17,12 +17,13 @@ sys.path += [str(ROOT / "tests" / folder) for folder in ("host", "serve")]
 import devices  # noqa: E402
 import load  # noqa: E402
 import service  # noqa: E402
+from script import recorded, write_recording  # noqa: E402
 from users import basic, bcrypt  # noqa: E402
 
 # The dynamically linked program, as installed.
 BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
 ARCHIVE = pathlib.Path(os.environ.get("RELEASE_ARCHIVE", "none"))
-REPLAY = ROOT / "tests/cli/replay/mixed.txt"
+REPLAY = recorded(ROOT / "tests/cli/replay/mixed.txt")
 DOC = "share/doc/blklat"
 THIRD = f"{DOC}/third-party"
 # name in the archive -> file of the tree that is copied
@@ -147,8 +148,8 @@ def test_devices_and_what_is_possible(root):
 
 @needs_root
 def test_record_and_report(root):
-    shutil.copy(REPLAY, root / "tmp/script")
-    r = run(root, "record", "--replay", "/tmp/script", "-o", "/tmp/run.blklat")
+    shutil.copy(REPLAY, root / "tmp/mixed.blklat")
+    r = run(root, "record", "--replay", "/tmp/mixed.blklat", "-o", "/tmp/run.blklat")
     assert r.returncode == 0, r.stderr
     r = run(root, "report", "/tmp/run.blklat", "--format", "json")
     assert r.returncode == 0 and r.stdout == output(BLKLAT, "report", root / "tmp/run.blklat", "--format", "json").replace(str(root), "")
@@ -181,9 +182,9 @@ def test_serve(root, tmp_path, monkeypatch):
                     "/CN=one", "-keyout", root / "tmp/one.key", "-out", root / "tmp/one.crt"], check=True, capture_output=True)
     (root / "tmp/web.yml").write_text("tls_server_config: {cert_file: one.crt, key_file: one.key}\n"
                                       f"basic_auth_users: {{prometheus: {bcrypt('secret')}}}\n")
-    service.write_script(root / "tmp/script", 1000, 0.1)
+    write_recording(service.script_of(1000, 0.1), root / "tmp/steady.blklat")
     monkeypatch.setattr(service, "BLKLAT", "/sbin/blklat")
-    with service.Serve("--replay", "/tmp/script", "--web-config", "/tmp/web.yml", prefix=within(root), tls=True) as s:
+    with service.Serve("--replay", "/tmp/steady.blklat", "--web-config", "/tmp/web.yml", prefix=within(root), tls=True) as s:
         assert s.scheme == "https"
         assert s.request("/metrics").status == 401
         # It answers before its first interval has ended, when there is no IO to tell of yet.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Plays scripts into Prometheus totals and writes what a scrape would get, driven by commands on stdin:
+ * Plays recordings into Prometheus totals and writes what a scrape would get, driven by commands on stdin:
  *
- *   open SCRIPT      a capture of this script begins, the previous one ends
+ *   open FILE        a replay of this recording begins, the previous one ends
  *   tick             its next interval; the answer is "ok" or, after the last, "end"
  *   get [ACCEPT]     a scrape with this Accept header; the answer is the content type, the number of
  *                    bytes, and those bytes
@@ -43,9 +43,9 @@ static void end(struct player *p)
 	p->capture = NULL;
 }
 
-static int begin(struct player *p, const char *script, struct problem *problem)
+static int begin(struct player *p, const char *file, struct problem *problem)
 {
-	const struct capture_config cfg = { .scale = -1, .replay_file = script };
+	const struct capture_config cfg = { .scale = -1, .replay_file = file };
 	struct capture *c;
 	int err;
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The test program that plays scripts and answers scrapes, and helpers for the expected figures."""
+"""The test program that plays recordings and answers scrapes, and helpers for the expected figures."""
 import fractions
 import os
 import subprocess
 
 from prometheus_client.parser import text_string_to_metric_families as read_text
+from script import write_recording
 
 LATENCY = "blklat_io_latency_seconds"
 EXPOSITION = os.environ.get("EXPOSITION", "build/tests/prom/exposition")
@@ -38,8 +39,8 @@ class Player:
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
 
-    def open(self, script):
-        self.say(f"open {script}")
+    def open(self, file):
+        self.say(f"open {file}")
 
     def tick(self):
         """False after the last one."""
@@ -55,13 +56,12 @@ class Player:
         return kind, self.process.stdout.read(size)
 
 
-def script(path, devices, events, stages=("device",), scale=6):
-    """Writes a replay script: each device watched at each stage, then the lines of @events."""
-    head = ["blklat-replay 1", "engine bpf", "start 2026-11-21T07:35:00.000Z", f"scale {scale}"]
+def script(path, devices, events, stages=("device",), scale=6, facts=()):
+    """Makes a recording: each device watched at each stage, then the lines of @events. @facts are more lines of a script (tests/script.py)."""
+    head = ["blklat-replay 1", "engine bpf", "start 2026-11-21T07:35:00.000Z", f"scale {scale}", *facts]
     head += [f"device {d}" for d in devices]
     head += [f"watch {d.split(' ')[0]} {s}" for d in devices for s in stages]
-    path.write_text("\n".join(head + events) + "\n")
-    return path
+    return write_recording("\n".join(head + events), path)
 
 
 def played(path, accept, *options):

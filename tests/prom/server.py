@@ -77,9 +77,9 @@ class Exporter:
         (first, before), (last, after) = seen[0], seen[-1]
         return (after - before) / (last - first)
 
-    def open(self, script):
+    def open(self, file):
         with self.lock:
-            self.player.open(script)
+            self.player.open(file)
 
     def close(self):
         self.server.shutdown()

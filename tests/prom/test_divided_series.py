@@ -38,17 +38,13 @@ def make_ios():
 
 
 def write_script(path, ios, by):
-    events = ["by size"] if by else []
+    events = []
     for tick in range(TICKS):
         for (drive, op, count), values in ios.items():
             events += [f"on {drive} device", "in-flight 4 oldest=90us", f"io {op} {values[tick]}ns {count} errors=1",
                        *(f"io {op} {ns}ns {count}" for ns in values[tick + TICKS::TICKS])]
         events += [f"on {DRIVES[0]} device", "account requeued 2", "account tag_range 1", "tick 1"]
-    path = script(path, [f'{d} kind=nvme model="Example NVMe" queues=2 tags=64' for d in DRIVES], events)
-    # The line with the kind of parts precedes the devices.
-    lines = path.read_text().replace("by size\n", "")
-    path.write_text(lines.replace("scale 6\n", "scale 6\nby size\n") if by else lines)
-    return path
+    return script(path, [f'{d} kind=nvme model="Example NVMe" queues=2 tags=64' for d in DRIVES], events, facts=["by size"] if by else [])
 
 
 @pytest.fixture(scope="module")
@@ -174,8 +170,7 @@ def test_panels_by_size(both, kind):
 
 def test_first_part_is_there_from_the_begin(tmp_path):
     """So a device's rate is 0, not unknown, while its first IO hangs."""
-    path = script(tmp_path / "s", ["sda model=M"], ["in-flight 1 oldest=5s", "tick 1"])
-    path.write_text(path.read_text().replace("scale 6\n", "scale 6\nby size\n"))
+    path = script(tmp_path / "s", ["sda model=M"], ["in-flight 1 oldest=5s", "tick 1"], facts=["by size"])
     text = played(path, TEXT).decode()
     assert exposed_totals(text) == {("sda", "device", op): (0, 0, 0) for op in ("read", "write")}
     assert text.count("blklat_io_latency_seconds_count{") == 2
@@ -183,8 +178,8 @@ def test_first_part_is_there_from_the_begin(tmp_path):
 
 
 def test_by_cgroup_nothing_is_there_before_its_first_io(tmp_path):
-    path = script(tmp_path / "s", ["sda", "sdb"], ["io read 1ms 4096 in=/a", "io flush 1ms 0 in=none", "on sdb device", "io write 1ms 4096 in=rest", "tick 1"])
-    path.write_text(path.read_text().replace("scale 6\n", "scale 6\nby cgroup\n"))
+    path = script(tmp_path / "s", ["sda", "sdb"], ["io read 1ms 4096 in=/a", "io flush 1ms 0 in=none", "on sdb device", "io write 1ms 4096 in=rest", "tick 1"],
+                  facts=["by cgroup"])
     found = re.findall(r'seconds_count{device="(\w+)",op="(\w+)",cgroup="([^"]*)"', played(path, TEXT).decode())
     assert found == [("sda", "flush", "none"), ("sda", "read", "/a"), ("sdb", "write", "rest")]
 

@@ -14,8 +14,7 @@ PAGE = (pathlib.Path(__file__).resolve().parents[2] / "docs/prometheus.md").read
 
 
 def test_metrics_and_labels(tmp_path):
-    path = script(tmp_path / "s", ["sda model=M"], ["io read 1ms 4096 errors=1", "slow read 1ms 4096 error=7", "tick 1"])
-    path.write_text(path.read_text().replace("scale 6\n", "scale 6\nslow-max 1\n"))
+    path = script(tmp_path / "s", ["sda model=M"], ["io read 1ms 4096 errors=1", "slow read 1ms 4096 error=7", "tick 1"], facts=["slow-max 1"])
     with Player() as p:
         p.open(path)
         p.tick()
@@ -54,8 +53,7 @@ def test_series_of_a_divided_device(tmp_path):
     """Reads and writes of four sizes, including the smallest."""
     def count(devices, accept):
         events = [f"on sd{i} device\nio {op} 1ms {size}" for i in range(devices) for op in ("read", "write") for size in (512, 5000, 65536, 1 << 20)]
-        path = script(tmp_path / "s", [f"sd{i}" for i in range(devices)], [*events, "tick 1"])
-        path.write_text(path.read_text().replace("scale 6\n", "scale 6\nby size\n"))
+        path = script(tmp_path / "s", [f"sd{i}" for i in range(devices)], [*events, "tick 1"], facts=["by size"])
         body = played(path, accept)
         if accept == PROTOBUF:
             return sum(len(f["metric"]) for f in wire.families(body).values())

@@ -14,7 +14,7 @@ HOSTILE = r'"a\"b\\c"'  # quoted as in a script
 
 
 def slow_script(path, events, by=None):
-    """A script in which each slow IO is counted as well: 'slow' and 'io'."""
+    """A recording in which each slow IO is counted as well: 'slow' and 'io'."""
     lines = []
     for event in events:
         if event.startswith("slow "):
@@ -22,10 +22,7 @@ def slow_script(path, events, by=None):
             count = re.search(r" x\d+$", event)
             lines.append(" ".join(["io", *event.split()[1:4]]) + (count[0] if count else "") + (part[0] if part else ""))
         lines.append(event)
-    script(path, [DEVICE], lines)
-    text = path.read_text()
-    path.write_text(text.replace("scale 6\n", "scale 6\nslow-max 100\n" + (f"by {by}\n" if by else ""), 1))
-    return path
+    return script(path, [DEVICE], lines, facts=["slow-max 100", *([f"by {by}"] if by else [])])
 
 
 EVENTS = [

@@ -5,7 +5,6 @@ import collections
 import json
 import math
 import os
-import pathlib
 import random
 import re
 import subprocess
@@ -14,6 +13,7 @@ from fractions import Fraction
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as read_text
+from script import SCRIPTS, recorded, write_recording
 
 import tools
 import wire
@@ -21,7 +21,6 @@ from player import LATENCY, OPENMETRICS, PROTOBUF, START, TEXT, Player, exposed_
 
 BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 ZERO = 2.0 ** -26
-REPLAYS = pathlib.Path(__file__).parents[1] / "cli/replay"
 FIGURES = ("ios", "bytes", "errors")
 
 
@@ -68,7 +67,7 @@ def totals_of(path):
     return ticks
 
 
-@pytest.mark.parametrize("path", sorted(REPLAYS.glob("*.txt")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", map(recorded, SCRIPTS), ids=[s.stem for s in SCRIPTS])
 def test_totals_are_those_of_the_intervals(path):
     """At each moment, including what unfinished IOs have done in the intervals; and totals never fall."""
     before = {}
@@ -315,10 +314,8 @@ NASTY = [b'"><script>alert(1)</script>', b"a\\nb\\", b"\xff\xfe", "naïve ☃ \U
 @pytest.mark.parametrize("accept,read", READERS, ids=("protobuf", "openmetrics", "text"))
 def test_any_name_is_a_label(tmp_path, accept, read, name):
     word = name.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
-    path = tmp_path / "s"
-    path.write_bytes(b'blklat-replay 1\ndevice "%s" "model=%s" "mapper=%s"\nwatch "%s" device\n'
-                     b'io read 1ms 4096\ntick 1\n' % (word, word, word, word))
-    got = read(played(path, accept))
+    text = b'blklat-replay 1\ndevice "%s" "model=%s" "mapper=%s"\nwatch "%s" device\nio read 1ms 4096\ntick 1\n' % (word, word, word, word)
+    got = read(played(write_recording(text.decode("utf-8", "surrogateescape"), tmp_path / "s"), accept))
     shown = name.decode("utf-8", "replace") if name != b"cut \xe2\x98" else "cut ��"
     assert got["blklat_io_bytes_total", f"{shown} read device"] == 4096
     assert got["blklat_device_info", f"{shown} {shown} {shown}"] == 1

@@ -21,6 +21,7 @@ from kernels import KERNELS, fetch  # noqa: E402
 from load import BLKLAT, Missing, exact, missing  # noqa: E402
 from machine import Machine  # noqa: E402
 from recorder import replayed  # noqa: E402
+from script import SCRIPTS, recorded as recording_of  # noqa: E402
 
 DEBS = pathlib.Path(os.environ.get("DEBS", ROOT / "build/deb"))
 READS, BLOCK = 2000, 4096
@@ -101,11 +102,10 @@ def test_on_each_kernel(name, built, tmp_path):
 
 
 def test_its_figures_are_the_same(built):
-    scripts = sorted((ROOT / "tests/cli/replay").glob("*.txt"))
-    assert scripts
-    for script in scripts:
-        shutil.copy(script, built)
-        argv = ["live", "--replay", script.name, "--format", "json", "--bins"]
+    assert SCRIPTS
+    for script in SCRIPTS:
+        file = shutil.copy(recording_of(script), built)
+        argv = ["live", "--replay", file.name, "--format", "json", "--bins"]
         theirs = debian13.enter(built, "blklat/build/blklat", *argv)
         ours = subprocess.run([BLKLAT, *argv], capture_output=True, text=True, cwd=built)
         assert (theirs.returncode, theirs.stdout, theirs.stderr) == (ours.returncode, ours.stdout, ours.stderr)

@@ -4,7 +4,6 @@ import contextlib
 import sqlite3
 
 import synthetic
-from recordings import recorded
 
 
 def mark(file, *marks):
@@ -27,4 +26,4 @@ def sweep(path, depths=(1, 4, 16), seconds=5, service_ns=100_000, most=30_000, s
             script.io("read", depth * 1e9 / iops * slower, round(iops))
             script.tick(1)
     marks.append((len(depths) * seconds - 0.4, "end"))
-    return mark(recorded(script, path), *marks)
+    return mark(script.write(path), *marks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs blklat, and makes recordings from scripts."""
+"""Runs blklat."""
 import os
 import pathlib
 import subprocess
@@ -16,10 +16,3 @@ def blklat(*args, status=0):
     if not status:
         assert r.stderr == ""
     return r.stdout if status in (0, 3) else r.stderr
-
-
-def recorded(script, path):
-    """Writes a script, and makes a recording from it."""
-    text = script.write(path.with_suffix(".txt"))
-    blklat("record", "--quiet", "--replay", text, "-o", path)
-    return path

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs with known answers, as replay scripts (userspace/recording/replay_script.h)."""
+"""Runs with known answers, as scripts (tests/script.py)."""
 import math
 import random
+
+from script import write_recording
 
 # The shape of a peak: quantiles of the normal distribution in the middle of nine equal parts.
 SHAPE = (-1.593, -0.967, -0.589, -0.282, 0.0, 0.282, 0.589, 0.967, 1.593)
@@ -49,8 +51,8 @@ class Script:
         self.intervals += 1
 
     def write(self, path):
-        path.write_text("\n".join(self.lines) + "\n")
-        return path
+        """Makes a recording of it."""
+        return write_recording("\n".join(self.lines), path)
 
 
 def steady(seconds=120, iops=20000, p50_ns=90e3, noise=0.03, **kw):

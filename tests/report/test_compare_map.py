@@ -5,7 +5,7 @@ import json
 import pytest
 
 import synthetic
-from recordings import blklat, recorded
+from recordings import blklat
 
 
 DEPTH = 16
@@ -27,7 +27,7 @@ def run(folder, name, devices, stage="total", figures=DRIVE):
             s.io("read", p90_ns, some)
             s.io("read", (DEPTH * 1e9 - most * p50_ns - some * p90_ns) / slowest, slowest)
         s.tick()
-    return recorded(s, folder / name)
+    return s.write(folder / name)
 
 
 @pytest.fixture(scope="module")

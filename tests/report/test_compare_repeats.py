@@ -7,13 +7,13 @@ import statistics
 import pytest
 
 import synthetic
-from recordings import blklat, recorded
+from recordings import blklat
 
 T_975_DF4 = 2.776445105  # equal variances of three and three have 4 degrees of freedom; fewer if they differ
 
 
 def repeats(folder, name, medians_ns):
-    return [recorded(synthetic.steady(seconds=5, iops=5000, p50_ns=ns, seed=i), folder / f"{name}{i}.blklat")
+    return [synthetic.steady(seconds=5, iops=5000, p50_ns=ns, seed=i).write(folder / f"{name}{i}.blklat")
             for i, ns in enumerate(medians_ns, 1)]
 
 
@@ -73,7 +73,7 @@ def constant(folder, name, us):
     for _ in range(5):
         script.io("read", us * 1000, 1000)
         script.tick()
-    return [recorded(script, folder / f"{name}-{i}") for i in range(2)]
+    return [script.write(folder / f"{name}-{i}") for i in range(2)]
 
 
 def test_one_bin_is_no_change(tmp_path):

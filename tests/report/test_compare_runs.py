@@ -7,13 +7,13 @@ import re
 import pytest
 
 import synthetic
-from recordings import blklat, recorded
+from recordings import blklat
 
 
 @pytest.fixture
 def runs(tmp_path):
-    before = recorded(synthetic.steady(seconds=30, iops=20000, p50_ns=90e3), tmp_path / "before.blklat")
-    after = recorded(synthetic.two_peaks(seconds=20, iops=15000), tmp_path / "after.blklat")
+    before = synthetic.steady(seconds=30, iops=20000, p50_ns=90e3).write(tmp_path / "before.blklat")
+    after = synthetic.two_peaks(seconds=20, iops=15000).write(tmp_path / "after.blklat")
     return before, after
 
 
@@ -56,7 +56,7 @@ def test_a_run_and_itself(runs):
 
 
 def test_scales_meet_at_the_coarser(tmp_path):
-    file = recorded(synthetic.two_peaks(), tmp_path / "fine.blklat")
+    file = synthetic.two_peaks().write(tmp_path / "fine.blklat")
     blklat("record", "--quiet", "--replay", file, "--scale", "2", "-o", tmp_path / "coarse.blklat")
     [group] = compared(file, tmp_path / "coarse.blklat")["groups"]
     assert group["runs"][1]["ks"] == 0
@@ -138,7 +138,7 @@ def test_large_ratios_keep_their_columns(tmp_path):
         for _ in range(8):
             script.io("read", 1e5 * times, 100)
             script.tick()
-        return recorded(script, tmp_path / f"{times}.blklat")
+        return script.write(tmp_path / f"{times}.blklat")
     files = [took(times) for times in (1, 99, 932, 2320, 230000)]
     lines = [line for line in blklat("compare", *files).splitlines() if re.match(r". / 1 ", line)]
     assert [re.split(r" +(?=x)", line)[1:] for line in lines] == [["x 1.00"] * 2 + [text] * 7 for text in ("x 99.00", "x 932", "x 2.32k", "x 230k")]
@@ -161,17 +161,17 @@ def test_names_mean_nothing_to_markdown(tmp_path):
     script.lines = [line.replace("sda", '"\\"><script>`*_[x](y)"') for line in script.lines]
     script.io("read", 5e4, 10)
     script.tick()
-    file = recorded(script, tmp_path / "run.blklat")
+    file = script.write(tmp_path / "run.blklat")
     text = blklat("compare", "--format", "markdown", file, file)
     heading = text.splitlines()[0]
     assert "<" not in heading and re.sub(r"\\(.)", r"\1", heading).replace("&lt;", "<") == f"### {name} device, read"
 
 
 def test_devices_are_paired_by_name_then_by_what_is_left(tmp_path):
-    a = recorded(two_devices(("sda", "sdb"), (100, 200)), tmp_path / "a.blklat")
-    b = recorded(two_devices(("sdb", "sda"), (210, 110)), tmp_path / "b.blklat")
-    c = recorded(two_devices(("sda", "sdc"), (120, 220)), tmp_path / "c.blklat")
-    d = recorded(two_devices(("sdx", "sdy"), (1, 2)), tmp_path / "d.blklat")
+    a = two_devices(("sda", "sdb"), (100, 200)).write(tmp_path / "a.blklat")
+    b = two_devices(("sdb", "sda"), (210, 110)).write(tmp_path / "b.blklat")
+    c = two_devices(("sda", "sdc"), (120, 220)).write(tmp_path / "c.blklat")
+    d = two_devices(("sdx", "sdy"), (1, 2)).write(tmp_path / "d.blklat")
 
     def pairs(*files):
         return [[r and (r["device"], round(r["iops"])) for r in g["runs"]] for g in compared(*files)["groups"]]

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import synthetic
-from recordings import blklat, recorded
+from recordings import blklat
 
 KIB = 1024
 LABELS = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB+"]
@@ -16,8 +16,8 @@ def part_of(watch):
     return watch["part"]["label"] if "part" in watch else None
 
 
-@pytest.fixture(params=["script", "recording"])
-def divided(request, tmp_path, report):
+@pytest.fixture
+def divided(tmp_path, report):
     """Ten seconds, each with 300 small reads, 100 large ones that get slower, and 10 writes of one size."""
     s = synthetic.Script(by="size")
     for second in range(10):
@@ -27,12 +27,11 @@ def divided(request, tmp_path, report):
         s.io("write", 60e3, 10, size=128 * KIB - 1)
         s.in_flight(3, 1e5)
         s.tick()
-    file = s.write(tmp_path / "run.txt") if request.param == "script" else recorded(s, tmp_path / "run.blklat")
-    return {part_of(w): w for w in report(file)["runs"][0]["watches"]}
+    return {part_of(w): w for w in report(s.write(tmp_path / "run.blklat"))["runs"][0]["watches"]}
 
 
 def test_parts_follow_their_whole(tmp_path, report):
-    watches = report(synthetic.mixed(by="size").write(tmp_path / "run.txt"))["runs"][0]["watches"]
+    watches = report(synthetic.mixed(by="size").write(tmp_path / "run.blklat"))["runs"][0]["watches"]
     assert [(w["device"], part_of(w)) for w in watches] == [(d, p) for d in ("sda", "sdb") for p in [None, *LABELS]]
     assert {w["part"]["by"] for w in watches if "part" in w} == {"size"}
     assert all(("accounting" in w) == ("part" not in w) for w in watches)
@@ -98,7 +97,7 @@ def test_shares_of_nothing_are_null(tmp_path, report):
     s = synthetic.Script(by="flags")
     s.io("flush", 1e6, 3, size=0, more="in=FUA/flush")
     s.tick()
-    flush = parts_of(report(s.write(tmp_path / "run.txt")))["FUA/flush"]
+    flush = parts_of(report(s.write(tmp_path / "run.blklat")))["FUA/flush"]
     assert flush["ops"][0]["of_whole"] == flush["all_ops"]["of_whole"] == {"ios": 1, "bytes": None, "time": 1}
     assert flush["ops"][0]["few"] and flush["all_ops"]["few"]
 
@@ -113,7 +112,7 @@ def test_what_a_device_does_by_littles_law(tmp_path, report):
         s.io("read", 4e6, 25, more="in=513+")
         s.io("read", 0, 25, more="in=3-4")
         s.tick()
-    parts = parts_of(report(s.write(tmp_path / "run.txt")))
+    parts = parts_of(report(s.write(tmp_path / "run.blklat")))
     assert parts["1"]["all_ops"]["by_little"] == {
         "iops_least": 10000, "iops_most": 10000, "bytes_per_s_least": 40960000, "bytes_per_s_most": 40960000}
     mean_s, size = (300 * 200e-6 + 100 * 400e-6) / 400, (300 * 4 * KIB + 100 * 64 * KIB) / 400
@@ -140,7 +139,7 @@ def test_how_many_times_as_long_beside_others(tmp_path, report):
     s.io("write", 240e3, 100, more="in=write")
     s.io("discard", 1e6, 200, more="in=write")
     s.tick()
-    parts = parts_of(report(s.write(tmp_path / "run.txt")))
+    parts = parts_of(report(s.write(tmp_path / "run.blklat")))
     found = against(parts, "write")
     assert found["base"] == "nothing"
     # The 99th of 100 is the first of the two, within the width of their bin.
@@ -160,7 +159,7 @@ def test_wholes_are_as_if_nothing_were_divided(tmp_path, make):
 
     def runs():
         path.unlink(missing_ok=True)
-        text = blklat("report", "--format", "json", recorded(script, path))
+        text = blklat("report", "--format", "json", script.write(path))
         return json.loads(text, parse_float=lambda digits: ("float", digits))["runs"][0]
 
     whole = runs()

@@ -3,13 +3,12 @@
 import pytest
 
 import synthetic
-from recordings import recorded
 
 
 @pytest.fixture
 def findings(tmp_path, report):
     def of(script):
-        run = report(recorded(script, tmp_path / "run.blklat"))["runs"][0]
+        run = report(script.write(tmp_path / "run.blklat"))["runs"][0]
         by_kind = {}
         for f in run["findings"]:
             assert f["text"] and f["rule"] and 0 <= f["from_s"] <= f["to_s"] <= run["duration_s"] + 1e-3

@@ -9,7 +9,7 @@ import pytest
 
 import synthetic
 from phases import mark
-from recordings import ROOT, blklat, recorded
+from recordings import ROOT, blklat
 
 PAGE = (ROOT / "docs/blklat.8").read_text()
 # Objects whose keys are names of other things, or are described in place.
@@ -51,7 +51,7 @@ def stacked(tmp_path):
     """A recording with everything that one can have: stacked devices, a mark, pauses, losses."""
     script = synthetic.mixed()
     script.lines += ["account no_start 3", "io read 90000ns 4096 x10", "part write 4096 errors=1", "tick 1"]
-    file = recorded(script, tmp_path / "run.blklat")
+    file = script.write(tmp_path / "run.blklat")
     with contextlib.closing(sqlite3.connect(file)) as db, db:
         db.execute("INSERT INTO lower SELECT a.id, b.id FROM device a, device b WHERE a.name = 'sda' AND b.name = 'sdb'")
         db.execute("INSERT INTO mark SELECT mono_ns, wall_ns, 'half' FROM interval WHERE id = 3")
@@ -70,7 +70,7 @@ def test_report(stacked, tmp_path, report):
 
 
 def test_compare(stacked, tmp_path):
-    other = mark(recorded(two(), tmp_path / "other.blklat"), (0, "half"), (2, "more"))
+    other = mark(two().write(tmp_path / "other.blklat"), (0, "half"), (2, "more"))
     document = json.loads(blklat("compare", "--format", "json", stacked, other, "--fail-if", "read.p50 > 1ns", status=3))
     parts = divided(tmp_path / "divided.txt")
     keys = keys_of(document) | keys_of(json.loads(blklat("compare", "--format", "json", parts, parts)))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from script import write_recording
 
 HERE = pathlib.Path(__file__).parent
 BLKLAT = os.environ.get("BLKLAT", str(HERE.parents[1] / "build/blklat"))
@@ -62,9 +63,7 @@ def assert_merged(done, limit):
 
 def make(folder, *statements, script=SCRIPT):
     """A recording of two intervals, the second without IO, then changed by SQL."""
-    source, file = folder / "source", folder / "run.blklat"
-    source.write_text(script)
-    assert run("record", "--quiet", "--replay", source, "-o", file)[:2] == (0, "")
+    file = write_recording(script, folder / "run.blklat")
     with contextlib.closing(sqlite3.connect(file)) as db, db:
         for sql in statements:
             db.execute(sql)
@@ -138,16 +137,6 @@ def test_more_watches_than_there_is_room_for(tmp_path):
     for args in (["live"], ["record", "--quiet", "-o", tmp_path / "again"]):
         assert_refused(run(*args, "--replay", file, "--max-memory", "100M"), 100 * MIB, sentence, expected=2)
     assert not (tmp_path / "again").exists()
-
-
-def test_scripts(tmp_path):
-    """32 watches that one statement of six bytes makes larger."""
-    file, text = tmp_path / "script", ["blklat-replay 1"]
-    text += [f"device d{i}\nwatch d{i} device\nwatch d{i} total" for i in range(16)]
-    text += [f"on d{i} {stage}\n" + "\n".join(f"io {op} 1ms 512" for op in OPS) for i in range(16) for stage in ("device", "total")]
-    file.write_text("\n".join(text) + "\n" + "tick 1\n" * 2000)
-    for args in (["report", "--format", "json"], ["compare", file]):
-        assert_merged(run(*args, "--max-memory", "100M", file), 100 * MIB)
 
 
 def test_slow_ios(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 import synthetic
 from phases import mark
-from recordings import BLKLAT, ENV, recorded
+from recordings import BLKLAT, ENV
 
 SECONDS = 9000
 GONE = 3001
@@ -37,9 +37,7 @@ def long_run(tmp_path_factory):
             if (name, i) == ("sdb", GONE - 1):
                 script.lines.append("gone")
         script.tick(1)
-    file = tmp_path_factory.mktemp("merged") / "run.blklat"
-    told("record", "--quiet", "--replay", script.write(file.with_suffix(".txt")), "-o", file)
-    return mark(file, *MARKS)
+    return mark(script.write(tmp_path_factory.mktemp("merged") / "run.blklat"), *MARKS)
 
 
 def load(file, memory, *args):
@@ -127,7 +125,7 @@ def test_a_window_is_as_asked_for(long_run):
 
 def test_a_comparison_merges_all_alike(long_run, tmp_path):
     """The second run gets the memory that the first leaves; both are equally fine, and a run compared with itself shows no change."""
-    short = recorded(synthetic.mixed(50), tmp_path / "short.blklat")
+    short = synthetic.mixed(50).write(tmp_path / "short.blklat")
     text, said = told("compare", "--format", "json", "--max-memory", "6M", long_run, short)
     runs = json.loads(text)["runs"]
     assert len({r["merged"] for r in runs}) == 1 and runs[0]["merged"] > 1
@@ -144,7 +142,7 @@ def test_a_comparison_leaves_room_for_what_plays_the_second(long_run, tmp_path):
             script.on(name)
             script.io("read", 1e5, 100)
         script.tick()
-    many = recorded(script, tmp_path / "many.blklat")
+    many = script.write(tmp_path / "many.blklat")
     assert load(long_run, "20M")[0]["merged"] == 1
     text, _ = told("compare", "--format", "json", "--max-memory", "10M", long_run, many)
     runs = json.loads(text)["runs"]

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 import synthetic
-from recordings import BLKLAT, ENV, blklat, recorded
+from recordings import BLKLAT, ENV, blklat
 
 SECONDS = 600
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
@@ -35,7 +35,7 @@ def owners():
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
-    return recorded(owners(), tmp_path_factory.mktemp("owners") / "run.blklat")
+    return owners().write(tmp_path_factory.mktemp("owners") / "run.blklat")
 
 
 def of_owners(document):
@@ -105,6 +105,6 @@ def test_of_merged_intervals(recording, merged_bins):
 
 
 def test_only_of_owners(tmp_path, report):
-    run, = report(synthetic.mixed(by="size").write(tmp_path / "run.txt"))["runs"]
+    run, = report(synthetic.mixed(by="size").write(tmp_path / "run.blklat"))["runs"]
     assert all("percentiles_ns" not in w["all_ops"] for w in run["watches"] if w.get("all_ops"))
     assert all("all_ops" not in w for w in run["watches"] if "part" not in w)

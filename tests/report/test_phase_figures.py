@@ -8,7 +8,7 @@ import pytest
 
 from phases import mark, sweep
 import synthetic
-from recordings import blklat, recorded
+from recordings import blklat
 
 
 def test_each_phase_has_its_own_figures(tmp_path, report):
@@ -41,7 +41,7 @@ def test_levels_of_a_sweep_are_no_finding(tmp_path, report):
 
 
 def test_without_marks_there_are_none(tmp_path, report):
-    run, = report(recorded(synthetic.mixed(5), tmp_path / "run.blklat"))["runs"]
+    run, = report(synthetic.mixed(5).write(tmp_path / "run.blklat"))["runs"]
     assert run["phases"] == []
 
 
@@ -55,7 +55,7 @@ def levels(path, rates=(400, 1600, 400), seconds=12, rest=3):
             script.io("read", 100_000, rate)
             script.io("write", 2_000_000, 10)
             script.tick(1)
-    return recorded(script, path)
+    return script.write(path)
 
 
 def test_levels_are_phases_where_nobody_marked(tmp_path):
@@ -86,7 +86,7 @@ def test_how_phases_are_told(tmp_path):
 
 
 def test_some_are_without_figures(tmp_path, report):
-    file = mark(recorded(synthetic.mixed(5), tmp_path / "run.blklat"),
+    file = mark(synthetic.mixed(5).write(tmp_path / "run.blklat"),
                 (0.01, "a"), (0.02, "b"), (1000, "beyond"))
     a, b = report(file)["runs"][0]["phases"]
     assert (a["name"], a["watches"], a["intervals"]) == ("a", [], 0)
@@ -133,7 +133,7 @@ def test_phases_of_one_name_are_compared_in_order(tmp_path):
             for _ in range(3):
                 script.io("read", ns, 10)
                 script.tick()
-        return mark(recorded(script, tmp_path / name), (0, "a"), (3, "a"))
+        return mark(script.write(tmp_path / name), (0, "a"), (3, "a"))
 
     document = json.loads(blklat("compare", "--format", "json", twice("1.blklat", 1e5, 1e6), twice("2.blklat", 2e5, 3e6)))
     ratios = [p["groups"][0]["runs"][1]["ratio"]["p50"] for p in document["phases"]]

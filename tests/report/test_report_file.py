@@ -9,12 +9,12 @@ import subprocess
 import pytest
 
 import synthetic
-from recordings import BLKLAT, ENV, blklat, recorded
+from recordings import BLKLAT, ENV, blklat
 
 
 @pytest.fixture
 def file(tmp_path):
-    return recorded(synthetic.steady(seconds=20), tmp_path / "run.blklat")
+    return synthetic.steady(seconds=20).write(tmp_path / "run.blklat")
 
 
 def run(*args, **kw):
@@ -39,7 +39,7 @@ def test_names_cannot_leave_their_place(tmp_path, report):
     quoted = '"' + name.replace('"', '\\"') + '"'
     script.lines = [line.replace("device sda", f"device {quoted}").replace("watch sda", f"watch {quoted}")
                     for line in script.lines]
-    file = recorded(script, tmp_path / "run.blklat")
+    file = script.write(tmp_path / "run.blklat")
     page = blklat("report", file)
     assert name not in page and document_in(page) == report(file)
     assert report(file)["runs"][0]["watches"][0]["device"] == name
@@ -52,7 +52,7 @@ def test_a_file_is_replaced_and_has_the_usual_rights(file, tmp_path):
     assert done.returncode == 0 and done.stderr == ""
     assert out.stat().st_mode & 0o777 == 0o640
     assert out.read_text().startswith("<!")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["page.html", "run.blklat", "run.txt"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["page.html", "run.blklat"]
 
 
 def test_without_room_the_old_file_stays(file, tmp_path):
@@ -62,7 +62,7 @@ def test_without_room_the_old_file_stays(file, tmp_path):
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1 and f"could not write {out}: File too large" in done.stderr
     assert out.read_text() == "old"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["page.html", "run.blklat", "run.txt"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["page.html", "run.blklat"]
 
 
 def test_a_damaged_recording_leaves_the_old_file(file, tmp_path):

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 import synthetic
-from recordings import blklat, recorded
+from recordings import blklat
 
 MARKS = ((10, "ten"), (20.25, "twenty and a bit"), (30, "twice"), (40, "twice"))
 
@@ -23,7 +23,7 @@ def constant():
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    path = recorded(constant(), tmp_path_factory.mktemp("window") / "run.blklat")
+    path = constant().write(tmp_path_factory.mktemp("window") / "run.blklat")
     with contextlib.closing(sqlite3.connect(path)) as db, db:
         begin = db.execute("SELECT mono_ns, wall_ns FROM interval ORDER BY id LIMIT 1").fetchone()
         for at, text in MARKS:
@@ -41,7 +41,7 @@ def test_a_constant_load_has_no_deviation(report, tmp_path):
     for ios in [0, 280] + [400] * 58 + [120, 0]:
         s.io("write", 1e6, ios)
         s.tick()
-    run, op = run_of(report, recorded(s, tmp_path / "run.blklat"))
+    run, op = run_of(report, s.write(tmp_path / "run.blklat"))
     total = op["total"]
     assert (total["iops"], total["iops_deviation"], total["iops_worst"], total["iops_worst_at_s"]) == (400, 0, 400, 2)
     assert (total["bytes_per_s"], total["queue_depth"]) == (400 * 4096, 0.4)
@@ -95,7 +95,7 @@ def test_losses_are_of_the_window(report, tmp_path):
         if lost:
             s.lines.append(f"account no_start {lost}")
         s.tick()
-    file = recorded(s, tmp_path / "run.blklat")
+    file = s.write(tmp_path / "run.blklat")
 
     def accounted(*args):
         run = report(file, *args)["runs"][0]
@@ -120,7 +120,7 @@ def test_compare_takes_the_window_of_each(file, tmp_path):
     for second in range(40):
         s.io("write", 1e6, 100 + second)
         s.tick()
-    other = recorded(s, tmp_path / "other.blklat")
+    other = s.write(tmp_path / "other.blklat")
     document = json.loads(blklat("compare", file, other, "--format", "json", "--from", "10", "--to", "20"))
     base, beside = document["groups"][0]["runs"]
     assert (base["iops"], beside["iops"], beside["ios"]) == (400, 114.5, 1145)

@@ -14,6 +14,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "host"), str(HERE.parent / "cli")]
 
 import devices  # noqa: E402
 import service  # noqa: E402
+from script import write_recording  # noqa: E402
 from slots import Slots  # noqa: E402
 
 
@@ -61,9 +62,9 @@ def slots(need_root):
 
 @pytest.fixture
 def script(tmp_path):
-    """A function that writes a replay: number and length of intervals, and one or more devices."""
+    """A function that makes a recording to replay: number and length of intervals, and one or more devices."""
     def make(intervals=100, seconds=0.1, **more):
-        return service.write_script(tmp_path / "script.txt", intervals, seconds, **more)
+        return write_recording(service.script_of(intervals, seconds, **more), tmp_path / "run.blklat")
     return make
 
 

@@ -13,16 +13,17 @@ import subprocess
 import time
 
 from load import DEADLINE_S, wait_until
+from script import TESTS, recorded
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
 # The program without sanitizers, where BLKLAT has them.
 PLAIN = os.environ.get("BLKLAT_PLAIN", BLKLAT)
-REPLAYS = ROOT / "tests/cli/replay"
+MIXED = recorded(TESTS / "cli/replay/mixed.txt")
 
 
-def write_script(path, intervals, seconds, devices=1, cpus=1, ios=("read 96us 4096 x1000", "write 58us 16384 x300")):
-    """Every interval has the same IOs."""
+def script_of(intervals, seconds, devices=1, cpus=1, ios=("read 96us 4096 x1000", "write 58us 16384 x300")):
+    """A script (tests/script.py) of which every interval has the same IOs."""
     names = [f"nvme{i}n1" for i in range(devices)]
     lines = ["blklat-replay 1", "engine bpf", "start 2026-11-21T07:35:00.000Z", f"cpus {cpus}"]
     lines += [f'device {n} kind=nvme model="Micron 7450" scheduler=none size=1920383410176 queues=16' for n in names]
@@ -31,8 +32,7 @@ def write_script(path, intervals, seconds, devices=1, cpus=1, ios=("read 96us 40
         for n in names:
             lines += [f"on {n} device", *(f"io {io}" for io in ios), "in-flight 3 oldest=40us"]
         lines.append(f"tick {seconds}")
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    return "\n".join(lines)
 
 
 def let_all_reach(file):

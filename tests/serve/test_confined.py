@@ -336,7 +336,7 @@ def test_a_signal_to_both_is_no_failure(script, number):
 
 def test_a_server_that_stands_still_holds_up_neither_intervals_nor_the_end(script):
     """Totals go on; when the server continues it has them all."""
-    with Serve("--replay", script(100000, 0.01)) as s:
+    with Serve("--replay", script(20000, 0.01)) as s:
         server = s.server
         s.until(lambda: s.metrics()["blklat_capture_intervals_total"] > 3, "intervals")
         os.kill(server, signal.SIGSTOP)
@@ -357,7 +357,7 @@ def test_a_server_can_not_have_the_captures_wait(script, tmp_path):
     """It makes all its descriptors blocking, and then gives no more signs of life: intervals go on, and the service can end."""
     with Manager(str(tmp_path / "notify")) as manager:
         env = {"LD_PRELOAD": INTRUDER, "INTRUDER_IN": "stall", "NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "300000"}
-        with Serve("--replay", script(100000, 0.01), env=env) as s:
+        with Serve("--replay", script(20000, 0.01), env=env) as s:
             server = s.server
             try:
                 for _ in range(50):     # heartbeats of 5 s, before each of which it is asked for a sign of life

@@ -5,7 +5,8 @@ import json
 import subprocess
 
 import pytest
-from service import BLKLAT, REPLAYS, Serve, write_script
+from script import write_recording
+from service import BLKLAT, MIXED, Serve, script_of
 
 ALWAYS = {
     "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
@@ -16,14 +17,14 @@ PATHS = ["/", "/metrics", "/api/snapshot", "/healthz", "/livez"]
 
 @pytest.fixture(scope="module")
 def serve():
-    with Serve("--replay", REPLAYS / "mixed.txt") as s:
+    with Serve("--replay", MIXED) as s:
         # The two intervals are over and can still be read.
         s.replayed()
         yield s
 
 
 def test_snapshot_is_what_live_prints(serve):
-    printed = subprocess.run([BLKLAT, "live", "--replay", REPLAYS / "mixed.txt", "--format", "json"],
+    printed = subprocess.run([BLKLAT, "live", "--replay", MIXED, "--format", "json"],
                              capture_output=True, text=True).stdout
     last = json.loads(printed.splitlines()[-1])["time"]
     want = [line for line in printed.splitlines() if json.loads(line)["time"] == last]
@@ -33,10 +34,10 @@ def test_snapshot_is_what_live_prints(serve):
 
 
 def test_snapshot_with_bins():
-    printed = subprocess.run([BLKLAT, "live", "--replay", REPLAYS / "mixed.txt", "--format", "json", "--bins"],
+    printed = subprocess.run([BLKLAT, "live", "--replay", MIXED, "--format", "json", "--bins"],
                              capture_output=True, text=True).stdout
     lines = [json.loads(line) for line in printed.splitlines()]
-    with Serve("--replay", REPLAYS / "mixed.txt", "--bins") as s:
+    with Serve("--replay", MIXED, "--bins") as s:
         s.replayed()
         assert s.snapshot() == [line for line in lines if line["time"] == lines[-1]["time"]]
     assert any(o["bins"] for o in lines[-1]["ops"])
@@ -80,14 +81,13 @@ def test_health_while_all_is_well(script):
 
 def lossy(path, *words, ios):
     """In the second interval something may be missing, and little is done after it."""
-    path.write_text("blklat-replay 1\ndevice sda\ndevice sdb\nwatch sda device\nwatch sdb device\n" + f"io read 1ms 4096 x{ios}\n"
-                    "tick 0.1\n" + "\n".join([*words, "tick 0.1", *["on sda device", "io read 1ms 4096", "tick 0.1"] * 1000]) + "\n")
-    return path
+    return write_recording("blklat-replay 1\ndevice sda\ndevice sdb\nwatch sda device\nwatch sdb device\n" + f"io read 1ms 4096 x{ios}\n"
+                           "tick 0.1\n" + "\n".join([*words, "tick 0.1", *["on sda device", "io read 1ms 4096", "tick 0.1"] * 1000]), path)
 
 
 def test_health_tells_of_losses(tmp_path):
     """They are no reason to end the capture."""
-    with Serve("--replay", lossy(tmp_path / "lossy.txt", "on sda device", "account no_start 3", ios=200)) as s:
+    with Serve("--replay", lossy(tmp_path / "lossy.blklat", "on sda device", "account no_start 3", ios=200)) as s:
         r = s.until(lambda: (r := s.request("/healthz")).status == 503 and r, "a loss")
         assert r.text == "IOs were lost within the last minute: 3 of sda, stage device\n"
         assert s.request("/livez").text == "ok\n"
@@ -96,14 +96,14 @@ def test_health_tells_of_losses(tmp_path):
 @pytest.mark.parametrize("words", [["on sda device", "account no_start 3"], ["skipped 3"]])
 def test_health_is_a_share(tmp_path, words):
     """Of 400 IOs, 3 are less than 1 %, though all of the interval that lost them."""
-    with Serve("--replay", lossy(tmp_path / "few.txt", *words, ios=397)) as s:
+    with Serve("--replay", lossy(tmp_path / "few.blklat", *words, ios=397)) as s:
         s.until(lambda: any(l["accounting"]["lost"] + l["accounting"]["skipped_unexplained"] for l in s.snapshot()), "a loss")
         assert s.request("/healthz").text == "ok\n"
 
 
 def test_health_tells_of_skipped_programs(tmp_path):
     """Something may be lost, although nothing is known to be. The metrics and the page's data say so once for all devices."""
-    with Serve("--replay", lossy(tmp_path / "skipped.txt", "skipped 2", ios=20)) as s:
+    with Serve("--replay", lossy(tmp_path / "skipped.blklat", "skipped 2", ios=20)) as s:
         r = s.until(lambda: (r := s.request("/healthz")).status == 503 and r, "a skipped program")
         assert r.text == "IOs may have been missed within the last minute: the kernel skipped 2 program runs\n"
         assert "\nblklat_capture_skipped_runs_total 2\n" in s.request("/metrics").text
@@ -231,8 +231,8 @@ def test_every_address_warns_and_asks_no_host(script):
 @pytest.mark.parametrize("name", ['"><script>alert(1)</script>', "a\\b", "x\u2028y", "tab\there"])
 def test_names_are_escaped(tmp_path, name):
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
-    path = tmp_path / "names.txt"
-    path.write_text(f'blklat-replay 1\ndevice dm-0 mapper="{quoted}" model="{quoted}"\nwatch dm-0 total\n' + "io read 1ms 4096\ntick 0.1\n" * 50)
+    path = write_recording(f'blklat-replay 1\ndevice dm-0 mapper="{quoted}" model="{quoted}"\nwatch dm-0 total\n' + "io read 1ms 4096\ntick 0.1\n" * 50,
+                           tmp_path / "names.blklat")
     with Serve("--replay", path) as s:
         s.until(lambda: s.snapshot(), "an interval")
         text = s.request("/metrics").text
@@ -247,8 +247,7 @@ def test_names_are_escaped(tmp_path, name):
 
 def test_many_who_ask_cost_one_rendering(tmp_path):
     """Within an interval everybody gets the same bytes, rendered and compressed once; the next interval has others."""
-    path = write_script(tmp_path / "script.txt", 2, 0.2, devices=64)
-    path.write_text(path.read_text() + "tick 1000\n")
+    path = write_recording(script_of(2, 0.2, devices=64) + "\ntick 1000", tmp_path / "run.blklat")
     with Serve("--replay", path) as s:
         def ask(times):
             before = s.cpu_ms()

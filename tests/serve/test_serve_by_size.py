@@ -8,17 +8,19 @@ import subprocess
 
 from devices import Delta, run
 from load import exact, fio
-from service import BLKLAT, REPLAYS, Serve
+from script import TESTS, recorded
+from service import BLKLAT, Serve
 from told import Slow, by_part, settled, wait_for
 
+RECORDING = recorded(TESTS / "cli/replay/sizes.txt")
 SIZES = {"4k": "4 KiB", "12k": "16 KiB", "64k": "64 KiB"}
 
 
 def test_outputs_have_the_parts_of_live():
     """The last interval equals live's JSON; in the stream's intervals parts add up; no loss or device is reported twice."""
-    r = subprocess.run([BLKLAT, "live", "--replay", REPLAYS / "sizes.txt", "--format", "json"], capture_output=True, check=True, timeout=60)
+    r = subprocess.run([BLKLAT, "live", "--replay", RECORDING, "--format", "json"], capture_output=True, check=True, timeout=60)
     lines = [json.loads(line) for line in r.stdout.splitlines()]
-    with Serve("--replay", REPLAYS / "sizes.txt") as s, s.stream() as stream:
+    with Serve("--replay", RECORDING) as s, s.stream() as stream:
         _, name, told = stream.event()
         assert name == "run" and [d["name"] for d in told["devices"]] == ["nvme0n1", "sda"]
         intervals = [data for _, data in stream.intervals(4)]

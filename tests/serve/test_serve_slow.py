@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from load import exact, fio
+from script import write_recording
 from service import BLKLAT, Serve
 from told import Slow, settled, wait_for
 
@@ -41,8 +42,7 @@ def dd(device, n, bs="4k"):
 
 def test_as_live_tells_it(tmp_path):
     """The snapshot has the lines of live's JSON, the stream their slow IOs."""
-    file = tmp_path / "slow.txt"
-    file.write_text(SCRIPT)
+    file = write_recording(SCRIPT, tmp_path / "slow.blklat")
     r = subprocess.run([BLKLAT, "live", "--replay", file, "--format", "json"], capture_output=True, check=True, timeout=60)
     lines = [json.loads(line) for line in r.stdout.splitlines()]
     with Serve("--replay", file) as s, s.stream() as stream:

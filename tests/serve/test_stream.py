@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """/api/stream: every interval once, history first, resumed where a reader left off."""
 import pytest
-from service import REPLAYS, Serve
+from script import write_recording
+from service import MIXED, Serve
 
 
 def test_events(script):
@@ -40,8 +41,7 @@ def test_health(tmp_path):
             us = 500 if d == 4 else 800 if d == 3 and i >= 12 else 100
             lines += [f"on {name} device", f"io read {us}us 4096 x990", *([f"account no_start {8 + d}"] if d < 3 and i == 5 else [])]
         lines.append("tick 0.05")
-    (tmp_path / "script.txt").write_text("\n".join(lines) + "\n")
-    with Serve("--replay", tmp_path / "script.txt") as s, s.stream() as stream:
+    with Serve("--replay", write_recording("\n".join(lines), tmp_path / "run.blklat")) as s, s.stream() as stream:
         got = [[w.get("health") for w in data["watches"]] for _, data in stream.intervals(14)]
     unlike = {"grade": "watch", "reason": "unlike", "text": "p99 is 5 times that of its peers"}
     lost = {"grade": "watch", "reason": "lost", "text": "1.00 % of its IOs lost"}
@@ -53,7 +53,7 @@ def test_health(tmp_path):
 
 
 def test_cells_hold_every_io():
-    with Serve("--replay", REPLAYS / "mixed.txt") as s, s.stream() as stream:
+    with Serve("--replay", MIXED) as s, s.stream() as stream:
         for _, data in stream.intervals(2):
             for w in data["watches"]:
                 for o in w["ops"]:

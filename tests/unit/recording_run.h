@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Recordings made from replay scripts the way a run makes them, for the tests of their writer and reader. */
+/* Recordings made from scripts (tests/script.py) the way a run makes them, for the tests of their writer and reader. */
 #ifndef TEST_RECORDING_RUN_H
 #define TEST_RECORDING_RUN_H
 
@@ -23,7 +23,7 @@
 /* A directory of its own, in memory where possible; it is removed with all its contents. */
 struct place {
 	char dir[64];
-	char script[96], file[96];
+	char script[96], source[96], file[96];
 };
 
 static inline void place_make(struct place *at)
@@ -32,6 +32,7 @@ static inline void place_make(struct place *at)
 	strcat(at->dir, "/blklat-recording-XXXXXX");
 	assert_non_null(mkdtemp(at->dir));
 	snprintf(at->script, sizeof(at->script), "%s/script", at->dir);
+	snprintf(at->source, sizeof(at->source), "%s/source.blklat", at->dir);
 	snprintf(at->file, sizeof(at->file), "%s/run.blklat", at->dir);
 }
 
@@ -83,10 +84,19 @@ static inline void recording_nobody(const struct device *d, bool replaced)
 	(void)d, (void)replaced;
 }
 
-/* Records a replay of @script into @at's file. */
-static inline void recording_of(struct place *at, const char *script, int scale, u64 max_bytes)
+/* Makes @at's source, a recording of @script. */
+static inline void place_source(struct place *at, const char *script)
 {
-	struct capture *c = replay(script, scale);
+	char command[256];
+
+	snprintf(command, sizeof(command), "python3 tests/script.py %s %s", script, at->source);
+	assert_int_equal(system(command), 0);
+}
+
+/* Records a replay of @at's source into its file. */
+static inline void recording_of_source(struct place *at, int scale, u64 max_bytes)
+{
+	struct capture *c = replay(at->source, scale);
 	struct origin origin = recording_origin;
 	const struct run_info info = recording_info(c, &origin);
 	const struct recorder_config cfg = { .file = at->file, .max_bytes = max_bytes };
@@ -104,6 +114,12 @@ static inline void recording_of(struct place *at, const char *script, int scale,
 		fail_msg("%s", p.text);
 	s->ops->close(s);
 	c->ops->close(c);
+}
+
+static inline void recording_of(struct place *at, const char *script, int scale, u64 max_bytes)
+{
+	place_source(at, script);
+	recording_of_source(at, scale, max_bytes);
 }
 
 #endif

@@ -91,60 +91,53 @@ static void same_run(struct capture *a, struct capture *b)
 	snapshot_uninit(&t);
 }
 
-/* @scale, or the script's own if that is coarser. */
-static int scale_of(const char *script, int scale)
+/* @scale, or the source's own if that is coarser. */
+static int scale_of(const struct place *at, int scale)
 {
-	struct capture *c = replay(script, -1);
+	struct capture *c = replay(at->source, -1);
 	int finest = c->scale;
 
 	c->ops->close(c);
 	return scale < finest ? scale : finest;
 }
 
-static void check_script(const char *script, int recorded, int replayed)
+static void check_copy(struct place *at, int recorded, int replayed)
 {
 	struct capture *a, *b;
-	struct place at;
 
-	place_make(&at);
-	recorded = scale_of(script, recorded);
-	replayed = scale_of(script, replayed);
-	recording_of(&at, script, recorded, 0);
-	a = replay(script, replayed);
-	b = replay(at.file, replayed);
+	recorded = scale_of(at, recorded);
+	replayed = scale_of(at, replayed);
+	recording_of_source(at, recorded, 0);
+	a = replay(at->source, replayed);
+	b = replay(at->file, replayed);
 	/* A recording reports the memory that the capture took, at the capture's own scale. */
 	if (recorded == replayed)
 		assert_true(a->memory_bytes == b->memory_bytes);
 	same_run(a, b);
 	a->ops->close(a);
 	b->ops->close(b);
-	place_remove(&at);
-}
-
-static void every_script(int recorded, int replayed)
-{
-	glob_t found;
-
-	assert_int_equal(glob("tests/cli/replay/*.txt", 0, NULL, &found), 0);
-	assert_true(found.gl_pathc >= 6);
-	for (size_t i = 0; i < found.gl_pathc; i++)
-		check_script(found.gl_pathv[i], recorded, replayed);
-	globfree(&found);
-}
-
-static void a_replay_of_a_recording_is_the_run(void **state)
-{
-	(void)state;
-	every_script(-1, -1);
+	assert_int_equal(unlink(at->file), 0);
 }
 
 /* Merging bins when they are recorded or when they are read gives the same. */
-static void scales_merge(void **state)
+static void a_replay_of_a_recording_is_the_run(void **state)
 {
+	static const int scales[][2] = { { -1, -1 }, { 3, 3 }, { 3, 1 }, { -1, 2 } };
+	glob_t found;
+
 	(void)state;
-	every_script(3, 3);
-	every_script(3, 1);
-	every_script(-1, 2);
+	assert_int_equal(glob("tests/cli/replay/*.txt", 0, NULL, &found), 0);
+	assert_true(found.gl_pathc >= 6);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		struct place at;
+
+		place_make(&at);
+		place_source(&at, found.gl_pathv[i]);
+		for (u32 k = 0; k < ARRAY_SIZE(scales); k++)
+			check_copy(&at, scales[k][0], scales[k][1]);
+		place_remove(&at);
+	}
+	globfree(&found);
 }
 
 #define START "blklat-replay 1\nstart 2026-11-21T07:35:00Z\ndevice d\nwatch d device\n"
@@ -371,7 +364,6 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_replay_of_a_recording_is_the_run),
-		cmocka_unit_test(scales_merge),
 		cmocka_unit_test(a_finer_scale_is_refused),
 		cmocka_unit_test(origin_is_kept),
 		cmocka_unit_test(devices_below_are_kept),

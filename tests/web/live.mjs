@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The live page of a service that plays a script.
-import { spawn } from "node:child_process";
+// The live page of a service that replays a recording of a script (tests/script.py).
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,15 +19,25 @@ export function script(devices, intervals, statements, seconds = 0.2) {
     return `${lines.join("\n")}\n`;
 }
 
+/** Makes recordings in a folder, number 0 of the first script and so on. Returns their paths. */
+export function recordings(folder, ...scripts) {
+    const files = scripts.map((text, i) => {
+        writeFileSync(join(folder, `${i}.txt`), text);
+        return [join(folder, `${i}.txt`), join(folder, `${i}.blklat`)];
+    });
+    execFileSync("python3", ["tests/script.py", ...files.flat()]);
+    return files.map(([, recording]) => recording);
+}
+
 /**
  * Starts the service; returns its address and how to end it. Between hold() and go() the service stands still, so
  * that no interval comes while a test looks.
  */
 export async function serve(t, text, ...args) {
-    const folder = mkdtempSync(join(tmpdir(), "blklat-live-")), file = join(folder, "script.txt");
+    const folder = mkdtempSync(join(tmpdir(), "blklat-live-"));
     let child = null, said = "";
     const start = (script, listen) => new Promise((done, failed) => {
-        writeFileSync(file, script);
+        const [file] = recordings(folder, script);
         said = "";
         child = spawn(BLKLAT, ["serve", "--replay", file, "--listen", listen, ...args], { stdio: ["ignore", "ignore", "pipe"] });
         child.stderr.on("data", (data) => {

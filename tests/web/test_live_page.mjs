@@ -2,13 +2,13 @@
 // The live page in Chromium, from a service that plays a script: values change, switches work, stalls and losses show.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { open, openAt, pixels, settled, useBrowser, words } from "./browser.mjs";
 import { random } from "./documents.mjs";
-import { atLeast, BLKLAT, holdAt, intervals, lastEnd, script, serve, shown, steady, until } from "./live.mjs";
+import { atLeast, BLKLAT, holdAt, intervals, lastEnd, recordings, script, serve, shown, steady, until } from "./live.mjs";
 
 useBrowser();
 
@@ -143,8 +143,7 @@ test("the figures of what is kept are those of the report on the same IOs", asyn
     };
     const folder = mkdtempSync(join(tmpdir(), "blklat-live-"));
     t.after(() => rmSync(folder, { recursive: true }));
-    writeFileSync(join(folder, "script.txt"), text);
-    const report = await open(t, execFileSync(BLKLAT, ["report", join(folder, "script.txt"), "--format", "json"], { encoding: "utf8" }));
+    const report = await open(t, execFileSync(BLKLAT, ["report", ...recordings(folder, text), "--format", "json"], { encoding: "utf8" }));
     await service.atItsEnd();
     const live = await openAt(t, service.url);
     await holdAt(live, service, 8);

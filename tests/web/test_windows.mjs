@@ -2,12 +2,13 @@
 // The figures of a window that the reader chose equal the program's, which figures.c computes for random runs.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { computed, load } from "./browser.mjs";
 import { random } from "./documents.mjs";
+import { recordings } from "./live.mjs";
 
 const { consistency } = await load("curves.ts");
 const { figures } = await load("charts/iops.ts");
@@ -58,17 +59,16 @@ function script(next, step) {
 }
 
 test("who asks for the window that the report found gets the report's figures", (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "blklat-windows-")), file = join(folder, "script.txt"), next = random(5);
+    const folder = mkdtempSync(join(tmpdir(), "blklat-windows-")), next = random(5);
     t.after(() => rmSync(folder, { recursive: true }));
-    for (let i = 0; i < 60; i++) {
-        const text = script(next, [0.01, 0.1, 1, 10][i % 4]);
-        writeFileSync(file, text);
+    const scripts = Array.from({ length: 60 }, (_, i) => script(next, [0.01, 0.1, 1, 10][i % 4]));
+    for (const [i, file] of recordings(folder, ...scripts).entries()) {
         const { runs: found } = JSON.parse(execFileSync(process.env.BLKLAT ?? "build/blklat", ["report", file, "--format", "json"], { encoding: "utf8" }));
         const [line] = makeLines(found), { from_s, to_s } = line.op.steady;
         const own = figures(line, "steady-log", null), asked = figures(line, "steady-log", [from_s, to_s]);
         assert.deepEqual(Object.keys(asked).filter((name) => !(name in own)), []);
         // The document's values are rounded, to one decimal place or, below 1000, to four.
         for (const [name, value] of Object.entries(asked))
-            assert.ok(Math.abs(value - own[name]) <= (value < 999 ? 0.500001e-4 : 0.500001e-1), `${name}: ${value} is not ${own[name]}: ${text}`);
+            assert.ok(Math.abs(value - own[name]) <= (value < 999 ? 0.500001e-4 : 0.500001e-1), `${name}: ${value} is not ${own[name]}: ${scripts[i]}`);
     }
 });
