@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recordings in a folder where an attacker has put files: what he put there, and whether anything changed."""
 import os
-import pathlib
 import random
 import stat
 import subprocess
 
 from script import TESTS, recorded
 
-HERE = pathlib.Path(__file__).parent
-BLKLAT = os.environ.get("BLKLAT", str(HERE.parents[1] / "build/blklat"))
+BLKLAT = os.environ.get("BLKLAT", str(TESTS.parent / "build/blklat"))
 NVME = recorded(TESTS / "cli/replay/nvme.txt")
-DUMPS = sorted(HERE.glob("version[0-9]/*.sql"))  # recordings of older versions
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 ROOT = os.geteuid() == 0
 NOBODY = 65534

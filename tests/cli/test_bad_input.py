@@ -337,8 +337,8 @@ def test_memory_limit_too_small():
 def test_replay_that_can_not_be_read(tmp_path, by_nobody):
     missing = tmp_path / "missing"
     bad(rf"{missing}.*No such file", "--replay", str(missing))
-    bad(rf"{tmp_path}.*directory", "--replay", str(tmp_path))
-    closed = pathlib.Path(by_nobody["binary"]).parent / "closed.txt"
+    bad(rf"{tmp_path}: is not a regular file", "--replay", str(tmp_path))
+    closed = pathlib.Path(by_nobody["binary"]).parent / "closed.blklat"
     shutil.copy(REPLAY, closed)
     closed.chmod(0)
     bad(rf"{closed}.*Permission denied", "--replay", str(closed), **by_nobody)
@@ -346,7 +346,7 @@ def test_replay_that_can_not_be_read(tmp_path, by_nobody):
 
 def test_replay_that_is_none(tmp_path):
     """The command line is correct; the file is not a replay."""
-    for name, content in (("empty", b""), ("binary", os.urandom(5000)), ("elf", pathlib.Path(BLKLAT).read_bytes()[:9999])):
+    for name, content in (("empty", b""), ("text", b"hello\n"), ("binary", os.urandom(5000)), ("elf", pathlib.Path(BLKLAT).read_bytes()[:9999])):
         file = tmp_path / name
         file.write_bytes(content)
         bad(rf"{file}: is not a recording", "--replay", str(file), status=1)

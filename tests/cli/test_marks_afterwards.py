@@ -125,7 +125,7 @@ def test_triggers_do_not_run(file):
 
 @pytest.mark.parametrize("sql,sentence", [
     ("DROP TABLE mark", "table mark is missing"), ("ALTER TABLE mark ADD COLUMN more", "table mark is missing or altered"),
-    ("PRAGMA user_version = 99", "made by a newer blklat"), ("PRAGMA application_id = 5", "not a recording"),
+    ("PRAGMA user_version = 99", "is a recording of version 99"), ("PRAGMA application_id = 5", "not a recording"),
     ("UPDATE interval SET wall_ns = 'x'", "have no times"), ("UPDATE mark SET text = 5", None),
     ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 10000) INSERT INTO mark SELECT mono_ns, wall_ns, 'm' "
      "FROM interval, n WHERE id = 0", "has 10000 marks")])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """docs/recording.md: each example runs in the sqlite3 shell, and its figures are those of a replay of the recording.
 
-The recordings are made from replay scripts, whose figures tests/cli/test_live_output.py computes independently.
+The recordings are made from scripts (tests/script.py), whose figures tests/cli/test_live_output.py computes independently.
 """
 import contextlib
 import json

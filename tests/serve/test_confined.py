@@ -300,18 +300,6 @@ def test_the_server_ends_with_the_service(script, number, hangs):
         wait_until(lambda: gone(server), "end of the server")
 
 
-def test_a_service_that_ends_before_it_has_begun_leaves_no_server(tmp_path):
-    """While it waits for the script that it is to replay."""
-    os.mkfifo(tmp_path / "fifo")
-    argv = [PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", str(tmp_path / "fifo")]
-    with started(argv, start_new_session=True) as process:
-        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        server = int(wait_until(children.read_text, "server"))
-        os.killpg(process.pid, signal.SIGTERM)
-        assert process.wait(DEADLINE_S) == -signal.SIGTERM
-        wait_until(lambda: gone(server), "end of the server")
-
-
 def test_a_server_of_the_same_user_is_killed(script):
     """The kernel kills it, whatever it does. Root without capabilities could not kill another user's process."""
     file = script(10, 1000)

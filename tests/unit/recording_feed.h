@@ -4,7 +4,6 @@
 #define TEST_RECORDING_FEED_H
 
 #include "blklat/parts.h"
-#include "recording/replay.h"
 #include "recording_run.h"
 
 #define FEED_OPS 2	/* reads and writes */

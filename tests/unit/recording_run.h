@@ -105,6 +105,7 @@ static inline void recording_of_source(struct place *at, int scale, u64 max_byte
 	struct problem p = { "" };
 	enum loop_end end;
 
+	origin.idle_gap_ns = c->origin->idle_gap_ns;
 	if (recorder_open(&info, &cfg, &s, &p))
 		fail_msg("%s", p.text);
 	signals_block();

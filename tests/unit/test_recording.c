@@ -180,7 +180,7 @@ static void origin_is_kept(void **state)
 	assert_true(o->start_mono_ns == 1000 * NSEC_PER_SEC);
 	assert_true(o->start_wall_ns == 1795246500 * (s64)NSEC_PER_SEC);
 	assert_true(o->interval_s == 1);
-	assert_int_equal(o->idle_gap_ns, 0);	/* what the engine looked for, whatever was asked for */
+	assert_int_equal(o->idle_gap_ns, 0);
 	assert_true(o->finished);
 	assert_int_equal(o->n_marks, 0);
 	assert_int_equal(o->dropped, 0);

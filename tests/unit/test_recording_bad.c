@@ -79,8 +79,8 @@ static void figures_that_cannot_be(void **state)
 {
 	static const struct bad cases[] = {
 		{ "PRAGMA application_id = 1", ": is an SQLite database, but not a recording" },
-		{ "PRAGMA user_version = 4", ": is a recording of version 4, made by a newer blklat; this one reads versions up to 3" },
-		{ "PRAGMA user_version = 1", ": is damaged: table watch is missing or altered" },
+		{ "PRAGMA user_version = 4", ": is a recording of version 4, and this blklat reads version 3: use the one that made it" },
+		{ "PRAGMA user_version = 2", ": is a recording of version 2, and this blklat reads version 3: record anew" },
 		{ "PRAGMA user_version = 0", ": is damaged: there is no version 0" },
 		{ "DROP TABLE mark", "table mark is missing or altered" },
 		{ "ALTER TABLE series ADD COLUMN more", "table series is missing or altered" },

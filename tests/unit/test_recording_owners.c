@@ -37,7 +37,7 @@ static int set_up(void **state)
 	w.id = 0;
 	assert_int_equal(sqlite3_open(":memory:", &w.db), SQLITE_OK);
 	for (u32 i = 0; recording_tables[i].name; i++)
-		assert_int_equal(sqlite_run(w.db, recording_tables[i].sql[RECORDING_VERSION - 1]), SQLITE_OK);
+		assert_int_equal(sqlite_run(w.db, recording_tables[i].sql), SQLITE_OK);
 	assert_int_equal(sqlite_run(w.db, "INSERT INTO watch(id, device, stage) VALUES(0, 0, 'device')"), SQLITE_OK);
 	assert_int_equal(watches_divide(&whole, 1, BLKLAT_BY_CGROUP, CGROUPS, &w.watches, &n), 0);
 	w.run = (struct run_info){ .watches = w.watches, .n_watches = n, .scale = SCALE };

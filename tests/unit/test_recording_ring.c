@@ -241,7 +241,7 @@ static void make_ring(struct recording_ring *r, struct feed *f)
 
 	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
 	for (u32 i = 0; recording_tables[i].name; i++)
-		assert_int_equal(sqlite_run(db, recording_tables[i].sql[RECORDING_VERSION - 1]), SQLITE_OK);
+		assert_int_equal(sqlite_run(db, recording_tables[i].sql), SQLITE_OK);
 	assert_int_equal(sqlite_run(db, "CREATE TABLE other(bytes)"), SQLITE_OK);
 	feed_init(f, 1, 6);
 	assert_int_equal(ring_init(r, db, ring_least_bytes(1), 6, false), SQLITE_OK);

@@ -205,7 +205,6 @@ static void test_lies(void **state)
 		"UPDATE slow SET flags = 1",
 		"UPDATE slow SET flags = CAST('sync' AS BLOB)",
 		"UPDATE slow SET flags = printf('%1000s', 'sync')",
-		"PRAGMA user_version = 2",
 		"UPDATE slow SET interval = interval + 100",
 		"UPDATE slow SET interval = -5 WHERE n = 0",
 		"UPDATE slow_found SET found = 0",

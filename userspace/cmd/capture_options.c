@@ -60,7 +60,7 @@ const struct argp_option capture_option_list[] = {
 	{ "slow-max", KEY_SLOW_MAX, "N", 0, "Show at most N of them for each device, stage and interval (default "
 	  "100): first those that failed, then the slowest; the others are only counted", 0 },
 	{ "no-owners", KEY_NO_OWNERS, NULL, 0, "Show slow IOs without the process and cgroup that sent them", 0 },
-	{ "replay", KEY_REPLAY, "FILE", 0, "Replay a recording or a script instead of watching", 0 },
+	{ "replay", KEY_REPLAY, "FILE", 0, "Replay a recording instead of watching", 0 },
 	{ 0 },
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Loads a whole recording or script into a run, for report and compare. */
+/* Loads a whole recording into a run, for report and compare. */
 #ifndef CMD_LOAD_RUN_H
 #define CMD_LOAD_RUN_H
 
@@ -35,14 +35,11 @@ int load_take(struct load_how *how, int key, const char *value, struct problem *
  * Replays @file, as far as @how asks for, into @ret, which must be all 0; the caller has to uninit it
  * in any case. Returns 0, or a negative errno and a sentence that names the file: -ENODATA (no interval
  * in it), -E2BIG (more than max_bytes), -EIO (reading failed half-way), or the error of opening it
- * (-EBADMSG: a damaged recording, -EINVAL: a wrong script, or nothing lies in the window).
+ * (-EBADMSG: a damaged recording, -EINVAL: no regular file, or nothing lies in the window).
  */
 int load_run(const char *file, const struct load_how *how, struct run *ret, struct problem *p);
 
-/*
- * The exit status for a failure of load_run(): a missing file or a wrong script is an error of the
- * command line.
- */
+/* The exit status for a failure of load_run(): a missing file is an error of the command line. */
 int load_status(int err);
 
 struct runs {

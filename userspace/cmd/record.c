@@ -147,15 +147,14 @@ static int check(const struct record *r, struct problem *p)
 /* Makes the recording's description of itself. @line is the command line as typed. */
 static int make_origin(struct record *r, const struct run_capture *c, const char *line)
 {
-	/* A script says nothing about machine and program, so it counts as recorded here and now. */
-	const struct origin *from = c->info.origin, *known = from && *from->version ? from : NULL;
-	int err = known ? origin_copy(&r->origin, known) : origin_here(&r->origin, line);
+	const struct origin *from = c->info.origin;
+	int err = from ? origin_copy(&r->origin, from) : origin_here(&r->origin, line);
 
 	if (err)
 		return err;
-	if (!known) {
+	if (!from) {
 		r->origin.interval_s = r->o.interval_s;
-		r->origin.idle_gap_ns = from ? from->idle_gap_ns : c->idle_gap_ns;
+		r->origin.idle_gap_ns = c->idle_gap_ns;
 	}
 	err = origin_text(&r->origin.file, r->file);
 	return !err && r->label ? origin_text(&r->origin.label, r->label) : err;

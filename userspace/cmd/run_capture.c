@@ -167,7 +167,7 @@ static int open_without_totals(struct run_capture *r, const struct capture_ops *
 	return err;
 }
 
-/* A replay may come from a pipe. While we wait for its data, a signal ends us as it does any program. */
+/* A recording that is being made is copied first. Meanwhile a signal ends us as it does any program. */
 static int open_capture(struct run_capture *r, const struct capture_ops *engine, struct capture_config *cfg,
 			struct problem *p)
 {

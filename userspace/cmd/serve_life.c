@@ -355,10 +355,7 @@ static int begin(struct serve *s)
 	s->confine.writes_to = engine->node;
 	configure(s, engine);
 	limits_raise_files();
-	/*
-	 * A replay may come from a pipe. While we wait for its data, a signal ends us as it does any
-	 * program.
-	 */
+	/* A recording that is being made is copied first. Meanwhile a signal ends us as it does any program. */
 	if (!o->replay)
 		service_signals_block();
 	err = service_open(&s->config, &s->service, &p);

@@ -28,6 +28,6 @@ struct run_info run_info_of(const struct capture *c, double interval_s)
 		.cpus = c->cpus,
 		.scale = c->scale,
 		.memory_bytes = c->memory_bytes,
-		.interval_s = c->origin && c->origin->interval_s > 0 ? c->origin->interval_s : interval_s,
+		.interval_s = c->origin ? c->origin->interval_s : interval_s,
 	};
 }

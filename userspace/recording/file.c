@@ -255,7 +255,7 @@ static int make_all(sqlite3 *db, const struct recording_table *tables, const cha
 	int rc = SQLITE_OK;
 
 	for (u32 i = 0; !rc && tables[i].name; i++)
-		rc = sqlite_run(db, tables[i].sql[RECORDING_VERSION - 1]);
+		rc = sqlite_run(db, tables[i].sql);
 	for (u32 i = 0; !rc && views[i]; i++)
 		rc = sqlite_run(db, views[i]);
 	return rc;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Replays a recording. Three queries run side by side, each in the order of intervals: the intervals,
+ * Reads the intervals of a recording. Three queries run side by side, each in the order of intervals: the intervals,
  * the state of the watches at their ends, and the series, which hold what happened in them. Rows must
  * come in strictly ascending order. This also guarantees that reading a damaged file ends, even if its
  * pages form a cycle.
@@ -10,38 +10,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "recording/bins_codec.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
-#include "util/process.h"
-
-#define SLOW_SHARE 4	/* an interval's slow IOs get a quarter of the memory limit; any recorder needs less by default */
-
-static void reader_close(struct replay *replay)
-{
-	struct recording_reader *r = (struct recording_reader *)replay;
-
-	sqlite3_finalize(r->intervals);
-	sqlite3_finalize(r->states);
-	sqlite3_finalize(r->series);
-	reader_close_slow(r);
-	sqlite_reader_close(r->sqlite);
-	hist_uninit(&r->row.hist);
-	hist_uninit(&r->row.after_idle);
-	snapshot_uninit(&r->state);
-	reader_forget_facts(r);
-	free(r);
-}
-
-static void cleanup_reader(struct recording_reader **r)
-{
-	if (*r)
-		reader_close(&(*r)->replay);
-}
 
 /* Whether @n may be added to a sum, which is bounded so that nothing computed from it can overflow. */
 static bool add(struct recording_reader *r, u64 n)
@@ -98,13 +71,6 @@ static int next_series(struct recording_reader *r, struct problem *p)
 	return more < 0 ? more : 0;
 }
 
-/* Takes the columns that version 1 did not have. */
-static bool take_state_2(sqlite3_stmt *s, struct watch_counts *w)
-{
-	return column_bool(s, STATE_replaced, &w->replaced) && column_bool(s, STATE_unsettled, &w->unsettled) &&
-	       column_u64(s, STATE_waited_ns, RECORDING_TOTAL_MAX, &w->waited_ns);
-}
-
 static bool take_whole_state(struct recording_reader *r, struct watch_counts *w)
 {
 	sqlite3_stmt *s = r->states;
@@ -114,7 +80,8 @@ static bool take_whole_state(struct recording_reader *r, struct watch_counts *w)
 	    !column_u64(s, STATE_in_flight, RECORDING_COUNT_MAX, &w->in_flight) ||
 	    !column_u64(s, STATE_in_flight_after, RECORDING_COUNT_MAX, &w->in_flight_after) ||
 	    !column_u64(s, STATE_oldest_ns, RECORDING_TOTAL_MAX, &w->oldest_ns) ||
-	    !column_bool(s, STATE_gone, &w->gone) || (r->version > 1 && !take_state_2(s, w)))
+	    !column_bool(s, STATE_gone, &w->gone) || !column_bool(s, STATE_replaced, &w->replaced) ||
+	    !column_bool(s, STATE_unsettled, &w->unsettled) || !column_u64(s, STATE_waited_ns, RECORDING_TOTAL_MAX, &w->waited_ns))
 		return false;
 	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
 		if (!column_u64(s, recording_account_columns[i], RECORDING_COUNT_MAX, &w->accounts[i]))
@@ -280,6 +247,25 @@ static int take_rows(struct recording_reader *r, struct problem *p)
 	return err;
 }
 
+static void begin_op(struct op_counts *o)
+{
+	o->ios_before = op_counts_ios(o);
+	o->sum_ns = o->bytes = o->errors = o->after_idle_sum_ns = 0;
+	o->min_ns = UINT64_MAX;
+	o->max_ns = 0;
+	hist_clear(&o->hist);
+	hist_clear(&o->after_idle);
+}
+
+/* Clears the counts of all ops: these cover one interval only. */
+static void begin_interval(struct snapshot *s)
+{
+	s->replayed = true;
+	for (u32 i = 0; i < s->n; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			begin_op(&s->w[i].ops[op]);
+}
+
 static int take_interval(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s = r->intervals;
@@ -291,7 +277,7 @@ static int take_interval(struct recording_reader *r, struct problem *p)
 	    !column_u64(s, INTERVAL_skipped, RECORDING_COUNT_MAX, &state->skipped) ||
 	    !column_u64(s, INTERVAL_merged, RECORDING_COUNT_MAX, &merged) || !merged != !r->begun)
 		return reader_damaged(r, p, "interval %lld is invalid", r->id);
-	replay_begin_interval(state);
+	begin_interval(state);
 	return take_rows(r, p) ?: reader_take_slow(r, p);
 }
 
@@ -307,26 +293,13 @@ static int at_end(struct recording_reader *r, struct problem *p)
 	return problem_set(p, -ENODATA, "the replay is at its end");
 }
 
-/* Takes the next interval into r->state. */
-static int next_interval(struct recording_reader *r, struct problem *p)
+int reader_next(struct recording_reader *r, struct problem *p)
 {
 	int more = next_ordered(r, r->intervals, interval_bits, &r->id, p);
 
 	if (more < 0)
 		return more;
 	return more ? take_interval(r, p) : at_end(r, p);
-}
-
-static int reader_read(struct replay *replay, struct snapshot *s, struct problem *p)
-{
-	struct recording_reader *r = (struct recording_reader *)replay;
-	int err = r->begun ? next_interval(r, p) : 0;
-
-	/* open has already read the start. */
-	r->begun = true;
-	if (!err)
-		snapshot_copy(s, &r->state);
-	return err;
 }
 
 /* Makes sure that there is something to show: at least one interval besides the start. */
@@ -342,13 +315,11 @@ static int check_intervals(struct recording_reader *r, struct problem *p)
 	return rc == SQLITE_ROW ? 0 : reader_failed(r, rc, p);
 }
 
-/* Begins the queries, and reads the start. */
-static int begin(struct recording_reader *r, struct problem *p)
+int reader_begin(struct recording_reader *r, struct problem *p)
 {
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
 		{ &r->intervals, "SELECT " SQL_NAMES(interval) " FROM interval ORDER BY id" },
-		{ &r->states, r->version == 1 ? "SELECT " SQL_NAMES(state_1) " FROM state ORDER BY interval, watch" :
-						"SELECT " SQL_NAMES(state) " FROM state ORDER BY interval, watch" },
+		{ &r->states, "SELECT " SQL_NAMES(state) " FROM state ORDER BY interval, watch" },
 		{ &r->series, "SELECT " SQL_NAMES(series) " FROM series INDEXED BY sqlite_autoindex_series_1 "
 			      "ORDER BY interval, watch, op" },
 	};
@@ -359,70 +330,10 @@ static int begin(struct recording_reader *r, struct problem *p)
 		err = rc ? reader_failed(r, rc, p) : 0;
 	}
 	r->id = r->state_key = r->series_key = -1;
-	err = err ?: reader_begin_slow(r, p) ?: next_state(r, p) ?: next_series(r, p) ?: next_interval(r, p);
+	err = err ?: reader_begin_slow(r, p) ?: next_state(r, p) ?: next_series(r, p) ?: reader_next(r, p);
 	if (err)
 		return err;
 	r->origin.start_mono_ns = r->state.mono_ns;
 	r->origin.start_wall_ns = r->state.wall_ns;
 	return 0;
 }
-
-static int make_room(struct recording_reader *r, const struct capture_config *cfg, u32 scale, struct problem *p)
-{
-	int err = replay_fits(cfg, r->n_watches, scale, p);
-
-	if (err)
-		return err;
-	err = hist_init(&r->row.hist, r->scale) ?: hist_init(&r->row.after_idle, idle_scale(r->scale)) ?:
-	      snapshot_init(&r->state, r->n_watches, scale);
-	if (err)
-		return problem_set(p, err, "%s: no memory", r->file);
-	r->row.late_min_ns = UINT64_MAX;
-	r->slow_bytes_most = (cfg->max_memory ?: limits_memory()) / SLOW_SHARE;
-	hist_track(&r->row.hist);
-	hist_track(&r->row.after_idle);
-	snapshot_track(&r->state);
-	r->state.idle_gap_ns = r->origin.idle_gap_ns;
-	r->replay.capture = (struct capture){
-		.watches = r->watches,
-		.n_watches = r->n_watches,
-		.scale = scale,
-		.cpus = r->cpus,
-		.memory_bytes = r->memory_bytes,
-		.engine = r->engine,
-		.devices = &r->devices,
-		.origin = &r->origin,
-		.slow = r->slow_most ? &r->slow : NULL,
-	};
-	return 0;
-}
-
-static int reader_open(const struct capture_config *cfg, struct replay **ret, struct problem *p)
-{
-	struct recording_reader *r CLEANUP(cleanup_reader) = calloc(1, sizeof(*r));
-	int err, scale;
-
-	if (!r)
-		return problem_set(p, -ENOMEM, "%s: no memory", cfg->replay_file);
-	r->origin.file = strdup(cfg->replay_file);
-	if (!r->origin.file)
-		return problem_set(p, -ENOMEM, "%s: no memory", cfg->replay_file);
-	r->file = r->origin.file;
-	err = reader_open_database(r, p) ?: reader_read_facts(r, p);
-	if (err)
-		return err;
-	scale = replay_scale(cfg, r->scale, p);
-	if (scale < 0)
-		return scale;
-	err = make_room(r, cfg, scale, p) ?: begin(r, p);
-	if (err)
-		return err;
-	*ret = &TAKE(r)->replay;
-	return 0;
-}
-
-const struct replay_source replay_recording_source = {
-	.open = reader_open,
-	.read = reader_read,
-	.close = reader_close,
-};

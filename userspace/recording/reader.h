@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads a recording (docs/recording.md) as a source of replays. A file may hold anything: no value is
+ * Reads a recording (docs/recording.md) for the replay engine. A file may hold anything: no value is
  * used before its range is checked, and memory is bounded by the number of watches, at most
  * BLKLAT_MAX_WATCHES.
  */
@@ -9,15 +9,14 @@
 
 #include <sqlite3.h>
 
-#include "recording/replay.h"
+#include "core/capture.h"
 #include "recording/sqlite_reader.h"
 
 struct recording_reader {
-	struct replay replay;
+	struct capture capture;
 	const char *file;		/* its name, for messages; belongs to origin */
 	struct sqlite_reader *sqlite;
 	sqlite3 *db;			/* belongs to sqlite */
-	u32 version;			/* of the file */
 	char engine[32];
 	struct origin origin;
 	struct device_table devices;
@@ -49,8 +48,7 @@ __attribute__((format(printf, 3, 4)))
 int reader_damaged(const struct recording_reader *r, struct problem *p, const char *format, ...);
 
 /*
- * Opens @r->file for reading, within a read transaction, and makes sure that it is a recording of this version or
- * an earlier one.
+ * Opens @r->file for reading, within a read transaction, and makes sure that it is a recording of this version.
  * Returns 0, or a negative errno and a sentence; -EBADMSG: it is not such a recording.
  */
 int reader_open_database(struct recording_reader *r, struct problem *p);
@@ -59,6 +57,13 @@ struct recording_table;
 
 /* Checks that the table exists and is the same to the letter. Returns 0 or a negative errno and a sentence. */
 int reader_check_table(const struct recording_reader *r, const struct recording_table *t, struct problem *p);
+
+/*
+ * Begins the queries, and reads the start into r->state; takes the next interval into it (-ENODATA: that was the last).
+ * Each returns 0, or a negative errno and a sentence.
+ */
+int reader_begin(struct recording_reader *r, struct problem *p);
+int reader_next(struct recording_reader *r, struct problem *p);
 
 /* Sets the sentence for the failure @rc of SQLite; returns its errno. */
 int reader_failed(const struct recording_reader *r, int rc, struct problem *p);

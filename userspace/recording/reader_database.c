@@ -116,12 +116,12 @@ int reader_check_table(const struct recording_reader *r, const struct recording_
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
 		return reader_failed(r, rc, p);
 	sql = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
-	if (!sql || strcmp(sql, t->sql[r->version - 1]))
+	if (!sql || strcmp(sql, t->sql))
 		return reader_damaged(r, p, "table %s is missing or altered", t->name);
 	return 0;
 }
 
-static int check_schema(struct recording_reader *r, struct problem *p)
+static int check_schema(const struct recording_reader *r, struct problem *p)
 {
 	int rc, err = 0;
 	s64 id = sqlite_number(r->db, "PRAGMA application_id", &rc), version;
@@ -133,12 +133,11 @@ static int check_schema(struct recording_reader *r, struct problem *p)
 	version = sqlite_number(r->db, "PRAGMA user_version", &rc);
 	if (rc)
 		return reader_failed(r, rc, p);
-	if (version > RECORDING_VERSION)
-		return problem_set(p, -EBADMSG, "%s: is a recording of version %lld, made by a newer blklat; this one "
-				   "reads versions up to %d", r->file, version, RECORDING_VERSION);
 	if (version < 1)
 		return reader_damaged(r, p, "there is no version %lld", version);
-	r->version = version;
+	if (version != RECORDING_VERSION)
+		return problem_set(p, -EBADMSG, "%s: is a recording of version %lld, and this blklat reads version %d: %s", r->file,
+				   version, RECORDING_VERSION, version < RECORDING_VERSION ? "record anew" : "use the one that made it");
 	for (u32 i = 0; !err && recording_tables[i].name; i++)
 		err = reader_check_table(r, &recording_tables[i], p);
 	return err;

@@ -327,7 +327,7 @@ static int take_whole(struct recording_reader *r, u32 i, u32 is, struct problem 
 static int read_watches(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-	int err = count_rows(r, "watch", BLKLAT_MAX_WATCHES, r->version > 1, &r->n_watches, p), more = 0;
+	int err = count_rows(r, "watch", BLKLAT_MAX_WATCHES, true, &r->n_watches, p), more = 0;
 
 	if (err)
 		return err;
@@ -338,15 +338,14 @@ static int read_watches(struct recording_reader *r, struct problem *p)
 	r->n_ids = BLKLAT_MAX_WATCHES;
 	for (u32 id = 0; id < r->n_ids; id++)
 		r->watch_of_id[id] = r->n_watches;
-	err = prepare(r, r->version == 1 ? "SELECT " SQL_NAMES(watch_1) " FROM watch ORDER BY id" :
-					   "SELECT " SQL_NAMES(watch) " FROM watch ORDER BY ifnull(part_of, id), id", &s, p);
+	err = prepare(r, "SELECT " SQL_NAMES(watch) " FROM watch ORDER BY ifnull(part_of, id), id", &s, p);
 	for (u32 i = 0; !err && (more = next_row(r, s, p)) > 0; i++) {
 		u64 id;
 
 		if (i == r->n_watches || !take_watch(r, s, &r->watches[i]) || !column_u64(s, WATCH_id, r->n_ids - 1, &id))
 			return reader_damaged(r, p, "watch %u is not a device and stage", i);
 		r->watch_of_id[id] = i;
-		if (r->version == 1 || sqlite3_column_type(s, WATCH_part_of) == SQLITE_NULL)
+		if (sqlite3_column_type(s, WATCH_part_of) == SQLITE_NULL)
 			err = take_whole(r, i, id, p);
 		else
 			err = take_part(r, s, i, id, p);

@@ -65,8 +65,7 @@ int reader_begin_slow(struct recording_reader *r, struct problem *p)
 		return err;
 	if (slow_ios_init(&r->slow, r->n_watches, r->slow_most))
 		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
-	rc = sqlite3_prepare_v2(r->db, r->version < 3 ? "SELECT " SQL_NAMES(slow_2) " FROM slow ORDER BY interval, n" :
-							"SELECT " SQL_NAMES(slow) " FROM slow ORDER BY interval, n", -1, &r->slow_rows, NULL) ?:
+	rc = sqlite3_prepare_v2(r->db, "SELECT " SQL_NAMES(slow) " FROM slow ORDER BY interval, n", -1, &r->slow_rows, NULL) ?:
 	     sqlite3_prepare_v2(r->db, "SELECT " SQL_NAMES(slow_found) " FROM slow_found ORDER BY interval, watch", -1,
 				&r->slow_found, NULL);
 	r->slow_interval = r->slow_n = r->found_key = -1;
@@ -156,8 +155,8 @@ static bool column_part(sqlite3_stmt *s, int i, enum blklat_by by, u8 *ret)
 	return known == !!*ret;
 }
 
-/* Takes the columns that version 3 added. The depth includes the IO itself, so it is never 0. */
-static bool take_since_3(sqlite3_stmt *s, struct blklat_slow *t)
+/* The depth includes the IO itself, so it is never 0. */
+static bool take_neighbours(sqlite3_stmt *s, struct blklat_slow *t)
 {
 	bool known;
 	u64 depth;
@@ -179,7 +178,7 @@ static bool take_io(struct recording_reader *r, struct slow_io *io, char ret_cgr
 	if (!column_watch(r, s, SLOW_watch, &io->watch) || !column_wall_ns(s, SLOW_end_wall_ns, &io->end_ns) || !take_latencies(s, &io->told) ||
 	    !take_place(s, &io->told) || !take_sender(s, &io->told) || !column_text_or_null(s, SLOW_error, error, sizeof(error), &failed) ||
 	    !column_text_or_null(s, SLOW_cgroup, ret_cgroup, RECORDING_CGROUP_BYTES, ret_charged) ||
-	    (r->version > 2 && !take_since_3(s, &io->told)))
+	    !take_neighbours(s, &io->told))
 		return false;
 	io->told.error = failed ? slow_error_named(error) : 0;
 	io->part = r->watches[io->watch].part;

@@ -92,15 +92,6 @@ int recorder_open(const struct run_info *run, const struct recorder_config *cfg,
 	return err;
 }
 
-/* Writes the idle gap that the engine looks for. A script may set one that its origin does not have. */
-static int put_idle_gap(struct recorder *r, u64 idle_gap_ns)
-{
-	char sql[96];
-
-	snprintf(sql, sizeof(sql), "UPDATE meta SET value = %llu WHERE key = 'idle_gap_ns'", idle_gap_ns);
-	return sqlite_run(r->file.db, sql);
-}
-
 static int write_rows(struct recorder *r, const struct frames *is, u32 tries)
 {
 	int rc = sqlite_run(r->file.db, "BEGIN IMMEDIATE");
@@ -108,7 +99,7 @@ static int write_rows(struct recorder *r, const struct frames *is, u32 tries)
 	if (!rc)
 		rc = ring_make_room(&r->ring, tries);
 	if (!rc && !r->next)
-		rc = recording_rows_start(&r->rows, r->run, is) ?: put_idle_gap(r, is->now->idle_gap_ns);
+		rc = recording_rows_start(&r->rows, r->run, is);
 	if (!rc)
 		rc = recording_rows_interval(&r->rows, r->next + !r->next, r->run, is);
 	if (!rc)

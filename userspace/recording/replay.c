@@ -1,117 +1,117 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The replay engine: snapshots from a file instead of a kernel. */
-#include "recording/replay.h"
-
+/* The replay engine: snapshots from a recording instead of a kernel. The first is its start, each later one the end of an interval. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "recording/schema.h"
+#include "core/capture.h"
+#include "recording/reader.h"
 #include "util/cleanup.h"
 #include "util/process.h"
 
-#define SCRIPT_MAGIC "blklat-replay"
+#define SLOW_SHARE 4	/* an interval's slow IOs get a quarter of the memory limit; any recorder needs less by default */
 
-static int no_recording(const char *file, ssize_t len, struct problem *p)
+static void replay_close(struct capture *c)
 {
-	return problem_set(p, -EBADMSG, "%s: is not a recording%s, nor a replay script, whose first line is "
-			   "'blklat-replay 1'", file, len ? "" : " (it is empty)");
+	struct recording_reader *r = (struct recording_reader *)c;
+
+	if (!r)
+		return;
+	sqlite3_finalize(r->intervals);
+	sqlite3_finalize(r->states);
+	sqlite3_finalize(r->series);
+	reader_close_slow(r);
+	sqlite_reader_close(r->sqlite);
+	hist_uninit(&r->row.hist);
+	hist_uninit(&r->row.after_idle);
+	snapshot_uninit(&r->state);
+	reader_forget_facts(r);
+	free(r);
 }
 
-static int choose_source(const char *file, const struct replay_source **ret, struct problem *p)
+static void cleanup_reader(struct recording_reader **r)
 {
-	int fd CLEANUP(cleanup_close) = -1;
-	char head[sizeof(RECORDING_MAGIC)];
-	struct stat st;
-	ssize_t len;
+	if (*r)
+		replay_close(&(*r)->capture);
+}
 
-	*ret = &replay_script_source;
-	/*
-	 * Reading from a pipe would consume its beginning, so it is not opened here: it can only be a
-	 * script.
-	 */
-	if (!stat(file, &st) && !S_ISREG(st.st_mode))
-		return 0;
-	fd = open(file, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return problem_set(p, -errno, "%s: can't be opened: %s", file, strerror(errno));
-	len = pread(fd, head, sizeof(head), 0);
-	if (len < 0)
-		return problem_set(p, -errno, "%s: can't be read: %s", file, strerror(errno));
-	if (len == sizeof(head) && !memcmp(head, RECORDING_MAGIC, sizeof(head)))
-		*ret = &replay_recording_source;
-	else if (len < (ssize_t)strlen(SCRIPT_MAGIC) || memcmp(head, SCRIPT_MAGIC, strlen(SCRIPT_MAGIC)))
-		return no_recording(file, len, p);
+/* The scale to replay at: @cfg's, unless it is finer than the recording's. Returns it, or -EINVAL and a sentence. */
+static int choose_scale(const struct recording_reader *r, const struct capture_config *cfg, struct problem *p)
+{
+	if (cfg->scale > (int)r->scale)
+		return problem_set(p, -EINVAL, "%s: was captured at scale %u, so a finer one such as %d is not "
+				   "possible", r->file, r->scale, cfg->scale);
+	return cfg->scale < 0 ? (int)r->scale : cfg->scale;
+}
+
+static int make_room(struct recording_reader *r, const struct capture_config *cfg, u32 scale, struct problem *p)
+{
+	u64 limit = cfg->max_memory ?: limits_memory(), bytes = snapshot_run_bytes(r->n_watches, scale);
+	int err;
+
+	if (bytes > limit)
+		return problem_set(p, -E2BIG, "%s: the counts of its %u watches need %lluK of memory at scale %u and may take %lluK: "
+				   "raise --max-memory", r->file, r->n_watches, (bytes + 1023) / 1024, scale, limit / 1024);
+	err = hist_init(&r->row.hist, r->scale) ?: hist_init(&r->row.after_idle, idle_scale(r->scale)) ?:
+	      snapshot_init(&r->state, r->n_watches, scale);
+	if (err)
+		return problem_set(p, err, "%s: no memory", r->file);
+	r->row.late_min_ns = UINT64_MAX;
+	r->slow_bytes_most = limit / SLOW_SHARE;
+	hist_track(&r->row.hist);
+	hist_track(&r->row.after_idle);
+	snapshot_track(&r->state);
+	r->state.idle_gap_ns = r->origin.idle_gap_ns;
+	r->capture = (struct capture){
+		.ops = &capture_replay,
+		.watches = r->watches,
+		.n_watches = r->n_watches,
+		.scale = scale,
+		.cpus = r->cpus,
+		.memory_bytes = r->memory_bytes,
+		.engine = r->engine,
+		.devices = &r->devices,
+		.origin = &r->origin,
+		.slow = r->slow_most ? &r->slow : NULL,
+	};
 	return 0;
 }
 
 static int replay_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
 {
-	const struct replay_source *source;
-	struct replay *r;
-	int err = choose_source(cfg->replay_file, &source, p);
+	struct recording_reader *r CLEANUP(cleanup_reader) = calloc(1, sizeof(*r));
+	int err, scale;
 
-	if (!err)
-		err = source->open(cfg, &r, p);
+	if (!r)
+		return problem_set(p, -ENOMEM, "%s: no memory", cfg->replay_file);
+	r->origin.file = strdup(cfg->replay_file);
+	if (!r->origin.file)
+		return problem_set(p, -ENOMEM, "%s: no memory", cfg->replay_file);
+	r->file = r->origin.file;
+	err = reader_open_database(r, p) ?: reader_read_facts(r, p);
 	if (err)
 		return err;
-	r->source = source;
-	r->capture.ops = &capture_replay;
-	*ret = &r->capture;
+	scale = choose_scale(r, cfg, p);
+	if (scale < 0)
+		return scale;
+	err = make_room(r, cfg, scale, p) ?: reader_begin(r, p);
+	if (err)
+		return err;
+	*ret = &TAKE(r)->capture;
 	return 0;
 }
 
 static int replay_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
-	struct replay *r = (struct replay *)c;
+	struct recording_reader *r = (struct recording_reader *)c;
+	int err = r->begun ? reader_next(r, p) : 0;
 
-	return r->source->read(r, s, p);
-}
-
-static void replay_close(struct capture *c)
-{
-	struct replay *r = (struct replay *)c;
-
-	if (r)
-		r->source->close(r);
-}
-
-int replay_scale(const struct capture_config *cfg, u32 captured, struct problem *p)
-{
-	if (cfg->scale > (int)captured)
-		return problem_set(p, -EINVAL, "%s: was captured at scale %u, so a finer one such as %d is not "
-				   "possible", cfg->replay_file, captured, cfg->scale);
-	return cfg->scale < 0 ? (int)captured : cfg->scale;
-}
-
-int replay_fits(const struct capture_config *cfg, u32 n_watches, u32 scale, struct problem *p)
-{
-	u64 limit = cfg->max_memory ?: limits_memory(), bytes = snapshot_run_bytes(n_watches, scale);
-
-	if (bytes <= limit)
-		return 0;
-	return problem_set(p, -E2BIG, "%s: the counts of its %u watches need %lluK of memory at scale %u and may take %lluK: "
-			   "raise --max-memory", cfg->replay_file, n_watches, (bytes + 1023) / 1024, scale, limit / 1024);
-}
-
-static void op_begin(struct op_counts *o)
-{
-	o->ios_before = op_counts_ios(o);
-	o->sum_ns = o->bytes = o->errors = o->after_idle_sum_ns = 0;
-	o->min_ns = UINT64_MAX;
-	o->max_ns = 0;
-	hist_clear(&o->hist);
-	hist_clear(&o->after_idle);
-}
-
-void replay_begin_interval(struct snapshot *s)
-{
-	s->replayed = true;
-	for (u32 i = 0; i < s->n; i++)
-		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			op_begin(&s->w[i].ops[op]);
+	/* open has already read the start. */
+	r->begun = true;
+	if (!err)
+		snapshot_copy(s, &r->state);
+	return err;
 }
 
 const struct capture_ops capture_replay = {

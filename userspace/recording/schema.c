@@ -24,21 +24,17 @@ const int recording_account_columns[] = {
 static_assert(BLKLAT_ACCOUNTS == STATE_bios_started - STATE_requeued + 1, "each cell has a column");
 
 #define DEFINITION(TABLE, name, ...) #name __VA_OPT__(" " #__VA_ARGS__)
-#define CREATE(name, columns, key) "CREATE TABLE " #name "(" COLUMNS_##columns(DEFINITION, ", ") key
-/* A table whose columns are those of the lists @in_1, @in_2 and @in_3 in these versions. */
-#define TABLE_GREW(name, in_1, in_2, in_3, key) \
-	{ #name, { CREATE(name, in_1, key), CREATE(name, in_2, key), CREATE(name, in_3, key) } }
-#define TABLE(name, key) TABLE_GREW(name, name, name, name, key)
+#define TABLE(name, key) { #name, "CREATE TABLE " #name "(" COLUMNS_##name(DEFINITION, ", ") key }
 
 const struct recording_table recording_tables[] = {
 	TABLE(meta, ") WITHOUT ROWID"),
 	TABLE(device, ")"),
 	TABLE(lower, ", PRIMARY KEY(device, lower)) WITHOUT ROWID"),
-	TABLE_GREW(watch, watch_1, watch, watch, ")"),
+	TABLE(watch, ")"),
 	TABLE(op, ")"),
 	TABLE(cell, ", PRIMARY KEY(scale, id)) WITHOUT ROWID"),
 	TABLE(interval, ")"),
-	TABLE_GREW(state, state_1, state, state, ", PRIMARY KEY(interval, watch)) WITHOUT ROWID"),
+	TABLE(state, ", PRIMARY KEY(interval, watch)) WITHOUT ROWID"),
 	/* A rowid costs 2 %, but WITHOUT ROWID would move bins of 1 KiB to pages of their own. */
 	TABLE(series, ", PRIMARY KEY(interval, watch, op))"),
 	TABLE(mark, ")"),
@@ -47,7 +43,7 @@ const struct recording_table recording_tables[] = {
 
 const struct recording_table recording_slow_tables[] = {
 	/* n counts through the whole recording, so rows stay in order when intervals are merged. */
-	TABLE_GREW(slow, slow_2, slow_2, slow, ", PRIMARY KEY(interval, n)) WITHOUT ROWID"),
+	TABLE(slow, ", PRIMARY KEY(interval, n)) WITHOUT ROWID"),
 	TABLE(slow_found, ", PRIMARY KEY(interval, watch)) WITHOUT ROWID"),
 	{ 0 },
 };

@@ -47,14 +47,10 @@
 	C(LOWER, device, INTEGER) SEP \
 	C(LOWER, lower, INTEGER)
 
-/* The columns of version 1, and those added by version 2. */
-#define COLUMNS_watch_1(C, SEP) \
+#define COLUMNS_watch(C, SEP) \
 	C(WATCH, id, INTEGER PRIMARY KEY) SEP \
 	C(WATCH, device, INTEGER) SEP \
-	C(WATCH, stage, TEXT)
-
-#define COLUMNS_watch(C, SEP) \
-	COLUMNS_watch_1(C, SEP) SEP \
+	C(WATCH, stage, TEXT) SEP \
 	C(WATCH, part_of, INTEGER) SEP \
 	C(WATCH, part_by, TEXT) SEP \
 	C(WATCH, part, TEXT)
@@ -77,7 +73,7 @@
 	C(INTERVAL, merged, INTEGER)
 
 /* The columns from requeued to bios_started are cells of the accounts, see recording_account_columns. */
-#define COLUMNS_state_1(C, SEP) \
+#define COLUMNS_state(C, SEP) \
 	C(STATE, interval, INTEGER) SEP \
 	C(STATE, watch, INTEGER) SEP \
 	C(STATE, started, INTEGER) SEP \
@@ -96,10 +92,7 @@
 	C(STATE, bios_started, INTEGER) SEP \
 	C(STATE, kernel_ios, INTEGER) SEP \
 	C(STATE, kernel_in_flight, INTEGER) SEP \
-	C(STATE, gone, INTEGER)
-
-#define COLUMNS_state(C, SEP) \
-	COLUMNS_state_1(C, SEP) SEP \
+	C(STATE, gone, INTEGER) SEP \
 	C(STATE, replaced, INTEGER) SEP \
 	C(STATE, unsettled, INTEGER) SEP \
 	C(STATE, waited_ns, INTEGER)
@@ -128,11 +121,8 @@
 	C(MARK, wall_ns, INTEGER) SEP \
 	C(MARK, text, TEXT)
 
-/*
- * These tables exist only if slow IOs were recorded (slow_most in table meta). The columns of
- * versions 1 and 2, and those added by version 3.
- */
-#define COLUMNS_slow_2(C, SEP) \
+/* These tables exist only if slow IOs were recorded (slow_most in table meta). */
+#define COLUMNS_slow(C, SEP) \
 	C(SLOW, interval, INTEGER) SEP \
 	C(SLOW, n, INTEGER) SEP \
 	C(SLOW, watch, INTEGER) SEP \
@@ -150,10 +140,7 @@
 	C(SLOW, pid, INTEGER) SEP \
 	C(SLOW, comm, TEXT) SEP \
 	C(SLOW, kernel_thread, INTEGER) SEP \
-	C(SLOW, cgroup, TEXT)
-
-#define COLUMNS_slow(C, SEP) \
-	COLUMNS_slow_2(C, SEP) SEP \
+	C(SLOW, cgroup, TEXT) SEP \
 	C(SLOW, depth, INTEGER) SEP \
 	C(SLOW, beside, TEXT) SEP \
 	C(SLOW, flags, TEXT)
@@ -189,7 +176,7 @@ extern const int recording_account_columns[];
 /* The CREATE statements. A reader accepts only a file whose tables are the same to the letter. */
 struct recording_table {
 	const char *name;
-	const char *sql[RECORDING_VERSION];	/* [version - 1] */
+	const char *sql;
 };
 extern const struct recording_table recording_tables[], recording_slow_tables[];	/* ended by a NULL name */
 

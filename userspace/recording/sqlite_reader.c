@@ -108,8 +108,10 @@ static int read_head(const struct sqlite_reader *r, u8 head[HEAD_BYTES], struct 
 
 	if (len < 0)
 		return no_reading(r, -errno, p);
-	if (len < HEAD_BYTES || memcmp(head, MAGIC, sizeof(MAGIC)))
-		return problem_set(p, -EBADMSG, "%s: is damaged: file is not a database", r->file);
+	if (len < (ssize_t)sizeof(MAGIC) || memcmp(head, MAGIC, sizeof(MAGIC)))
+		return problem_set(p, -EBADMSG, "%s: is not a recording%s", r->file, len ? "" : " (it is empty)");
+	if (len < HEAD_BYTES)
+		return problem_set(p, -EBADMSG, "%s: is damaged: it has %zd bytes", r->file, len);
 	return 0;
 }
 
