@@ -247,6 +247,46 @@ static void test_lies(void **state)
 	}
 }
 
+/* Of a path that is too long the end is kept, which says most, from a whole character on. */
+static void test_long_path(void **state)
+{
+	char path[3001] = "";
+	struct slow_io io = { .told = { .latency_ns = 1, .end_cpu = 0 } };
+	struct slow_ios slow;
+	struct capture *c;
+	struct snapshot s;
+	struct problem p;
+	struct place at;
+	struct feed f;
+
+	(void)state;
+	for (u32 i = 0; i < 1498; i++)
+		strcat(path, "ü");
+	strcat(path, "/end");
+	io.cgroup = strdup(path);
+	place_make(&at);
+	feed_init(&f, 1, 6);
+	f.info.slow_most = MOST;
+	assert_int_equal(slow_ios_init(&slow, 1, MOST), 0);
+	assert_int_equal(slow_ios_add(&slow, &io), 0);
+	slow_ios_sort(&slow);
+	assert_int_equal(feed_open(&f, at.file, 0), 0);
+	feed_make(&f);
+	f.is.slow = &slow;
+	assert_int_equal(feed_write(&f), 0);
+	f.sink->ops->close(f.sink);
+	c = replay(at.file, -1);
+	assert_int_equal(snapshot_init(&s, 1, 6), 0);
+	assert_int_equal(c->ops->read(c, &s, &p), 0);
+	assert_int_equal(c->ops->read(c, &s, &p), 0);
+	assert_string_equal(c->slow->io[0].cgroup, path + 3000 - 1022);
+	c->ops->close(c);
+	snapshot_uninit(&s);
+	slow_ios_uninit(&slow);
+	feed_uninit(&f);
+	place_remove(&at);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +294,7 @@ int main(void)
 		cmocka_unit_test(test_limited),
 		cmocka_unit_test(test_too_little_room),
 		cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_long_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
