@@ -16,6 +16,9 @@ TEST(labels_are_escaped_and_well_formed)
 	expect(READS("a\\\"b\\\\c\\nd\xEF\xBF\xBD" "e"), "1");
 	expect("blklat_device_info{device=\"a\\\"b\\\\c\\nd\xEF\xBF\xBD" "e\",kind=\"\",mapper=\"\",model=\"\","
 		   "scheduler=\"\",serial=\"S\\n1\",wwid=\"naa.5\"}", "1");
+	scrape(PROMETHEUS_PROTOBUF);
+	assert_non_null(memmem(s.text, s.len, "a\"b\\c\nd\xEF\xBF\xBD" "e", 11));
+	assert_null(memmem(s.text, s.len, "d\xFF" "e", 3));
 }
 
 /* Every label as long as possible, of bytes that are each replaced by three. */
