@@ -3,15 +3,9 @@
 #ifndef TEST_RECORDING_RUN_H
 #define TEST_RECORDING_RUN_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "unit.h"
 
-#include <cmocka.h>
+#include <unistd.h>
 
 #include <errno.h>
 

@@ -120,12 +120,11 @@ static void check_copy(struct place *at, int recorded, int replayed)
 }
 
 /* Merging bins when they are recorded or when they are read gives the same. */
-static void a_replay_of_a_recording_is_the_run(void **state)
+TEST(a_replay_of_a_recording_is_the_run)
 {
 	static const int scales[][2] = { { -1, -1 }, { 3, 3 }, { 3, 1 }, { -1, 2 } };
 	glob_t found;
 
-	(void)state;
 	assert_int_equal(glob("tests/cli/replay/*.txt", 0, NULL, &found), 0);
 	assert_true(found.gl_pathc >= 6);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
@@ -142,14 +141,13 @@ static void a_replay_of_a_recording_is_the_run(void **state)
 
 #define START "blklat-replay 1\nstart 2026-11-21T07:35:00Z\ndevice d\nwatch d device\n"
 
-static void a_finer_scale_is_refused(void **state)
+TEST(a_finer_scale_is_refused)
 {
 	struct place at;
 	struct capture_config cfg = { .scale = 4 };
 	struct capture *c = NULL;
 	struct problem p;
 
-	(void)state;
 	place_make(&at);
 	place_script(&at, START "io read 60us 4096\ntick 1\n");
 	recording_of(&at, at.script, 3, 0);
@@ -159,13 +157,12 @@ static void a_finer_scale_is_refused(void **state)
 	place_remove(&at);
 }
 
-static void origin_is_kept(void **state)
+TEST(origin_is_kept)
 {
 	const struct origin *o;
 	struct capture *c;
 	struct place at;
 
-	(void)state;
 	place_make(&at);
 	place_script(&at, START "io read 60us 4096\ntick 1\ntick 1\n");
 	recording_of(&at, at.script, -1, 0);
@@ -189,7 +186,7 @@ static void origin_is_kept(void **state)
 }
 
 /* A stack: what is watched, everything below it, and the disks of these; nothing else. */
-static void devices_below_are_kept(void **state)
+TEST(devices_below_are_kept)
 {
 	struct device d[] = {
 		{ .name = "sda", .kind = "disk", .parent = 0, .hw_queues = 1, .major = 8, .size_bytes = 1 << 30 },
@@ -212,7 +209,6 @@ static void devices_below_are_kept(void **state)
 	struct sink *s;
 	struct place at;
 
-	(void)state;
 	place_make(&at);
 	cfg.file = at.file;
 	assert_int_equal(snapshot_init(&now, 2, 2), 0);
@@ -243,7 +239,7 @@ static void devices_below_are_kept(void **state)
 }
 
 /* What was counted before the first interval belongs to no interval, only to the accounting. */
-static void what_came_before_is_kept(void **state)
+TEST(what_came_before_is_kept)
 {
 	struct snapshot first, second;
 	struct capture *c;
@@ -251,7 +247,6 @@ static void what_came_before_is_kept(void **state)
 	struct place at;
 	struct feed f;
 
-	(void)state;
 	place_make(&at);
 	feed_init(&f, 2, 6);
 	feed_make(&f);
@@ -293,7 +288,7 @@ static int write_shown(struct feed *f)
 }
 
 /* Wholes and parts, what each has in flight, one device replaced before the run and another one during it. */
-static void parts_are_kept(void **state)
+TEST(parts_are_kept)
 {
 	enum { N = 12, WHOLES = 4, GOES = 7 };
 	struct snapshot past[N], s;
@@ -303,7 +298,6 @@ static void parts_are_kept(void **state)
 	struct feed f;
 	u32 n_parts = 0;
 
-	(void)state;
 	place_make(&at);
 	feed_init_by(&f, WHOLES, 6, BLKLAT_BY_SIZE);
 	f.gone[1] = true;
@@ -348,29 +342,13 @@ static bool is_there(const struct place *at, const char *end)
 	return !access(path, F_OK);
 }
 
-static void it_ends_as_one_plain_file(void **state)
+TEST(it_ends_as_one_plain_file)
 {
 	struct place at;
 
-	(void)state;
 	place_make(&at);
 	recording_of(&at, "tests/cli/replay/mixed.txt", -1, 0);
 	assert_true(is_there(&at, ""));
 	assert_false(is_there(&at, "-wal") || is_there(&at, "-shm") || is_there(&at, "-journal"));
 	place_remove(&at);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_replay_of_a_recording_is_the_run),
-		cmocka_unit_test(a_finer_scale_is_refused),
-		cmocka_unit_test(origin_is_kept),
-		cmocka_unit_test(devices_below_are_kept),
-		cmocka_unit_test(what_came_before_is_kept),
-		cmocka_unit_test(parts_are_kept),
-		cmocka_unit_test(it_ends_as_one_plain_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

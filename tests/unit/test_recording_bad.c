@@ -75,7 +75,7 @@ static void check_all(const struct bad *cases, u32 n, const char *by)
 	}
 }
 
-static void figures_that_cannot_be(void **state)
+TEST(figures_that_cannot_be)
 {
 	static const struct bad cases[] = {
 		{ "PRAGMA application_id = 1", ": is an SQLite database, but not a recording" },
@@ -164,12 +164,11 @@ static void figures_that_cannot_be(void **state)
 		  "it has rows before interval 3 that belong to no interval" },
 	};
 
-	(void)state;
 	check_all(cases, ARRAY_SIZE(cases), "");
 }
 
 /* Watch 0 has parts 1 to 9, watch 10 has those from 11 on. */
-static void parts_that_cannot_be(void **state)
+TEST(parts_that_cannot_be)
 {
 	static const struct bad cases[] = {
 		{ "UPDATE watch SET part_of = 20 WHERE id = 5", "watch 5 is part of one that it does not follow" },
@@ -202,12 +201,11 @@ static void parts_that_cannot_be(void **state)
 		  "INSERT INTO state(interval, watch, in_flight, oldest_ns, waited_ns) VALUES(2, 3, 1, 1, 1)", "interval 2 has 1 states, not 2" },
 	};
 
-	(void)state;
 	check_all(cases, ARRAY_SIZE(cases), "by size\n");
 }
 
 /* Some parts of a whole may be missing, or all those of one device. */
-static void parts_that_may_be_missing(void **state)
+TEST(parts_that_may_be_missing)
 {
 	static const char *const cases[] = {
 		"SELECT 1",
@@ -216,7 +214,6 @@ static void parts_that_may_be_missing(void **state)
 		"INSERT INTO state(interval, watch, in_flight, oldest_ns, waited_ns) VALUES(2, 3, 1, 1, 1)",
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct problem p = { "" };
 		struct place at;
@@ -230,7 +227,7 @@ static void parts_that_may_be_missing(void **state)
 }
 
 /* What people may do to their recordings. */
-static void what_is_allowed(void **state)
+TEST(what_is_allowed)
 {
 	static const char *const cases[] = {
 		"SELECT 1", "VACUUM", "CREATE INDEX mine ON series(ios)", "CREATE TABLE mine(x)", "DROP VIEW bin",
@@ -238,7 +235,6 @@ static void what_is_allowed(void **state)
 		"UPDATE meta SET value = 'other' WHERE key = 'label'", "ANALYZE", "DELETE FROM mark",
 	};
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct problem p = { "" };
 		struct place at;
@@ -252,12 +248,11 @@ static void what_is_allowed(void **state)
 }
 
 /* Truncated at many lengths, an odd number of bytes apart. */
-static void truncated(void **state)
+TEST(truncated)
 {
 	struct place at;
 	u64 size;
 
-	(void)state;
 	make(&at, "");
 	{
 		int fd = open(at.file, O_RDONLY);
@@ -274,17 +269,4 @@ static void truncated(void **state)
 		assert_true(strlen(p.text) < sizeof(p.text));
 	}
 	place_remove(&at);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(figures_that_cannot_be),
-		cmocka_unit_test(parts_that_cannot_be),
-		cmocka_unit_test(parts_that_may_be_missing),
-		cmocka_unit_test(what_is_allowed),
-		cmocka_unit_test(truncated),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

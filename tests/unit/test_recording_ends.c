@@ -88,22 +88,20 @@ static void kill_one(u32 after_us, bool ring)
 	place_remove(&at);
 }
 
-static void killed_at_random_moments(void **state)
+TEST(killed_at_random_moments)
 {
-	(void)state;
 	srand(getpid());
 	for (u32 i = 0; i < 20; i++)
 		kill_one(rand() % 40000, false);
 }
 
-static void killed_while_it_merges(void **state)
+TEST(killed_while_it_merges)
 {
-	(void)state;
 	for (u32 i = 0; i < 6; i++)
 		kill_one(400000 + rand() % 200000, true);
 }
 
-static void killed_before_the_first_interval(void **state)
+TEST(killed_before_the_first_interval)
 {
 	struct capture_config cfg = { .scale = -1 };
 	struct capture *c = NULL;
@@ -111,7 +109,6 @@ static void killed_before_the_first_interval(void **state)
 	struct place at;
 	pid_t pid;
 
-	(void)state;
 	place_make(&at);
 	cfg.replay_file = at.file;
 	pid = fork();
@@ -130,13 +127,12 @@ static void killed_before_the_first_interval(void **state)
 }
 
 /* A reader sees what is there when it begins, and gets in nobody's way. */
-static void read_while_it_is_recorded(void **state)
+TEST(read_while_it_is_recorded)
 {
 	struct snapshot last;
 	struct place at;
 	struct feed f;
 
-	(void)state;
 	place_make(&at);
 	feed_init(&f, 1, 6);
 	assert_int_equal(snapshot_init(&last, 1, 6), 0);
@@ -199,7 +195,7 @@ static u32 told_by_now(int tell, u32 *told)
  * Another process records: it is stopped at any point, be it in a transaction or while its log is moved into the
  * file, and it is read while it goes on.
  */
-static void read_while_another_records(void **state)
+TEST(read_while_another_records)
 {
 	struct place at;
 	struct feed f;
@@ -207,7 +203,6 @@ static void read_while_another_records(void **state)
 	u32 told, read_first = 0, copied = 0;
 	pid_t pid;
 
-	(void)state;
 	place_make(&at);
 	feed_init(&f, 2, 6);
 	f.cells = 20;
@@ -240,17 +235,4 @@ static void read_while_another_records(void **state)
 	close(tell[0]);
 	feed_uninit(&f);
 	place_remove(&at);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(killed_at_random_moments),
-		cmocka_unit_test(killed_while_it_merges),
-		cmocka_unit_test(killed_before_the_first_interval),
-		cmocka_unit_test(read_while_it_is_recorded),
-		cmocka_unit_test(read_while_another_records),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "util/clock.h"
 
 /* By another process, as 'blklat mark' does it: the locks under test are those between processes. */
-static void marks_are_noted(void **state)
+TEST(marks_are_noted)
 {
 	s64 wall = clock_ns(CLOCK_REALTIME), mono = clock_ns(CLOCK_MONOTONIC);
 	struct capture *c;
@@ -14,7 +14,6 @@ static void marks_are_noted(void **state)
 	struct feed f;
 	pid_t pid;
 
-	(void)state;
 	place_make(&at);
 	feed_init(&f, 1, 6);
 	assert_int_equal(feed_open(&f, at.file, 0), 0);
@@ -48,14 +47,13 @@ static void marks_are_noted(void **state)
 	place_remove(&at);
 }
 
-static void marks_that_cannot_be(void **state)
+TEST(marks_that_cannot_be)
 {
 	char *longest CLEANUP(cleanup_free) = calloc(1, 2000);
 	struct problem p;
 	struct place at;
 	struct feed f;
 
-	(void)state;
 	place_make(&at);
 	feed_init(&f, 1, 6);
 	assert_int_equal(recording_mark(at.file, "x", &p), -ENOENT);
@@ -74,14 +72,4 @@ static void marks_that_cannot_be(void **state)
 	assert_int_equal(recording_mark(at.dir, "x", &p), -EBADMSG);
 	feed_uninit(&f);
 	place_remove(&at);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(marks_are_noted),
-		cmocka_unit_test(marks_that_cannot_be),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

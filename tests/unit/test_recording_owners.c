@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Parts by cgroup whose owners change during the recording: each owner has its own id, until none is left. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "blklat/bins.h"
 #include "blklat/parts.h"
@@ -90,11 +84,10 @@ static s64 number(const char *sql)
 	return sqlite_number(w.db, sql, &rc);
 }
 
-static void test_ids(void **state)
+TEST_WITH(test_ids, set_up, tear_down)
 {
 	const s64 behind = w.run.n_watches;
 
-	(void)state;
 	count(FIRST, "/a", 1, 1000);
 	end_interval();
 	count(FIRST, "/b", 2, 1000);
@@ -116,9 +109,8 @@ static void test_ids(void **state)
 }
 
 /* An owner that comes when all ids are taken is counted in the rest, beside the rest's own IOs. */
-static void test_no_more_ids(void **state)
+TEST_WITH(test_no_more_ids, set_up, tear_down)
 {
-	(void)state;
 	w.rows.room = w.rows.n_later = BLKLAT_MAX_WATCHES - w.run.n_watches;
 	w.rows.later = calloc(w.rows.room, sizeof(*w.rows.later));
 	assert_non_null(w.rows.later);
@@ -140,14 +132,4 @@ static void test_no_more_ids(void **state)
 	count(FIRST, "/b", 9, 1000);
 	end_interval();
 	assert_int_equal(number("SELECT ios FROM series WHERE interval = 3 AND watch = 2"), 9);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_ids, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_no_more_ids, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

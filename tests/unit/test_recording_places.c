@@ -12,7 +12,7 @@
 
 /* --- where it can't be written ------------------------------------------------------------------------ */
 
-static void files_that_are_there(void **state)
+TEST(files_that_are_there)
 {
 	struct recorder_config cfg = { .overwrite = true };
 	struct sink *s = NULL;
@@ -20,7 +20,6 @@ static void files_that_are_there(void **state)
 	struct place at;
 	struct feed f;
 
-	(void)state;
 	place_make(&at);
 	cfg.file = at.file;
 	feed_init(&f, 1, 6);
@@ -51,7 +50,7 @@ static bool own_mount(const char *dir, const char *options)
 	       !mount("none", dir, "tmpfs", 0, options);
 }
 
-static void file_that_can_not_be_replaced(void **state)
+TEST(file_that_can_not_be_replaced)
 {
 	struct recorder_config cfg = { .overwrite = true };
 	struct sink *s = NULL;
@@ -60,7 +59,6 @@ static void file_that_can_not_be_replaced(void **state)
 	struct feed f;
 	pid_t pid;
 
-	(void)state;
 	if (geteuid()) {
 		print_message("not root: no file system of its own to write-protect\n");
 		skip();
@@ -84,7 +82,7 @@ static void file_that_can_not_be_replaced(void **state)
 }
 
 /* Names that would mean something special to SQLite. */
-static void names_of_any_kind(void **state)
+TEST(names_of_any_kind)
 {
 	static const char *const names[] = { ":memory:", "file:a?mode=memory", "a%20b#c?d", "", "-x" };
 	struct snapshot last;
@@ -92,7 +90,6 @@ static void names_of_any_kind(void **state)
 	struct place at;
 	struct feed f;
 
-	(void)state;
 	place_make(&at);
 	assert_non_null(getcwd(before, sizeof(before)));
 	assert_int_equal(chdir(at.dir), 0);
@@ -116,13 +113,12 @@ static void names_of_any_kind(void **state)
 	place_remove(&at);
 }
 
-static void deleted_meanwhile(void **state)
+TEST(deleted_meanwhile)
 {
 	struct place at;
 	struct feed f;
 	struct problem p = { "" };
 
-	(void)state;
 	place_make(&at);
 	feed_init(&f, 1, 6);
 	assert_int_equal(feed_open(&f, at.file, 0), 0);
@@ -166,13 +162,12 @@ static void write_until(const struct place *at, struct feed *f, int err)
 	EXPECT(count_intervals(at->file, &last) == n);
 }
 
-static void larger_than_a_file_may_be(void **state)
+TEST(larger_than_a_file_may_be)
 {
 	struct place at;
 	struct feed f;
 	pid_t pid;
 
-	(void)state;
 	place_make(&at);
 	feed_init(&f, 2, 6);
 	pid = fork();
@@ -190,13 +185,12 @@ static void larger_than_a_file_may_be(void **state)
 	place_remove(&at);
 }
 
-static void disk_full(void **state)
+TEST(disk_full)
 {
 	struct place at;
 	struct feed f;
 	pid_t pid;
 
-	(void)state;
 	if (geteuid()) {
 		print_message("not root: no file system of its own to fill\n");
 		skip();
@@ -263,11 +257,10 @@ static void remove_beside(const struct place *at, const char *end)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void read_where_nothing_can_be_written(void **state)
+TEST(read_where_nothing_can_be_written)
 {
 	struct place at;
 
-	(void)state;
 	place_make(&at);
 	recording_of(&at, "tests/cli/replay/nvme.txt", -1, 0);
 	read_as_nobody(&at, 3);
@@ -279,7 +272,7 @@ static void read_where_nothing_can_be_written(void **state)
 }
 
 /* Everything but the WAL was copied: what had reached the file by then is intact. */
-static void copied_without_its_wal(void **state)
+TEST(copied_without_its_wal)
 {
 	struct capture_config cfg = { .scale = -1 };
 	struct snapshot last;
@@ -287,7 +280,6 @@ static void copied_without_its_wal(void **state)
 	struct problem p;
 	struct place at;
 
-	(void)state;
 	place_make(&at);
 	cfg.replay_file = at.file;
 	leave_killed(&at, 3000);	/* beyond the first checkpoint */
@@ -300,20 +292,4 @@ static void copied_without_its_wal(void **state)
 	remove_beside(&at, "");		/* nothing was left beside it */
 	assert_int_equal(rmdir(at.dir), 0);
 	snapshot_uninit(&last);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(files_that_are_there),
-		cmocka_unit_test(file_that_can_not_be_replaced),
-		cmocka_unit_test(names_of_any_kind),
-		cmocka_unit_test(deleted_meanwhile),
-		cmocka_unit_test(larger_than_a_file_may_be),
-		cmocka_unit_test(disk_full),
-		cmocka_unit_test(read_where_nothing_can_be_written),
-		cmocka_unit_test(copied_without_its_wal),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

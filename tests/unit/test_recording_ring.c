@@ -155,7 +155,7 @@ static u32 check_all(const char *file, const struct feed *f, const struct past *
 	return intervals;
 }
 
-static void oldest_give_way(void **state)
+TEST(oldest_give_way)
 {
 	struct past *past = calloc(INTERVALS + 1, sizeof(*past));
 	u32 lengths[8] = { 0 }, intervals;
@@ -163,7 +163,6 @@ static void oldest_give_way(void **state)
 	struct feed f;
 	u64 most;
 
-	(void)state;
 	place_make(&at);
 	feed_init(&f, 1, 6);
 	f.origin.dropped = 5;	/* dropped earlier, as if it were recorded again */
@@ -183,14 +182,13 @@ static void oldest_give_way(void **state)
 	free(past);
 }
 
-static void below_the_limit_nothing_is_merged(void **state)
+TEST(below_the_limit_nothing_is_merged)
 {
 	static struct past past[201];
 	u32 lengths[8] = { 0 };
 	struct place at;
 	struct feed f;
 
-	(void)state;
 	place_make(&at);
 	feed_init(&f, 1, 6);
 	record(&f, at.file, LIMIT, 200, past);
@@ -200,14 +198,13 @@ static void below_the_limit_nothing_is_merged(void **state)
 }
 
 /* Six watches, and intervals that suddenly grow to many times their size. */
-static void growing_intervals_find_room(void **state)
+TEST(growing_intervals_find_room)
 {
 	u64 limit = ring_least_bytes(6), most = 0;
 	struct capture *c;
 	struct place at;
 	struct feed f;
 
-	(void)state;
 	place_make(&at);
 	feed_init(&f, 6, 6);
 	assert_int_equal(feed_open(&f, at.file, limit), 0);
@@ -282,14 +279,13 @@ static u64 pages_left(const struct recording_ring *r)
  * stay that leaves less than a quarter of the reserve: without a free page some rings can't give anything up, since
  * even a row that shrinks may need a page first.
  */
-static void an_interval_leaves_room_for_the_next_step(void **state)
+TEST(an_interval_leaves_room_for_the_next_step)
 {
 	struct recording_ring r;
 	u32 stayed = 0, left_too_little = 0;
 	sqlite3 *db;
 	struct feed f;
 
-	(void)state;
 	make_ring(&r, &f);
 	db = r.db;
 	do {
@@ -335,7 +331,7 @@ static void note_divided(const struct snapshot *s, struct divided_past *past)
  * A watch with parts: a merged interval has what there was at its later end, for each part and in all, whatever was in
  * flight before.
  */
-static void parts_give_way(void **state)
+TEST(parts_give_way)
 {
 	struct divided_past *past = calloc(DIVIDED_INTERVALS, sizeof(*past)), is;
 	u64 limit = ring_least_bytes(DIVIDED), most = 0;
@@ -346,7 +342,6 @@ static void parts_give_way(void **state)
 	struct place at;
 	struct feed f;
 
-	(void)state;
 	place_make(&at);
 	feed_init_by(&f, 1, 6, BLKLAT_BY_SIZE);
 	f.cells = 250;
@@ -382,12 +377,11 @@ static void parts_give_way(void **state)
 	free(past);
 }
 
-static void a_limit_too_low_is_refused(void **state)
+TEST(a_limit_too_low_is_refused)
 {
 	struct place at;
 	struct feed f;
 
-	(void)state;
 	place_make(&at);
 	feed_init(&f, 1, 6);
 	assert_int_equal(feed_open(&f, at.file, ring_least_bytes(1) - 1), -EINVAL);
@@ -395,18 +389,4 @@ static void a_limit_too_low_is_refused(void **state)
 	assert_int_equal(access(at.file, F_OK), -1);
 	feed_uninit(&f);
 	place_remove(&at);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(oldest_give_way),
-		cmocka_unit_test(below_the_limit_nothing_is_merged),
-		cmocka_unit_test(growing_intervals_find_room),
-		cmocka_unit_test(an_interval_leaves_room_for_the_next_step),
-		cmocka_unit_test(parts_give_way),
-		cmocka_unit_test(a_limit_too_low_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

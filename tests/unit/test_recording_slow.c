@@ -121,11 +121,10 @@ static u64 check_replay(const char *file, u64 first)
 	return found;
 }
 
-static void test_each_interval(void **state)
+TEST(test_each_interval)
 {
 	struct place at;
 
-	(void)state;
 	place_make(&at);
 	record_slow(at.file, 0, 60);
 	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow_io"), 10 * (0 + 1 + 2 + 3 + 3 + 3));
@@ -137,13 +136,12 @@ static void test_each_interval(void **state)
 	place_remove(&at);
 }
 
-static void test_limited(void **state)
+TEST(test_limited)
 {
 	const u32 n = 2500;
 	u64 dropped, found = 0, kept = 0;
 	struct place at;
 
-	(void)state;
 	place_make(&at);
 	record_slow(at.file, ring_least_bytes(1) + ring_slow_bytes(MOST), n);
 	dropped = ask(at.file, "SELECT value FROM meta WHERE key = 'dropped'");
@@ -159,12 +157,11 @@ static void test_limited(void **state)
 	place_remove(&at);
 }
 
-static void test_too_little_room(void **state)
+TEST(test_too_little_room)
 {
 	struct place at;
 	struct feed f;
 
-	(void)state;
 	place_make(&at);
 	feed_init(&f, 1, 6);
 	f.info.slow_most = MOST;
@@ -174,7 +171,7 @@ static void test_too_little_room(void **state)
 }
 
 /* Each is refused with a sentence, whoever reads it. */
-static void test_lies(void **state)
+TEST(test_lies)
 {
 	static const char *const lies[] = {
 		"UPDATE slow SET watch = 7",
@@ -217,7 +214,6 @@ static void test_lies(void **state)
 	};
 	struct place at;
 
-	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(lies); i++) {
 		struct capture_config cfg = { .scale = -1 };
 		struct capture *c = NULL;
@@ -248,7 +244,7 @@ static void test_lies(void **state)
 }
 
 /* Of a path that is too long the end is kept, which says most, from a whole character on. */
-static void test_long_path(void **state)
+TEST(test_long_path)
 {
 	char path[3001] = "";
 	struct slow_io io = { .told = { .latency_ns = 1, .end_cpu = 0 } };
@@ -259,7 +255,6 @@ static void test_long_path(void **state)
 	struct place at;
 	struct feed f;
 
-	(void)state;
 	for (u32 i = 0; i < 1498; i++)
 		strcat(path, "ü");
 	strcat(path, "/end");
@@ -285,17 +280,4 @@ static void test_long_path(void **state)
 	slow_ios_uninit(&slow);
 	feed_uninit(&f);
 	place_remove(&at);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_interval),
-		cmocka_unit_test(test_limited),
-		cmocka_unit_test(test_too_little_room),
-		cmocka_unit_test(test_lies),
-		cmocka_unit_test(test_long_path),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
