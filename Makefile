@@ -375,6 +375,8 @@ $(O)/tests/vectors/bins_vectors.h: tests/vectors/gen_vectors.py
 $(O)/tests/unit/test_bins.o: private INCLUDES += -I$(O)/tests/vectors
 $(O)/tests/unit/test_bins.o: | $(O)/tests/vectors/bins_vectors.h
 
+$(O)/tests/unit/test_bpf_slow.o: | $(O)/bpf/blklat.skel.h
+
 # These go through millions of executions. What they include is in the library too, with sanitizers.
 $(O)/tests/unit/test_slots_order.o $(O)/tests/unit/test_bio_cells_order.o: private SANITIZE :=
 
