@@ -131,7 +131,7 @@ static void tell_throttled(const struct run_capture *r)
 			more++;
 	}
 	if (more)
-		fprintf(stderr, "blklat: %u more limits of cgroups; 'blklat list' shows all\n", more);
+		fprintf(stderr, "blklat: limits of cgroups not named here: %u; 'blklat list' shows all\n", more);
 }
 
 static int take_signals(struct run_capture *r, struct problem *p)
