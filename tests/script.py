@@ -70,7 +70,8 @@ import time
 
 TESTS = pathlib.Path(__file__).resolve().parent
 SCRIPTS = sorted((TESTS / "cli/replay").glob("*.txt"))
-MADE = pathlib.Path(os.environ.get("BLKLAT", TESTS.parent / "build/blklat")).resolve().parent / "tests/replay"
+# Beside the program under test; in a guest, which may only read that, where its output goes.
+MADE = pathlib.Path(os.environ.get("VM_OUT", pathlib.Path(os.environ.get("BLKLAT", TESTS.parent / "build/blklat")).resolve().parent)) / "tests/replay"
 
 OPS = ("read", "write", "flush", "discard", "other")
 PARTS = {
@@ -441,7 +442,7 @@ def write_recording(script, file):
 
 
 def recorded(script):
-    """The recording of one of SCRIPTS. It is made once, beside the program under test; several tests may ask at once."""
+    """The recording of one of SCRIPTS, in MADE. It is made once; several tests may ask at once."""
     file = MADE / f"{script.stem}.blklat"
     if not file.exists() or file.stat().st_mtime < max(os.stat(source).st_mtime for source in (script, __file__)):
         MADE.mkdir(parents=True, exist_ok=True)

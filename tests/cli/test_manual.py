@@ -262,8 +262,8 @@ def test_paths_exist(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_functions_exist(page):
     """A function named there is ours, or belongs to the kernel or fio and is named in one of our comments."""
-    sources = "".join(f.read_text() for folder in ("bpf", "include", "kmod", "userspace")
-                      for f in (ROOT / folder).glob("**/*.[ch]"))
+    sources = "".join(f.read_text() for folder in ("bpf", "include", "kmod", "userspace", "tests")
+                      for f in (ROOT / folder).glob("**/*.py" if folder == "tests" else "**/*.[ch]"))
     told = re.findall(r"`(\w+)\(\)`", (ROOT / page).read_text())
     unknown = {name for name in told if not re.search(rf"\b{name}\(", sources)}
     assert told and unknown <= {"blk_time_get_ns"}

@@ -9,6 +9,7 @@ import functools
 import json
 import os
 import pathlib
+import subprocess
 import sys
 
 import pytest
