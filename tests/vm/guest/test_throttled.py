@@ -49,19 +49,21 @@ def test_limits():
                 for device in devices[:TOLD]:
                     assert f"cgroup /slow has io.max {limits[device]} of {device.name}: waiting for that is {where}\n" in b.stderr
                 assert f"limits of cgroups not named here: {len(devices) - TOLD};" in b.stderr
-                for device, limit in limits.items():
-                    assert_waits(b, device, limit, written[device], seen)
+                for device, (limit, options) in zip(devices, LIMITED):
+                    assert_waits(b, device, limit, written[device], seen, "iodepth" in options)
 
 
-def assert_waits(b, device, limit, write, seen):
+def assert_waits(b, device, limit, write, seen, deep):
     assert b.total("ios", "write", device, "total") == write["total_ios"] == IOS
     assert_closed(b, device, "total")
     # The limits take 50 ms an IO or more, everything else a few ms. What is left of a split IO waits after it was queued.
     if not seen:
         assert mean_ms(b, device, "total") < (write["lat_ns"]["mean"] / MS * 1.1 if "wbps" in limit else 20)
         return
-    assert mean_ms(b, device, "total") == pytest.approx(write["lat_ns"]["mean"] / MS, rel=0.1)
-    assert mean_ms(b, device, "total") > 30
+    # One that is sent late, as on a busy machine, waits so much less; fio counts that, too. Where several wait, it is a small part.
+    assert 30 < mean_ms(b, device, "total") < write["lat_ns"]["mean"] / MS * 1.1
+    if deep:
+        assert mean_ms(b, device, "total") == pytest.approx(write["lat_ns"]["mean"] / MS, rel=0.1)
     assert mean_ms(b, device, "device") < 20
 
 
