@@ -1,10 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The stages: no wait without a scheduler, bios of devices without requests, and full tables. Schedulers are in the guests' tests."""
+"""The stages: of requests and their bios, of devices without requests, and full tables. More of schedulers is in the guests' tests."""
 import re
 import signal
 
 from devices import Delta
-from load import Blklat, Text, assert_all_counted, assert_closed, deep, exact, fio
+from load import Blklat, Text, Unseen, assert_all_counted, assert_closed, deep, exact, fio, missing
+
+
+def test_requests(deadline_loop):
+    """Each request that the scheduler got is issued once, and each is one bio: at random places none are merged."""
+    with Unseen() as unseen, Blklat(deadline_loop, stage="queue,device,total") as b:
+        f = fio(deadline_loop, rw="randrw", **deep())
+        b.next(n=3)
+    queue, device, total = (assert_closed(b, stage=stage) for stage in ("queue", "device", "total"))
+    assert queue["started"] == queue["completed"] == device["started"] == total["started"] == f.ios("read") + f.ios("write")
+    assert missing(device) == missing(total) == unseen.of(deadline_loop)
+    for figure in "ios", "bytes":
+        assert b.total(figure, stage="queue") == getattr(f, figure)("read") + getattr(f, figure)("write")
+    assert b.ops(stage="queue") == {op: f.ios(op) for op in ("read", "write")}
+
 
 @exact
 def test_queue_without_scheduler(loop):
