@@ -4,7 +4,6 @@
 #define CMD_CMD_H
 
 #include <signal.h>
-#include <stdbool.h>
 
 #include "util/problem.h"
 #include "util/types.h"

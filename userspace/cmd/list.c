@@ -8,7 +8,6 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
-#include "cmd/watches.h"
 #include "core/text_draw.h"
 #include "core/throttle.h"
 #include "util/cleanup.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* blklat live: watches devices and prints each interval. */
-#include <errno.h>
 #include <string.h>
 
 #include "cmd/cmd.h"

@@ -12,7 +12,6 @@
 #include "core/sink.h"
 #include "live/loop.h"
 #include "report/findings.h"
-#include "report/run.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/parse.h"

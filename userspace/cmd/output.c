@@ -14,11 +14,8 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "core/snapshot.h"
 #include "live/loop.h"
 #include "util/cleanup.h"
-#include "util/json.h"
-#include "util/types.h"
 
 static int failed(const struct output *o, int err, struct problem *p)
 {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* blklat report: makes one page of charts from recordings, or prints the same figures as JSON. */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"

@@ -2,17 +2,12 @@
 #include "cmd/run_capture.h"
 
 #include <errno.h>
-#include <langinfo.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/output.h"
 #include "core/sink.h"
 #include "core/throttle.h"
-#include "live/loop.h"
 #include "util/cleanup.h"
 #include "util/process.h"
 

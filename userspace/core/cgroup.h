@@ -3,8 +3,6 @@
 #ifndef CORE_CGROUP_H
 #define CORE_CGROUP_H
 
-#include <stddef.h>
-
 #include "util/types.h"
 
 /*

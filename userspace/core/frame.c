@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blklat/parts.h"
-#include "core/snapshot.h"
-
 int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale)
 {
 	struct frames made = { .n = n, .f = calloc(n ? n : 1, sizeof(*made.f)) };

@@ -3,14 +3,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/cgroup.h"
-#include "core/frame.h"
 #include "util/cleanup.h"
-#include "util/json.h"
 #include "util/units.h"
 #include "util/utf8.h"
 

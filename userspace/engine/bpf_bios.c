@@ -3,9 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "util/cleanup.h"
 

@@ -16,7 +16,6 @@
 #include "engine/bpf_engine.h"
 #include "util/cleanup.h"
 #include "util/process.h"
-#include "util/types.h"
 
 static void cleanup_btf(struct btf **b)
 {

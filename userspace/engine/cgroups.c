@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blklat/parts.h"
 #include "core/cgroup.h"
 #include "util/utf8.h"
 

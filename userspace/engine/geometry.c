@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "engine/geometry.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../bpf/capture.h"
-#include "blklat/bins.h"
-#include "blklat/parts.h"
-#include "core/capture.h"
 
 #define KIB 1024
 #define LEAST_MEMORY_BYTES (64ULL << 20)

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "blklat/bins.h"
-#include "blklat/parts.h"
 #include "core/accounting.h"
 #include "engine/carry.h"
 #include "engine/gone.h"

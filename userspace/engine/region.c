@@ -2,10 +2,8 @@
 #include "engine/region.h"
 
 #include <stdatomic.h>
-#include <stdint.h>
 #include <string.h>
 
-#include "blklat/bins.h"
 #include "blklat/parts.h"
 #include "core/accounting.h"
 

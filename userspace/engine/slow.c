@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blklat/parts.h"
 #include "core/cgroup.h"
 #include "util/cleanup.h"
 #include "util/clock.h"

@@ -2,7 +2,6 @@
 /* What the text sink prints about the whole run: the header before it, and figures and accounts after it. */
 #include <math.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "core/frame.h"

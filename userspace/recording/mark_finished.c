@@ -19,7 +19,6 @@
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
-#include "util/utf8.h"
 
 #define HEAP_MAX_BYTES (64 << 20)	/* limit for SQLite, as for readers */
 

@@ -9,7 +9,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdint.h>
 
 #include "recording/bins_codec.h"
 #include "recording/schema.h"

@@ -4,7 +4,6 @@
  * order, and may hold anything.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "recording/reader.h"

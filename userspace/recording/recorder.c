@@ -2,7 +2,6 @@
 #include "recording/recorder.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "recording/file.h"

@@ -2,7 +2,6 @@
 #include "recording/ring.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "recording/schema.h"
 #include "recording/sqlite.h"

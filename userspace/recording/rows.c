@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recording/rows.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "blklat/parts.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"

@@ -2,7 +2,6 @@
 #include "recording/schema.h"
 
 #include <assert.h>
-#include <stddef.h>
 
 #include "core/snapshot.h"
 

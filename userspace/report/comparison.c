@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/noise.h"
 #include "util/cleanup.h"
 
 static bool same_watch(const struct watch *base, const struct watch *other, const struct device_maps *maps)

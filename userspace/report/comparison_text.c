@@ -5,8 +5,6 @@
  * distribution (all on the same axis), and then ratios to the baseline. Parts have figures and ratios
  * only. Columns are 8 wide as in the live table, so everything fits into 80.
  */
-#include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "core/text_draw.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "report/noise.h"
-#include "report/series_run.h"
 #include "util/cleanup.h"
 #include "util/units.h"
 

@@ -2,7 +2,6 @@
 #include "report/comparison.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 const char *device_maps_other(const struct device_maps *m, const char *base)

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "report/document.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "core/json_parts.h"
 #include "report/findings.h"
-#include "report/phases.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 #include "util/units.h"

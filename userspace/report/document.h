@@ -7,7 +7,6 @@
 #define REPORT_DOCUMENT_H
 
 #include <json-c/json.h>
-#include <stddef.h>
 #include <stdio.h>
 
 #include "report/run.h"

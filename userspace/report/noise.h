@@ -3,8 +3,6 @@
 #ifndef REPORT_NOISE_H
 #define REPORT_NOISE_H
 
-#include <stdbool.h>
-
 #include "core/hist.h"
 #include "util/types.h"
 

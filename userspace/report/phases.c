@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/snapshot.h"
 #include "report/run.h"
 
 static bool only_ends(const struct mark *m)

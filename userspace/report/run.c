@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/active.h"
-#include "report/series_run.h"
 #include "util/array.h"
 
 /* --- the memory of a run's intervals, and whether it may take more --- */

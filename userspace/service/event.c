@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "service/poster.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 

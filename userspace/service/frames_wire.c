@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "util/cleanup.h"
-#include "util/wire.h"
 
 static void put_io(struct wire_out *to, const struct slow_io *io)
 {

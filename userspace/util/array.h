@@ -3,7 +3,6 @@
 #define UTIL_ARRAY_H
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "util/types.h"

@@ -19,7 +19,6 @@
 
 #include "util/cleanup.h"
 #include "util/process.h"
-#include "util/types.h"
 
 /*
  * If there is no list of users, as in a container with a single program, this is the kernel's own

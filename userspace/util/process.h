@@ -3,8 +3,6 @@
 #ifndef UTIL_PROCESS_H
 #define UTIL_PROCESS_H
 
-#include <stdbool.h>
-
 #include "util/types.h"
 
 /*

@@ -7,8 +7,6 @@
 #ifndef UTIL_WIRE_H
 #define UTIL_WIRE_H
 
-#include <stddef.h>
-
 #include "util/types.h"
 
 /* The bytes written so far; all 0: empty. */
