@@ -18,30 +18,18 @@
  * can be summed as it is, and the two kinds of rows are told apart by whether 'ios' or 'bin_ios' is not
  * empty.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "live/formats.h"
-#include "util/cleanup.h"
-#include "util/stream.h"
 #include "util/units.h"
 #include "util/utf8.h"
 
 struct csv {
-	struct sink sink;
 	const struct run_info *run;
-	FILE *out;
 	bool bins;
 	bool parts;		/* there are parts, which have a column */
-	bool headed;
 };
-
-static void csv_close(struct sink *s)
-{
-	free(s);
-}
 
 /* Writes a field and the comma before it; quoted if necessary. */
 static void put_text(FILE *f, const char *text)
@@ -197,39 +185,14 @@ static void put_frame(const struct csv *c, FILE *f, const struct frame *fr)
 	}
 }
 
-static int csv_interval(struct sink *s, const struct frames *interval)
+void csv_print(FILE *to, const struct run_info *run, const struct frames *interval, bool bins, bool header)
 {
-	struct csv *c = (struct csv *)s;
-	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
-	int err = print_buffer_open(&buffer);
+	struct csv c = { .run = run, .bins = bins };
 
-	if (err)
-		return err;
-	if (!c->headed)
-		put_header(c, buffer.f);
-	for (u32 i = 0; i < interval->n; i++)
-		put_frame(c, buffer.f, &interval->f[i]);
-	err = print_buffer_write(&buffer, c->out);
-	if (!err)
-		c->headed = true;
-	return err;
-}
-
-static const struct sink_ops sink_csv = {
-	.interval = csv_interval,
-	.summary = sink_without_summary,
-	.close = csv_close,
-};
-
-int csv_open(const struct run_info *run, FILE *out, bool bins, struct sink **ret)
-{
-	struct csv *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return -ENOMEM;
-	*c = (struct csv){ .sink.ops = &sink_csv, .run = run, .out = out, .bins = bins };
 	for (u32 i = 0; i < run->n_watches; i++)
-		c->parts |= run->watches[i].part != NULL;
-	*ret = &c->sink;
-	return 0;
+		c.parts |= run->watches[i].part != NULL;
+	if (header)
+		put_header(&c, to);
+	for (u32 i = 0; i < interval->n; i++)
+		put_frame(&c, to, &interval->f[i]);
 }

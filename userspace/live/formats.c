@@ -8,42 +8,50 @@
 #include "util/cleanup.h"
 #include "util/stream.h"
 
-struct json {
+/* A sink of lines for programs. */
+struct lines {
 	struct sink sink;
 	const struct run_info *run;
 	FILE *out;
+	bool csv;		/* else JSON */
 	bool bins;
+	bool begun;		/* an interval was printed */
 };
 
-static int json_interval(struct sink *s, const struct frames *interval)
+static int lines_interval(struct sink *s, const struct frames *interval)
 {
-	struct json *j = (struct json *)s;
+	struct lines *l = (struct lines *)s;
 	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
 	int err = print_buffer_open(&buffer);
 
-	err = err ?: json_lines_print(buffer.f, j->run, interval, j->bins);
-	return err ?: print_buffer_write(&buffer, j->out);
+	if (!err && l->csv)
+		csv_print(buffer.f, l->run, interval, l->bins, !l->begun);
+	else if (!err)
+		err = json_lines_print(buffer.f, l->run, interval, l->bins);
+	err = err ?: print_buffer_write(&buffer, l->out);
+	l->begun |= !err;
+	return err;
 }
 
-static void json_close(struct sink *s)
+static void lines_close(struct sink *s)
 {
 	free(s);
 }
 
-static const struct sink_ops sink_json = {
-	.interval = json_interval,
+static const struct sink_ops sink_lines = {
+	.interval = lines_interval,
 	.summary = sink_without_summary,
-	.close = json_close,
+	.close = lines_close,
 };
 
-static int json_open(const struct run_info *run, FILE *out, bool bins, struct sink **ret)
+static int lines_open(const struct run_info *run, FILE *out, bool csv, bool bins, struct sink **ret)
 {
-	struct json *j = calloc(1, sizeof(*j));
+	struct lines *l = calloc(1, sizeof(*l));
 
-	if (!j)
+	if (!l)
 		return -ENOMEM;
-	*j = (struct json){ .sink.ops = &sink_json, .run = run, .out = out, .bins = bins };
-	*ret = &j->sink;
+	*l = (struct lines){ .sink.ops = &sink_lines, .run = run, .out = out, .csv = csv, .bins = bins };
+	*ret = &l->sink;
 	return 0;
 }
 
@@ -55,12 +63,7 @@ const char *const format_names[FORMATS + 1] = {
 
 int format_open(enum format format, const struct run_info *run, const struct look *look, bool bins, struct sink **ret)
 {
-	switch (format) {
-	case FORMAT_JSON:
-		return json_open(run, look->out, bins, ret);
-	case FORMAT_CSV:
-		return csv_open(run, look->out, bins, ret);
-	default:
+	if (format == FORMAT_TEXT)
 		return text_open(run, look, ret);
-	}
+	return lines_open(run, look->out, format == FORMAT_CSV, bins, ret);
 }

@@ -13,8 +13,8 @@
 /* For people: a table and a drawing of each interval, and a summary. */
 int text_open(const struct run_info *run, const struct look *look, struct sink **ret);
 
-/* For programs; @bins: with every bin. */
-int csv_open(const struct run_info *run, FILE *out, bool bins, struct sink **ret);
+/* Prints an interval for programs, as its comment in csv.c has it; @bins: with every bin; @header: the columns' names first. */
+void csv_print(FILE *to, const struct run_info *run, const struct frames *interval, bool bins, bool header);
 
 enum format {
 	FORMAT_TEXT,
