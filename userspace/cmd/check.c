@@ -1,19 +1,105 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* blklat check: which engines work here, what prevents others, and what a run would take. */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 
+#include <linux/capability.h>
+
 #include "cmd/cmd.h"
-#include "cmd/machine.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/watches.h"
 #include "core/capture.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
+#include "util/sysfs.h"
 #include "util/table.h"
 
 #define ENGINES_MAX 8
+
+/* --- what this machine and the privileges of this process allow --- */
+
+enum capability { CAPABILITY_BPF, CAPABILITY_PERFMON, CAPABILITY_SYS_ADMIN, CAPABILITIES };
+
+static const char *const capability_names[CAPABILITIES] = { "CAP_BPF", "CAP_PERFMON", "CAP_SYS_ADMIN" };
+static const u32 capability_bits[CAPABILITIES] = { CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN };
+
+struct machine {
+	char release[128];		/* of the kernel; "" if unknown */
+	u32 cpus;			/* see sysfs_cpus() */
+	bool btf;			/* the kernel describes its types (BTF) */
+	char lockdown[32];		/* none, integrity, confidentiality; "" if not built in */
+	bool capable[CAPABILITIES];	/* effective */
+	u64 locked_memory_bytes;	/* the soft limit; ~0: none */
+	bool locks_bpf_memory;		/* that limit applies to BPF maps (before 5.11) */
+};
+
+#define FILE_BYTES 8192
+
+static int read_below(const char *root, const char *file, char *ret, size_t size)
+{
+	char path[PATH_MAX];
+
+	ret[0] = '\0';
+	if (snprintf(path, sizeof(path), "%s%s", root, file) >= (int)sizeof(path))
+		return -1;
+	return sysfs_text(AT_FDCWD, path, ret, size);
+}
+
+/* The text that follows @title in a file of such lines; newlines became '?' when it was read. */
+static const char *after(const char *text, const char *title)
+{
+	const char *at = strstr(text, title);
+
+	return at ? at + strlen(title) + strspn(at + strlen(title), " \t?:") : NULL;
+}
+
+static void read_capabilities(struct machine *m, const char *root)
+{
+	char text[FILE_BYTES];
+	const char *set;
+	u64 bits;
+
+	read_below(root, "/proc/self/status", text, sizeof(text));
+	set = after(text, "CapEff");
+	bits = set ? strtoull(set, NULL, 16) : 0;
+	for (u32 i = 0; i < CAPABILITIES; i++)
+		m->capable[i] = bits >> capability_bits[i] & 1;
+}
+
+static void read_locked_memory(struct machine *m, const char *root)
+{
+	char text[FILE_BYTES];
+	const char *limit;
+
+	read_below(root, "/proc/self/limits", text, sizeof(text));
+	limit = after(text, "Max locked memory");
+	if (limit)
+		m->locked_memory_bytes = strncmp(limit, "unlimited", 9) ? strtoull(limit, NULL, 10) : ~0ULL;
+}
+
+/* Reads the files below @root/proc and @root/sys; if one is missing, its fact stays 0. */
+static void machine_read(struct machine *m, const char *root)
+{
+	u32 major = 0, minor = 0;
+	char path[PATH_MAX];
+
+	*m = (struct machine){ 0 };
+	read_below(root, "/proc/sys/kernel/osrelease", m->release, sizeof(m->release));
+	if (sscanf(m->release, "%9u.%9u", &major, &minor) == 2)
+		m->locks_bpf_memory = major < 5 || (major == 5 && minor < 11);
+	m->cpus = sysfs_cpus(root);
+	snprintf(path, sizeof(path), "%s/sys/kernel/btf/vmlinux", root);
+	m->btf = !access(path, R_OK);
+	snprintf(path, sizeof(path), "%s/sys/kernel/security/lockdown", root);
+	sysfs_choice(AT_FDCWD, path, m->lockdown, sizeof(m->lockdown));
+	read_capabilities(m, root);
+	read_locked_memory(m, root);
+}
+
+/* --- the command --- */
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 static const char *const formats[] = { "text", "json" };
@@ -366,10 +452,8 @@ static int run(int argc, char **argv)
 	struct problem p;
 	int err, status;
 
-	if (!devices) {
-		problem_set(&p, 0, "out of memory");
-		return command_fail(argv[0], STATUS_FAILED, &p);
-	}
+	if (!devices)
+		return command_no_memory(argv[0]);
 	status = options_parse(&options, argc, argv, &c);
 	if (status >= 0)
 		return status;
@@ -378,10 +462,8 @@ static int run(int argc, char **argv)
 	err = find_out(&f, &c, &p);
 	if (err)
 		return command_fail(argv[0], err == -ENOMEM ? STATUS_FAILED : STATUS_USAGE, &p);
-	if (c.format == FORMAT_JSON ? print_json(&f) : print_text(&f)) {
-		problem_set(&p, 0, "out of memory");
-		return command_fail(argv[0], STATUS_FAILED, &p);
-	}
+	if (c.format == FORMAT_JSON ? print_json(&f) : print_text(&f))
+		return command_no_memory(argv[0]);
 	status = finish_output(argv[0]);
 	if (usable(&f))
 		return status;

@@ -187,10 +187,8 @@ static int run(int argc, char **argv)
 	struct problem p;
 	int status;
 
-	if (!files || !conditions) {
-		problem_set(&p, 0, "out of memory");
-		return command_fail(argv[0], STATUS_FAILED, &p);
-	}
+	if (!files || !conditions)
+		return command_no_memory(argv[0]);
 	status = options_parse(&options, argc, argv, &c);
 	if (status >= 0)
 		return status;

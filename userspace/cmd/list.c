@@ -232,10 +232,8 @@ static int run(int argc, char **argv)
 		return status;
 	if (device_table_read(&t, l.sysroot, &p))
 		return command_fail(argv[0], l.sysroot[0] ? STATUS_USAGE : STATUS_FAILED, &p);
-	if (throttles_read(&t, &ts) || (l.format == FORMAT_JSON ? print_json(&t, &ts) : print_text(&t, &ts, l.all))) {
-		problem_set(&p, 0, "out of memory");
-		return command_fail(argv[0], STATUS_FAILED, &p);
-	}
+	if (throttles_read(&t, &ts) || (l.format == FORMAT_JSON ? print_json(&t, &ts) : print_text(&t, &ts, l.all)))
+		return command_no_memory(argv[0]);
 	return finish_output(argv[0]);
 }
 
