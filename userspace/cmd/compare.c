@@ -13,6 +13,7 @@
 #include "util/cleanup.h"
 #include "util/process.h"
 #include "util/parse.h"
+#include "util/stream.h"
 
 struct compare {
 	const char **files;
@@ -28,18 +29,8 @@ struct compare {
 
 static const char *const format_names[] = { "text", "json", "markdown" };
 
-static int print_json(const struct comparison *c, const struct look *look)
-{
-	return comparison_json(c, look->out);
-}
-
-static int print_markdown(const struct comparison *c, const struct look *look)
-{
-	return comparison_markdown(c, look->out);
-}
-
 static int (*const formats[])(const struct comparison *c, const struct look *look) = {
-	comparison_text, print_json, print_markdown,
+	comparison_text, comparison_json, comparison_markdown,
 };
 
 enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_BASELINE, KEY_MAP };
@@ -143,9 +134,12 @@ static int check(const struct compare *c, struct problem *p)
 
 static int show(const struct compare *c, const struct comparison *comparison, struct problem *p)
 {
-	const struct look look = terminal_look(stdout);
-	int err = formats[c->format](comparison, &look);
+	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
+	struct look look = terminal_look(stdout);
+	int err = print_buffer_open(&buffer);
 
+	look.out = buffer.f;
+	err = err ?: formats[c->format](comparison, &look) ?: print_buffer_write(&buffer, stdout);
 	if (!err || err == -EPIPE)
 		return 0;
 	return problem_set(p, err, "could not write the output: %s", strerror(-err));

@@ -157,19 +157,16 @@ void comparison_phases_uninit(struct comparison *c);
 void comparison_phases_unpaired(const struct comparison *c, void (*tell)(void *to, const struct run *run, const struct phase *p),
 				void *to);
 
-/*
- * Prints a comparison for a person, a program or a web page. Each function returns 0 or
- * a negative errno.
- */
+/* Each prints a comparison to look->out, of which the caller checks write errors. Returns 0 or -ENOMEM. */
 
 /* A table at most look->columns wide, with the shape of each distribution. */
 int comparison_text(const struct comparison *c, const struct look *look);
 
 /* One object on one line; its keys are described in blklat(8). */
-int comparison_json(const struct comparison *c, FILE *out);
+int comparison_json(const struct comparison *c, const struct look *look);
 
 /* A table for each op, as GitHub draws them. */
-int comparison_markdown(const struct comparison *c, FILE *out);
+int comparison_markdown(const struct comparison *c, const struct look *look);
 
 /* The columns that all formats have between the name and KS. */
 struct comparison_cell {

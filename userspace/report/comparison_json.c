@@ -8,7 +8,6 @@
 #include "report/noise.h"
 #include "util/cleanup.h"
 #include "util/json.h"
-#include "util/stream.h"
 #include "util/units.h"
 
 #define SCHEMA 1
@@ -235,15 +234,13 @@ static struct json_object *document(const struct comparison *c)
 	return to;
 }
 
-int comparison_json(const struct comparison *c, FILE *out)
+int comparison_json(const struct comparison *c, const struct look *look)
 {
 	struct json_object *o CLEANUP(cleanup_json) = document(c);
-	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
 	const char *text = json_line(o);
-	int err = text ? print_buffer_open(&buffer) : -ENOMEM;
 
-	if (err)
-		return err;
-	fprintf(buffer.f, "%s\n", text);
-	return print_buffer_write(&buffer, out);
+	if (!text)
+		return -ENOMEM;
+	fprintf(look->out, "%s\n", text);
+	return 0;
 }

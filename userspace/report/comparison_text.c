@@ -11,8 +11,6 @@
 #include "report/active.h"
 #include "report/comparison.h"
 #include "report/noise.h"
-#include "util/cleanup.h"
-#include "util/stream.h"
 #include "util/units.h"
 #include "util/utf8.h"
 
@@ -347,13 +345,9 @@ static void put_all(struct table *t)
 
 int comparison_text(const struct comparison *c, const struct look *look)
 {
-	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
-	struct table t = { .c = c, .look = look, .columns = look->columns < COLUMNS_MIN ? COLUMNS_MIN : look->columns };
-	int err = print_buffer_open(&buffer);
+	struct table t = { .c = c, .look = look, .f = look->out };
 
-	if (err)
-		return err;
-	t.f = buffer.f;
+	t.columns = look->columns < COLUMNS_MIN ? COLUMNS_MIN : look->columns;
 	put_all(&t);
-	return print_buffer_write(&buffer, look->out);
+	return 0;
 }
