@@ -20,8 +20,6 @@
 #include "util/cleanup.h"
 #include "util/parse.h"
 
-#define HEAP_MAX_BYTES (64 << 20)	/* limit for SQLite, as for readers */
-
 struct finished {
 	const char *file;	/* as the user called it */
 	char *name;		/* in its folder */
@@ -133,11 +131,7 @@ static int open_copy(const struct finished *f, sqlite3 **db)
 
 	if (rc)
 		return rc;
-	sqlite3_hard_heap_limit64(HEAP_MAX_BYTES);
-	sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(*db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_db_config(*db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	sqlite3_db_config(*db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	sqlite_distrust(*db);
 	return sqlite_run(*db, "PRAGMA cell_size_check = ON; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
 }
 

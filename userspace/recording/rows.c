@@ -46,26 +46,13 @@ void recording_rows_uninit(struct recording_rows *r)
 	*r = (struct recording_rows){ 0 };
 }
 
-static void bind_known(sqlite3_stmt *s, int parameter, bool known, u64 value)
-{
-	if (known)
-		sqlite3_bind_int64(s, parameter, value);
-	else
-		sqlite3_bind_null(s, parameter);
-}
-
-static void bind(sqlite3_stmt *s, int column, s64 n)
-{
-	sqlite3_bind_int64(s, sqlite_parameter(column), n);
-}
-
 static int put_interval(struct recording_rows *r, s64 id, u64 mono_ns, s64 wall_ns, u64 skipped)
 {
-	bind(r->interval, INTERVAL_id, id);
-	bind(r->interval, INTERVAL_mono_ns, mono_ns);
-	bind(r->interval, INTERVAL_wall_ns, wall_ns);
-	bind(r->interval, INTERVAL_skipped, skipped);
-	bind(r->interval, INTERVAL_merged, id ? 1 : 0);
+	sqlite_put(r->interval, INTERVAL_id, id);
+	sqlite_put(r->interval, INTERVAL_mono_ns, mono_ns);
+	sqlite_put(r->interval, INTERVAL_wall_ns, wall_ns);
+	sqlite_put(r->interval, INTERVAL_skipped, skipped);
+	sqlite_put(r->interval, INTERVAL_merged, id ? 1 : 0);
 	return sqlite_step_done(r->interval);
 }
 
@@ -73,21 +60,21 @@ static int put_state(struct recording_rows *r, s64 id, u32 watch, const struct w
 {
 	sqlite3_stmt *s = r->state;
 
-	bind(s, STATE_interval, id);
-	bind(s, STATE_watch, watch);
-	bind(s, STATE_started, w->started);
-	bind(s, STATE_started_after, w->started_after);
-	bind(s, STATE_in_flight, w->in_flight);
-	bind(s, STATE_in_flight_after, w->in_flight_after);
-	bind(s, STATE_oldest_ns, w->oldest_ns);
+	sqlite_put(s, STATE_interval, id);
+	sqlite_put(s, STATE_watch, watch);
+	sqlite_put(s, STATE_started, w->started);
+	sqlite_put(s, STATE_started_after, w->started_after);
+	sqlite_put(s, STATE_in_flight, w->in_flight);
+	sqlite_put(s, STATE_in_flight_after, w->in_flight_after);
+	sqlite_put(s, STATE_oldest_ns, w->oldest_ns);
 	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
-		bind(s, recording_account_columns[i], w->accounts[i]);
-	bind_known(s, sqlite_parameter(STATE_kernel_ios), w->kernel_known, w->kernel_ios);
-	bind_known(s, sqlite_parameter(STATE_kernel_in_flight), w->kernel_known, w->kernel_in_flight);
-	bind(s, STATE_gone, w->gone);
-	bind(s, STATE_replaced, w->replaced);
-	bind(s, STATE_unsettled, w->unsettled);
-	bind(s, STATE_waited_ns, w->waited_ns);
+		sqlite_put(s, recording_account_columns[i], w->accounts[i]);
+	sqlite_put_known(s, STATE_kernel_ios, w->kernel_known, w->kernel_ios);
+	sqlite_put_known(s, STATE_kernel_in_flight, w->kernel_known, w->kernel_in_flight);
+	sqlite_put(s, STATE_gone, w->gone);
+	sqlite_put(s, STATE_replaced, w->replaced);
+	sqlite_put(s, STATE_unsettled, w->unsettled);
+	sqlite_put(s, STATE_waited_ns, w->waited_ns);
 	return sqlite_step_done(s);
 }
 
@@ -99,11 +86,11 @@ static int put_part_state(struct recording_rows *r, s64 id, u32 watch, const str
 	if (!w->in_flight && !w->oldest_ns && !w->waited_ns)
 		return SQLITE_OK;
 	sqlite3_clear_bindings(s);
-	bind(s, STATE_interval, id);
-	bind(s, STATE_watch, watch);
-	bind(s, STATE_in_flight, w->in_flight);
-	bind(s, STATE_oldest_ns, w->oldest_ns);
-	bind(s, STATE_waited_ns, w->waited_ns);
+	sqlite_put(s, STATE_interval, id);
+	sqlite_put(s, STATE_watch, watch);
+	sqlite_put(s, STATE_in_flight, w->in_flight);
+	sqlite_put(s, STATE_oldest_ns, w->oldest_ns);
+	sqlite_put(s, STATE_waited_ns, w->waited_ns);
 	return sqlite_step_done(s);
 }
 
@@ -279,9 +266,9 @@ static int put_series(struct recording_rows *r, s64 id, u32 watch, u32 op, const
 {
 	if (!row->ios && !row->bytes && !row->errors && !row->sum_ns && !row->idle_sum_ns)
 		return SQLITE_OK;
-	bind(r->series, SERIES_interval, id);
-	bind(r->series, SERIES_watch, watch);
-	bind(r->series, SERIES_op, op);
+	sqlite_put(r->series, SERIES_interval, id);
+	sqlite_put(r->series, SERIES_watch, watch);
+	sqlite_put(r->series, SERIES_op, op);
 	return series_row_bind(r->series, sqlite_parameter(SERIES_ios), row) ?: sqlite_step_done(r->series);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "recording/series_row.h"
+#include "recording/rows.h"
 
-#include "core/snapshot.h"
 #include "recording/bins_codec.h"
 #include "recording/schema.h"
+#include "recording/sqlite.h"
 
 int series_row_init(struct series_row *row, u32 scale)
 {
@@ -39,34 +39,26 @@ void series_row_add(struct series_row *to, const struct series_row *more)
 		hist_add(&to->idle, &more->idle);
 }
 
-static int bind_bins(sqlite3_stmt *s, int parameter, const struct hist *h, u64 ios)
+static int bind_bins(sqlite3_stmt *s, int column, const struct hist *h, u64 ios)
 {
 	u8 bytes[BINS_CODEC_MAX];
 	u32 len = ios ? bins_encode(h, bytes) : 0;
 
-	return sqlite3_bind_blob(s, parameter, bytes, len, SQLITE_TRANSIENT);
-}
-
-static void bind_extreme(sqlite3_stmt *s, int parameter, u64 ios, u64 ns)
-{
-	if (ios)
-		sqlite3_bind_int64(s, parameter, ns);
-	else
-		sqlite3_bind_null(s, parameter);
+	return sqlite3_bind_blob(s, sqlite_parameter(column), bytes, len, SQLITE_TRANSIENT);
 }
 
 int series_row_bind(sqlite3_stmt *s, int first, const struct series_row *row)
 {
-	int at = first - SERIES_ios;
+	int at = first - sqlite_parameter(SERIES_ios);
 
-	sqlite3_bind_int64(s, at + SERIES_ios, row->ios);
-	sqlite3_bind_int64(s, at + SERIES_bytes, row->bytes);
-	sqlite3_bind_int64(s, at + SERIES_errors, row->errors);
-	sqlite3_bind_int64(s, at + SERIES_sum_ns, row->sum_ns);
-	bind_extreme(s, at + SERIES_min_ns, row->ios, row->min_ns);
-	bind_extreme(s, at + SERIES_max_ns, row->ios, row->max_ns);
-	sqlite3_bind_int64(s, at + SERIES_idle_ios, row->idle_ios);
-	sqlite3_bind_int64(s, at + SERIES_idle_sum_ns, row->idle_sum_ns);
+	sqlite_put(s, at + SERIES_ios, row->ios);
+	sqlite_put(s, at + SERIES_bytes, row->bytes);
+	sqlite_put(s, at + SERIES_errors, row->errors);
+	sqlite_put(s, at + SERIES_sum_ns, row->sum_ns);
+	sqlite_put_known(s, at + SERIES_min_ns, row->ios, row->min_ns);
+	sqlite_put_known(s, at + SERIES_max_ns, row->ios, row->max_ns);
+	sqlite_put(s, at + SERIES_idle_ios, row->idle_ios);
+	sqlite_put(s, at + SERIES_idle_sum_ns, row->idle_sum_ns);
 	return bind_bins(s, at + SERIES_bins, &row->hist, row->ios) ?:
 	       bind_bins(s, at + SERIES_idle_bins, &row->idle, row->idle_ios);
 }

@@ -7,14 +7,6 @@
 #include "recording/sqlite.h"
 #include "util/utf8.h"
 
-static void put(sqlite3_stmt *s, int column, bool known, s64 n)
-{
-	if (known)
-		sqlite3_bind_int64(s, sqlite_parameter(column), n);
-	else
-		sqlite3_bind_null(s, sqlite_parameter(column));
-}
-
 static int put_text(sqlite3_stmt *s, int column, const char *text)
 {
 	return sqlite3_bind_text(s, sqlite_parameter(column), text, -1, SQLITE_STATIC);
@@ -52,22 +44,22 @@ static int put_slow(struct recording_rows *r, s64 id, const struct run_info *run
 
 	if (rc)
 		return rc;
-	put(s, SLOW_interval, true, id);
-	put(s, SLOW_n, true, r->n_slow++);
-	put(s, SLOW_watch, true, watch);
-	put(s, SLOW_end_wall_ns, true, io->end_ns);
-	put(s, SLOW_latency_ns, true, t->latency_ns);
-	put(s, SLOW_queue_ns, t->queue_ns, t->queue_ns);
-	put(s, SLOW_device_ns, t->device_ns, t->device_ns);
-	put(s, SLOW_op, true, t->op);
-	put(s, SLOW_bytes, true, t->bytes);
-	put(s, SLOW_sector, t->known & BLKLAT_SLOW_SECTOR, t->sector);
-	put(s, SLOW_hw_queue, t->known & BLKLAT_SLOW_QUEUE, t->hw_queue);
-	put(s, SLOW_start_cpu, t->known & BLKLAT_SLOW_START_CPU, t->start_cpu);
-	put(s, SLOW_end_cpu, true, t->end_cpu);
-	put(s, SLOW_pid, sent, t->submitter);
-	put(s, SLOW_kernel_thread, sent, !!(t->known & BLKLAT_SLOW_KERNEL_THREAD));
-	put(s, SLOW_depth, t->depth, t->depth);
+	sqlite_put(s, SLOW_interval, id);
+	sqlite_put(s, SLOW_n, r->n_slow++);
+	sqlite_put(s, SLOW_watch, watch);
+	sqlite_put(s, SLOW_end_wall_ns, io->end_ns);
+	sqlite_put(s, SLOW_latency_ns, t->latency_ns);
+	sqlite_put_known(s, SLOW_queue_ns, t->queue_ns, t->queue_ns);
+	sqlite_put_known(s, SLOW_device_ns, t->device_ns, t->device_ns);
+	sqlite_put(s, SLOW_op, t->op);
+	sqlite_put(s, SLOW_bytes, t->bytes);
+	sqlite_put_known(s, SLOW_sector, t->known & BLKLAT_SLOW_SECTOR, t->sector);
+	sqlite_put_known(s, SLOW_hw_queue, t->known & BLKLAT_SLOW_QUEUE, t->hw_queue);
+	sqlite_put_known(s, SLOW_start_cpu, t->known & BLKLAT_SLOW_START_CPU, t->start_cpu);
+	sqlite_put(s, SLOW_end_cpu, t->end_cpu);
+	sqlite_put_known(s, SLOW_pid, sent, t->submitter);
+	sqlite_put_known(s, SLOW_kernel_thread, sent, !!(t->known & BLKLAT_SLOW_KERNEL_THREAD));
+	sqlite_put_known(s, SLOW_depth, t->depth, t->depth);
 	return put_text(s, SLOW_error, slow_error(t->error)) ?: put_text(s, SLOW_comm, sent ? t->comm : NULL) ?:
 	       put_text(s, SLOW_cgroup, end_of(io->cgroup)) ?:
 	       put_text(s, SLOW_beside, slow_part_label(BLKLAT_BY_BESIDE, t->beside)) ?:
@@ -78,9 +70,9 @@ static int put_found(struct recording_rows *r, s64 id, u32 watch, u64 found)
 {
 	sqlite3_stmt *s = r->slow_found;
 
-	put(s, SLOW_FOUND_interval, true, id);
-	put(s, SLOW_FOUND_watch, true, watch);
-	put(s, SLOW_FOUND_found, true, found);
+	sqlite_put(s, SLOW_FOUND_interval, id);
+	sqlite_put(s, SLOW_FOUND_watch, watch);
+	sqlite_put(s, SLOW_FOUND_found, found);
 	return sqlite_step_done(s);
 }
 

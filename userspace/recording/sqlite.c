@@ -7,6 +7,8 @@
 
 #include "util/cleanup.h"
 
+#define HEAP_MAX_BYTES (64 << 20)
+
 char *sqlite_path(const char *file)
 {
 	char *path;
@@ -50,6 +52,28 @@ int sqlite_step_done(sqlite3_stmt *s)
 
 	sqlite3_reset(s);
 	return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+void sqlite_put(sqlite3_stmt *s, int column, s64 n)
+{
+	sqlite3_bind_int64(s, sqlite_parameter(column), n);
+}
+
+void sqlite_put_known(sqlite3_stmt *s, int column, bool known, s64 n)
+{
+	if (known)
+		sqlite_put(s, column, n);
+	else
+		sqlite3_bind_null(s, sqlite_parameter(column));
+}
+
+void sqlite_distrust(sqlite3 *db)
+{
+	sqlite3_hard_heap_limit64(HEAP_MAX_BYTES);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 }
 
 int sqlite_run(sqlite3 *db, const char *sql)

@@ -16,6 +16,9 @@ char *sqlite_path(const char *file);
 /* The negative errno for the failure @rc. -EBADMSG: the file is damaged or not a database. */
 int sqlite_errno(sqlite3 *db, int rc);
 
+/* No code that is stored in the database is run, and SQLite's memory is bounded: a schema may be as large as the file. */
+void sqlite_distrust(sqlite3 *db);
+
 /* Runs statements whose results don't matter. Returns SQLITE_OK or the error. */
 int sqlite_run(sqlite3 *db, const char *sql);
 
@@ -24,6 +27,12 @@ int sqlite_run(sqlite3 *db, const char *sql);
  * @ret_rc the error, or SQLITE_DONE if there is no row.
  */
 s64 sqlite_number(sqlite3 *db, const char *sql, int *ret_rc);
+
+/*
+ * Bind @n to the parameter of @column in an INSERT that has one for each column; NULL unless it is @known.
+ */
+void sqlite_put(sqlite3_stmt *s, int column, s64 n);
+void sqlite_put_known(sqlite3_stmt *s, int column, bool known, s64 n);
 
 /* Runs a prepared statement whose rows don't matter, and resets it. Returns SQLITE_OK or the error. */
 int sqlite_step_done(sqlite3_stmt *s);

@@ -18,7 +18,6 @@
 #define HEAD_READ_VERSION 19		/* byte of the header: 2 if the database has a log */
 #define VERSION_WAL 2
 #define TRIES 8				/* attempts to copy a file while it is being written */
-#define HEAP_MAX_BYTES (64 << 20)	/* limit for SQLite: a schema may be as large as the file */
 
 struct sqlite_reader {
 	const char *file;
@@ -232,18 +231,13 @@ static int take_files(struct sqlite_reader *r, struct problem *p)
 	return err;
 }
 
-/* Limits what a file can make SQLite do: no code stored in it is run, and memory is bounded. */
 static int open_database(struct sqlite_reader *r)
 {
 	int rc = sqlite_fds_open(&r->fds, &r->db);
 
 	if (rc)
 		return rc;
-	sqlite3_hard_heap_limit64(HEAP_MAX_BYTES);
-	sqlite3_db_config(r->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(r->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_db_config(r->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	sqlite3_db_config(r->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	sqlite_distrust(r->db);
 	return sqlite_run(r->db, "PRAGMA cell_size_check = ON; PRAGMA query_only = ON; PRAGMA temp_store = MEMORY");
 }
 

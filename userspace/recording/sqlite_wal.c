@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "recording/sqlite_wal.h"
+#include "recording/sqlite_vfs.h"
 
 #include <assert.h>
 #include <endian.h>
