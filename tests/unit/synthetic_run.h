@@ -67,12 +67,13 @@ static inline void synthetic_init(struct synthetic *s)
 
 static inline void synthetic_begin(struct synthetic *s, u32 n_watches, u32 scale, double interval_s)
 {
-	struct run_source from = {
+	const struct collect_how how = { 0 };
+	const struct run_info from = {
 		.origin = &s->origin, .devices = &s->table, .watches = s->watch, .n_watches = n_watches,
 		.engine = "bpf", .scale = scale, .interval_s = interval_s,
 	};
 
-	assert_int_equal(run_init(&s->run, &from), 0);
+	assert_int_equal(run_init(&s->run, &from, &how), 0);
 	assert_int_equal(frames_init(&s->frames, s->watch, n_watches, scale), 0);
 	s->frames.now = &s->now;
 }

@@ -115,16 +115,21 @@ TEST(begins_late)
 	assert_close(mark_s(&s.run.origin, &s.run.origin.marks[0]), 100.25, 1e-9);
 }
 
-/* Without a clock, and without a table of devices. An interval of length 0 does not count. */
+/* Without a clock. An interval of length 0 does not count. */
 TEST(without_origin)
 {
-	struct device device = { .name = "sdz", .n_lower = 1 };
+	struct device device = { .name = "sdz" };
+	const struct device_table table = { .n = 1, .d = &device };
+	const struct origin unknown = { 0 };
+	const struct collect_how how = { 0 };
 	struct watch watches[] = { { .device = &device, .stage = BLKLAT_STAGE_DEVICE }, { .device = &device, .stage = BLKLAT_STAGE_TOTAL } };
-	struct run_source from = { .watches = watches, .n_watches = 2, .engine = "bpf", .scale = 1, .interval_s = 1 };
+	const struct run_info from = {
+		.origin = &unknown, .devices = &table, .watches = watches, .n_watches = 2, .engine = "bpf", .scale = 1, .interval_s = 1,
+	};
 	struct frames fs;
 	struct run r;
 
-	assert_int_equal(run_init(&r, &from), 0);
+	assert_int_equal(run_init(&r, &from, &how), 0);
 	assert_int_equal(frames_init(&fs, watches, 2, 1), 0);
 	assert_int_equal(run_add(&r, &fs), 0);
 	assert_int_equal(r.n, 0);
@@ -135,7 +140,6 @@ TEST(without_origin)
 	assert_string_equal(r.origin.file, "");
 	assert_string_equal(r.watches[1].watch->device->name, "sdz");
 	assert_ptr_equal(r.watches[0].watch->device, r.watches[1].watch->device);
-	assert_int_equal(r.watches[0].watch->device->n_lower, 0);
 	frames_uninit(&fs);
 	run_uninit(&r);
 }
@@ -144,8 +148,13 @@ TEST(without_origin)
 TEST(limited)
 {
 	struct device device = { .name = "sdz" };
+	const struct device_table table = { .n = 1, .d = &device };
+	const struct origin unknown = { 0 };
 	struct watch watches[] = { { .device = &device, .stage = BLKLAT_STAGE_DEVICE } };
-	struct run_source from = { .watches = watches, .n_watches = 1, .engine = "bpf", .scale = 1, .interval_s = 1 };
+	const struct run_info from = {
+		.origin = &unknown, .devices = &table, .watches = watches, .n_watches = 1, .engine = "bpf", .scale = 1, .interval_s = 1,
+	};
+	struct collect_how how = { 0 };
 	struct frames fs;
 	u64 bytes;
 	struct run r;
@@ -153,14 +162,14 @@ TEST(limited)
 	assert_int_equal(frames_init(&fs, watches, 1, 1), 0);
 	fs.f[0].interval_s = 1;
 	for (u32 series = 0; series < 2; series++) {
-		from.max_bytes = 0;
-		assert_int_equal(run_init(&r, &from), 0);
+		how.max_bytes = 0;
+		assert_int_equal(run_init(&r, &from, &how), 0);
 		for (u32 i = 0; i < 1000; i++)
 			assert_int_equal(run_add(&r, &fs), 0);
 		bytes = run_bytes(&r);
 		run_uninit(&r);
-		from.max_bytes = bytes - 1;
-		assert_int_equal(run_init(&r, &from), 0);
+		how.max_bytes = bytes - 1;
+		assert_int_equal(run_init(&r, &from, &how), 0);
 		while (!run_add(&r, &fs))
 			assert_true(run_bytes(&r) < bytes);
 		assert_int_equal(run_add(&r, &fs), -E2BIG);

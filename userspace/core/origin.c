@@ -42,20 +42,16 @@ static int copy_marks(struct origin *to, const struct origin *from)
 
 int origin_copy(struct origin *to, const struct origin *from)
 {
-	static const struct origin unknown;
-	struct origin made;
-	int err;
-
-	from = from ?: &unknown;
-	made = (struct origin){
+	struct origin made = {
 		.start_mono_ns = from->start_mono_ns, .start_wall_ns = from->start_wall_ns,
 		.interval_s = from->interval_s, .idle_gap_ns = from->idle_gap_ns, .dropped = from->dropped,
 		.finished = from->finished,
 	};
-	err = copy_text(&made.file, from->file) ?: copy_text(&made.label, from->label) ?:
-	      copy_text(&made.host, from->host) ?: copy_text(&made.kernel, from->kernel) ?:
-	      copy_text(&made.version, from->version) ?: copy_text(&made.command, from->command) ?:
-	      copy_marks(&made, from);
+	int err = copy_text(&made.file, from->file) ?: copy_text(&made.label, from->label) ?:
+		  copy_text(&made.host, from->host) ?: copy_text(&made.kernel, from->kernel) ?:
+		  copy_text(&made.version, from->version) ?: copy_text(&made.command, from->command) ?:
+		  copy_marks(&made, from);
+
 	if (err) {
 		origin_uninit(&made);
 		return err;

@@ -30,7 +30,7 @@ struct origin {
 	struct mark *marks;	/* by time */
 };
 
-/* Makes a deep copy; of NULL, an origin with nothing known. Returns 0 or -ENOMEM. */
+/* Makes a deep copy; a text that is NULL becomes "". Returns 0 or -ENOMEM. */
 int origin_copy(struct origin *to, const struct origin *from);
 
 /* When a mark was set, in seconds since the run's start. */

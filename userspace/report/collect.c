@@ -153,26 +153,13 @@ static int held_init(struct held *h, const struct run_info *info)
 
 int collect_open(const struct run_info *info, const struct collect_how *how, struct run *into, struct sink **ret)
 {
-	const struct run_source from = {
-		.origin = info->origin,
-		.devices = info->devices,
-		.watches = info->watches,
-		.n_watches = info->n_watches,
-		.engine = info->engine,
-		.scale = info->scale,
-		.interval_s = info->interval_s,
-		.max_bytes = how->max_bytes,
-		.slow = info->slow_most,
-		.merged = how->merged,
-		.asked = how->asked,
-	};
 	struct collect *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return -ENOMEM;
 	c->sink.ops = &collect_ops;
 	c->run = into;
-	if (run_init(into, &from) || (into->merged > 1 && held_init(&c->held, info))) {
+	if (run_init(into, info, how) || (into->merged > 1 && held_init(&c->held, info))) {
 		collect_close(&c->sink);
 		return -ENOMEM;
 	}

@@ -55,38 +55,8 @@ static bool run_fits(struct run *r, u32 room, const struct run_has *has)
 
 static const struct percentiles none;
 
-/* If no table is given, makes one of the watches' devices, without the devices below them. */
-static int copy_devices(struct run *r, const struct run_source *from)
-{
-	if (from->devices)
-		return device_table_copy(&r->devices, from->devices);
-	r->devices.d = calloc(from->n_watches ?: 1, sizeof(*r->devices.d));
-	if (!r->devices.d)
-		return -ENOMEM;
-	for (u32 i = 0; i < from->n_watches; i++) {
-		struct device *d = &r->devices.d[i];
-
-		*d = *from->watches[i].device;
-		d->n_lower = 0;
-		d->parent = i;
-	}
-	r->devices.n = from->n_watches;
-	return 0;
-}
-
-/* The index of a watch's device in the run's table. */
-static u32 device_index(const struct run_source *from, u32 watch)
-{
-	if (from->devices)
-		return from->watches[watch].device - from->devices->d;
-	for (u32 i = 0; i < watch; i++)
-		if (from->watches[i].device == from->watches[watch].device)
-			return i;
-	return watch;
-}
-
 /* Copies the watches; the copies point into the run's own table of devices. */
-static int copy_watches(struct run *r, const struct run_source *from)
+static int copy_watches(struct run *r, const struct run_info *from)
 {
 	r->copies = calloc(from->n_watches ?: 1, sizeof(*r->copies));
 	r->watches = calloc(from->n_watches ?: 1, sizeof(*r->watches));
@@ -96,28 +66,28 @@ static int copy_watches(struct run *r, const struct run_source *from)
 		return -ENOMEM;
 	for (u32 i = 0; i < from->n_watches; i++) {
 		r->copies[i] = from->watches[i];
-		r->copies[i].device = &r->devices.d[device_index(from, i)];
+		r->copies[i].device = &r->devices.d[from->watches[i].device - from->devices->d];
 		r->n_wholes += !r->copies[i].part;
 	}
 	r->n_watches = from->n_watches;
 	return frames_init(&r->total, r->copies, r->n_watches, r->scale);
 }
 
-int run_init(struct run *r, const struct run_source *from)
+int run_init(struct run *r, const struct run_info *from, const struct collect_how *how)
 {
 	struct run made = {
-		.scale = from->scale, .interval_s = from->interval_s, .given = from->watches, .max_bytes = from->max_bytes, .asked = from->asked,
-		.merged = from->merged ?: 1,
+		.scale = from->scale, .interval_s = from->interval_s, .given = from->watches, .max_bytes = how->max_bytes, .asked = how->asked,
+		.merged = how->merged ?: 1,
 	};
 	int err = origin_copy(&made.origin, from->origin);
 
 	if (!err)
-		err = copy_devices(&made, from);
+		err = device_table_copy(&made.devices, from->devices);
 	if (!err)
 		err = copy_watches(&made, from);
 	if (!err)
 		err = phases_init(&made.phases, &made.origin, made.n_watches, made.scale);
-	if (!err && from->slow)
+	if (!err && from->slow_most)
 		err = slow_ios_init(&made.slow, made.n_watches, slow_run_most(made.n_wholes));
 	if (!err)
 		err = merged_init(&made.scratch, made.scale);

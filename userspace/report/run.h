@@ -19,19 +19,18 @@ struct asked_window {
 	double from_s, to_s;
 };
 
-/* Where the frames come from. Borrowed until run_finish(). */
-struct run_source {
-	const struct origin *origin;		/* NULL: unknown */
-	const struct device_table *devices;	/* includes the watches' devices; NULL: unknown */
-	const struct watch *watches;		/* the frames will point to these */
-	u32 n_watches;
-	const char *engine;
-	u32 scale;
-	double interval_s;			/* as asked for */
-	u64 max_bytes;				/* most memory that the run may take; 0: no limit */
-	bool slow;				/* intervals have slow IOs */
-	u32 merged;				/* how many source intervals may become one of the run; 0, 1: no merging */
-	struct asked_window asked;
+/* What of the frames becomes a run. */
+struct collect_how {
+	struct asked_window asked;	/* the run only has the intervals in here */
+	u64 max_bytes;			/* most memory that it may take; 0: no limit */
+	/*
+	 * Up to this many consecutive intervals become one of the run's; 0, 1: none are merged. A
+	 * merged interval has the sum of the counts and bins, and the IOs in flight of its end.
+	 * Intervals are not merged across a mark, unless a single interval contained it; nor across a
+	 * gap, nor when a device goes. So all totals, and the contents of each phase, are the same for
+	 * any value.
+	 */
+	u32 merged;
 };
 
 /* A watch in a run. As in core/snapshot.h, it is followed by its parts. */
@@ -104,8 +103,8 @@ struct run_span {
 	double start_s, length_s;
 };
 
-/* Begins an empty run. Returns 0 or -ENOMEM. */
-int run_init(struct run *r, const struct run_source *from);
+/* Begins an empty run of frames as @from says, which is borrowed until run_finish(). Returns 0 or -ENOMEM. */
+int run_init(struct run *r, const struct run_info *from, const struct collect_how *how);
 
 /*
  * Finds where the next interval lies. Returns false if it must not be added: it has no length, or its
@@ -174,19 +173,6 @@ const struct percentiles_run *all_ops_run_of(const struct watch_run *w);
  * A sink that collects the frames into a run instead of writing them. If asked to, it merges several
  * intervals into one.
  */
-
-struct collect_how {
-	struct asked_window asked;	/* the run only has the intervals in here */
-	u64 max_bytes;			/* most memory that it may take; 0: no limit */
-	/*
-	 * Up to this many consecutive intervals become one of the run's; 0, 1: none are merged. A
-	 * merged interval has the sum of the counts and bins, and the IOs in flight of its end.
-	 * Intervals are not merged across a mark, unless a single interval contained it; nor across a
-	 * gap, nor when a device goes. So all totals, and the contents of each phase, are the same for
-	 * any value.
-	 */
-	u32 merged;
-};
 
 /*
  * Begins @into, which has to be all 0. The sink's summary finishes it; the caller has to uninit it in

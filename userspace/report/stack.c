@@ -8,11 +8,6 @@
 
 #define DEPTH_MAX 16		/* limits the recursion: in a recording, devices may lie on each other in a circle */
 
-static void cleanup_hist(struct hist *h)
-{
-	hist_uninit(h);
-}
-
 /* The watch of a device at a stage, as a whole, or NULL. */
 static const struct watch_run *watch_at(const struct run *r, u32 device, enum blklat_stage stage)
 {
@@ -72,7 +67,7 @@ static int compare_op(struct stack *s, u32 op)
 	struct stack_op *ret = &s->ops[op];
 	struct op_frame members = { 0 };
 	int err = hist_init(&members.hist, upper->hist.scale);
-	struct hist owned CLEANUP(cleanup_hist) = members.hist;
+	struct hist owned CLEANUP(hist_uninit) = members.hist;
 
 	if (err)
 		return err;
