@@ -177,10 +177,8 @@ static int read_common(struct device *d, int dir)
 
 static int read_disk(struct device *d, int dir, const char *entry)
 {
-	int err = name_from_sysfs(entry, d->name);
+	int err = name_from_sysfs(entry, d->name) ?: read_common(d, dir);
 
-	if (!err)
-		err = read_common(d, dir);
 	if (err)
 		return err;
 	snprintf(d->sysfs, sizeof(d->sysfs), "/sys/block/%s", entry);
@@ -202,11 +200,7 @@ static int read_partition(struct device *d, int dir, const char *entry, const st
 	*d = *disk;
 	d->n_lower = 0;
 	d->mapper[0] = '\0';
-	err = sysfs_u64(dir, "partition", &number);
-	if (!err)
-		err = name_from_sysfs(entry, d->name);
-	if (!err)
-		err = read_common(d, dir);
+	err = sysfs_u64(dir, "partition", &number) ?: name_from_sysfs(entry, d->name) ?: read_common(d, dir);
 	if (err)
 		return err;
 	len = snprintf(d->sysfs, sizeof(d->sysfs), "%s/%s", disk->sysfs, entry);
@@ -360,9 +354,7 @@ int device_table_read(struct device_table *t, const char *root, struct problem *
 	if (block < 0)
 		return problem_set(p, block, "can't read '%s', where the block devices are found: %s", path,
 				   strerror(-block));
-	err = sysfs_entries(block, ".", add_disk, &r);
-	if (!err)
-		err = sort_table(&table);
+	err = sysfs_entries(block, ".", add_disk, &r) ?: sort_table(&table);
 	if (err) {
 		device_table_free(&table);
 		return problem_set(p, err, "can't read the block devices in '%s': %s", path, strerror(-err));

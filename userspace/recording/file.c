@@ -282,16 +282,10 @@ static int limit_wal(sqlite3 *db, u32 n_watches)
 
 int recording_file_begin(struct recording_file *f, const struct run_info *run, struct problem *p)
 {
-	int rc = limit_wal(f->db, run->n_watches);
+	int rc = limit_wal(f->db, run->n_watches) ?: sqlite_run(f->db, "BEGIN IMMEDIATE") ?:
+		 make_tables(f->db, run->slow_most) ?: recorder_write_facts(f->db, run) ?:
+		 sqlite_run(f->db, "COMMIT");
 
-	if (!rc)
-		rc = sqlite_run(f->db, "BEGIN IMMEDIATE");
-	if (!rc)
-		rc = make_tables(f->db, run->slow_most);
-	if (!rc)
-		rc = recorder_write_facts(f->db, run);
-	if (!rc)
-		rc = sqlite_run(f->db, "COMMIT");
 	return rc ? recording_file_failed(f, rc, p) : 0;
 }
 

@@ -93,10 +93,8 @@ int recorder_open(const struct run_info *run, const struct recorder_config *cfg,
 
 static int write_rows(struct recorder *r, const struct frames *is, u32 tries)
 {
-	int rc = sqlite_run(r->file.db, "BEGIN IMMEDIATE");
+	int rc = sqlite_run(r->file.db, "BEGIN IMMEDIATE") ?: ring_make_room(&r->ring, tries);
 
-	if (!rc)
-		rc = ring_make_room(&r->ring, tries);
 	if (!rc && !r->next)
 		rc = recording_rows_start(&r->rows, r->run, is);
 	if (!rc)

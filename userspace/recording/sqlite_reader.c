@@ -148,10 +148,8 @@ static int copy_both(struct sqlite_reader *r, int log, bool *ret_fit, struct pro
 {
 	int file CLEANUP(cleanup_close) = -1, log_copy CLEANUP(cleanup_close) = -1;
 	struct state before, after;
-	int err = look(r, log, &before, p);
+	int err = look(r, log, &before, p) ?: private_copy(r->fds.fd, r->file, &file, p);
 
-	if (!err)
-		err = private_copy(r->fds.fd, r->file, &file, p);
 	if (!err && log >= 0)
 		err = private_copy(log, r->file, &log_copy, p);
 	if (!err)

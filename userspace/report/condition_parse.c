@@ -214,15 +214,7 @@ int condition_parse(const char *text, struct condition *ret, struct problem *p)
 				   sizeof(g.c.text) - 1);
 	memcpy(g.c.text, text, len);
 	g.text = g.at = g.c.text;
-	err = parse_phase(&g);
-	if (!err)
-		err = parse_op(&g);
-	if (!err)
-		err = parse_metric(&g);
-	if (!err)
-		err = parse_comparison(&g);
-	if (!err)
-		err = parse_value(&g);
+	err = parse_phase(&g) ?: parse_op(&g) ?: parse_metric(&g) ?: parse_comparison(&g) ?: parse_value(&g);
 	if (!err)
 		*ret = g.c;
 	return err;

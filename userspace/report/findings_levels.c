@@ -418,10 +418,8 @@ static bool is_sweep(const struct trace *t)
 static int find_of_op(const struct inquiry *q, u32 op)
 {
 	struct trace t CLEANUP(trace_uninit) = { 0 };
-	int err = trace_init(&t, q, op);
+	int err = trace_init(&t, q, op) ?: find_cuts(&t);
 
-	if (!err)
-		err = find_cuts(&t);
 	if (!err && is_sweep(&t))
 		return 0;
 	if (!err && t.n_cuts > TOLD_MAX)

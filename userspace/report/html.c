@@ -37,9 +37,7 @@ static int put_document(FILE *out, const char *json, size_t len)
 	int err;
 
 	for (; (tag = memchr(json, '<', end - json)); json = tag + 1) {
-		err = put(out, json, tag - json);
-		if (!err)
-			err = put(out, "\\u003c", strlen("\\u003c"));
+		err = put(out, json, tag - json) ?: put(out, "\\u003c", strlen("\\u003c"));
 		if (err)
 			return err;
 	}
@@ -53,10 +51,7 @@ int html_write(FILE *out, const char *json, size_t len)
 	const char *rest = place + strlen(PLACE);
 	int err;
 
-	err = put(out, report_template, place - report_template);
-	if (!err)
-		err = put_document(out, json, len);
-	if (!err)
-		err = put(out, rest, report_template_end - rest);
+	err = put(out, report_template, place - report_template) ?: put_document(out, json, len) ?:
+	      put(out, rest, report_template_end - rest);
 	return err;
 }

@@ -79,14 +79,10 @@ int run_init(struct run *r, const struct run_info *from, const struct collect_ho
 		.scale = from->scale, .interval_s = from->interval_s, .given = from->watches, .max_bytes = how->max_bytes, .asked = how->asked,
 		.merged = how->merged ?: 1,
 	};
-	int err = origin_copy(&made.origin, from->origin);
+	int err = origin_copy(&made.origin, from->origin) ?: device_table_copy(&made.devices, from->devices) ?:
+		  copy_watches(&made, from) ?:
+		  phases_init(&made.phases, &made.origin, made.n_watches, made.scale);
 
-	if (!err)
-		err = device_table_copy(&made.devices, from->devices);
-	if (!err)
-		err = copy_watches(&made, from);
-	if (!err)
-		err = phases_init(&made.phases, &made.origin, made.n_watches, made.scale);
 	if (!err && from->slow_most)
 		err = slow_ios_init(&made.slow, made.n_watches, slow_run_most(made.n_wholes));
 	if (!err)
@@ -143,14 +139,10 @@ void run_uninit(struct run *r)
 /* After a failure, arrays that were already grown are larger than needed, which does no harm. */
 static int grow_watch(struct watch_run *w, u32 room)
 {
-	int err = array_grow(&w->queue_depth, sizeof(double), room);
+	int err = array_grow(&w->queue_depth, sizeof(double), room) ?:
+		  array_grow(&w->in_flight, sizeof(u64), room) ?:
+		  array_grow(&w->oldest_ns, sizeof(u64), room) ?: array_grow(&w->lost, sizeof(u64), room);
 
-	if (!err)
-		err = array_grow(&w->in_flight, sizeof(u64), room);
-	if (!err)
-		err = array_grow(&w->oldest_ns, sizeof(u64), room);
-	if (!err)
-		err = array_grow(&w->lost, sizeof(u64), room);
 	for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 		if (w->ops[op].ios)
 			err = series_run_grow(&w->ops[op], room);
@@ -168,9 +160,7 @@ static int make_room(struct run *r)
 		return 0;
 	if (!run_fits(r, room, &r->has))
 		return -E2BIG;
-	err = array_grow(&r->start_s, sizeof(double), room);
-	if (!err)
-		err = array_grow(&r->length_s, sizeof(double), room);
+	err = array_grow(&r->start_s, sizeof(double), room) ?: array_grow(&r->length_s, sizeof(double), room);
 	for (u32 i = 0; !err && i < r->n_watches; i++)
 		err = grow_watch(&r->watches[i], room);
 	if (!err)

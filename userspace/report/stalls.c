@@ -323,10 +323,8 @@ static void join(const struct flow *f, struct stalls *s)
 
 int stalls_find(const struct flow *f, struct stalls *ret)
 {
-	int err = add_rows(f, ret);
+	int err = add_rows(f, ret) ?: add_long(f, ret);
 
-	if (!err)
-		err = add_long(f, ret);
 	if (!err)
 		join(f, ret);
 	return err;
