@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The options of commands that run a capture: what to watch, with which engine, for how long, and how
- * to show it.
- */
+/* The options of commands that run a capture: what to watch, with which engine, for how long, and how to show it. */
 #ifndef CMD_CAPTURE_OPTIONS_H
 #define CMD_CAPTURE_OPTIONS_H
 
@@ -51,10 +48,7 @@ int capture_options_take(struct capture_options *o, int key, const char *value, 
 /* Takes an argument: a device or, after one, the interval and then the count, as iostat does. No device is named by a number. */
 int capture_options_take_argument(struct capture_options *o, const char *value, struct problem *p);
 
-/*
- * To be called after all options were read: checks that they fit together. Returns 0, or -EINVAL and a
- * sentence.
- */
+/* To be called after all options were read: checks that they fit together. Returns 0, or -EINVAL and a sentence. */
 int capture_options_check(const struct capture_options *o, struct problem *p);
 
 #endif

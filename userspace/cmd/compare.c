@@ -100,10 +100,7 @@ static int check_repeats(const struct compare *c, struct problem *p)
 {
 	u32 n_base = c->n_base, others = n_base ? c->n - n_base : 0;
 
-	/*
-	 * An option behind "--" would be taken for a file; a file with such a name can be given with
-	 * its folder.
-	 */
+	/* An option behind "--" would be taken for a file; a file with such a name can be given with its folder. */
 	for (u32 i = n_base; n_base && i < c->n; i++)
 		if (c->files[i][0] == '-')
 			return problem_set(p, -EINVAL, "%s is behind '--', where only recordings are: put options before it", c->files[i]);

@@ -290,9 +290,8 @@ static int load_all(const char *const *files, u32 n, const struct load_how *how,
 }
 
 /*
- * Whether merging can help: the run that did not fit, or those before it, which left too little room,
- * must have enough intervals. A run without intervals failed since even the counts of its replay did
- * not fit.
+ * Whether merging can help: the run that did not fit, or those before it, which left too little room, must have enough
+ * intervals. A run without intervals failed since even the counts of its replay did not fit.
  */
 static bool can_merge(const struct runs *runs, u32 merged)
 {

@@ -25,17 +25,13 @@ struct options {
 	 * sentence, which ends the parsing.
 	 */
 	int (*take)(int key, const char *value, void *into, struct problem *p);
-	/*
-	 * Takes the words after "--", ended by NULL, which are another program's. NULL: they are
-	 * arguments as well.
-	 */
+	/* Takes the words after "--", ended by NULL, which are another program's. NULL: they are arguments as well. */
 	void (*take_command)(char **words, void *into);
 };
 
 /*
- * Reads the command line into @into. Returns a negative number if the command is to run, else the exit
- * status to end with: STATUS_DONE (after --help and the like, printed on stdout) or STATUS_USAGE (the
- * message was printed).
+ * Reads the command line into @into. Returns a negative number if the command is to run, else the exit status to end
+ * with: STATUS_DONE (after --help and the like, printed on stdout) or STATUS_USAGE (the message was printed).
  */
 int options_parse(const struct options *o, int argc, char **argv, void *into);
 

@@ -69,10 +69,7 @@ int output_begin(struct output *o, const char *file, const char *who, struct pro
 	}
 	is.st_mode = S_IFREG;	/* a file that does not exist yet will be one */
 	if (!stat(file, &is) && S_ISBLK(is.st_mode))
-		/*
-		 * Nobody wants to overwrite a disk, but somebody who may make links here could have us
-		 * do it.
-		 */
+		/* Nobody wants to overwrite a disk, but somebody who may make links here could have us do it. */
 		return problem_set(p, -EINVAL, "could not write %s: it is a block device", file);
 	if (!S_ISREG(is.st_mode)) {
 		o->f = fopen(file, "we");
@@ -196,10 +193,7 @@ int finish_output(const char *who)
 	return command_fail(who, STATUS_FAILED, &p);
 }
 
-/*
- * The block device of a mount, from its source: files of btrfs have a device number that belongs to no
- * device.
- */
+/* The block device of a mount, from its source: files of btrfs have a device number that belongs to no device. */
 static dev_t mount_source(u64 mount_id)
 {
 	CLEANUP(cleanup_fclose) FILE *f = fopen("/proc/self/mountinfo", "re");

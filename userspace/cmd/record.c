@@ -32,10 +32,7 @@ static int origin_text(char **ret, const char *text)
 	return 0;
 }
 
-/*
- * Describes this machine; @command is the command line as typed. Unknown facts are "" or 0. Returns 0
- * or -ENOMEM.
- */
+/* Describes this machine; @command is the command line as typed. Unknown facts are "" or 0. Returns 0 or -ENOMEM. */
 static int origin_here(struct origin *o, const char *command)
 {
 	struct utsname name = { 0 };

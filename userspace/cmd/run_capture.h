@@ -34,9 +34,8 @@ struct run_capture {
 };
 
 /*
- * Starts the capture that @o asks for. Returns a negative number, or on failure the exit status to end
- * with (the reason was printed). Either way @r has to be ended; until then it borrows @o, @child and
- * @who.
+ * Starts the capture that @o asks for. Returns a negative number, or on failure the exit status to end with (the reason
+ * was printed). Either way @r has to be ended; until then it borrows @o, @child and @who.
  */
 int run_capture_begin(struct run_capture *r, const struct capture_options *o, struct child *child, const char *who);
 

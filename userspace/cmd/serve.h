@@ -42,9 +42,8 @@ struct serve_devices {
 };
 
 /*
- * Finds out which of the named devices exist. Missing ones are waited for, and for each @tell is called
- * with a sentence that says why. Without @tell, for a replay, nothing is looked up. Returns 0, or a
- * negative errno and a sentence.
+ * Finds out which of the named devices exist. Missing ones are waited for, and for each @tell is called with a sentence
+ * that says why. Without @tell, for a replay, nothing is looked up. Returns 0, or a negative errno and a sentence.
  */
 int serve_devices_init(struct serve_devices *s, const struct wanted *wanted, void (*tell)(const struct problem *why),
 		       struct problem *p);
@@ -54,10 +53,9 @@ void serve_devices_uninit(struct serve_devices *s);
 void serve_devices_status(const struct serve_devices *s, char *ret, size_t size);
 
 /*
- * Makes the watches of the devices in @t with their parts, in malloc()ed memory, each watch once. A
- * pattern that matches nothing is not an error, nor is a device that is waited for. After the first
- * look a device that is gone or lacks a stage is no error either: it is left out. Returns 0, or the
- * error of watches_make().
+ * Makes the watches of the devices in @t with their parts, in malloc()ed memory, each watch once. A pattern that
+ * matches nothing is not an error, nor is a device that is waited for. After the first look a device that is gone or
+ * lacks a stage is no error either: it is left out. Returns 0, or the error of watches_make().
  */
 int serve_devices_find(struct serve_devices *s, const struct device_table *t, struct watch **ret, u32 *ret_n,
 		       struct problem *p);
@@ -102,9 +100,8 @@ struct serve_server {
 };
 
 /*
- * Starts the process, which inherits a copy of @cfg. Must be called while there is only one thread, and
- * nothing is open that it must not have. Messages are queued until channel_start(). Returns 0, or a
- * negative errno and a sentence.
+ * Starts the process, which inherits a copy of @cfg. Must be called while there is only one thread, and nothing is open
+ * that it must not have. Messages are queued until channel_start(). Returns 0, or a negative errno and a sentence.
  */
 int serve_server_start(const struct serve_server_config *cfg, struct serve_server *ret, struct problem *p);
 

@@ -59,8 +59,7 @@ static bool has(const struct watch *list, u32 n, const struct watch *w)
 }
 
 /*
- * Whether the error means that there is nothing to watch, or that the device can't be identified or
- * watched as wanted.
+ * Whether the error means that there is nothing to watch, or that the device can't be identified or watched as wanted.
  */
 static bool absent(int err)
 {

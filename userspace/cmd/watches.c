@@ -96,10 +96,7 @@ static int check_stages(const struct device *d, u32 stages, struct problem *p)
 			   has, d->hw_queues ? "" : " (it passes bios on and has no requests of its own)");
 }
 
-/*
- * Adds the devices that @name stands for to the set, except those without a size, on which nothing can
- * happen.
- */
+/* Adds the devices that @name stands for to the set, except those without a size, on which nothing can happen. */
 static int add_devices(const struct device_table *t, const char *name, u32 *set, u32 *n, struct problem *p)
 {
 	u32 before = *n, kept = *n;

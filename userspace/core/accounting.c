@@ -37,10 +37,7 @@ static u64 completed(const struct watch_counts *w)
 	return n;
 }
 
-/*
- * The number of completed IOs that one reading of the slots implies. Negative if requeues were counted
- * after it.
- */
+/* The number of completed IOs that one reading of the slots implies. Negative if requeues were counted after it. */
 static s64 expected(const struct watch_counts *w, u64 started, u64 in_flight)
 {
 	return started - in_flight - w->accounts[BLKLAT_REQUEUED] - w->accounts[BLKLAT_OVERWRITTEN];

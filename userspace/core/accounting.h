@@ -41,10 +41,9 @@ struct accounting {
 	u64 kernel_in_flight;	/* IOs in flight in the same statistics, read after all of our own counts */
 	bool kernel_known;
 	/*
-	 * How many of the completed IOs the kernel may not count: at most all of op other, which
-	 * includes passthrough commands. Few kernels count those. With queue/iostats_passthrough they
-	 * count only those with data, and only of drivers that say for which device they are, as nvme
-	 * does (110234da18ab, in 6.13).
+	 * How many of the completed IOs the kernel may not count: at most all of op other, which includes passthrough
+	 * commands. Few kernels count those. With queue/iostats_passthrough they count only those with data, and only
+	 * of drivers that say for which device they are, as nvme does (110234da18ab, in 6.13).
 	 */
 	u64 kernel_leaves_out;
 };
@@ -66,9 +65,8 @@ bool accounting_ends_missed(const struct accounting *a);
 bool accounting_still(const struct watch_counts *w);
 
 /*
- * How many IOs the bins of @w lack, judged by the slots read before them (negative: they have too
- * many). If it is not 0 although nothing moved, a CPU was held up between freeing a slot and counting
- * in a bin, or an event was missed.
+ * How many IOs the bins of @w lack, judged by the slots read before them (negative: they have too many). If it is not 0
+ * although nothing moved, a CPU was held up between freeing a slot and counting in a bin, or an event was missed.
  */
 s64 accounting_gap(const struct watch_counts *w);
 
@@ -80,10 +78,9 @@ s64 accounting_gap(const struct watch_counts *w);
 void accounting_settle_ages(struct watch_counts *w, u32 parts);
 
 /*
- * Accounts for watch @i of @s. @cpus is the slack: on each CPU one program may be between freeing a
- * slot and adding to a bin. *@skipped_left is how many of the s->skipped runs can still explain a loss;
- * each explains one, on one device. It is lowered by as many as this watch needs. Those left after the
- * last watch have no known consequence.
+ * Accounts for watch @i of @s. @cpus is the slack: on each CPU one program may be between freeing a slot and adding to
+ * a bin. *@skipped_left is how many of the s->skipped runs can still explain a loss; each explains one, on one device.
+ * It is lowered by as many as this watch needs. Those left after the last watch have no known consequence.
  */
 void accounting_make(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struct accounting *ret);
 

@@ -103,11 +103,10 @@ struct capture_renewal {
 };
 
 /*
- * Opens a capture as capture_open_present() does. If the user or the driver of a device gives it more tags
- * or queues than there are slots, a live capture opens another one with more room beside it. The new one
- * takes over in that read, or in a later one while IOs are in flight whose start it has not seen. @renewed
- * is called when it has taken over, or could not be opened. All counts go on; none begins again. The new
- * capture leaves out devices that are gone.
+ * Opens a capture as capture_open_present() does. If the user or the driver of a device gives it more tags or queues
+ * than there are slots, a live capture opens another one with more room beside it. The new one takes over in that read,
+ * or in a later one while IOs are in flight whose start it has not seen. @renewed is called when it has taken over, or
+ * could not be opened. All counts go on; none begins again. The new capture leaves out devices that are gone.
  */
 int capture_open(const struct capture_ops *engine, struct capture_config *cfg,
 		 void (*renewed)(const struct capture_renewal *r), struct capture **ret, struct problem *p);
@@ -119,12 +118,11 @@ struct capture_end {
 };
 
 /*
- * From here on @heir counts in place of the @n captures @from. These are live, of the same engine and
- * scale, and still open; they may be closed afterwards. No count begins again and no IO is missed:
- * @begin is filled with what @heir would have read at the time of the others' last read. @read is a
- * read of @heir just before those, as its extremes start there; a watch that none of them has begins
- * there, too. IOs that ended within *@ret_gap_ns may be lost; 0: none is lost. Returns 0, or -ENOMEM
- * with nothing done.
+ * From here on @heir counts in place of the @n captures @from. These are live, of the same engine and scale, and still
+ * open; they may be closed afterwards. No count begins again and no IO is missed: @begin is filled with what @heir
+ * would have read at the time of the others' last read. @read is a read of @heir just before those, as its extremes
+ * start there; a watch that none of them has begins there, too. IOs that ended within *@ret_gap_ns may be lost; 0: none
+ * is lost. Returns 0, or -ENOMEM with nothing done.
  */
 int capture_join(struct capture *heir, const struct snapshot *read, const struct capture_end *from, u32 n,
 		 struct snapshot *begin, u64 *ret_gap_ns);

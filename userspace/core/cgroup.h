@@ -25,9 +25,8 @@ struct cgroup_sought {
 };
 
 /*
- * Searches the hierarchy in which IO is charged: version 2's if it has the io controller, else version
- * 1's blkio. Fills in the paths of those among @n that it has. Returns 0 or -ENOMEM; either way the
- * caller owns the paths found so far.
+ * Searches the hierarchy in which IO is charged: version 2's if it has the io controller, else version 1's blkio. Fills
+ * in the paths of those among @n that it has. Returns 0 or -ENOMEM; either way the caller owns the paths found so far.
  */
 int cgroups_find(const char *root, struct cgroup_sought *sought, u32 n);
 

@@ -112,9 +112,8 @@ static void read_scsi_serial(struct device *d, int dir)
 }
 
 /*
- * What tells this drive from another of its model. NVMe and eMMC have it in one place, SCSI in another.
- * All of it is cached by the drivers. virtio's "serial" is not read: that asks the device, which is an
- * IO (virtblk_get_id()).
+ * What tells this drive from another of its model. NVMe and eMMC have it in one place, SCSI in another. All of it is
+ * cached by the drivers. virtio's "serial" is not read: that asks the device, which is an IO (virtblk_get_id()).
  */
 static void read_identity(struct device *d, int dir)
 {
@@ -319,10 +318,7 @@ static int by_index(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/*
- * Finds the devices below each device. Links name other devices, so the table must be complete and
- * sorted.
- */
+/* Finds the devices below each device. Links name other devices, so the table must be complete and sorted. */
 static void resolve_stack(struct device_table *t, int block)
 {
 	for (u32 i = 0; i < t->n; i++) {

@@ -64,9 +64,8 @@ int device_table_read(struct device_table *t, const char *root, struct problem *
 void device_table_free(struct device_table *t);
 
 /*
- * Reads again what the user or the driver can change on a device: hardware queues and their tags, the
- * scheduler, nr_requests. @d is in @t, or a copy of an entry. Returns 0 or a negative errno; -ENOENT if
- * the device is gone.
+ * Reads again what the user or the driver can change on a device: hardware queues and their tags, the scheduler,
+ * nr_requests. @d is in @t, or a copy of an entry. Returns 0 or a negative errno; -ENOENT if the device is gone.
  */
 int device_read_queue(const struct device_table *t, struct device *d);
 
@@ -74,12 +73,11 @@ int device_read_queue(const struct device_table *t, struct device *d);
 int device_table_copy(struct device_table *to, const struct device_table *from);
 
 /*
- * Finds the devices for DEV, a user's argument: a kernel name, a path (links are followed; resolved by
- * device number, or in a recorded tree by the last component), a mapper name, a shell pattern over
- * kernel names, or "all" (whole devices of non-zero size). Appends their indices to @set (of size t->n;
- * no repeats, in any order) and updates @n. Returns 0, or with a sentence -ENODEV (no such device; the
- * nearest name is suggested), -ENOTBLK (a file that is not a block device), -ENOENT (a pattern that
- * matches nothing).
+ * Finds the devices for DEV, a user's argument: a kernel name, a path (links are followed; resolved by device number,
+ * or in a recorded tree by the last component), a mapper name, a shell pattern over kernel names, or "all" (whole
+ * devices of non-zero size). Appends their indices to @set (of size t->n; no repeats, in any order) and updates @n.
+ * Returns 0, or with a sentence -ENODEV (no such device; the nearest name is suggested), -ENOTBLK (a file that is not a
+ * block device), -ENOENT (a pattern that matches nothing).
  */
 int device_find(const struct device_table *t, const char *name, u32 *set, u32 *n, struct problem *p);
 

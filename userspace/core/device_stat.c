@@ -20,10 +20,9 @@ static void path_of(const struct device_table *t, const struct device *d, const 
 }
 
 /*
- * Has another device come under this name? Between two looks a device may go and another one come. A
- * new directory in sysfs never gets the inode of an earlier one (kernfs_ino()). A device that stays
- * gets another diskseq when its medium changes, for example the file of a loop device (inc_diskseq() in
- * block/genhd.c).
+ * Has another device come under this name? Between two looks a device may go and another one come. A new directory in
+ * sysfs never gets the inode of an earlier one (kernfs_ino()). A device that stays gets another diskseq when its medium
+ * changes, for example the file of a loop device (inc_diskseq() in block/genhd.c).
  */
 static bool replaced(const struct device_table *t, const struct device *d)
 {

@@ -123,9 +123,8 @@ static void give_sums(struct op_frame *o)
 }
 
 /*
- * The sum may be ahead of the bins by an IO, or behind. So clamp the mean to the extremes. What the
- * interval's IOs can't have taken is left to the next interval; what they must have taken beyond the
- * sum is borrowed from it.
+ * The sum may be ahead of the bins by an IO, or behind. So clamp the mean to the extremes. What the interval's IOs
+ * can't have taken is left to the next interval; what they must have taken beyond the sum is borrowed from it.
  */
 static void reconcile_sum(struct op_frame *o)
 {
@@ -191,10 +190,7 @@ static u64 count_from(const struct hist *h, u64 ns)
 	return n;
 }
 
-/*
- * True if an IO, other than those after a pause, was or may have been in flight for the whole length of
- * a gap.
- */
+/* True if an IO, other than those after a pause, was or may have been in flight for the whole length of a gap. */
 static bool pauses_doubtful(const struct frame *f, u64 gap_ns)
 {
 	const struct hist *coarse = &f->ops[0].after_idle;
@@ -235,15 +231,14 @@ static void settle_pauses(struct frame *f, bool doubtful)
 }
 
 /*
- * The time that IOs spent in flight between the two snapshots: the latencies of those that ended, less
- * what they had already waited at the first, plus what those still in flight have waited at the second.
- * So it adds up over intervals, no matter which IO ends in which. If an age disappears without a
- * latency (the end was missed, or the device went away), only the latencies are known; by Little's law
- * these are right on average.
+ * The time that IOs spent in flight between the two snapshots: the latencies of those that ended, less what they had
+ * already waited at the first, plus what those still in flight have waited at the second. So it adds up over intervals,
+ * no matter which IO ends in which. If an age disappears without a latency (the end was missed, or the device went
+ * away), only the latencies are known; by Little's law these are right on average.
  *
- * An IO that ends while the second is read counts to its end, a moment after the interval's; the next
- * one has that much less. If it is not known which of several did (see accounting_settle_ages()), one may
- * count twice here, and the next interval less than nothing.
+ * An IO that ends while the second is read counts to its end, a moment after the interval's; the next one has that much
+ * less. If it is not known which of several did (see accounting_settle_ages()), one may count twice here, and the next
+ * interval less than nothing.
  */
 static s64 in_flight_between(const struct frame *f, const struct watch_counts *before, const struct watch_counts *now)
 {
@@ -350,10 +345,7 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		f->replaced = w->replaced;
 		if (whole)
 			accounting_make(now, i, cpus, &skipped_left, &f->accounting);
-		/*
-		 * A pause is the device's: what hides it from the whole hides it from the parts, which
-		 * come next.
-		 */
+		/* A pause is the device's: what hides it from the whole hides it from the parts, which come next. */
 		if (whole)
 			doubtful = find_doubt(f, before->w[i].in_flight, now->idle_gap_ns);
 		settle_pauses(f, doubtful);

@@ -43,13 +43,12 @@ struct op_frame {
 	double percentile_ns[PERCENTILES_MAX];	/* in the order of the run's percentiles */
 	struct hist hist;
 	/*
-	 * The IOs among these that were issued after the device had been idle for the run's idle gap,
-	 * at idle_scale().
+	 * The IOs among these that were issued after the device had been idle for the run's idle gap, at idle_scale().
 	 *
-	 * An engine recognises a pause by silence, so an IO that takes as long as the gap looks like a
-	 * pause to the IOs after it. An interval with such an IO therefore has no IOs after a pause, as
-	 * they can't be told apart; nor has the next one, if IOs were in flight between the two. These
-	 * IOs are counted before their bin and, like the sums, wait here until the bin is counted.
+	 * An engine recognises a pause by silence, so an IO that takes as long as the gap looks like a pause to the IOs
+	 * after it. An interval with such an IO therefore has no IOs after a pause, as they can't be told apart; nor
+	 * has the next one, if IOs were in flight between the two. These IOs are counted before their bin and, like the
+	 * sums, wait here until the bin is counted.
 	 */
 	u64 after_idle_ios;
 	u64 after_idle_sum_ns;
@@ -165,9 +164,8 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		    const struct percentiles *ps, u32 cpus);
 
 /*
- * Called before @to's first frames are made, if @to's capture continues the one of @from. If both have
- * a device and stage, the partial sums in @from are handed over: they belong to IOs whose ends @to will
- * see.
+ * Called before @to's first frames are made, if @to's capture continues the one of @from. If both have a device and
+ * stage, the partial sums in @from are handed over: they belong to IOs whose ends @to will see.
  */
 void frames_inherit(struct frames *to, const struct frames *from);
 

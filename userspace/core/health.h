@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Is something wrong with a device? All outputs that mark a sick device among many use this one rule.
- * Pure.
- */
+/* Is something wrong with a device? All outputs that mark a sick device among many use this one rule. Pure. */
 #ifndef CORE_HEALTH_H
 #define CORE_HEALTH_H
 
@@ -54,16 +51,10 @@ struct health {
  */
 void frame_merge_ops(const struct frame *f, struct op_frame *ret);
 
-/*
- * Judges an interval of a whole by its past, then adds the interval to the past. @all comes from
- * frame_merge_ops().
- */
+/* Judges an interval of a whole by its past, then adds the interval to the past. @all comes from frame_merge_ops(). */
 struct health health_judge(struct health_past *past, const struct frame *f, const struct op_frame *all);
 
-/*
- * Adds what is less severe than a sickness: that the device is gone, or that @lost IOs of the interval
- * were lost.
- */
+/* Adds what is less severe than a sickness: that the device is gone, or that @lost IOs of the interval were lost. */
 void health_besides(struct health *h, const struct frame *f, u64 lost);
 
 /*
@@ -81,17 +72,16 @@ struct health_host {
 };
 
 /*
- * On a host that is starved or throttled, all devices are slow compared with their own past, and none
- * of them is sick. They slowed together if at least 3/4 of the devices that can be judged
- * (HEALTH_HOST_MIN or more, with a past and enough IOs) are slow, by factors within HEALTH_HOST_LIKE of
- * the slow devices' geometric mean. Then each device that is slow by no more than that gets
- * AILMENT_HOST. One that is slower, or has something worse than slow, keeps its mark. Partitions, loop
- * devices and devices on top of others do not count, as they are slow with the disk below; no device
+ * On a host that is starved or throttled, all devices are slow compared with their own past, and none of them is sick.
+ * They slowed together if at least 3/4 of the devices that can be judged (HEALTH_HOST_MIN or more, with a past and
+ * enough IOs) are slow, by factors within HEALTH_HOST_LIKE of the slow devices' geometric mean. Then each device that
+ * is slow by no more than that gets AILMENT_HOST. One that is slower, or has something worse than slow, keeps its mark.
+ * Partitions, loop devices and devices on top of others do not count, as they are slow with the disk below; no device
  * counts twice. @h has a pointer for each frame, NULL for parts.
  *
- * Devices whose IOs wait (AILMENT_OLD or AILMENT_STALLED) are judged in the same way, by the age of
- * their oldest IO and among the devices with IOs. A device that has waited longer than the others keeps
- * its mark; each of the others gets AILMENT_HOST_WAITS.
+ * Devices whose IOs wait (AILMENT_OLD or AILMENT_STALLED) are judged in the same way, by the age of their oldest IO and
+ * among the devices with IOs. A device that has waited longer than the others keeps its mark; each of the others gets
+ * AILMENT_HOST_WAITS.
  */
 struct health_host health_together(const struct frames *fs, struct health *const *h);
 

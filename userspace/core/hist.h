@@ -23,10 +23,7 @@ struct hist {
 int hist_init(struct hist *h, u32 scale);
 void hist_uninit(struct hist *h);
 
-/*
- * A histogram on cells that belong to something else: BLKLAT_CELLS(scale), all 0. It needs no
- * hist_uninit().
- */
+/* A histogram on cells that belong to something else: BLKLAT_CELLS(scale), all 0. It needs no hist_uninit(). */
 static inline struct hist hist_on(u64 *cells, u32 scale)
 {
 	return (struct hist){ .scale = scale, .cells = cells, .octaves = HIST_ALL_OCTAVES };

@@ -139,10 +139,7 @@ int intervals_begin(struct intervals *in, struct problem *p)
 
 	for (u32 i = 0; !err && i < now->n; i++) {
 		in->frames.f[i].gone = now->w[i].gone;
-		/*
-		 * IOs in flight now are hardly older than the capture, and a recording does not have
-		 * their ages.
-		 */
+		/* IOs in flight now are hardly older than the capture, and a recording does not have their ages. */
 		now->w[i].waited_ns = 0;
 	}
 	return err;

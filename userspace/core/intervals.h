@@ -30,9 +30,8 @@ int slow_limits_init(struct slow_limits *l, const struct slow_wanted *wanted, co
 void slow_limits_uninit(struct slow_limits *l);
 
 /*
- * Called after each interval. By percentile, the limit of an op of a device and stage is the latency
- * that this share of its IOs of the last SLOW_INTERVALS intervals did not exceed. As long as it had no
- * IO, there is no limit.
+ * Called after each interval. By percentile, the limit of an op of a device and stage is the latency that this share of
+ * its IOs of the last SLOW_INTERVALS intervals did not exceed. As long as it had no IO, there is no limit.
  */
 void slow_limits_follow(struct slow_limits *l, const struct frames *interval);
 
@@ -51,10 +50,7 @@ struct intervals {
 int intervals_init(struct intervals *in, struct capture *c);
 void intervals_uninit(struct intervals *in);	/* also if all is 0 */
 
-/*
- * Reads and discards what was counted so far: the next interval begins here. Returns the engine's
- * result.
- */
+/* Reads and discards what was counted so far: the next interval begins here. Returns the engine's result. */
 int intervals_begin(struct intervals *in, struct problem *p);
 
 /*

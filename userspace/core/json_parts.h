@@ -38,16 +38,10 @@ struct json_object *json_device(const struct device *d, struct json_object *lowe
 /* Which part of a watch: {"by": "size", "label": "4 KiB"} */
 struct json_object *json_part(const struct part *part);
 
-/*
- * The sums of @f that belong to IOs that have not ended yet, an object for each op; NULL if there are
- * none.
- */
+/* The sums of @f that belong to IOs that have not ended yet, an object for each op; NULL if there are none. */
 struct json_object *json_partial(const struct frame *f);
 
-/*
- * A slow IO. Unknown values are null, and so are its process and cgroup if the user does not want them
- * shown.
- */
+/* A slow IO. Unknown values are null, and so are its process and cgroup if the user does not want them shown. */
 struct json_object *json_slow(const struct slow_io *io);
 
 /* The object "accounting" of JSON lines and documents. */
@@ -60,8 +54,7 @@ struct json_object *json_accounting(const struct accounting *a);
  */
 
 /*
- * Prints the lines of an interval; @bins: with every bin. Returns 0 or -ENOMEM. For write errors the
- * caller checks @to.
+ * Prints the lines of an interval; @bins: with every bin. Returns 0 or -ENOMEM. For write errors the caller checks @to.
  */
 int json_lines_print(FILE *to, const struct run_info *run, const struct frames *interval, bool bins);
 

@@ -153,10 +153,7 @@ double quantile_ns(const struct hist *h, double q, u64 min_ns, u64 max_ns)
 
 	while (before + h->cells[cell] < rank)
 		before += h->cells[cell++];
-	/*
-	 * The c IOs of a bin are assumed to lie in the middles of c equal parts of it, so there is no
-	 * bias.
-	 */
+	/* The c IOs of a bin are assumed to lie in the middles of c equal parts of it, so there is no bias. */
 	return inside_cell(h->scale, cell, (rank - before - 0.5) / h->cells[cell], min_ns, max_ns);
 }
 

@@ -152,8 +152,7 @@ void slow_ios_sort(struct slow_ios *s)
 #define OTHER 10
 
 /*
- * include/linux/blk_types.h and blk_errors[] of block/blk-core.c; the numbers after these have changed
- * between kernels.
+ * include/linux/blk_types.h and blk_errors[] of block/blk-core.c; the numbers after these have changed between kernels.
  */
 static const struct {
 	const char *name;

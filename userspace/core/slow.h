@@ -73,17 +73,13 @@ int slow_ios_copy(struct slow_ios *to, const struct slow_ios *from, const u32 *n
 void slow_ios_sort(struct slow_ios *s);
 
 /*
- * The name of an IO's error, like the kernel's own names for a blk_status_t: "medium", "timeout",
- * "transport", ...; "I/O" for the status that says nothing more, and for those whose numbers differ
- * between kernels. NULL for 0. Before Linux 5.16 tracepoints have an errno instead; each status has its
- * own (blk_status_to_errno()).
+ * The name of an IO's error, like the kernel's own names for a blk_status_t: "medium", "timeout", "transport", ...;
+ * "I/O" for the status that says nothing more, and for those whose numbers differ between kernels. NULL for 0. Before
+ * Linux 5.16 tracepoints have an errno instead; each status has its own (blk_status_to_errno()).
  */
 const char *slow_error(s32 error);
 
-/*
- * Errors as numbers, so that they can be counted: 0 is no error; all others are below SLOW_ERRORS and
- * have a name.
- */
+/* Errors as numbers, so that they can be counted: 0 is no error; all others are below SLOW_ERRORS and have a name. */
 #define SLOW_ERRORS 11
 u32 slow_error_number(s32 error);
 const char *slow_error_name(u32 number);

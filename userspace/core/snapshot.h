@@ -75,10 +75,7 @@ static inline u32 idle_scale(u32 scale)
 u64 *op_cells_make(u32 watches, u32 scale);
 u64 *op_cells_take(u64 *cells, u32 scale, struct hist *hist, struct hist *after_idle);
 
-/*
- * Bytes of all histograms of a replayed run: those of what is read, of two snapshots, of frames and of
- * their sums.
- */
+/* Bytes of all histograms of a replayed run: those of what is read, of two snapshots, of frames and of their sums. */
 u64 snapshot_run_bytes(u32 watches, u32 scale);
 
 struct watch_counts {
@@ -148,12 +145,11 @@ struct extremes {
 };
 
 /*
- * The extremes of the IOs in @interval, that is, of those that @now has in addition to the previous
- * snapshot; there is at least one. An IO that ends while the counters are read can be in the bins of
- * one interval and the extremes of the next. The bins decide. Each extreme is the one that was read for
- * the interval, if it lies in the outermost bin; else the one of the IOs that ended during the read, if
- * that does; else the bound of that bin that is nearest to what was read, or the lower bound if nothing
- * was. So a percentile, clamped to the extremes, never leaves its bin.
+ * The extremes of the IOs in @interval, that is, of those that @now has in addition to the previous snapshot; there is
+ * at least one. An IO that ends while the counters are read can be in the bins of one interval and the extremes of the
+ * next. The bins decide. Each extreme is the one that was read for the interval, if it lies in the outermost bin; else
+ * the one of the IOs that ended during the read, if that does; else the bound of that bin that is nearest to what was
+ * read, or the lower bound if nothing was. So a percentile, clamped to the extremes, never leaves its bin.
  */
 struct extremes extremes_of(const struct op_counts *now, const struct hist *interval);
 

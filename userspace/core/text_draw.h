@@ -37,9 +37,8 @@ void draw_axis(FILE *f, const struct axis *a, u32 columns, bool utf8);
 void draw_bar(FILE *f, double share, u32 columns, bool utf8);
 
 /*
- * Writes @text, broken at its newlines and at blanks so that no line exceeds @columns; without a
- * newline at the end. The caller has written @at columns of the first line; the other lines are
- * indented by @indent.
+ * Writes @text, broken at its newlines and at blanks so that no line exceeds @columns; without a newline at the end.
+ * The caller has written @at columns of the first line; the other lines are indented by @indent.
  */
 void draw_paragraph(FILE *f, const char *text, u32 at, u32 indent, u32 columns);
 

@@ -23,10 +23,7 @@ static void drop_gone(struct bpf_capture *b, const struct snapshot *s)
 	for (u32 i = 0; i < s->n; i = next_whole(&b->kernel, i))
 		if (s->w[i].gone && !b->kernel.gone[i].told)
 			any |= targets_drop(&b->targets, i);
-	/*
-	 * All other entries are rewritten with the values that they have already, so a partial write
-	 * does no harm.
-	 */
+	/* All other entries are rewritten with the values that they have already, so a partial write does no harm. */
 	if (any)
 		bpf_write_targets(b);
 }
@@ -160,8 +157,7 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 		return err;
 	}
 	/*
-	 * libbpf's copy of the kernel's types, some 17 MB, is freed by now. Without this, glibc would
-	 * keep the memory.
+	 * libbpf's copy of the kernel's types, some 17 MB, is freed by now. Without this, glibc would keep the memory.
 	 */
 	malloc_trim(0);
 	*ret = &b->kernel.capture;

@@ -35,8 +35,7 @@ static u64 start_of(const struct bio_cell *cell)
 }
 
 /*
- * One bio may leave a cell and another take it at the same time. What was read is valid if the start
- * time is unchanged.
+ * One bio may leave a cell and another take it at the same time. What was read is valid if the start time is unchanged.
  */
 static void count_cell(const struct bio_cell *cell, struct bio_counts *counts, u32 n)
 {

@@ -127,10 +127,7 @@ int bpf_cgroups_name(struct bpf_capture *b)
 
 	if (!b->cgroups)
 		return 0;
-	/*
-	 * There are no more cgroups than this, so one call returns them all, with -ENOENT as the end of
-	 * the map.
-	 */
+	/* There are no more cgroups than this, so one call returns them all, with -ENOENT as the end of the map. */
 	err = bpf_map_lookup_batch(shared.cgroups, NULL, &position, numbers, found, &n, NULL);
 	if (err && err != -ENOENT)
 		return err;
@@ -232,8 +229,7 @@ static int leave(struct bpf_cgroups *c, struct blklat_leaving *l)
 }
 
 /*
- * Removes the ids that were taken out from cgroups_seen. If there were any, waits for programs that may
- * have seen them.
+ * Removes the ids that were taken out from cgroups_seen. If there were any, waits for programs that may have seen them.
  */
 static int forget_all(const struct blklat_leaving *leaving, const u32 *before, u32 n, bool wait)
 {

@@ -56,9 +56,8 @@ struct targets {
 };
 
 /*
- * Lists the targets of @watches and gives each a bucket of its own, by the first factor or else by the
- * second. @found[i] has the kernel's pointers for the device of watch i. Returns 0, -ENOMEM, or -E2BIG
- * and a sentence.
+ * Lists the targets of @watches and gives each a bucket of its own, by the first factor or else by the second.
+ * @found[i] has the kernel's pointers for the device of watch i. Returns 0, -ENOMEM, or -E2BIG and a sentence.
  */
 int targets_make(struct targets *t, const struct watch *watches, const struct found_device *found,
 		 u32 n, u32 cpus, struct problem *p);
@@ -131,9 +130,8 @@ void bios_count_cells(const struct bio_bucket *buckets, u32 n_buckets, struct bi
 int bios_count_hash(int map_fd, struct bio_counts *counts, u32 n);
 
 /*
- * The programs of the BPF engine: which of them a capture uses, when they are attached, and how often
- * the kernel skipped them. A tracepoint has a first program and, on kernels that skip runs, standbys
- * for it.
+ * The programs of the BPF engine: which of them a capture uses, when they are attached, and how often the kernel
+ * skipped them. A tracepoint has a first program and, on kernels that skip runs, standbys for it.
  */
 
 /* Before the skeleton is loaded: leaves out programs that this capture or this kernel does not need. */
@@ -146,10 +144,9 @@ void bpf_choose_programs(struct bpf_capture *b);
 int bpf_fit_programs(struct bpf_capture *b);
 
 /*
- * Attach the programs that see IOs end, then those that see them start, so that an IO that is seen to
- * start is seen to end. Those of ends have a standby at first; where tracepoints can be preempted, all have two.
- * Return 0, or a negative errno and a sentence; what was attached is detached when the skeleton is
- * destroyed.
+ * Attach the programs that see IOs end, then those that see them start, so that an IO that is seen to start is seen to
+ * end. Those of ends have a standby at first; where tracepoints can be preempted, all have two. Return 0, or a negative
+ * errno and a sentence; what was attached is detached when the skeleton is destroyed.
  */
 int bpf_attach_ends(struct bpf_capture *b, struct problem *p);
 int bpf_attach_starts(struct bpf_capture *b, struct problem *p);
@@ -200,10 +197,7 @@ void bpf_slow_unmap(struct bpf_capture *b);
 /* live_ops.set_slow */
 void bpf_slow_set(struct capture *c, const u64 *from_ns);
 
-/*
- * After a read of the counters: takes what was reported since the last read. Returns 0 or a negative
- * errno.
- */
+/* After a read of the counters: takes what was reported since the last read. Returns 0 or a negative errno. */
 int bpf_slow_read(struct bpf_capture *b, const struct snapshot *s);
 
 #endif

@@ -18,17 +18,15 @@ void bpf_quiet(void);
 int bpf_probe(struct problem *p);
 
 /*
- * The path of the kernel's own type information, or NULL if it is not in sysfs. For
- * bpf_object_open_opts. With it, libbpf searches only this file when a program asks for a type that the
- * kernel lacks. Otherwise it also searches the modules' types, which takes CAP_SYS_ADMIN
- * (BPF_BTF_GET_NEXT_ID). libbpf reads the file for each object that it loads, and once more for the
- * attach targets; it can't be given types that were read before.
+ * The path of the kernel's own type information, or NULL if it is not in sysfs. For bpf_object_open_opts. With it,
+ * libbpf searches only this file when a program asks for a type that the kernel lacks. Otherwise it also searches the
+ * modules' types, which takes CAP_SYS_ADMIN (BPF_BTF_GET_NEXT_ID). libbpf reads the file for each object that it loads,
+ * and once more for the attach targets; it can't be given types that were read before.
  */
 const char *bpf_kernel_types(void);
 
 /*
- * What the programs have to know about the kernel that runs them. Its version does not say, as stable
- * kernels backport.
+ * What the programs have to know about the kernel that runs them. Its version does not say, as stable kernels backport.
  */
 struct kernel_traits {
 	/* A tracepoint's second argument is the request or bio; else its first is. */
@@ -48,9 +46,8 @@ struct kernel_traits {
 };
 
 /*
- * Determines the traits from the kernel's BTF, and compare-and-exchange by asking the verifier. If
- * @bios are watched, it also tries to attach a program to the function that throttles. Returns 0, or a
- * negative errno and a sentence.
+ * Determines the traits from the kernel's BTF, and compare-and-exchange by asking the verifier. If @bios are watched,
+ * it also tries to attach a program to the function that throttles. Returns 0, or a negative errno and a sentence.
  */
 int bpf_kernel_traits(bool bios, struct kernel_traits *ret, struct problem *p);
 

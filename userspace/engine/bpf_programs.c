@@ -174,9 +174,8 @@ static void rebase(struct bpf_chain *c, const struct event *e, u64 ios)
 }
 
 /*
- * Attaches the next program. The kernel runs a tracepoint's programs in the order in which they were
- * attached (func_add()). The program that was the last so far has to leave marks before the new one
- * looks for them.
+ * Attaches the next program. The kernel runs a tracepoint's programs in the order in which they were attached
+ * (func_add()). The program that was the last so far has to leave marks before the new one looks for them.
  */
 static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct event *e, u64 ios, struct problem *p)
 {

@@ -138,10 +138,9 @@ static int make_array(const char *name, u32 value_bytes)
 }
 
 /*
- * libbpf before 1.3 can't enlarge a section, but accepts a larger map, whose single value is the table.
- * However, it has mapped the section at its compiled size, and would unmap as much as the map is large
- * when the skeleton is destroyed. So the map is only lent to libbpf while the programs are loaded.
- * After that, the programs hold it themselves.
+ * libbpf before 1.3 can't enlarge a section, but accepts a larger map, whose single value is the table. However, it has
+ * mapped the section at its compiled size, and would unmap as much as the map is large when the skeleton is destroyed.
+ * So the map is only lent to libbpf while the programs are loaded. After that, the programs hold it themselves.
  */
 static int load_with_lent_table(struct bpf_capture *b, u32 bytes)
 {
@@ -290,10 +289,7 @@ static int load(struct bpf_capture *b, const struct capture_config *cfg, struct 
 	return err ? problem_set(p, err, "could not fill the table of devices: %s", strerror(-err)) : 0;
 }
 
-/*
- * Before 5.12 a bio is remapped to the whole device before it is queued, so it no longer knows its
- * partition.
- */
+/* Before 5.12 a bio is remapped to the whole device before it is queued, so it no longer knows its partition. */
 static int check_partitions(const struct bpf_capture *b, struct problem *p)
 {
 	const struct capture *c = &b->kernel.capture;

@@ -181,10 +181,7 @@ static bool place(struct targets *t, u32 *owners, u32 i, u64 *random)
 	return false;
 }
 
-/*
- * Moves may have freed the first bucket of some targets. Use it: that saves a lookup for each of their
- * IOs.
- */
+/* Moves may have freed the first bucket of some targets. Use it: that saves a lookup for each of their IOs. */
 static void prefer_first(struct targets *t, u32 *owners)
 {
 	for (u32 i = 0; i < t->n; i++) {
@@ -209,9 +206,8 @@ static bool place_all(struct targets *t, u32 *owners, u64 *random)
 }
 
 /*
- * For any number of targets, with two lookups (cuckoo hashing, Pagh and Rodler 2001); fills the hash to
- * nearly a half. If the lower halves of more than two addresses are equal, these have no place at any
- * size.
+ * For any number of targets, with two lookups (cuckoo hashing, Pagh and Rodler 2001); fills the hash to nearly a half.
+ * If the lower halves of more than two addresses are equal, these have no place at any size.
  */
 static int place_for_two_looks(struct targets *t, u64 *random)
 {

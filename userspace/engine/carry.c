@@ -32,10 +32,7 @@ static struct slots slots_in(const struct kernel_capture *k, u32 watch)
 	return s;
 }
 
-/*
- * The slot in @from for @tag of @queue in @to. False: there is none, so IOs that started with it were
- * lost.
- */
+/* The slot in @from for @tag of @queue in @to. False: there is none, so IOs that started with it were lost. */
 static bool same_slot(const struct slots *from, const struct slots *to, u32 queue, u32 tag, u32 *ret)
 {
 	if (tag >= to->tags)
@@ -71,10 +68,7 @@ static void add_starts_of_the_first(const struct carried *c, const struct slots 
 	}
 }
 
-/*
- * The second capture is read first, so the difference may be too large by events in between, but never
- * too small.
- */
+/* The second capture is read first, so the difference may be too large by events in between, but never too small. */
 static struct starts compare_starts(const struct kernel_capture *to, const struct carried *c)
 {
 	struct slots f = slots_in(c->of, c->from), t = slots_in(to, c->to);
@@ -118,10 +112,9 @@ static u64 count_beyond(const struct kernel_capture *to, u32 watch, const struct
 }
 
 /*
- * How many more IOs the first capture has lost for want of slots, apart from those for which the second
- * has slots. The first's count and all these slots would have to be read at one moment. So this reads
- * nothing else, and again until no such IO started meanwhile; each that did may make the result too
- * large by one.
+ * How many more IOs the first capture has lost for want of slots, apart from those for which the second has slots. The
+ * first's count and all these slots would have to be read at one moment. So this reads nothing else, and again until no
+ * such IO started meanwhile; each that did may make the result too large by one.
  */
 static s64 lost_apart(const struct kernel_capture *to, const struct carried *c)
 {
@@ -157,10 +150,9 @@ static u64 progress(const struct over *o, const struct carried *c, u32 row, u32 
 }
 
 /*
- * Adds to @apart the difference between the two captures in an op's row at one moment: it reads again
- * until no sum changed during the read. Then no IO began to be counted in the row. The second capture,
- * which begins when the first is done, can at most have put one IO into its bin. Returns whether there
- * was such a moment.
+ * Adds to @apart the difference between the two captures in an op's row at one moment: it reads again until no sum
+ * changed during the read. Then no IO began to be counted in the row. The second capture, which begins when the first
+ * is done, can at most have put one IO into its bin. Returns whether there was such a moment.
  */
 static bool add_row(const struct over *o, const struct carried *c, u32 row, u32 op, struct op_counts *apart)
 {

@@ -61,11 +61,10 @@ struct carried {
 };
 
 /*
- * Adds to each carry. @list has watches of @to, each whole followed by its parts; the previous captures
- * may have been several. A part's carry only has ops; the whole's includes those of its parts, as in
- * every read. Takes 26 ms or more if IOs are in flight. *@ret_gap_ns is the length of the longest
- * look during which a watch still moved; 0: none did, so nothing is lost. Returns 0, or -ENOMEM with
- * nothing done.
+ * Adds to each carry. @list has watches of @to, each whole followed by its parts; the previous captures may have been
+ * several. A part's carry only has ops; the whole's includes those of its parts, as in every read. Takes 26 ms or more
+ * if IOs are in flight. *@ret_gap_ns is the length of the longest look during which a watch still moved; 0: none did,
+ * so nothing is lost. Returns 0, or -ENOMEM with nothing done.
  */
 int carry_over(const struct kernel_capture *to, struct carried *list, u32 n, u64 *ret_gap_ns);
 

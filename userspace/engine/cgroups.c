@@ -48,9 +48,8 @@ static const char *end_of(const char *path, size_t room)
 }
 
 /*
- * A cgroup that is gone, or not visible from here, is named by its stored name. If it has the path of
- * an earlier cgroup that has ended, such as that of a restarted service, the label gets a number, as
- * the two are different.
+ * A cgroup that is gone, or not visible from here, is named by its stored name. If it has the path of an earlier cgroup
+ * that has ended, such as that of a restarted service, the label gets a number, as the two are different.
  */
 static const struct part *part_of(u32 number, const char *path, const char *name)
 {

@@ -10,9 +10,8 @@
 #include "engine/kernel_capture.h"
 
 /*
- * Gives the watches of @k the parts of the cgroups in @list, which has k->cgroups entries, by number.
- * To be called after a read of the counters: then that read has no IO of a cgroup that is not in the
- * list. Returns 0 or -ENOMEM.
+ * Gives the watches of @k the parts of the cgroups in @list, which has k->cgroups entries, by number. To be called
+ * after a read of the counters: then that read has no IO of a cgroup that is not in the list. Returns 0 or -ENOMEM.
  */
 int cgroups_name(struct kernel_capture *k, const struct blklat_cgroup *list);
 

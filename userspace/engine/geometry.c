@@ -53,10 +53,7 @@ u32 slots_total(const struct device *d, bool device_stage, bool queue_stage, u32
 	return s.queues * s.stride * (queue_stage ? 2 : 1);
 }
 
-/*
- * Slots of the device of watch @i, counted only at the first of its watches, which are next to each
- * other.
- */
+/* Slots of the device of watch @i, counted only at the first of its watches, which are next to each other. */
 static u64 slots_at(const struct watch *watches, u32 i, u32 n, u32 cpus)
 {
 	const struct device *d = watches[i].device;

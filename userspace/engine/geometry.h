@@ -13,9 +13,8 @@ struct slots {
 };
 
 /*
- * Room for the tags that @d's requests can carry, and some more, since queues and tags can be added
- * while the device is watched. IOs beyond that are lost (BLKLAT_TAG_RANGE) until there is a capture
- * with more room (engine/renew.c).
+ * Room for the tags that @d's requests can carry, and some more, since queues and tags can be added while the device is
+ * watched. IOs beyond that are lost (BLKLAT_TAG_RANGE) until there is a capture with more room (engine/renew.c).
  */
 struct slots slots_of(const struct device *d, u32 cpus);
 

@@ -73,10 +73,7 @@ static void swap(u64 *a, u64 *b)
 	*b = was;
 }
 
-/*
- * For a watch that was read in the middle of an interval: the cells for late extremes hold its
- * extremes.
- */
+/* For a watch that was read in the middle of an interval: the cells for late extremes hold its extremes. */
 static void take_late_extremes(struct watch_counts *w)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
@@ -85,10 +82,7 @@ static void take_late_extremes(struct watch_counts *w)
 	}
 }
 
-/*
- * Takes the final figures of devices that are gone and were not reported yet; @amid an interval, or at
- * its end.
- */
+/* Takes the final figures of devices that are gone and were not reported yet; @amid an interval, or at its end. */
 static void freeze(struct kernel_capture *k, bool amid, int (*count_bios)(struct kernel_capture *k))
 {
 	u64 now = now_ns();

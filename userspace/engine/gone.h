@@ -35,10 +35,9 @@ void gone_take_frozen(const struct kernel_capture *k, struct snapshot *s);
 void gone_finish(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k));
 
 /*
- * For an engine's look: notes which devices went away since the last look or read, and waits up to 20
- * ms for their IOs in flight, as no other device takes their place before those end. Returns whether
- * there are any such devices. If so, the engine stops counting them, as far as it can, and calls
- * gone_freeze(). From then on their figures stay.
+ * For an engine's look: notes which devices went away since the last look or read, and waits up to 20 ms for their IOs
+ * in flight, as no other device takes their place before those end. Returns whether there are any such devices. If so,
+ * the engine stops counting them, as far as it can, and calls gone_freeze(). From then on their figures stay.
  */
 bool gone_find(struct kernel_capture *k);
 void gone_freeze(struct kernel_capture *k, int (*count_bios)(struct kernel_capture *k));

@@ -215,8 +215,7 @@ static int read_once(struct kernel_capture *k, struct snapshot *s, int (*count_b
 }
 
 /*
- * A virtual CPU can be paused for longer than an interval, and an IO that ends on it stays half counted
- * for that long.
+ * A virtual CPU can be paused for longer than an interval, and an IO that ends on it stays half counted for that long.
  */
 #define GAP_LOST_NS NSEC_PER_SEC
 
@@ -276,10 +275,7 @@ static void take_kernel(struct kernel_capture *k, u32 i, struct kernel_read *rea
 	w->kernel_in_flight = w->kernel_known ? read->stat.in_flight : 0;
 }
 
-/*
- * Returns whether a device is found to be gone just now. Then @s lacks what it did since the region was
- * read.
- */
+/* Returns whether a device is found to be gone just now. Then @s lacks what it did since the region was read. */
 static bool read_kernel(struct kernel_capture *k, struct snapshot *s)
 {
 	struct kernel_read read = { 0 };

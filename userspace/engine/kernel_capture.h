@@ -115,10 +115,7 @@ void kernel_capture_note_statistics(struct kernel_capture *k);
 int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k),
 			struct problem *p);
 
-/*
- * The bios in flight of a whole and its parts, as last counted, go into @w; their ages are those at
- * @now_ns.
- */
+/* The bios in flight of a whole and its parts, as last counted, go into @w; their ages are those at @now_ns. */
 void kernel_capture_take_bios(const struct kernel_capture *k, u32 whole, u64 now_ns, struct watch_counts *w);
 
 #endif

@@ -148,9 +148,8 @@ static u64 count_starts(const struct region *r, u32 i)
 }
 
 /*
- * If nothing was in flight at the last read, all ends had been seen, and nothing has been started
- * since, then the slots are free. Only their starts have to be read, a third of their memory. Most
- * devices are at rest.
+ * If nothing was in flight at the last read, all ends had been seen, and nothing has been started since, then the slots
+ * are free. Only their starts have to be read, a third of their memory. Most devices are at rest.
  */
 static bool at_rest(const struct region *r, u32 i, u64 rested_at)
 {
@@ -331,8 +330,7 @@ static void read_all_series(const struct region *r, u32 i, struct watch_counts *
 }
 
 /*
- * Reads slots, bins, and slots again. If the first look found the slots at rest and the bins agree, one
- * look is enough.
+ * Reads slots, bins, and slots again. If the first look found the slots at rest and the bins agree, one look is enough.
  */
 static void read_once(const struct region *r, u32 i, u64 rested_at, u64 now_ns, struct watch_counts *w)
 {
@@ -357,10 +355,7 @@ static void read_once(const struct region *r, u32 i, u64 rested_at, u64 now_ns, 
 
 void region_read(const struct region *r, u32 i, u64 *rested_at, u64 now_ns, struct watch_counts *w)
 {
-	/*
-	 * If a CPU is held up between freeing a slot and counting in a bin, it is usually done a moment
-	 * later.
-	 */
+	/* If a CPU is held up between freeing a slot and counting in a bin, it is usually done a moment later. */
 	for (int tries = 0; tries < 3; tries++) {
 		read_once(r, i, *rested_at, now_ns, w);
 		if (!r->ranges[i].n || !accounting_still(w) || !accounting_gap(w))

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Reading the counters of abi.h, wherever they are mapped from, for both kernel engines. No system call is made.
- */
+/* Reading the counters of abi.h, wherever they are mapped from, for both kernel engines. No system call is made. */
 #ifndef ENGINE_REGION_H
 #define ENGINE_REGION_H
 

@@ -114,8 +114,7 @@ static void keep_kernel_base(const struct generation *from, struct generation *t
 }
 
 /*
- * Until there is a second capture, the user gets the first one's reads directly. Most captures never
- * need more memory.
+ * Until there is a second capture, the user gets the first one's reads directly. Most captures never need more memory.
  */
 static int make_room(struct renewing *r)
 {

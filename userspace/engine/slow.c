@@ -10,10 +10,7 @@
 #include "util/clock.h"
 #include "util/utf8.h"
 
-/*
- * Cgroups that were looked up, so that their hierarchy is searched only for new ones. The oldest is
- * replaced.
- */
+/* Cgroups that were looked up, so that their hierarchy is searched only for new ones. The oldest is replaced. */
 #define PATHS 256
 
 static struct path {

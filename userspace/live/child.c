@@ -25,8 +25,7 @@ static int executable(const char *path)
 }
 
 /*
- * Tries @name in each directory of PATH. If a file is found that can't be executed, and no other, the
- * error is -EACCES.
+ * Tries @name in each directory of PATH. If a file is found that can't be executed, and no other, the error is -EACCES.
  */
 static int search(const char *name, char **ret)
 {

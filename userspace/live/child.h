@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A command that runs while it is measured. It starts as a shell would start it: in our process group,
- * so it owns the terminal and Ctrl-C reaches it; with the standard streams and the signal mask that we
- * were given; and with no other descriptor. If we are killed, it lives on.
+ * A command that runs while it is measured. It starts as a shell would start it: in our process group, so it owns the
+ * terminal and Ctrl-C reaches it; with the standard streams and the signal mask that we were given; and with no other
+ * descriptor. If we are killed, it lives on.
  *
- * It always gets time to finish. It is asked to end more and more firmly, with CHILD_PATIENCE_NS after
- * each step: first by the signal that we received, then by SIGTERM, then by SIGKILL. Another SIGINT
- * skips to the next step. Only the command itself is asked; processes that it started are its own
- * affair.
+ * It always gets time to finish. It is asked to end more and more firmly, with CHILD_PATIENCE_NS after each step: first
+ * by the signal that we received, then by SIGTERM, then by SIGKILL. Another SIGINT skips to the next step. Only the
+ * command itself is asked; processes that it started are its own affair.
  */
 #ifndef LIVE_CHILD_H
 #define LIVE_CHILD_H
@@ -38,10 +37,9 @@ struct child {
 };
 
 /*
- * Finds the program of @argv as a shell would. This also fixes what the command starts with: the
- * signals blocked now, so call it before signals_block(), and the limit of open files, so call it
- * before limits_raise_files(). Returns 0, or a sentence and -ENOENT (no such program), -EACCES (it
- * can't be executed), -ENOMEM.
+ * Finds the program of @argv as a shell would. This also fixes what the command starts with: the signals blocked now,
+ * so call it before signals_block(), and the limit of open files, so call it before limits_raise_files(). Returns 0, or
+ * a sentence and -ENOENT (no such program), -EACCES (it can't be executed), -ENOMEM.
  */
 int child_init(struct child *c, char **argv, struct problem *p);
 void child_uninit(struct child *c);	/* leaves a process that still runs alone */

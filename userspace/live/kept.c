@@ -17,10 +17,7 @@ struct kept {
 	bool within_line;
 };
 
-/*
- * Drops whole lines from the beginning of the latest text, until @len more bytes fit or only the last
- * line is left.
- */
+/* Drops whole lines from the beginning of the latest text, until @len more bytes fit or only the last line is left. */
 static void make_room(struct kept *k, u32 len)
 {
 	struct piece *p = &k->latest;

@@ -29,8 +29,7 @@ int signals_wait(u64 deadline_ns, siginfo_t *ret);
 /* A user who controls the run at a terminal. Embedded at the start of its owner's struct. */
 struct loop_input {
 	/*
-	 * Called whenever a descriptor may have input (SIGIO), and after each interval. Returns false
-	 * to end the run.
+	 * Called whenever a descriptor may have input (SIGIO), and after each interval. Returns false to end the run.
 	 */
 	bool (*take)(struct loop_input *in);
 };

@@ -212,10 +212,7 @@ void text_rest(const struct text *t, FILE *f, const struct frames *fs)
 	text_say(t, f, "rest", PLAIN, say);
 }
 
-/*
- * "! slow: p99 is 8.3 times its past; " for a sick device among many. That a device stalls is told by
- * its state.
- */
+/* "! slow: p99 is 8.3 times its past; " for a sick device among many. That a device stalls is told by its state. */
 static int put_mark(const struct text *t, char *to, const struct frame *fr)
 {
 	const struct health *h = t->many ? &t->worst.of[fr->watch - t->run->watches].health : NULL;

@@ -82,9 +82,8 @@ void text_losses(const struct text *t, FILE *f, const char *label, const u64 los
 void text_skipped(const struct text *t, FILE *f, const struct frames *fs);
 
 /*
- * Watches count as "many" if they are more than this, or if only the worst of them are shown. Then a
- * watch that did nothing has no line of its own: text_idle() prints how many there are, or nothing if
- * there are none.
+ * Watches count as "many" if they are more than this, or if only the worst of them are shown. Then a watch that did
+ * nothing has no line of its own: text_idle() prints how many there are, or nothing if there are none.
  */
 #define TEXT_IDLE_LINES 8
 void text_idle(const struct text *t, FILE *f, u32 watches);

@@ -59,10 +59,7 @@ void text_part_rows(const struct text *t, FILE *f, const struct frames *fs, u32 
 	}
 }
 
-/*
- * The slow IOs of an interval, a line each: when it ended, how long it took, what and where it was, and
- * who sent it.
- */
+/* The slow IOs of an interval, a line each: when it ended, how long it took, what and where it was, and who sent it. */
 
 static int put_slow(const struct text *t, FILE *f, const struct slow_io *io)
 {

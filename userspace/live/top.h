@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The state of 'blklat top', and what of it is to be shown: each watch's last interval, the last
- * minutes, the order of the lines, which line is selected. Pure: it is fed with frames and keys, and
- * other files draw it.
+ * The state of 'blklat top', and what of it is to be shown: each watch's last interval, the last minutes, the order of
+ * the lines, which line is selected. Pure: it is fed with frames and keys, and other files draw it.
  *
- * A line is a device at the chosen stage or, if it is not watched there, at the first stage at which it
- * is.
+ * A line is a device at the chosen stage or, if it is not watched there, at the first stage at which it is.
  */
 #ifndef LIVE_TOP_H
 #define LIVE_TOP_H
@@ -29,9 +27,8 @@ struct top_slow {
 };
 
 /*
- * Walks back in time: the last IO before number *@at, which is set to the IO's number, that is of an
- * interval before @shown and of @op (BLKLAT_OPS: of any op). Begin with *@at = taken. NULL: there is
- * none.
+ * Walks back in time: the last IO before number *@at, which is set to the IO's number, that is of an interval before
+ * @shown and of @op (BLKLAT_OPS: of any op). Begin with *@at = taken. NULL: there is none.
  */
 const struct slow_io *top_slow_before(const struct top_slow *s, u64 shown, u32 op, u64 *at);
 
@@ -51,10 +48,7 @@ struct top_heat {
 	u8 level[TOP_SAMPLES][TOP_STEPS];
 };
 
-/*
- * Tables made once for the run's scale: the step of each histogram cell, and the count that a level
- * stands for.
- */
+/* Tables made once for the run's scale: the step of each histogram cell, and the count that a level stands for. */
 struct top_scale {
 	u8 step[BLKLAT_CELLS_MAX];
 	double ios[256];

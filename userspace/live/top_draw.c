@@ -209,10 +209,7 @@ static void put_heads(const struct top_draw *d, const struct top *t, u32 y)
 	attrset(A_NORMAL);
 }
 
-/*
- * Prints the figures of an item, each in its column; missing ones stay blank. Returns the column behind
- * them.
- */
+/* Prints the figures of an item, each in its column; missing ones stay blank. Returns the column behind them. */
 static u32 put_figures(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y)
 {
 	const struct top_figures *g = &item->figures[t->op];
@@ -386,10 +383,7 @@ static void put_help(const struct top_draw *d)
 	}
 }
 
-/*
- * How many lines devices may take: at most two fifths, as the map and the parts of the selected one
- * need the rest.
- */
+/* How many lines devices may take: at most two fifths, as the map and the parts of the selected one need the rest. */
 static u32 room_for_lines(const struct top *t)
 {
 	u32 rest = LINES - 2 - 2 - 1 - (t->n_idle > 0), most = rest * 2 / 5;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Draws the last minutes of a device: time runs to the right, latency upwards on a logarithmic axis,
- * and the shade shows the number of IOs. To the right is the distribution of all these IOs, on the same
- * axis.
+ * Draws the last minutes of a device: time runs to the right, latency upwards on a logarithmic axis, and the shade
+ * shows the number of IOs. To the right is the distribution of all these IOs, on the same axis.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -40,9 +40,8 @@ static int remove_files(const char *name)
 }
 
 /*
- * Makes sure that no files exist yet under the names of those beside the recording: SQLite would open
- * whatever somebody put there and keep the recording in it. Only files of the owner of @replaced are
- * accepted; NULL: no files at all.
+ * Makes sure that no files exist yet under the names of those beside the recording: SQLite would open whatever somebody
+ * put there and keep the recording in it. Only files of the owner of @replaced are accepted; NULL: no files at all.
  */
 static int check_beside(const char *name, const struct stat *replaced, struct problem *p)
 {
@@ -80,8 +79,7 @@ static bool is_recording(const char *name)
 }
 
 /*
- * Deletes the existing file if it is a recording that nobody is writing. Any other file is safe from a
- * mistyped name.
+ * Deletes the existing file if it is a recording that nobody is writing. Any other file is safe from a mistyped name.
  */
 static int remove_old(const char *name, struct problem *p)
 {
@@ -97,8 +95,7 @@ static int remove_old(const char *name, struct problem *p)
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return problem_set(p, -EBUSY, "%s: is being recorded, choose another name", name);
 	/*
-	 * The lock is no longer needed, as recording never resumes; and is_recording() would take us
-	 * for its recorder.
+	 * The lock is no longer needed, as recording never resumes; and is_recording() would take us for its recorder.
 	 */
 	flock(fd, LOCK_UN);
 	err = check_beside(name, &st, p);
@@ -112,9 +109,8 @@ static int remove_old(const char *name, struct problem *p)
 }
 
 /*
- * SQLite needs POSIX locks, flock() is ours. Some network and FUSE file systems lack one or both.
- * SQLite can't tell ENOLCK from a lock that another program holds (sqliteErrorFromPosixError()), so we
- * try its locks before SQLite does.
+ * SQLite needs POSIX locks, flock() is ours. Some network and FUSE file systems lack one or both. SQLite can't tell
+ * ENOLCK from a lock that another program holds (sqliteErrorFromPosixError()), so we try its locks before SQLite does.
  */
 static int lock_file(int fd)
 {
@@ -172,10 +168,9 @@ int recording_file_failed(const struct recording_file *f, int rc, struct problem
 }
 
 /*
- * In exclusive mode SQLite keeps the log's index in memory. So no index exists that others could map,
- * truncate or lock to hold up the recorder. Entering and leaving this mode changes page 1. The journal
- * for that change, of one sector, is kept in memory, so a recorder never leaves a journal on the disk
- * that would have to be played back.
+ * In exclusive mode SQLite keeps the log's index in memory. So no index exists that others could map, truncate or lock
+ * to hold up the recorder. Entering and leaving this mode changes page 1. The journal for that change, of one sector,
+ * is kept in memory, so a recorder never leaves a journal on the disk that would have to be played back.
  */
 static int be_alone(sqlite3 *db)
 {

@@ -144,10 +144,7 @@ static int check_recorded(int fd, const char *file, struct problem *p)
 	return 0;
 }
 
-/*
- * The FIFO has to belong to the recording's owner, so that nobody else can read the mark. Opening never
- * blocks.
- */
+/* The FIFO has to belong to the recording's owner, so that nobody else can read the mark. Opening never blocks. */
 static int open_fifo_of(int file, const char *name, struct problem *p)
 {
 	char *real CLEANUP(cleanup_free) = realpath(name, NULL), *path CLEANUP(cleanup_free) = NULL;

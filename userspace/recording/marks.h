@@ -26,9 +26,8 @@ struct recording_marks {
 int recording_marks_open(struct recording_marks *m, const char *file, struct problem *p);
 
 /*
- * Writes the marks that came since the last call to @db, in a transaction of its own. When the file
- * holds as many marks as a reader accepts, the FIFO is removed, which tells the next 'blklat mark'.
- * Returns an SQLite result.
+ * Writes the marks that came since the last call to @db, in a transaction of its own. When the file holds as many marks
+ * as a reader accepts, the FIFO is removed, which tells the next 'blklat mark'. Returns an SQLite result.
  */
 int recording_marks_take(struct recording_marks *m, struct sqlite3 *db);
 

@@ -52,10 +52,7 @@ static int copy_piece(int from, int to, char *buffer, s64 at, s64 len)
 	return 0;
 }
 
-/*
- * Copies up to the current end; data appended meanwhile is left to the next copy. @room: most bytes to
- * write.
- */
+/* Copies up to the current end; data appended meanwhile is left to the next copy. @room: most bytes to write. */
 static int copy(int from, int to, s64 room)
 {
 	char *buffer CLEANUP(cleanup_free) = malloc(PIECE_BYTES);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Reads the intervals of a recording. Three queries run side by side, each in the order of intervals: the intervals,
- * the state of the watches at their ends, and the series, which hold what happened in them. Rows must
- * come in strictly ascending order. This also guarantees that reading a damaged file ends, even if its
- * pages form a cycle.
+ * the state of the watches at their ends, and the series, which hold what happened in them. Rows must come in strictly
+ * ascending order. This also guarantees that reading a damaged file ends, even if its pages form a cycle.
  */
 #include "recording/reader.h"
 
@@ -229,10 +228,7 @@ static int take_states(struct recording_reader *r, struct problem *p)
 	return err;
 }
 
-/*
- * Takes the rows of interval r->id. If a row of an earlier interval is left, it belongs to no interval
- * in the file.
- */
+/* Takes the rows of interval r->id. If a row of an earlier interval is left, it belongs to no interval in the file. */
 static int take_rows(struct recording_reader *r, struct problem *p)
 {
 	int err = take_states(r, p);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads a recording (docs/recording.md) for the replay engine. A file may hold anything: no value is
- * used before its range is checked, and memory is bounded by the number of watches, at most
- * BLKLAT_MAX_WATCHES.
+ * Reads a recording (docs/recording.md) for the replay engine. A file may hold anything: no value is used before its
+ * range is checked, and memory is bounded by the number of watches, at most BLKLAT_MAX_WATCHES.
  */
 #ifndef RECORDING_READER_H
 #define RECORDING_READER_H

@@ -104,10 +104,7 @@ static int write_rows(struct recorder *r, const struct frames *is, u32 tries)
 	return rc ?: sqlite_run(r->file.db, "COMMIT");
 }
 
-/*
- * Writes one transaction. If the ring has no room for it, tries again after dropping more of the old
- * intervals.
- */
+/* Writes one transaction. If the ring has no room for it, tries again after dropping more of the old intervals. */
 static int write_interval(struct recorder *r, const struct frames *is)
 {
 	const struct ring_levels before = r->ring.levels;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The sink that makes a recording: an SQLite file, see docs/recording.md. Each interval is a
- * transaction, which has reached the disk when the call returns. After a power cut or SIGKILL at most
- * the last one is missing.
+ * The sink that makes a recording: an SQLite file, see docs/recording.md. Each interval is a transaction, which has
+ * reached the disk when the call returns. After a power cut or SIGKILL at most the last one is missing.
  */
 #ifndef RECORDING_RECORDER_H
 #define RECORDING_RECORDER_H
@@ -22,15 +21,13 @@ struct recorder_config {
 };
 
 /*
- * Makes the file and begins. @run, with its origin and devices, has to outlive the sink; @cfg need not.
- * Returns 0, or a negative errno and a sentence, and then leaves nothing behind: -EEXIST (the file
- * exists, without @overwrite), -EBUSY (it is being recorded), -EINVAL (not a regular file, or the limit
- * is too low), or the error of making the file.
+ * Makes the file and begins. @run, with its origin and devices, has to outlive the sink; @cfg need not. Returns 0, or a
+ * negative errno and a sentence, and then leaves nothing behind: -EEXIST (the file exists, without @overwrite), -EBUSY
+ * (it is being recorded), -EINVAL (not a regular file, or the limit is too low), or the error of making the file.
  *
- * The sink's hooks: interval and summary return the first error, of the file or of the other sink. If
- * the other sink's pipe lost its reader, that sink is closed and the recording goes on. After a failed
- * write nothing more is written, and the file stays readable up to there. close turns the recording
- * into one plain file.
+ * The sink's hooks: interval and summary return the first error, of the file or of the other sink. If the other sink's
+ * pipe lost its reader, that sink is closed and the recording goes on. After a failed write nothing more is written,
+ * and the file stays readable up to there. close turns the recording into one plain file.
  */
 int recorder_open(const struct run_info *run, const struct recorder_config *cfg, struct sink **ret,
 		  struct problem *p);

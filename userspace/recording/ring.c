@@ -80,8 +80,7 @@ int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale, b
 	if (series_row_init(&r->a, scale) || series_row_init(&r->b, scale))
 		return SQLITE_NOMEM;
 	/*
-	 * The WAL exceeds the checkpoint's threshold by at most one transaction, and is then reused
-	 * from its beginning.
+	 * The WAL exceeds the checkpoint's threshold by at most one transaction, and is then reused from its beginning.
 	 */
 	rc = run(db, "PRAGMA wal_autocheckpoint = %llu; PRAGMA max_page_count = %llu", wal / 2, r->most);
 	return rc ?: prepare(r);
@@ -134,9 +133,8 @@ static sqlite3_stmt *bind_key(sqlite3_stmt *s, int before, s64 interval, s64 wat
 }
 
 /*
- * Moves a row that @find finds in interval @a to @b. If @b has a row of the same watch and op, the
- * moved one is added to it. The old row is deleted first, so that no extra room is needed. Returns
- * SQLITE_DONE if no row is left.
+ * Moves a row that @find finds in interval @a to @b. If @b has a row of the same watch and op, the moved one is added
+ * to it. The old row is deleted first, so that no extra room is needed. Returns SQLITE_DONE if no row is left.
  */
 static int move_row(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 {
@@ -212,9 +210,8 @@ static int merge(struct recording_ring *r, s64 a, s64 b, u64 merged)
 	if (rc != SQLITE_DONE)
 		return rc;
 	/*
-	 * A device that went away in @a has no state in @b, so its state is kept, with those of its
-	 * parts. If the device has a state in @b but a part of it has none, that part has nothing in
-	 * flight any more.
+	 * A device that went away in @a has no state in @b, so its state is kept, with those of its parts. If the
+	 * device has a state in @b but a part of it has none, that part has nothing in flight any more.
 	 */
 	return run(r->db,
 		   "DELETE FROM state WHERE interval = %lld AND EXISTS (SELECT 1 FROM watch w JOIN state t ON t.watch = w.part_of "

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Keeps a recording below a size limit. When room is needed, the two oldest intervals of the same
- * length become one of twice that length. Bins and sums are added, extremes are those of both, and
- * everything else is the later one's, so nothing that was counted is lost. The newer half of the
- * intervals keeps its original length; the older half is divided evenly between intervals of 2, 4 ...
- * 64 times that length. When these can't be merged any further, the oldest interval is dropped: it
- * becomes part of the start, which holds what was counted before the first interval.
+ * Keeps a recording below a size limit. When room is needed, the two oldest intervals of the same length become one of
+ * twice that length. Bins and sums are added, extremes are those of both, and everything else is the later one's, so
+ * nothing that was counted is lost. The newer half of the intervals keeps its original length; the older half is
+ * divided evenly between intervals of 2, 4 ... 64 times that length. When these can't be merged any further, the oldest
+ * interval is dropped: it becomes part of the start, which holds what was counted before the first interval.
  *
  * In the steady state a new interval costs at most one such step, whatever the size of the file.
  */
@@ -42,16 +41,12 @@ int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale, b
 void ring_uninit(struct recording_ring *r);
 
 /*
- * Makes room for an interval, within its transaction. @tries says how often that transaction has failed
- * for lack of room so far; with each failure more is dropped. If it is rolled back, the caller restores
- * levels.
+ * Makes room for an interval, within its transaction. @tries says how often that transaction has failed for lack of
+ * room so far; with each failure more is dropped. If it is rolled back, the caller restores levels.
  */
 int ring_make_room(struct recording_ring *r, u32 tries);
 
-/*
- * Returns SQLITE_FULL if the interval took room that later merges need; its transaction must then be
- * rolled back.
- */
+/* Returns SQLITE_FULL if the interval took room that later merges need; its transaction must then be rolled back. */
 int ring_check_room(struct recording_ring *r);
 
 /* Tells that interval @id was written. */

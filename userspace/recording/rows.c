@@ -110,10 +110,7 @@ static bool is_lost(const struct recording_rows *r, u32 watch)
 	return r->n_lost && r->ids[watch] == NO_ID;
 }
 
-/*
- * Parts by cgroup are unknown when the run begins, so their watches are written just before their first
- * rows.
- */
+/* Parts by cgroup are unknown when the run begins, so their watches are written just before their first rows. */
 static int put_part(struct recording_rows *r, u32 id, u32 whole, const struct part *part)
 {
 	sqlite3_bind_int64(r->part, 1, id);
@@ -313,9 +310,8 @@ int recording_rows_start(struct recording_rows *r, const struct run_info *run, c
 }
 
 /*
- * Makes a row of an op's frame; the row borrows its bins. The sums are those counted in the interval. A
- * replay assigns them to their IOs again, as the frames did, so nothing that is still partial gets
- * lost.
+ * Makes a row of an op's frame; the row borrows its bins. The sums are those counted in the interval. A replay assigns
+ * them to their IOs again, as the frames did, so nothing that is still partial gets lost.
  */
 static struct series_row row_of(const struct op_frame *o)
 {

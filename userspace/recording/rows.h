@@ -71,10 +71,7 @@ int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_i
 /* Writes the slow IOs of interval @id. */
 int recording_rows_slow(struct recording_rows *r, s64 id, const struct run_info *run, const struct slow_ios *slow);
 
-/*
- * The id of watch @watch in this interval, whose rows must be written already; the whole's id if it has
- * none.
- */
+/* The id of watch @watch in this interval, whose rows must be written already; the whole's id if it has none. */
 int recording_rows_id(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret);
 
 #endif

@@ -57,10 +57,7 @@ const struct recording_table recording_slow_tables[] = {
 	"(i.mono_ns - b.mono_ns) / 1e9 AS interval_s, i.merged, i.mono_ns, i.wall_ns " \
 	"FROM interval i JOIN interval b ON b.id = (SELECT max(id) FROM interval WHERE id < i.id)"
 
-/*
- * The value of nibble at - 1 (from 1): the position of its hex digit among "0" to "F". Blobs are faster
- * than texts.
- */
+/* The value of nibble at - 1 (from 1): the position of its hex digit among "0" to "F". Blobs are faster than texts. */
 #define NIBBLE(bins) \
 	"instr(x'30313233343536373839414243444546', substr(hex(substr(" bins ", at / 2, 1)), at % 2 + 1, 1)) - 1"
 

@@ -28,9 +28,7 @@ int sqlite_run(sqlite3 *db, const char *sql);
  */
 s64 sqlite_number(sqlite3 *db, const char *sql, int *ret_rc);
 
-/*
- * Bind @n to the parameter of @column in an INSERT that has one for each column; NULL unless it is @known.
- */
+/* Bind @n to the parameter of @column in an INSERT that has one for each column; NULL unless it is @known. */
 void sqlite_put(sqlite3_stmt *s, int column, s64 n);
 void sqlite_put_known(sqlite3_stmt *s, int column, bool known, s64 n);
 

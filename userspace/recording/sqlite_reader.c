@@ -42,10 +42,7 @@ static int no_reading(const struct sqlite_reader *r, int err, struct problem *p)
 	return problem_set(p, err, "%s: can't be read: %s", r->file, strerror(-err));
 }
 
-/*
- * Opens the file whose name is ours plus @end. Returns a descriptor and sets @st, or returns a negative
- * errno.
- */
+/* Opens the file whose name is ours plus @end. Returns a descriptor and sets @st, or returns a negative errno. */
 static int open_beside(const struct sqlite_reader *r, const char *end, struct stat *st)
 {
 	char *name CLEANUP(cleanup_free) = NULL;
@@ -140,9 +137,8 @@ static bool is_beside(const struct sqlite_reader *r, int log)
 }
 
 /*
- * Pages that are moved from the log into the file stay in the log too, until it begins anew with
- * another header. So if first the file and then the log is copied, the copies fit together if the log's
- * header is the same before and after.
+ * Pages that are moved from the log into the file stay in the log too, until it begins anew with another header. So if
+ * first the file and then the log is copied, the copies fit together if the log's header is the same before and after.
  */
 static int copy_both(struct sqlite_reader *r, int log, bool *ret_fit, struct problem *p)
 {
@@ -174,10 +170,7 @@ static int read_log(struct sqlite_reader *r, struct problem *p)
 	return err ? no_reading(r, err, p) : 0;
 }
 
-/*
- * Takes file and log themselves if nobody records, else copies of them. @ret_again: they were written
- * to meanwhile.
- */
+/* Takes file and log themselves if nobody records, else copies of them. @ret_again: they were written to meanwhile. */
 static int take(struct sqlite_reader *r, const struct stat *st, bool *ret_again, struct problem *p)
 {
 	int log CLEANUP(cleanup_close) = -ENOENT;

@@ -115,10 +115,7 @@ static int on_sector_size(sqlite3_file *file)
 	return SECTOR_BYTES;
 }
 
-/*
- * Says that nobody writes, so that SQLite neither looks for a journal to roll back nor opens a log by
- * itself.
- */
+/* Says that nobody writes, so that SQLite neither looks for a journal to roll back nor opens a log by itself. */
 static int on_characteristics(sqlite3_file *file)
 {
 	(void)file;

@@ -55,9 +55,8 @@ struct sqlite_fds {
 };
 
 /*
- * Opens @f for reading. @f must not move until sqlite_fds_close(), which takes an @f that was never
- * opened, too, and closes no descriptors. Returns an SQLite result; as with sqlite3_open_v2(), @ret_db
- * may be set even after a failure.
+ * Opens @f for reading. @f must not move until sqlite_fds_close(), which takes an @f that was never opened, too, and
+ * closes no descriptors. Returns an SQLite result; as with sqlite3_open_v2(), @ret_db may be set even after a failure.
  */
 int sqlite_fds_open(struct sqlite_fds *f, sqlite3 **ret_db);
 void sqlite_fds_close(struct sqlite_fds *f, sqlite3 *db);

@@ -113,12 +113,11 @@ int comparison_make(const struct run *runs, u32 n, u32 n_base, const struct devi
 const char *comparison_mapped(const struct comparison *c, const struct compared_group *g);
 
 /*
- * Judges each run but the baseline (or a single run itself) by @conditions, on each device and stage
- * that has the op, as a whole. A condition that names a phase is judged in each phase of that name. For
- * repeats it judges medians; KS is then the median of the others' distances from the baseline's first
- * run. @conditions must outlive the comparison. Returns 0, or -ENOMEM, or -ENODATA and a sentence if a
- * condition can't be judged: no device has the op, only one side has it, or the phase is not in all
- * runs.
+ * Judges each run but the baseline (or a single run itself) by @conditions, on each device and stage that has the op,
+ * as a whole. A condition that names a phase is judged in each phase of that name. For repeats it judges medians; KS is
+ * then the median of the others' distances from the baseline's first run. @conditions must outlive the comparison.
+ * Returns 0, or -ENOMEM, or -ENODATA and a sentence if a condition can't be judged: no device has the op, only one side
+ * has it, or the phase is not in all runs.
  */
 int comparison_judge(struct comparison *c, const struct condition *conditions, u32 n, struct problem *p);
 
@@ -140,8 +139,7 @@ int comparison_judge_repeats(struct comparison *c, const struct condition *condi
 /* --- compares the phases of several runs: each phase is compared as the runs are --- */
 
 /*
- * A phase that all runs have. If there are several of the same name, the first is compared with the
- * first, and so on.
+ * A phase that all runs have. If there are several of the same name, the first is compared with the first, and so on.
  */
 struct compared_phase {
 	const char *name;

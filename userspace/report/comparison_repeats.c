@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Judges a comparison whose first runs are repeats of one side and whose others are repeats of the
- * other side.
- */
+/* Judges a comparison whose first runs are repeats of one side and whose others are repeats of the other side. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

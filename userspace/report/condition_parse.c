@@ -33,10 +33,7 @@ static int expected(const struct parsing *g, const char *what)
 			   (int)(g->at - g->text) + 1, what);
 }
 
-/*
- * Takes a word, up to one of @ends, a blank or a comparison. Returns its length; 0: it does not fit in
- * @word.
- */
+/* Takes a word, up to one of @ends, a blank or a comparison. Returns its length; 0: it does not fit in @word. */
 static size_t take_word(const struct parsing *g, const char *ends, char word[32])
 {
 	size_t len = strcspn(g->at, ends);

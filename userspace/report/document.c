@@ -367,10 +367,7 @@ static struct json_object *run(const struct run *r, const struct document_window
 	json_add(to, "active", document_active(r));
 	json_add_count(to, "skipped_unexplained", r->skipped_unexplained);
 	json_add(to, "start_s", json_decimals(r->start_s, r->n, 6));
-	/*
-	 * With ns digits: the page divides by it, and must get the same figures even for intervals of
-	 * some ms.
-	 */
+	/* With ns digits: the page divides by it, and must get the same figures even for intervals of some ms. */
 	json_add(to, "length_s", json_decimals(r->length_s, r->n, 9));
 	json_add(to, "marks", marks(r));
 	json_add(to, "phases", document_phases(r));

@@ -138,9 +138,8 @@ double weighted_median(struct weighted *w, u32 n)
 }
 
 /*
- * Stage queue is watched to tell where latency comes from. The rate at which IOs leave the queue is
- * that of the device, so if the device is watched at another stage too, findings about the rate are
- * made there.
+ * Stage queue is watched to tell where latency comes from. The rate at which IOs leave the queue is that of the device,
+ * so if the device is watched at another stage too, findings about the rate are made there.
  */
 static bool rate_is_its_own(const struct inquiry *q)
 {

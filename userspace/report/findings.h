@@ -56,18 +56,14 @@ struct findings {
 	struct finding *f;
 };
 
-/*
- * Makes all findings of @r, watch by watch; looks for the steady state in @w. Returns 0, or -ENOMEM and
- * makes none.
- */
+/* Makes all findings of @r, watch by watch; looks for the steady state in @w. Returns 0, or -ENOMEM and makes none. */
 int findings_make(const struct run *r, const struct steady_window *w, struct findings *ret);
 void findings_uninit(struct findings *fs);
 
 /*
- * Finds where the levels of @r begin, if there is more than one. They are those that level_change finds
- * for the busiest op of the device and stage with the most IOs. @ret has room for FINDINGS_LEVELS_MAX
- * times on the run's axis, and gets them in order. Returns how many there are (0: a single level, or no
- * IO), or -ENOMEM.
+ * Finds where the levels of @r begin, if there is more than one. They are those that level_change finds for the busiest
+ * op of the device and stage with the most IOs. @ret has room for FINDINGS_LEVELS_MAX times on the run's axis, and gets
+ * them in order. Returns how many there are (0: a single level, or no IO), or -ENOMEM.
  */
 int findings_levels(const struct run *r, double *ret);
 
@@ -85,10 +81,9 @@ struct slow_common {
 	u32 ios, of;			/* how many have the value, and for how many it is known */
 	double share_of_all;		/* share of all IOs of the watch, slow or not; negative: not counted */
 	/*
-	 * If share_of_all is counted, the value is the one least likely to be that frequent by chance,
-	 * and this is the probability that any value in this respect would be, if slow IOs were drawn
-	 * at random from all IOs. (IOs of one burst are not independent.) Otherwise the value is the
-	 * most frequent one, and this is negative.
+	 * If share_of_all is counted, the value is the one least likely to be that frequent by chance, and this is the
+	 * probability that any value in this respect would be, if slow IOs were drawn at random from all IOs. (IOs of
+	 * one burst are not independent.) Otherwise the value is the most frequent one, and this is negative.
 	 */
 	double p;
 };
@@ -112,9 +107,8 @@ bool beside_divides(const struct run *r, const struct watch_run *whole);
 const struct op_frame *beside_part(const struct watch_run *whole, u32 kind, u32 op);
 
 /*
- * The base that the others are compared with: the IOs beside nothing or, if they are fewer than
- * PART_IOS_LEAST, those beside reads alone. NULL: these are too few as well, or took no time, so no
- * ratio can be computed.
+ * The base that the others are compared with: the IOs beside nothing or, if they are fewer than PART_IOS_LEAST, those
+ * beside reads alone. NULL: these are too few as well, or took no time, so no ratio can be computed.
  */
 const struct op_frame *beside_base(const struct watch_run *whole, u32 op, u32 *ret_kind);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Separate peaks of the distribution, such as hits and misses of a cache, or busy and idle dies. They
- * are searched in the density over the logarithm of latency, smoothed by a triangle with a half width
- * of a tenth of a decade.
+ * Separate peaks of the distribution, such as hits and misses of a cache, or busy and idle dies. They are searched in
+ * the density over the logarithm of latency, smoothed by a triangle with a half width of a tenth of a decade.
  */
 #include <errno.h>
 #include <math.h>

@@ -15,10 +15,9 @@ struct inquiry {
 	const struct watch_run *watch;
 	const struct steady_window *window;
 	/*
-	 * [interval] Whether the oldest IO in flight at the interval's end really was in flight: an IO
-	 * of that age ended later, or none had ended by the end of the run. Without this proof it may
-	 * be an IO whose end the capture missed: that one also seems to be in flight, until its tag is
-	 * used again.
+	 * [interval] Whether the oldest IO in flight at the interval's end really was in flight: an IO of that age
+	 * ended later, or none had ended by the end of the run. Without this proof it may be an IO whose end the
+	 * capture missed: that one also seems to be in flight, until its tag is used again.
 	 */
 	bool *age_proven;
 	double *stalled_s;		/* [interval] For how long the device stalled. Set by find_stalls(), for the rules that run after it. */
@@ -69,8 +68,7 @@ struct weighted {
 };
 
 /*
- * The smallest value such that all values up to it have at least half of the weight; 0 if @n is 0.
- * Sorts @w by value.
+ * The smallest value such that all values up to it have at least half of the weight; 0 if @n is 0. Sorts @w by value.
  */
 double weighted_median(struct weighted *w, u32 n);
 
@@ -92,14 +90,13 @@ double weighted_median(struct weighted *w, u32 n);
 int levels_find(const double *y, u32 n, double step, u32 *ret);
 
 /*
- * Finds stalls of a run: nothing completes, or less than 1 % of the usual rate, although there is work
- * to do. A pause of the workload is not a stall, so each stall needs a witness: an IO that was in
- * flight. Pure.
+ * Finds stalls of a run: nothing completes, or less than 1 % of the usual rate, although there is work to do. A pause
+ * of the workload is not a stall, so each stall needs a witness: an IO that was in flight. Pure.
  *
- * There are two signs, used together. The first is an interval that is empty, or nearly, and has a
- * witness. The second, for stalls within intervals that are not empty, is an IO that took half an
- * interval or more and ended while as many IOs were missing as would have completed meanwhile. A stall
- * with the second sign has its true length; one with the first sign alone has that of its intervals.
+ * There are two signs, used together. The first is an interval that is empty, or nearly, and has a witness. The second,
+ * for stalls within intervals that are not empty, is an IO that took half an interval or more and ended while as many
+ * IOs were missing as would have completed meanwhile. A stall with the second sign has its true length; one with the
+ * first sign alone has that of its intervals.
  */
 
 /* The IOs of a device, or of one of its ops. */

@@ -10,10 +10,7 @@ __asm__(".pushsection .rodata\n"
 	".incbin \"web/report.html\"\n"
 	"report_template_end:\n"
 	".popsection\n");
-/*
- * Hidden, as otherwise they are reached through the GOT, where arm64's linker drops the offsets of such
- * labels.
- */
+/* Hidden, as otherwise they are reached through the GOT, where arm64's linker drops the offsets of such labels. */
 extern const char __attribute__((visibility("hidden"))) report_template[], report_template_end[];
 
 #define PLACE "@REPORT@"
@@ -27,9 +24,8 @@ static int put(FILE *out, const char *text, size_t len)
 }
 
 /*
- * The document is inside a script element, which ends at the next "</script"; and "<!--" followed by
- * "<script" would hide that end. In JSON "<" only occurs in strings, where it may be written as an
- * escape.
+ * The document is inside a script element, which ends at the next "</script"; and "<!--" followed by "<script" would
+ * hide that end. In JSON "<" only occurs in strings, where it may be written as an escape.
  */
 static int put_document(FILE *out, const char *json, size_t len)
 {

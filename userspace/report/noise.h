@@ -27,22 +27,18 @@ double student_beyond(double p, double df);
 
 /* --- the incomplete beta function and the binomial distribution --- */
 
-/*
- * The probability of @k or more successes in @n trials, each with probability @p, 0 <= @p <= 1, and @k
- * <= @n.
- */
+/* The probability of @k or more successes in @n trials, each with probability @p, 0 <= @p <= 1, and @k <= @n. */
 double binomial_at_least(unsigned int k, unsigned int n, double p);
 
 /* --- whether a change is larger than the differences between repeats --- */
 
 /*
- * Welch's t test (B. L. Welch, Biometrika 34, 1947) on the logarithms of the figures: latencies and
- * rates are above 0 and vary in proportion to their size, so their logarithms are closer to a normal
- * distribution, and a difference of logarithms is a ratio. Variances need not be equal. With three
- * repeats on each side a rank test could never reach 5 % (2 of 20 orders are 10 %). A difference within
- * the figures' resolution, such as a percentile that moves by one bin, is not a change, even if the
- * repeats do not vary at all. So the interval extends at least that far to either side. The confidence
- * level holds if the repeats are independent: run them in turns, a b a b a b.
+ * Welch's t test (B. L. Welch, Biometrika 34, 1947) on the logarithms of the figures: latencies and rates are above 0
+ * and vary in proportion to their size, so their logarithms are closer to a normal distribution, and a difference of
+ * logarithms is a ratio. Variances need not be equal. With three repeats on each side a rank test could never reach 5 %
+ * (2 of 20 orders are 10 %). A difference within the figures' resolution, such as a percentile that moves by one bin,
+ * is not a change, even if the repeats do not vary at all. So the interval extends at least that far to either side.
+ * The confidence level holds if the repeats are independent: run them in turns, a b a b a b.
  */
 #define NOISE_CONFIDENCE 0.95
 #define NOISE_METHOD "Welch's t on logarithms"
@@ -64,9 +60,8 @@ struct noise {
 };
 
 /*
- * Sorts both lists. A side without repeats has -1 everywhere. @resolution: the ratio up to which two
- * figures can't be told apart, the largest over all figures (quantile_resolution()); 1 if they are
- * exact.
+ * Sorts both lists. A side without repeats has -1 everywhere. @resolution: the ratio up to which two figures can't be
+ * told apart, the largest over all figures (quantile_resolution()); 1 if they are exact.
  */
 struct noise noise_of(double *base, u32 n_base, double *other, u32 n_other, double resolution);
 

@@ -13,10 +13,7 @@
 #include "report/active.h"
 
 #define PHASES_MAX 256		/* more can't be drawn or told apart */
-/*
- * The share of an interval that may lie beyond a mark: a script that marks at each full second misses
- * it slightly.
- */
+/* The share of an interval that may lie beyond a mark: a script that marks at each full second misses it slightly. */
 #define PHASES_SLACK 1e-3
 
 struct phase {

@@ -253,10 +253,7 @@ static void watch_put(struct run *r, u32 watch, const struct frame *f)
 	}
 }
 
-/*
- * When the interval began. If a recording has dropped its oldest intervals, the first one does not
- * begin at 0.
- */
+/* When the interval began. If a recording has dropped its oldest intervals, the first one does not begin at 0. */
 static double start_of(const struct run *r, const struct frames *interval, double length_s)
 {
 	if (interval->now && r->origin.start_mono_ns) {

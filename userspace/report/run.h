@@ -24,11 +24,10 @@ struct collect_how {
 	struct asked_window asked;	/* the run only has the intervals in here */
 	u64 max_bytes;			/* most memory that it may take; 0: no limit */
 	/*
-	 * Up to this many consecutive intervals become one of the run's; 0, 1: none are merged. A
-	 * merged interval has the sum of the counts and bins, and the IOs in flight of its end.
-	 * Intervals are not merged across a mark, unless a single interval contained it; nor across a
-	 * gap, nor when a device goes. So all totals, and the contents of each phase, are the same for
-	 * any value.
+	 * Up to this many consecutive intervals become one of the run's; 0, 1: none are merged. A merged interval has
+	 * the sum of the counts and bins, and the IOs in flight of its end. Intervals are not merged across a mark,
+	 * unless a single interval contained it; nor across a gap, nor when a device goes. So all totals, and the
+	 * contents of each phase, are the same for any value.
 	 */
 	u32 merged;
 };
@@ -37,10 +36,9 @@ struct collect_how {
 struct watch_run {
 	const struct watch *watch;	/* the run's copy */
 	/*
-	 * All intervals together: merged bins, sums, extremes, and the percentiles run_of_total. The
-	 * accounting is that at the end, since the capture began. interval_s is the time for which the
-	 * watch was there. Rates (IOPS, bytes per second, queue depth) are over the run's active
-	 * window.
+	 * All intervals together: merged bins, sums, extremes, and the percentiles run_of_total. The accounting is that
+	 * at the end, since the capture began. interval_s is the time for which the watch was there. Rates (IOPS, bytes
+	 * per second, queue depth) are over the run's active window.
 	 */
 	const struct frame *total;
 	struct accounting account;	/* only for the window asked for; all 0 for a part */

@@ -6,10 +6,7 @@
 #include "core/frame.h"
 #include "core/hist.h"
 
-/*
- * Latency over time: a coarse histogram for each stretch of time. Its size is bounded, however long the
- * run is.
- */
+/* Latency over time: a coarse histogram for each stretch of time. Its size is bounded, however long the run is. */
 
 #define HEAT_COLUMNS_MAX 1200
 #define HEAT_SCALE_MAX 3	/* 8 cells per octave: smaller cells would not be visible */
@@ -123,9 +120,8 @@ double series_percentile(const struct series_run *s, u32 i, u32 p);
 u32 slow_run_most(u32 n_wholes);
 
 /*
- * Adds an interval's slow IOs: those that failed and the slowest are kept. In @to, an IO's told.end_ns
- * is in ns since the run's start, at @start_mono_ns. Returns 0, or -ENOMEM (some are then only
- * counted).
+ * Adds an interval's slow IOs: those that failed and the slowest are kept. In @to, an IO's told.end_ns is in ns since
+ * the run's start, at @start_mono_ns. Returns 0, or -ENOMEM (some are then only counted).
  */
 int slow_run_add(struct slow_ios *to, const struct frames *interval, u64 start_mono_ns);
 

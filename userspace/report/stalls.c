@@ -102,9 +102,8 @@ static bool has_witness(const struct flow *f, u32 i)
 	if (ends_long(f, i))
 		return true;
 	/*
-	 * The device crawls: few IOs end, all of them slowly, and others follow. This goes by IOs that
-	 * ended and not by ages: the age of an IO whose end was missed keeps growing while the workload
-	 * rests.
+	 * The device crawls: few IOs end, all of them slowly, and others follow. This goes by IOs that ended and not by
+	 * ages: the age of an IO whose end was missed keeps growing while the workload rests.
 	 */
 	return in_flight(f, (s64)i - 1) && in_flight(f, i) && f->sum_ns[i] >= LONG * f->q->run->length_s[i] * NSEC_PER_SEC;
 }
@@ -247,9 +246,8 @@ static double length_s(const struct stall *s)
 }
 
 /*
- * Whether the intervals that @s lies in miss as many IOs, at the rate of @iops, as would have completed
- * meanwhile, and more than chance explains. IOs that come at random also vary by the square root of
- * their number.
+ * Whether the intervals that @s lies in miss as many IOs, at the rate of @iops, as would have completed meanwhile, and
+ * more than chance explains. IOs that come at random also vary by the square root of their number.
  */
 static bool stood_still(const struct flow *f, u32 i, const struct stall *s, double iops, double unevenness)
 {

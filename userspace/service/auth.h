@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Basic authentication against bcrypt hashes. Checking a password is as slow as its hash asks for,
- * which slows down guessing. Users who were let in are remembered by a keyed digest, so a scrape is
- * fast. The time of an answer does not tell whether a name exists. Single-threaded, except for
- * auth_matches().
+ * Basic authentication against bcrypt hashes. Checking a password is as slow as its hash asks for, which slows down
+ * guessing. Users who were let in are remembered by a keyed digest, so a scrape is fast. The time of an answer does not
+ * tell whether a name exists. Single-threaded, except for auth_matches().
  */
 #ifndef SERVICE_AUTH_H
 #define SERVICE_AUTH_H

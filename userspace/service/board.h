@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shares what the loop publishes with the thread that serves: the last interval, those of the last
- * minutes, and the state of the capture. The loop posts once an interval. It never waits longer than it
- * takes to copy a few pointers, as readers take references and then read without the lock. What was
- * posted never changes.
+ * Shares what the loop publishes with the thread that serves: the last interval, those of the last minutes, and the
+ * state of the capture. The loop posts once an interval. It never waits longer than it takes to copy a few pointers, as
+ * readers take references and then read without the lock. What was posted never changes.
  */
 #ifndef SERVICE_BOARD_H
 #define SERVICE_BOARD_H
@@ -34,10 +33,7 @@ u64 board_next(const struct board *b);
  */
 void board_post(struct board *b, struct blob *snapshot, struct blob *event, u64 mono_ns);
 
-/*
- * Posts what holds for all intervals from now on: devices and the rest of the stream's first event.
- * Takes ownership.
- */
+/* Posts what holds for all intervals from now on: devices and the rest of the stream's first event. Takes ownership. */
 void board_post_run(struct board *b, struct blob *run);
 
 /* A notable share of the IOs was lost, or may be. @what is a sentence about it, which is shown for a while. It is copied. */

@@ -169,10 +169,7 @@ int service_take_scouted(struct service *s, struct problem *p)
 	if (!scout_take(s->scout, &found))
 		return 0;
 	if (found.err == -E2BIG && !found.anew) {
-		/*
-		 * There is no room beside the others, but there may be for all at once, at a lower
-		 * resolution.
-		 */
+		/* There is no room beside the others, but there may be for all at once, at a lower resolution. */
 		s->join = true;
 		s->look_ns = now_ns();
 		return 0;

@@ -180,10 +180,7 @@ static struct json_object *devices(const struct event_run *e)
 	return to;
 }
 
-/*
- * The parts of a divided watch, in order; NULL: no watch is divided. All watches are divided in the
- * same way.
- */
+/* The parts of a divided watch, in order; NULL: no watch is divided. All watches are divided in the same way. */
 static struct json_object *parts(const struct frames *fs)
 {
 	u32 n = fs->n ? frames_parts(fs, 0) : 0;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What Prometheus scrapes: totals over all captures of a service, and their exposition in three
- * formats. docs/prometheus.md describes the metrics.
+ * What Prometheus scrapes: totals over all captures of a service, and their exposition in three formats.
+ * docs/prometheus.md describes the metrics.
  *
- * One thread captures: it opens a sink for each capture, one after the other, and gives it intervals.
- * Any number of threads may render meanwhile. The capturing thread never waits for them: an interval
- * makes new totals and replaces the previous ones, which are freed when the last thread that renders
- * them is done. So a scrape shows the state at one moment, the end of an interval.
+ * One thread captures: it opens a sink for each capture, one after the other, and gives it intervals. Any number of
+ * threads may render meanwhile. The capturing thread never waits for them: an interval makes new totals and replaces
+ * the previous ones, which are freed when the last thread that renders them is done. So a scrape shows the state at one
+ * moment, the end of an interval.
  *
- * Totals are kept by device name, stage, part and op, and never fall: not when the capture is opened
- * again, nor when a device goes and comes back. A device that is gone is not exposed until it is there
- * again.
+ * Totals are kept by device name, stage, part and op, and never fall: not when the capture is opened again, nor when a
+ * device goes and comes back. A device that is gone is not exposed until it is there again.
  */
 #ifndef SERVICE_PROMETHEUS_H
 #define SERVICE_PROMETHEUS_H
@@ -30,9 +29,8 @@ enum prometheus_format {
 extern const char *const prometheus_content_types[PROMETHEUS_FORMATS];
 
 /*
- * The format of the answer to a request with this Accept header. Follows the q values. Wildcards, and
- * formats that are not offered, mean the plain text. @accept may be any text; NULL: the request has
- * none.
+ * The format of the answer to a request with this Accept header. Follows the q values. Wildcards, and formats that are
+ * not offered, mean the plain text. @accept may be any text; NULL: the request has none.
  */
 enum prometheus_format prometheus_negotiate(const char *accept);
 
@@ -74,10 +72,7 @@ void prometheus_free(struct prometheus *p);	/* after its sink was closed and no 
  */
 struct sink_source *prometheus_source(struct prometheus *p);
 
-/*
- * Adds the time that reading the counters took; shows with the next interval. Only for the thread that
- * captures.
- */
+/* Adds the time that reading the counters took; shows with the next interval. Only for the thread that captures. */
 void prometheus_drained(struct prometheus *p, u64 ns);
 
 /* The next interval is the sum of @reads reads. Only for the thread that captures. */
@@ -86,10 +81,7 @@ void prometheus_joined(struct prometheus *p, u64 reads);
 /* Counts a refusal; shows with the next interval. May be called by any thread. */
 void prometheus_refused(struct prometheus *p, enum prometheus_refusal why);
 
-/*
- * Writes the totals to @out. Returns 0, -ENOMEM, or the negative errno of writing. May be called by any
- * thread.
- */
+/* Writes the totals to @out. Returns 0, -ENOMEM, or the negative errno of writing. May be called by any thread. */
 int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE *out);
 
 #endif

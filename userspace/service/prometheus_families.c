@@ -332,9 +332,6 @@ struct labels exemplar_labels(const struct exemplar *e, struct exemplar_room *ro
 
 double seconds_of(unsigned __int128 ns)
 {
-	/*
-	 * Seconds and fraction are converted separately, since for a large sum the fraction would be
-	 * rounded away.
-	 */
+	/* Seconds and fraction are converted separately, since for a large sum the fraction would be rounded away. */
 	return (double)(u64)(ns / NSEC_PER_SEC) + (double)(u64)(ns % NSEC_PER_SEC) / NSEC_PER_SEC;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The metrics, independent of the format in which they are written. The table of families walks the
- * totals and passes each sample to an encoder: family by family, with series in the order of the
- * totals.
+ * The metrics, independent of the format in which they are written. The table of families walks the totals and passes
+ * each sample to an encoder: family by family, with series in the order of the totals.
  */
 #ifndef SERVICE_PROMETHEUS_FAMILIES_H
 #define SERVICE_PROMETHEUS_FAMILIES_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The protobuf format: one MetricFamily after the other, each behind its length as a varint. A family
- * is built as a tree of protobuf-c's structures, packed and freed, so the memory needed is that of the
- * largest family.
+ * The protobuf format: one MetricFamily after the other, each behind its length as a varint. A family is built as a
+ * tree of protobuf-c's structures, packed and freed, so the memory needed is that of the largest family.
  */
 #include <errno.h>
 #include <math.h>

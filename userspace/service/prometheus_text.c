@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The two text formats. They differ only in the suffixes of some types' samples, units, the time of
- * creation, and the end. Numbers are the same, and so are the bounds: the series of a bucket has the
- * same name in both formats.
+ * The two text formats. They differ only in the suffixes of some types' samples, units, the time of creation, and the
+ * end. Numbers are the same, and so are the bounds: the series of a bucket has the same name in both formats.
  */
 #include <errno.h>
 #include <math.h>

@@ -67,9 +67,8 @@ static void raise_to(struct rising *r, u64 now)
 }
 
 /*
- * A loss may be explained later and move to another reason. Here it stays with the reason reported
- * first, so that no total falls, and the sum over all reasons is the highest loss that the capture ever
- * reported.
+ * A loss may be explained later and move to another reason. Here it stays with the reason reported first, so that no
+ * total falls, and the sum over all reasons is the highest loss that the capture ever reported.
  */
 static void raise_losses(struct rising lost_by[LOST_REASONS], const u64 now[LOST_REASONS])
 {
@@ -97,10 +96,9 @@ static bool op_counted(const struct op_frame *o)
 }
 
 /*
- * Reads and writes are exposed from the beginning, at 0; other ops once they have an IO. For a divided
- * watch only its first part is exposed from the beginning, which is enough for the whole to have a
- * rate; all parts would be nine times as many series. By cgroup that is IO of no cgroup, which most
- * devices never have.
+ * Reads and writes are exposed from the beginning, at 0; other ops once they have an IO. For a divided watch only its
+ * first part is exposed from the beginning, which is enough for the whole to have a rate; all parts would be nine times
+ * as many series. By cgroup that is IO of no cgroup, which most devices never have.
  */
 static bool op_exposed(const struct op_total *before, const struct frame *f, u32 op)
 {
@@ -124,9 +122,8 @@ static int add_op(struct op_total *to, const struct op_total *before, const stru
 	else
 		to->created_ns = begin_ns;
 	/*
-	 * Bytes and errors as they were counted, including those of IOs that have not ended: a total
-	 * keeps them whatever becomes of the capture. The sum of latencies stays consistent with the
-	 * buckets.
+	 * Bytes and errors as they were counted, including those of IOs that have not ended: a total keeps them
+	 * whatever becomes of the capture. The sum of latencies stays consistent with the buckets.
 	 */
 	to->bytes += o->counted.bytes;
 	to->errors += o->counted.errors;
@@ -153,8 +150,7 @@ static void add_watch(struct series *s, const struct frame *f, u64 capture)
 	s->gone = f->gone;
 	s->seen_ns = f->end_ns;
 	/*
-	 * An IO whose end was missed does not hang, so it is left out; its loss is counted when its
-	 * slot is used again.
+	 * An IO whose end was missed does not hang, so it is left out; its loss is counted when its slot is used again.
 	 */
 	s->in_flight = missed ? 0 : f->in_flight;
 	s->oldest_ns = missed ? 0 : f->oldest_ns;
@@ -208,10 +204,7 @@ static void add_slow(struct series *s, const struct totals_interval *add, const 
 		s->failed[slow_error_number(slow->io[of->first + i].told.error)]++;
 }
 
-/*
- * Makes the series after frame @i. @before is the previous one; NULL: it is new. Returns NULL if there
- * is no memory.
- */
+/* Makes the series after frame @i. @before is the previous one; NULL: it is new. Returns NULL if there is no memory. */
 static struct series *series_next(const struct series *before, const struct totals_interval *add, u32 i)
 {
 	const struct frame *f = &add->frames->f[i];
@@ -296,9 +289,8 @@ static bool is_vacant(const struct watch *w)
 }
 
 /*
- * By cgroup, a part has no frame any more once its owner has ended, while its whole still has one:
- * everything that it counted was exposed, so its series ends. If the device is gone, the series stays,
- * like the device's own.
+ * By cgroup, a part has no frame any more once its owner has ended, while its whole still has one: everything that it
+ * counted was exposed, so its series ends. If the device is gone, the series stays, like the device's own.
  */
 static bool has_ended(const struct totals *t, u32 n_before, const struct series *s)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The totals that are exposed. Neither they nor their series change once they are made: the next
- * interval makes new totals, which share the series that had no interval. Reference-counted; any thread
- * may hold them.
+ * The totals that are exposed. Neither they nor their series change once they are made: the next interval makes new
+ * totals, which share the series that had no interval. Reference-counted; any thread may hold them.
  */
 #ifndef SERVICE_PROMETHEUS_TOTALS_H
 #define SERVICE_PROMETHEUS_TOTALS_H
@@ -12,10 +11,7 @@
 #include "core/sink.h"
 #include "service/prometheus.h"
 
-/*
- * The number of series kept for devices that went away. Beyond it the one that has been gone longest is
- * forgotten.
- */
+/* The number of series kept for devices that went away. Beyond it the one that has been gone longest is forgotten. */
 #define TOTALS_ABSENT_MAX 1024
 
 #define EXEMPLARS_MAX 4

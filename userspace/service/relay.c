@@ -142,10 +142,7 @@ static int let_go(struct relay *r)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/*
- * Whether watch @i has the same device as the previous one. Compares addresses: all watches of a device
- * share one.
- */
+/* Whether watch @i has the same device as the previous one. Compares addresses: all watches of a device share one. */
 static bool same_device(const struct watch *w, u32 i)
 {
 	return i && w[i].device == w[i - 1].device;

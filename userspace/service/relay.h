@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The sinks of a service are in another process than its captures. This is the link between them: a
- * sink that sends everything as messages (util/channel.h), and a receiver at the other end that passes
- * it to other sinks.
+ * The sinks of a service are in another process than its captures. This is the link between them: a sink that sends
+ * everything as messages (util/channel.h), and a receiver at the other end that passes it to other sinks.
  *
- * The sink never waits. Intervals that the other end is too slow for are added up, so it gets fewer and
- * longer ones. No count is missing and no memory is taken: only the frames of one interval are kept,
- * however long it is.
+ * The sink never waits. Intervals that the other end is too slow for are added up, so it gets fewer and longer ones. No
+ * count is missing and no memory is taken: only the frames of one interval are kept, however long it is.
  */
 #ifndef SERVICE_RELAY_H
 #define SERVICE_RELAY_H

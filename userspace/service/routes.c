@@ -282,10 +282,7 @@ enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, c
 	case ACCESS_GRANTED:
 		return answer_path(s, c, url, method);
 	case ACCESS_REFUSED:
-		/*
-		 * Every browser begins without a password and is then asked for it, so only wrong ones
-		 * count.
-		 */
+		/* Every browser begins without a password and is then asked for it, so only wrong ones count. */
 		if (header(c, MHD_HTTP_HEADER_AUTHORIZATION))
 			prometheus_refused(s->cfg.prometheus, REFUSAL_PASSWORD);
 		return refuse_user(c);

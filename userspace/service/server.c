@@ -159,10 +159,7 @@ static void server_free(struct server *s)
 	free(s);
 }
 
-/*
- * The library notices a certificate that does not match its key only at the first connection, so check
- * it here.
- */
+/* The library notices a certificate that does not match its key only at the first connection, so check it here. */
 static int check_tls(const struct web_config *web, struct problem *p)
 {
 	const gnutls_datum_t cert = { (unsigned char *)web->cert, web->cert ? strlen(web->cert) : 0 };

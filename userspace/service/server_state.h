@@ -69,10 +69,7 @@ struct blob *cache_get(struct cache *c, u32 kind, bool gzip, struct blob *(*make
 
 void cache_clear(struct cache *c);
 
-/*
- * The library may have a few more connections than there are places, until it has closed those that
- * were cut off.
- */
+/* The library may have a few more connections than there are places, until it has closed those that were cut off. */
 #define SERVER_PEERS (SERVER_CONNECTIONS + 64)
 
 /* What a connection is doing. Every phase has a time limit, whatever the peer sends or receives. */

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The loop of a service. Unlike that of live/loop.h it never ends by itself, and devices come and go
- * meanwhile.
+ * The loop of a service. Unlike that of live/loop.h it never ends by itself, and devices come and go meanwhile.
  *
- * A device that appears gets a capture of its own. Open captures are not touched, so they miss no IO.
- * Every capture costs each IO a little. So when there are more than SERVICE_MEMBERS_MAX, all are
- * joined: one capture of everything is opened, and takes over at the end of an interval in which the
- * IOs that were in flight when it was opened have ended (or 10 intervals later). Its counts continue
- * theirs, see capture_join(). Only if its resolution differs new sinks are opened, and IOs that end
- * between the last read of the old captures and the first of the new one are in neither; the user is
- * told. The same is done when a device has more tags than slots.
+ * A device that appears gets a capture of its own. Open captures are not touched, so they miss no IO. Every capture
+ * costs each IO a little. So when there are more than SERVICE_MEMBERS_MAX, all are joined: one capture of everything is
+ * opened, and takes over at the end of an interval in which the IOs that were in flight when it was opened have ended
+ * (or 10 intervals later). Its counts continue theirs, see capture_join(). Only if its resolution differs new sinks are
+ * opened, and IOs that end between the last read of the old captures and the first of the new one are in neither; the
+ * user is told. The same is done when a device has more tags than slots.
  */
 #ifndef SERVICE_SERVICE_H
 #define SERVICE_SERVICE_H
@@ -97,10 +95,7 @@ void service_wait_block(void);
 /* The signals among them that end the service. */
 void service_wait_signals_of_end(sigset_t *ret);
 
-/*
- * Waits until @deadline_ns (CLOCK_MONOTONIC) for the first of these events. An end goes before
- * everything else.
- */
+/* Waits until @deadline_ns (CLOCK_MONOTONIC) for the first of these events. An end goes before everything else. */
 enum service_event service_wait(struct service_wait *w, u64 deadline_ns);
 
 #endif

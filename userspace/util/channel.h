@@ -41,9 +41,8 @@ struct channel_reader {
 };
 
 /*
- * Reads what has arrived, or waits until something does, and passes each complete message to @take. If
- * @take returns a negative errno, reading stops. Returns that errno, 0, -EPIPE at the end of the
- * stream, or another negative errno.
+ * Reads what has arrived, or waits until something does, and passes each complete message to @take. If @take returns a
+ * negative errno, reading stops. Returns that errno, 0, -EPIPE at the end of the stream, or another negative errno.
  */
 int channel_read(struct channel_reader *r, int (*take)(void *into, u32 kind, struct wire_in *bytes), void *into);
 void channel_reader_uninit(struct channel_reader *r);

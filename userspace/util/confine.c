@@ -170,8 +170,7 @@ static int allow_captures(scmp_filter_ctx filter, bool writes)
 
 	err = err ?: allow_lower_priority(filter) ?: allow_opening(filter, O_RDONLY);
 	/*
-	 * The module's device is opened for writing, as it is mapped writable. A filter can't see which
-	 * file is opened.
+	 * The module's device is opened for writing, as it is mapped writable. A filter can't see which file is opened.
 	 */
 	return err || !writes ? err : allow_opening(filter, O_RDWR);
 }
@@ -189,10 +188,7 @@ static void cleanup_filter(scmp_filter_ctx *filter)
 		seccomp_release(*filter);
 }
 
-/*
- * Makes a filter that refuses everything but the calls of both processes of a service. NULL if there is
- * no memory.
- */
+/* Makes a filter that refuses everything but the calls of both processes of a service. NULL if there is no memory. */
 static scmp_filter_ctx new_filter(void)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -258,10 +254,7 @@ static int drop(struct confine *c)
 
 	for (u32 i = 0; i < n; i++)
 		keep[i] = capng_have_capability(CAPNG_PERMITTED, for_capture[i]);
-	/*
-	 * Possible only while we have CAP_SETPCAP; a service without it has the bounding set that its
-	 * unit sets.
-	 */
+	/* Possible only while we have CAP_SETPCAP; a service without it has the bounding set that its unit sets. */
 	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP)) {
 		capng_clear(CAPNG_SELECT_BOUNDS);
 		if (capng_apply(CAPNG_SELECT_BOUNDS))

@@ -54,19 +54,13 @@ void ending_begin(void)
 		eventfd_write(news, 1);
 }
 
-/*
- * The clock of a thread's CPU time, as pthread_getcpuclockid() makes it, for a thread without a known
- * pthread_t.
- */
+/* The clock of a thread's CPU time, as pthread_getcpuclockid() makes it, for a thread without a known pthread_t. */
 static clockid_t clock_of(pid_t thread)
 {
 	return ~(u32)thread << 3 | 6;	/* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel's posix-timers.h */
 }
 
-/*
- * The CPU time of all threads but this one: a thread that waits for another does not hang while that
- * one works.
- */
+/* The CPU time of all threads but this one: a thread that waits for another does not hang while that one works. */
 static u64 others_ran_ns(void)
 {
 	DIR *tasks CLEANUP(cleanup_closedir) = opendir("/proc/self/task");

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * When a signal asks the process to end, it ends, even if something hangs. Code that may wait for
- * others, such as a reader of our output, polls ending_asked() and then gives up.
+ * When a signal asks the process to end, it ends, even if something hangs. Code that may wait for others, such as a
+ * reader of our output, polls ending_asked() and then gives up.
  *
- * A thread that waits for a file system inside the kernel can't poll. So a separate thread watches the
- * thread that called ending_start() and all others that it may wait for, and ends the process when none
- * of them has run for ENDING_STILL_NS. It judges by CPU time, so it does not take a slow disk, a busy
- * machine or long work for a hang.
+ * A thread that waits for a file system inside the kernel can't poll. So a separate thread watches the thread that
+ * called ending_start() and all others that it may wait for, and ends the process when none of them has run for
+ * ENDING_STILL_NS. It judges by CPU time, so it does not take a slow disk, a busy machine or long work for a hang.
  */
 #ifndef UTIL_ENDING_H
 #define UTIL_ENDING_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * json-c documents that are either complete or not made at all. json-c reports a failed allocation as
- * NULL, and takes NULL for null, so a document could silently lose some of its figures. So documents
- * are made only with these functions. After a failed allocation they carry on, and json_line() reports
- * it at the end.
+ * json-c documents that are either complete or not made at all. json-c reports a failed allocation as NULL, and takes
+ * NULL for null, so a document could silently lose some of its figures. So documents are made only with these
+ * functions. After a failed allocation they carry on, and json_line() reports it at the end.
  */
 #ifndef UTIL_JSON_H
 #define UTIL_JSON_H
@@ -59,10 +58,7 @@ static inline void cleanup_json(struct json_object **o)
  */
 struct json_object *json_later(struct json_object *(*make)(const void *of), const void *of, size_t size);
 
-/*
- * An array of @n values. @value returns the one at an index: a number, or NULL for null. @of is copied,
- * as above.
- */
+/* An array of @n values. @value returns the one at an index: a number, or NULL for null. @of is copied, as above. */
 struct json_object *json_values_later(u32 n, struct json_object *(*value)(const void *of, u32 i), const void *of,
 				      size_t size);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Real-time priority for a thread that must be on time even on an overloaded machine. Niceness does not
- * help there: it only counts within one group of threads (a control group, or a session: see autogroup
- * in sched(7)), and a thread that wakes up waits for the time slices of all groups. A thread with the
- * lowest real-time priority runs before all of them. It is meant for a thread that sleeps nearly always
- * and works briefly, at set times.
+ * Real-time priority for a thread that must be on time even on an overloaded machine. Niceness does not help there: it
+ * only counts within one group of threads (a control group, or a session: see autogroup in sched(7)), and a thread that
+ * wakes up waits for the time slices of all groups. A thread with the lowest real-time priority runs before all of
+ * them. It is meant for a thread that sleeps nearly always and works briefly, at set times.
  */
 #ifndef UTIL_REALTIME_H
 #define UTIL_REALTIME_H
@@ -28,17 +27,15 @@ struct realtime_share {
 };
 
 /*
- * Tells that at @now_ns (CLOCK_MONOTONIC) the thread has used @cpu_ns of CPU time
- * (CLOCK_THREAD_CPUTIME_ID). Every four seconds its share of a CPU is computed. If that exceeds a
- * quarter, which is too much for a thread that runs before all others, the share is returned in
- * percent. Otherwise 0.
+ * Tells that at @now_ns (CLOCK_MONOTONIC) the thread has used @cpu_ns of CPU time (CLOCK_THREAD_CPUTIME_ID). Every four
+ * seconds its share of a CPU is computed. If that exceeds a quarter, which is too much for a thread that runs before
+ * all others, the share is returned in percent. Otherwise 0.
  */
 u32 realtime_share_excess(struct realtime_share *s, u64 now_ns, u64 cpu_ns);
 
 /*
- * Initializes a lock that such a thread shares with ordinary ones, with priority inheritance. Otherwise
- * an ordinary thread that was preempted while it holds the lock would have to be waited for until its
- * turn comes.
+ * Initializes a lock that such a thread shares with ordinary ones, with priority inheritance. Otherwise an ordinary
+ * thread that was preempted while it holds the lock would have to be waited for until its turn comes.
  */
 void realtime_lock_init(pthread_mutex_t *lock);
 

@@ -31,9 +31,8 @@ struct stream {
 static struct stream out, error;
 
 /*
- * Opens the same pipe or terminal again: this open file is not shared, so it may be non-blocking. If
- * that is not allowed, we write to a pipe only as much as surely fits once poll() says that there is
- * room.
+ * Opens the same pipe or terminal again: this open file is not shared, so it may be non-blocking. If that is not
+ * allowed, we write to a pipe only as much as surely fits once poll() says that there is room.
  */
 static void open_apart(struct stream *s)
 {

@@ -16,19 +16,13 @@
  */
 int streams_begin(void);
 
-/*
- * From now on a write to standard error waits for a moment at most; what can't be written by then is
- * dropped.
- */
+/* From now on a write to standard error waits for a moment at most; what can't be written by then is dropped. */
 void streams_drop_errors(void);
 
 /* The descriptor that standard error goes to now, which may be another than stdio's. */
 int streams_error_fd(void);
 
-/*
- * Writes @text to standard error if that does not block. For use while another thread may hang within a
- * write to it.
- */
+/* Writes @text to standard error if that does not block. For use while another thread may hang within a write to it. */
 void streams_try_error(const char *text);
 
 /*

@@ -9,9 +9,8 @@
 #include "util/types.h"
 
 /*
- * Reads the file @path below the open directory @dir (AT_FDCWD works) as one trimmed text. Control
- * characters and invalid UTF-8 become '?'; a text longer than @size - 1 is cut. Returns 0, or a
- * negative errno with @ret empty.
+ * Reads the file @path below the open directory @dir (AT_FDCWD works) as one trimmed text. Control characters and
+ * invalid UTF-8 become '?'; a text longer than @size - 1 is cut. Returns 0, or a negative errno with @ret empty.
  */
 int sysfs_text(int dir, const char *path, char *ret, size_t size);
 
@@ -28,9 +27,8 @@ u32 sysfs_u32_or(int dir, const char *path, u32 otherwise);
 int sysfs_choice(int dir, const char *path, char *ret, size_t size);
 
 /*
- * Calls @each for every entry of the directory @path below @dir, in no particular order, except those
- * that begin with a dot. Stops early if a call returns nonzero. Returns that value, 0, or a negative
- * errno.
+ * Calls @each for every entry of the directory @path below @dir, in no particular order, except those that begin with a
+ * dot. Stops early if a call returns nonzero. Returns that value, 0, or a negative errno.
  */
 int sysfs_entries(int dir, const char *path, int (*each)(int dir, const char *name, void *into),
 		  void *into);

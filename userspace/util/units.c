@@ -11,10 +11,7 @@ static void decimal(char text[UNITS_TEXT], double value, int digits, const char 
 	snprintf(text, UNITS_TEXT, "%.*f%s", digits, value, unit);
 }
 
-/*
- * Digits behind the point for three significant digits, of a value that may round up to the next power
- * of ten.
- */
+/* Digits behind the point for three significant digits, of a value that may round up to the next power of ten. */
 static int digits_of_three(double value)
 {
 	if (value < 9.995)
@@ -29,10 +26,7 @@ const char *units_ns(char text[UNITS_TEXT], double ns)
 
 	if (!isfinite(ns) || ns < 0)
 		return strcpy(text, "-");
-	/*
-	 * A whole number of ns needs no digits behind the point; a mean or a percentile of some ns may
-	 * have them.
-	 */
+	/* A whole number of ns needs no digits behind the point; a mean or a percentile of some ns may have them. */
 	while (unit < ARRAY_SIZE(units) - 1 && ns >= 999.5) {
 		ns /= 1000;
 		unit++;

@@ -59,8 +59,7 @@ function logTicks(lo: number, hi: number, room: number, words: Words): Tick[] {
         if (ticks.filter((tick) => tick.text).length >= 2)
             return ticks;
     }
-    // If the zoom shows less than one digit of a decade, there is no such tick: fall back to round
-    // values.
+    // If the zoom shows less than one digit of a decade, there is no such tick: fall back to round values.
     return linearTicks(10 ** lo, 10 ** hi, room, words).map((tick) => ({ at: Math.log10(tick.at), text: tick.text }));
 }
 

@@ -89,10 +89,7 @@ export class Chart {
         this.host.dataset.empty = plot.series.length || plot.cells?.boxes.length ? "" : "Nothing to show: no line with IOs is switched on.";
     }
 
-    /**
-     * The page's legend shows the looks of the lines. Here are their figures, and lines that only this
-     * chart has.
-     */
+    /** The page's legend shows the looks of the lines. Here are their figures, and lines that only this chart has. */
     private legendOf(plot: Plot): Node[] {
         return inOrder(plot).filter(({ own, note }) => own || (note && !plot.iopsNoted)).map((series) =>
             el("li", { class: series.own ? "own" : undefined, title: series.title }, series.own && swatch(series, this.theme), el("b", {}, series.name), series.note && ` ${series.note}`));

@@ -10,10 +10,7 @@ export type Weight = "ios" | "time";
 /** x ascending. */
 export interface Curve { x: number[]; y: number[] }
 
-/**
- * Bins with two finite bounds: the lowest begins at 0, which has no logarithm, and the highest may have
- * no end.
- */
+/** Bins with two finite bounds: the lowest begins at 0, which has no logarithm, and the highest may have no end. */
 interface Range { lower: number; upper: number; count: number }
 
 function ranges(bins: Bin[], min: number, max: number): Range[] {

@@ -132,10 +132,7 @@ export interface Watch {
     /** Absent if none were looked for. */
     slow?: Slow;
     ops: Op[];
-    /**
-     * The parts that it is divided into, in order; absent if it is not divided. In the document they
-     * follow it.
-     */
+    /** The parts that it is divided into, in order; absent if it is not divided. In the document they follow it. */
     parts?: PartWatch[];
 }
 

@@ -2,10 +2,7 @@
 // Every run, device, stage and op is a line: its name, its look, whether it is shown.
 import { type Op, OPS, type Run, type Watch } from "./data";
 
-/**
- * How a line looks: an index into the palette, and dashes. @own: only its chart has it, and not the
- * page's legend.
- */
+/** How a line looks: an index into the palette, and dashes. @own: only its chart has it, and not the page's legend. */
 export interface Look { colour: number; dash: number[]; own?: boolean }
 
 export interface Line {
@@ -60,9 +57,8 @@ export function makeLines(runs: Run[]): Line[] {
             lines.push({
                 key: `${s}/${op.op}`, run, watch, op, runName, source,
                 name: joined([many && runName, devices && watch.device, stages && watch.stage, op.op]),
-                // Each line has its own colour, since dots have no dashes. With several devices, dashes
-                // show the op or, if there is only one op, the device: otherwise equal members would
-                // hide each other.
+                // Each line has its own colour, since dots have no dashes. With several devices, dashes show the op or,
+                // if there is only one op, the device: otherwise equal members would hide each other.
                 look: { colour: lines.length, dash: all.length === 1 ? [] : DASHES[(ops ? dash : s) % DASHES.length] },
                 sourceLook: { colour: first, dash: [] },
                 on: op.total.ios > FEW * ofAll,

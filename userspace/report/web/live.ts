@@ -161,10 +161,7 @@ class LivePage extends Page {
         this.panel.dress(this.theme);
     }
 
-    /**
-     * Chooses among many devices until the user does: the sickest, as long as it is sick, or else the
-     * busiest.
-     */
+    /** Chooses among many devices until the user does: the sickest, as long as it is sick, or else the busiest. */
     private choose(): void {
         if (this.own || !manyOf(this.lines))
             return;

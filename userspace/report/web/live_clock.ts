@@ -4,10 +4,7 @@ import type { Axis, Tick } from "./axes";
 
 const STEPS_S = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
 
-/**
- * The page is English; the first locale knows the names of Europe's time zones, the second those of
- * America's.
- */
+/** The page is English; the first locale knows the names of Europe's time zones, the second those of America's. */
 const LANGUAGES = ["en-GB", "en-US"];
 
 function two(value: number): string {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Owners of IOs (--by cgroup): their short names, as paths are too long, and each one's share of a
-// device and stage.
+// Owners of IOs (--by cgroup): their short names, as paths are too long, and each one's share of a device and stage.
 import type { Latency, Part, PartWatch, Shares } from "./data";
 import type { Line } from "./lines";
 

@@ -58,8 +58,7 @@ export class PartsSection {
     private readonly beside = el("div");
 
     /**
-     * @lines: lines that are divided in the same way, at least one; @others: whether there is an
-     * earlier such section.
+     * @lines: lines that are divided in the same way, at least one; @others: whether there is an earlier such section.
      */
     constructor(private readonly host: Host, lines: Line[], private readonly others: boolean) {
         this.lines = lines;

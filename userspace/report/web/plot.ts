@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The contents of a chart, in places of its axes. Screen, SVG and the table behind the chart are made
-// from it.
+// The contents of a chart, in places of its axes. Screen, SVG and the table behind the chart are made from it.
 import type { Axis } from "./axes";
 import type { Look } from "./lines";
 

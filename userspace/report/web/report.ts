@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The report's page: findings, marks and a steady window, in addition to what it shares with the live
-// page.
+// The report's page: findings, marks and a steady window, in addition to what it shares with the live page.
 import { iops, type IopsView } from "./charts/iops";
 import { latencyByIops, phaseLines, phasesOf } from "./charts/phases";
 import { hasSlow, slowDots } from "./charts/slow";

@@ -75,10 +75,7 @@ export class SlowTable {
         return COLUMNS[column].left ? "left" : undefined;
     }
 
-    /**
-     * Numbers are sorted from the largest, texts and times from the first; a second click reverses the
-     * order.
-     */
+    /** Numbers are sorted from the largest, texts and times from the first; a second click reverses the order. */
     private sortBy(column: number): void {
         const { left } = COLUMNS[column];
         this.up = column === this.by ? !this.up : left || column === TIME;
@@ -97,10 +94,7 @@ export class SlowTable {
         this.more.textContent = `Show ${count(Math.min(rest, 10 * ROWS))} more of ${count(this.all.length)}`;
     }
 
-    /**
-     * Says how many there were in all: a recording keeps only some of each interval, and a report some
-     * of these.
-     */
+    /** Says how many there were in all: a recording keeps only some of each interval, and a report some of these. */
     private words(): string {
         const watches = new Set<Watch>(this.lines.map(({ watch }) => watch)), sum = (of: (watch: Watch) => number) => [...watches].reduce((n, watch) => n + of(watch), 0);
         const found = sum((watch) => watch.slow?.found ?? 0), kept = sum((watch) => watch.slow?.ios.length ?? 0);

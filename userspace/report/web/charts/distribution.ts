@@ -68,8 +68,7 @@ export function distribution(lines: Line[], options: DistributionOptions): Plot 
     const curves: { name: string; curve: Curve }[] = [];
     const add = (line: Line, name: string, bins: Bin[], note: string, style: Partial<Series>, beside?: Curve): Series => {
         const curve = curveOf(line, bins), times = beside ? highest(beside) / highest(curve) : 1;
-        // It gets its own scale, a power of ten that its name tells; the table has the original
-        // figures.
+        // It gets its own scale, a power of ten that its name tells; the table has the original figures.
         const scale = !options.log && Number.isFinite(times) && times >= FEW ? 10 ** Math.floor(Math.log10(times)) : 1;
         curves.push({ name, curve });
         return {

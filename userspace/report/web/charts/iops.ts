@@ -94,8 +94,7 @@ export function iops(lines: Line[], view: IopsView, asked: Window, time = timeAx
         const [from, to] = windows[i], at = middles(line), iops = iopsOf(line);
         return { at, iops, seen: iops.filter((_, k) => at[k] >= from && at[k] <= to), c: figures(line, view, asked) };
     });
-    // The axis begins below the averages, too: if most intervals have no IO, these are lower than any
-    // dot.
+    // The axis begins below the averages, too: if most intervals have no IO, these are lower than any dot.
     let lowest = Infinity;
     for (const { seen, c } of values)
         for (const value of c ? [...seen, c.iops_mean] : seen)

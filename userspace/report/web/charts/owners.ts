@@ -61,13 +61,9 @@ export function drawnOwners(of: Ownership, figure: OwnerFigure): { owner: Owner;
     return top.map((owner, i) => ({ owner, colour: colours[i] }));
 }
 
-/**
- * Each series begins where the previous ones end. Later drawing covers earlier, so the last one is
- * drawn first.
- */
+/** Each series begins where the previous ones end. Later drawing covers earlier, so the last one is drawn first. */
 function stacked(plot: Plot, run: Line["run"]): Plot {
-    // A single interval is drawn from its beginning to its end, as otherwise there would be only a
-    // point.
+    // A single interval is drawn from its beginning to its end, as otherwise there would be only a point.
     const wide = run.start_s.length === 1 ? [run.start_s[0], run.start_s[0] + run.length_s[0]] : null;
     const sums = run.start_s.map(() => 0);
     const series = plot.series.map((one): Series => {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Divided IOs: how long they took in each part, for one line as a heat map, for all lines as curves,
-// and over time.
+// Divided IOs: how long they took in each part, for one line as a heat map, for all lines as curves, and over time.
 import { categories, latencyAxis } from "../axes";
 import { type Bin, type Part, type Percentile, type PartWatch, type Quantile } from "../data";
 import { count, latency, shareOf } from "../format";
@@ -50,10 +49,7 @@ function timeOf({ op: { total } }: LinePart): number {
     return total.ios * (total.latency_ns?.mean ?? 0);
 }
 
-/**
- * Cgroups have no natural order, so those whose IOs took the most time come first. Other parts keep
- * their order.
- */
+/** Cgroups have no natural order, so those whose IOs took the most time come first. Other parts keep their order. */
 export function ranked(parts: LinePart[]): LinePart[] {
     return parts[0]?.part.by === "cgroup" ? [...parts].sort((a, b) => timeOf(b) - timeOf(a)) : parts;
 }

@@ -11,8 +11,7 @@ import { marksOf, timeSpan, type Window } from "./times";
 export interface LineSlow { line: Line; io: SlowIo }
 
 /**
- * The slow IOs of the lines shown that ended in the window. For each watch failed ones come first, then
- * the slowest.
+ * The slow IOs of the lines shown that ended in the window. For each watch failed ones come first, then the slowest.
  */
 export function slowOf(lines: Line[], window: Window = null): LineSlow[] {
     return lines.filter((line) => line.on).flatMap((line) => (line.watch.slow?.ios ?? []).filter((io) =>
