@@ -276,8 +276,7 @@ static void print_capabilities(const struct machine *m)
 		if (m->capable[i])
 			used += snprintf(have + used, sizeof(have) - used, "%s%s", used ? ", " : "",
 					 capability_names[i]);
-	if (m->capable[CAPABILITY_SYS_ADMIN] ||
-	    (m->capable[CAPABILITY_BPF] && m->capable[CAPABILITY_PERFMON]))
+	if (m->capable[CAPABILITY_SYS_ADMIN] || (m->capable[CAPABILITY_BPF] && m->capable[CAPABILITY_PERFMON]))
 		snprintf(text, sizeof(text), "%s", have);
 	else
 		snprintf(text, sizeof(text), "%s; CAP_BPF and CAP_PERFMON are needed (CAP_SYS_ADMIN before "
@@ -467,8 +466,7 @@ static int run(int argc, char **argv)
 	status = finish_output(argv[0]);
 	if (usable(&f))
 		return status;
-	problem_set(&p, 0, "no engine is usable here: %s",
-		    f.n_engines ? f.engines[0].why.text : "there is none");
+	problem_set(&p, 0, "no engine is usable here: %s", f.n_engines ? f.engines[0].why.text : "there is none");
 	return command_fail(argv[0], STATUS_FAILED, &p);
 }
 

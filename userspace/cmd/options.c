@@ -40,8 +40,7 @@ static bool ends(const struct argp_option *opt)
 }
 
 /* The options that a long name may mean: the one with this name, or else all that begin with it. */
-static u32 long_matches(const struct argp_option *all, const char *name, size_t len,
-			const struct argp_option **ret)
+static u32 long_matches(const struct argp_option *all, const char *name, size_t len, const struct argp_option **ret)
 {
 	u32 n = 0;
 

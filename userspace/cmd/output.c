@@ -268,8 +268,7 @@ static bool find_disturbed(const struct device_table *t, const struct watch *w, 
 	return false;
 }
 
-bool placement_disturbs(const struct device_table *t, const struct watch *w, u32 n, const char *file,
-			struct problem *p)
+bool placement_disturbs(const struct device_table *t, const struct watch *w, u32 n, const char *file, struct problem *p)
 {
 	bool *below CLEANUP(cleanup_free) = calloc(t->n + 1, sizeof(*below));
 	dev_t dev = device_of(file);

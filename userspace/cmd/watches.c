@@ -191,8 +191,7 @@ bool means_devices(const char *word)
 	return false;
 }
 
-int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret,
-		 struct problem *p)
+int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret, struct problem *p)
 {
 	CLEANUP(cleanup_free) u32 *set = calloc(t->n + 1, sizeof(*set));
 	CLEANUP(cleanup_free) struct watch *w = calloc(t->n + 1, BLKLAT_STAGES * sizeof(*w));

@@ -43,8 +43,7 @@ struct watches {
  * 'all' or '*', which would measure each disk of a host with LVM twice. Returns 0, or a negative errno
  * and a sentence: that of device_find() or watches_of(), or -EINVAL if a device lacks a stage.
  */
-int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret,
-		 struct problem *p);
+int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret, struct problem *p);
 void watches_free(struct watches *w);
 
 /*

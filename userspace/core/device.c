@@ -162,8 +162,7 @@ static int read_common(struct device *d, int dir)
 		d->node = st.st_ino;
 	d->hidden = sysfs_u32_or(dir, "hidden", 0) == 1;
 	/* A hidden path has no device number to show (block/genhd.c, device_add_disk()). */
-	if (sysfs_text(dir, "dev", dev, sizeof(dev)) ||
-	    sscanf(dev, "%9u:%9u%c", &d->major, &d->minor, &end) != 2) {
+	if (sysfs_text(dir, "dev", dev, sizeof(dev)) || sscanf(dev, "%9u:%9u%c", &d->major, &d->minor, &end) != 2) {
 		d->major = d->minor = 0;
 		if (!d->hidden)
 			return -ENODEV;

@@ -87,8 +87,7 @@ static bool find_name(const struct device_table *t, const char *name, u32 *set, 
 	return false;
 }
 
-static int find_path_live(const struct device_table *t, const char *path, u32 *set, u32 *n,
-			  struct problem *p)
+static int find_path_live(const struct device_table *t, const char *path, u32 *set, u32 *n, struct problem *p)
 {
 	struct stat st;
 
@@ -100,8 +99,7 @@ static int find_path_live(const struct device_table *t, const char *path, u32 *s
 	if (!S_ISBLK(st.st_mode))
 		return not_block(t, path, st.st_mode, p);
 	for (u32 i = 0; i < t->n; i++) {
-		if (t->d[i].major == major(st.st_rdev) && t->d[i].minor == minor(st.st_rdev) &&
-		    !t->d[i].hidden) {
+		if (t->d[i].major == major(st.st_rdev) && t->d[i].minor == minor(st.st_rdev) && !t->d[i].hidden) {
 			add(set, n, i);
 			return 0;
 		}
@@ -111,8 +109,7 @@ static int find_path_live(const struct device_table *t, const char *path, u32 *s
 }
 
 /* A recording has no device nodes, so only names count: the link's target or the path itself. */
-static int find_path_recorded(const struct device_table *t, const char *path, u32 *set, u32 *n,
-			      struct problem *p)
+static int find_path_recorded(const struct device_table *t, const char *path, u32 *set, u32 *n, struct problem *p)
 {
 	char file[PATH_MAX], target[PATH_MAX];
 	const char *name = path;
@@ -157,8 +154,7 @@ static bool is_pattern(const char *name)
 }
 
 /* Hidden paths have no device number to be watched by, so they are watched only if they are named. */
-static int find_pattern(const struct device_table *t, const char *pattern, u32 *set, u32 *n,
-			struct problem *p)
+static int find_pattern(const struct device_table *t, const char *pattern, u32 *set, u32 *n, struct problem *p)
 {
 	const char *names = strncmp(pattern, "/dev/", 5) ? pattern : pattern + 5;
 	u32 found = 0;

@@ -13,8 +13,7 @@
 enum { STAT_READS = 0, STAT_WRITES = 4, STAT_IN_FLIGHT = 8, STAT_DISCARDS = 11, STAT_FLUSHES = 15, STAT_FIGURES = 17 };
 
 /* A file of the device's directory. */
-static void path_of(const struct device_table *t, const struct device *d, const char *file, char *ret,
-		    size_t size)
+static void path_of(const struct device_table *t, const struct device *d, const char *file, char *ret, size_t size)
 {
 	snprintf(ret, size, "%s%s/%s", t->root, d->sysfs, file);
 }

@@ -96,8 +96,7 @@ static void derive(struct frame *f, const struct percentiles *ps)
 			continue;
 		o->mean_ns = (double)o->sum_ns / o->ios;
 		for (u32 i = 0; i < ps->n; i++)
-			o->percentile_ns[i] = quantile_ns(&o->hist, ps->p[i].q, o->min_ns,
-							  o->max_ns);
+			o->percentile_ns[i] = quantile_ns(&o->hist, ps->p[i].q, o->min_ns, o->max_ns);
 	}
 	f->queue_depth = f->in_flight_ns > 0 ? (double)f->in_flight_ns / NSEC_PER_SEC * per_s : 0;
 }
@@ -145,8 +144,7 @@ static void idle_clear(struct op_frame *o)
 }
 
 /* @before is NULL if @now holds only the counts since then. */
-static void op_between(struct op_frame *o, const struct op_counts *before,
-		       const struct op_counts *now)
+static void op_between(struct op_frame *o, const struct op_counts *before, const struct op_counts *now)
 {
 	static const struct op_counts nothing;
 	struct extremes extremes;
@@ -407,8 +405,7 @@ static void op_accumulate(struct op_frame *run, const struct op_frame *o)
 	hist_add(&run->after_idle, &o->after_idle);
 }
 
-void frames_accumulate(struct frames *run, const struct frames *interval,
-		       const struct percentiles *ps)
+void frames_accumulate(struct frames *run, const struct frames *interval, const struct percentiles *ps)
 {
 	follow_parts(run);
 	for (u32 i = 0; i < run->n; i++) {

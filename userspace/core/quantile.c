@@ -87,8 +87,7 @@ static bool percentile_insert(struct percentiles *ps, const struct percentile *p
 	return true;
 }
 
-int percentiles_parse(const char *list, struct percentiles *ret, const char **ret_bad,
-		      int *ret_bad_len)
+int percentiles_parse(const char *list, struct percentiles *ret, const char **ret_bad, int *ret_bad_len)
 {
 	struct percentiles ps = {};
 

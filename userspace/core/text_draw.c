@@ -105,8 +105,7 @@ static void spread(double *density, u32 width, double from, double to, u64 ios)
 	}
 }
 
-static void densities(double *density, u32 width, const struct op_frame *o, const struct axis *a,
-		      u32 per_decade)
+static void densities(double *density, u32 width, const struct op_frame *o, const struct axis *a, u32 per_decade)
 {
 	const struct hist *h = &o->hist;
 	u32 first, last;

@@ -179,8 +179,7 @@ int bpf_cgroups_leave(struct bpf_capture *b, const struct snapshot *s);
  * Fills ret[i] for each of the @n devices (fd is set to i). Opens only their directories in sysfs.
  * Returns 0, or a negative errno and a sentence (-ENODEV: one of them is gone).
  */
-int bpf_find_devices(const struct device *const *devices, u32 n, struct found_device *ret,
-		     struct problem *p);
+int bpf_find_devices(const struct device *const *devices, u32 n, struct found_device *ret, struct problem *p);
 
 /* --- the ring in which the BPF programs report slow IOs --- */
 

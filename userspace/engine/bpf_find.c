@@ -85,8 +85,7 @@ static int find_all(const struct device *const *devices, u32 n, struct found_dev
 	u32 done = 0;
 
 	if (err)
-		return problem_set(p, err, "the kernel refused a BPF iterator over open files: %s",
-				   strerror(-err));
+		return problem_set(p, err, "the kernel refused a BPF iterator over open files: %s", strerror(-err));
 	link = bpf_program__attach_iter(skel->progs.find_devices, NULL);
 	if (!link)
 		return problem_set(p, -errno, "could not attach a BPF iterator: %s", strerror(errno));
@@ -100,8 +99,7 @@ static int find_all(const struct device *const *devices, u32 n, struct found_dev
 	return err;
 }
 
-static int check_found(const struct device *const *devices, u32 n, struct found_device *found,
-		       struct problem *p)
+static int check_found(const struct device *const *devices, u32 n, struct found_device *found, struct problem *p)
 {
 	for (u32 i = 0; i < n; i++) {
 		const struct device *d = devices[i];
@@ -115,8 +113,7 @@ static int check_found(const struct device *const *devices, u32 n, struct found_
 	return 0;
 }
 
-int bpf_find_devices(const struct device *const *devices, u32 n, struct found_device *ret,
-		     struct problem *p)
+int bpf_find_devices(const struct device *const *devices, u32 n, struct found_device *ret, struct problem *p)
 {
 	int err = find_all(devices, n, ret, p);
 

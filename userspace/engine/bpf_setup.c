@@ -297,8 +297,7 @@ static int check_partitions(const struct bpf_capture *b, struct problem *p)
 	for (u32 i = 0; i < c->n_watches; i++) {
 		const struct watch *w = &c->watches[i];
 
-		if (w->stage == BLKLAT_STAGE_TOTAL && device_is_partition(w->device) &&
-		    !b->traits.bios_know_partition)
+		if (w->stage == BLKLAT_STAGE_TOTAL && device_is_partition(w->device) && !b->traits.bios_know_partition)
 			return problem_set(p, -EINVAL, "stage total of the partition '%s' needs Linux 5.12 or later: "
 					   "watch its disk", w->device->name);
 	}

@@ -106,8 +106,7 @@ static void place_slots(struct targets *t, const struct watch *watches, u32 n, u
 						  target->watch[BLKLAT_STAGE_QUEUE], cpus);
 		}
 		t->slots[i].n = s.queues * s.stride;
-		t->slots[i].first = target->first_slot +
-				    (watches[i].stage == BLKLAT_STAGE_QUEUE ? t->slots[i].n : 0);
+		t->slots[i].first = target->first_slot + (watches[i].stage == BLKLAT_STAGE_QUEUE ? t->slots[i].n : 0);
 	}
 }
 

@@ -14,8 +14,7 @@ static void read_statistics(struct kernel_capture *k, u32 i, struct kernel_read 
 	if (i && k->capture.watches[i - 1].device == d)
 		return;
 	read->stat = (struct kernel_stat){ 0 };
-	read->err = k->gone[i].gone ? -ENODEV :
-		    device_files_stat(&k->files[i], k->capture.devices, d, &read->stat);
+	read->err = k->gone[i].gone ? -ENODEV : device_files_stat(&k->files[i], k->capture.devices, d, &read->stat);
 }
 
 int gone_read_statistics(struct kernel_capture *k, u32 i, struct kernel_read *read)

@@ -257,8 +257,7 @@ static enum loop_end run(struct loop *l, struct problem *p)
 	if (l->cfg->child && child_start(l->cfg->child, p))
 		return LOOP_FAILED;
 	l->start_ns = intervals_read_ns(&l->intervals);
-	l->end_ns = l->cfg->duration_s > 0 ? l->start_ns + (u64)(l->cfg->duration_s * NSEC_PER_SEC) :
-					     UINT64_MAX;
+	l->end_ns = l->cfg->duration_s > 0 ? l->start_ns + (u64)(l->cfg->duration_s * NSEC_PER_SEC) : UINT64_MAX;
 	end = l->capture->live ? run_live(l, p) : run_replay(l, p);
 	if (end == LOOP_PIPE || end == LOOP_FAILED)
 		return end;

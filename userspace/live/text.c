@@ -85,8 +85,7 @@ u32 text_cell_columns(const struct text *t)
  * Prints a row of cells, continued in more lines if the terminal is too narrow. A long @label extends
  * into the blanks before the first figure.
  */
-static void put_cells(const struct text *t, FILE *f, const char *label,
-		      char cells[CELLS_MAX][UNITS_TEXT])
+static void put_cells(const struct text *t, FILE *f, const char *label, char cells[CELLS_MAX][UNITS_TEXT])
 {
 	u32 width = text_cell_columns(t), n = t->run->percentiles.n + 4;
 	u32 fit = (t->columns - TEXT_GUTTER) / width;

@@ -88,8 +88,7 @@ static int remove_old(const char *name, struct problem *p)
 	int err;
 
 	if (fd < 0)
-		return errno == ENOENT ? 0 : problem_set(p, -errno, "%s: can't be replaced: %s", name,
-							 strerror(errno));
+		return errno == ENOENT ? 0 : problem_set(p, -errno, "%s: can't be replaced: %s", name, strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return problem_set(p, -EINVAL, "%s: is not a regular file, as a recording has to be", name);
 	if (flock(fd, LOCK_EX | LOCK_NB))
@@ -133,8 +132,7 @@ static int make_file(const char *name, struct problem *p)
 	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err;
 
 	if (fd < 0 && errno == EEXIST)
-		return problem_set(p, -EEXIST, "%s: already exists, choose another name or say --overwrite",
-				   name);
+		return problem_set(p, -EEXIST, "%s: already exists, choose another name or say --overwrite", name);
 	if (fd < 0)
 		return problem_set(p, -errno, "%s: can't be made: %s", name, strerror(errno));
 	err = lock_file(fd);

@@ -301,8 +301,7 @@ int reader_next(struct recording_reader *r, struct problem *p)
 static int check_intervals(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-	int rc = sqlite3_prepare_v2(r->db, "SELECT 1 FROM interval LIMIT 1 OFFSET 1", -1, &s, NULL) ?:
-		 sqlite3_step(s);
+	int rc = sqlite3_prepare_v2(r->db, "SELECT 1 FROM interval LIMIT 1 OFFSET 1", -1, &s, NULL) ?: sqlite3_step(s);
 
 	if (rc == SQLITE_DONE)
 		return problem_set(p, -EBADMSG, "%s: holds no interval: it was ended before the first one", r->file);

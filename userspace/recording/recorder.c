@@ -53,8 +53,7 @@ static int begin(struct recorder *r, const struct recorder_config *cfg, struct p
 	if (cfg->max_bytes && cfg->max_bytes < least)
 		return problem_set(p, -EINVAL, "%s: %llu bytes are too little for what is watched, at least %llu are "
 				   "needed", cfg->file, cfg->max_bytes, least);
-	err = recording_file_make(&r->file, cfg->file, cfg->overwrite, p) ?:
-	      recording_file_begin(&r->file, r->run, p);
+	err = recording_file_make(&r->file, cfg->file, cfg->overwrite, p) ?: recording_file_begin(&r->file, r->run, p);
 	if (err)
 		return err;
 	if (cfg->max_bytes)
@@ -66,8 +65,7 @@ static int begin(struct recorder *r, const struct recorder_config *cfg, struct p
 	return rc ? recording_file_failed(&r->file, rc, p) : 0;
 }
 
-int recorder_open(const struct run_info *run, const struct recorder_config *cfg, struct sink **ret,
-		  struct problem *p)
+int recorder_open(const struct run_info *run, const struct recorder_config *cfg, struct sink **ret, struct problem *p)
 {
 	struct recorder *r = calloc(1, sizeof(*r));
 	int err;

@@ -29,8 +29,7 @@ struct recorder_config {
  * pipe lost its reader, that sink is closed and the recording goes on. After a failed write nothing more is written,
  * and the file stays readable up to there. close turns the recording into one plain file.
  */
-int recorder_open(const struct run_info *run, const struct recorder_config *cfg, struct sink **ret,
-		  struct problem *p);
+int recorder_open(const struct run_info *run, const struct recorder_config *cfg, struct sink **ret, struct problem *p);
 
 /* Why a call of the sink failed; leaves @p alone if it was the other sink that failed. */
 void recorder_problem(const struct sink *s, struct problem *p);

@@ -163,8 +163,7 @@ static int move_row(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 	if (rc)
 		return rc;
 	series_row_add(&r->b, &r->a);
-	return series_row_bind(r->update, 1, &r->b) ?:
-	       sqlite_step_done(bind_key(r->update, OF_UPDATE, b, watch, op));
+	return series_row_bind(r->update, 1, &r->b) ?: sqlite_step_done(bind_key(r->update, OF_UPDATE, b, watch, op));
 }
 
 /* Moves all rows that @find finds in @a to @b. */

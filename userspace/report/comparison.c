@@ -111,8 +111,7 @@ static int beside_make(const struct comparison *c, struct beside *ret)
 	return 0;
 }
 
-static int compared_make(const struct run *r, int watch, u32 op, const struct compared *base,
-			 struct compared *ret)
+static int compared_make(const struct run *r, int watch, u32 op, const struct compared *base, struct compared *ret)
 {
 	*ret = (struct compared){ .run = r, .ks = -1, .mean_with_base_mix_ns = -1 };
 	if (watch < 0)
@@ -124,8 +123,7 @@ static int compared_make(const struct run *r, int watch, u32 op, const struct co
 	return ks_distance(&base->o->hist, &ret->o->hist, &ret->ks);
 }
 
-static int group_make(const struct comparison *c, const struct beside *b, u32 watch, u32 op,
-		      struct compared_group *ret)
+static int group_make(const struct comparison *c, const struct beside *b, u32 watch, u32 op, struct compared_group *ret)
 {
 	struct compared *of CLEANUP(cleanup_free) = calloc(c->n_runs, sizeof(*of));
 
@@ -263,8 +261,7 @@ static u64 ios_of(const struct watch_run *w, int op)
 }
 
 /* Judges one device of one run, unless neither side has IOs of the op. */
-static int judge(struct comparison *c, const struct condition *condition, const struct judged *j,
-		 struct problem *p)
+static int judge(struct comparison *c, const struct condition *condition, const struct judged *j, struct problem *p)
 {
 	struct judgement *more;
 	struct judgement made = { .condition = condition, .judged = *j };

@@ -77,7 +77,6 @@ struct judged {
 int condition_evaluate(const struct condition *c, const struct judged *j, struct verdict *ret, struct problem *p);
 
 /* "read.p99 of nvme0n1 is 412 us, 37.3 % above the baseline's 300 us" */
-void condition_explain(const struct condition *c, const struct judged *j, const struct verdict *v,
-		       struct problem *ret);
+void condition_explain(const struct condition *c, const struct judged *j, const struct verdict *v, struct problem *ret);
 
 #endif

@@ -87,8 +87,7 @@ static void say(struct finding *f, const struct flow *flow, const struct stalls 
 			    units_seconds(a, s->time_s), units_share(b, share), units_ns(c, s->mean_s * NSEC_PER_SEC),
 			    units_ns(d, s->longest_s * NSEC_PER_SEC), units_seconds(e, s->longest_at_s));
 	for (u32 i = 0; s->n > 1 && s->n <= LISTED && i < s->n; i++)
-		finding_say(f, "%s%s", i ? i + 1 == s->n ? " and " : ", " : ": at ",
-			    units_seconds(a, s->s[i].from_s));
+		finding_say(f, "%s%s", i ? i + 1 == s->n ? " and " : ", " : ": at ", units_seconds(a, s->s[i].from_s));
 	if (period->mean_s)
 		finding_say(f, ", regularly: every %s (\302\261 %s)", units_ns(a, period->mean_s * NSEC_PER_SEC),
 			    units_seconds(b, period->deviation_s));

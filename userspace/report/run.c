@@ -369,8 +369,7 @@ void run_finish(struct run *r)
 			struct op_frame *o = &r->total.f[i].ops[op];
 
 			for (u32 p = 0; p < run_of_total.n; p++)
-				o->percentile_ns[p] = quantile_ns(&o->hist, run_of_total.p[p].q,
-								  o->min_ns, o->max_ns);
+				o->percentile_ns[p] = quantile_ns(&o->hist, run_of_total.p[p].q, o->min_ns, o->max_ns);
 		}
 	}
 	phases_finish(&r->phases, run_end(r), &run_of_total);

@@ -138,8 +138,7 @@ static void judge(struct steady_state *s)
 	if (s->excursion <= CONSISTENCY_ROUNDING)
 		s->excursion = s->slope = 0;
 	/* An excursion of exactly 20 % passes, whatever the last bit of the division says. */
-	s->reached = s->excursion <= STEADY_EXCURSION * (1 + 1e-12) &&
-		     fabs(s->slope) <= STEADY_SLOPE * (1 + 1e-12);
+	s->reached = s->excursion <= STEADY_EXCURSION * (1 + 1e-12) && fabs(s->slope) <= STEADY_SLOPE * (1 + 1e-12);
 }
 
 void steady_state_of(const struct run *r, const u64 *ios, const struct steady_window *w, struct steady_state *ret)

@@ -47,8 +47,7 @@ struct encoder {
 struct encoder_ops {
 	void (*family_begin)(struct encoder *e, const struct family *f);
 	void (*value)(struct encoder *e, const struct family *f, const struct labels *l, double value);
-	void (*histogram)(struct encoder *e, const struct family *f, const struct labels *l,
-			  const struct op_total *o);
+	void (*histogram)(struct encoder *e, const struct family *f, const struct labels *l, const struct op_total *o);
 	void (*family_end)(struct encoder *e, const struct family *f);
 	void (*end)(struct encoder *e);
 };
@@ -92,7 +91,6 @@ double seconds_of(unsigned __int128 ns);
 
 /* The formats. Return 0 or a negative errno; @out may hold more than was flushed. */
 int exposition_protobuf(const struct totals *t, const struct prometheus_config *cfg, FILE *out);
-int exposition_text(const struct totals *t, const struct prometheus_config *cfg, bool openmetrics,
-		    FILE *out);
+int exposition_text(const struct totals *t, const struct prometheus_config *cfg, bool openmetrics, FILE *out);
 
 #endif

@@ -275,8 +275,7 @@ static int put_classic(struct pb_encoder *p, Prom__Histogram *h, const struct op
 	return 0;
 }
 
-static void pb_histogram(struct encoder *e, const struct family *f, const struct labels *l,
-			 const struct op_total *o)
+static void pb_histogram(struct encoder *e, const struct family *f, const struct labels *l, const struct op_total *o)
 {
 	struct pb_encoder *p = (struct pb_encoder *)e;
 	Prom__Metric *m = add_metric(p, l);

@@ -160,8 +160,7 @@ static void text_value(struct encoder *e, const struct family *f, const struct l
 	put_number(e->out, value);
 }
 
-static void text_histogram(struct encoder *e, const struct family *f, const struct labels *l,
-			   const struct op_total *o)
+static void text_histogram(struct encoder *e, const struct family *f, const struct labels *l, const struct op_total *o)
 {
 	struct text_encoder *t = (struct text_encoder *)e;
 	struct classic c;

@@ -109,8 +109,7 @@ static bool op_exposed(const struct op_total *before, const struct frame *f, u32
 }
 
 /* Returns 0 or -ENOMEM. The total @to is a copy of @before, except for the histogram. */
-static int add_op(struct op_total *to, const struct op_total *before, const struct op_frame *o,
-		  s64 begin_ns, u32 scale)
+static int add_op(struct op_total *to, const struct op_total *before, const struct op_frame *o, s64 begin_ns, u32 scale)
 {
 	int err = hist_init(&to->hist, scale);
 
@@ -225,8 +224,7 @@ static struct series *series_next(const struct series *before, const struct tota
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		const struct op_total *old = before ? &before->ops[op] : NULL;
 
-		if (op_exposed(old, f, op) &&
-		    add_op(&s->ops[op], old, &f->ops[op], begin_ns, add->scale)) {
+		if (op_exposed(old, f, op) && add_op(&s->ops[op], old, &f->ops[op], begin_ns, add->scale)) {
 			series_unref(s);
 			return NULL;
 		}

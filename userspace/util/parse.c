@@ -86,8 +86,7 @@ int parse_seconds(const char *option, const char *value, double *ret, struct pro
 		return problem_set(p, -EINVAL, "%s '%s': must be a number of seconds above 0 and at most "
 				   "%.0f (a day)", option, value, DAY_SECONDS);
 	if (seconds < 0.001)
-		return problem_set(p, -EINVAL, "%s '%s': must be at least 0.001 seconds (1ms)", option,
-				   value);
+		return problem_set(p, -EINVAL, "%s '%s': must be at least 0.001 seconds (1ms)", option, value);
 	*ret = seconds;
 	return 0;
 }
@@ -161,8 +160,7 @@ int parse_scale(const char *option, const char *value, int max, int *ret, struct
 		return 0;
 	}
 	if (parse_level(option, value, max, ret, p))
-		return problem_set(p, -EINVAL, "%s '%s': must be auto or a number from 0 to %d", option,
-				   value, max);
+		return problem_set(p, -EINVAL, "%s '%s': must be auto or a number from 0 to %d", option, value, max);
 	return 0;
 }
 
@@ -173,12 +171,10 @@ static void enumerate(const char *const *names, u32 n, char *ret, size_t size)
 
 	ret[0] = '\0';
 	for (u32 i = 0; i < n && used < size; i++)
-		used += snprintf(ret + used, size - used, "%s%s",
-				 !i ? "" : i + 1 < n ? ", " : " or ", names[i]);
+		used += snprintf(ret + used, size - used, "%s%s", !i ? "" : i + 1 < n ? ", " : " or ", names[i]);
 }
 
-static int name_unknown(const char *option, const char *value, const char *const *names, u32 n,
-			struct problem *p)
+static int name_unknown(const char *option, const char *value, const char *const *names, u32 n, struct problem *p)
 {
 	char all[200];
 
@@ -186,8 +182,7 @@ static int name_unknown(const char *option, const char *value, const char *const
 	return problem_set(p, -EINVAL, "%s '%s': must be %s", option, value, all);
 }
 
-int parse_name(const char *option, const char *value, const char *const *names, u32 n, u32 *ret,
-	       struct problem *p)
+int parse_name(const char *option, const char *value, const char *const *names, u32 n, u32 *ret, struct problem *p)
 {
 	for (u32 i = 0; i < n; i++) {
 		if (!strcmp(value, names[i])) {
@@ -198,8 +193,7 @@ int parse_name(const char *option, const char *value, const char *const *names, 
 	return name_unknown(option, value, names, n, p);
 }
 
-int parse_names(const char *option, const char *value, const char *const *names, u32 n, u32 *ret,
-		struct problem *p)
+int parse_names(const char *option, const char *value, const char *const *names, u32 n, u32 *ret, struct problem *p)
 {
 	const char *word = value;
 	u32 set = 0;

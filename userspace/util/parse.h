@@ -35,12 +35,10 @@ int parse_level(const char *option, const char *value, int max, int *ret, struct
 int parse_scale(const char *option, const char *value, int max, int *ret, struct problem *p);
 
 /* One of @n names. Gives its index. */
-int parse_name(const char *option, const char *value, const char *const *names, u32 n, u32 *ret,
-	       struct problem *p);
+int parse_name(const char *option, const char *value, const char *const *names, u32 n, u32 *ret, struct problem *p);
 
 /* "device,queue": a list of names, at most 32 of them; gives bit i for name i. */
-int parse_names(const char *option, const char *value, const char *const *names, u32 n, u32 *ret,
-		struct problem *p);
+int parse_names(const char *option, const char *value, const char *const *names, u32 n, u32 *ret, struct problem *p);
 
 /* Of all names that one could have meant by @typed, the one that comes nearest; NULL: none looks like a slip. */
 struct nearest {

@@ -83,8 +83,7 @@ int sysfs_open_dir(int dir, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-int sysfs_entries(int dir, const char *path, int (*each)(int dir, const char *name, void *into),
-		  void *into)
+int sysfs_entries(int dir, const char *path, int (*each)(int dir, const char *name, void *into), void *into)
 {
 	int fd = sysfs_open_dir(dir, path);
 	CLEANUP(cleanup_closedir) DIR *d = NULL;

@@ -30,8 +30,7 @@ int sysfs_choice(int dir, const char *path, char *ret, size_t size);
  * Calls @each for every entry of the directory @path below @dir, in no particular order, except those that begin with a
  * dot. Stops early if a call returns nonzero. Returns that value, 0, or a negative errno.
  */
-int sysfs_entries(int dir, const char *path, int (*each)(int dir, const char *name, void *into),
-		  void *into);
+int sysfs_entries(int dir, const char *path, int (*each)(int dir, const char *name, void *into), void *into);
 
 /*
  * The highest number of a possible CPU + 1, like the kernel's nr_cpu_ids: some numbers below it may be no CPU's. Read from
