@@ -1,21 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CSV (RFC 4180, lines end in a plain newline): a header, then one row for each interval, device, stage and op with
- * IOs. An idle interval has one row too, with op "-", 0 IOs and empty latencies, so that a stall shows. An empty field
- * means that there is no such figure.
- *
- * If watches are divided (--by), a column 'part' follows 'op', which is empty in the rows of the whole. After these
- * come the rows of each part that had IOs; their columns of the accounting are empty.
- *
- * Figures of a device and stage that do not belong to an op are repeated in each of its rows: in_flight, oldest_ns,
- * queue_depth; the accounting (started to kernel_ios), which is cumulative since the start; partial_bytes and
- * partial_errors (of IOs of any op that have not ended yet); and skipped_unexplained, which covers all devices and
- * stages together.
- *
- * With bins, three columns are appended: bin_lower_ns (exclusive), bin_upper_ns (inclusive, empty above the grid),
- * bin_ios. They are empty in the rows above. Each of these is followed by one row for each bin in use, with the same
- * identifying columns (up to op or part) and empty figures. So each column can be summed as it is, and the two kinds of
- * rows are told apart by whether 'ios' or 'bin_ios' is not empty.
+ * CSV (RFC 4180, lines end in a plain newline), as blklat(8) describes it. An idle interval has a row too, so that a
+ * stall shows. Rows of bins have no figures, and the others have no bins, so each column can be summed as it is.
  */
 #include <math.h>
 #include <string.h>
