@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "blklat/abi.h"
+#include "util/array.h"
 #include "util/cleanup.h"
 #include "util/sysfs.h"
 #include "util/utf8.h"
@@ -212,15 +213,8 @@ static int append(struct reading *r, const struct device *d)
 {
 	struct device_table *t = r->t;
 
-	if (t->n == r->room) {
-		u32 room = r->room ? r->room * 2 : 32;
-		struct device *more = reallocarray(t->d, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		t->d = more;
-		r->room = room;
-	}
+	if (array_more(&t->d, sizeof(*t->d), t->n, &r->room))
+		return -ENOMEM;
 	t->d[t->n++] = *d;
 	return 0;
 }

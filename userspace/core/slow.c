@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
+
 #define ROOM 8192		/* from here on, IOs in excess of the most are dropped before the list grows */
 #define ROOM_MOST (1 << 18)	/* the list never gets larger */
 
@@ -38,7 +40,6 @@ void slow_ios_clear(struct slow_ios *s)
 
 static int make_room(struct slow_ios *s)
 {
-	struct slow_io *more;
 	u32 room;
 
 	if (s->n < s->room || s->full)
@@ -53,10 +54,8 @@ static int make_room(struct slow_ios *s)
 	if (s->full)
 		return 0;
 	room = s->room ? 2 * s->room : 64;
-	more = reallocarray(s->io, room, sizeof(*more));
-	if (!more)
+	if (array_grow(&s->io, sizeof(*s->io), room))
 		return s->n < s->room ? 0 : -ENOMEM;
-	s->io = more;
 	s->room = room;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/cgroup.h"
+#include "util/array.h"
 #include "util/cleanup.h"
 #include "util/utf8.h"
 
@@ -25,15 +26,8 @@ static int add(struct search *s, u32 device, const char *limits)
 	const char *cgroup = s->path[s->root_len] ? s->path + s->root_len : "/";
 	struct throttle *t;
 
-	if (ts->n == ts->room) {
-		u32 room = ts->room ? 2 * ts->room : 16;
-		struct throttle *more = reallocarray(ts->t, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		ts->t = more;
-		ts->room = room;
-	}
+	if (array_more(&ts->t, sizeof(*ts->t), ts->n, &ts->room))
+		return -ENOMEM;
 	t = &ts->t[ts->n];
 	*t = (struct throttle){ .device = device, .cgroup = strdup(cgroup) };
 	if (!t->cgroup)

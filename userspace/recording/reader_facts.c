@@ -9,6 +9,7 @@
 #include "recording/reader.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
+#include "util/array.h"
 #include "util/cleanup.h"
 #include "util/utf8.h"
 
@@ -381,13 +382,8 @@ static int read_marks(struct recording_reader *r, struct problem *p)
 	while ((more = next_row(r, s, p)) > 0) {
 		if (o->n_marks == RECORDING_MARKS_MAX)
 			return reader_damaged(r, p, "it has more than %u marks", RECORDING_MARKS_MAX);
-		if (o->n_marks == room) {
-			struct mark *marks = reallocarray(o->marks, room = room ? room * 2 : 16, sizeof(*marks));
-
-			if (!marks)
-				return problem_set(p, -ENOMEM, "%s: no memory", r->file);
-			o->marks = marks;
-		}
+		if (array_more(&o->marks, sizeof(*o->marks), o->n_marks, &room))
+			return problem_set(p, -ENOMEM, "%s: no memory", r->file);
 		err = take_mark(r, s, p);
 		if (err)
 			return err;

@@ -7,6 +7,7 @@
 
 #include "recording/schema.h"
 #include "recording/sqlite.h"
+#include "util/array.h"
 #include "util/cleanup.h"
 
 int recording_rows_init(struct recording_rows *r, sqlite3 *db, bool slow)
@@ -154,15 +155,8 @@ static int add_later(struct recording_rows *r, const struct run_info *run, u32 w
 	*ret = NO_ID;
 	if (run->n_watches + r->n_later >= BLKLAT_MAX_WATCHES)
 		return SQLITE_OK;
-	if (r->n_later == r->room) {
-		u32 room = r->room ? 2 * r->room : 64;
-		struct recorded_part *more = reallocarray(r->later, room, sizeof(*more));
-
-		if (!more)
-			return SQLITE_NOMEM;
-		r->later = more;
-		r->room = room;
-	}
+	if (array_more(&r->later, sizeof(*r->later), r->n_later, &r->room))
+		return SQLITE_NOMEM;
 	*ret = run->n_watches + r->n_later;
 	r->later[r->n_later++] = (struct recorded_part){ whole_of(run, watch), run->watches[watch].part };
 	return SQLITE_OK;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/array.h"
 #include "util/cleanup.h"
 
 #define MAGIC 0x377f0682		/* with bit 0 set, checksums are of big-endian words */
@@ -76,15 +77,8 @@ static int add_page(struct reading *r, u32 page)
 
 	if (w->n == FRAMES_MAX)
 		return -EFBIG;
-	if (w->n == r->room) {
-		u32 room = r->room ? r->room * 2 : 64;
-		struct sqlite_wal_page *more = reallocarray(w->pages, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		w->pages = more;
-		r->room = room;
-	}
+	if (array_more(&w->pages, sizeof(*w->pages), w->n, &r->room))
+		return -ENOMEM;
 	w->pages[w->n] = (struct sqlite_wal_page){ page, w->n };
 	w->n++;
 	return 0;

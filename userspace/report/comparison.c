@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/cleanup.h"
 
 static bool same_watch(const struct watch *base, const struct watch *other, const struct device_maps *maps)
@@ -263,7 +264,6 @@ static u64 ios_of(const struct watch_run *w, int op)
 /* Judges one device of one run, unless neither side has IOs of the op. */
 static int judge(struct comparison *c, const struct condition *condition, const struct judged *j, struct problem *p)
 {
-	struct judgement *more;
 	struct judgement made = { .condition = condition, .judged = *j };
 	int err;
 
@@ -272,11 +272,9 @@ static int judge(struct comparison *c, const struct condition *condition, const 
 	err = condition_evaluate(condition, j, &made.verdict, p);
 	if (err)
 		return err;
-	more = realloc(c->judgements, (c->n_judgements + 1) * sizeof(*more));
-	if (!more)
+	if (array_grow(&c->judgements, sizeof(made), c->n_judgements + 1))
 		return problem_set(p, -ENOMEM, "out of memory");
 	condition_explain(condition, j, &made.verdict, &made.sentence);
-	c->judgements = more;
 	c->judgements[c->n_judgements++] = made;
 	c->any_holds |= made.verdict.holds;
 	return 0;
@@ -329,13 +327,11 @@ static int judge_whole(struct comparison *c, const struct condition *condition, 
 static int take_judgements(struct comparison *c, const struct compared_phase *of, u32 from, struct problem *p)
 {
 	u32 n = of->c.n_judgements - from;
-	struct judgement *more = realloc(c->judgements, (c->n_judgements + n) * sizeof(*more));
 
-	if (!more)
+	if (n && array_grow(&c->judgements, sizeof(*c->judgements), c->n_judgements + n))
 		return problem_set(p, -ENOMEM, "out of memory");
-	c->judgements = more;
 	for (u32 i = 0; i < n; i++) {
-		struct judgement *j = &more[c->n_judgements++];
+		struct judgement *j = &c->judgements[c->n_judgements++];
 
 		*j = of->c.judgements[from + i];
 		j->judged.run = &c->runs[j->judged.run - of->runs];

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/comparison.h"
+#include "util/array.h"
 #include "util/units.h"
 
 struct noise comparison_noise(const struct comparison *c, const struct compared_group *g, const struct comparison_cell *cell)
@@ -126,12 +127,10 @@ static bool on_both_sides(const struct comparison *c, const struct compared_grou
 
 int comparison_judge_repeats(struct comparison *c, const struct condition *condition, struct problem *p)
 {
-	struct judgement *more = reallocarray(c->judgements, c->n_judgements + c->n_groups + 1, sizeof(*more));
 	u32 before = c->n_judgements;
 
-	if (!more)
+	if (array_grow(&c->judgements, sizeof(*c->judgements), before + c->n_groups + 1))
 		return problem_set(p, -ENOMEM, "out of memory");
-	c->judgements = more;
 	for (u32 g = 0; g < c->n_groups; g++) {
 		struct judgement *made = &c->judgements[c->n_judgements];
 		int err;

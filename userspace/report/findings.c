@@ -8,29 +8,15 @@
 #include <string.h>
 
 #include "report/findings_rules.h"
+#include "util/array.h"
 #include "util/cleanup.h"
-
-static int reserve(struct findings *fs)
-{
-	u32 room = fs->room ? fs->room * 2 : 16;
-	struct finding *more;
-
-	if (fs->n < fs->room)
-		return 0;
-	more = reallocarray(fs->f, room, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	fs->f = more;
-	fs->room = room;
-	return 0;
-}
 
 struct finding *finding_add(const struct inquiry *q, const char *kind, int op)
 {
 	struct findings *fs = q->to;
 	struct finding *f;
 
-	if (reserve(fs))
+	if (array_more(&fs->f, sizeof(*fs->f), fs->n, &fs->room))
 		return NULL;
 	f = &fs->f[fs->n++];
 	*f = (struct finding){

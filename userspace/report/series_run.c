@@ -63,7 +63,6 @@ static void halve(struct heat *h)
 static int make_room(struct heat *h, u32 columns)
 {
 	u32 room = h->room ?: ROOM_FIRST;
-	u64 *cells;
 
 	while (room < columns)
 		room *= 2;
@@ -71,10 +70,8 @@ static int make_room(struct heat *h, u32 columns)
 		room = h->columns_max;
 	if (room <= h->room)
 		return 0;
-	cells = reallocarray(h->cells, room, BLKLAT_CELLS(h->scale) * sizeof(*cells));
-	if (!cells)
+	if (array_grow(&h->cells, BLKLAT_CELLS(h->scale) * sizeof(*h->cells), room))
 		return -ENOMEM;
-	h->cells = cells;
 	h->room = room;
 	return 0;
 }

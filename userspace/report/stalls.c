@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "util/array.h"
 #include "util/cleanup.h"
 
 #define LOW 0.01		/* of the median rate */
@@ -138,15 +139,8 @@ static void mark_rows(const struct flow *f, bool *marks)
 
 static int add(struct stalls *to, double from_s, double to_s)
 {
-	if (to->n == to->room) {
-		u32 room = to->room ? 2 * to->room : 16;
-		struct stall *more = reallocarray(to->s, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		to->s = more;
-		to->room = room;
-	}
+	if (array_more(&to->s, sizeof(*to->s), to->n, &to->room))
+		return -ENOMEM;
 	to->s[to->n++] = (struct stall){ from_s, to_s };
 	return 0;
 }

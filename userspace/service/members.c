@@ -5,6 +5,7 @@
 
 #include "service/scout.h"
 #include "service/service_state.h"
+#include "util/array.h"
 
 static int begin_intervals(struct member *m, struct problem *p)
 {
@@ -102,22 +103,12 @@ static int make_slow_room(struct service *s, u32 n)
 
 static int make_room(struct service *s)
 {
-	u32 n = service_watches(s), *numbers;
-	struct frame *frames;
-	struct watch *watches;
+	u32 n = service_watches(s);
 
 	if (n <= s->room)
 		return 0;
-	frames = reallocarray(s->frames.f, n, sizeof(*frames));
-	if (frames)
-		s->frames.f = frames;
-	watches = reallocarray(s->watches, n, sizeof(*watches));
-	if (watches)
-		s->watches = watches;
-	numbers = reallocarray(s->numbers, n, sizeof(*numbers));
-	if (numbers)
-		s->numbers = numbers;
-	if (!frames || !watches || !numbers || make_slow_room(s, n))
+	if (array_grow(&s->frames.f, sizeof(*s->frames.f), n) || array_grow(&s->watches, sizeof(*s->watches), n) ||
+	    array_grow(&s->numbers, sizeof(*s->numbers), n) || make_slow_room(s, n))
 		return -ENOMEM;
 	s->room = n;
 	return 0;

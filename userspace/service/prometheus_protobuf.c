@@ -10,6 +10,7 @@
 
 #include "service/prometheus.pb-c.h"
 #include "service/prometheus_families.h"
+#include "util/array.h"
 #include "util/cleanup.h"
 #include "util/utf8.h"
 
@@ -26,7 +27,7 @@ struct pb_encoder {
 	struct encoder encoder;
 	struct piece *pieces;
 	Prom__MetricFamily family;
-	size_t room;			/* of family.metric */
+	u32 room;			/* of family.metric */
 	char name[128];
 };
 
@@ -88,16 +89,9 @@ static Prom__Metric *add_metric(struct pb_encoder *p, const struct labels *l)
 	if (!m)
 		return NULL;
 	prom__metric__init(m);
-	if (f->n_metric == p->room) {
-		size_t room = p->room ? 2 * p->room : 64;
-		Prom__Metric **more = reallocarray(f->metric, room, sizeof(Prom__Metric *));
-
-		if (!more) {
-			p->encoder.err = -ENOMEM;
-			return NULL;
-		}
-		f->metric = more;
-		p->room = room;
+	if (array_more(&f->metric, sizeof(*f->metric), f->n_metric, &p->room)) {
+		p->encoder.err = -ENOMEM;
+		return NULL;
 	}
 	if (add_labels(p, &m->n_label, &m->label, l))
 		return NULL;

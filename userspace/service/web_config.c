@@ -9,6 +9,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "util/array.h"
 #include "util/cleanup.h"
 
 #define FILE_MAX (1 << 20)
@@ -108,7 +109,7 @@ static int take_user(struct reader *r, const yaml_node_t *key, const yaml_node_t
 {
 	struct web_config *c = r->c;
 	const char *hash = scalar(value);
-	struct web_user *more;
+	struct web_user *user;
 	u32 cost;
 
 	if (!*scalar(key) || strchr(scalar(key), ':'))
@@ -124,13 +125,11 @@ static int take_user(struct reader *r, const yaml_node_t *key, const yaml_node_t
 			return bad(r, key, "user '%.60s' is given twice", scalar(key));
 	if (c->n_users == USERS_MAX)
 		return bad(r, key, "more than %d users", USERS_MAX);
-	more = reallocarray(c->users, c->n_users + 1, sizeof(*more));
-	if (!more)
+	if (array_grow(&c->users, sizeof(*user), c->n_users + 1))
 		return -ENOMEM;
-	c->users = more;
-	more[c->n_users] = (struct web_user){ .name = strdup(scalar(key)), .hash = strdup(hash) };
-	c->n_users++;
-	return more[c->n_users - 1].name && more[c->n_users - 1].hash ? 0 : -ENOMEM;
+	user = &c->users[c->n_users++];
+	*user = (struct web_user){ .name = strdup(scalar(key)), .hash = strdup(hash) };
+	return user->name && user->hash ? 0 : -ENOMEM;
 }
 
 static int take_part(struct reader *r, const yaml_node_t *key, const yaml_node_t *value)

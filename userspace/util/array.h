@@ -21,6 +21,17 @@ static inline int array_grow(void *array, size_t size, u32 room)
 	return 0;
 }
 
+/* Makes room behind @n elements for one more: @room is how many fit. Returns as array_grow() does. */
+static inline int array_more(void *array, size_t size, u32 n, u32 *room)
+{
+	u32 more = *room ? 2 * *room : 16;
+	int err = n < *room ? 0 : array_grow(array, size, more);
+
+	if (!err && n == *room)
+		*room = more;
+	return err;
+}
+
 /*
  * Like calloc(3), for a large table of which little is ever touched: it never gets huge pages. One of them
  * would make 2 MiB resident for a single touched cell, 32 MiB or 512 MiB on arm64 with pages of 16 or 64 KiB,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/utf8.h"
 
 #define GAP 2
@@ -34,11 +35,9 @@ int table_add(struct table *t, const char *const *cells)
 
 	if (t->n + t->n_columns > t->room) {
 		u32 room = t->room * 2 + t->n_columns * 16;
-		char **more = reallocarray(t->cells, room, sizeof(*more));
 
-		if (!more)
+		if (array_grow(&t->cells, sizeof(*t->cells), room))
 			return -ENOMEM;
-		t->cells = more;
 		t->room = room;
 	}
 	for (u32 i = 0; i < t->n_columns; i++) {
