@@ -393,6 +393,31 @@ void op_frame_merge(struct op_frame *to, const struct op_frame *from)
 	hist_add(&to->hist, &from->hist);
 }
 
+int merged_init(struct op_frame *m, u32 scale)
+{
+	struct op_frame made = { 0 };
+	int err = hist_init(&made.hist, scale);
+
+	if (err)
+		return err;
+	hist_track(&made.hist);
+	*m = made;
+	return 0;
+}
+
+void merged_uninit(struct op_frame *m)
+{
+	hist_uninit(&m->hist);
+}
+
+void frame_merge_ops(const struct frame *f, struct op_frame *ret)
+{
+	hist_clear(&ret->hist);
+	*ret = (struct op_frame){ .hist = ret->hist };
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		op_frame_merge(ret, &f->ops[op]);
+}
+
 static void op_accumulate(struct op_frame *run, const struct op_frame *o)
 {
 	op_frame_merge(run, o);

@@ -172,6 +172,13 @@ void frames_inherit(struct frames *to, const struct frames *from);
 /* Adds the IOs of @from to @to, with their sums, extremes and bins. Rates and percentiles of @to are left alone. */
 void op_frame_merge(struct op_frame *to, const struct op_frame *from);
 
+/* Makes an op without IO, for all ops of a frame as one: at the frame's scale or a coarser one. Returns 0 or -ENOMEM. */
+int merged_init(struct op_frame *m, u32 scale);
+void merged_uninit(struct op_frame *m);
+
+/* Sets @ret, whatever was in it, to the counts, extremes and bins of all ops of @f. It has no rates and percentiles. */
+void frame_merge_ops(const struct frame *f, struct op_frame *ret);
+
 /*
  * Adds an interval's frames to the frames of the whole run: bins, sums and extremes are added, while
  * the end, in flight, partial sums and accounting are those of the newer. Then recomputes rates and

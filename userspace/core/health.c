@@ -14,16 +14,6 @@ const char *const ailment_names[] = {
 	[AILMENT_HOST_WAITS] = "host_waits", [AILMENT_SLOW] = "slow", [AILMENT_OLD] = "old", [AILMENT_ERRORS] = "errors", [AILMENT_STALLED] = "stalled",
 };
 
-void frame_merge_ops(const struct frame *f, struct op_frame *ret)
-{
-	const struct hist hist = ret->hist;
-
-	*ret = (struct op_frame){ .hist = hist };
-	hist_clear(&ret->hist);
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		op_frame_merge(ret, &f->ops[op]);
-}
-
 static void past_add(struct health_past *past, double log2_ns)
 {
 	if (past->intervals < HEALTH_INTERVALS)

@@ -45,12 +45,6 @@ struct health {
 	u64 errors;
 };
 
-/*
- * Merges the IOs of all ops of @f. The caller makes @ret->hist, at the frame's scale or coarser. Rates
- * and percentiles are left alone.
- */
-void frame_merge_ops(const struct frame *f, struct op_frame *ret);
-
 /* Judges an interval of a whole by its past, then adds the interval to the past. @all comes from frame_merge_ops(). */
 struct health health_judge(struct health_past *past, const struct frame *f, const struct op_frame *all);
 

@@ -12,11 +12,10 @@ int worst_init(struct worst *w, u32 watches, u64 most, u32 scale)
 	w->of = calloc(watches ?: 1, sizeof(*w->of));
 	w->order = calloc(watches ?: 1, sizeof(*w->order));
 	w->judged = calloc(watches ?: 1, sizeof(*w->judged));
-	if (!w->of || !w->order || !w->judged || hist_init(&w->all.hist, scale)) {
+	if (!w->of || !w->order || !w->judged || merged_init(&w->all, scale)) {
 		worst_uninit(w);
 		return -ENOMEM;
 	}
-	hist_track(&w->all.hist);
 	return 0;
 }
 
@@ -25,7 +24,7 @@ void worst_uninit(struct worst *w)
 	free(w->of);
 	free(w->order);
 	free(w->judged);
-	hist_uninit(&w->all.hist);
+	merged_uninit(&w->all);
 	*w = (struct worst){ 0 };
 }
 

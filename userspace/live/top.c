@@ -166,12 +166,11 @@ int top_init(struct top *t, const struct run_info *run)
 	t->order = calloc(t->n ?: 1, sizeof(*t->order));
 	t->judged = calloc(t->n ?: 1, sizeof(*t->judged));
 	if (t->items && t->order && t->judged)
-		err = hist_init(&t->all.hist, run->scale);
+		err = merged_init(&t->all, run->scale);
 	if (err) {
 		top_uninit(t);
 		return err;
 	}
-	hist_track(&t->all.hist);
 	top_scale_init(&t->scale, run->scale);
 	for (u32 i = 0; i < t->n; i++) {
 		t->items[i] = (struct top_item){ .watch = &run->watches[i], .idle = true,
@@ -193,7 +192,7 @@ void top_uninit(struct top *t)
 	free(t->items);
 	free(t->order);
 	free(t->judged);
-	hist_uninit(&t->all.hist);
+	merged_uninit(&t->all);
 }
 
 static struct top_figures figures_of(const struct op_frame *o, double interval_s)

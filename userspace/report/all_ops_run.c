@@ -48,7 +48,7 @@ void all_ops_run_put(struct watch_run *w, u32 i, const struct frame *f, struct o
 	if (!w->all_ops.ns)
 		return;
 	if (f)
-		merged_set(scratch, f);
+		frame_merge_ops(f, scratch);
 	percentiles_run_put(&w->all_ops, i, f ? scratch : NULL);
 }
 

@@ -267,31 +267,6 @@ u64 slow_run_bytes(const struct slow_ios *s)
 	return s->room * (sizeof(*s->io) + PATH_MOST + 1ULL);
 }
 
-int merged_init(struct op_frame *m, u32 scale)
-{
-	struct op_frame made = { 0 };
-	int err = hist_init(&made.hist, scale);
-
-	if (err)
-		return err;
-	hist_track(&made.hist);
-	*m = made;
-	return 0;
-}
-
-void merged_uninit(struct op_frame *m)
-{
-	hist_uninit(&m->hist);
-}
-
-void merged_set(struct op_frame *m, const struct frame *f)
-{
-	hist_clear(&m->hist);
-	*m = (struct op_frame){ .hist = m->hist };
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		op_frame_merge(m, &f->ops[op]);
-}
-
 int merged_make(const struct frame *total, struct op_frame *ret)
 {
 	struct op_frame m;
@@ -299,7 +274,7 @@ int merged_make(const struct frame *total, struct op_frame *ret)
 
 	if (err)
 		return err;
-	merged_set(&m, total);
+	frame_merge_ops(total, &m);
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		m.iops += total->ops[op].iops;
 		m.bytes_per_s += total->ops[op].bytes_per_s;

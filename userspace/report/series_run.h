@@ -128,15 +128,6 @@ int slow_run_add(struct slow_ios *to, const struct frames *interval, u64 start_m
 /* The most memory that @s takes. */
 u64 slow_run_bytes(const struct slow_ios *s);
 
-/* --- all ops of a frame as one op. Only counts are merged, never percentiles --- */
-
-/* Makes an op without IO. Returns 0 or -ENOMEM. */
-int merged_init(struct op_frame *m, u32 scale);
-void merged_uninit(struct op_frame *m);
-
-/* Sets @m, whatever was in it, to the counts, extremes and bins of all ops of @f. */
-void merged_set(struct op_frame *m, const struct frame *f);
-
 /*
  * Merges all ops of a run's @total, also their rates, with the percentiles run_of_total. Returns 0 or
  * -ENOMEM; free with merged_uninit().

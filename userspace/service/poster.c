@@ -46,7 +46,7 @@ static void board_close(struct sink *s)
 
 	free(b->shown);
 	free(b->health);
-	hist_uninit(&b->all.hist);
+	merged_uninit(&b->all);
 	free(b);
 }
 
@@ -217,12 +217,11 @@ static int board_open(struct sink_source *of, const struct run_info *run, struct
 	if (!b)
 		return -ENOMEM;
 	*b = (struct board_sink){ .sink.ops = &sink_board, .poster = (struct poster *)of, .run = run };
-	err = hist_init(&b->all.hist, run->scale);
+	err = merged_init(&b->all, run->scale);
 	if (err) {
 		free(b);
 		return err;
 	}
-	hist_track(&b->all.hist);
 	*ret = &b->sink;
 	return 0;
 }
