@@ -49,9 +49,9 @@ bool command_err_is_ours(int err);
 int command_no_memory(const char *who);
 
 /*
- * From now on one of @signals, which are blocked, surely ends the command, even if something hangs; a message
- * says why it was cut short. See util/ending.h, also for @again. @who is the command's name in messages and must outlive the run. Returns 0, or a negative
- * errno and a sentence.
+ * From now on one of @signals, which are blocked, surely ends the command, even if something hangs; a message says why
+ * it was cut short. See util/ending.h, also for @again. @who is the command's name in messages and must outlive the
+ * run. Returns 0, or a negative errno and a sentence.
  */
 int ends_begin(const char *who, const sigset_t *signals, bool again, struct problem *p);
 

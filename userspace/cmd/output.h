@@ -61,9 +61,9 @@ void size_text(u64 bytes, char *ret, size_t size);
 int finish_output(const char *who);
 
 /*
- * A recording should not be written to a device that it measures. Whether writing @file, which need not exist yet, reaches a watched device or a disk below one. If so,
- * returns true and a sentence to warn with. If that can't be found out (a network file system, an
- * overlay), returns false.
+ * A recording should not be written to a device that it measures. Whether writing @file, which need not exist yet,
+ * reaches a watched device or a disk below one. If so, returns true and a sentence to warn with. If that can't be found
+ * out (a network file system, an overlay), returns false.
  */
 bool placement_disturbs(const struct device_table *t, const struct watch *w, u32 n, const char *file,
 			struct problem *p);

@@ -55,8 +55,8 @@ struct sink_source {
 struct capture;
 
 /*
- * What a sink is told about an open capture. @interval_s is the interval asked for; a recording's own takes precedence. Pointers are borrowed from
- * @c. The caller fills in the version and the percentiles.
+ * What a sink is told about an open capture. @interval_s is the interval asked for; a recording's own takes precedence.
+ * Pointers are borrowed from @c. The caller fills in the version and the percentiles.
  */
 struct run_info run_info_of(const struct capture *c, double interval_s);
 

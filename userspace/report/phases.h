@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The phases of a run: a mark begins one, the next mark ends it. Its figures are those of the intervals
- * that lie completely in it, from the first to the last with IO, since it is unknown how the IOs of an
- * interval divide on the two sides of a mark. Its rates are over its active window. A phase too short for a complete interval gets those
- * whose middle lies in it, and is partial. Pure.
+ * The phases of a run: a mark begins one, the next mark ends it. Its figures are those of the intervals that lie
+ * completely in it, from the first to the last with IO, since it is unknown how the IOs of an interval divide on the
+ * two sides of a mark. Its rates are over its active window. A phase too short for a complete interval gets those whose
+ * middle lies in it, and is partial. Pure.
  */
 #ifndef REPORT_PHASES_H
 #define REPORT_PHASES_H
@@ -68,9 +68,9 @@ void phases_finish(struct phases *ph, double end_s, const struct percentiles *ps
 struct run;
 
 /*
- * A phase as a run of its own, so that code for runs works on phases: makes a run that has only the intervals of @r's phase @p, which must have some. It borrows from @r,
- * and has no heat. Nothing may be added to it. Free it with phase_run_free() instead of run_uninit().
- * Returns 0 or -ENOMEM.
+ * A phase as a run of its own, so that code for runs works on phases: makes a run that has only the intervals of @r's
+ * phase @p, which must have some. It borrows from @r, and has no heat. Nothing may be added to it. Free it with
+ * phase_run_free() instead of run_uninit(). Returns 0 or -ENOMEM.
  */
 int phase_run_make(const struct run *r, const struct phase *p, struct run *ret);
 void phase_run_free(struct run *r);
