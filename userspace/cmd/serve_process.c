@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The process that talks to the network, see cmd/serve_server.h. */
+/* The process that talks to the network, see cmd/serve.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
