@@ -13,7 +13,7 @@ struct lines {
 	struct sink sink;
 	const struct run_info *run;
 	FILE *out;
-	bool csv;		/* else JSON */
+	enum format format;	/* JSON or CSV */
 	bool bins;
 	bool begun;		/* an interval was printed */
 };
@@ -24,7 +24,7 @@ static int lines_interval(struct sink *s, const struct frames *interval)
 	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
 	int err = print_buffer_open(&buffer);
 
-	if (!err && l->csv)
+	if (!err && l->format == FORMAT_CSV)
 		csv_print(buffer.f, l->run, interval, l->bins, !l->begun);
 	else if (!err)
 		err = json_lines_print(buffer.f, l->run, interval, l->bins);
@@ -44,13 +44,13 @@ static const struct sink_ops sink_lines = {
 	.close = lines_close,
 };
 
-static int lines_open(const struct run_info *run, FILE *out, bool csv, bool bins, struct sink **ret)
+static int lines_open(const struct run_info *run, FILE *out, enum format format, bool bins, struct sink **ret)
 {
 	struct lines *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return -ENOMEM;
-	*l = (struct lines){ .sink.ops = &sink_lines, .run = run, .out = out, .csv = csv, .bins = bins };
+	*l = (struct lines){ .sink.ops = &sink_lines, .run = run, .out = out, .format = format, .bins = bins };
 	*ret = &l->sink;
 	return 0;
 }
@@ -65,5 +65,5 @@ int format_open(enum format format, const struct run_info *run, const struct loo
 {
 	if (format == FORMAT_TEXT)
 		return text_open(run, look, ret);
-	return lines_open(run, look->out, format == FORMAT_CSV, bins, ret);
+	return lines_open(run, look->out, format, bins, ret);
 }
