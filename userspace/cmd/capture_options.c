@@ -64,17 +64,6 @@ const struct argp_option capture_option_list[] = {
 	{ 0 },
 };
 
-void capture_options_pick(const char *const *names, u32 n, struct argp_option *ret, u32 room)
-{
-	u32 picked = 0;
-
-	for (const struct argp_option *o = capture_option_list; o->name; o++)
-		for (u32 i = 0; i < n && picked + 1 < room; i++)
-			if (!strcmp(o->name, names[i]))
-				ret[picked++] = *o;
-	ret[picked] = (struct argp_option){ 0 };
-}
-
 int capture_options_init(struct capture_options *o, int argc)
 {
 	*o = (struct capture_options){

@@ -35,9 +35,6 @@ struct capture_options {
 /* For the member shared of struct options; ended by { 0 }. */
 extern const struct argp_option capture_option_list[];
 
-/* Copies the options with these long names to @ret, at most @room - 1 of them, and ends it by { 0 }. */
-void capture_options_pick(const char *const *names, u32 n, struct argp_option *ret, u32 room);
-
 /* Sets the defaults, with room for as many devices as @argc words can name. Returns 0 or -ENOMEM. */
 int capture_options_init(struct capture_options *o, int argc);
 void capture_options_uninit(struct capture_options *o);

@@ -153,11 +153,19 @@ static int show(const struct argp *argp, int what, char *name)
 	return finish_output(name);
 }
 
-/* Returns the new number of options. */
-static u32 append(struct argp_option *all, u32 n, const struct argp_option *list)
+static bool is_among(const char *const *only, const char *name)
+{
+	while (only && *only && strcmp(*only, name))
+		only++;
+	return !only || *only;
+}
+
+/* Appends those of the options that are among @only. Returns the new number of options. */
+static u32 append(struct argp_option *all, u32 n, const struct argp_option *list, const char *const *only)
 {
 	for (; list && n < OPTIONS_MAX && !ends(list); list++)
-		all[n++] = *list;
+		if (is_among(only, list->name))
+			all[n++] = *list;
 	return n;
 }
 
@@ -169,10 +177,10 @@ int options_parse(const struct options *o, int argc, char **argv, void *into)
 		.options = all, .parser = on_key, .args_doc = o->arguments, .doc = o->about,
 	};
 	struct problem line;
-	u32 n = append(all, 0, o->list);
+	u32 n = append(all, 0, o->list, NULL);
 	error_t err;
 
-	n = append(all, n, o->shared);
+	n = append(all, n, o->shared, o->only);
 	memcpy(all + n, common, sizeof(common));
 
 	/* argp's own messages take two lines, and its help exits. */

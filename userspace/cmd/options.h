@@ -20,6 +20,7 @@ struct options {
 	const char *arguments;		/* for the usage line, e.g. "[DEV...]"; NULL: takes none */
 	const struct argp_option *list;	/* ended by { 0 }; NULL: none of its own */
 	const struct argp_option *shared;	/* options shared by commands; likewise. At most OPTIONS_MAX together */
+	const char *const *only;	/* the long names of those of the shared ones that it has, ended by NULL; NULL: all */
 	/*
 	 * Takes one option, or with ARGP_KEY_ARG one argument. Returns 0, or a negative errno and a
 	 * sentence, which ends the parsing.

@@ -22,7 +22,7 @@ enum {
 
 static const char *const shared[] = {
 	"dev", "interval", "stage", "engine", "scale", "max-memory", "max-bios", "by", "max-parts",
-	"slow", "slow-max", "no-owners", "replay",
+	"slow", "slow-max", "no-owners", "replay", NULL,
 };
 
 static const struct argp_option own[] = {
@@ -77,8 +77,7 @@ static void uninit(struct serve_options *o)
 
 static int run(int argc, char **argv)
 {
-	struct argp_option picked[ARRAY_SIZE(shared) + 1];
-	const struct options options = {
+	static const struct options options = {
 		.about = "Watches devices and serves what it sees: /metrics for Prometheus, a live page for a "
 			 "browser, /api/snapshot, /api/stream, /healthz and /livez. Devices that appear later and match are "
 			 "picked up, and so are named devices that do not exist yet."
@@ -88,14 +87,14 @@ static int run(int argc, char **argv)
 			 "running, 2 the command line is wrong.",
 		.arguments = "[DEV...]",
 		.list = own,
-		.shared = picked,
+		.shared = capture_option_list,
+		.only = shared,
 		.take = take,
 	};
 	CLEANUP(uninit) struct serve_options o;
 	struct problem p;
 	int status;
 
-	capture_options_pick(shared, ARRAY_SIZE(shared), picked, ARRAY_SIZE(picked));
 	if (init(&o, argc, &p))
 		return command_fail(argv[0], STATUS_FAILED, &p);
 	status = options_parse(&options, argc, argv, &o);

@@ -43,9 +43,8 @@ static int check(struct capture_options *o, struct problem *p)
 static int run(int argc, char **argv)
 {
 	static const char *const names[] = { "dev", "interval", "count", "duration", "stage", "engine", "scale", "max-memory",
-					     "max-bios", "by", "max-parts", "slow", "slow-max", "no-owners", "replay" };
-	struct argp_option list[ARRAY_SIZE(names) + 1];
-	const struct options options = {
+					     "max-bios", "by", "max-parts", "slow", "slow-max", "no-owners", "replay", NULL };
+	static const struct options options = {
 		.about = "Shows block devices on the whole terminal, the worst first, with the last minutes of the "
 			 "selected one; all devices, unless some are named."
 		 "\v"
@@ -53,7 +52,8 @@ static int run(int argc, char **argv)
 			 "interval of a replay takes as long as --interval says. Exit status: 0 done, 1 it failed "
 			 "while running, 2 the command line is wrong or there is no terminal.",
 		.arguments = "[DEV...]",
-		.shared = list,
+		.shared = capture_option_list,
+		.only = names,
 		.take = take,
 	};
 	CLEANUP(capture_options_uninit) struct capture_options o = { 0 };
@@ -61,7 +61,6 @@ static int run(int argc, char **argv)
 	struct problem p;
 	int status;
 
-	capture_options_pick(names, ARRAY_SIZE(names), list, ARRAY_SIZE(list));
 	if (capture_options_init(&o, argc + 1))
 		return command_no_memory(argv[0]);
 	status = options_parse(&options, argc, argv, &o);
