@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Text output of many devices, from scripts: the sick one is marked, and with --top only the worst are shown."""
+"""Text output of many devices, from scripts: those at rest share a line, the sick one is marked, and with --top only the worst are shown."""
 import json
 import re
 import shutil
@@ -37,6 +37,27 @@ def blocks(shown):
 
 def named(block):
     return re.findall(r"^(d\d+) ", block, re.M)
+
+
+def test_devices_at_rest_share_a_line(tmp_path):
+    """Each device with anything to report has its own line: IOs, some in flight, a loss, its end."""
+    happenings = ({3: ["io read 96us 4096 x10"]}, {4: ["in-flight 1 oldest=2s"]}, {5: ["account tag_range 1"]}, {}, {6: ["gone"]})
+    shown = blocks(run("live", "--replay", write(tmp_path / "run.blklat", 9, *happenings)).stdout.decode())[0]
+    assert [re.findall("^idle .*", block, re.M) for block in shown] == [
+        [f"idle    {rest} of 9 devices: no IO completed, none in flight (--format csv has each)"] for rest in (8, 8, 7, 8, 7)]
+    assert [set(named(block)) for block in shown] == [{"d3"}, {"d4"}, {"d4", "d5"}, {"d4"}, {"d4", "d6"}]
+
+
+def test_few_devices_have_a_line_each(tmp_path):
+    shown = text(write(tmp_path / "run.blklat", 8, {3: ["io read 96us 4096"]}))
+    assert "\nidle " not in shown and all(f"\nd{n}      no IO completed\n" in shown for n in range(8) if n != 3)
+
+
+@pytest.mark.parametrize("n,listed", [(32, True), (33, False)])
+def test_header_of_many_devices(tmp_path, n, listed):
+    head = text(write(tmp_path / "run.blklat", n, {})).split("\n\n")[0]
+    assert (head.count("disk, 1.05 MB") == n) == listed
+    assert ("devices  33, from d0 on ('blklat list' shows them)" in head) != listed
 
 
 def ios(i, n=100):
