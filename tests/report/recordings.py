@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs blklat."""
+import json
 import os
 import pathlib
 import subprocess
@@ -16,3 +17,7 @@ def blklat(*args, status=0):
     if not status:
         assert r.stderr == ""
     return r.stdout if status in (0, 3) else r.stderr
+
+
+def compared(*args, status=0):
+    return json.loads(blklat("compare", "--format", "json", *args, status=status))

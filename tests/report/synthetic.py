@@ -10,7 +10,7 @@ SHAPE = (-1.593, -0.967, -0.589, -0.282, 0.0, 0.282, 0.589, 0.967, 1.593)
 
 
 class Script:
-    """A run, written interval by interval; counts what it writes."""
+    """A run, written interval by interval."""
 
     def __init__(self, devices=("sda",), stage="device", seed=1, idle_gap=None, scale=6, by=None):
         self.random = random.Random(seed)
@@ -23,8 +23,6 @@ class Script:
             self.lines.append(f'device {name} kind=disk model="Example SSD" scheduler=none size=480103981056 '
                               "queues=1 tags=32")
         self.lines += [f"watch {name} {stage}" for name in devices]
-        self.intervals = 0
-        self.ios = 0
 
     def on(self, device, stage="device"):
         self.lines.append(f"on {device} {stage}")
@@ -32,7 +30,6 @@ class Script:
     def io(self, op, latency_ns, count=1, size=4096, more=""):
         if count:
             self.lines.append(f"io {op} {round(latency_ns)}ns {size} x{count} {more}".rstrip())
-            self.ios += count
 
     def peak(self, op, center_ns, count, width=0.08, size=4096):
         """@count IOs around a median; @width is the standard deviation of ln(latency)."""
@@ -48,7 +45,6 @@ class Script:
 
     def tick(self, seconds=1):
         self.lines.append(f"tick {seconds}")
-        self.intervals += 1
 
     def write(self, path):
         """Makes a recording of it."""
@@ -64,87 +60,64 @@ def steady(seconds=120, iops=20000, p50_ns=90e3, noise=0.03, **kw):
     return s
 
 
-def cache_exhausted(fast_s=60, slow_s=240, fast=(44000, 22e3), slow=(2600, 380e3)):
-    """Writes land in a cache until it is full. Each level is (IOPS, median)."""
+def cache_exhausted():
+    """Writes land in a cache until it is full."""
     s = Script()
-    at = 0
-    for second in range(fast_s + slow_s):
-        iops, p50_ns = fast if second < fast_s else slow
-        n = s.noisy(iops)
-        at += n if second < fast_s else 0
-        s.peak("write", p50_ns, n)
+    for second in range(300):
+        p50_ns = 22e3 if second < 60 else 380e3
+        s.peak("write", p50_ns, s.noisy(44000 if second < 60 else 2600))
         s.in_flight(1, p50_ns / 2)
         s.tick()
-    s.share = at / s.ios
     return s
 
 
-def within_intervals(begin_s, takes_s=1.05, period_s=3, stalls=18, iops=5000, p50_ns=6.4e6, depth=32):
-    """A drive that stalls every period_s, at any time within an interval, so few intervals are empty."""
+def stall():
+    """One of 3 s in the middle; IOs that waited took as long as it."""
     s = Script()
-    begins = [begin_s + period_s * i for i in range(stalls)]
-    for second in range(math.ceil(begins[-1] + period_s)):
-        stood = sum(max(0, min(second + 1, at + takes_s) - max(second, at)) for at in begins)
-        s.peak("read", p50_ns, s.noisy(iops * (1 - stood)))
-        if any(second <= at + takes_s < second + 1 for at in begins):
-            s.io("read", takes_s * 1e9, depth)
-        ages = [second + 1 - at for at in begins if at < second + 1 < at + takes_s]
-        s.in_flight(depth, ages[0] * 1e9 if ages else p50_ns / 2)
-        s.tick()
-    return s
-
-
-def stall(before_s=40, stalled_s=3, after_s=57, iops=15000, p50_ns=120e3):
-    """One stall in the middle; IOs that waited took as long as it."""
-    s = Script()
-    for second in range(before_s + stalled_s + after_s):
-        inside = before_s <= second < before_s + stalled_s
+    for second in range(100):
+        inside = 40 <= second < 43
         if not inside:
-            s.peak("read", p50_ns, s.noisy(iops))
-        if second == before_s + stalled_s:
-            s.io("read", stalled_s * 1e9 + 1e6, 2)
-        s.in_flight(2, (second - before_s + 1) * 1e9 if inside else p50_ns / 2)
+            s.peak("read", 120e3, s.noisy(15000))
+        if second == 43:
+            s.io("read", 3e9 + 1e6, 2)
+        s.in_flight(2, (second - 39) * 1e9 if inside else 60e3)
         s.tick()
     return s
 
 
-def duty_cycle(cycles=100, load_s=2, rest_s=2, iops=30000, p50_ns=27e3, first_ns=100e3):
+def duty_cycle(cycles=100):
     """Idle for half of the time; the first IO after each pause is slower."""
     s = Script(idle_gap="100ms")
     for _ in range(cycles):
-        for second in range(load_s):
-            s.peak("read", p50_ns, s.noisy(iops))
+        for second in range(2):
+            s.peak("read", 27e3, s.noisy(30000))
             if not second:
-                s.io("read", first_ns, 1, more="after-idle")
-            s.in_flight(1, p50_ns / 2) if second + 1 < load_s else s.in_flight(0)
+                s.io("read", 100e3, 1, more="after-idle")
+            s.in_flight(1 - second, 13500)
             s.tick()
-        for _ in range(rest_s):
-            s.in_flight(0)
-            s.tick()
+        s.tick()
+        s.tick()
     return s
 
 
-def two_peaks(seconds=60, iops=10000, fast=(0.8, 80e3), slow=(0.2, 1.1e6)):
-    """Cache hits and misses. Each peak is (share, median)."""
+def two_peaks(seconds=60, iops=10000):
+    """Cache hits and misses."""
     s = Script()
-    s.counts = [0, 0]
     for _ in range(seconds):
         n = s.noisy(iops)
-        for i, (share, p50_ns) in enumerate((fast, slow)):
-            part = round(n * share)
-            s.counts[i] += part
-            s.peak("read", p50_ns, part)
+        s.peak("read", 80e3, round(0.8 * n))
+        s.peak("read", 1.1e6, round(0.2 * n))
         s.in_flight(3, 1e5)
         s.tick()
     return s
 
 
-def filled_up(seconds=2000, fall_s=500, fast=(80000, 390e3), slow=(7000, 4.5e6)):
-    """Random writes to a drive with little spare area: fast, then noisy and slow. In steps of a second."""
+def filled_up():
+    """2000 s of random writes to a drive with little spare area: fast, then noisy and slow."""
     s = Script()
-    for second in range(seconds):
-        iops, p50_ns = fast if second < fall_s else slow
-        s.peak("write", p50_ns, s.noisy(iops, 0.02 if second < fall_s else 0.1))
+    for second in range(2000):
+        iops, p50_ns, noise = (80000, 390e3, 0.02) if second < 500 else (7000, 4.5e6, 0.1)
+        s.peak("write", p50_ns, s.noisy(iops, noise))
         s.in_flight(32, p50_ns)
         s.tick()
     return s

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A drive beside an array: --map."""
-import json
 
 import pytest
 
 import synthetic
-from recordings import blklat
+from recordings import blklat, compared
 
 
 DEPTH = 16
@@ -37,7 +36,7 @@ def drive_and_array(tmp_path_factory):
 
 
 def test_an_array_of_three_has_a_sixth_of_a_drives_p90(drive_and_array, report):
-    document = json.loads(blklat("compare", "-f", "json", "--map", "nullb0=md0", *drive_and_array))
+    document = compared("--map", "nullb0=md0", *drive_and_array)
     [group] = [g for g in document["groups"] if g.get("pair") == "nullb0 -> md0"]
     base, other = group["runs"]
     assert (base["device"], other["device"], group["stage"]) == ("nullb0", "md0", "total")

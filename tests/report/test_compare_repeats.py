@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Repeats compared: every figure against the method's formula, and gates that noise does not trip."""
-import json
 import math
 import statistics
 
 import pytest
 
 import synthetic
-from recordings import blklat
+from recordings import blklat, compared
 
 T_975_DF4 = 2.776445105  # equal variances of three and three have 4 degrees of freedom; fewer if they differ
 
@@ -25,13 +24,13 @@ def sides(tmp_path_factory):
             repeats(folder, "slow", (117e3, 123.5e3, 130e3)))
 
 
-def compared(base, other, *args, status=0):
-    return json.loads(blklat("compare", "--format", "json", *args, "--baseline", *base, "--", *other, status=status))
+def sides_compared(base, other, *args, status=0):
+    return compared(*args, "--baseline", *base, "--", *other, status=status)
 
 
 def test_figures(sides):
     base, _, slow = sides
-    document = compared(base, slow)
+    document = sides_compared(base, slow)
     assert document["repeats"] == {"base": 3, "other": 3, "method": "Welch's t on logarithms", "confidence": 0.95}
     [group] = document["groups"]
     assert len(group["runs"]) == 6
@@ -54,15 +53,15 @@ def test_figures(sides):
 
 def test_gates(sides):
     base, same, slow = sides
-    assert compared(base, slow, "--fail-if", "read.p50 > +10% beyond noise", status=3)["failed"]
-    assert not compared(base, same, "--fail-if", "read.p50 > +0% beyond noise", "--fail-if",
+    assert sides_compared(base, slow, "--fail-if", "read.p50 > +10% beyond noise", status=3)["failed"]
+    assert not sides_compared(base, same, "--fail-if", "read.p50 > +0% beyond noise", "--fail-if",
                         "read.p50 < -0% beyond noise")["failed"]
     # The medians differ by 1 %, which fails unless the condition allows for noise.
-    assert compared(base, same, "--fail-if", "read.p50 < -0.5%", status=3)["failed"]
-    [verdict] = compared(base, slow, "--fail-if", "total.p50 > +50% beyond noise")["fail_if"]
+    assert sides_compared(base, same, "--fail-if", "read.p50 < -0.5%", status=3)["failed"]
+    [verdict] = sides_compared(base, slow, "--fail-if", "total.p50 > +50% beyond noise")["fail_if"]
     assert not verdict["holds"] and verdict["repeats"]["ratio_low"] > 1
     assert verdict["text"].endswith(": beyond noise") and "medians of 3 and 3" in verdict["text"]
-    [verdict] = compared(base, slow, "--fail-if", "read.p50 > 120us", status=3)["fail_if"]
+    [verdict] = sides_compared(base, slow, "--fail-if", "read.p50 > 120us", status=3)["fail_if"]
     assert verdict["base"] is None and verdict["value"] == pytest.approx(123.5e3, rel=0.02)
     assert "no such IO" in blklat("compare", "--fail-if", "write.p50 > 1us", "--baseline", *base, "--", *same, status=1)
 
@@ -80,14 +79,14 @@ def test_one_bin_is_no_change(tmp_path):
     """60 us and 60.5 us are in adjacent bins (the worked row of bins.h), with a bound at 60.377 us; 62 us is two bins further."""
     base, next_bin, far = (constant(tmp_path, f"u{us}", us) for us in (60, 60.5, 62))
     gate = "--fail-if", "read.p99 > +0% beyond noise"
-    document = compared(base, next_bin, *gate)
+    document = sides_compared(base, next_bin, *gate)
     [verdict] = document["fail_if"]
     assert verdict["value"] > verdict["base"] and verdict["text"].endswith(": within noise")
     p99 = document["groups"][0]["repeats"]["p99"]
     assert p99["ratio"] > 1 > p99["ratio_low"] and p99["p"] == 1
-    assert compared(base, far, *gate, status=3)["failed"]
+    assert sides_compared(base, far, *gate, status=3)["failed"]
     # The mean is exact.
-    assert compared(base, next_bin, "--fail-if", "read.mean > +0% beyond noise", status=3)["failed"]
+    assert sides_compared(base, next_bin, "--fail-if", "read.mean > +0% beyond noise", status=3)["failed"]
 
 
 def test_text_fits_80_columns_and_says_the_method(sides):
@@ -129,4 +128,4 @@ def test_noise_needs_repeats(sides):
 
 def test_two_dashes_without_baseline_are_as_before(sides):
     base, _, slow = sides
-    assert len(json.loads(blklat("compare", "-f", "json", base[0], "--", slow[0]))["runs"]) == 2
+    assert len(compared(base[0], "--", slow[0])["runs"]) == 2

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import synthetic
-from recordings import blklat
+from recordings import blklat, compared
 
 KIB = 1024
 LABELS = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB+"]
@@ -180,10 +180,6 @@ def mix(path, small, large, factor=1, by="size", large_size=128 * KIB):
         s.io("read", factor * 1e6, large, size=large_size)
         s.tick()
     return s.write(path)
-
-
-def compared(*args, status=0):
-    return json.loads(blklat("compare", "--format", "json", *args, status=status))
 
 
 def test_another_mix_of_the_same_ios(tmp_path):

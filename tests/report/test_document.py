@@ -237,13 +237,6 @@ def test_steady_window_as_asked(tmp_path, report):
     assert o["steady"]["iops_deviation"] == pytest.approx(statistics.pstdev(o["ios"][45:60]), abs=0.06)
 
 
-def test_steady_window_of_a_long_run(tmp_path, report):
-    file = synthetic.filled_up().write(tmp_path / "run.blklat")
-    o = report(file)["runs"][0]["watches"][0]["ops"][0]
-    assert (o["steady"]["from_s"], o["steady"]["to_s"], o["steady"]["rule"]) == (1400, 2000, "t >= 1400 s")
-    assert o["steady"]["iops_mean"] == pytest.approx(statistics.mean(o["ios"][1400:2000]), abs=0.06)
-
-
 def test_after_idle(run):
     for o, parts, _ in series(run):
         ios = sum(p["after_idle"]["ios"] for p in parts if p and p.get("after_idle"))

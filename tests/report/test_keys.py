@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The manual names every key in the JSON of report and compare and every finding, and no others."""
 import contextlib
-import json
 import re
 import sqlite3
 
@@ -9,7 +8,7 @@ import pytest
 
 import synthetic
 from phases import mark
-from recordings import ROOT, blklat
+from recordings import ROOT, compared
 
 PAGE = (ROOT / "docs/blklat.8").read_text()
 # Objects whose keys are names of other things, or are described in place.
@@ -71,11 +70,10 @@ def test_report(stacked, tmp_path, report):
 
 def test_compare(stacked, tmp_path):
     other = mark(two().write(tmp_path / "other.blklat"), (0, "half"), (2, "more"))
-    document = json.loads(blklat("compare", "--format", "json", stacked, other, "--fail-if", "read.p50 > 1ns", status=3))
+    document = compared(stacked, other, "--fail-if", "read.p50 > 1ns", status=3)
     parts = divided(tmp_path / "divided.txt")
-    keys = keys_of(document) | keys_of(json.loads(blklat("compare", "--format", "json", parts, parts)))
-    keys |= keys_of(json.loads(blklat("compare", "--format", "json", "--fail-if", "read.p50 > +1%", "--map", "sda=sda", "--baseline",
-                                      parts, parts, "--", parts, parts)))
+    keys = keys_of(document) | keys_of(compared(parts, parts))
+    keys |= keys_of(compared("--fail-if", "read.p50 > +1%", "--map", "sda=sda", "--baseline", parts, parts, "--", parts, parts))
     assert document["unpaired"] and document["unpaired_phases"]
     keys -= {"unpaired", "fail_if", "phases", "unpaired_phases"}
     assert documented("JSON of compare") | {"groups.runs"} == keys | {"groups.runs.ratio", "groups.runs"}

@@ -2,18 +2,15 @@
 """No file makes a reader take more than --max-memory. Long runs are drawn, coarser if need be; the rest is refused."""
 import contextlib
 import json
-import os
 import pathlib
 import sqlite3
 import subprocess
 import sys
 
-import pytest
 from script import write_recording
 
-HERE = pathlib.Path(__file__).parent
-BLKLAT = os.environ.get("BLKLAT", str(HERE.parents[1] / "build/blklat"))
-ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
+from recordings import BLKLAT, ENV
+
 MIB = 1 << 20
 PROGRAM_BYTES = 48 * MIB  # the program's own memory, whatever it reads
 SANITIZED = b"__asan_init" in pathlib.Path(BLKLAT).read_bytes()

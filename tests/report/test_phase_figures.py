@@ -8,7 +8,7 @@ import pytest
 
 from phases import mark, sweep
 import synthetic
-from recordings import blklat
+from recordings import blklat, compared
 
 
 def test_each_phase_has_its_own_figures(tmp_path, report):
@@ -76,7 +76,7 @@ def test_levels_are_phases_where_nobody_marked(tmp_path):
 
 def test_levels_are_compared(tmp_path):
     before, after = levels(tmp_path / "a.blklat"), levels(tmp_path / "b.blklat", rates=(400, 1200, 400))
-    document = json.loads(blklat("compare", "--format", "json", "--phases", "auto", before, after, "--fail-if", "level 2: read.iops < -20%", status=3))
+    document = compared("--phases", "auto", before, after, "--fail-if", "level 2: read.iops < -20%", status=3)
     assert [[run["iops"] for run in p["groups"][0]["runs"]] for p in document["phases"]] == [[400, 400], [1600, 1200], [400, 400]]
 
 
@@ -99,7 +99,7 @@ def test_compare_pairs_phases_by_name(tmp_path):
     after = sweep(tmp_path / "after.blklat", depths=(16, 4, 32), service_ns=150_000, most=20_000)
     limits = ("QD 16: read.p99 > +49.9%", "QD 16: read.p99 > +50.1%", "QD 4:read.iops < 20001", "read.iops < 1")
     args = [a for limit in limits for a in ("--fail-if", limit)]
-    document = json.loads(blklat("compare", "--format", "json", before, after, *args, status=3))
+    document = compared(before, after, *args, status=3)
     assert [p["name"] for p in document["phases"]] == ["QD 4", "QD 16"]
     for phase in document["phases"]:
         group, = phase["groups"]
@@ -135,6 +135,6 @@ def test_phases_of_one_name_are_compared_in_order(tmp_path):
                 script.tick()
         return mark(script.write(tmp_path / name), (0, "a"), (3, "a"))
 
-    document = json.loads(blklat("compare", "--format", "json", twice("1.blklat", 1e5, 1e6), twice("2.blklat", 2e5, 3e6)))
+    document = compared(twice("1.blklat", 1e5, 1e6), twice("2.blklat", 2e5, 3e6))
     ratios = [p["groups"][0]["runs"][1]["ratio"]["p50"] for p in document["phases"]]
     assert ratios == pytest.approx([2, 3], rel=1e-3)

@@ -74,19 +74,6 @@ def test_a_damaged_recording_leaves_the_old_file(file, tmp_path):
     assert out.read_text() == "old"
 
 
-@pytest.mark.parametrize("command", ["report --format json", "compare"])
-def test_a_full_disk_and_a_closed_pipe(file, command):
-    args = [*command.split(), file, file]
-    with open("/dev/full", "w") as full:
-        done = run(*args, stdout=full)
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "No space left" in done.stderr
-    readable, writable = os.pipe()
-    os.close(readable)
-    done = run(*args, stdout=writable)
-    os.close(writable)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_a_device_is_written_as_it_is(file):
     assert run("report", file, "-o", "/dev/null").returncode == 0
     done = run("report", file, "-o", "/dev/full")

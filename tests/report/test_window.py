@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The active window, and the one that --from and --to ask for: runs whose load is known, second by second."""
 import contextlib
-import json
 import sqlite3
 
 import pytest
 
 import synthetic
-from recordings import blklat
+from recordings import blklat, compared
 
 MARKS = ((10, "ten"), (20.25, "twenty and a bit"), (30, "twice"), (40, "twice"))
 
@@ -121,7 +120,7 @@ def test_compare_takes_the_window_of_each(file, tmp_path):
         s.io("write", 1e6, 100 + second)
         s.tick()
     other = s.write(tmp_path / "other.blklat")
-    document = json.loads(blklat("compare", file, other, "--format", "json", "--from", "10", "--to", "20"))
+    document = compared(file, other, "--from", "10", "--to", "20")
     base, beside = document["groups"][0]["runs"]
     assert (base["iops"], beside["iops"], beside["ios"]) == (400, 114.5, 1145)
     assert [run["active"]["from_s"] for run in document["runs"]] == [10, 10]

@@ -278,6 +278,8 @@ TEST(a_ramp_is_no_step)
 	}
 	judge();
 	assert_count("level_change", 0);
+	assert_close(value(only("steady_state"), "reached"), 0, 0);
+	assert_true(value(only("steady_state"), "slope_share") < -0.1);
 }
 
 /* 80k for 500 s, then 7k with much noise: steady from 1400 s on, since the rounds are averages. */

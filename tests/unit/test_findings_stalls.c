@@ -343,43 +343,51 @@ static double goes_on_s(double from_s, double to_s, double begin_s, double takes
 	return on_s;
 }
 
-/*
- * A steady 5000 IOPS at queue depth 32 that stalls for @takes_s every 3 s, wherever that falls in the intervals. Few intervals
- * of 1 s are empty, but most of those of 100 ms within a stall are. All stalls are found, with their length and period, and
- * the run is reported as steady only on average.
- */
-static void stalls_at(double interval_s, double begin_s, double takes_s)
+#define PERIOD_S 3.0
+
+/* A steady 5000 IOPS at queue depth 32 that stalls for @takes_s 18 times, wherever that falls in the intervals. */
+static void play_stalls(double interval_s, double begin_s, double takes_s)
 {
-	enum { SECONDS = 54, STALLS = 18 };
-	const double period_s = 3;
-	const struct finding *f;
+	enum { SECONDS = 54 };
 
 	begin(interval_s);
 	for (u32 i = 0; i < lround((SECONDS + 2) / interval_s); i++) {
-		double from_s = i * interval_s, to_s = (i + 1) * interval_s, in_stall_s = fmod(to_s - begin_s + period_s, period_s);
+		double from_s = i * interval_s, to_s = (i + 1) * interval_s, in_stall_s = fmod(to_s - begin_s + PERIOD_S, PERIOD_S);
 		bool within = to_s > begin_s && in_stall_s < takes_s, ends = false;
 
-		for (double at = begin_s + takes_s; at < to_s; at += period_s)
+		for (double at = begin_s + takes_s; at < to_s; at += PERIOD_S)
 			ends |= at >= from_s;
-		synthetic_io(&s, 0, READ, 6400000, llround(5000 * goes_on_s(from_s, to_s, begin_s, takes_s, period_s)));
+		synthetic_io(&s, 0, READ, 6400000, llround(5000 * goes_on_s(from_s, to_s, begin_s, takes_s, PERIOD_S)));
 		if (ends)
 			synthetic_io(&s, 0, READ, llround(takes_s * 1e9), 32);
 		synthetic_in_flight(&s, 0, 32, within ? llround(in_stall_s * 1e9) : 6000000);
 		synthetic_tick(&s, interval_s);
 	}
+}
+
+/*
+ * Few intervals of 1 s are empty, but most of those of 100 ms within a stall are. All stalls are found, with their length and
+ * period, and the run is reported as steady only on average.
+ */
+static void stalls_at(double interval_s, double begin_s, double takes_s)
+{
+	enum { STALLS = 18 };
+	const struct finding *f;
+
+	play_stalls(interval_s, begin_s, takes_s);
 	judge();
 	f = only("stall");
 	assert_true(value(f, "stalls") >= STALLS && value(f, "stalls") <= STALLS + 1);
 	assert_close(value(f, "longest_s"), takes_s, 0.05);
 	assert_close(value(f, "mean_s"), takes_s, 0.05);
 	assert_true(value(f, "mean_s") <= value(f, "longest_s"));
-	assert_close(value(f, "period_s"), period_s, 0.05);
+	assert_close(value(f, "period_s"), PERIOD_S, 0.05);
 	assert_true(value(f, "period_deviation_s") < 0.1);
 	assert_close(f->from_s, begin_s, 0.05);
 	f = only("steady_state");
 	/* A stall in which the run ends may be known only in part. */
 	assert_close(value(f, "stalled_share"),
-		     1 - goes_on_s(f->from_s, f->to_s, begin_s, takes_s, period_s) / (f->to_s - f->from_s), 0.035);
+		     1 - goes_on_s(f->from_s, f->to_s, begin_s, takes_s, PERIOD_S) / (f->to_s - f->from_s), 0.035);
 	assert_true(!value(f, "reached") || strstr(f->text, "; steady on average only: the device stalled for "));
 }
 
@@ -390,6 +398,21 @@ TEST(stalls_within_intervals)
 		stalls_at(1, 0.5 + tenth / 10.0, 1.005);
 		stalls_at(0.1, 1.003 + tenth / 200.0, 1.05);
 	}
+}
+
+/* The second half no longer stalls, so the run is uneven; the rounds before it were even, but stalled. */
+TEST(rounds_that_stalled)
+{
+	static const char words[] = "s on were steady, in the mean only: the device stalled in them";
+	const struct finding *f;
+
+	play_stalls(1, 1, 1.05);
+	for (u32 i = 0; i < 20; i++)
+		second(READ, 6400000, 5000);
+	judge();
+	f = only("steady_state");
+	assert_close(value(f, "reached"), 0, 0);
+	assert_string_equal(f->text + strlen(f->text) - strlen(words), words);
 }
 
 /* One IO takes a second while all others go on, at a steady load or at a varying one: the device goes on. */
