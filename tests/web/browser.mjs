@@ -167,9 +167,12 @@ export const notingTexts = (page) => page.addInitScript(() => {
     };
 });
 
-/** After notingTexts(): texts on charts that overlap or are cut off, how many texts there are, and by how much the page is too wide. */
-export function labelsDrawn(page) {
-    return page.evaluate(() => {
+/**
+ * After notingTexts(): of more than @least texts on charts none overlap or are cut off, as far as their charts' names begin with @charts, and
+ * the page is no wider than the screen.
+ */
+export async function labelsFit(page, least, charts = "") {
+    const { over, texts, wide } = await page.evaluate(() => {
         let seen = 0;
         const found = [];
         for (const canvas of document.querySelectorAll("canvas")) {
@@ -185,4 +188,7 @@ export function labelsDrawn(page) {
         }
         return { over: found, texts: seen, wide: document.documentElement.scrollWidth - innerWidth };
     });
+    assert.ok(texts > least, String(texts));
+    assert.deepEqual(over.filter((text) => text.startsWith(charts)), []);
+    assert.ok(wide <= 0, `${wide} px too wide`);
 }

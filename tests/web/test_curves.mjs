@@ -115,44 +115,9 @@ test("nines", () => {
     assert.equal(nines(0), -0);
 });
 
-function seconds(length_s, interval_s = 1) {
-    let at = 0;
-    return { length_s, interval_s, start_s: length_s.map((length) => (at += length) - length) };
-}
-
-test("consistency: mean, deviation, worst, zeros of the intervals whose middle lies inside", () => {
-    const ios = [1000, 10, 20, 0, 30, 1000], six = seconds([1, 1, 1, 1, 1, 1]);
-    const c = consistency(six, ios, 1, 5);
-    near(c.iops_mean, 15);
-    near(c.iops_deviation, Math.sqrt(125));     // (25 + 25 + 225 + 225) / 4
-    assert.equal(c.iops_worst, 0);
-    assert.equal(c.iops_worst_at_s, 3);
-    assert.equal(c.intervals_at_0, 1);
-    assert.deepEqual(consistency(six, ios, 1.5, 4.5), consistency(six, ios, 1.2, 4.3));
-    near(consistency(six, ios, 1.5, 2.5).iops_mean, 10);        // from: inclusive, to: exclusive
-    assert.equal(consistency(six, ios, 1.6, 2.4), null);
-    assert.equal(consistency(seconds([]), [], 0, 10), null);
-});
-
-test("consistency: longer intervals weigh more", () => {
-    // 1 s of 40, 3 s of 20: mean 25, deviation sqrt((15^2 + 3 x 5^2) / 4).
-    const c = consistency(seconds([1, 3]), [40, 60], 0, 4);
-    near(c.iops_mean, 25);
-    near(c.iops_deviation, Math.sqrt(75));
-    assert.equal(c.iops_worst, 20);
-});
-
 test("consistency: a constant rate has no deviation, whatever doubles make of it", () => {
-    const length = [0.1, 0.3, 0.7, 0.1, 0.3, 0.7], c = consistency(seconds(length, 0.1), [10, 30, 70, 10, 30, 70], 0, 3);
+    const length_s = [0.1, 0.3, 0.7, 0.1, 0.3, 0.7], start_s = length_s.map((_, i) => sum(length_s.slice(0, i)));
+    const c = consistency({ length_s, interval_s: 0.1, start_s }, [10, 30, 70, 10, 30, 70], 0, 3);
     near(c.iops_mean, 100);
     assert.equal(c.iops_deviation, 0);
-});
-
-test("consistency: a rest of an interval is no worst one", () => {
-    const c = consistency(seconds([1, 1, 0.4]), [10, 20, 0], 0, 10);
-    near(c.iops_mean, 30 / 2.4);
-    assert.deepEqual([c.iops_worst, c.iops_worst_at_s, c.intervals_at_0], [10, 0, 0]);
-    const short = consistency(seconds([0.4]), [4], 0, 10);
-    near(short.iops_mean, 10);
-    assert.deepEqual([short.iops_worst, short.iops_worst_at_s], [null, null]);
 });

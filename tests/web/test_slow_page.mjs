@@ -132,27 +132,21 @@ test("the page: dots, the tip, what they have in common, a table that sorts and 
     assert.deepEqual((await rows(page)).map((row) => row[1]), ["4.500\u00a0s"]);
 });
 
-test("depth and neighbour have columns that sort, where any is known", async (t) => {
-    const by = (label) => ({ by: "beside", label });
-    const page = await open(t, example([slowIo({ depth: 9, beside: "write", part: by("write") }), slowIo({ depth: 128, beside: "flush", part: by("flush") }), slowIo()]));
-    const heads = await page.locator(".slow thead th").allTextContents(), depth = heads.indexOf("depth"), beside = heads.indexOf("beside");
-    assert.deepEqual(heads, ["line", "time", "latency", "op", "size", "sector", "depth", "beside", "sent by", "cgroup", "hardware queue", "CPU"]);
-    await page.locator(".slow").getByRole("button", { name: "depth" }).click();
-    assert.deepEqual((await rows(page)).map((row) => row[depth]), ["128", "9", "–"]);
-    await page.locator(".slow").getByRole("button", { name: "depth" }).click();
-    assert.deepEqual((await rows(page)).map((row) => row[depth]), ["9", "128", "–"]);
-    await page.locator(".slow").getByRole("button", { name: "beside" }).click();
-    assert.deepEqual((await rows(page)).map((row) => row[beside]), ["flush", "write", "–"]);
-});
-
-test("flags have a column that sorts, where any are known", async (t) => {
-    const page = await open(t, example([slowIo({ flags: "sync" }), slowIo(), slowIo({ flags: "metadata", error: "medium" })]));
-    const heads = await page.locator(".slow thead th").allTextContents(), flags = heads.indexOf("flags"), sort = page.locator(".slow").getByRole("button", { name: "flags" });
-    assert.deepEqual(heads, ["line", "time", "latency", "op", "size", "sector", "flags", "error", "sent by", "cgroup", "hardware queue", "CPU"]);
-    await sort.click();
-    assert.deepEqual((await rows(page)).map((row) => row[flags]), ["metadata", "sync", "–"]);
-    await sort.click();
-    assert.deepEqual((await rows(page)).map((row) => row[flags]), ["sync", "metadata", "–"]);
+test("depth, neighbour and flags have columns that sort, where any is known", async (t) => {
+    const by = (label) => ({ by: "beside", label }), known = [
+        [[slowIo({ depth: 9, beside: "write", part: by("write") }), slowIo({ depth: 128, beside: "flush", part: by("flush") }), slowIo()],
+            ["depth", "beside"], { depth: ["128", "9"], beside: ["flush", "write"] }],
+        [[slowIo({ flags: "sync" }), slowIo(), slowIo({ flags: "metadata", error: "medium" })], ["flags", "error"], { flags: ["metadata", "sync"] }],
+    ];
+    for (const [ios, columns, sorts] of known) {
+        const page = await open(t, example(ios)), heads = await page.locator(".slow thead th").allTextContents();
+        assert.deepEqual(heads, ["line", "time", "latency", "op", "size", "sector", ...columns, "sent by", "cgroup", "hardware queue", "CPU"]);
+        for (const [name, values] of Object.entries(sorts))
+            for (const order of [values, [...values].reverse()]) {
+                await page.locator(".slow").getByRole("button", { name }).click();
+                assert.deepEqual((await rows(page)).map((row) => row[heads.indexOf(name)]), [...order, "–"]);
+            }
+    }
 });
 
 test("5000 dots: all are there, the table grows on demand, nothing is wider than the screen", async (t) => {

@@ -5,7 +5,6 @@ import { test } from "node:test";
 import { load } from "./browser.mjs";
 import { op, run, watch } from "./documents.mjs";
 
-const { runsIn } = await load("data.ts");
 const { makeLines } = await load("lines.ts");
 const format = await load("format.ts");
 const axes = await load("axes.ts");
@@ -13,10 +12,6 @@ const axes = await load("axes.ts");
 function plain(text) {
     return text.replace(/[\u00a0\u202f]/g, " ");
 }
-
-test("a newer document is refused", () => {
-    assert.throws(() => runsIn({ schema: 2, generator: "", runs: [] }), /schema 2/);
-});
 
 test("names tell lines apart, and no more", () => {
     const names = (...runs) => makeLines(runs).map((line) => line.name);
