@@ -305,7 +305,7 @@ def test_formats_say_the_same(tmp_path):
     assert {key: value for key, value in openmetrics.items() if key[0] != f"{LATENCY}_created"} == text
 
 
-# Names in recordings are made printable when they are read; tests/unit/test_prometheus_render.c has others.
+# Names in recordings are made printable when they are read; tests/unit/test_prometheus.c has others.
 NASTY = ['"><script>alert(1)</script>', "a\\nb\\", "naïve ☃ \U0001F4BE", "\\\"", "}", "a,b=\"c\"", "{le=\"1\"} 5"]
 
 

@@ -3,7 +3,6 @@
 #ifndef TEST_ANY_FRAMES_H
 #define TEST_ANY_FRAMES_H
 
-#define TEAR_DOWN tear_down
 #include "unit.h"
 
 #include "blklat/parts.h"
@@ -279,12 +278,10 @@ static struct {
 	struct slow_ios slow;
 } w;
 
-static inline int tear_down(void **state)
+void tear_down_world(void)
 {
-	(void)state;
 	slow_ios_uninit(&w.slow);
 	frames_uninit(&w.frames);
-	return 0;
 }
 
 /* Begins it anew. */
@@ -293,7 +290,7 @@ static inline void world_init(u64 seed)
 	/* The first device has a whole, two parts and another whole, the second a whole and a part. */
 	static const char *const labels[WATCHES] = { "", "4 KiB", "1 MiB+", "", "", "8 KiB" };
 
-	tear_down(NULL);
+	tear_down_world();
 	memset(&w, 0, sizeof(w));
 	random_state = seed;
 	for (u32 i = 0; i < ARRAY_SIZE(w.devices); i++) {

@@ -6,9 +6,6 @@
 #ifndef FAKE_REGION_H
 #define FAKE_REGION_H
 
-#ifndef TEAR_DOWN
-#define TEAR_DOWN tear_down_fake
-#endif
 #include "unit.h"
 
 #include <math.h>
@@ -42,11 +39,10 @@ static inline u32 fake_cells(u32 scale)
 	return 33 * (1u << scale) + 2;
 }
 
-static inline int tear_down_fake(void **state)
+void tear_down_world(void)
 {
-	(void)state;
 	if (!fake_last)
-		return 0;
+		return;
 	snapshot_uninit(&fake_last->before);
 	snapshot_uninit(&fake_last->now);
 	free(fake_last->series);
@@ -54,7 +50,6 @@ static inline int tear_down_fake(void **state)
 	free(fake_last->slots);
 	free(fake_last);
 	fake_last = NULL;
-	return 0;
 }
 
 static inline struct fake *fake_new(u32 scale)
@@ -62,7 +57,7 @@ static inline struct fake *fake_new(u32 scale)
 	struct fake *f = calloc(1, sizeof(*f));
 	u32 words = (AT_BINS + fake_cells(scale) + 7) / 8 * 8;
 
-	tear_down_fake(NULL);
+	tear_down_world();
 	fake_last = f;
 	f->series = calloc((size_t)FAKE_CPUS * FAKE_WATCHES * FAKE_OPS * words, sizeof(u64));
 	f->accounts = calloc(FAKE_CPUS * FAKE_WATCHES * BLKLAT_ACCOUNTS, sizeof(u64));

@@ -3,24 +3,28 @@
 #ifndef TEST_FINDINGS_RUN_H
 #define TEST_FINDINGS_RUN_H
 
-#define TEAR_DOWN tear_down
 #include "synthetic_run.h"
 
 #include "report/findings.h"
 
 static struct findings fs;
 
-static inline int tear_down(void **state)
+void tear_down(void)
 {
 	findings_uninit(&fs);
 	fs = (struct findings){ 0 };
-	return tear_down_synthetic(state);
 }
 
 static inline void begin(double interval_s)
 {
-	tear_down(NULL);
+	tear_down();
 	begin_run(1, 6, interval_s);
+}
+
+/* Intervals of a second, unless the test begins anew. */
+void set_up(void)
+{
+	begin(1);
 }
 
 static inline void judge(void)

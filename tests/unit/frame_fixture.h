@@ -3,8 +3,6 @@
 #ifndef TEST_FRAME_FIXTURE_H
 #define TEST_FRAME_FIXTURE_H
 
-#define SET_UP set_up
-#define TEAR_DOWN tear_down
 #include "unit.h"
 
 #include <math.h>
@@ -23,26 +21,23 @@ static struct {
 	struct frames frames, run;
 } f;
 
-static inline int set_up(void **state)
+void set_up(void)
 {
-	(void)state;
 	assert_int_equal(snapshot_init(&f.before, 2, SCALE), 0);
 	assert_int_equal(snapshot_init(&f.now, 2, SCALE), 0);
 	assert_int_equal(frames_init(&f.frames, watches, 2, SCALE), 0);
 	assert_int_equal(frames_init(&f.run, watches, 2, SCALE), 0);
 	f.before.mono_ns = f.now.mono_ns = 5000000000;
 	f.before.skipped = f.now.skipped = 0;
-	return 0;
+	f.now.idle_gap_ns = 100000000;
 }
 
-static inline int tear_down(void **state)
+void tear_down(void)
 {
-	(void)state;
 	snapshot_uninit(&f.before);
 	snapshot_uninit(&f.now);
 	frames_uninit(&f.frames);
 	frames_uninit(&f.run);
-	return 0;
 }
 
 static inline void assert_near(double is, double must)
@@ -76,10 +71,12 @@ static inline void advance(void)
 			f.now.w[i].ops[op].min_ns = f.now.w[i].ops[op].max_ns = 0;
 }
 
+/* Ends the interval; the run is made of all of them. */
 static inline void between(u64 interval_ns)
 {
 	f.now.mono_ns = f.before.mono_ns + interval_ns;
 	frames_between(&f.frames, &f.before, &f.now, &percentiles_default, 2);
+	frames_accumulate(&f.run, &f.frames, &percentiles_default);
 }
 
 #endif

@@ -3,7 +3,6 @@
 #ifndef TEST_SINK_RUN_H
 #define TEST_SINK_RUN_H
 
-#define TEAR_DOWN tear_down
 #include "unit.h"
 
 #include "live/formats.h"
@@ -26,23 +25,21 @@ struct sink_run {
 
 static struct sink_run r;
 
-static inline int tear_down(void **state)
+void tear_down(void)
 {
-	(void)state;
 	if (!r.look.out)
-		return 0;
+		return;
 	sink_close(r.sink);
 	fclose(r.look.out);
 	free(r.text);
 	frames_uninit(&r.frames);
 	r = (struct sink_run){ 0 };
-	return 0;
 }
 
 /* Begins it anew. */
 static inline void sink_run_init(enum format format)
 {
-	tear_down(NULL);
+	tear_down();
 	r = (struct sink_run){
 		.device = { .name = "loop0", .kind = "loop", .scheduler = "none", .size_bytes = 1 << 30 },
 		.watch = { .device = &r.device, .stage = BLKLAT_STAGE_DEVICE },

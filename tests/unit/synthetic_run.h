@@ -6,9 +6,6 @@
 #ifndef TEST_SYNTHETIC_RUN_H
 #define TEST_SYNTHETIC_RUN_H
 
-#ifndef TEAR_DOWN
-#define TEAR_DOWN tear_down_synthetic
-#endif
 #include "unit.h"
 
 #include <math.h>
@@ -174,18 +171,16 @@ static inline void synthetic_uninit(struct synthetic *s)
 /* The run of most tests. */
 static struct synthetic s;
 
-static inline int tear_down_synthetic(void **state)
+void tear_down_world(void)
 {
-	(void)state;
 	synthetic_uninit(&s);
 	s = (struct synthetic){ 0 };
-	return 0;
 }
 
 /* Begins it anew; devices and watches may be changed in between. */
 static inline void init_run(void)
 {
-	tear_down_synthetic(NULL);
+	tear_down_world();
 	synthetic_init(&s);
 }
 

@@ -225,7 +225,7 @@ static void clear_table(void)
 	memset(told, 0, sizeof(told));
 }
 
-static void set_up(const struct weak_memory *how, u32 where)
+static void begin(const struct weak_memory *how, u32 where)
 {
 	weak = *how;
 	cpus.loads_pass = false;
@@ -325,9 +325,9 @@ static const struct weak_memory arm64;
 
 static void assert_holds(u32 where, const programs run, void (*check_told)(void))
 {
-	set_up(&x86, where);
+	begin(&x86, where);
 	assert_int_equal(explore(run, HOLDS, check_told), HOLDS);
-	set_up(&arm64, where);
+	begin(&arm64, where);
 	assert_int_equal(explore(run, HOLDS, check_told), HOLDS);
 }
 
@@ -396,7 +396,7 @@ static void set_up_full(const struct weak_memory *how)
 	struct bio_cell *c = &buckets[0].cell[BIO_BUCKET - 1];
 	const struct bio_start start = start_of_bio(1);
 
-	set_up(how, IN_FIRST);
+	begin(how, IN_FIRST);
 	weak.first[cpu_cell(&c->key)] = key_of(1);
 	weak.first[cpu_cell(&c->start.ns)] = start.ns;
 	weak.first[cpu_cell(&c->start.watch[0])] = start.watch[0];
@@ -436,7 +436,7 @@ static void set_up_split(const struct weak_memory *how)
 	struct bio_cell *bio = &buckets[0].cell[BIO_BUCKET - 1], *piece = &buckets[1].cell[BIO_BUCKET - 1];
 	const struct bio_start start = start_of_bio(0);
 
-	set_up(how, IN_FIRST | IN_SECOND);
+	begin(how, IN_FIRST | IN_SECOND);
 	weak.first[cpu_cell(&bio->key)] = key_of(0);
 	weak.first[cpu_cell(&bio->start.ns)] = start.ns;
 	weak.first[cpu_cell(&bio->start.watch[0])] = start.watch[0];
@@ -493,7 +493,7 @@ TEST(test_each_barrier_is_needed)
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		set_up(&(struct weak_memory){ .missing = cases[i].missing }, IN_FIRST);
+		begin(&(struct weak_memory){ .missing = cases[i].missing }, IN_FIRST);
 		assert_int_equal(explore(*cases[i].run, cases[i].breaks, NULL), cases[i].breaks);
 	}
 }
@@ -501,17 +501,17 @@ TEST(test_each_barrier_is_needed)
 /* The key must also be stored after the loads before it: smp_wmb() would not do. */
 TEST(test_loads_need_it_too)
 {
-	set_up(&arm64, IN_FIRST);
+	begin(&arm64, IN_FIRST);
 	cpus.loads_pass = true;
 	assert_int_equal(explore(change_hands, WRONG_START, NULL), WRONG_START);
 }
 
 TEST(test_each_acquire_is_needed)
 {
-	set_up(&arm64, IN_FIRST);
+	begin(&arm64, IN_FIRST);
 	weak.relaxed = &buckets[0].cell[BIO_BUCKET - 1].start.ns;
 	assert_int_equal(explore(change_hands, TORN, NULL), TORN);
-	set_up(&arm64, IN_FIRST);
+	begin(&arm64, IN_FIRST);
 	weak.no_fences = true;
 	assert_int_equal(explore(change_hands, TORN, NULL), TORN);
 }

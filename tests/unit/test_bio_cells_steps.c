@@ -3,11 +3,9 @@
  * The programs' table (bpf/bio_cells.bpf.h), one step after the other: bios that a limit holds back before they are queued,
  * and bios that are split.
  */
-#define SET_UP set_up
 #include "unit.h"
 
 #include "blklat/abi.h"
-#include "util/types.h"
 
 #define poke_last(at, value) (*(at) = (value))
 #define poke_first(at, value) (*(at) = (value))
@@ -74,14 +72,12 @@ static u32 queue_from(u32 first, u32 watch)
 	return begun;
 }
 
-static int set_up(void **state)
+void set_up(void)
 {
-	(void)state;
 	memset(buckets, 0, sizeof(buckets));
 	memset(&notes, 0, sizeof(notes));
 	standbys = 2;
 	overwritten = 0;
-	return 0;
 }
 
 static bool recall(struct bio_start *ret)

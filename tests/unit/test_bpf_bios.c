@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of bios: as the programs leave it, and while they write to it. */
-#define SET_UP clear
 #include "unit.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
 
 #include "engine/bpf_engine.h"
 
@@ -44,11 +42,9 @@ static void check(u32 watch, u64 in_flight, u64 earliest_ns, u64 starts_ns)
 	assert_int_equal(counts[watch].starts_ns, starts_ns);
 }
 
-static int clear(void **state)
+void set_up(void)
 {
-	(void)state;
 	memset(buckets, 0, sizeof(buckets));
-	return 0;
 }
 
 TEST(test_none)

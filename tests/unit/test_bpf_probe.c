@@ -4,7 +4,6 @@
 #include <bpf/btf.h>
 
 #include "engine/bpf_probe.h"
-#include "util/types.h"
 
 static int add_struct(struct btf *btf, const char *name, const char *member, int type)
 {

@@ -3,12 +3,9 @@
  * The limits that the BPF programs compare with first: no IO may be passed over that is slow on its own watch. And a ring
  * that is filled while it is read.
  */
-#define SET_UP begin
 #include "unit.h"
 
 #include <bpf/libbpf.h>
-
-#include "util/types.h"
 
 #include "../bpf/capture.h"
 #include "blklat.skel.h"
@@ -30,9 +27,8 @@ static struct {
 	u64 from_ns[WATCHES * BLKLAT_OPS];	/* as given */
 } w;
 
-static int begin(void **state)
+void set_up(void)
 {
-	(void)state;
 	memset(&w, 0, sizeof(w));
 	w.skel.bss = &w.bss;
 	w.b.skel = &w.skel;
@@ -45,7 +41,6 @@ static int begin(void **state)
 	/* Parts have no limits, whatever stands there. */
 	for (u32 i = 0; i < WATCHES * BLKLAT_OPS; i++)
 		w.from_ns[i] = i / BLKLAT_OPS % (1 + PARTS) ? 1 : UINT64_MAX;
-	return 0;
 }
 
 static void limit(u32 whole, u32 op, u64 ns)

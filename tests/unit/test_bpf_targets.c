@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define TEAR_DOWN tear_down
 #include "unit.h"
 
 #include <errno.h>
@@ -25,17 +24,15 @@ static const struct device dm = { .name = "dm-0", .kind = "dm" };
 static struct targets t;
 static struct problem p;
 
-static int tear_down(void **state)
+void tear_down(void)
 {
-	(void)state;
 	targets_free(&t);
 	p.text[0] = '\0';
-	return 0;
 }
 
 static int make(const struct watch *watches, const struct found_device *found, u32 n)
 {
-	tear_down(NULL);
+	tear_down();
 	return targets_make(&t, watches, found, n, CPUS, &p);
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which cgroup is which, by the numbers that stat(2) gives their directories. */
-#define SET_UP set_up
-#define TEAR_DOWN tear_down
 #include "unit.h"
 
 #include "core/cgroup.h"
@@ -33,19 +31,15 @@ static void put(const char *path, const char *text)
 	folder_put(root, at, text);
 }
 
-static int set_up(void **state)
+void set_up(void)
 {
-	(void)state;
 	folder_make(root);
 	make("");
-	return 0;
 }
 
-static int tear_down(void **state)
+void tear_down(void)
 {
-	(void)state;
 	folder_remove(root);
-	return 0;
 }
 
 static void free_all(struct cgroup_sought *s, u32 n)

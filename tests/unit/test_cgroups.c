@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The names of parts by cgroup: watches get them when their cgroups are first seen, the same in all captures. */
-#define SET_UP set_up
-#define TEAR_DOWN tear_down
 #include "unit.h"
 
 #include "blklat/parts.h"
@@ -14,6 +12,7 @@ static struct {
 	struct device_table devices;
 	struct kernel_capture k[2];
 	struct blklat_cgroup list[CGROUPS];
+	struct snapshot s;
 } w;
 
 static u64 make(const char *path)
@@ -42,11 +41,10 @@ static void put_away(const char *path)
 	assert_int_equal(rename(at, to), 0);
 }
 
-static int set_up(void **state)
+void set_up(void)
 {
 	static const struct watch wholes[] = { { .stage = BLKLAT_STAGE_DEVICE }, { .stage = BLKLAT_STAGE_TOTAL } };
 
-	(void)state;
 	memset(&w, 0, sizeof(w));
 	folder_make(w.devices.root);
 	make("");
@@ -59,17 +57,20 @@ static int set_up(void **state)
 		k->capture.devices = &w.devices;
 		assert_int_equal(watches_divide(wholes, 2, k->by, CGROUPS, &k->capture.watches, &k->capture.n_watches), 0);
 	}
+	assert_int_equal(snapshot_init(&w.s, w.k[0].capture.n_watches, 0), 0);
+	w.k[0].owners = calloc(CGROUPS, sizeof(*w.k[0].owners));
+	assert_non_null(w.k[0].owners);
 	/* A directory of the previous test may have had the same number, so begin with nothing known. */
-	return cgroups_name(&w.k[0], w.list);
+	assert_int_equal(cgroups_name(&w.k[0], w.list), 0);
 }
 
-static int tear_down(void **state)
+void tear_down(void)
 {
-	(void)state;
 	folder_remove(w.devices.root);
 	free(w.k[0].capture.watches);
 	free(w.k[1].capture.watches);
-	return 0;
+	free(w.k[0].owners);
+	snapshot_uninit(&w.s);
 }
 
 /* Both watches of the capture have this label. */
@@ -195,11 +196,11 @@ static int let_go(struct kernel_capture *k, struct blklat_leaving *leaving, u32 
 }
 
 /* Reads. Returns how many cgroups were let go of. */
-static u32 leave(struct snapshot *s)
+static u32 leave(void)
 {
 	told.n = 0;
 	assert_int_equal(cgroups_name(&w.k[0], w.list), 0);
-	assert_int_equal(cgroups_leave(&w.k[0], w.list, s, let_go), 0);
+	assert_int_equal(cgroups_leave(&w.k[0], w.list, &w.s, let_go), 0);
 	return told.n;
 }
 
@@ -213,77 +214,61 @@ static void check_last(u32 number, u64 id, u32 step)
 /* A cgroup that has ended is let go of step by step, each after a read that found nothing; a live one never is. */
 TEST(test_leave)
 {
-	struct kernel_capture *k = &w.k[0];
-	struct snapshot s;
-	struct watch_counts *at;
+	struct watch_counts *at = &w.s.w[next_whole(&w.k[0], 0) + BLKLAT_CGROUP_FIRST + 1];
 	u64 id;
 
-	assert_int_equal(snapshot_init(&s, k->capture.n_watches, 0), 0);
-	k->owners = calloc(CGROUPS, sizeof(*k->owners));
-	assert_non_null(k->owners);
-	at = &s.w[next_whole(k, 0) + BLKLAT_CGROUP_FIRST + 1];
 	w.list[0].id = make("/stays");
 	id = w.list[1].id = make("/ends");
 	for (u32 i = 0; i < 5; i++)
-		assert_int_equal(leave(&s), 0);
+		assert_int_equal(leave(), 0);
 	assert_int_equal(told.calls, 0);
 	put_away("/ends");
 	at->in_flight = 1;
-	assert_int_equal(leave(&s), 0);
+	assert_int_equal(leave(), 0);
 	at->in_flight = 0;
 	at->ops[0].sum_ns = 10;
-	assert_int_equal(leave(&s), 0);
-	assert_int_equal(leave(&s), 0);
+	assert_int_equal(leave(), 0);
+	assert_int_equal(leave(), 0);
 	told.others = true;
 	for (u32 i = 0; i < 3; i++) {
-		assert_int_equal(leave(&s), 1);
+		assert_int_equal(leave(), 1);
 		check_last(1, id, BLKLAT_STEP_HELD);
 	}
 	told.others = false;
-	assert_int_equal(leave(&s), 1);
+	assert_int_equal(leave(), 1);
 	check_last(1, id, BLKLAT_STEP_HELD);
 	/* One IO was still on its way. */
 	at->in_flight = 1;
-	assert_int_equal(leave(&s), 0);
+	assert_int_equal(leave(), 0);
 	at->in_flight = 0;
-	assert_int_equal(leave(&s), 1);
+	assert_int_equal(leave(), 1);
 	check_last(1, id, BLKLAT_STEP_LEFT);
 	/* It ended, and is reported under the cgroup's name. */
 	at->ops[0].bytes = 512;
-	assert_int_equal(leave(&s), 0);
+	assert_int_equal(leave(), 0);
 	assert_label(0, 1, "/ends");
-	assert_int_equal(leave(&s), 1);
+	assert_int_equal(leave(), 1);
 	check_last(1, id, BLKLAT_STEP_DRAINED);
 	assert_label(0, 1, "");
 	assert_label(0, 0, "/stays");
 	w.list[1].id = make("/next");
 	at->ops[0].bytes = 1024;
-	assert_int_equal(leave(&s), 0);
+	assert_int_equal(leave(), 0);
 	assert_label(0, 1, "/next");
 	/* What is written back after the cgroup ended still has its name. */
 	w.list[2] = (struct blklat_cgroup){ .id = id, .name = "ends" };
-	assert_int_equal(leave(&s), 0);
+	assert_int_equal(leave(), 0);
 	assert_label(0, 2, "/ends");
-	snapshot_uninit(&s);
-	free(k->owners);
 }
 
 /* IOs that a device had in flight when it went away never end, and hold no cgroup back. */
 TEST(test_leave_gone)
 {
-	struct kernel_capture *k = &w.k[0];
-	struct snapshot s;
-
-	assert_int_equal(snapshot_init(&s, k->capture.n_watches, 0), 0);
-	k->owners = calloc(CGROUPS, sizeof(*k->owners));
-	assert_non_null(k->owners);
 	w.list[0] = (struct blklat_cgroup){ .id = UINT64_MAX, .name = "x" };
-	s.w[BLKLAT_CGROUP_FIRST].in_flight = 1;
+	w.s.w[BLKLAT_CGROUP_FIRST].in_flight = 1;
 	for (u32 i = 0; i < 4; i++)
-		assert_int_equal(leave(&s), 0);
-	s.w[BLKLAT_CGROUP_FIRST].gone = true;
-	assert_int_equal(leave(&s), 0);
-	assert_int_equal(leave(&s), 1);
-	snapshot_uninit(&s);
-	free(k->owners);
+		assert_int_equal(leave(), 0);
+	w.s.w[BLKLAT_CGROUP_FIRST].gone = true;
+	assert_int_equal(leave(), 0);
+	assert_int_equal(leave(), 1);
 }

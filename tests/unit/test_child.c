@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Commands as children: found, started and ended as a shell would do it. */
-#define SET_UP set_up
-#define TEAR_DOWN tear_down
 #include "unit.h"
 
 #include <errno.h>
@@ -112,18 +110,16 @@ static __attribute__((constructor)) void set_signals(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-static int set_up(void **state)
+void set_up(void)
 {
-	(void)state;
 	strcpy(folder + strlen(folder) - 6, "XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
+	assert_non_null(mkdtemp(folder));
 }
 
-static int tear_down(void **state)
+void tear_down(void)
 {
 	static const char *const names[] = { "out", "ready", "script", "a/prog", "b/prog", "a", "b" };
 
-	(void)state;
 	if (child.pid) {
 		kill(child.pid, SIGKILL);
 		waitpid(child.pid, NULL, 0);
@@ -132,7 +128,7 @@ static int tear_down(void **state)
 	child = (struct child){ 0 };
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		remove(in_folder(names[i]));
-	return rmdir(folder);
+	assert_int_equal(rmdir(folder), 0);
 }
 
 TEST(test_exit_status)

@@ -61,9 +61,23 @@ TEST(ratios)
 
 static const struct device_maps no_maps;
 
+static struct synthetic a, b;
+
+static void init(struct synthetic *of)
+{
+	synthetic_uninit(of);
+	synthetic_init(of);
+}
+
+void tear_down(void)
+{
+	init(&a);
+	init(&b);
+}
+
 static void begin_named(struct synthetic *of, const char *const *names, u32 n)
 {
-	synthetic_init(of);
+	init(of);
 	for (u32 i = 0; i < n; i++)
 		strcpy(of->device[i].name, names[i]);
 	synthetic_begin(of, n, 3, 1);
@@ -71,7 +85,6 @@ static void begin_named(struct synthetic *of, const char *const *names, u32 n)
 
 TEST(pairs)
 {
-	struct synthetic a, b;
 	struct pair p[4];
 
 	begin_named(&a, (const char *const[]){ "sda", "sdb", "sdc" }, 3);
@@ -80,11 +93,8 @@ TEST(pairs)
 	assert_true(p[0].base == 0 && p[0].other == 1);
 	assert_true(p[1].base == 2 && p[1].other == 0);
 	assert_true(p[2].base == 1 && p[2].other == 2);		/* what is left, once in each */
-	synthetic_uninit(&b);
 	begin_named(&b, (const char *const[]){ "nvme0n1", "nvme1n1", "sda" }, 3);
 	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 1);	/* two are left: ambiguous */
-	synthetic_uninit(&b);
-	synthetic_uninit(&a);
 
 	/* Pairs that were asked for have no other partner, even if both runs have the name. */
 	begin_named(&a, (const char *const[]){ "sda", "sdb" }, 2);
@@ -93,34 +103,27 @@ TEST(pairs)
 	assert_true(p[0].base == 0 && p[0].other == 1 && p[1].base == 1 && p[1].other == 0);
 	assert_int_equal(comparison_pairs(&a.run, &b.run, &(struct device_maps){ 1, { { "sdb", "sda" } } }, p), 1 + 1);
 	assert_true(p[0].base == 1 && p[0].other == 0 && p[1].base == 0 && p[1].other == 1);
-	synthetic_uninit(&b);
-	synthetic_uninit(&a);
 
 	/* A recording that claims to watch a device twice gets no more pairs than there is room for. */
 	begin_named(&a, (const char *const[]){ "sda", "sda" }, 2);
 	begin_named(&b, (const char *const[]){ "sda", "sda" }, 2);
 	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 2);
-	synthetic_uninit(&b);
-	synthetic_uninit(&a);
 
 	begin_named(&a, (const char *const[]){ "sda" }, 1);
-	synthetic_init(&b);
+	init(&b);
 	b.watch[0].stage = BLKLAT_STAGE_TOTAL;
 	synthetic_begin(&b, 1, 3, 1);
 	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 0);
-	synthetic_uninit(&b);
-	synthetic_uninit(&a);
 }
 
 /* Whole, parts, whole, parts: parts follow their whole to its partner, and pair by what they are, not by position. */
 TEST(parts_pair_with_their_like)
 {
 	static const struct part small = { "size", "4 KiB", 1 }, large = { "size", "8 KiB", 2 }, again = { "size", "4 KiB", 1 };
-	struct synthetic a, b;
 	struct pair p[6];
 
-	synthetic_init(&a);
-	synthetic_init(&b);
+	init(&a);
+	init(&b);
 	strcpy(b.device[1].name, "nvme0n1");
 	for (u32 i = 0; i < 6; i++) {
 		a.watch[i] = (struct watch){ .device = &a.device[i / 3], .part = (const struct part *[]){ NULL, &small, &large }[i % 3] };
@@ -134,15 +137,12 @@ TEST(parts_pair_with_their_like)
 		assert_int_equal(p[i].base, ((const u32[]){ 0, 3, 1, 2, 4, 5 })[i]);
 		assert_int_equal(p[i].other, ((const u32[]){ 3, 0, 5, 4, 2, 1 })[i]);
 	}
-	synthetic_uninit(&b);
 
 	/* Not divided: only the whole has a partner. */
-	synthetic_init(&b);
+	init(&b);
 	synthetic_begin(&b, 1, 3, 1);
 	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 1);
 	assert_int_equal(comparison_pairs(&b.run, &a.run, &no_maps, p), 1);
-	synthetic_uninit(&b);
-	synthetic_uninit(&a);
 }
 
 TEST(ops_merge)

@@ -100,15 +100,17 @@ TEST(what_may_not)
 static struct {
 	struct synthetic base, run;
 	struct judged j;
+	struct condition c;
+	struct verdict v;
+	struct problem p;
 } t;
 
 /*
  * Baseline: 1000 reads of 100 us in 1 s. Run: 1900 reads of 110 us and one of 25 ms in 2 s, with 3 errors; and
  * writes, which the baseline lacks.
  */
-static int set_up(void **state)
+void set_up(void)
 {
-	(void)state;
 	synthetic_init(&t.base);
 	synthetic_begin(&t.base, 1, 6, 1);
 	synthetic_io(&t.base, 0, READ, 100000, 1000);
@@ -125,19 +127,23 @@ static int set_up(void **state)
 	synthetic_tick(&t.run, 2);
 	run_finish(&t.run.run);
 	t.j = (struct judged){ &t.run.run, &t.run.run.watches[0], &t.base.run, &t.base.run.watches[0] };
-	return 0;
 }
 
-static int tear_down(void **state)
+void tear_down(void)
 {
-	(void)state;
-
 	synthetic_uninit(&t.base);
 	synthetic_uninit(&t.run);
-	return 0;
 }
 
-TEST_WITH(what_holds, set_up, tear_down)
+/* Judges what is in @t. */
+static int evaluate(const char *text)
+{
+	t.p.text[0] = '\0';
+	assert_int_equal(condition_parse(text, &t.c, &t.p), 0);
+	return condition_evaluate(&t.c, &t.j, &t.v, &t.p);
+}
+
+TEST(what_holds)
 {
 	static const struct { const char *text; bool holds; double value, base; } cases[] = {
 		{ "read.max > 20ms", true, 25e6, -1 },
@@ -163,21 +169,16 @@ TEST_WITH(what_holds, set_up, tear_down)
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct condition c;
-		struct verdict v;
-		struct problem p = { "" };
-
-		assert_int_equal(condition_parse(cases[i].text, &c, &p), 0);
-		if (condition_evaluate(&c, &t.j, &v, &p))
-			fail_msg("%s: %s", cases[i].text, p.text);
-		if (v.holds != cases[i].holds)
-			fail_msg("%s: holds %d", cases[i].text, v.holds);
-		assert_close(v.value, cases[i].value, 1e-9 * cases[i].value);
-		assert_close(v.base, cases[i].base, 0);
+		if (evaluate(cases[i].text))
+			fail_msg("%s: %s", cases[i].text, t.p.text);
+		if (t.v.holds != cases[i].holds)
+			fail_msg("%s: holds %d", cases[i].text, t.v.holds);
+		assert_close(t.v.value, cases[i].value, 1e-9 * cases[i].value);
+		assert_close(t.v.base, cases[i].base, 0);
 	}
 }
 
-TEST_WITH(what_cannot_be_judged, set_up, tear_down)
+TEST(what_cannot_be_judged)
 {
 	static const struct { const char *text, *sentence; bool alone; } cases[] = {
 		{ "write.p99 > +10%", "--fail-if 'write.p99 > +10%': 'the run' has no write IO of sda, so it can't be judged",
@@ -190,20 +191,13 @@ TEST_WITH(what_cannot_be_judged, set_up, tear_down)
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct judged j = t.j;
-		struct condition c;
-		struct verdict v;
-		struct problem p = { "" };
-
-		if (cases[i].alone)
-			j.base = NULL;
-		assert_int_equal(condition_parse(cases[i].text, &c, &p), 0);
-		assert_int_equal(condition_evaluate(&c, &j, &v, &p), -ENODATA);
-		assert_string_equal(p.text, cases[i].sentence);
+		t.j.base = cases[i].alone ? NULL : &t.base.run;
+		assert_int_equal(evaluate(cases[i].text), -ENODATA);
+		assert_string_equal(t.p.text, cases[i].sentence);
 	}
 }
 
-TEST_WITH(what_is_said, set_up, tear_down)
+TEST(what_is_said)
 {
 	static const struct { const char *text, *sentence; } cases[] = {
 		{ "read.min >= +10%", "read.min of sda is 110 us, 10.0 % above the baseline's 100 us (read.min >= +10%)" },
@@ -213,13 +207,8 @@ TEST_WITH(what_is_said, set_up, tear_down)
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct condition c;
-		struct verdict v;
-		struct problem p;
-
-		assert_int_equal(condition_parse(cases[i].text, &c, &p), 0);
-		assert_int_equal(condition_evaluate(&c, &t.j, &v, &p), 0);
-		condition_explain(&c, &t.j, &v, &p);
-		assert_string_equal(p.text, cases[i].sentence);
+		assert_int_equal(evaluate(cases[i].text), 0);
+		condition_explain(&t.c, &t.j, &t.v, &t.p);
+		assert_string_equal(t.p.text, cases[i].sentence);
 	}
 }

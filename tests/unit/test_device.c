@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define SET_UP setup
-#define TEAR_DOWN teardown
 #include "unit.h"
 
 #include <errno.h>
@@ -14,9 +12,10 @@
 static struct tree {
 	char root[FOLDER_ROOT];
 	struct device_table t;
+	struct problem p;
 } x;
 
-static int setup(void **state)
+void set_up(void)
 {
 	static const char *const files[][2] = {
 		{ "/sys/block/sda/dev", "8:0\n" }, { "/sys/block/sda/size", "2048\n" },
@@ -37,23 +36,17 @@ static int setup(void **state)
 		{ "/sys/block/nvme0c0n1/hidden", "1\n" }, { "/sys/block/nvme0c0n1/size", "8\n" },
 		{ "/sys/block/loop0/dev", "7:0\n" }, { "/sys/block/loop0/size", "0\n" },
 	};
-	struct problem p;
 
-	(void)state;
 	folder_make(x.root);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		folder_put(x.root, files[i][0], files[i][1]);
-	assert_int_equal(device_table_read(&x.t, x.root, &p), 0);
-	return 0;
+	assert_int_equal(device_table_read(&x.t, x.root, &x.p), 0);
 }
 
-static int teardown(void **state)
+void tear_down(void)
 {
-	(void)state;
-
 	device_table_free(&x.t);
 	folder_remove(x.root);
-	return 0;
 }
 
 static const struct device *named(const char *name)
@@ -108,14 +101,13 @@ TEST(test_find)
 		{ "sda?", { "sda1", "sda2" } }, { "[dl]*", { "dm-0", "loop0" } },
 		{ "all", { "dm-0", "sda" } }, { "/dev/sda1*", { "sda1", "sda10" } },
 	};
-	struct problem p;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		u32 set[MAX], n = 0;
 
 		/* Twice: a device that is there already is not added again. */
-		assert_int_equal(device_find(&x.t, cases[i].name, set, &n, &p), 0);
-		assert_int_equal(device_find(&x.t, cases[i].name, set, &n, &p), 0);
+		assert_int_equal(device_find(&x.t, cases[i].name, set, &n, &x.p), 0);
+		assert_int_equal(device_find(&x.t, cases[i].name, set, &n, &x.p), 0);
 		for (u32 k = 0; k < n; k++)
 			assert_string_equal(x.t.d[set[k]].name, cases[i].found[k]);
 		assert_null(cases[i].found[n]);
@@ -136,13 +128,12 @@ TEST(test_not_found)
 		{ "/sys", -ENOTBLK, "'/sys' is a directory, not a block device; 'blklat list' shows all" },
 		{ "", -ENODEV, "a device's name can't be empty; 'blklat list' shows all" },
 	};
-	struct problem p;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		u32 set[MAX] = { 3 }, n = 1;
 
-		assert_int_equal(device_find(&x.t, cases[i].name, set, &n, &p), cases[i].err);
-		assert_string_equal(p.text, cases[i].says);
+		assert_int_equal(device_find(&x.t, cases[i].name, set, &n, &x.p), cases[i].err);
+		assert_string_equal(x.p.text, cases[i].says);
 		assert_int_equal(n, 1);
 	}
 }
@@ -168,12 +159,11 @@ TEST(test_kernel_ios)
 /* The disk's sequence number is also its partitions'. */
 TEST(test_another_is_put_in)
 {
-	struct problem p;
 	struct kernel_stat stat = { 0 };
 
 	device_table_free(&x.t);
 	folder_put(x.root, "/sys/block/sda/diskseq", "41\n");
-	assert_int_equal(device_table_read(&x.t, x.root, &p), 0);
+	assert_int_equal(device_table_read(&x.t, x.root, &x.p), 0);
 	for (u32 i = 0; i < x.t.n; i++)
 		assert_int_equal(x.t.d[i].diskseq, strncmp(x.t.d[i].name, "sda", 3) ? 0 : 41);
 	assert_int_equal(device_kernel_stat(&x.t, named("sda"), &stat), 0);
@@ -203,14 +193,13 @@ TEST(test_no_tree)
 {
 	struct device_table t = { .n = 4711 };
 	char root[300];
-	struct problem p;
 
-	assert_int_equal(device_table_read(&t, "/nonexistent", &p), -ENOENT);
-	assert_string_equal(p.text, "can't read '/nonexistent/sys/block', where the block devices are found: "
+	assert_int_equal(device_table_read(&t, "/nonexistent", &x.p), -ENOENT);
+	assert_string_equal(x.p.text, "can't read '/nonexistent/sys/block', where the block devices are found: "
 			    "No such file or directory");
 	memset(root, '/', sizeof(root));
 	root[sizeof(root) - 1] = '\0';
-	assert_int_equal(device_table_read(&t, root, &p), -ENAMETOOLONG);
+	assert_int_equal(device_table_read(&t, root, &x.p), -ENAMETOOLONG);
 	assert_int_equal(t.n, 4711);
 }
 
@@ -235,7 +224,6 @@ TEST(test_identity)
 		{ "sda", "ZC1 A", "naa.5000c500" }, { "sda1", "ZC1 A", "naa.5000c500" }, { "sdb", "S123", "" },
 		{ "sdc", "", "" }, { "nvme0n1", "S4EWNX0N", "eui.0025385b" }, { "vda", "", "" },
 	};
-	struct problem p;
 
 	for (u32 i = 0; i < ARRAY_SIZE(wanted); i++) {
 		char file[64];
@@ -253,7 +241,7 @@ TEST(test_identity)
 	/* Reading it is an IO. */
 	folder_put(x.root, "/sys/block/vda/serial", "virt-1");
 	device_table_free(&x.t);
-	assert_int_equal(device_table_read(&x.t, x.root, &p), 0);
+	assert_int_equal(device_table_read(&x.t, x.root, &x.p), 0);
 	for (u32 i = 0; i < ARRAY_SIZE(wanted); i++) {
 		assert_string_equal(named(wanted[i][0])->serial, wanted[i][1]);
 		assert_string_equal(named(wanted[i][0])->wwid, wanted[i][2]);

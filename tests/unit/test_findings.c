@@ -153,7 +153,6 @@ TEST(losses_and_errors)
 {
 	struct accounting *a;
 
-	begin(1);
 	a = &s.frames.f[0].accounting;
 	synthetic_io(&s, 0, READ, 27000, 997);
 	synthetic_tick(&s, 1);
@@ -241,7 +240,6 @@ TEST(two_peaks)
 	const struct finding *f;
 	u64 hits, all;
 
-	begin(1);
 	synthetic_spread(&s, 0, READ, (double[]){ 27000, 0.15, 97000 });
 	hits = s.frames.f[0].ops[READ].ios;
 	synthetic_spread(&s, 0, READ, (double[]){ 212000, 0.15, 3000 });
@@ -296,7 +294,6 @@ TEST(valley_limits)
 /* 27 and 29 us are one peak at this smoothing; at scale 0, an octave a bin, 27 and 212 us are still two. */
 TEST(peaks_and_resolution)
 {
-	begin(1);
 	synthetic_io(&s, 0, READ, 27000, 5000);
 	synthetic_io(&s, 0, READ, 29000, 5000);
 	synthetic_tick(&s, 1);
@@ -317,7 +314,6 @@ TEST(duty_cycle)
 {
 	const struct finding *f;
 
-	begin(1);
 	for (u32 i = 0; i < 404; i++) {
 		if (i % 4 < 2)
 			synthetic_io(&s, 0, READ, 27000, 37000);

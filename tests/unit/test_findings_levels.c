@@ -10,7 +10,6 @@ TEST(cache_exhausted)
 {
 	const struct finding *f;
 
-	begin(1);
 	for (u32 i = 0; i < 2000; i++) {
 		double fast = i < 438 ? 1 : i > 438 ? 0 : 0.4;
 
@@ -41,7 +40,6 @@ TEST(cache_exhausted_at_a_fixed_rate)
 {
 	const struct finding *f;
 
-	begin(1);
 	for (u32 i = 0; i < 2000; i++)
 		second(WRITE, i < 438 ? 27000 : 212000, 10000);
 	judge();
@@ -63,7 +61,6 @@ TEST(limited_in_bursts)
 {
 	const struct finding *f;
 
-	begin(1);
 	for (u32 i = 0; i < 30; i++)
 		second(READ, 300000, 500);
 	for (u32 i = 0; i < 30; i++) {
@@ -82,7 +79,6 @@ TEST(load_changed)
 {
 	const struct finding *f;
 
-	begin(1);
 	for (u32 i = 0; i < 60; i++)
 		second(READ, 100000, i < 30 ? 320000 : 10000);
 	judge();
@@ -196,7 +192,6 @@ TEST(a_rest_between_levels)
 {
 	const struct finding *f;
 
-	begin(1);
 	for (u32 i = 0; i < 50; i++)
 		second(READ, i < 20 ? 100000 : 400000, i < 20 ? 20000 : i < 30 ? 0 : 5000);
 	judge();
@@ -231,7 +226,6 @@ TEST(crawling_or_slow)
 /* 20k, 5k, 20k: a drive that cleans up in between. */
 TEST(three_levels)
 {
-	begin(1);
 	for (u32 i = 0; i < 300; i++)
 		second(WRITE, 1000000, i / 100 == 1 ? 5000 : 20000);
 	judge();
@@ -247,7 +241,6 @@ TEST(many_levels)
 {
 	const struct finding *f;
 
-	begin(1);
 	for (u32 i = 0; i < 600; i++)
 		second(WRITE, 1000000, i / 30 % 2 ? 5000 : 20000);
 	judge();
@@ -270,7 +263,6 @@ TEST(many_levels)
 /* From 80k to 7k in even steps over 200 s: no sudden change anywhere. */
 TEST(a_ramp_is_no_step)
 {
-	begin(1);
 	for (u32 i = 0; i < 300; i++) {
 		double t = i < 50 ? 0 : i > 250 ? 200 : i - 50;
 
@@ -287,7 +279,6 @@ TEST(fill_up)
 {
 	const struct finding *f;
 
-	begin(1);
 	for (u32 i = 0; i < 2000; i++)
 		second(WRITE, i < 500 ? 400000 : 4500000,
 		       i < 500 ? 80000 : llround(7000 * (0.4 + 1.2 * synthetic_random(&s))));

@@ -7,7 +7,6 @@ TEST(stops_every_third_second)
 {
 	const struct finding *f;
 
-	begin(1);
 	for (u32 i = 0; i < 1998; i++) {
 		if (i % 3 < 2)
 			synthetic_io(&s, 0, WRITE, 4500000, 7000);
@@ -46,7 +45,6 @@ TEST(one_stall_in_the_middle)
 {
 	const struct finding *f;
 
-	begin(1);
 	for (u32 i = 0; i < 200; i++) {
 		double share = i == 100 ? 0.4 : i == 103 ? 0.6 : i == 101 || i == 102 ? 0 : 1;
 
@@ -242,7 +240,6 @@ TEST(one_device_at_two_stages)
 /* An IO hangs for 30 s, and the device stalls for 4 of these: it is another matter. */
 TEST(a_stall_while_an_io_hangs)
 {
-	begin(1);
 	for (u32 i = 0; i < 60; i++) {
 		synthetic_io(&s, 0, READ, 100000, i >= 20 && i < 24 ? 0 : 5000);
 		synthetic_io(&s, 0, READ, 30 * NSEC_PER_SEC, i == 40);
@@ -289,7 +286,6 @@ TEST(an_end_that_was_missed)
 {
 	struct accounting *a;
 
-	begin(1);
 	a = &s.frames.f[0].accounting;
 	for (u32 i = 0; i < 40; i++) {
 		bool rest = (i >= 20 && i < 24) || i >= 36;
@@ -438,7 +434,6 @@ TEST(a_long_io_is_no_stall)
 /* A few IOs a second, some of them slow: an empty interval may be chance. */
 TEST(a_trickle_does_not_stall)
 {
-	begin(1);
 	for (u32 i = 0; i < 100; i++) {
 		synthetic_io(&s, 0, READ, 5000000, i % 10 == 5 ? 1 : 4);
 		if (i % 10 == 5)

@@ -93,7 +93,6 @@ TEST(skipped_without_a_consequence)
 		f.now.w[1].accounts[BLKLAT_OVERWRITTEN] = cases[i].overwritten;
 		f.now.w[1].started = f.now.w[1].started_after = cases[i].overwritten;
 		between(1000000000);
-		frames_accumulate(&f.run, &f.frames, &percentiles_default);
 		assert_int_equal(f.frames.skipped_unexplained, cases[i].left);
 		assert_int_equal(f.run.skipped_unexplained, cases[i].left);
 		for (u32 w = 0; w < 2; w++)
@@ -169,7 +168,6 @@ TEST(whole_run)
 		f.now.w[1].oldest_ns = 200 + i;
 		f.now.w[1].gone = i == 19;
 		between(interval_ns);
-		frames_accumulate(&f.run, &f.frames, &percentiles_default);
 		seconds += interval_ns / 1e9;
 		weighted += f.frames.f[1].queue_depth * interval_ns / 1e9;
 	}
@@ -218,7 +216,6 @@ TEST(depth_of_long_ios)
 		for (u32 n = 0; i == 3 && n < 14; n++)
 			put(&f.now, 0, BLKLAT_OP_READ, 2200000000, 4096);
 		between(1000000000);
-		frames_accumulate(&f.run, &f.frames, &percentiles_default);
 		assert_near(f.frames.f[0].queue_depth, seconds[i].depth);
 		sum += f.frames.f[0].queue_depth;
 	}
@@ -250,11 +247,9 @@ TEST(depth_of_an_end_in_between)
 	f.now.w[0].waited_ns = 700000000;
 	put(&f.now, 0, BLKLAT_OP_READ, 700000000, 4096);
 	between(1000000000);
-	frames_accumulate(&f.run, &f.frames, &percentiles_default);
 	advance();
 	f.now.w[0].waited_ns = 0;
 	between(1000000000);
-	frames_accumulate(&f.run, &f.frames, &percentiles_default);
 	assert_true(f.frames.f[0].queue_depth == 0);
 	assert_near(f.run.f[0].queue_depth, 0.35);
 }

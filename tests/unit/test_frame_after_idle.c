@@ -23,7 +23,6 @@ TEST(after_pauses)
 {
 	const struct op_frame *o = read_of(&f.frames), *run = read_of(&f.run);
 
-	f.now.idle_gap_ns = 100000000;
 	put_after_idle(&f.now, 0, BLKLAT_OP_READ, 700000);
 	advance();
 	for (u32 i = 0; i < 99; i++)
@@ -32,7 +31,6 @@ TEST(after_pauses)
 	put_after_idle(&f.now, 0, BLKLAT_OP_READ, 108000);
 	put_after_idle(&f.now, 0, BLKLAT_OP_READ, 131000);
 	between(1000000000);
-	frames_accumulate(&f.run, &f.frames, &percentiles_default);
 	assert_int_equal(o->ios, 102);
 	assert_int_equal(o->after_idle_ios, 3);
 	assert_int_equal(o->after_idle_sum_ns, 342000);
@@ -47,7 +45,6 @@ TEST(after_pauses)
 	advance();
 	put_after_idle(&f.now, 0, BLKLAT_OP_READ, 105000);
 	between(1000000000);
-	frames_accumulate(&f.run, &f.frames, &percentiles_default);
 	assert_int_equal(o->after_idle_ios, 1);
 	/* With a single IO the sum is its exact latency. */
 	assert_near(after_idle_quantile_ns(o, 0.5), 105000);
@@ -78,7 +75,6 @@ TEST(doubtful_pauses)
 		{ 0, 0, 100000000, 0 },
 	};
 
-	f.now.idle_gap_ns = 100000000;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct op_frame *wr = &f.frames.f[0].ops[BLKLAT_OP_WRITE];
 		const struct op_frame *rd = read_of(&f.frames);
@@ -108,7 +104,6 @@ TEST(pauses_behind_a_stall)
 {
 	const struct op_frame *o = read_of(&f.frames);
 
-	f.now.idle_gap_ns = 100000000;
 	put(&f.now, 0, BLKLAT_OP_WRITE, 3000000000, 4096);
 	f.now.w[0].in_flight = f.now.w[0].in_flight_after = 4;
 	f.now.w[0].oldest_ns = 90000000;
@@ -138,7 +133,6 @@ TEST(torn_pauses)
 	struct op_counts *rd = &f.now.w[0].ops[BLKLAT_OP_READ];
 	const struct op_frame *o = read_of(&f.frames);
 
-	f.now.idle_gap_ns = 100000000;
 	put_after_idle(&f.now, 0, BLKLAT_OP_READ, 102000);
 	rd->after_idle_sum_ns += 700000;
 	between(1000000000);
@@ -163,7 +157,6 @@ TEST(pauses_wait_for_the_bin)
 	static const u32 after_idle[] = { 0, 1, 0, 2 };
 	u64 seen = 0;
 
-	f.now.idle_gap_ns = 100000000;
 	for (u32 i = 0; i < ARRAY_SIZE(after_idle); i++) {
 		advance();
 		if (i == 0 || i == 3)
@@ -177,7 +170,6 @@ TEST(pauses_wait_for_the_bin)
 		if (i == 3)
 			put_after_idle(&f.now, 0, BLKLAT_OP_READ, 102000);
 		between(1000000000);
-		frames_accumulate(&f.run, &f.frames, &percentiles_default);
 		if (o->ios) {
 			assert_int_equal(o->after_idle_ios, after_idle[i]);
 			assert_int_equal(o->after_idle_sum_ns, after_idle[i] * 102000);

@@ -28,14 +28,13 @@ static void begin_extremes(void)
 		}
 }
 
-static int set_up(void **state)
+void set_up(void)
 {
 	static const struct device device = { .name = "sda" };
 	static const struct watch wholes[] = {
 		{ .device = &device, .stage = BLKLAT_STAGE_DEVICE }, { .device = &device, .stage = BLKLAT_STAGE_TOTAL },
 	};
 
-	(void)state;
 	assert_int_equal(watches_divide(wholes, 2, BLKLAT_BY_CGROUP, CGROUPS, &w.watches, &w.n), 0);
 	assert_int_equal(w.n, N);
 	for (u32 i = 0; i < 2; i++)
@@ -43,18 +42,15 @@ static int set_up(void **state)
 	begin_extremes();
 	assert_int_equal(frames_init(&w.interval, w.watches, N, SCALE), 0);
 	assert_int_equal(frames_init(&w.run, w.watches, N, SCALE), 0);
-	return 0;
 }
 
-static int tear_down(void **state)
+void tear_down(void)
 {
-	(void)state;
 	for (u32 i = 0; i < 2; i++)
 		snapshot_uninit(&w.s[i]);
 	frames_uninit(&w.interval);
 	frames_uninit(&w.run);
 	free(w.watches);
-	return 0;
 }
 
 static void own(u32 part, const char *label)
@@ -122,7 +118,7 @@ static void check_sums(void)
 	}
 }
 
-TEST_WITH(test_next_owner, set_up, tear_down)
+TEST(test_next_owner)
 {
 	const u32 total = 1 + PARTS;
 
@@ -161,7 +157,7 @@ TEST_WITH(test_next_owner, set_up, tear_down)
 }
 
 /* Bytes that were counted without an IO wait for that IO, and do not go to the next owner. */
-TEST_WITH(test_partial, set_up, tear_down)
+TEST(test_partial)
 {
 	own(FIRST, "/a");
 	w.s[w.now].w[FIRST].ops[BLKLAT_OP_READ].bytes += 512;

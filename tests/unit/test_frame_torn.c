@@ -85,7 +85,6 @@ TEST(torn_sums)
 	o->hist.cells[767]--;
 	for (u32 i = 0; i < 2; i++) {
 		between(1000000000);
-		frames_accumulate(&f.run, &f.frames, &percentiles_default);
 		assert_int_equal(is->ios, 0);
 		assert_sums(is, 0, 0, 0);
 		assert_true(is->bytes_per_s == 0);
@@ -99,7 +98,6 @@ TEST(torn_sums)
 	o->hist.cells[767]++;
 	o->min_ns = o->max_ns = 60000;
 	between(1000000000);
-	frames_accumulate(&f.run, &f.frames, &percentiles_default);
 	assert_int_equal(is->ios, 1);
 	assert_sums(is, 4096, 1, 60000);
 	assert_near(is->mean_ns, 60000);
@@ -153,13 +151,11 @@ TEST(early_sum)
 	assert_sums(is, 8192, 0, 124000);
 	assert_partial(is, 0, 0, 80998000);
 	assert_near(is->mean_ns, 62000);
-	frames_accumulate(&f.run, &f.frames, &percentiles_default);
 	advance();
 	o->min_ns = o->max_ns = 0;
 	put(&f.now, 0, BLKLAT_OP_WRITE, 81000000, 512);
 	o->sum_ns -= 81000000;
 	between(1000000000);
-	frames_accumulate(&f.run, &f.frames, &percentiles_default);
 	assert_sums(is, 512, 0, 81000000);
 	assert_partial(is, 0, 0, -2000ULL);
 	assert_near(f.run.f[0].ops[BLKLAT_OP_WRITE].sum_ns, 81124000);
@@ -179,7 +175,6 @@ TEST(sums_add_up)
 		o->sum_ns += next_random(&seed) % 3 ? 0 : next_random(&seed) % 1000000;
 		o->hist.cells[767] += next_random(&seed) % 5 ? 0 : next_random(&seed) % 3;
 		between(1000000000);
-		frames_accumulate(&f.run, &f.frames, &percentiles_default);
 		assert_true(is->ios || (!is->bytes && !is->errors && !is->sum_ns));
 		carried += is->ios && is->bytes > is->counted.bytes;
 		ios += is->ios;

@@ -178,14 +178,26 @@ static int read_frames(const u8 *data, size_t len)
 	return err;
 }
 
-TEST(test_what_is_cut_off_is_refused)
-{
-	struct wire_out run = { 0 }, frames = { 0 };
+static struct wire_out run, frames;
 
-	world_init(7);
+static void put_both(u64 seed)
+{
+	world_init(seed);
 	begin_into();
 	wire_put_run(&run, &w.run, w.watches, WATCHES);
 	wire_put_frames(&frames, &w.run, w.watches, &w.frames);
+}
+
+void tear_down(void)
+{
+	wire_out_free(&run);
+	wire_out_free(&frames);
+	frames_uninit(&into);
+}
+
+TEST(test_what_is_cut_off_is_refused)
+{
+	put_both(7);
 	for (size_t len = 0; len < run.len; len++)
 		assert_int_equal(read_run(run.data, len), -EBADMSG);
 	for (size_t len = 0; len < frames.len; len++)
@@ -195,8 +207,6 @@ TEST(test_what_is_cut_off_is_refused)
 	wire_put(&frames, 0);
 	assert_int_equal(read_run(run.data, run.len), -EBADMSG);
 	assert_int_equal(read_frames(frames.data, frames.len), -EBADMSG);
-	wire_out_free(&run);
-	wire_out_free(&frames);
 }
 
 /* All values of @number, a member of the first slow IO of @w, are read up to @most. */
@@ -225,13 +235,9 @@ TEST(test_no_such_part)
 /* A byte is changed here and there: accepted or refused, nothing is overrun (the sanitized build runs this too). */
 TEST(test_garbage_does_no_harm)
 {
-	struct wire_out run = { 0 }, frames = { 0 };
 	u32 refused = 0;
 
-	world_init(11);
-	begin_into();
-	wire_put_run(&run, &w.run, w.watches, WATCHES);
-	wire_put_frames(&frames, &w.run, w.watches, &w.frames);
+	put_both(11);
 	for (u32 i = 0; i < 3000; i++) {
 		size_t a = any64() % run.len, b = any64() % frames.len;
 		u8 was_a = run.data[a], was_b = frames.data[b];
@@ -244,6 +250,4 @@ TEST(test_garbage_does_no_harm)
 		frames.data[b] = was_b;
 	}
 	assert_true(refused > 100);
-	wire_out_free(&run);
-	wire_out_free(&frames);
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which devices are marked as sick: each reason at its limit, and the past that a p99 is compared with. */
-#define SET_UP set_up
-#define TEAR_DOWN tear_down
 #include "unit.h"
 
 #include "core/health.h"
@@ -14,28 +12,41 @@ static struct {
 	struct health_past past;
 } w;
 
-static int set_up(void **state)
+/* Five disks, each with one watch. */
+static struct device d[5];
+static struct watch watch[5];
+static struct frames fs;
+static struct health h[5];
+static struct health_host host;
+static char text[HEALTH_TEXT];
+
+void set_up(void)
 {
-	(void)state;
 	memset(&w, 0, sizeof(w));
 	strcpy(w.device.name, "sda");
 	w.watch.device = &w.device;
 	assert_int_equal(frames_init(&w.frames, &w.watch, 1, BLKLAT_SCALE_MAX), 0);
-	return hist_init(&w.all.hist, BLKLAT_SCALE_MAX);
+	assert_int_equal(hist_init(&w.all.hist, BLKLAT_SCALE_MAX), 0);
+	memset(d, 0, sizeof(d));
+	for (u32 i = 0; i < 5; i++) {
+		snprintf(d[i].name, sizeof(d[i].name), "sd%c", 'a' + (char)i);
+		strcpy(d[i].model, "A");
+		watch[i] = (struct watch){ .device = &d[i] };
+	}
+	assert_int_equal(frames_init(&fs, watch, 5, 2), 0);
 }
 
-static int tear_down(void **state)
+void tear_down(void)
 {
-	(void)state;
 	frames_uninit(&w.frames);
 	hist_uninit(&w.all.hist);
-	return 0;
+	frames_uninit(&fs);
 }
 
 static void begin_anew(void)
 {
-	tear_down(NULL);
-	set_up(NULL);
+	tear_down();
+	set_up();
 }
 
 /* An interval of a second in which @n reads took @ns each. */
@@ -70,8 +81,7 @@ static enum ailment of(u64 ns, u64 n)
 
 TEST(slow_is_five_times_the_past)
 {
-	struct health h;
-	char text[HEALTH_TEXT];
+	struct health one;
 
 	/* Nine intervals are too few. */
 	for (u32 i = 0; i < 9; i++)
@@ -91,11 +101,11 @@ TEST(slow_is_five_times_the_past)
 	for (u32 i = 0; i < 20; i++)
 		of(1000000, 100);
 	interval(8000000, 100);
-	h = judge();
-	assert_int_equal(h.ailment, AILMENT_SLOW);
-	assert_true(h.times > 7.99 && h.times < 8.01);
-	assert_true(health_worst_ns(&h, h.p99_ns) == 8e6);
-	assert_string_equal(health_text(text, &h), "slow: p99 is 8 times its past");
+	one = judge();
+	assert_int_equal(one.ailment, AILMENT_SLOW);
+	assert_true(one.times > 7.99 && one.times < 8.01);
+	assert_true(health_worst_ns(&one, one.p99_ns) == 8e6);
+	assert_string_equal(health_text(text, &one), "slow: p99 is 8 times its past");
 }
 
 /* A lasting change becomes the past: the mark does not stay for ever, nor does it go at once. */
@@ -114,42 +124,40 @@ TEST(a_new_level_is_marked_for_a_while)
 TEST(what_waits)
 {
 	struct frame *f;
-	struct health h;
-	char text[HEALTH_TEXT];
+	struct health one;
 
 	f = interval(1000000, 100);
 	f->in_flight = 1;
 	f->oldest_ns = 1000000000;
 	assert_int_equal(judge().ailment, AILMENT_NONE);
 	f->oldest_ns = 1000000001;
-	h = judge();
-	assert_int_equal(h.ailment, AILMENT_OLD);
-	assert_true(health_worst_ns(&h, h.p99_ns) == 1000000001);
-	assert_string_equal(health_text(text, &h), "an IO waits for 1.00 s");
+	one = judge();
+	assert_int_equal(one.ailment, AILMENT_OLD);
+	assert_true(health_worst_ns(&one, one.p99_ns) == 1000000001);
+	assert_string_equal(health_text(text, &one), "an IO waits for 1.00 s");
 
 	f = interval(0, 0);
 	f->in_flight = 3;
 	f->oldest_ns = 600000000;
-	h = judge();
-	assert_int_equal(h.ailment, AILMENT_STALLED);
-	assert_string_equal(health_text(text, &h), "stalled: nothing ends, an IO waits for 600 ms");
+	one = judge();
+	assert_int_equal(one.ailment, AILMENT_STALLED);
+	assert_string_equal(health_text(text, &one), "stalled: nothing ends, an IO waits for 600 ms");
 	/* The kernel has counted their ends: they were missed, and nothing hangs. */
 	f->accounting = (struct accounting){ .started = 3, .in_flight = 3, .kernel_known = true, .kernel_ios = 3 };
 	assert_true(accounting_ends_missed(&f->accounting));
-	h = judge();
-	assert_int_equal(h.ailment, AILMENT_NONE);
-	assert_true(health_worst_ns(&h, h.p99_ns) == 0);
+	one = judge();
+	assert_int_equal(one.ailment, AILMENT_NONE);
+	assert_true(health_worst_ns(&one, one.p99_ns) == 0);
 }
 
 TEST(failed)
 {
-	struct health h;
-	char text[HEALTH_TEXT];
+	struct health one;
 
 	interval(1000000, 100)->ops[BLKLAT_OP_READ].errors = 1;
-	h = judge();
-	assert_int_equal(h.ailment, AILMENT_ERRORS);
-	assert_string_equal(health_text(text, &h), "1 IO failed");
+	one = judge();
+	assert_int_equal(one.ailment, AILMENT_ERRORS);
+	assert_string_equal(health_text(text, &one), "1 IO failed");
 	assert_int_equal(of(1000000, 100), AILMENT_NONE);
 }
 
@@ -168,49 +176,21 @@ TEST(rest_is_no_illness)
 TEST(losses_tell_of_the_measurement)
 {
 	struct frame f = { 0 };
-	struct health h = { .ios = 9900 };
-	char text[HEALTH_TEXT];
+	struct health one = { .ios = 9900 };
 
-	health_besides(&h, &f, 99);
-	assert_int_equal(h.ailment, AILMENT_NONE);
-	assert_string_equal(health_grade(&h), "well");
-	health_besides(&h, &f, 100);
-	assert_int_equal(h.ailment, AILMENT_LOST);
-	assert_string_equal(health_grade(&h), "watch");
-	assert_string_equal(health_text(text, &h), "1.00 % of its IOs lost");
+	health_besides(&one, &f, 99);
+	assert_int_equal(one.ailment, AILMENT_NONE);
+	assert_string_equal(health_grade(&one), "well");
+	health_besides(&one, &f, 100);
+	assert_int_equal(one.ailment, AILMENT_LOST);
+	assert_string_equal(health_grade(&one), "watch");
+	assert_string_equal(health_text(text, &one), "1.00 % of its IOs lost");
 	f.gone = true;
-	health_besides(&h, &f, 100);
-	assert_int_equal(h.ailment, AILMENT_GONE);
-	h.ailment = AILMENT_SLOW;
-	health_besides(&h, &f, 100);
-	assert_int_equal(h.ailment, AILMENT_SLOW);
-}
-
-/* Five disks, each with one watch. */
-static struct device d[5];
-static struct watch watch[5];
-static struct frames fs;
-static struct health h[5];
-static struct health_host host;
-static char text[HEALTH_TEXT];
-
-static int five_disks(void **state)
-{
-	(void)state;
-	memset(d, 0, sizeof(d));
-	for (u32 i = 0; i < 5; i++) {
-		snprintf(d[i].name, sizeof(d[i].name), "sd%c", 'a' + (char)i);
-		strcpy(d[i].model, "A");
-		watch[i] = (struct watch){ .device = &d[i] };
-	}
-	return frames_init(&fs, watch, 5, 2);
-}
-
-static int no_disks(void **state)
-{
-	(void)state;
-	frames_uninit(&fs);
-	return 0;
+	health_besides(&one, &f, 100);
+	assert_int_equal(one.ailment, AILMENT_GONE);
+	one.ailment = AILMENT_SLOW;
+	health_besides(&one, &f, 100);
+	assert_int_equal(one.ailment, AILMENT_SLOW);
 }
 
 static void health_of(const double p99_ms[5])
@@ -229,7 +209,7 @@ static u32 unlike(void)
 }
 
 /* A device that is slow from its first interval on has no better past, but it has peers. */
-TEST_WITH(slower_than_its_like, five_disks, no_disks)
+TEST(slower_than_its_like)
 {
 	health_of((double[]){ 2, 10, 1, 3, 1 });
 	assert_int_equal(health_compare(&fs, h), 0);
@@ -281,7 +261,7 @@ static u32 together(const double times[5])
 }
 
 /* If all devices become slow at once, no single device is to blame. */
-TEST_WITH(all_slower_is_the_host, five_disks, no_disks)
+TEST(all_slower_is_the_host)
 {
 	assert_int_equal(together((double[]){ 8, 8, 8, 8, 8 }), 0);
 	assert_true(host.n == 5 && host.of == 5 && host.times > 7.99 && host.times < 8.01);
@@ -329,7 +309,7 @@ static u32 waiting(const double waited_s[5], u64 ios)
 }
 
 /* If all devices hang at once, the cause is what they share. */
-TEST_WITH(all_wait_for_the_host, five_disks, no_disks)
+TEST(all_wait_for_the_host)
 {
 	for (u64 ios = 0; ios <= 100; ios += 100) {
 		assert_int_equal(waiting((double[]){ 3, 3, 3, 3, 3 }, ios), 0);

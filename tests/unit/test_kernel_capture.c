@@ -3,8 +3,6 @@
  * A device at rest that does not add up: how often it is read again, since each time costs a wait, and when it counts as a
  * loss. And a device that goes away between two reads.
  */
-#define SET_UP set_up
-#define TEAR_DOWN tear_down
 #include "unit.h"
 
 #include "core/accounting.h"
@@ -51,9 +49,8 @@ static int count_bios(struct kernel_capture *k)
 	return 0;
 }
 
-static int set_up(void **state)
+void set_up(void)
 {
-	(void)state;
 	t = (struct world){ .f = fake_new(3), .device = { .kind = "loop" } };
 	t.k.capture.devices = &t.devices;
 	t.k.capture.n_watches = FAKE_WATCHES;
@@ -69,13 +66,11 @@ static int set_up(void **state)
 	t.k.rested_at = calloc(FAKE_WATCHES, sizeof(*t.k.rested_at));
 	for (u32 i = 0; i < FAKE_WATCHES; i++)
 		t.k.gone[i].gone = t.k.gone[i].told = true;	/* there is no such device in sysfs */
-	return 0;
 }
 
-static int tear_down(void **state)
+void tear_down(void)
 {
 	kernel_capture_uninit(&t.k);
-	return tear_down_fake(state);
 }
 
 /* Returns how many readings one read took. */
@@ -191,8 +186,8 @@ TEST(test_a_bin_that_never_comes)
 	u64 moved;
 
 	for (u32 watch = 0; watch < FAKE_WATCHES; watch += 2) {
-		tear_down(NULL);
-		set_up(NULL);
+		tear_down();
+		set_up();
 		if (watch == 2)
 			++*fake_account(t.f, 1, 2, BLKLAT_STARTED);
 		else

@@ -3,8 +3,6 @@
  * The kernel module's ring of slow IOs, as its reader sees it while the kernel writes: what is reported, in order, each
  * IO once.
  */
-#define SET_UP begin
-#define TEAR_DOWN end
 #include "unit.h"
 
 #include "blklat/parts.h"
@@ -20,11 +18,10 @@ static struct {
 	u32 written;			/* number of the next slow IO that the kernel writes */
 } t;
 
-static int begin(void **state)
+void set_up(void)
 {
 	static struct device_table devices = { .root = "" };
 
-	(void)state;
 	memset(&t, 0, sizeof(t));
 	t.slow.places = PLACES;
 	t.slow.ring = calloc(1, BLKLAT_SLOW_RING_BYTES(PLACES));
@@ -35,16 +32,13 @@ static int begin(void **state)
 	t.k.capture.slow = &t.k.slow_ios;
 	t.k.slow_untold = t.untold;
 	t.k.slow_counted = t.counted;
-	return slow_ios_init(&t.k.slow_ios, WATCHES, 100);
+	assert_int_equal(slow_ios_init(&t.k.slow_ios, WATCHES, 100), 0);
 }
 
-static int end(void **state)
+void tear_down(void)
 {
-	(void)state;
-
 	slow_ios_uninit(&t.k.slow_ios);
 	free(t.slow.ring);
-	return 0;
 }
 
 /* Reports number @number, of @watch; its latency identifies it. */

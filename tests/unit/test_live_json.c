@@ -7,9 +7,13 @@
 #include <signal.h>
 #include <unistd.h>
 
-TEST(a_line_is_the_contract)
+void set_up(void)
 {
 	sink_run_init(FORMAT_JSON);
+}
+
+TEST(a_line_is_the_contract)
+{
 	r.bins = true;
 	sink_run_open();
 	sink_run_reads();
@@ -33,7 +37,6 @@ TEST(ios_after_a_pause)
 {
 	struct op_frame *o;
 
-	sink_run_init(FORMAT_JSON);
 	r.bins = true;
 	sink_run_open();
 	sink_run_reads();
@@ -68,7 +71,6 @@ TEST(an_idle_line_still_comes)
 {
 	struct json_object *o;
 
-	sink_run_init(FORMAT_JSON);
 	r.frames.f[0].in_flight = 3;
 	r.frames.f[0].oldest_ns = 1003100000;
 	sink_run_open();
@@ -87,7 +89,6 @@ TEST(large_counts_and_reasons_survive)
 	struct json_object *a, *lost_by, *o;
 	struct accounting *acc;
 
-	sink_run_init(FORMAT_JSON);
 	acc = &r.frames.f[0].accounting;
 	*acc = (struct accounting){
 		.started = UINT64_MAX, .completed = 1ULL << 63, .lost = 60, .requeued = 7, .moved = 8,
@@ -119,7 +120,6 @@ TEST(any_name_gives_valid_json)
 {
 	struct json_object *o;
 
-	sink_run_init(FORMAT_JSON);
 	strcpy(r.device.name, "a\"b\\c\n/\xFF");
 	r.frames.f[0].queue_depth = 1 / 0.0;
 	sink_run_open();
@@ -136,7 +136,6 @@ TEST(bins_outside_of_the_grid)
 {
 	struct op_frame *o;
 
-	sink_run_init(FORMAT_JSON);
 	r.bins = true;
 	o = &r.frames.f[0].ops[BLKLAT_OP_OTHER];
 	o->ios = 3;

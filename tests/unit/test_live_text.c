@@ -4,12 +4,21 @@
 
 #include <errno.h>
 
+#include "blklat/parts.h"
 #include "core/text_draw.h"
+#include "live/words.h"
+#include "util/cleanup.h"
+#include "util/stream.h"
 
 static const char header[] =
 	"blklat 1.2.3  engine bpf, interval 1 s, 64 bins an octave (1.09 %), 1.30 MiB\n"
 	"loop0   loop, 1.07 GB, scheduler none\n"
 	"stage   device (issue to completion)\n";
+
+void set_up(void)
+{
+	sink_run_init(FORMAT_TEXT);
+}
 
 /* Runs one interval. Returns the text after the header. */
 static const char *interval_text(void)
@@ -21,9 +30,25 @@ static const char *interval_text(void)
 	return r.text + strlen(header);
 }
 
+/* Each runs one more, and returns what it says. */
+static const char *next_interval(void)
+{
+	size_t told = r.len;
+
+	sink_run_interval();
+	return r.text + told;
+}
+
+static const char *summary(void)
+{
+	size_t told = r.len;
+
+	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
+	return r.text + told;
+}
+
 TEST(a_block_of_reads)
 {
-	sink_run_init(FORMAT_TEXT);
 	sink_run_reads();
 	/*
 	 * Decades 10 us to 10 ms, 24 columns each: 60 to 61 us is column 24 * log10(6) = 18.7 to 18.8
@@ -77,57 +102,38 @@ TEST(idle_stalled_and_late)
 /* Accounts are cumulative, but the warning is about the interval. */
 TEST(a_loss_is_told_once)
 {
-	struct accounting *a;
-	size_t told;
+	struct accounting *a = &r.frames.f[0].accounting;
 
-	sink_run_init(FORMAT_TEXT);
-	a = &r.frames.f[0].accounting;
 	a->lost_by[LOST_NO_START] = 5;
 	a->lost_by[LOST_UNEXPLAINED] = 1;
 	assert_non_null(strstr(interval_text(), "warning: 6 IOs lost: 5 whose start was not seen, 1 unexplained\n"));
-	told = r.len;
-	sink_run_interval();
-	assert_null(strstr(r.text + told, "lost"));
-	told = r.len;
+	assert_null(strstr(next_interval(), "lost"));
 	a->lost_by[LOST_NO_START] = 6;
-	sink_run_interval();
-	assert_non_null(strstr(r.text + told, "warning: 1 IO lost: 1 whose start was not seen\n"));
+	assert_non_null(strstr(next_interval(), "warning: 1 IO lost: 1 whose start was not seen\n"));
 }
 
 /* They are of the whole run, so neither per watch nor per interval; and the summary has the last word. */
 TEST(skipped_runs_are_told_once)
 {
-	size_t told;
-
-	sink_run_init(FORMAT_TEXT);
 	assert_null(strstr(interval_text(), "skipped"));
 	r.frames.skipped_unexplained = 3;
-	told = r.len;
-	sink_run_interval();
-	assert_non_null(strstr(r.text + told, "\nskipped  3 program runs by the kernel; what they missed is not known, IOs of any\n"
+	assert_non_null(strstr(next_interval(), "\nskipped  3 program runs by the kernel; what they missed is not known, IOs of any\n"
 			       "         device may be absent\n"));
-	told = r.len;
 	r.frames.skipped_unexplained = 4;
-	sink_run_interval();
-	assert_null(strstr(r.text + told, "skipped"));
+	assert_null(strstr(next_interval(), "skipped"));
 	r.frames.skipped_unexplained = 1;
-	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
-	assert_non_null(strstr(r.text + told, "\nskipped  1 program run by the kernel; what it missed is not known, IOs of any\n"));
+	assert_non_null(strstr(summary(), "\nskipped  1 program run by the kernel; what it missed is not known, IOs of any\n"));
 	/* The kernel's statistics have as many IOs as completed at stage device, of each device; then one more. */
 	for (u32 i = 0; i < r.frames.n; i++) {
 		r.frames.f[i].accounting.kernel_known = true;
 		r.frames.f[i].accounting.kernel_ios = r.frames.f[i].accounting.completed;
 	}
 	for (u32 more = 0; more < 2; more++) {
-		told = r.len;
 		r.frames.f[0].accounting.kernel_ios += more;
-		assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
-		assert_int_equal(!strstr(r.text + told, "\nskipped  1 program run by the kernel; nothing was missed at stage device:"), more);
+		assert_int_equal(!strstr(summary(), "\nskipped  1 program run by the kernel; nothing was missed at stage device:"), more);
 	}
-	told = r.len;
 	r.frames.skipped_unexplained = 0;
-	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
-	assert_null(strstr(r.text + told, "skipped"));
+	assert_null(strstr(summary(), "skipped"));
 }
 
 /* Watches that are gone are left out of an interval: the others keep their own accounts. */
@@ -138,7 +144,6 @@ TEST(losses_belong_to_the_watch_not_the_place)
 	struct watch watches[2];
 	size_t told;
 
-	sink_run_init(FORMAT_TEXT);
 	watches[0] = r.watch;
 	watches[1] = (struct watch){ .device = &second, .stage = BLKLAT_STAGE_DEVICE };
 	r.info.watches = watches;
@@ -162,7 +167,6 @@ TEST(losses_belong_to_the_watch_not_the_place)
 
 TEST(colour_only_when_asked)
 {
-	sink_run_init(FORMAT_TEXT);
 	sink_run_reads();
 	interval_text();
 	assert_null(strchr(r.text, '\033'));
@@ -177,7 +181,6 @@ TEST(colour_only_when_asked)
 
 TEST(summary_adds_up)
 {
-	sink_run_init(FORMAT_TEXT);
 	sink_run_reads();
 	r.frames.f[0].interval_s = 10;
 	r.frames.f[0].accounting = (struct accounting){
@@ -222,11 +225,10 @@ TEST(the_kernel_disagrees)
 			.kernel_ios = cases[i].kernel, .kernel_known = true,
 		};
 		sink_run_open();
-		assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
 		if (cases[i].note)
-			assert_non_null(strstr(r.text, cases[i].note));
+			assert_non_null(strstr(summary(), cases[i].note));
 		else
-			assert_null(strstr(r.text, "note:"));
+			assert_null(strstr(summary(), "note:"));
 	}
 }
 
@@ -301,7 +303,6 @@ TEST(density_has_no_steps)
 
 TEST(any_percentile_list_keeps_its_columns)
 {
-	sink_run_init(FORMAT_TEXT);
 	sink_run_reads();
 	r.look.columns = 40;
 	sink_run_open();
@@ -309,4 +310,100 @@ TEST(any_percentile_list_keeps_its_columns)
 	/* 40 columns hold four cells; no line is longer, whatever is drawn. */
 	assert_non_null(strstr(r.text, "\n07:35:01    IOPS    MB/s    mean     p50\n           p99.9     max\n"));
 	assert_non_null(strstr(r.text, "\nread        4.00    0.02  545 us 60.2 us\n         2.00 ms 2.00 ms\n"));
+}
+
+/*
+ * --- what is said of a slow IO besides its figures: its depth and neighbour once each, and as exactly as they are known;
+ * the class of its flags where its op does not imply it.
+ */
+
+static void assert_rest(const struct slow_io *io, const char *expected)
+{
+	struct print_buffer say CLEANUP(print_buffer_close) = { 0 };
+
+	assert_int_equal(print_buffer_open(&say), 0);
+	words_slow_rest(say.f, io, 80, true);
+	assert_int_equal(fflush(say.f), 0);
+	assert_string_equal(say.text, expected);
+}
+
+TEST(depth_and_neighbour)
+{
+	static const struct { u32 depth; u8 beside; const char *by, *label, *says; } cases[] = {
+		{ 0, 0, NULL, NULL, "?" },
+		{ 0, 0, "size", "4 KiB", "?, size 4 KiB" },
+		{ 0, 0, "cgroup", "/a", "?" },
+		{ 0, 0, "depth", "9-16", "?, depth 9-16" },
+		{ 0, 0, "beside", "flush", "?, beside flush" },
+		{ 12, BLKLAT_KIND_FLUSH, "depth", "9-16", "?, depth 12, beside flush" },
+		{ 12, BLKLAT_KIND_FLUSH, "beside", "flush", "?, depth 12, beside flush" },
+		{ 1, BLKLAT_BESIDE_NOTHING, "depth", "1", "?, depth 1, beside nothing" },
+		{ UINT32_MAX, BLKLAT_KIND_LARGE_WRITE, NULL, NULL, "?, depth 4294967295, beside big write" },
+		{ 12, 0, "beside", "flush", "?, depth 12, beside flush" },
+		{ 0, BLKLAT_KIND_READ, "flags", "sync", "?, beside read, flags sync" },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct slow_io io = { .told = { .depth = cases[i].depth, .beside = cases[i].beside } };
+
+		if (cases[i].by)
+			io.part = part_find(cases[i].by, cases[i].label);
+		assert_rest(&io, cases[i].says);
+	}
+}
+
+/* For each op, the classes that it implies are left out. */
+TEST(flags_that_say_more)
+{
+	static const struct { u8 op, flags; const char *says; } cases[] = {
+		{ BLKLAT_OP_READ, 0, "?" },
+		{ BLKLAT_OP_READ, BLKLAT_FLAGS_FUA, "?, flags FUA/flush" },
+		{ BLKLAT_OP_READ, BLKLAT_FLAGS_METADATA, "?, flags metadata" },
+		{ BLKLAT_OP_READ, BLKLAT_FLAGS_READAHEAD, "?, flags readahead" },
+		{ BLKLAT_OP_READ, BLKLAT_FLAGS_SYNC, "?" },
+		{ BLKLAT_OP_WRITE, BLKLAT_FLAGS_FUA, "?, flags FUA/flush" },
+		{ BLKLAT_OP_WRITE, BLKLAT_FLAGS_METADATA, "?, flags metadata" },
+		{ BLKLAT_OP_WRITE, BLKLAT_FLAGS_SYNC, "?" },
+		{ BLKLAT_OP_WRITE, BLKLAT_FLAGS_WRITE_BACK, "?" },
+		{ BLKLAT_OP_FLUSH, BLKLAT_FLAGS_FUA, "?" },
+		{ BLKLAT_OP_FLUSH, BLKLAT_FLAGS_OTHER, "?, flags other" },
+		{ BLKLAT_OP_DISCARD, BLKLAT_FLAGS_SYNC, "?, flags sync" },
+		{ BLKLAT_OP_DISCARD, BLKLAT_FLAGS_OTHER, "?" },
+		{ BLKLAT_OP_OTHER, BLKLAT_FLAGS_FUA, "?, flags FUA/flush" },
+		{ BLKLAT_OP_OTHER, BLKLAT_FLAGS_OTHER, "?" },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct slow_io io = { .told = { .op = cases[i].op, .flags = cases[i].flags } };
+
+		assert_rest(&io, cases[i].says);
+	}
+}
+
+TEST(flags_beside_a_part)
+{
+	struct slow_io io = { .told = { .op = BLKLAT_OP_WRITE, .flags = BLKLAT_FLAGS_METADATA, .depth = 12 } };
+
+	io.part = part_find("size", "4 KiB");
+	assert_rest(&io, "?, flags metadata, depth 12, size 4 KiB");
+	io.part = part_find("flags", "metadata");
+	assert_rest(&io, "?, depth 12, flags metadata");
+	io.told.flags = BLKLAT_FLAGS_SYNC;
+	io.part = part_find("flags", "sync");
+	assert_rest(&io, "?, depth 12, flags sync");
+}
+
+TEST(what_comes_before)
+{
+	char cgroup[] = "/a/b";
+	struct slow_io io = {
+		.told = {
+			.known = BLKLAT_SLOW_SUBMITTER | BLKLAT_SLOW_KERNEL_THREAD, .comm = "kworker/0:1H", .submitter = 12, .error = 7,
+			.queue_ns = 1200000, .device_ns = 65000000, .depth = 3, .beside = BLKLAT_KIND_WRITE,
+			.flags = BLKLAT_FLAGS_METADATA,
+		},
+		.cgroup = cgroup,
+	};
+
+	assert_rest(&io, "[kworker/0:1H] 12 /a/b, failed: medium, queue 1.20ms, device 65.0ms, flags metadata, depth 3, beside write");
 }

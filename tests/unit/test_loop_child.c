@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The loop and a command: which starts when, and which ends because of the other. */
-#define TEAR_DOWN tear_down
 #include "loop_fakes.h"
 
 static struct child child;
@@ -41,13 +40,11 @@ static enum loop_end go_with(double interval_s, double duration_s)
 	return end;
 }
 
-static int tear_down(void **state)
+void tear_down(void)
 {
-	(void)state;
 	child_end(&child);
 	child_uninit(&child);
 	memset(&child, 0, sizeof(child));
-	return 0;
 }
 
 /* Its end is the end of the run, at once, with a last interval. */

@@ -10,16 +10,16 @@ enum { PARTS = FAKE_WATCHES - 1 };
 
 /* --- the region: watch 0 is the whole, 1 and 2 are its parts ------------------------------------ */
 
-static struct fake *fake_parted(void)
-{
-	struct fake *f = fake_new(6);
+static struct fake *f;
 
+static void begin_parted(void)
+{
+	f = fake_new(6);
 	f->r.parts = PARTS;
 	f->ranges[1].n = 0;
-	return f;
 }
 
-static const struct watch_counts *read_at(struct fake *f, u64 now_ns)
+static const struct watch_counts *read_at(u64 now_ns)
 {
 	struct snapshot swap = f->before;
 
@@ -46,7 +46,6 @@ static void check_sum(const struct watch_counts *w, u32 op)
 /* Read after read, with IOs in between: nothing of an earlier sum is left. */
 TEST(test_whole_is_the_sum)
 {
-	struct fake *f = fake_parted();
 	u64 ios = 0;
 
 	for (u32 round = 0; round < 5; round++) {
@@ -61,7 +60,7 @@ TEST(test_whole_is_the_sum)
 			s[AT_ERRORS] += n % 13 == 0;
 			ios++;
 		}
-		w = read_at(f, 1000000);
+		w = read_at(1000000);
 		for (u32 op = 0; op < FAKE_OPS; op++)
 			check_sum(w, op);
 		for (u32 part = 0, seen = 0; part <= PARTS; part++) {
@@ -75,14 +74,13 @@ TEST(test_whole_is_the_sum)
 /* Bios are counted in the rows of their part, requests in those of the whole: both are accounted to the whole. */
 TEST(test_accounts_are_the_wholes)
 {
-	struct fake *f = fake_parted();
 	const struct watch_counts *w;
 
 	*fake_account(f, 0, 0, BLKLAT_REQUEUED) = 3;
 	*fake_account(f, 1, 1, BLKLAT_REQUEUED) = 10;
 	*fake_account(f, 2, 2, BLKLAT_REQUEUED) = 100;
 	*fake_account(f, 2, 1, BLKLAT_TABLE_FULL) = 7;
-	w = read_at(f, 1000000);
+	w = read_at(1000000);
 	assert_int_equal(w[0].accounts[BLKLAT_REQUEUED], 113);
 	assert_int_equal(w[0].accounts[BLKLAT_TABLE_FULL], 7);
 	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
@@ -90,7 +88,7 @@ TEST(test_accounts_are_the_wholes)
 	assert_int_equal(region_account(&f->r, 1, BLKLAT_REQUEUED), 10);
 }
 
-static void start_in_slot(struct fake *f, u32 n, u64 at_ns, u32 part, u64 marks)
+static void start_in_slot(u32 n, u64 at_ns, u32 part, u64 marks)
 {
 	struct blklat_slots *s = &f->slots[(16 + n) / 16];
 
@@ -104,16 +102,16 @@ TEST(test_waiting_by_part)
 	static const u64 clocks[] = { 5000000, (1ULL << 54) + 100, (3ULL << 54) - 1, (1ULL << 61) + 20 };
 
 	for (u32 i = 0; i < ARRAY_SIZE(clocks); i++) {
-		struct fake *f = fake_parted();
 		const struct watch_counts *w;
 		u64 now_ns = clocks[i];
 
-		start_in_slot(f, 0, now_ns - 500, 1, 0);
-		start_in_slot(f, 3, now_ns - 90, 1, BLKLAT_SLOT_AFTER_IDLE);
-		start_in_slot(f, 17, now_ns - 4000, 2, BLKLAT_SLOT_SEEN);
+		begin_parted();
+		start_in_slot(0, now_ns - 500, 1, 0);
+		start_in_slot(3, now_ns - 90, 1, BLKLAT_SLOT_AFTER_IDLE);
+		start_in_slot(17, now_ns - 4000, 2, BLKLAT_SLOT_SEEN);
 		/* Started by a clock that is ahead of the reader's. */
-		start_in_slot(f, 18, now_ns + 70, 2, 0);
-		w = read_at(f, now_ns);
+		start_in_slot(18, now_ns + 70, 2, 0);
+		w = read_at(now_ns);
 		assert_int_equal(w[0].in_flight, 4);
 		assert_int_equal(w[0].in_flight_after, 4);
 		assert_int_equal(w[0].started, 4);
@@ -132,37 +130,32 @@ TEST(test_waiting_by_part)
 
 /* --- frames --------------------------------------------------------------------------------------- */
 
-struct interval {
+static struct {
 	struct watch *watches;
 	u32 n;
 	struct snapshot before, now;
 	struct frames frames;
-};
+} in;
 
-static int set_up_interval(void **state)
+void set_up(void)
 {
-	static struct interval in;
 	const struct watch whole = { .stage = BLKLAT_STAGE_DEVICE };
 
+	begin_parted();
 	assert_int_equal(watches_divide(&whole, 1, BLKLAT_BY_SIZE, 0, &in.watches, &in.n), 0);
 	assert_int_equal(snapshot_init(&in.before, in.n, 6), 0);
 	assert_int_equal(snapshot_init(&in.now, in.n, 6), 0);
 	assert_int_equal(frames_init(&in.frames, in.watches, in.n, 6), 0);
 	in.now.mono_ns = 1000000000;
 	in.now.idle_gap_ns = in.before.idle_gap_ns = 100000000;
-	*state = &in;
-	return 0;
 }
 
-static int tear_down_interval(void **state)
+void tear_down(void)
 {
-	struct interval *in = *state;
-
-	frames_uninit(&in->frames);
-	snapshot_uninit(&in->before);
-	snapshot_uninit(&in->now);
-	free(in->watches);
-	return 0;
+	frames_uninit(&in.frames);
+	snapshot_uninit(&in.before);
+	snapshot_uninit(&in.now);
+	free(in.watches);
 }
 
 static void put_in(struct watch_counts *w, u64 ns, u64 bytes, bool after_idle)
@@ -182,54 +175,52 @@ static void put_in(struct watch_counts *w, u64 ns, u64 bytes, bool after_idle)
 	}
 }
 
-static void put(struct interval *in, u64 ns, u64 bytes, bool after_idle)
+static void put(u64 ns, u64 bytes, bool after_idle)
 {
-	put_in(&in->now.w[0], ns, bytes, after_idle);
-	put_in(&in->now.w[blklat_size_part(bytes)], ns, bytes, after_idle);
-	in->now.w[0].started++;
-	in->now.w[0].started_after++;
+	put_in(&in.now.w[0], ns, bytes, after_idle);
+	put_in(&in.now.w[blklat_size_part(bytes)], ns, bytes, after_idle);
+	in.now.w[0].started++;
+	in.now.w[0].started_after++;
 }
 
-TEST_WITH(test_frames_of_parts, set_up_interval, tear_down_interval)
+TEST(test_frames_of_parts)
 {
-	struct interval *in = *state;
-	const struct frame *f = in->frames.f;
+	const struct frame *is = in.frames.f;
 
 	for (u32 i = 0; i < 100; i++)
-		put(in, 50000 + i, 4096, false);
-	put(in, 3000000, 131072, true);
-	in->now.skipped = 5;
-	in->now.w[0].accounts[BLKLAT_NO_START] = 2;
-	frames_between(&in->frames, &in->before, &in->now, &percentiles_default, 1);
-	assert_int_equal(frames_parts(&in->frames, 0), 9);
-	assert_int_equal(f[0].ops[BLKLAT_OP_READ].ios, 101);
-	assert_int_equal(f[1].ops[BLKLAT_OP_READ].ios, 100);
-	assert_int_equal(f[1].ops[BLKLAT_OP_READ].max_ns, 50099);
-	assert_int_equal(f[6].ops[BLKLAT_OP_READ].bytes, 131072);
-	assert_int_equal(f[6].ops[BLKLAT_OP_READ].after_idle_ios, 1);
-	assert_true(frame_has_ios(&f[6]));
-	assert_false(frame_has_ios(&f[2]));
+		put(50000 + i, 4096, false);
+	put(3000000, 131072, true);
+	in.now.skipped = 5;
+	in.now.w[0].accounts[BLKLAT_NO_START] = 2;
+	frames_between(&in.frames, &in.before, &in.now, &percentiles_default, 1);
+	assert_int_equal(frames_parts(&in.frames, 0), 9);
+	assert_int_equal(is[0].ops[BLKLAT_OP_READ].ios, 101);
+	assert_int_equal(is[1].ops[BLKLAT_OP_READ].ios, 100);
+	assert_int_equal(is[1].ops[BLKLAT_OP_READ].max_ns, 50099);
+	assert_int_equal(is[6].ops[BLKLAT_OP_READ].bytes, 131072);
+	assert_int_equal(is[6].ops[BLKLAT_OP_READ].after_idle_ios, 1);
+	assert_true(frame_has_ios(&is[6]));
+	assert_false(frame_has_ios(&is[2]));
 	/* Mean numbers in flight: 100 * 50049.5 ns, and 3 ms, in a second. */
-	assert_true(f[1].queue_depth > 0.00500494 && f[1].queue_depth < 0.00500496);
-	assert_true(f[6].queue_depth > 0.00299999 && f[6].queue_depth < 0.00300001);
+	assert_true(is[1].queue_depth > 0.00500494 && is[1].queue_depth < 0.00500496);
+	assert_true(is[6].queue_depth > 0.00299999 && is[6].queue_depth < 0.00300001);
 	/* Skipped runs explain a loss once, and parts have no account. */
-	assert_int_equal(f[0].accounting.lost_by[LOST_RECURSION], 2);
-	assert_int_equal(in->frames.skipped_unexplained, 3);
-	for (u32 i = 1; i < in->n; i++)
-		assert_int_equal(f[i].accounting.skipped + f[i].accounting.started + f[i].accounting.completed +
-				 f[i].accounting.skipped_unexplained, 0);
+	assert_int_equal(is[0].accounting.lost_by[LOST_RECURSION], 2);
+	assert_int_equal(in.frames.skipped_unexplained, 3);
+	for (u32 i = 1; i < in.n; i++)
+		assert_int_equal(is[i].accounting.skipped + is[i].accounting.started + is[i].accounting.completed +
+				 is[i].accounting.skipped_unexplained, 0);
 }
 
 /* An IO of one part that takes as long as the gap hides the pauses of all parts, since pauses are the device's. */
-TEST_WITH(test_a_long_io_hides_pauses_of_all_parts, set_up_interval, tear_down_interval)
+TEST(test_a_long_io_hides_pauses_of_all_parts)
 {
-	struct interval *in = *state;
-	const struct frame *f = in->frames.f;
+	const struct frame *is = in.frames.f;
 
-	put(in, 80000, 4096, true);
-	put(in, 250000000, 131072, false);
-	frames_between(&in->frames, &in->before, &in->now, &percentiles_default, 1);
-	assert_true(f[0].pauses_hidden);
-	assert_int_equal(f[0].ops[BLKLAT_OP_READ].after_idle_ios, 0);
-	assert_int_equal(f[1].ops[BLKLAT_OP_READ].after_idle_ios, 0);
+	put(80000, 4096, true);
+	put(250000000, 131072, false);
+	frames_between(&in.frames, &in.before, &in.now, &percentiles_default, 1);
+	assert_true(is[0].pauses_hidden);
+	assert_int_equal(is[0].ops[BLKLAT_OP_READ].after_idle_ios, 0);
+	assert_int_equal(is[1].ops[BLKLAT_OP_READ].after_idle_ios, 0);
 }

@@ -1,6 +1,138 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is kept from one interval and capture to the next, as the exposition shows it. */
-#include "prometheus_service.h"
+/*
+ * A service that goes from capture to capture, and its scrapes: what is kept from one interval and capture to the next, and
+ * rendering: labels, order, failures, and what happens concurrently.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "service/prometheus.h"
+#include "util/cleanup.h"
+
+#define WATCHES 3
+/* 2026-11-21T07:35:00Z, by date(1). */
+#define START_NS 1795246500000000000LL
+#define CELL_60US 767	/* at scale 6, see bins.h */
+
+struct service {
+	struct prometheus *p;
+	struct device devices[WATCHES];
+	struct watch watches[WATCHES];
+	struct run_info run;
+	struct sink *sink;
+	struct frames frames;
+	s64 now_ns;
+	char *text;		/* the last scrape */
+	size_t len;
+};
+
+static struct service s;
+
+static void end(void)
+{
+	sink_close(s.sink);
+	s.sink = NULL;
+	frames_uninit(&s.frames);
+}
+
+/* The next capture begins, in place of another one. */
+static void begin_at(u32 n, u32 scale)
+{
+	if (s.sink)
+		end();
+	for (u32 i = 0; i < n; i++)
+		s.watches[i] = (struct watch){ .device = &s.devices[i], .stage = BLKLAT_STAGE_DEVICE };
+	s.run = (struct run_info){
+		.version = "1.2.3", .engine = "bpf", .watches = s.watches, .n_watches = n, .scale = scale,
+	};
+	assert_int_equal(prometheus_source(s.p)->open(prometheus_source(s.p), &s.run, &s.sink), 0);
+	assert_int_equal(frames_init(&s.frames, s.watches, n, scale), 0);
+}
+
+static void begin(u32 n)
+{
+	begin_at(n, BLKLAT_SCALE_MAX);
+}
+
+void set_up(void)
+{
+	const struct prometheus_config cfg = { .schema = 3, .classic_schema = 1 };
+
+	s = (struct service){ .now_ns = START_NS };
+	for (u32 i = 0; i < WATCHES; i++)
+		snprintf(s.devices[i].name, DEVICE_NAME_MAX, "sd%c", 'a' + i);
+	assert_int_equal(prometheus_new(&cfg, &s.p), 0);
+}
+
+void tear_down(void)
+{
+	if (s.sink)
+		end();
+	prometheus_free(s.p);
+	free(s.text);
+}
+
+/* An interval of 1 s in which each watch has @ios reads of 60 us and 4 KiB. */
+static void interval(u64 ios)
+{
+	s.now_ns += NSEC_PER_SEC;
+	for (u32 i = 0; i < s.frames.n; i++) {
+		struct frame *f = &s.frames.f[i];
+		struct op_frame *o = &f->ops[BLKLAT_OP_READ];
+
+		f->end_ns = s.now_ns;
+		f->interval_s = 1;
+		o->ios = ios;
+		o->bytes = 4096 * ios;
+		o->counted.bytes = o->bytes;
+		o->sum_ns = 60000 * ios;
+		o->hist.cells[blklat_coarser(CELL_60US, o->hist.scale)] = ios;
+	}
+	assert_int_equal(s.sink->ops->interval(s.sink, &s.frames), 0);
+}
+
+static const char *scrape(enum prometheus_format format)
+{
+	FILE *f;
+
+	free(s.text);
+	f = open_memstream(&s.text, &s.len);
+	assert_non_null(f);
+	assert_int_equal(prometheus_render(s.p, format, f), 0);
+	fclose(f);
+	return s.text;
+}
+
+/* The scrape has this line, or "absent" when nothing begins with @key. */
+static void expect(const char *key, const char *value)
+{
+	char line[256];
+	const char *text = scrape(PROMETHEUS_OPENMETRICS);
+
+	snprintf(line, sizeof(line), "\n%s %s\n", key, value);
+	if (strcmp(value, "absent")) {
+		if (!strstr(text, line))
+			fail_msg("no '%s %s' in:\n%s", key, value, text);
+		return;
+	}
+	snprintf(line, sizeof(line), "\n%s ", key);
+	assert_null(strstr(text, line));
+}
+
+#define BUCKET(le) \
+	"blklat_io_latency_seconds_bucket{device=\"sda\",op=\"read\",stage=\"device\",le=\"" le "\"}"
+#define READS(device) "blklat_io_latency_seconds_count{device=\"" device "\",op=\"read\",stage=\"device\"}"
+#define CREATED(device, op) \
+	"blklat_io_latency_seconds_created{device=\"" device "\",op=\"" op "\",stage=\"device\"}"
+#define SUM "blklat_io_latency_seconds_sum{device=\"sda\",op=\"read\",stage=\"device\"}"
+#define LOST(reason) "blklat_io_lost_total{device=\"sda\",reason=\"" reason "\",stage=\"device\"}"
+#define GAUGE(name) "blklat_io_" name "{device=\"sda\",stage=\"device\"}"
+#define REQUEUES "blklat_io_requeues_total{device=\"sda\",stage=\"device\"}"
+
+/* --- totals ---------------------------------------------------------------------------------- */
 
 TEST(totals_go_on_with_the_next_capture)
 {
@@ -234,4 +366,149 @@ TEST(the_one_gone_longest_is_forgotten)
 	interval(1);
 	expect(READS("dm-1999"), "8");
 	expect(READS("dm-2000"), "1");
+}
+
+/* --- rendering ------------------------------------------------------------------------------- */
+
+TEST(labels_are_escaped_and_well_formed)
+{
+	strcpy(s.devices[0].name, "a\"b\\c\nd\xFF" "e");
+	strcpy(s.devices[0].serial, "S\n1");
+	strcpy(s.devices[0].wwid, "naa.5");
+	begin(1);
+	interval(1);
+	expect(READS("a\\\"b\\\\c\\nd\xEF\xBF\xBD" "e"), "1");
+	expect("blklat_device_info{device=\"a\\\"b\\\\c\\nd\xEF\xBF\xBD" "e\",kind=\"\",mapper=\"\",model=\"\","
+		   "scheduler=\"\",serial=\"S\\n1\",wwid=\"naa.5\"}", "1");
+	scrape(PROMETHEUS_PROTOBUF);
+	assert_non_null(memmem(s.text, s.len, "a\"b\\c\nd\xEF\xBF\xBD" "e", 11));
+	assert_null(memmem(s.text, s.len, "d\xFF" "e", 3));
+}
+
+/* Every label as long as possible, of bytes that are each replaced by three. */
+TEST(the_longest_labels_fit)
+{
+	struct device *d;
+
+	d = &s.devices[0];
+	memset(d->name, 0xFF, sizeof(d->name) - 1);
+	memset(d->mapper, 0xFF, sizeof(d->mapper) - 1);
+	memset(d->model, 0xFF, sizeof(d->model) - 1);
+	memset(d->serial, 0xFF, sizeof(d->serial) - 1);
+	memset(d->wwid, 0xFF, sizeof(d->wwid) - 1);
+	begin(1);
+	interval(1);
+	for (u32 format = 0; format < PROMETHEUS_FORMATS; format++)
+		scrape(format);
+	assert_true(s.len > 3 * (sizeof(d->wwid) - 1));
+}
+
+TEST(devices_stand_in_the_order_of_their_numbers)
+{
+	const char *text, *two, *ten;
+
+	strcpy(s.devices[0].name, "nvme10n1");
+	strcpy(s.devices[1].name, "nvme2n1");
+	begin(2);
+	interval(1);
+	text = scrape(PROMETHEUS_TEXT);
+	two = strstr(text, "blklat_io_in_flight{device=\"nvme2n1\"");
+	ten = strstr(text, "blklat_io_in_flight{device=\"nvme10n1\"");
+	assert_non_null(two);
+	assert_true(two < ten);
+}
+
+TEST(a_schema_beyond_the_grid_is_refused)
+{
+	struct prometheus *p;
+
+	assert_int_equal(prometheus_new(&(struct prometheus_config){ .schema = 7 }, &p), -EINVAL);
+	assert_int_equal(prometheus_new(&(struct prometheus_config){ .classic_schema = 7 }, &p), -EINVAL);
+}
+
+TEST(a_failed_write_is_told)
+{
+	FILE *full = fopen("/dev/full", "w");
+
+	assert_non_null(full);
+	begin(1);
+	interval(1);
+	for (u32 format = 0; format < PROMETHEUS_FORMATS; format++)
+		assert_int_equal(prometheus_render(s.p, format, full), -ENOSPC);
+	fclose(full);
+}
+
+struct scraper {
+	struct prometheus *p;
+	enum prometheus_format format;
+	atomic_bool *stop;
+	u64 scrapes, torn, fallen;
+};
+
+/* The number after the first @key in @text. */
+static u64 number_after(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+/* A scrape is of one moment: each interval gives every device as many IOs, and the bytes are 4096 times those. */
+static void check_scrape(struct scraper *by, const char *text, u64 *last)
+{
+	u64 a = number_after(text, READS("sda") " "), c = number_after(text, READS("sdc") " ");
+	u64 bytes = number_after(text, "blklat_io_bytes_total{device=\"sdb\",op=\"read\",stage=\"device\"} ");
+
+	by->torn += a != c || bytes != 4096 * a;
+	by->fallen += a < *last;
+	*last = a;
+}
+
+static void *scrape_on(void *into)
+{
+	struct scraper *by = into;
+	u64 last = 0;
+
+	while (!atomic_load(by->stop) || !by->scrapes) {
+		CLEANUP(cleanup_free) char *text = NULL;
+		size_t len;
+		FILE *f = open_memstream(&text, &len);
+
+		if (!f || prometheus_render(by->p, by->format, f))
+			by->torn++;
+		if (f)
+			fclose(f);
+		if (by->format != PROMETHEUS_PROTOBUF && text)
+			check_scrape(by, text, &last);
+		by->scrapes++;
+	}
+	return NULL;
+}
+
+TEST(scrapes_are_of_one_moment_whatever_runs_meanwhile)
+{
+	struct scraper scrapers[PROMETHEUS_FORMATS];
+	pthread_t threads[PROMETHEUS_FORMATS];
+	atomic_bool stop = false;
+
+	begin(WATCHES);
+	for (u32 i = 0; i < PROMETHEUS_FORMATS; i++) {
+		scrapers[i] = (struct scraper){ .p = s.p, .format = i, .stop = &stop };
+		assert_int_equal(pthread_create(&threads[i], NULL, scrape_on, &scrapers[i]), 0);
+	}
+	for (u32 i = 0; i < 2000; i++) {
+		interval(3);
+		if (i % 500 == 499) {
+			begin(WATCHES);
+		}
+	}
+	atomic_store(&stop, true);
+	for (u32 i = 0; i < PROMETHEUS_FORMATS; i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(scrapers[i].torn, 0);
+		assert_int_equal(scrapers[i].fallen, 0);
+		assert_true(scrapers[i].scrapes > 0);
+	}
+	interval(0);
+	expect(READS("sda"), "6000");
 }

@@ -21,13 +21,12 @@ static struct {
 	s64 id;
 } w;
 
-static int set_up(void **state)
+void set_up(void)
 {
 	static const struct device device = { .name = "sda" };
 	static const struct watch whole = { .device = &device };
 	u32 n;
 
-	(void)state;
 	w.id = 0;
 	assert_int_equal(sqlite3_open(":memory:", &w.db), SQLITE_OK);
 	for (u32 i = 0; recording_tables[i].name; i++)
@@ -39,19 +38,16 @@ static int set_up(void **state)
 	assert_int_equal(snapshot_init(&w.now, n, SCALE), 0);
 	assert_int_equal(frames_init(&w.is, w.watches, n, SCALE), 0);
 	assert_int_equal(recording_rows_init(&w.rows, w.db, false), SQLITE_OK);
-	return 0;
 }
 
-static int tear_down(void **state)
+void tear_down(void)
 {
-	(void)state;
 	recording_rows_uninit(&w.rows);
 	sqlite3_close(w.db);
 	snapshot_uninit(&w.before);
 	snapshot_uninit(&w.now);
 	frames_uninit(&w.is);
 	free(w.watches);
-	return 0;
 }
 
 /* In the next interval the part belongs to @label, does @n reads of @ns, and has as many in flight at the end. */
@@ -84,7 +80,7 @@ static s64 number(const char *sql)
 	return sqlite_number(w.db, sql, &rc);
 }
 
-TEST_WITH(test_ids, set_up, tear_down)
+TEST(test_ids)
 {
 	const s64 behind = w.run.n_watches;
 
@@ -109,7 +105,7 @@ TEST_WITH(test_ids, set_up, tear_down)
 }
 
 /* An owner that comes when all ids are taken is counted in the rest, beside the rest's own IOs. */
-TEST_WITH(test_no_more_ids, set_up, tear_down)
+TEST(test_no_more_ids)
 {
 	w.rows.room = w.rows.n_later = BLKLAT_MAX_WATCHES - w.run.n_watches;
 	w.rows.later = calloc(w.rows.room, sizeof(*w.rows.later));

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "fake_region.h"
 
+static struct fake *f;
+
+void set_up(void)
+{
+	f = fake_new(6);
+}
+
 /* Numbers that are the same in each run (Numerical Recipes' generator). */
 static u32 random_below(u32 *state, u32 n)
 {
@@ -32,7 +39,7 @@ struct expected {
 	u64 cells[33 * 64 + 2];
 };
 
-static void check_op(const struct fake *f, u32 watch, u32 o, const struct expected *e)
+static void check_op(u32 watch, u32 o, const struct expected *e)
 {
 	const struct op_counts *op = &f->now.w[watch].ops[o];
 	struct extremes extremes;
@@ -49,7 +56,7 @@ static void check_op(const struct fake *f, u32 watch, u32 o, const struct expect
 	assert_int_equal(extremes.max_ns, e->max_ns);
 }
 
-static void add_random_io(struct fake *f, u32 *seed, struct expected *all)
+static void add_random_io(u32 *seed, struct expected *all)
 {
 	u32 cpu = random_below(seed, FAKE_CPUS), watch = random_below(seed, FAKE_WATCHES);
 	u32 op = random_below(seed, FAKE_OPS), bytes = random_below(seed, 1 << 20);
@@ -77,8 +84,7 @@ TEST(test_every_cpu_watch_and_op)
 	u32 seed = 1;
 
 	for (u32 scale = 0; scale <= 6; scale++) {
-		struct fake *f = fake_new(scale);
-
+		f = fake_new(scale);
 		memset(all, 0, FAKE_WATCHES * FAKE_OPS * sizeof(*all));
 		for (u32 interval = 0; interval < 5; interval++) {
 			for (u32 i = 0; i < FAKE_WATCHES * FAKE_OPS; i++) {
@@ -87,10 +93,10 @@ TEST(test_every_cpu_watch_and_op)
 			}
 			/* 20 of each op on average, so that every interval has some. */
 			for (u32 n = 0; n < FAKE_WATCHES * FAKE_OPS * 20; n++)
-				add_random_io(f, &seed, all);
+				add_random_io(&seed, all);
 			fake_drain(f, 0);
 			for (u32 i = 0; i < FAKE_WATCHES * FAKE_OPS; i++)
-				check_op(f, i / FAKE_OPS, i % FAKE_OPS, &all[i]);
+				check_op(i / FAKE_OPS, i % FAKE_OPS, &all[i]);
 		}
 	}
 	free(all);
@@ -101,11 +107,12 @@ TEST(test_octaves)
 {
 	for (u32 scale = 0; scale <= 6; scale++)
 		for (u32 octave = 0; octave < 35; octave++) {
-			struct fake *f = fake_new(scale);
-			u64 *s = fake_series(f, 1, 1, BLKLAT_OP_WRITE);
 			u32 cells = fake_cells(scale), above = cells - 1;
 			const struct watch_counts *w;
+			u64 *s;
 
+			f = fake_new(scale);
+			s = fake_series(f, 1, 1, BLKLAT_OP_WRITE);
 			for (u32 cell = 0; cell < cells; cell++)
 				s[AT_BINS + cell] = cell + 1;
 			s[AT_OCTAVES] = 1ULL << octave;
@@ -122,7 +129,6 @@ TEST(test_octaves)
 
 TEST(test_outside_of_the_grid)
 {
-	struct fake *f = fake_new(3);
 	const struct op_counts *op;
 	struct extremes e;
 
@@ -132,7 +138,7 @@ TEST(test_outside_of_the_grid)
 	op = &fake_drain(f, 0)->ops[BLKLAT_OP_READ];
 	e = fake_extremes(f, 0, BLKLAT_OP_READ);
 	assert_int_equal(op->hist.cells[0], 1);
-	assert_int_equal(op->hist.cells[fake_cells(3) - 1], 2);
+	assert_int_equal(op->hist.cells[fake_cells(6) - 1], 2);
 	assert_int_equal(hist_count(&op->hist), 3);
 	assert_int_equal(e.min_ns, 3);
 	assert_int_equal(e.max_ns, 300 * NSEC_PER_SEC);
@@ -140,8 +146,6 @@ TEST(test_outside_of_the_grid)
 
 TEST(test_accounts)
 {
-	struct fake *f = fake_new(0);
-
 	for (u32 cpu = 0; cpu < FAKE_CPUS; cpu++)
 		for (u32 watch = 0; watch < FAKE_WATCHES; watch++)
 			for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
@@ -160,7 +164,6 @@ TEST(test_accounts)
 
 TEST(test_epoch_empties_only_the_next_cells)
 {
-	struct fake *f = fake_new(6);
 	u64 *s = fake_series(f, 2, 1, BLKLAT_OP_OTHER);
 
 	f->epoch = 41;
@@ -178,7 +181,6 @@ TEST(test_epoch_empties_only_the_next_cells)
 /* An interval without IOs has no extremes, even if an older one left some. */
 TEST(test_idle_interval)
 {
-	struct fake *f = fake_new(6);
 	const struct op_counts *op;
 
 	fake_io(f, 0, 0, BLKLAT_OP_READ, latency_of(900));
@@ -195,7 +197,6 @@ TEST(test_idle_interval)
 TEST(test_ended_between_flip_and_read)
 {
 	struct latency small = latency_of(800), middle = latency_of(900), big = latency_of(1000);
-	struct fake *f = fake_new(6);
 	struct extremes e;
 
 	fake_io(f, 0, 0, BLKLAT_OP_READ, middle);
@@ -218,7 +219,6 @@ TEST(test_ended_between_flip_and_read)
 TEST(test_torn_minimum)
 {
 	struct latency small = latency_of(800), middle = latency_of(900);
-	struct fake *f = fake_new(6);
 	struct extremes e;
 
 	region_next_epoch(&f->r);
@@ -237,8 +237,6 @@ TEST(test_torn_minimum)
 /* "None" must not pass for an extreme in the cells at the grid's ends. */
 TEST(test_torn_outside_of_the_grid)
 {
-	struct fake *f = fake_new(6);
-
 	region_next_epoch(&f->r);
 	fake_io_outside(f, 0, BLKLAT_OP_READ, 200 * NSEC_PER_SEC, true);
 	fake_io_outside(f, 0, BLKLAT_OP_WRITE, 7, false);
@@ -253,7 +251,6 @@ TEST(test_torn_outside_of_the_grid)
 TEST(test_extremes_before_the_bin)
 {
 	struct latency small = latency_of(800), big = latency_of(1000);
-	struct fake *f = fake_new(6);
 	u64 *s = fake_series(f, 1, 0, BLKLAT_OP_READ);
 	const struct op_counts *op;
 	struct extremes e;
@@ -278,7 +275,6 @@ TEST(test_the_ended_epoch_comes_first)
 {
 	struct latency middle = latency_of(1000), longer = { middle.ns + 50, 1000 },
 		       shorter = { middle.ns - 50, 1000 };
-	struct fake *f = fake_new(6);
 	const struct op_counts *op;
 	struct extremes e;
 
@@ -301,7 +297,6 @@ TEST(test_the_ended_epoch_comes_first)
 /* Part of a request completes on one CPU, the rest on another: the first CPU has bytes and no bin. */
 TEST(test_bytes_without_a_bin)
 {
-	struct fake *f = fake_new(6);
 	const struct watch_counts *w;
 
 	fake_io(f, 0, 0, BLKLAT_OP_READ, latency_of(1000));
@@ -318,12 +313,12 @@ TEST(test_bytes_without_a_bin)
 TEST(test_after_idle)
 {
 	for (u32 scale = 0; scale <= 6; scale++) {
-		struct fake *f = fake_new(scale);
 		u32 cells = fake_cells(scale < 3 ? scale : 3);
 		u64 *idle = calloc((size_t)FAKE_WATCHES * FAKE_OPS * (1 + cells), sizeof(u64));
 		u64 *one = idle + (1 * FAKE_OPS + BLKLAT_OP_WRITE) * (1 + cells);
 		const struct op_counts *o;
 
+		f = fake_new(scale);
 		/* If it is off, nothing is looked for. */
 		assert_int_equal(hist_count(&fake_drain(f, 1)->ops[BLKLAT_OP_WRITE].after_idle), 0);
 		f->r.idle = idle;

@@ -1,14 +1,81 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define SET_UP set_up
-#include "fake_slots.h"
+/* IOs of watch 0 of a fake region, which has slots: what the slots tell, and slots and bins that change while they are read. */
+#include "fake_region.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static struct fake *f;
 
-static int set_up(void **state)
+void set_up(void)
 {
-	(void)state;
 	f = fake_new(0);
-	return 0;
+}
+
+/* Slot @n of watch 0, whose slots begin at number 16. */
+static struct blklat_slots *block_of(u32 n)
+{
+	return &f->slots[(16 + n) / 16];
+}
+
+/* The two writes of a start and of an end, in the order of abi.h; the bin comes after them. */
+static void start_write(u32 n, int step, u64 ns)
+{
+	struct blklat_slots *s = block_of(n);
+
+	if (step == 0)
+		__atomic_store_n(&s->ns[n % 16], ns, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n(&s->started[n % 16], s->started[n % 16] + 1, __ATOMIC_RELEASE);
+}
+
+static void end_write(u32 n, int step)
+{
+	struct blklat_slots *s = block_of(n);
+
+	if (step == 0)
+		__atomic_store_n(&s->ended[n % 16], s->ended[n % 16] + 1, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n(&s->ns[n % 16], BLKLAT_SLOT_FREE, __ATOMIC_RELEASE);
+}
+
+static void start(u32 n, u64 ns)
+{
+	start_write(n, 0, ns);
+	start_write(n, 1, ns);
+}
+
+static void end(u32 n)
+{
+	end_write(n, 0);
+	end_write(n, 1);
+}
+
+static void complete(u32 n, u64 bin)
+{
+	end(n);
+	fake_io(f, n % FAKE_CPUS, 0, BLKLAT_OP_READ, latency_of(bin));
+}
+
+static u64 completed(const struct watch_counts *w)
+{
+	u64 sum = 0;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		sum += hist_count(&w->ops[op].hist);
+	return sum;
+}
+
+static void check(const struct watch_counts *w, u64 started, u64 in_flight, u64 overwritten)
+{
+	assert_int_equal(w->started, started);
+	assert_int_equal(w->started_after, started);
+	assert_int_equal(w->in_flight, in_flight);
+	assert_int_equal(w->in_flight_after, in_flight);
+	assert_int_equal(w->accounts[BLKLAT_OVERWRITTEN], overwritten);
 }
 
 TEST(test_layout)
@@ -26,15 +93,15 @@ TEST(test_in_flight_and_age)
 	check(fake_drain(f, 0), 0, 0, 0);
 	assert_int_equal(f->now.w[0].oldest_ns, 0);
 	assert_int_equal(f->now.w[0].waited_ns, 0);
-	start(f, 0, 400000);
-	start(f, 7, 300000);
-	start(f, 8, 350000);
-	start(f, 15, 999999);
+	start(0, 400000);
+	start(7, 300000);
+	start(8, 350000);
+	start(15, 999999);
 	w = fake_drain(f, 0);		/* at 1000000 */
 	check(w, 4, 4, 0);
 	assert_int_equal(w->oldest_ns, 700000);
 	assert_int_equal(w->waited_ns, 600000 + 700000 + 650000 + 1);
-	complete(f, 7, 1000);
+	complete(7, 1000);
 	w = fake_drain(f, 0);
 	check(w, 4, 3, 0);
 	assert_int_equal(w->oldest_ns, 650000);
@@ -45,16 +112,16 @@ TEST(test_in_flight_and_age)
 /* The mark of an IO after a pause is not part of its time: bit 63, as abi.h says. */
 TEST(test_marked_starts)
 {
-	start(f, 3, 300000 | 1ULL << 63);
+	start(3, 300000 | 1ULL << 63);
 	check(fake_drain(f, 0), 1, 1, 0);
 	assert_int_equal(f->now.w[0].oldest_ns, 700000);
-	start(f, 4, 200000);
+	start(4, 200000);
 	check(fake_drain(f, 0), 2, 2, 0);
 	assert_int_equal(f->now.w[0].oldest_ns, 800000);
-	start(f, 5, 100000 | 1ULL << 63);
+	start(5, 100000 | 1ULL << 63);
 	check(fake_drain(f, 0), 3, 3, 0);
 	assert_int_equal(f->now.w[0].oldest_ns, 900000);
-	complete(f, 5, 1000);
+	complete(5, 1000);
 	check(fake_drain(f, 0), 3, 2, 0);
 	assert_int_equal(f->now.w[0].oldest_ns, 800000);
 }
@@ -62,7 +129,7 @@ TEST(test_marked_starts)
 /* An IO that started after the clock was read has age 0. */
 TEST(test_age_is_never_negative)
 {
-	start(f, 3, 1000001);
+	start(3, 1000001);
 	check(fake_drain(f, 0), 1, 1, 0);
 	assert_int_equal(f->now.w[0].oldest_ns, 0);
 }
@@ -72,9 +139,9 @@ TEST(test_ranges)
 {
 	f->slots[0].ns[15] = 5;
 	f->slots[0].started[15] = 10;
-	start(f, 2, 10);
-	start(f, 32, 20);		/* the first of watch 1 */
-	start(f, 47, 30);
+	start(2, 10);
+	start(32, 20);		/* the first of watch 1 */
+	start(47, 30);
 	check(fake_drain(f, 0), 1, 1, 0);
 	check(&f->now.w[1], 2, 2, 0);
 	assert_int_equal(f->now.w[1].oldest_ns, 1000000 - 20);
@@ -104,14 +171,14 @@ TEST(test_total_has_no_slots)
 TEST(test_half_written_is_not_overwritten)
 {
 	for (u64 io = 0; io < 3; io++) {
-		start_write(f, 5, 0, 100 + io);
+		start_write(5, 0, 100 + io);
 		/* The time is there already, but a watch at rest is only checked for starts. */
 		check(fake_drain(f, 0), io, 0, 0);
-		start_write(f, 5, 1, 0);
+		start_write(5, 1, 0);
 		check(fake_drain(f, 0), io + 1, 1, 0);
-		end_write(f, 5, 0);
+		end_write(5, 0);
 		check(fake_drain(f, 0), io + 1, 1, 0);
-		end_write(f, 5, 1);
+		end_write(5, 1);
 		check(fake_drain(f, 0), io + 1, 0, 0);
 		fake_io(f, 0, 0, BLKLAT_OP_READ, latency_of(1000));
 		check(fake_drain(f, 0), io + 1, 0, 0);
@@ -122,43 +189,43 @@ TEST(test_half_written_is_not_overwritten)
 /* A watch at rest is checked once, by its starts alone; one not at rest, or with a gap, is read as always. */
 TEST(test_at_rest)
 {
-	start(f, 4, 100);
-	complete(f, 4, 1000);
+	start(4, 100);
+	complete(4, 1000);
 	check(fake_drain(f, 0), 1, 0, 0);
 	/* None of this is possible, and none of it is looked at. */
-	block_of(f, 9)->ns[(16 + 9) % 16] = 77;
-	block_of(f, 9)->ended[(16 + 9) % 16] = 5;
+	block_of(9)->ns[(16 + 9) % 16] = 77;
+	block_of(9)->ended[(16 + 9) % 16] = 5;
 	check(fake_drain(f, 0), 1, 0, 0);
 	/* An IO in the bins without a start: not at rest. */
 	fake_io(f, 0, 0, BLKLAT_OP_READ, latency_of(1000));
 	assert_int_equal(fake_drain(f, 0)->in_flight_after, 1);
 	assert_int_equal(f->now.w[0].in_flight, 0);
 	/* One more start, and everything is counted. */
-	start(f, 3, 200);
+	start(3, 200);
 	check(fake_drain(f, 0), 2, 2, 0);
 	/* An IO whose end was missed: not at rest. */
-	start(f, 3, 300);
-	block_of(f, 9)->ns[(16 + 9) % 16] = BLKLAT_SLOT_FREE;
-	end(f, 3);
+	start(3, 300);
+	block_of(9)->ns[(16 + 9) % 16] = BLKLAT_SLOT_FREE;
+	end(3);
 	check(fake_drain(f, 0), 3, 0, 1);
-	block_of(f, 9)->ns[(16 + 9) % 16] = 77;
+	block_of(9)->ns[(16 + 9) % 16] = 77;
 	check(fake_drain(f, 0), 3, 1, 1);
 }
 
 /* A slot starts again before its end was seen: once and twice, in flight and after the last IO ended. */
 TEST(test_overwritten)
 {
-	start(f, 4, 100);
-	start(f, 4, 200);
+	start(4, 100);
+	start(4, 200);
 	check(fake_drain(f, 0), 2, 1, 1);
 	assert_int_equal(f->now.w[0].oldest_ns, 1000000 - 200);
-	complete(f, 4, 1000);
+	complete(4, 1000);
 	check(fake_drain(f, 0), 2, 0, 1);
-	start(f, 12, 300);
-	start(f, 12, 300);
-	start(f, 12, 300);
-	complete(f, 12, 1000);
-	start(f, 12, 400);
+	start(12, 300);
+	start(12, 300);
+	start(12, 300);
+	complete(12, 1000);
+	start(12, 400);
 	check(fake_drain(f, 0), 6, 1, 3);
 	assert_int_equal(f->now.w[0].started, completed(&f->now.w[0]) + 1 + 3);
 }
@@ -166,10 +233,10 @@ TEST(test_overwritten)
 /* A requeue takes a start back, which is no loss. */
 TEST(test_requeued)
 {
-	start(f, 4, 100);
-	end(f, 4);
+	start(4, 100);
+	end(4);
 	*fake_account(f, 2, 0, BLKLAT_REQUEUED) += 1;
-	start(f, 4, 300);
+	start(4, 300);
 	check(fake_drain(f, 0), 2, 1, 0);
 	assert_int_equal(f->now.w[0].accounts[BLKLAT_REQUEUED], 1);
 }
@@ -177,9 +244,215 @@ TEST(test_requeued)
 /* An IO that began before the capture leaves a mark in its slot, which is not an IO in flight. */
 TEST(test_freed_without_a_start)
 {
-	block_of(f, 6)->ns[6] = BLKLAT_SLOT_FREE;
+	block_of(6)->ns[6] = BLKLAT_SLOT_FREE;
 	check(fake_drain(f, 0), 0, 0, 0);
-	start(f, 6, 100);
-	complete(f, 6, 1000);
+	start(6, 100);
+	complete(6, 1000);
 	check(fake_drain(f, 0), 1, 0, 0);
+}
+
+/* --- while they change ------------------------------------------------------------------------ */
+
+struct writer {
+	atomic_bool stop;
+	u64 ios;
+};
+
+static void *write_ios(void *into)
+{
+	struct writer *w = into;
+
+	for (; !atomic_load(&w->stop) || w->ios < 1000; w->ios++) {
+		u32 slot = w->ios % 16;
+		u64 *s = fake_series(f, 0, 0, BLKLAT_OP_READ);
+
+		start(slot, 500 + w->ios % 7);
+		end(slot);
+		__atomic_store_n(&s[AT_BINS + 20], s[AT_BINS + 20] + 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/* Read while a thread really starts and ends IOs: never a false loss, and the sums close up to what moved. */
+TEST(test_reading_while_ios_move)
+{
+	struct writer w = { 0 };
+	pthread_t thread;
+	u64 moved = 0;
+
+	fake_series(f, 0, 0, BLKLAT_OP_READ)[AT_OCTAVES] = 1ULL << 19;
+	assert_int_equal(pthread_create(&thread, NULL, write_ios, &w), 0);
+	/* Longer if the machine is too busy to run both at once. */
+	for (u32 i = 0; i < 20000 || (!moved && i < 4000000); i++) {
+		const struct watch_counts *now = &f->now.w[0];
+		u64 done, rested_at = 0;
+
+		region_read(&f->r, 0, &rested_at, 1000000, &f->now.w[0]);
+		done = completed(now);
+		assert_int_equal(now->accounts[BLKLAT_OVERWRITTEN], 0);
+		assert_in_range(now->in_flight, 0, 16);
+		moved += now->started_after - now->started;
+		/* The bins are read between the two looks at the slots; one IO may be between slot and bin. */
+		assert_true(done + 1 + now->in_flight >= now->started);
+		assert_true(done <= now->started_after);
+	}
+	atomic_store(&w.stop, true);
+	pthread_join(thread, NULL);
+	check(fake_drain(f, 0), w.ios, 0, 0);
+	assert_int_equal(completed(&f->now.w[0]), w.ios);
+	assert_true(moved > 0);		/* otherwise nothing was tested */
+}
+
+/*
+ * What happens at the reader's first access to the bins, or to the accounts, which it reads after the bins and before
+ * its second look at the slots.
+ */
+enum { AT_THE_BINS, AT_THE_ACCOUNTS, TRAPS };
+
+static struct trap {
+	u64 *page, *was;
+	size_t bytes;
+	void (*then)(void);
+} traps[TRAPS];
+
+static void spring(int signal, siginfo_t *info, void *context)
+{
+	(void)signal, (void)context;
+	for (u32 i = 0; i < TRAPS; i++) {
+		struct trap *t = &traps[i];
+
+		if (!t->then || (uintptr_t)info->si_addr - (uintptr_t)t->page >= t->bytes)
+			continue;
+		mprotect(t->page, t->bytes, PROT_READ | PROT_WRITE);
+		t->then();
+		t->then = NULL;
+		return;
+	}
+	_exit(1);
+}
+
+static void put_on_a_page(struct trap *t, u64 **memory, size_t bytes)
+{
+	t->was = *memory;
+	t->bytes = bytes;
+	t->page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(t->page, MAP_FAILED);
+	memcpy(t->page, t->was, bytes);
+	*memory = t->page;
+}
+
+static void take_off_the_page(struct trap *t, u64 **memory)
+{
+	memcpy(t->was, t->page, t->bytes);
+	*memory = t->was;
+	munmap(t->page, t->bytes);
+}
+
+/* Reads watch 0 at 1000000, once. Both functions have run when it returns. */
+static const struct watch_counts *read_with(void (*at_the_bins)(void), void (*at_the_accounts)(void))
+{
+	struct sigaction on_fault = { .sa_sigaction = spring, .sa_flags = SA_SIGINFO }, before;
+	struct trap *bins = &traps[AT_THE_BINS], *accounts = &traps[AT_THE_ACCOUNTS];
+
+	put_on_a_page(bins, &f->series, (size_t)FAKE_CPUS * FAKE_WATCHES * FAKE_OPS * f->r.series_bytes);
+	put_on_a_page(accounts, &f->accounts, FAKE_CPUS * FAKE_WATCHES * BLKLAT_ACCOUNTS * sizeof(u64));
+	f->r.series = f->series;
+	f->r.accounts = f->accounts;
+	bins->then = at_the_bins;
+	accounts->then = at_the_accounts;
+	for (u32 i = 0; i < TRAPS; i++)
+		if (traps[i].then)
+			mprotect(traps[i].page, traps[i].bytes, PROT_NONE);
+	sigaction(SIGSEGV, &on_fault, &before);
+	region_read(&f->r, 0, &f->rested_at[0], 1000000, &f->now.w[0]);
+	sigaction(SIGSEGV, &before, NULL);
+	assert_true(!bins->then && !accounts->then);
+	take_off_the_page(bins, &f->series);
+	take_off_the_page(accounts, &f->accounts);
+	f->r.series = f->series;
+	f->r.accounts = f->accounts;
+	return &f->now.w[0];
+}
+
+static void count_in_the_bin(void)
+{
+	++fake_series(f, 1, 0, BLKLAT_OP_READ)[AT_BINS + 16];
+}
+
+/* A CPU is held between freeing a slot and counting in the bin, and goes on while the watch is read. */
+TEST(test_reads_again_when_the_sums_do_not_close)
+{
+	fake_series(f, 1, 0, BLKLAT_OP_READ)[AT_OCTAVES] = 1ULL << 15;
+	start(9, 100);
+	end(9);
+	read_with(NULL, count_in_the_bin);
+	check(&f->now.w[0], 1, 0, 0);
+	assert_int_equal(completed(&f->now.w[0]), 1);
+}
+
+/* If the CPU never goes on, the reader stops trying, and leaves what is missing to the accounting. */
+TEST(test_gives_up_when_the_sums_never_close)
+{
+	start(9, 100);
+	end(9);
+	check(fake_drain(f, 0), 1, 0, 0);
+	assert_int_equal(completed(&f->now.w[0]), 0);
+}
+
+/* --- IOs in flight that end meanwhile ------------------------------------------------------------- */
+
+enum { HUNG = 14, BEGAN_NS = 100000, BEHIND_NS = 1000007 };
+
+static void hang(void)
+{
+	for (u32 n = 0; n < HUNG; n++)
+		start(n, BEGAN_NS);
+}
+
+/* As fio does: one IO ends, and the next takes its place. */
+static void replace(u32 from, u32 to)
+{
+	for (u32 n = from; n < to; n++) {
+		complete(n, 1000);
+		start(n, BEHIND_NS);
+	}
+}
+
+static void replace_all(void)
+{
+	replace(0, HUNG);
+}
+
+static void replace_half(void)
+{
+	replace(0, HUNG / 2);
+}
+
+static void replace_the_other_half(void)
+{
+	replace(HUNG / 2, HUNG);
+}
+
+/*
+ * The time of those that end before the bins are read is in the bins, and must not be in the ages as well. Those that end
+ * after it are in no bin yet: they must be in the ages.
+ */
+TEST(test_hung_ios_end)
+{
+	static const struct {
+		void (*at_the_bins)(void), (*at_the_accounts)(void);
+		u32 completed;
+	} cases[] = { { replace_all, NULL, HUNG }, { NULL, replace_all, 0 }, { replace_half, replace_the_other_half, HUNG / 2 } };
+
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct watch_counts *w;
+
+		set_up();
+		hang();
+		assert_int_equal(fake_drain(f, 0)->waited_ns, HUNG * (1000000 - BEGAN_NS));
+		w = read_with(cases[i].at_the_bins, cases[i].at_the_accounts);
+		assert_int_equal(completed(w), cases[i].completed);
+		assert_int_equal(w->in_flight, HUNG);
+		assert_int_equal(w->waited_ns, (HUNG - cases[i].completed) * (1000000 - BEGAN_NS));
+	}
 }

@@ -98,7 +98,7 @@ static int take(void *unused, u32 kind, struct wire_in *bytes)
 	return relayed_take(l.relayed, kind, bytes);
 }
 
-static void line_open(void)
+void set_up(void)
 {
 	int pair[2];
 
@@ -118,7 +118,7 @@ static void line_open(void)
 	assert_int_equal(relay_source(l.relay)->open(relay_source(l.relay), &w.run, &l.sink), 0);
 }
 
-static void line_close(void)
+void tear_down(void)
 {
 	sink_close(l.sink);
 	relay_free(l.relay);
@@ -160,7 +160,6 @@ static void line_interval(u32 spread)
 
 TEST(test_what_is_told_arrives)
 {
-	line_open();
 	assert_int_equal(channel_start(l.channel), 0);
 	for (u32 i = 0; i < 50; i++)
 		line_interval(20);
@@ -172,7 +171,6 @@ TEST(test_what_is_told_arrives)
 	assert_true(l.told.ios == l.ios && l.told.bytes == l.bytes && l.told.length_s == 50);
 	assert_true(l.told.slow == l.slow && l.told.slow_told == 50 * w.slow.n);
 	assert_int_equal(l.runs, 0);	/* nothing of the run has changed */
-	line_close();
 }
 
 /* Nobody reads: what waits is bounded, and no counts are missing when somebody reads again. */
@@ -181,7 +179,6 @@ TEST(test_a_slow_reader_gets_longer_intervals)
 	const u32 n = 4000;
 	size_t most = 0;
 
-	line_open();
 	assert_int_equal(channel_start(l.channel), 0);
 	for (u32 i = 0; i < n; i++) {
 		size_t waits;
@@ -199,13 +196,11 @@ TEST(test_a_slow_reader_gets_longer_intervals)
 	assert_true(l.told.reads == n && l.told.drain_ns == n * 1000);
 	assert_true(l.told.ios == l.ios && l.told.bytes == l.bytes && l.told.length_s == n);
 	assert_true(l.told.slow == l.slow && l.told.slow_told > 0 && l.told.slow_told <= l.told.intervals * WATCHES * w.run.slow_most);
-	line_close();
 }
 
 /* Held intervals belong to the devices at that time, even if these go away while nobody reads. */
 TEST(test_devices_that_go_while_nobody_reads)
 {
-	line_open();
 	for (u32 i = 0; channel_waiting(l.channel) <= RELAY_HOLD; i++)
 		line_interval(300);
 	line_interval(300);		/* held */
@@ -219,7 +214,6 @@ TEST(test_devices_that_go_while_nobody_reads)
 	assert_true(l.told.ios == l.ios && l.told.bytes == l.bytes && l.told.slow == l.slow);
 	assert_int_equal(l.runs, 1);
 	w.frames.n++;
-	line_close();
 }
 
 /* The relay gives up rather than take all memory: each change of the devices is a message of its own. */
@@ -227,7 +221,6 @@ TEST(test_what_waits_has_an_end)
 {
 	int err = 0;
 
-	line_open();
 	for (u32 i = 0; !err && i < 100000; i++) {
 		w.run.memory_bytes = i;
 		any_frames(&w.frames, 5);
@@ -235,18 +228,15 @@ TEST(test_what_waits_has_an_end)
 		assert_true(channel_waiting(l.channel) <= CHANNEL_MOST);
 	}
 	assert_int_equal(err, -ENOBUFS);
-	line_close();
 }
 
 TEST(test_a_reader_that_has_gone)
 {
-	line_open();
 	assert_int_equal(channel_start(l.channel), 0);
 	shutdown(l.reader.fd, SHUT_RDWR);
 	for (u32 i = 0; i < 1000; i++)
 		line_interval(300);
 	assert_true(channel_waiting(l.channel) <= RELAY_HOLD + (1 << 20));
-	line_close();
 }
 
 TEST(test_messages_out_of_order_are_refused)

@@ -3,7 +3,6 @@
 #include "unit.h"
 
 #include "util/shell.h"
-#include "util/types.h"
 #include "util/utf8.h"
 
 TEST(test_words)

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "blklat/parts.h"
+#include "blklat/slow.h"
 #include "core/intervals.h"
 #include "core/slow.h"
 #include "engine/slow.h"
@@ -201,32 +202,33 @@ TEST(test_names_that_others_chose)
 
 /* --- limits -------------------------------------------------------------------------------- */
 
-struct world {
+static struct {
 	struct device device;
 	struct watch watches[2];
 	struct frames frames;
 	struct slow_limits limits;
-};
+} w;
 
-static void begin(struct world *w, const struct slow_wanted *wanted)
+static void begin(const struct slow_wanted *wanted)
 {
-	*w = (struct world){ .device = { .name = "sda" } };
-	w->watches[0] = (struct watch){ .device = &w->device };
-	w->watches[1] = (struct watch){ .device = &w->device, .stage = BLKLAT_STAGE_TOTAL };
-	assert_int_equal(frames_init(&w->frames, w->watches, 2, BLKLAT_SCALE_MAX), 0);
-	assert_int_equal(slow_limits_init(&w->limits, wanted, w->watches, 2, BLKLAT_SCALE_MAX), 0);
+	strcpy(w.device.name, "sda");
+	w.watches[0] = (struct watch){ .device = &w.device };
+	w.watches[1] = (struct watch){ .device = &w.device, .stage = BLKLAT_STAGE_TOTAL };
+	assert_int_equal(frames_init(&w.frames, w.watches, 2, BLKLAT_SCALE_MAX), 0);
+	assert_int_equal(slow_limits_init(&w.limits, wanted, w.watches, 2, BLKLAT_SCALE_MAX), 0);
 }
 
-static void end(struct world *w)
+void tear_down(void)
 {
-	slow_limits_uninit(&w->limits);
-	frames_uninit(&w->frames);
+	slow_limits_uninit(&w.limits);
+	frames_uninit(&w.frames);
+	memset(&w, 0, sizeof(w));
 }
 
 /* An interval in which reads of the second watch took @ns, @n times each, and one in a hundred ten times as long. */
-static u64 interval(struct world *w, u64 ns, u64 n)
+static u64 interval(u64 ns, u64 n)
 {
-	struct op_frame *o = &w->frames.f[1].ops[BLKLAT_OP_READ];
+	struct op_frame *o = &w.frames.f[1].ops[BLKLAT_OP_READ];
 
 	hist_clear(&o->hist);
 	o->ios = n;
@@ -235,20 +237,18 @@ static u64 interval(struct world *w, u64 ns, u64 n)
 		hist_put(&o->hist, blklat_cell(ns, BLKLAT_SCALE_MAX), n - n / 100);
 		hist_put(&o->hist, blklat_cell(10 * ns, BLKLAT_SCALE_MAX), n / 100);
 	}
-	slow_limits_follow(&w->limits, &w->frames);
-	return w->limits.from_ns[BLKLAT_OPS + BLKLAT_OP_READ];
+	slow_limits_follow(&w.limits, &w.frames);
+	return w.limits.from_ns[BLKLAT_OPS + BLKLAT_OP_READ];
 }
 
 TEST(test_fixed)
 {
 	const struct slow_wanted wanted = { .wanted = true, .from_ns = 5000 };
-	struct world w;
 
-	begin(&w, &wanted);
+	begin(&wanted);
 	for (u32 i = 0; i < 2 * BLKLAT_OPS; i++)
 		assert_int_equal(w.limits.from_ns[i], 5000);
-	assert_int_equal(interval(&w, 1000000, 1000), 5000);
-	end(&w);
+	assert_int_equal(interval(1000000, 1000), 5000);
 }
 
 static void assert_near(u64 ns, u64 wanted)
@@ -260,19 +260,72 @@ static void assert_near(u64 ns, u64 wanted)
 TEST(test_follows)
 {
 	const struct slow_wanted wanted = { .wanted = true, .q = 0.995 };
-	struct world w;
 
-	begin(&w, &wanted);
+	begin(&wanted);
 	for (u32 i = 0; i < 2 * BLKLAT_OPS; i++)
 		assert_true(w.limits.from_ns[i] == UINT64_MAX);
-	assert_near(interval(&w, 100000, 1000), 1000000);
+	assert_near(interval(100000, 1000), 1000000);
 	assert_true(w.limits.from_ns[BLKLAT_OPS + BLKLAT_OP_WRITE] == UINT64_MAX);
 	assert_true(w.limits.from_ns[BLKLAT_OP_READ] == UINT64_MAX);
 	/* Of all 2000, ten took longer than 2 ms; when the first are forgotten, so did ten of the 1000 later ones. */
-	assert_near(interval(&w, 2000000, 1000), 2000000);
+	assert_near(interval(2000000, 1000), 2000000);
 	for (u32 i = 0; i < 9; i++)
-		assert_near(interval(&w, 0, 0), i < 8 ? 2000000 : 20000000);
-	assert_true(interval(&w, 0, 0) == UINT64_MAX);
-	assert_near(interval(&w, 100000, 1000), 1000000);
-	end(&w);
+		assert_near(interval(0, 0), i < 8 ? 2000000 : 20000000);
+	assert_true(interval(0, 0) == UINT64_MAX);
+	assert_near(interval(100000, 1000), 1000000);
+}
+
+/*
+ * --- where engines note bios: few places are shared, and no two pages of bios share many, whatever their distance. With
+ * the engines' default of 2^18 places.
+ */
+
+#define PLACES (1U << 18)
+#define SHIFT (32 - 18)
+#define PAGE 4096U
+#define BIO 256U	/* bytes, as the slab rounds them up */
+#define BIOS (PAGE / BIO)
+
+static u8 taken[PLACES];
+
+/* Of the bios of a page, how many have a place that one of an earlier page has. */
+static u32 add_page(u32 at)
+{
+	u32 shared = 0;
+
+	for (u32 i = 0; i < BIOS; i++)
+		shared += taken[blklat_note_place(at + i * BIO, SHIFT)]++ > 0;
+	return shared;
+}
+
+/* Pages at distances where the bios have the same place by a single product. */
+TEST(test_distances)
+{
+	u32 distances = 0;
+
+	for (u32 d = PAGE; d < 1U << 31; d += PAGE) {
+		if (d * 0x9e3779b1 >> SHIFT && -d * 0x9e3779b1 >> SHIFT)
+			continue;
+		distances++;
+		memset(taken, 0, sizeof(taken));
+		add_page(0x12340000);
+		assert_true(add_page(0x12340000 + d) <= 1);
+	}
+	assert_true(distances > 2);
+}
+
+/* n of them in N places: n^2 / 2N are expected to be shared, and in a Poisson distribution six deviations are never seen. */
+TEST(test_spread)
+{
+	static const u32 pages[] = { 1, 7, 12345 };	/* from one to the next */
+
+	for (u32 p = 0; p < 3; p++) {
+		double expected = 2048.0 * 2048 / 2 / PLACES;
+		u32 shared = 0;
+
+		memset(taken, 0, sizeof(taken));
+		for (u32 i = 0; i < 2048 / BIOS; i++)
+			shared += add_page(0x40000000 + i * pages[p] * PAGE);
+		assert_true(shared <= expected + 6 * 2.83);
+	}
 }

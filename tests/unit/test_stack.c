@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A layer and what it lies on. Expected figures are worked out by hand. */
-#define TEAR_DOWN tear_down
 #include "synthetic_run.h"
 
 #include "report/document.h"
 
 static struct stacks st;
 
-static int tear_down(void **state)
+void tear_down(void)
 {
 	stacks_uninit(&st);
-	return tear_down_synthetic(state);
 }
 
 static void make(u32 n)

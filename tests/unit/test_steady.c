@@ -21,15 +21,34 @@ static const u64 *writes(void)
 	return s.run.watches[0].ops[WRITE].ios;
 }
 
-TEST(consistency_of_seconds)
+/* Of all writes. */
+static struct consistency consistency(void)
 {
-	static const double seconds[][2] = { { 1, 100 }, { 1, 200 }, { 1, 0 }, { 1, 100 } };
 	struct steady_window all;
 	struct consistency c;
 
-	make(seconds, 4);
 	steady_window_active(&s.run, &all);
 	consistency_of(&s.run, writes(), &all, &c);
+	return c;
+}
+
+static struct steady_state steady_state(void)
+{
+	struct steady_window all;
+	struct steady_state steady;
+
+	steady_window_active(&s.run, &all);
+	steady_state_of(&s.run, writes(), &all, &steady);
+	return steady;
+}
+
+TEST(consistency_of_seconds)
+{
+	static const double seconds[][2] = { { 1, 100 }, { 1, 200 }, { 1, 0 }, { 1, 100 } };
+	struct consistency c;
+
+	make(seconds, 4);
+	c = consistency();
 	assert_int_equal(c.ios, 400);
 	assert_close(c.mean, 100, 1e-9);
 	assert_close(c.deviation, 70.710678118654755, 1e-9);	/* sqrt((0 + 100^2 + 100^2 + 0) / 4) */
@@ -56,12 +75,10 @@ TEST(a_constant_rate_has_no_deviation)
 TEST(merged_intervals_weigh_more)
 {
 	static const double seconds[][2] = { { 1, 100 }, { 3, 900 } };
-	struct steady_window all;
 	struct consistency c;
 
 	make(seconds, 2);
-	steady_window_active(&s.run, &all);
-	consistency_of(&s.run, writes(), &all, &c);
+	c = consistency();
 	assert_close(c.mean, 250, 1e-9);
 	assert_close(c.deviation, 86.602540378443865, 1e-9);
 	assert_close(c.worst, 100, 1e-9);
@@ -72,19 +89,15 @@ TEST(merged_intervals_weigh_more)
 TEST(a_stub_is_no_worst_second)
 {
 	static const double stub[][2] = { { 1, 100 }, { 1, 90 }, { 0.4, 0 } }, half[][2] = { { 1, 100 }, { 0.5, 1 } };
-	struct steady_window all;
 	struct consistency c;
 
 	make(stub, 3);
-	steady_window_active(&s.run, &all);
-	consistency_of(&s.run, writes(), &all, &c);
+	c = consistency();
 	assert_close(c.mean, 190 / 2.4, 1e-9);
 	assert_close(c.worst, 90, 1e-9);
 	assert_int_equal(c.intervals_at_0, 0);
 	make(half, 2);
-	steady_window_active(&s.run, &all);
-	consistency_of(&s.run, writes(), &all, &c);
-	assert_close(c.worst, 2, 0);
+	assert_close(consistency().worst, 2, 0);
 }
 
 TEST(nothing_to_say)
@@ -171,7 +184,6 @@ TEST(snia_rule_at_its_limits)
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct steady_window all;
 		struct steady_state steady;
 		double first;
 
@@ -182,8 +194,7 @@ TEST(snia_rule_at_its_limits)
 		}
 		s.run.asked.from = s.run.asked.to = true;
 		run_finish(&s.run);
-		steady_window_active(&s.run, &all);
-		steady_state_of(&s.run, writes(), &all, &steady);
+		steady = steady_state();
 		assert_true(steady.known);
 		assert_close(steady.mean, 1000, 1e-9);
 		assert_close(steady.round_s, 2, 1e-9);
@@ -199,7 +210,6 @@ TEST(snia_rule_at_its_limits)
 /* Twelve seconds make rounds of 2.4 s: the third has 0.2 of second 4, all of 5 and 6, 0.2 of 7. */
 TEST(seconds_are_shared_by_rounds)
 {
-	struct steady_window all;
 	struct steady_state steady;
 
 	begin_run(1, 0, 1);
@@ -209,8 +219,7 @@ TEST(seconds_are_shared_by_rounds)
 	}
 	s.run.asked.from = s.run.asked.to = true;
 	run_finish(&s.run);
-	steady_window_active(&s.run, &all);
-	steady_state_of(&s.run, writes(), &all, &steady);
+	steady = steady_state();
 	assert_close(steady.rounds[2], (0.2 * 500 + 600 + 700 + 0.2 * 800) / 2.4, 1e-9);
 	assert_close(steady.mean, 650, 1e-9);
 }
@@ -225,9 +234,7 @@ TEST(too_short_or_idle)
 	struct steady_state steady;
 
 	steady_seconds(9, 1);
-	steady_window_active(&s.run, &w);
-	steady_state_of(&s.run, writes(), &w, &steady);
-	assert_false(steady.known);
+	assert_false(steady_state().known);
 
 	steady_seconds(10, 1);
 	steady_window_set(&s.run, 0, 10, &w);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What top knows, without a screen: order, folding, selection, keys, pause, the last minutes. */
-#define TEAR_DOWN tear_down
 #include "unit.h"
 
 #include "live/top.h"
@@ -20,8 +19,16 @@ static struct {
 	struct top top;
 } w;
 
+void tear_down(void)
+{
+	top_uninit(&w.top);
+	frames_uninit(&w.frames);
+	memset(&w, 0, sizeof(w));
+}
+
 static void begin(u32 n)
 {
+	tear_down();
 	w.run = (struct run_info){ .watches = w.watches, .n_watches = n, .scale = BLKLAT_SCALE_MAX, .interval_s = 1 };
 	for (u32 i = 0; i < n; i++)
 		w.watches[i] = (struct watch){ .device = &devices[i % DEVICES],
@@ -31,13 +38,9 @@ static void begin(u32 n)
 	w.top.room = 4;
 }
 
-static int tear_down(void **state)
+void set_up(void)
 {
-	(void)state;
-	top_uninit(&w.top);
-	frames_uninit(&w.frames);
-	memset(&w, 0, sizeof(w));
-	return 0;
+	begin(DEVICES);
 }
 
 static struct frame *put(u32 i, enum blklat_op op, u64 ns, u64 n)
@@ -115,7 +118,6 @@ TEST(each_order)
 		"sd2 sd9 nvme0n1 sd3 sd4", "nvme0n1 sd2 sd3 sd4 sd9",
 	};
 
-	begin(DEVICES);
 	busy();
 	take();
 	for (u32 sort = 0; sort < TOP_SORTS; sort++) {
@@ -132,7 +134,6 @@ TEST(figures_by_op)
 {
 	const struct top_figures *g;
 
-	begin(DEVICES);
 	busy();
 	take();
 	g = w.top.items[1].figures;
@@ -152,7 +153,6 @@ TEST(figures_by_op)
 /* At first the worst device is selected; a device that the user chose stays so wherever it goes, even if idle. */
 TEST(selection)
 {
-	begin(DEVICES);
 	assert_null(top_selected(&w.top));
 	busy();
 	take();
@@ -175,7 +175,6 @@ TEST(selection)
 /* Twelve lines, room for four: the selected one is always among those that are visible. */
 TEST(scrolling)
 {
-	begin(DEVICES);
 	for (u32 i = 0; i < DEVICES; i++)
 		put(i, BLKLAT_OP_READ, (DEVICES - i) * MS, 1);
 	take();
@@ -201,7 +200,6 @@ TEST(scrolling)
 
 TEST(filter)
 {
-	begin(DEVICES);
 	busy();
 	take();
 	press("/NVMq");
@@ -229,7 +227,6 @@ TEST(pausing)
 {
 	double steps[TOP_STEPS] = { 0 };
 
-	begin(DEVICES);
 	put(0, BLKLAT_OP_READ, 2 * MS, 10)->accounting.lost = 3;
 	take();
 	assert_int_equal(w.top.items[0].lost_now, 3);
@@ -253,7 +250,6 @@ TEST(pausing)
 /* Minutes later only the last of them are left, and empty intervals are empty. */
 TEST(history)
 {
-	begin(DEVICES);
 	for (u32 i = 0; i < TOP_SAMPLES + 10; i++) {
 		if (i % 2)
 			put(0, BLKLAT_OP_WRITE, 3 * MS, 1000);
@@ -302,7 +298,6 @@ TEST(a_device_goes)
 {
 	u32 n = DEVICES;
 
-	begin(n);
 	w.frames.f[n - 1].gone = true;
 	take();
 	assert_string_equal(lines(&w.top), "dm-0|nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9 sd10");
@@ -315,7 +310,6 @@ TEST(a_device_goes)
 
 TEST(help_and_quit)
 {
-	begin(DEVICES);
 	press("?");
 	assert_true(w.top.help);
 	press("s");

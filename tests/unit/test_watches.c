@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define TEAR_DOWN tear_down
 #include "unit.h"
 
 #include <errno.h>
@@ -24,18 +23,16 @@ static const struct device_table table = { .root = "/nowhere", .n = ARRAY_SIZE(d
 static struct watches w;
 static struct problem p;
 
-static int tear_down(void **state)
+void tear_down(void)
 {
-	(void)state;
 	watches_free(&w);
 	w = (struct watches){ 0 };
 	p.text[0] = '\0';
-	return 0;
 }
 
 static int make_wanted(const struct wanted *wanted)
 {
-	tear_down(NULL);
+	tear_down();
 	return watches_make(&table, wanted, &w, &p);
 }
 
@@ -146,7 +143,7 @@ TEST(test_matched_or_named)
 
 static int of(const struct watch *many, u32 n, const struct wanted *wanted)
 {
-	tear_down(NULL);
+	tear_down();
 	return watches_of(many, n, wanted, &w, &p);
 }
 

@@ -20,8 +20,31 @@
 
 #define TESTS_MAX 64
 
+/* A file whose tests all have the same fixture defines set_up() and tear_down(), a header tear_down_world(), which comes last. */
+void set_up(void) __attribute__((weak));
+void tear_down(void) __attribute__((weak));
+void tear_down_world(void) __attribute__((weak));
+
 static struct CMUnitTest unit_tests[TESTS_MAX];
 static unsigned int unit_tests_n;
+
+static inline int unit_set_up(void **state)
+{
+	(void)state;
+	if (set_up)
+		set_up();
+	return 0;
+}
+
+static inline int unit_tear_down(void **state)
+{
+	(void)state;
+	if (tear_down)
+		tear_down();
+	if (tear_down_world)
+		tear_down_world();
+	return 0;
+}
 
 static inline void unit_add(struct CMUnitTest test)
 {
@@ -31,23 +54,13 @@ static inline void unit_add(struct CMUnitTest test)
 }
 
 /* The constructors run by their priority, here the number of the line. Those up to 100 are the compiler's. */
-#define TEST_WITH(name, set_up, tear_down)								\
+#define TEST(name)											\
 	static void name(void **state);									\
 	static __attribute__((constructor(1000 + __LINE__))) void unit_add_##name(void)			\
 	{												\
-		unit_add((struct CMUnitTest)cmocka_unit_test_setup_teardown(name, set_up, tear_down));	\
+		unit_add((struct CMUnitTest)cmocka_unit_test_setup_teardown(name, unit_set_up, unit_tear_down)); \
 	}												\
 	static void name(__attribute__((unused)) void **state)
-
-/* A file or a header whose tests all have the same fixture defines these before it includes this. */
-#ifndef SET_UP
-#define SET_UP NULL
-#endif
-#ifndef TEAR_DOWN
-#define TEAR_DOWN NULL
-#endif
-
-#define TEST(name) TEST_WITH(name, SET_UP, TEAR_DOWN)
 
 /* The same numbers in each run: xorshift64 (Marsaglia 2003). @seed is never 0. */
 static inline u64 next_random(u64 *seed)
