@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is recorded and replayed is what was there, number by number. */
-#include "recording_feed.h"
+#include "recording_world.h"
 
 #include <glob.h>
 
-#include "recording/schema.h"
+#include "recording/marks.h"
 
 static void same_hist(const struct hist *a, const struct hist *b)
 {
@@ -69,54 +69,45 @@ static void same_capture(const struct capture *a, const struct capture *b)
 	}
 }
 
-/* Reads both to their ends. A run ends before its script does once all its devices are gone. */
-static void same_run(struct capture *a, struct capture *b)
+/* Reads @a and the replay to their ends. A run ends before its script does once all its devices are gone. */
+static void same_run(struct capture *a)
 {
-	struct snapshot s, t;
-	struct problem p;
 	bool first = true;
 	int err;
 
-	same_capture(a, b);
-	assert_int_equal(snapshot_init(&s, a->n_watches, a->scale), 0);
-	assert_int_equal(snapshot_init(&t, b->n_watches, b->scale), 0);
-	while (!(err = b->ops->read(b, &t, &p))) {
-		assert_int_equal(a->ops->read(a, &s, &p), 0);
-		same_snapshot(&s, &t, first);
+	same_capture(a, c);
+	begin_sum();
+	while (!(err = c->ops->read(c, &one, &p))) {
+		assert_int_equal(a->ops->read(a, &sum, &p), 0);
+		same_snapshot(&sum, &one, first);
 		first = false;
 	}
 	assert_int_equal(err, -ENODATA);
 	assert_false(first);
-	snapshot_uninit(&s);
-	snapshot_uninit(&t);
 }
 
 /* @scale, or the source's own if that is coarser. */
-static int scale_of(const struct place *at, int scale)
+static int scale_of(int scale)
 {
-	struct capture *c = replay(at->source, -1);
-	int finest = c->scale;
-
-	c->ops->close(c);
-	return scale < finest ? scale : finest;
+	replay(at.source, -1);
+	return scale < (int)c->scale ? scale : (int)c->scale;
 }
 
-static void check_copy(struct place *at, int recorded, int replayed)
+static void check_copy(int recorded, int replayed)
 {
-	struct capture *a, *b;
+	const struct capture_config cfg = { .scale = scale_of(replayed), .replay_file = at.source };
+	struct capture *a;
 
-	recorded = scale_of(at, recorded);
-	replayed = scale_of(at, replayed);
-	recording_of_source(at, recorded, 0);
-	a = replay(at->source, replayed);
-	b = replay(at->file, replayed);
+	recorded = scale_of(recorded);
+	recording_of_source(recorded);
+	assert_int_equal(capture_replay.open(&cfg, &a, &p), 0);
+	replay(at.file, cfg.scale);
 	/* A recording reports the memory that the capture took, at the capture's own scale. */
-	if (recorded == replayed)
-		assert_true(a->memory_bytes == b->memory_bytes);
-	same_run(a, b);
+	if (recorded == cfg.scale)
+		assert_true(a->memory_bytes == c->memory_bytes);
+	same_run(a);
 	a->ops->close(a);
-	b->ops->close(b);
-	assert_int_equal(unlink(at->file), 0);
+	assert_int_equal(unlink(at.file), 0);
 }
 
 /* Merging bins when they are recorded or when they are read gives the same. */
@@ -128,13 +119,9 @@ TEST(a_replay_of_a_recording_is_the_run)
 	assert_int_equal(glob("tests/cli/replay/*.txt", 0, NULL, &found), 0);
 	assert_true(found.gl_pathc >= 6);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
-		struct place at;
-
-		place_make(&at);
-		place_source(&at, found.gl_pathv[i]);
+		place_source(found.gl_pathv[i]);
 		for (u32 k = 0; k < ARRAY_SIZE(scales); k++)
-			check_copy(&at, scales[k][0], scales[k][1]);
-		place_remove(&at);
+			check_copy(scales[k][0], scales[k][1]);
 	}
 	globfree(&found);
 }
@@ -143,30 +130,22 @@ TEST(a_replay_of_a_recording_is_the_run)
 
 TEST(a_finer_scale_is_refused)
 {
-	struct place at;
-	struct capture_config cfg = { .scale = 4 };
-	struct capture *c = NULL;
-	struct problem p;
-
-	place_make(&at);
-	place_script(&at, START "io read 60us 4096\ntick 1\n");
-	recording_of(&at, at.script, 3, 0);
-	cfg.replay_file = at.file;
-	assert_int_equal(capture_replay.open(&cfg, &c, &p), -EINVAL);
+	place_script(START "io read 60us 4096\ntick 1\n");
+	recording_of(at.script, 3);
+	assert_int_equal(open_replay(at.file, 4), -EINVAL);
 	assert_non_null(strstr(p.text, "was captured at scale 3, so a finer one such as 4 is not possible"));
-	place_remove(&at);
 }
 
+/* And it ends as one plain file. */
 TEST(origin_is_kept)
 {
 	const struct origin *o;
-	struct capture *c;
-	struct place at;
 
-	place_make(&at);
-	place_script(&at, START "io read 60us 4096\ntick 1\ntick 1\n");
-	recording_of(&at, at.script, -1, 0);
-	c = replay(at.file, -1);
+	place_script(START "io read 60us 4096\ntick 1\ntick 1\n");
+	recording_of(at.script, -1);
+	assert_false(access(at.file, F_OK));
+	assert_true(access(beside("-wal"), F_OK) && access(beside("-shm"), F_OK) && access(beside("-journal"), F_OK));
+	replay(at.file, -1);
 	o = c->origin;
 	assert_string_equal(o->file, at.file);
 	assert_string_equal(o->label, "a label");
@@ -181,8 +160,6 @@ TEST(origin_is_kept)
 	assert_true(o->finished);
 	assert_int_equal(o->n_marks, 0);
 	assert_int_equal(o->dropped, 0);
-	c->ops->close(c);
-	place_remove(&at);
 }
 
 /* A stack: what is watched, everything below it, and the disks of these; nothing else. */
@@ -203,14 +180,9 @@ TEST(devices_below_are_kept)
 				 .origin = &recording_origin, .cpus = 2, .scale = 2, .interval_s = 1 };
 	struct snapshot now;
 	struct frames is;
-	struct recorder_config cfg = { 0 };
-	struct capture *c;
-	struct problem p;
+	const struct recorder_config cfg = { .file = at.file };
 	struct sink *s;
-	struct place at;
 
-	place_make(&at);
-	cfg.file = at.file;
 	assert_int_equal(snapshot_init(&now, 2, 2), 0);
 	assert_int_equal(frames_init(&is, w, 2, 2), 0);
 	now.mono_ns = 5 * NSEC_PER_SEC;
@@ -218,7 +190,7 @@ TEST(devices_below_are_kept)
 	assert_int_equal(recorder_open(&info, &cfg, &s, &p), 0);
 	assert_int_equal(s->ops->interval(s, &is), 0);
 	s->ops->close(s);
-	c = replay(at.file, -1);
+	replay(at.file, -1);
 	assert_int_equal(c->devices->n, 5);
 	for (u32 i = 0, k = 0; i < ARRAY_SIZE(d); i++)
 		if (i != 3)
@@ -232,123 +204,128 @@ TEST(devices_below_are_kept)
 	assert_int_equal(c->devices->d[4].lower[0], 3);
 	assert_ptr_equal(c->watches[0].device, &c->devices->d[4]);
 	assert_int_equal(c->watches[1].stage, BLKLAT_STAGE_DEVICE);
-	c->ops->close(c);
 	frames_uninit(&is);
 	snapshot_uninit(&now);
-	place_remove(&at);
 }
 
 /* What was counted before the first interval belongs to no interval, only to the accounting. */
 TEST(what_came_before_is_kept)
 {
-	struct snapshot first, second;
-	struct capture *c;
-	struct problem p;
-	struct place at;
-	struct feed f;
-
-	place_make(&at);
-	feed_init(&f, 2, 6);
-	feed_make(&f);
-	feed_make(&f);
-	assert_int_equal(feed_open(&f, at.file, 0), 0);
-	feed_make(&f);
-	assert_int_equal(feed_write(&f), 0);
-	f.sink->ops->close(f.sink);
-	c = replay(at.file, -1);
-	assert_int_equal(snapshot_init(&first, 2, 6), 0);
-	assert_int_equal(snapshot_init(&second, 2, 6), 0);
-	assert_int_equal(read_summed(c, &first, &p), 0);
-	snapshot_copy(&second, &first);
-	assert_int_equal(read_summed(c, &second, &p), 0);
-	assert_true(hist_count(&first.w[0].ops[0].hist) > 0);
-	same_snapshot(&f.before, &first, true);
-	same_snapshot(&f.now, &second, false);
-	c->ops->close(c);
-	snapshot_uninit(&first);
-	snapshot_uninit(&second);
-	feed_uninit(&f);
-	place_remove(&at);
+	feed_begin(2);
+	feed_make();
+	feed_make();
+	feed_record(0, 1);
+	replay_summed(at.file);
+	assert_true(hist_count(&sum.w[0].ops[0].hist) > 0);
+	same_snapshot(&f.before, &sum, true);
+	assert_int_equal(read_summed(), 0);
+	same_snapshot(&f.now, &sum, false);
 }
 
 /* As the loop shows it: without devices that went away before. */
-static int write_shown(struct feed *f)
+static void write_shown(void)
 {
-	struct frames shown = f->is;
-	int err;
+	struct frames shown = f.is;
 
 	shown.f = calloc(shown.n, sizeof(*shown.f));
 	shown.n = 0;
-	for (u32 i = 0; i < f->is.n; i++)
-		if (!f->is.f[i].gone_before)
-			shown.f[shown.n++] = f->is.f[i];
-	err = f->sink->ops->interval(f->sink, &shown);
+	for (u32 i = 0; i < f.is.n; i++)
+		if (!f.is.f[i].gone_before)
+			shown.f[shown.n++] = f.is.f[i];
+	assert_int_equal(f.sink->ops->interval(f.sink, &shown), 0);
 	free(shown.f);
-	return err;
 }
 
 /* Wholes and parts, what each has in flight, one device replaced before the run and another one during it. */
 TEST(parts_are_kept)
 {
 	enum { N = 12, WHOLES = 4, GOES = 7 };
-	struct snapshot past[N], s;
-	struct capture *c;
-	struct problem p;
-	struct place at;
-	struct feed f;
+	struct snapshot past[N];
 	u32 n_parts = 0;
 
-	place_make(&at);
-	feed_init_by(&f, WHOLES, 6, BLKLAT_BY_SIZE);
+	feed_begin_by(WHOLES, BLKLAT_BY_SIZE);
 	f.gone[1] = true;
-	feed_make(&f);
-	assert_int_equal(feed_open(&f, at.file, 0), 0);
+	feed_make();
+	assert_int_equal(feed_open(0), 0);
 	for (u32 i = 0; i < N; i++) {
 		f.gone[0] = i == GOES;
-		feed_make(&f);
-		assert_int_equal(write_shown(&f), 0);
-		assert_int_equal(snapshot_init(&past[i], f.now.n, 6), 0);
+		feed_make();
+		write_shown();
+		snapshot_make(&past[i], f.now.n, SCALE);
 		snapshot_copy(&past[i], &f.now);
 	}
-	f.sink->ops->close(f.sink);
-	c = replay(at.file, -1);
+	feed_close();
+	replay_summed(at.file);
 	assert_int_equal(c->n_watches, WHOLES * 10);
-	assert_int_equal(snapshot_init(&s, c->n_watches, 6), 0);
-	assert_int_equal(read_summed(c, &s, &p), 0);
 	for (u32 i = 0; i < c->n_watches; i++) {
 		assert_true(same_part(&c->watches[i], &f.watches[i]));
-		assert_true(s.w[i].gone == (f.watches[i].device == &f.device[1]) && s.w[i].replaced == s.w[i].gone);
+		assert_true(sum.w[i].gone == (f.watches[i].device == &f.device[1]) && sum.w[i].replaced == sum.w[i].gone);
 	}
 	for (u32 i = 0; i < N; i++) {
-		assert_int_equal(read_summed(c, &s, &p), 0);
-		same_snapshot(&past[i], &s, false);
-		for (u32 k = 0; k < s.n; k++)
-			n_parts += c->watches[k].part && s.w[k].in_flight;
+		assert_int_equal(read_summed(), 0);
+		same_snapshot(&past[i], &sum, false);
+		for (u32 k = 0; k < sum.n; k++)
+			n_parts += c->watches[k].part && sum.w[k].in_flight;
 		snapshot_uninit(&past[i]);
 	}
 	assert_true(n_parts > 20);
-	assert_int_equal(c->ops->read(c, &s, &p), -ENODATA);
-	c->ops->close(c);
-	snapshot_uninit(&s);
-	feed_uninit(&f);
-	place_remove(&at);
+	assert_int_equal(read_summed(), -ENODATA);
 }
 
-static bool is_there(const struct place *at, const char *end)
-{
-	char path[128];
+/* --- marks --------------------------------------------------------------------------------------------- */
 
-	snprintf(path, sizeof(path), "%s%s", at->file, end);
-	return !access(path, F_OK);
+static void mark_plain(void)
+{
+	EXPECT(!recording_mark(at.file, "QD 8 starts", &p));
 }
 
-TEST(it_ends_as_one_plain_file)
+static void mark_odd(void)
 {
-	struct place at;
+	EXPECT(!recording_mark(at.file, "  QD \033[1m16\xff starts \n", &p));
+}
 
-	place_make(&at);
-	recording_of(&at, "tests/cli/replay/mixed.txt", -1, 0);
-	assert_true(is_there(&at, ""));
-	assert_false(is_there(&at, "-wal") || is_there(&at, "-shm") || is_there(&at, "-journal"));
-	place_remove(&at);
+/* By another process, as 'blklat mark' does it: the locks under test are those between processes. */
+TEST(marks_are_noted)
+{
+	s64 wall = clock_ns(CLOCK_REALTIME), mono = clock_ns(CLOCK_MONOTONIC);
+
+	feed_begin(1);
+	assert_int_equal(feed_open(0), 0);
+	for (u32 n = 0; n < 3; n++) {
+		feed_interval();
+		in_child(n == 1 ? mark_odd : mark_plain);
+	}
+	feed_close();
+	replay(at.file, -1);
+	assert_int_equal(c->origin->n_marks, 3);
+	assert_string_equal(c->origin->marks[0].text, "QD 8 starts");
+	assert_string_equal(c->origin->marks[1].text, "QD ?[1m16? starts");
+	for (u32 i = 0; i < 3; i++) {
+		const struct mark *m = &c->origin->marks[i];
+
+		assert_in_range(m->mono_ns, mono, clock_ns(CLOCK_MONOTONIC));
+		assert_in_range(m->wall_ns, wall, clock_ns(CLOCK_REALTIME));
+		mono = m->mono_ns;
+		wall = m->wall_ns;
+	}
+}
+
+TEST(marks_that_cannot_be)
+{
+	char *longest CLEANUP(cleanup_free) = calloc(1, 2000);
+
+	feed_begin(1);
+	assert_int_equal(recording_mark(at.file, "x", &p), -ENOENT);
+	assert_int_equal(feed_open(0), 0);
+	memset(longest, 'x', 1025);
+	assert_int_equal(recording_mark(at.file, longest, &p), -EINVAL);
+	assert_int_equal(recording_mark(at.file, " \t", &p), -EINVAL);
+	assert_string_equal(p.text, "a mark needs a text");
+	feed_interval();
+	feed_close();
+	assert_int_equal(recording_mark(at.file, "x", &p), -ENXIO);
+	assert_non_null(strstr(p.text, "is not being recorded"));
+	place_script("SQLite format 4");
+	assert_int_equal(recording_mark(at.script, "x", &p), -EBADMSG);
+	assert_int_equal(recording_mark(at.dir, "x", &p), -EBADMSG);
 }

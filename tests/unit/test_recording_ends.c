@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* However a recording ends, even by SIGKILL, and while it still goes on: it opens, and has what was written. */
-#include "recording_child.h"
+#include "recording_world.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -15,77 +15,84 @@ static void pause_us(u32 us)
 	nanosleep(&t, NULL);
 }
 
-/* Writes intervals until it is killed, with @pause after each, and reports each that is written. */
-static void write_for_ever(struct feed *f, const char *file, u64 max_bytes, u32 pause, int tell)
+/* Another process writes intervals until it is killed, and reports each that is written. */
+static struct {
+	pid_t pid;
+	int from;	/* where it reports them */
+	u32 told;	/* the last one */
+} writer;
+
+static void write_for_ever(u64 max_bytes, u32 pause, int tell)
 {
-	EXPECT(!feed_open(f, file, max_bytes));
+	EXPECT(!feed_open(max_bytes));
 	for (u32 n = 1;; n++) {
-		feed_make(f);
-		EXPECT(!feed_write(f));
+		feed_make();
+		EXPECT(!feed_write());
 		EXPECT(write(tell, &n, sizeof(n)) == sizeof(n));
 		if (pause)
 			pause_us(pause);
 	}
 }
 
-static u32 last_told(int from)
+/* Starts it, and waits for its first interval: another test ends it before that. It pauses for so long after each. */
+static void start_writer(u64 max_bytes, u32 pause)
 {
-	u32 n = 0, read_last;
+	int tell[2];
 
-	while (read(from, &read_last, sizeof(read_last)) == sizeof(read_last))
-		n = read_last;
-	return n;
+	assert_int_equal(pipe(tell), 0);
+	writer.pid = fork();
+	if (!writer.pid)
+		write_for_ever(max_bytes, pause, tell[1]);
+	close(tell[1]);
+	writer.from = tell[0];
+	assert_int_equal(read(writer.from, &writer.told, sizeof(writer.told)), sizeof(writer.told));
+}
+
+/* All that it has reported by now. */
+static u32 hear_writer(void)
+{
+	u32 told;
+
+	while (read(writer.from, &told, sizeof(told)) == sizeof(told))
+		writer.told = told;
+	return writer.told;
+}
+
+static void kill_writer(void)
+{
+	assert_int_equal(kill(writer.pid, SIGKILL), 0);
+	assert_int_equal(waitpid(writer.pid, NULL, 0), writer.pid);
+	hear_writer();
+	close(writer.from);
 }
 
 /* The file has every interval that was reported and at most one more, and nothing else. */
-static void check_killed(const char *file, u32 told, bool ring)
+static void check_killed(bool ring)
 {
-	struct snapshot last;
-	struct feed f;
-	u32 n;
+	u32 n = count_intervals(at.file);
 
-	feed_init(&f, 2, 6);
-	assert_int_equal(snapshot_init(&last, 2, 6), 0);
-	n = count_intervals(file, &last);
 	if (!ring)
-		assert_in_range(n, told, told + 1);
-	for (n = 0; f.now.mono_ns < last.mono_ns; n++)
-		feed_make(&f);
-	assert_true(f.now.mono_ns == last.mono_ns);
-	assert_in_range(n, told, told + 1);
+		assert_in_range(n, writer.told, writer.told + 1);
+	feed_begin(2);
+	for (n = 0; f.now.mono_ns < sum.mono_ns; n++)
+		feed_make();
+	assert_true(f.now.mono_ns == sum.mono_ns);
+	assert_in_range(n, writer.told, writer.told + 1);
 	for (u32 i = 0; i < 2; i++)
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			assert_memory_equal(f.now.w[i].ops[op].hist.cells, last.w[i].ops[op].hist.cells,
-					    BLKLAT_CELLS(6) * sizeof(u64));
-	snapshot_uninit(&last);
-	feed_uninit(&f);
+			assert_memory_equal(f.now.w[i].ops[op].hist.cells, sum.w[i].ops[op].hist.cells,
+					    BLKLAT_CELLS(SCALE) * sizeof(u64));
 }
 
 static void kill_one(u32 after_us, bool ring)
 {
-	struct place at;
-	struct feed f;
-	int tell[2];
-	u32 told;
-	pid_t pid;
-
-	place_make(&at);
-	feed_init(&f, 2, 6);
-	assert_int_equal(pipe(tell), 0);
-	pid = fork();
-	if (!pid)
-		write_for_ever(&f, at.file, ring ? ring_least_bytes(2) : 0, 0, tell[1]);
-	close(tell[1]);
-	/* Not before it has begun: another test ends it before the first interval. */
-	assert_int_equal(read(tell[0], &told, sizeof(told)), sizeof(told));
+	feed_begin(2);
+	start_writer(ring ? ring_least_bytes(2) : 0, 0);
 	pause_us(after_us);
-	assert_int_equal(kill(pid, SIGKILL), 0);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	told = last_told(tell[0]) ?: 1;
-	close(tell[0]);
-	check_killed(at.file, told, ring);
-	feed_uninit(&f);
-	place_remove(&at);
+	kill_writer();
+	check_killed(ring);
+	place_remove();
+	place_make();
 }
 
 TEST(killed_at_random_moments)
@@ -101,138 +108,86 @@ TEST(killed_while_it_merges)
 		kill_one(400000 + rand() % 200000, true);
 }
 
+static void only_begin(void)
+{
+	EXPECT(!feed_open(0));
+	_exit(0);	/* without closing */
+}
+
 TEST(killed_before_the_first_interval)
 {
-	struct capture_config cfg = { .scale = -1 };
-	struct capture *c = NULL;
-	struct problem p;
-	struct place at;
-	pid_t pid;
-
-	place_make(&at);
-	cfg.replay_file = at.file;
-	pid = fork();
-	if (!pid) {
-		struct feed f;
-
-		feed_init(&f, 1, 6);
-		EXPECT(!feed_open(&f, at.file, 0));
-		_exit(0);
-	}
-	must_be(pid);
-	assert_int_equal(capture_replay.open(&cfg, &c, &p), -EBADMSG);
+	feed_begin(1);
+	in_child(only_begin);
+	assert_int_equal(open_replay(at.file, -1), -EBADMSG);
 	assert_non_null(strstr(p.text, "/run.blklat: holds no interval: it was ended before the first one"));
 	assert_null(c);
-	place_remove(&at);
 }
 
 /* A reader sees what is there when it begins, and gets in nobody's way. */
 TEST(read_while_it_is_recorded)
 {
-	struct snapshot last;
-	struct place at;
-	struct feed f;
-
-	place_make(&at);
-	feed_init(&f, 1, 6);
-	assert_int_equal(snapshot_init(&last, 1, 6), 0);
-	assert_int_equal(feed_open(&f, at.file, 0), 0);
+	feed_begin(1);
+	assert_int_equal(feed_open(0), 0);
 	for (u32 n = 1; n <= 50; n++) {
-		struct capture *c = n > 1 ? replay(at.file, -1) : NULL;
-		struct problem p;
-
-		feed_make(&f);
-		assert_int_equal(feed_write(&f), 0);
-		for (u32 i = 0; c && i < n; i++)
-			assert_int_equal(c->ops->read(c, &last, &p), 0);
-		if (c) {
+		if (n > 1)
+			replay(at.file, -1);
+		feed_interval();
+		if (n > 1) {
+			for (u32 i = 0; i < n; i++)
+				assert_int_equal(c->ops->read(c, &one, &p), 0);
 			assert_false(c->origin->finished);
-			assert_int_equal(c->ops->read(c, &last, &p), -ENODATA);
-			c->ops->close(c);
+			assert_int_equal(c->ops->read(c, &one, &p), -ENODATA);
 		}
-		assert_int_equal(count_intervals(at.file, &last), n);
+		assert_int_equal(count_intervals(at.file), n);
 	}
-	f.sink->ops->close(f.sink);
-	assert_int_equal(count_intervals(at.file, &last), 50);
-	snapshot_uninit(&last);
-	feed_uninit(&f);
-	place_remove(&at);
+	feed_close();
+	assert_int_equal(count_intervals(at.file), 50);
 }
 
 /* Returns the last interval of a recording, having read all of it; 0: it was written to too fast to be copied. */
-static u32 read_to_end(const char *file)
+static u32 read_to_end(void)
 {
-	const struct capture_config cfg = { .scale = -1, .replay_file = file };
-	struct snapshot last;
-	struct capture *c = NULL;
-	struct problem p = { "" };
-	int err = capture_replay.open(&cfg, &c, &p);
+	int err = open_replay(at.file, -1);
 	u32 n = 0;
 
 	if (err == -EAGAIN)
 		return 0;
 	if (err)
 		fail_msg("%s", p.text);
-	assert_int_equal(snapshot_init(&last, 2, 6), 0);
-	assert_int_equal(c->ops->read(c, &last, &p), 0);
-	while (!(err = c->ops->read(c, &last, &p)))
+	begin_sum();
+	assert_int_equal(c->ops->read(c, &one, &p), 0);
+	while (!(err = c->ops->read(c, &one, &p)))
 		n++;
 	if (err != -ENODATA)
 		fail_msg("%s", p.text);
-	c->ops->close(c);
-	snapshot_uninit(&last);
 	return n;
 }
 
-static u32 told_by_now(int tell, u32 *told)
-{
-	while (read(tell, told, sizeof(*told)) == sizeof(*told))
-		;
-	return *told;
-}
-
-/*
- * Another process records: it is stopped at any point, be it in a transaction or while its log is moved into the
- * file, and it is read while it goes on.
- */
+/* It is stopped at any point, be it in a transaction or while its log is moved into the file, and read while it goes on. */
 TEST(read_while_another_records)
 {
-	struct place at;
-	struct feed f;
-	int tell[2];
-	u32 told, read_first = 0, copied = 0;
-	pid_t pid;
+	u32 read_first = 0, copied = 0;
 
-	place_make(&at);
-	feed_init(&f, 2, 6);
+	feed_begin(2);
 	f.cells = 20;
-	assert_int_equal(pipe(tell), 0);
-	pid = fork();
-	if (!pid)
-		write_for_ever(&f, at.file, 0, 300, tell[1]);
-	close(tell[1]);
-	assert_int_equal(read(tell[0], &told, sizeof(told)), sizeof(told));
-	assert_int_equal(fcntl(tell[0], F_SETFL, O_NONBLOCK), 0);
+	start_writer(0, 300);
+	assert_int_equal(fcntl(writer.from, F_SETFL, O_NONBLOCK), 0);
 	srand(getpid());
 	for (u32 i = 0; i < 60; i++) {
-		u32 n, least = told_by_now(tell[0], &told);
+		u32 n, least = hear_writer();
 
-		n = read_to_end(at.file);
+		n = read_to_end();
 		copied += n > 0;
 		assert_true(!n || n >= least);
 		pause_us(rand() % 4000);
-		assert_int_equal(kill(pid, SIGSTOP), 0);
-		assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
-		least = told_by_now(tell[0], &told);
-		assert_in_range(read_to_end(at.file), least, least + 1);
+		assert_int_equal(kill(writer.pid, SIGSTOP), 0);
+		assert_int_equal(waitpid(writer.pid, NULL, WUNTRACED), writer.pid);
+		least = hear_writer();
+		assert_in_range(read_to_end(), least, least + 1);
 		read_first = read_first ?: least;
-		assert_int_equal(kill(pid, SIGCONT), 0);
+		assert_int_equal(kill(writer.pid, SIGCONT), 0);
 	}
-	assert_true(told > read_first);
-	print_message("%u of 60 copied while it was written to, %u intervals\n", copied, told);
-	assert_int_equal(kill(pid, SIGKILL), 0);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	close(tell[0]);
-	feed_uninit(&f);
-	place_remove(&at);
+	assert_true(writer.told > read_first);
+	print_message("%u of 60 copied while it was written to, %u intervals\n", copied, writer.told);
+	kill_writer();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A recording of limited size: what it keeps, that its counts add up, and that it stays below its limit. */
-#include "recording_feed.h"
+#include "recording_world.h"
 
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -20,87 +20,87 @@ struct past {
 	struct accounting accounting;
 };
 
-static void note(const struct feed *f, struct past *past)
+static void note(struct past *past)
 {
-	past->mono_ns = f->now.mono_ns;
-	past->accounting = f->is.f[0].accounting;
+	past->mono_ns = f.now.mono_ns;
+	past->accounting = f.is.f[0].accounting;
 	for (u32 op = 0; op < FEED_OPS; op++) {
-		const struct op_counts *o = &f->now.w[0].ops[op];
+		const struct op_counts *o = &f.now.w[0].ops[op];
 
 		past->ios[op] = hist_count(&o->hist);
 		past->sum_ns[op] = o->sum_ns;
 		past->idle_ios[op] = hist_count(&o->after_idle);
-		past->min_ns[op] = f->is.f[0].ops[op].ios ? o->min_ns : UINT64_MAX;
-		past->max_ns[op] = f->is.f[0].ops[op].ios ? o->max_ns : 0;
-		past->bytes[op] = f->is.f[0].ops[op].bytes;
-		past->partial[op] = f->is.f[0].ops[op].partial.bytes;
+		past->min_ns[op] = f.is.f[0].ops[op].ios ? o->min_ns : UINT64_MAX;
+		past->max_ns[op] = f.is.f[0].ops[op].ios ? o->max_ns : 0;
+		past->bytes[op] = f.is.f[0].ops[op].bytes;
+		past->partial[op] = f.is.f[0].ops[op].partial.bytes;
 	}
 }
 
-static u64 size_with(const char *file, const char *end)
-{
-	char path[128];
-	struct stat st;
+/* The largest size of the files so far, all together. */
+static u64 most;
 
-	snprintf(path, sizeof(path), "%s%s", file, end);
-	return stat(path, &st) ? 0 : st.st_size;
+static u64 size_on_disk(void)
+{
+	static const char *const ends[] = { "", "-wal", "-shm", "-journal" };
+	struct stat st;
+	u64 size = 0;
+
+	for (u32 i = 0; i < ARRAY_SIZE(ends); i++)
+		size += stat(beside(ends[i]), &st) ? 0 : st.st_size;
+	most = max_u64(most, size);
+	return size;
 }
 
-static u64 size_on_disk(const char *file)
+static void measured_interval(void)
 {
-	return size_with(file, "") + size_with(file, "-wal") + size_with(file, "-shm") + size_with(file, "-journal");
+	feed_interval();
+	size_on_disk();
+}
+
+static void begin_measured(u64 limit)
+{
+	most = 0;
+	assert_int_equal(feed_open(limit), 0);
 }
 
 /* One mark at the start, and one in the far future. */
 static struct mark marks[] = { { 8000000000, 1, "begin" }, { 1ULL << 60, 2, "end" } };
 
-/* Records @n intervals; @past has room for them and the start. Returns the largest size of the files. */
-static u64 record(struct feed *f, const char *file, u64 limit, u32 n, struct past *past)
+/* Records @n intervals; @past has room for them and the start. */
+static void record(u64 limit, u32 n, struct past *past)
 {
-	u64 most = 0;
-
-	f->origin.marks = marks;
-	f->origin.n_marks = ARRAY_SIZE(marks);
-	if (feed_open(f, file, limit))
-		fail_msg("%s", f->problem.text);
-	note(f, &past[0]);
+	f.origin.marks = marks;
+	f.origin.n_marks = ARRAY_SIZE(marks);
+	begin_measured(limit);
+	note(&past[0]);
 	for (u32 i = 1; i <= n; i++) {
-		u64 size;
-
-		feed_make(f);
-		note(f, &past[i]);
-		if (feed_write(f)) {
-			recorder_problem(f->sink, &f->problem);
-			fail_msg("interval %u: %s", i, f->problem.text);
-		}
-		size = size_on_disk(file);
-		most = size > most ? size : most;
+		measured_interval();
+		note(&past[i]);
 	}
-	f->sink->ops->close(f->sink);
-	return most;
+	feed_close();
 }
 
 /* Whole original intervals lie between the two ends, and the later snapshot has the counts of that time. */
-static u32 check_interval(const struct past *past, u32 from, const struct snapshot *before,
-			  const struct snapshot *now, const struct run_info *info, struct frames *is)
+static u32 check_interval(const struct past *past, u32 from, const struct snapshot *before, struct frames *is)
 {
 	struct percentiles none = { 0 };
 	u32 to = from;
 
-	while (past[to].mono_ns < now->mono_ns)
+	while (past[to].mono_ns < sum.mono_ns)
 		to++;
-	assert_true(past[to].mono_ns == now->mono_ns);
-	frames_between(is, before, now, &none, info->cpus);
+	assert_true(past[to].mono_ns == sum.mono_ns);
+	frames_between(is, before, &sum, &none, f.info.cpus);
 	assert_memory_equal(&is->f[0].accounting, &past[to].accounting, sizeof(past->accounting));
 	for (u32 op = 0; op < FEED_OPS; op++) {
-		const struct op_counts *o = &now->w[0].ops[op];
+		const struct op_counts *o = &sum.w[0].ops[op];
 		u64 min_ns = UINT64_MAX, max_ns = 0, bytes = 0;
 
 		assert_true(hist_count(&o->hist) == past[to].ios[op] && o->sum_ns == past[to].sum_ns[op]);
 		assert_true(hist_count(&o->after_idle) == past[to].idle_ios[op]);
 		for (u32 i = from + 1; i <= to; i++) {
-			min_ns = past[i].min_ns[op] < min_ns ? past[i].min_ns[op] : min_ns;
-			max_ns = past[i].max_ns[op] > max_ns ? past[i].max_ns[op] : max_ns;
+			min_ns = min_u64(min_ns, past[i].min_ns[op]);
+			max_ns = max_u64(max_ns, past[i].max_ns[op]);
 			bytes += past[i].bytes[op];
 		}
 		if (is->f[0].ops[op].ios)
@@ -113,45 +113,43 @@ static u32 check_interval(const struct past *past, u32 from, const struct snapsh
 }
 
 /* Reads it back. Returns the number of intervals; @ret_lengths counts those of 1, 2, 4 ... originals. */
-static u32 check_all(const char *file, const struct feed *f, const struct past *past, u32 n, u32 ret_lengths[8])
+static u32 check_all(const struct past *past, u32 n, u32 ret_lengths[8])
 {
-	struct capture *c = replay(file, -1);
-	struct snapshot s[2];
-	struct frames is;
-	struct problem p;
 	u32 from = 0, intervals = 0, last = 64;
+	struct snapshot before;
+	struct frames is;
 	int err;
 
-	assert_int_equal(frames_init(&is, f->info.watches, f->info.n_watches, f->info.scale), 0);
-	assert_int_equal(snapshot_init(&s[0], c->n_watches, c->scale), 0);
-	assert_int_equal(snapshot_init(&s[1], c->n_watches, c->scale), 0);
-	assert_int_equal(read_summed(c, &s[0], &p), 0);
-	snapshot_copy(&s[1], &s[0]);
-	while (past[from].mono_ns < s[0].mono_ns)
+	replay_summed(at.file);
+	assert_int_equal(frames_init(&is, f.info.watches, f.info.n_watches, SCALE), 0);
+	frames_track(&is);
+	snapshot_make(&before, c->n_watches, SCALE);
+	while (past[from].mono_ns < sum.mono_ns)
 		from++;
-	assert_int_equal(c->origin->dropped, from + f->origin.dropped);
+	assert_int_equal(c->origin->dropped, from + f.origin.dropped);
 	assert_int_equal(c->origin->n_marks, from ? 1 : 2);
 	assert_string_equal(c->origin->marks[c->origin->n_marks - 1].text, "end");
-	while (!(err = read_summed(c, &s[1], &p))) {
-		u32 to = check_interval(past, from, &s[0], &s[1], &f->info, &is);
+	for (;;) {
+		u32 to;
 
+		snapshot_copy(&before, &sum);
+		err = read_summed();
+		if (err)
+			break;
+		to = check_interval(past, from, &before, &is);
 		assert_true(to - from <= last);		/* newer ones are shorter */
 		last = to - from;
 		assert_int_equal(__builtin_popcount(last), 1);
 		ret_lengths[__builtin_ctz(last)]++;
 		intervals++;
 		from = to;
-		snapshot_copy(&s[0], &s[1]);
 	}
 	assert_int_equal(err, -ENODATA);
 	assert_int_equal(from, n);
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		assert_memory_equal(s[0].w[0].ops[op].hist.cells, f->now.w[0].ops[op].hist.cells,
-				    BLKLAT_CELLS(c->scale) * sizeof(u64));
+		assert_memory_equal(sum.w[0].ops[op].hist.cells, f.now.w[0].ops[op].hist.cells, BLKLAT_CELLS(SCALE) * sizeof(u64));
 	frames_uninit(&is);
-	snapshot_uninit(&s[0]);
-	snapshot_uninit(&s[1]);
-	c->ops->close(c);
+	snapshot_uninit(&before);
 	return intervals;
 }
 
@@ -159,17 +157,13 @@ TEST(oldest_give_way)
 {
 	struct past *past = calloc(INTERVALS + 1, sizeof(*past));
 	u32 lengths[8] = { 0 }, intervals;
-	struct place at;
-	struct feed f;
-	u64 most;
 
-	place_make(&at);
-	feed_init(&f, 1, 6);
+	feed_begin(1);
 	f.origin.dropped = 5;	/* dropped earlier, as if it were recorded again */
-	most = record(&f, at.file, LIMIT, INTERVALS, past);
+	record(LIMIT, INTERVALS, past);
 	assert_in_range(most, LIMIT / 2, LIMIT);
-	assert_true(size_on_disk(at.file) > LIMIT * 3 / 4);	/* the room is used */
-	intervals = check_all(at.file, &f, past, INTERVALS, lengths);
+	assert_true(size_on_disk() > LIMIT * 3 / 4);	/* the room is used */
+	intervals = check_all(past, INTERVALS, lengths);
 	print_message("%u intervals of %u, most %llu of %llu bytes: %u of 1, %u of 2, %u of 4, %u of 8, %u of 16, "
 		      "%u of 32, %u of 64\n", intervals, INTERVALS, most, LIMIT, lengths[0], lengths[1], lengths[2],
 		      lengths[3], lengths[4], lengths[5], lengths[6]);
@@ -177,8 +171,6 @@ TEST(oldest_give_way)
 	assert_in_range(lengths[0], intervals * 45 / 100, intervals * 55 / 100);
 	for (u32 i = 1; i <= 6; i++)
 		assert_in_range(lengths[i], intervals * 6 / 100, intervals * 11 / 100);
-	feed_uninit(&f);
-	place_remove(&at);
 	free(past);
 }
 
@@ -186,51 +178,31 @@ TEST(below_the_limit_nothing_is_merged)
 {
 	static struct past past[201];
 	u32 lengths[8] = { 0 };
-	struct place at;
-	struct feed f;
 
-	place_make(&at);
-	feed_init(&f, 1, 6);
-	record(&f, at.file, LIMIT, 200, past);
-	assert_int_equal(check_all(at.file, &f, past, 200, lengths), 200);
-	feed_uninit(&f);
-	place_remove(&at);
+	feed_begin(1);
+	record(LIMIT, 200, past);
+	assert_int_equal(check_all(past, 200, lengths), 200);
 }
 
 /* Six watches, and intervals that suddenly grow to many times their size. */
 TEST(growing_intervals_find_room)
 {
-	u64 limit = ring_least_bytes(6), most = 0;
-	struct capture *c;
-	struct place at;
-	struct feed f;
+	u64 limit = ring_least_bytes(6);
 
-	place_make(&at);
-	feed_init(&f, 6, 6);
-	assert_int_equal(feed_open(&f, at.file, limit), 0);
+	feed_begin(6);
+	begin_measured(limit);
 	for (u32 i = 0; i < 600; i++) {
-		u64 size;
-
 		f.cells = i % 200 < 100 ? 20 : i % 3 ? 300 : 8000;
-		feed_make(&f);
-		if (feed_write(&f)) {
-			recorder_problem(f.sink, &f.problem);
-			fail_msg("interval %u: %s", i, f.problem.text);
-		}
-		size = size_on_disk(at.file);
-		most = size > most ? size : most;
+		measured_interval();
 	}
-	f.sink->ops->close(f.sink);
+	feed_close();
 	print_message("most %llu of %llu bytes\n", most, limit);
 	assert_true(most <= limit);
-	c = replay(at.file, -1);
-	c->ops->close(c);
-	feed_uninit(&f);
-	place_remove(&at);
+	replay(at.file, -1);
 }
 
 /* A ring in memory, half full. */
-static void make_ring(struct recording_ring *r, struct feed *f)
+static void make_ring(struct recording_ring *r)
 {
 	struct recording_rows rows;
 	sqlite3 *db;
@@ -240,14 +212,14 @@ static void make_ring(struct recording_ring *r, struct feed *f)
 	for (u32 i = 0; recording_tables[i].name; i++)
 		assert_int_equal(sqlite_run(db, recording_tables[i].sql), SQLITE_OK);
 	assert_int_equal(sqlite_run(db, "CREATE TABLE other(bytes)"), SQLITE_OK);
-	feed_init(f, 1, 6);
-	assert_int_equal(ring_init(r, db, ring_least_bytes(1), 6, false), SQLITE_OK);
+	feed_begin(1);
+	assert_int_equal(ring_init(r, db, ring_least_bytes(1), SCALE, false), SQLITE_OK);
 	assert_int_equal(recording_rows_init(&rows, db, false), SQLITE_OK);
 	for (s64 id = 1; sqlite_number(db, "PRAGMA page_count", &rc) < (s64)r->most / 2; id++) {
-		feed_make(f);
+		feed_make();
 		if (id == 1)
-			assert_int_equal(recording_rows_start(&rows, &f->info, &f->is), SQLITE_OK);
-		assert_int_equal(recording_rows_interval(&rows, id, &f->info, &f->is), SQLITE_OK);
+			assert_int_equal(recording_rows_start(&rows, &f.info, &f.is), SQLITE_OK);
+		assert_int_equal(recording_rows_interval(&rows, id, &f.info, &f.is), SQLITE_OK);
 		ring_add(r, id);
 	}
 	recording_rows_uninit(&rows);
@@ -284,9 +256,8 @@ TEST(an_interval_leaves_room_for_the_next_step)
 	struct recording_ring r;
 	u32 stayed = 0, left_too_little = 0;
 	sqlite3 *db;
-	struct feed f;
 
-	make_ring(&r, &f);
+	make_ring(&r);
 	db = r.db;
 	do {
 		u64 left = pages_left(&r);
@@ -305,7 +276,6 @@ TEST(an_interval_leaves_room_for_the_next_step)
 	assert_true(stayed > r.reserve);
 	ring_uninit(&r);
 	sqlite3_close(db);
-	feed_uninit(&f);
 }
 
 enum { DIVIDED = 10, DIVIDED_INTERVALS = 2000 };	/* a whole and its parts */
@@ -334,32 +304,21 @@ static void note_divided(const struct snapshot *s, struct divided_past *past)
 TEST(parts_give_way)
 {
 	struct divided_past *past = calloc(DIVIDED_INTERVALS, sizeof(*past)), is;
-	u64 limit = ring_least_bytes(DIVIDED), most = 0;
+	u64 limit = ring_least_bytes(DIVIDED);
 	u32 at_past = 0, intervals = 0;
-	struct snapshot s;
-	struct capture *c;
-	struct problem p;
-	struct place at;
-	struct feed f;
 
-	place_make(&at);
-	feed_init_by(&f, 1, 6, BLKLAT_BY_SIZE);
+	feed_begin_by(1, BLKLAT_BY_SIZE);
 	f.cells = 250;
-	assert_int_equal(feed_open(&f, at.file, limit), 0);
+	begin_measured(limit);
 	for (u32 i = 0; i < DIVIDED_INTERVALS; i++) {
-		feed_make(&f);
+		measured_interval();
 		note_divided(&f.now, &past[i]);
-		assert_int_equal(feed_write(&f), 0);
-		if (size_on_disk(at.file) > most)
-			most = size_on_disk(at.file);
 	}
-	f.sink->ops->close(f.sink);
+	feed_close();
 	assert_in_range(most, limit / 2, limit);
-	c = replay(at.file, -1);
-	assert_int_equal(snapshot_init(&s, DIVIDED, 6), 0);
-	assert_int_equal(read_summed(c, &s, &p), 0);
-	for (; !read_summed(c, &s, &p); intervals++) {
-		note_divided(&s, &is);
+	replay_summed(at.file);
+	for (; !read_summed(); intervals++) {
+		note_divided(&sum, &is);
 		while (past[at_past].mono_ns < is.mono_ns)
 			at_past++;
 		assert_memory_equal(&is, &past[at_past], sizeof(is));
@@ -369,24 +328,14 @@ TEST(parts_give_way)
 	assert_in_range(intervals, 100, DIVIDED_INTERVALS * 3 / 4);
 	for (u32 i = 0; i < DIVIDED; i++)
 		for (u32 op = 0; op < FEED_OPS; op++)
-			assert_true(s.w[i].ops[op].bytes == f.now.w[i].ops[op].bytes && s.w[i].ops[op].sum_ns == f.now.w[i].ops[op].sum_ns);
-	c->ops->close(c);
-	snapshot_uninit(&s);
-	feed_uninit(&f);
-	place_remove(&at);
+			assert_true(sum.w[i].ops[op].bytes == f.now.w[i].ops[op].bytes && sum.w[i].ops[op].sum_ns == f.now.w[i].ops[op].sum_ns);
 	free(past);
 }
 
 TEST(a_limit_too_low_is_refused)
 {
-	struct place at;
-	struct feed f;
-
-	place_make(&at);
-	feed_init(&f, 1, 6);
-	assert_int_equal(feed_open(&f, at.file, ring_least_bytes(1) - 1), -EINVAL);
-	assert_non_null(strstr(f.problem.text, "are too little for what is watched, at least 2621440 are needed"));
+	feed_begin(1);
+	assert_int_equal(feed_open(ring_least_bytes(1) - 1), -EINVAL);
+	assert_non_null(strstr(p.text, "are too little for what is watched, at least 2621440 are needed"));
 	assert_int_equal(access(at.file, F_OK), -1);
-	feed_uninit(&f);
-	place_remove(&at);
 }

@@ -3,11 +3,10 @@
  * Slow IOs in a recording: if its size is limited they stay with their intervals, and files that lie about them are
  * refused.
  */
-#include "blklat/parts.h"
 #include "core/slow.h"
 #include "recording/ring.h"
 #include "recording/sqlite.h"
-#include "recording_feed.h"
+#include "recording_world.h"
 
 #define MOST 3
 #define FOUND_EACH(i) ((i) % 6)
@@ -35,36 +34,30 @@ static void make_slow(struct slow_ios *s, u64 i)
 	slow_ios_sort(s);
 }
 
-static void record_slow(const char *file, u64 limit, u32 n)
+static void record_slow(u64 limit, u32 n)
 {
 	struct slow_ios slow;
-	struct feed f;
 
-	feed_init(&f, 1, 6);
+	feed_begin(1);
 	f.info.slow_most = MOST;
 	assert_int_equal(slow_ios_init(&slow, 1, MOST), 0);
-	assert_int_equal(feed_open(&f, file, limit), 0);
+	assert_int_equal(feed_open(limit), 0);
 	for (u32 i = 1; i <= n; i++) {
-		feed_make(&f);
 		make_slow(&slow, i);
 		f.is.slow = &slow;
-		if (feed_write(&f)) {
-			recorder_problem(f.sink, &f.problem);
-			fail_msg("interval %u: %s", i, f.problem.text);
-		}
+		feed_interval();
 	}
-	f.sink->ops->close(f.sink);
+	feed_close();
 	slow_ios_uninit(&slow);
-	feed_uninit(&f);
 }
 
-static s64 ask(const char *file, const char *sql)
+static s64 ask(const char *sql)
 {
 	sqlite3 *db;
 	int rc;
 	s64 n;
 
-	assert_int_equal(sqlite3_open_v2(file, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_open_v2(at.file, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
 	n = sqlite_number(db, sql, &rc);
 	assert_int_equal(rc, SQLITE_OK);
 	sqlite3_close(db);
@@ -93,19 +86,15 @@ static void check_io(const struct slow_io *io, u64 first, u64 last)
 }
 
 /* Plays the file; @first is the first interval that was not dropped. Returns how many were found in all. */
-static u64 check_replay(const char *file, u64 first)
+static u64 check_replay(u64 first)
 {
-	struct capture *c = replay(file, -1);
-	struct snapshot s;
-	struct problem p;
 	u64 found = 0;
 
+	replay_summed(at.file);
 	assert_non_null(c->slow);
 	assert_int_equal(c->slow->most, MOST);
-	assert_int_equal(snapshot_init(&s, 1, c->scale), 0);
-	assert_int_equal(c->ops->read(c, &s, &p), 0);
 	assert_int_equal(c->slow->of[0].found, 0);
-	while (!c->ops->read(c, &s, &p)) {
+	while (!read_summed()) {
 		const struct slow_of *of = &c->slow->of[0];
 
 		assert_int_equal(of->n, min_u64(MOST, of->found));
@@ -116,58 +105,43 @@ static u64 check_replay(const char *file, u64 first)
 			first = c->slow->io[of->first].told.latency_ns / 10 + 1;
 		found += of->found;
 	}
-	c->ops->close(c);
-	snapshot_uninit(&s);
 	return found;
 }
 
 TEST(test_each_interval)
 {
-	struct place at;
-
-	place_make(&at);
-	record_slow(at.file, 0, 60);
-	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow_io"), 10 * (0 + 1 + 2 + 3 + 3 + 3));
-	assert_int_equal(ask(at.file, "SELECT sum(found) FROM slow_found"), 10 * 15);
+	record_slow(0, 60);
+	assert_int_equal(ask("SELECT count(*) FROM slow_io"), 10 * (0 + 1 + 2 + 3 + 3 + 3));
+	assert_int_equal(ask("SELECT sum(found) FROM slow_found"), 10 * 15);
 	/* Of the three of interval 9, one has them: 1 + 9 % 7 is BLKLAT_KIND_OTHER, 1 + 9 % 6 BLKLAT_FLAGS_SYNC. */
-	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow_io WHERE interval = 9 AND depth = 9 AND beside = 'other' AND flags = 'sync'"), 1);
-	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow_io WHERE interval = 9 AND depth IS NULL AND beside IS NULL AND flags IS NULL"), 2);
-	assert_int_equal(check_replay(at.file, 1), 10 * 15);
-	place_remove(&at);
+	assert_int_equal(ask("SELECT count(*) FROM slow_io WHERE interval = 9 AND depth = 9 AND beside = 'other' AND flags = 'sync'"), 1);
+	assert_int_equal(ask("SELECT count(*) FROM slow_io WHERE interval = 9 AND depth IS NULL AND beside IS NULL AND flags IS NULL"), 2);
+	assert_int_equal(check_replay(1), 10 * 15);
 }
 
 TEST(test_limited)
 {
 	const u32 n = 2500;
 	u64 dropped, found = 0, kept = 0;
-	struct place at;
 
-	place_make(&at);
-	record_slow(at.file, ring_least_bytes(1) + ring_slow_bytes(MOST), n);
-	dropped = ask(at.file, "SELECT value FROM meta WHERE key = 'dropped'");
+	record_slow(ring_least_bytes(1) + ring_slow_bytes(MOST), n);
+	dropped = ask("SELECT value FROM meta WHERE key = 'dropped'");
 	assert_in_range(dropped, 1, n - 1);
-	assert_true(ask(at.file, "SELECT count(*) FROM interval") < (s64)(n - dropped));
+	assert_true(ask("SELECT count(*) FROM interval") < (s64)(n - dropped));
 	for (u64 i = dropped + 1; i <= n; i++) {
 		found += FOUND_EACH(i);
 		kept += min_u64(FOUND_EACH(i), MOST);
 	}
-	assert_int_equal(ask(at.file, "SELECT sum(found) FROM slow_found"), found);
-	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow"), kept);
-	assert_int_equal(check_replay(at.file, dropped + 1), found);
-	place_remove(&at);
+	assert_int_equal(ask("SELECT sum(found) FROM slow_found"), found);
+	assert_int_equal(ask("SELECT count(*) FROM slow"), kept);
+	assert_int_equal(check_replay(dropped + 1), found);
 }
 
 TEST(test_too_little_room)
 {
-	struct place at;
-	struct feed f;
-
-	place_make(&at);
-	feed_init(&f, 1, 6);
+	feed_begin(1);
 	f.info.slow_most = MOST;
-	assert_int_equal(feed_open(&f, at.file, ring_least_bytes(1) + ring_slow_bytes(MOST) - 1), -EINVAL);
-	feed_uninit(&f);
-	place_remove(&at);
+	assert_int_equal(feed_open(ring_least_bytes(1) + ring_slow_bytes(MOST) - 1), -EINVAL);
 }
 
 /* Each is refused with a sentence, whoever reads it. */
@@ -212,34 +186,22 @@ TEST(test_lies)
 		"UPDATE meta SET value = 10001 WHERE key = 'slow_most'",
 		"UPDATE meta SET value = 'many' WHERE key = 'slow_most'",
 	};
-	struct place at;
 
+	record_slow(0, 12);
 	for (u32 i = 0; i < ARRAY_SIZE(lies); i++) {
-		struct capture_config cfg = { .scale = -1 };
-		struct capture *c = NULL;
-		struct snapshot s;
-		struct problem p = { 0 };
+		const char *lie = beside("-lie");
 		sqlite3 *db;
 		int err;
 
-		place_make(&at);
-		record_slow(at.file, 0, 12);
-		assert_int_equal(sqlite3_open(at.file, &db), SQLITE_OK);
+		copy_file(at.file, lie);
+		assert_int_equal(sqlite3_open(lie, &db), SQLITE_OK);
 		if (sqlite_run(db, lies[i]))
 			fail_msg("%s: %s", lies[i], sqlite3_errmsg(db));
 		sqlite3_close(db);
-		cfg.replay_file = at.file;
-		err = capture_replay.open(&cfg, &c, &p);
-		assert_int_equal(snapshot_init(&s, 1, 6), 0);
-		while (!err)
-			err = c->ops->read(c, &s, &p);
+		err = read_all(lie);
 		if (err != -EBADMSG)
 			fail_msg("%s: %d %s", lies[i], err, p.text);
 		assert_non_null(strstr(p.text, "damaged"));
-		if (c)
-			c->ops->close(c);
-		snapshot_uninit(&s);
-		place_remove(&at);
 	}
 }
 
@@ -249,35 +211,20 @@ TEST(test_long_path)
 	char path[3001] = "";
 	struct slow_io io = { .told = { .latency_ns = 1, .end_cpu = 0 } };
 	struct slow_ios slow;
-	struct capture *c;
-	struct snapshot s;
-	struct problem p;
-	struct place at;
-	struct feed f;
 
 	for (u32 i = 0; i < 1498; i++)
 		strcat(path, "ü");
 	strcat(path, "/end");
 	io.cgroup = strdup(path);
-	place_make(&at);
-	feed_init(&f, 1, 6);
+	feed_begin(1);
 	f.info.slow_most = MOST;
 	assert_int_equal(slow_ios_init(&slow, 1, MOST), 0);
 	assert_int_equal(slow_ios_add(&slow, &io), 0);
 	slow_ios_sort(&slow);
-	assert_int_equal(feed_open(&f, at.file, 0), 0);
-	feed_make(&f);
 	f.is.slow = &slow;
-	assert_int_equal(feed_write(&f), 0);
-	f.sink->ops->close(f.sink);
-	c = replay(at.file, -1);
-	assert_int_equal(snapshot_init(&s, 1, 6), 0);
-	assert_int_equal(c->ops->read(c, &s, &p), 0);
-	assert_int_equal(c->ops->read(c, &s, &p), 0);
+	feed_record(0, 1);
+	replay_summed(at.file);
+	assert_int_equal(read_summed(), 0);
 	assert_string_equal(c->slow->io[0].cgroup, path + 3000 - 1022);
-	c->ops->close(c);
-	snapshot_uninit(&s);
 	slow_ios_uninit(&slow);
-	feed_uninit(&f);
-	place_remove(&at);
 }
