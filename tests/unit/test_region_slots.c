@@ -442,7 +442,10 @@ TEST(test_hung_ios_end)
 	static const struct {
 		void (*at_the_bins)(void), (*at_the_accounts)(void);
 		u32 completed;
-	} cases[] = { { replace_all, NULL, HUNG }, { NULL, replace_all, 0 }, { replace_half, replace_the_other_half, HUNG / 2 } };
+	} cases[] = {
+		{ replace_all, NULL, HUNG }, { NULL, replace_all, 0 }, { replace_half, replace_the_other_half, HUNG / 2 },
+		{ replace_half, NULL, HUNG / 2 },
+	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct watch_counts *w;
