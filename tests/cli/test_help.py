@@ -2,6 +2,7 @@
 """Help and version of the program and of every command; each option that the help names is accepted."""
 import re
 
+from asked import commands, options
 from command import NONE, REPLAY, bad, run
 
 
@@ -9,12 +10,6 @@ def quiet(*args):
     r = run(*args)
     assert (r.returncode, r.stderr) == (0, b"")
     return r.stdout.decode()
-
-
-def commands():
-    found = re.findall(r"^  (\w+) {2,}\S", quiet("--help"), re.M)
-    assert {"live", "list", "check"} <= set(found)
-    return found
 
 
 def test_help_of_the_whole():
@@ -48,9 +43,7 @@ GOOD = {
 def test_every_option_of_the_help_is_accepted():
     """After each option, in each form, only the wrong option that follows is refused."""
     for command in commands():
-        options = re.findall(r"^ +(?:-(\w), )?--([a-z-]+)(?:=([A-Z]+))?\b", quiet(command, "--help"), re.M)
-        assert options
-        for short, long, takes in options:
+        for short, long, takes in options(command):
             if long in ("help", "usage", "version"):
                 continue
             forms = [[f"--{long}={GOOD[long]}"], [f"--{long}", GOOD[long]]] if takes else [[f"--{long}"]]

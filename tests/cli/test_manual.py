@@ -4,7 +4,6 @@ import csv
 import importlib.util
 import io
 import json
-import os
 import pathlib
 import re
 import shlex
@@ -12,24 +11,20 @@ import shutil
 import subprocess
 
 import pytest
+from asked import commands, options
+from attacks import run
 from script import SCRIPTS, TESTS, recorded, write_recording
 
 import sysfs_tree
 
-BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/blklat.8"
-COMMANDS = ["live", "top", "record", "mark", "serve", "report", "compare", "list", "check"]
+COMMANDS = commands()
 # Subsections that describe a command's options; the first has its own options, as its synopsis does.
 OPTIONS = {command: [f"Of {command}"] for command in COMMANDS} | {
     "live": ["Of live and record"], "record": ["Of record", "Of live and record"]}
 COMMON = {("h", "help", None), (None, "usage", None), (None, "version", None)}
 PERCENTILES = ["p50", "p90", "p99", "p99.9", "p99.99"]
-
-
-def blklat(*args):
-    env = {"PATH": "/usr/bin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
-    return subprocess.run([BLKLAT, *map(str, args)], capture_output=True, text=True, env=env, timeout=60)
 
 
 def section(title, mark="Sh"):
@@ -57,17 +52,10 @@ def page_options(title):
     return found
 
 
-def help_options(command):
-    shown = blklat(command, "--help")
-    assert (shown.returncode, shown.stderr) == (0, "")
-    options = re.findall(r"^  (?:-(\w), |    )--([\w-]+)(?:=(\w+))?(?=\s|$)", shown.stdout, re.M)
-    return {(short or None, name, argument or None) for short, name, argument in options}
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_options_are_those_of_help(command):
     assert page_options("Of all commands") == COMMON
-    assert set().union(COMMON, *map(page_options, OPTIONS[command])) == help_options(command)
+    assert set().union(COMMON, *map(page_options, OPTIONS[command])) == options(command)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -80,9 +68,7 @@ def test_synopsis_has_every_option(command):
 
 
 def test_commands_are_those_of_help():
-    in_page = [line.split()[2] for line in section("COMMANDS") if line.startswith(".It Cm")]
-    in_help = re.findall(r"^  (\w+) {2,}\S", blklat("--help").stdout, re.M)
-    assert in_page == in_help == COMMANDS
+    assert [line.split()[2] for line in section("COMMANDS") if line.startswith(".It Cm")] == COMMANDS
 
 
 def test_defaults_and_limits():
@@ -91,7 +77,7 @@ def test_defaults_and_limits():
     file = recorded(TESTS / "cli/replay/nvme.txt")
 
     def live(*args):
-        return blklat("live", "--replay", file, "--count", "1", "--format", "csv", *args)
+        return run("live", "--replay", file, "--count", "1", "--format", "csv", *args)
 
     assert "The default is 50,90,99,99.9,99.99." in text
     assert live().stdout == live("--percentiles", "50,90,99,99.9,99.99").stdout != live("--percentiles", "50").stdout
@@ -122,7 +108,7 @@ def page_keys(title):
 
 def replayed(*args):
     assert SCRIPTS
-    return "".join(blklat("live", "--replay", recorded(s), *args).stdout for s in SCRIPTS)
+    return "".join(run("live", "--replay", recorded(s), *args).stdout for s in SCRIPTS)
 
 
 def without_percentiles(keys, suffix="", prefix=""):
@@ -166,7 +152,7 @@ def test_accounting_explains_reasons_and_figures():
 
 def test_csv_columns():
     def header(script, *args):
-        out = blklat("live", "--replay", recorded(TESTS / "cli/replay" / script), "--format", "csv", *args).stdout
+        out = run("live", "--replay", recorded(TESTS / "cli/replay" / script), "--format", "csv", *args).stdout
         return next(csv.reader(io.StringIO(out)))
 
     all_of_them = header("sizes.txt", "--bins")
@@ -178,7 +164,7 @@ def test_csv_columns():
 
 def test_list_keys(tmp_path):
     sysfs_tree.server(tmp_path)
-    shown = json.loads(blklat("list", "--sysroot", tmp_path, "--format", "json").stdout)
+    shown = json.loads(run("list", "--sysroot", tmp_path, "--format", "json").stdout)
     assert shown.keys() == {"schema", "devices"}
     for device in shown["devices"]:
         assert list(device) == page_keys("JSON of list")
@@ -186,7 +172,7 @@ def test_list_keys(tmp_path):
 
 def test_check_keys(tmp_path):
     sysfs_tree.server(tmp_path)
-    shown = json.loads(blklat("check", "--sysroot", tmp_path, "--format", "json").stdout)
+    shown = json.loads(run("check", "--sysroot", tmp_path, "--format", "json").stdout)
     documented = page_keys("JSON of check")
     assert len(documented) == len(set(documented))
     assert set(documented) | {"engines", "runs"} == keys_of(shown)
@@ -206,12 +192,12 @@ def test_examples(line):
     command = words[0] if words and not words[0].startswith("-") else "live"
     assert command in COMMANDS
     if command != "live" or "--replay" in words:
-        options = [w for w in words[1:words.index("--") if "--" in words else None] if w.startswith("-")]
-        known = help_options(command)
-        assert set(options) <= {f"--{name}" for _, name, _ in known} | {f"-{short}" for short, _, _ in known}
+        used = {w for w in words[1:words.index("--") if "--" in words else None] if w.startswith("-")}
+        known = options(command)
+        assert used <= {f"--{name}" for _, name, _ in known} | {f"-{short}" for short, _, _ in known}
         return
     # Options are read before devices are looked for, and this one would be refused first.
-    r = blklat(*words, "--dev", "/dev/null")
+    r = run(*words, "--dev", "/dev/null")
     assert r.returncode == 2
     assert re.search(r"no block device|not a block device|matches no block|does not have it", r.stderr), r.stderr
 
@@ -239,7 +225,7 @@ def test_manual_renders():
     r = subprocess.run(["mandoc", "-Tascii", str(PAGE)], capture_output=True, text=True)
     text = re.sub(r".\x08", "", r.stdout)
     for command in COMMANDS:
-        for _, name, _ in help_options(command):
+        for _, name, _ in options(command):
             assert f"--{name}" in text
 
 
@@ -293,9 +279,9 @@ def test_every_level_is_told_of():
     named = f"{', '.join(sanitized[:-1])} and {sanitized[-1]}"
     assert table["sanitized"].startswith(f"{named} with") and f"has the levels {named} run by" in page
     assert set(re.findall(r'@echo "make test-(\w+) ', makefile)) == set(table)
-    run = (ROOT / "tests/run.py").read_text()
-    assert re.search(r"\(levels: (.*)\)", run)[1].split() == [*levels, "soak", "arm64", "release"]
-    known = re.search(r"^LEVELS = \{\n(.*?)^\}", run, re.M | re.S)[1]
+    runner = (ROOT / "tests/run.py").read_text()
+    assert re.search(r"\(levels: (.*)\)", runner)[1].split() == [*levels, "soak", "arm64", "release"]
+    known = re.search(r"^LEVELS = \{\n(.*?)^\}", runner, re.M | re.S)[1]
     assert set(re.findall(r'^    "(\w+)":', known, re.M)) | {"vm"} == {*levels, "threaded", "counts", "soak", "arm64", "release"}
 
 
@@ -317,7 +303,7 @@ def test_rooms_are_those_that_are_checked():
 
 def test_the_script_in_the_page_plays(tmp_path):
     script = re.search(r"^```replay\n(.*?)^```", (ROOT / "docs/hacking.md").read_text(), re.M | re.S)[1]
-    r = blklat("live", "--replay", write_recording(script, tmp_path / "run.blklat"), "--format", "json")
+    r = run("live", "--replay", write_recording(script, tmp_path / "run.blklat"), "--format", "json")
     assert (r.returncode, r.stderr) == (0, "")
     first, second = map(json.loads, r.stdout.splitlines())
     assert {o["op"]: (o["ios"], o["errors"]) for o in first["ops"]} == {"read": (1000, 0), "write": (20, 1)}

@@ -1,40 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The shells complete exactly what the program takes: commands, options, values."""
-import os
 import pathlib
 import re
-import subprocess
 import time
 
 import pytest
+from asked import answer, commands, options, values
 
 from shells import SHELLS, bash, zsh
 
-BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 VALUES = ("--format", "--engine", "--stage")
 
 
-def blklat(*args):
-    return subprocess.run([BLKLAT, *args], capture_output=True, text=True, timeout=60)
-
-
-def commands():
-    return re.findall(r"^  (\w+) {2,}\S", blklat("--help").stdout, re.M)
-
-
-def options(command):
-    """{long: whether it takes a value} and {short: long} of a command's help."""
-    found = re.findall(r"^  (?:-(\w), |    )--([\w-]+)(=\w+)?(?=\s|$)", blklat(command, "--help").stdout, re.M)
-    assert found
+def takes_of(command):
+    """{long: whether it takes a value} and {short: long} of a command's options."""
+    found = options(command)
     return {f"--{name}": bool(value) for _, name, value in found}, {f"-{short}": f"--{name}" for short, name, _ in found if short}
-
-
-def values(command, option):
-    """The values that the program says it takes."""
-    said = blklat(command, option, "no-such", "x").stderr
-    words = re.search(r"must be (.*)", said)
-    assert words, said
-    return set(re.split(r", | or ", words[1].strip()))
 
 
 def devices():
@@ -61,7 +42,7 @@ def test_commands(complete):
 
 def test_options(complete):
     """Without a command they are those of live."""
-    wanted = {f"blklat {command} --": sorted(options(command)[0]) for command in commands()}
+    wanted = {f"blklat {command} --": sorted(takes_of(command)[0]) for command in commands()}
     wanted["blklat --"] = wanted["blklat live --"]
     assert {line: sorted(words) for line, words in zip(wanted, complete(*wanted))} == wanted
 
@@ -69,7 +50,7 @@ def test_options(complete):
 @pytest.mark.parametrize("command", commands())
 def test_who_takes_a_value(complete, command):
     """Other options are offered only after an option without a value."""
-    known, shorts = options(command)
+    known, shorts = takes_of(command)
     takes = known | {short: known[name] for short, name in shorts.items()}
     if complete.shell == "zsh":  # it knows that nothing follows these
         takes = {name: value for name, value in takes.items() if name not in ("-h", "--help", "--usage", "--version")}
@@ -80,11 +61,11 @@ def test_who_takes_a_value(complete, command):
 def test_values(complete):
     wanted = {}
     for command in commands():
-        known, shorts = options(command)
+        known, shorts = takes_of(command)
         for name in VALUES:
             if name in known:
                 ways = [f"{name} ", f"{name}=", *(f"{short} " for short, long in shorts.items() if long == name)]
-                wanted |= {f"blklat {command} {way}": values(command, name) for way in ways}
+                wanted |= {f"blklat {command} {way}": set(values(command, name)) for way in ways}
     assert {line: set(words) for line, words in zip(wanted, complete(*wanted))} == wanted
 
 
@@ -146,4 +127,4 @@ def test_addresses():
     assert zsh("blklat serve --listen 127") == ["127.0.0.1:9834"]
     offered = zsh("blklat serve --listen ")
     assert set(offered) == set(bash("blklat serve --listen "))
-    assert re.search(r"--listen=[^(]*\(default\s+(\S+)\)", blklat("serve", "--help").stdout, re.S)[1] in offered
+    assert re.search(r"--listen=[^(]*\(default\s+(\S+)\)", answer("serve", "--help").stdout, re.S)[1] in offered
