@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A replay's output as the JSON lines of live, and ways to look at these."""
 import json
-import os
-import pathlib
 import subprocess
 
-BLKLAT = os.environ.get("BLKLAT", str(pathlib.Path(__file__).parents[2] / "build/blklat"))
-ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
+from attacks import BLKLAT, ENV
 
 
 def replay(file, *args):

@@ -9,11 +9,10 @@ import subprocess
 import termios
 
 import pytest
+from attacks import BLKLAT, ENV
 from script import TESTS, recorded
 
-BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 REPLAY = recorded(TESTS / "cli/replay/mixed.txt")
-ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
