@@ -7,10 +7,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
+
+from waiting import wait_until
 
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh", "HOME": "/nonexistent"}
-DEADLINE_S = 30
 
 
 class Screen:
@@ -40,17 +40,16 @@ class Screen:
                     os.kill(pid, signal.SIGKILL)
             return self.has_ended()
 
-        self.wait(over, "end of the shell's work")
+        wait_until(over, "end of the shell's work", self, every_s=0.02)
         self.tmux("kill-server")
         shutil.rmtree(self.folder)
 
-    def wait(self, condition, what):
-        """Waits until the condition is true; returns its value."""
-        end = time.monotonic() + DEADLINE_S
-        while not (value := condition()):
-            assert time.monotonic() < end, f"{what}: not within {DEADLINE_S} s:\n{self.text()}"
-            time.sleep(0.02)
-        return value
+    def over(self):
+        """What it shows stays when its program has ended."""
+        return False
+
+    def __str__(self):
+        return f"the screen shows\n{self.text()}"
 
     def has_ended(self):
         """The program has ended, and the terminal's state was written down."""
@@ -70,7 +69,7 @@ class Screen:
             text = self.text()
             return text.split("\n") if holds(text) else None
 
-        return self.wait(shown, what or condition)
+        return wait_until(shown, what or condition, self, every_s=0.02)
 
     def keys(self, *names):
         self.tmux("send-keys", *names)
@@ -98,7 +97,7 @@ class Screen:
         """The program ended with this status and restored the terminal."""
         lines = self.until("ended with")
         assert f"ended with {status}" in lines, "\n".join(lines)
-        self.wait(self.has_ended, "the terminal's state")
+        wait_until(self.has_ended, "the terminal's state", self)
         with open(f"{self.folder}/before") as before, open(f"{self.folder}/after") as after:
             assert before.read() == after.read()
         assert (self.told("alternate_on"), self.told("cursor_flag"), self.told("keypad_flag")) == ("0", "1", "0")

@@ -16,6 +16,7 @@ import pytest
 from command import BLKLAT, ENV
 from screen import Screen
 from script import write_recording
+from waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
 PACE = "50ms"
@@ -276,8 +277,7 @@ def test_terminal_is_restored_when_nobody_reads(steady):
     before = termios.tcgetattr(terminal)
     with subprocess.Popen([BLKLAT, "top", "--replay", steady, "--interval", PACE], stdout=terminal, stderr=subprocess.PIPE,
                           env=ENV | {"TERM": "xterm"}, text=True) as p:
-        while termios.tcgetattr(terminal) == before:
-            time.sleep(0.01)
+        wait_until(lambda: termios.tcgetattr(terminal) != before, "the terminal to be taken")
         # Each new size makes it redraw the whole screen, some kilobytes. What the kernel still passes on makes room.
         stood, end = 0, time.monotonic() + 60
         while stood < 3:

@@ -4,11 +4,11 @@ import os
 import pathlib
 import re
 import subprocess
-import time
 import urllib.request
 
 import pytest
 from script import recorded
+from waiting import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLKLAT = os.environ.get("BLKLAT", "build/blklat")
@@ -26,12 +26,12 @@ def exposed():
     with subprocess.Popen([BLKLAT, "serve", "--replay", file, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True) as p:
         try:
             url = re.search(r"http://\S+", p.stderr.readline())[0]
-            text, deadline = "", time.monotonic() + 60
-            while "device=" not in text:
-                assert time.monotonic() < deadline, text
+
+            def told():
                 with urllib.request.urlopen(urllib.request.Request(url + "metrics", headers=OPENMETRICS), timeout=60) as answer:
                     text = answer.read().decode()
-                time.sleep(0.1)
+                return "device=" in text and text
+            text = wait_until(told, "a device", every_s=0.1)
         finally:
             p.terminate()
     samples = [line for line in text.splitlines() if not line.startswith("#")]

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The exporters of two hosts, and two servers that scrape both: one takes native histograms, one does not."""
-import contextlib
-import math
-import types
-
+"""Two hosts, scraped by two servers."""
 import pytest
+from waiting import wait_until
 
-import server
 from hosts import HOSTS, make_ios, write_script
-from player import Player
+from pair import played_to_both
 
 TICKS = 8
 
@@ -17,24 +13,9 @@ TICKS = 8
 def fleet(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fleet")
     ios = make_ios(7)
-    with contextlib.ExitStack() as stack:
-        exporters = []
-        for host in range(HOSTS):
-            player = stack.enter_context(Player())
-            player.open(write_script(folder / f"host{host}", ios, host, TICKS))
-            exporters.append(server.Exporter(player))
-            stack.callback(exporters[-1].close)
-        addresses = [e.address for e in exporters]
-        servers = {}
-        for name in ("native", "classic"):
-            servers[name] = server.Prometheus(addresses, [server.RULES], native=name == "native")
-            stack.callback(servers[name].close)
-        # Percentiles at a moment need IOs in the seconds before it: half of the ticks.
-        *times, moment = server.play(exporters, TICKS)
-        window_s = math.ceil(moment - times[TICKS // 2])
+    with played_to_both([write_script(folder / f"host{host}", ios, host, TICKS) for host in range(HOSTS)], TICKS) as found:
         total = sum(len(v) for v in ios.values())
-        for s in servers.values():
-            server.wait_for("last scrape", lambda s=s: s.query(
-                'sum(blklat_io_bytes_total{stage="device"}) / 4096') == [({}, total)])
-        yield types.SimpleNamespace(ios=ios, exporters=exporters, addresses=addresses, folder=folder, moment=moment,
-                                    window_s=window_s, **servers)
+        for s in (found.native, found.classic):
+            wait_until(lambda s=s: s.query('sum(blklat_io_bytes_total{stage="device"}) / 4096') == [({}, total)], "last scrape", every_s=0.1)
+        found.ios, found.folder = ios, folder
+        yield found

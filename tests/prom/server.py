@@ -12,20 +12,11 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from waiting import wait_until
+
 import tools
 
-START_S = 60
 RULES = pathlib.Path(__file__).resolve().parents[2] / "packaging/prometheus/blklat.rules.yml"
-
-
-def wait_for(what, condition, seconds=START_S):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.1)
-    raise AssertionError(f"no {what} within {seconds} s")
 
 
 class Exporter:
@@ -92,7 +83,7 @@ def play(exporters, ticks):
     times = []
     for _ in range(ticks + 1):
         for e in exporters:
-            wait_for("scrape", lambda e=e: e.known_to() == 2)
+            wait_until(lambda e=e: e.known_to() == 2, "scrape", every_s=0.1)
         times.append(time.time())
         if len(times) <= ticks:
             for e in exporters:
@@ -124,7 +115,7 @@ class Prometheus:
             self.argv.append(f"--enable-feature={','.join(features)}")
         self.start()
         try:
-            wait_for("Prometheus", self.ready)
+            wait_until(self.ready, "Prometheus", every_s=0.1)
         except BaseException:
             self.close()
             raise

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A host that divides its IOs by size, and one that doesn't: the IOs are the same, so all sums over series, rules and panels must be equal."""
-import contextlib
 import math
 import random
 import re
-import subprocess
-import types
 
 import pytest
 
-import server
-import tools
 import wire
 from dashboard import KINDS, TARGETS, filled
-from player import PROTOBUF, TEXT, Player, exposed_totals, played, script
+from pair import played_to_both
+from player import PROTOBUF, TEXT, exposed_totals, played, script
 
 DRIVES = ("nvme0n1", "nvme1n1")
 TICKS = 6
@@ -51,21 +47,9 @@ def write_script(path, ios, by):
 def both(tmp_path_factory):
     """The addresses of the hosts 'plain' and 'divided', and the two servers that scrape both."""
     folder, ios = tmp_path_factory.mktemp("parts"), make_ios()
-    with contextlib.ExitStack() as stack:
-        exporters = {}
-        for name in ("plain", "divided"):
-            player = stack.enter_context(Player())
-            player.open(write_script(folder / name, ios, name == "divided"))
-            exporters[name] = server.Exporter(player)
-            stack.callback(exporters[name].close)
-        addresses = {name: e.address for name, e in exporters.items()}
-        servers = {}
-        for name in KINDS:
-            servers[name] = server.Prometheus(addresses.values(), [server.RULES], native=name == "native")
-            stack.callback(servers[name].close)
-        *times, moment = server.play(list(exporters.values()), TICKS)
-        yield types.SimpleNamespace(ios=ios, exporters=exporters, addresses=addresses, folder=folder, moment=moment,
-                                    window_s=math.ceil(moment - times[TICKS // 2]), **servers)
+    with played_to_both([write_script(folder / name, ios, name == "divided") for name in ("plain", "divided")], TICKS) as found:
+        found.ios, found.addresses = ios, dict(zip(("plain", "divided"), found.addresses))
+        yield found
 
 
 def told(s, expression, **parameters):
@@ -191,9 +175,3 @@ def test_parts_stand_in_their_order(tmp_path):
              if (m["labels"]["device"], m["labels"]["op"]) == (DRIVES[0], "read")]
     assert sizes == ["4 KiB", "8 KiB", "64 KiB", "1 MiB+"]
     assert all(list(m["labels"]) == sorted(m["labels"]) for f in families.values() for m in f["metric"])
-
-
-def test_promtool_finds_nothing(tmp_path):
-    body = played(write_script(tmp_path / "s", make_ios(), True), TEXT)
-    r = subprocess.run([tools.find("promtool"), "check", "metrics"], input=body, capture_output=True, timeout=60)
-    assert (r.returncode, r.stdout, r.stderr) == (0, b"", b"")

@@ -25,14 +25,10 @@ def test_metrics_and_labels(tmp_path):
                        for name, kind, labels in rows}
 
 
-def samples(tmp_path, devices, ops, accept):
+def samples(tmp_path, devices, ops, accept, sizes=(4096,), facts=()):
     """The number of series; in protobuf, a histogram is one."""
-    events = [f"on sd{i} device\nio {op} 1ms 4096" for i in range(devices) for op in ops] + ["tick 1"]
-    path = script(tmp_path / "s", [f"sd{i}" for i in range(devices)], events)
-    with Player() as p:
-        p.open(path)
-        p.tick()
-        body = p.get(accept)[1]
+    events = [f"on sd{i} device\nio {op} 1ms {size}" for i in range(devices) for op in ops for size in sizes]
+    body = played(script(tmp_path / "s", [f"sd{i}" for i in range(devices)], [*events, "tick 1"], facts=facts), accept)
     if accept == PROTOBUF:
         return sum(len(f["metric"]) for f in wire.families(body).values())
     return sum(not line.startswith(b"#") for line in body.splitlines())
@@ -52,12 +48,7 @@ def test_series_of_a_device(tmp_path):
 def test_series_of_a_divided_device(tmp_path):
     """Reads and writes of four sizes, including the smallest."""
     def count(devices, accept):
-        events = [f"on sd{i} device\nio {op} 1ms {size}" for i in range(devices) for op in ("read", "write") for size in (512, 5000, 65536, 1 << 20)]
-        path = script(tmp_path / "s", [f"sd{i}" for i in range(devices)], [*events, "tick 1"], facts=["by size"])
-        body = played(path, accept)
-        if accept == PROTOBUF:
-            return sum(len(f["metric"]) for f in wire.families(body).values())
-        return sum(not line.startswith(b"#") for line in body.splitlines())
+        return samples(tmp_path, devices, ("read", "write"), accept, (512, 5000, 65536, 1 << 20), ["by size"])
 
     said = re.search(r"in four sizes has (\d+)\s+series, or (\d+)", PAGE)
     assert list(map(int, said.groups())) == [count(2, accept) - count(1, accept) for accept in (PROTOBUF, OPENMETRICS)]

@@ -189,10 +189,6 @@ def test_classic_buckets_of_the_texts(tmp_path, accept, read, classic):
             assert of["_created"][0].value == START
 
 
-def test_six_classic_bounds_a_decade():
-    assert 6 <= sum(10 ** 5 < b <= 10 ** 6 for b in classic_bounds(1)) <= 7
-
-
 def test_protobuf_offers_classic_buckets_too_unless_told_otherwise(tmp_path):
     ios = random_ios(4)
     path = script_of(tmp_path / "s", ios)

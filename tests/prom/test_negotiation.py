@@ -2,8 +2,6 @@
 """Which format an Accept header gets."""
 import random
 
-import pytest
-
 from player import ACCEPT, ACCEPT_NATIVE, PROTOBUF, Player
 
 P, O, T = (kind + rest for kind, rest in (
@@ -69,9 +67,3 @@ def test_garbage_gets_an_answer():
             assert p.get(accept)[0] in (P, O, T), accept
             accept = "".join(chr(rng.randrange(1, 256)) for _ in range(40)).replace("\n", "")
             assert p.get(accept)[0] in (P, O, T), accept
-
-
-@pytest.mark.parametrize("accept,kind", ((ACCEPT_NATIVE, P), (ACCEPT, O)), ids=("native", "classic"))
-def test_what_prometheus_sends(accept, kind):
-    with Player() as p:
-        assert p.get(accept)[0] == kind

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from load import BLKLAT, DEADLINE_S, Fio, Unseen, fio, missing
+from load import BLKLAT, DEADLINE_S, Fio, Unseen, fio, missing, wait_until
 from recorder import Recorder
 from service import Serve
 
@@ -30,7 +30,7 @@ def prometheus():
         def start(address, native):
             p = server.Prometheus([address], native=native)
             undo.callback(p.close)
-            server.wait_for("scrape", lambda: p.query("up") and p.value("up") == 1)
+            wait_until(lambda: p.query("up") and p.value("up") == 1, "scrape", every_s=0.1)
             return p
         yield start
 
@@ -54,7 +54,7 @@ def test_what_fio_did(loop, prometheus, tmp_path):
         for rw in ("randread", "randwrite"):
             fio(loop, rw=rw, number_ios=1)
         for kind, p in servers.items():
-            server.wait_for("the first IOs", lambda p=p, kind=kind: len(p.query(KINDS[kind][0] % "")) == 2)
+            wait_until(lambda p=p, kind=kind: len(p.query(KINDS[kind][0] % "")) == 2, "the first IOs", every_s=0.1)
         # blklat's own figures of the same IOs, by a separate capture.
         with Recorder(loop, tmp_path / "run.blklat", "--quiet", interval=1) as recorder, Fio(loop, **load) as f:
             f.process.wait(2 * SECONDS + DEADLINE_S)
@@ -67,7 +67,7 @@ def test_what_fio_did(loop, prometheus, tmp_path):
         want = own_p99(recorder.file)
         for kind, p in servers.items():
             count, buckets, width = KINDS[kind]
-            server.wait_for("the last IOs", lambda: total_ios(p, count) >= a["completed"])
+            wait_until(lambda: total_ios(p, count) >= a["completed"], "the last IOs", every_s=0.1)
             assert total_ios(p, count) == a["completed"], (kind, a)
             whole = f"{time.monotonic() - began + 5:.0f}s"
             for op in ("read", "write"):

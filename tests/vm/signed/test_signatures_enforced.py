@@ -8,7 +8,7 @@ import sys
 import pytest
 
 TESTS = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(TESTS / folder) for folder in ("vm/guest", "vm", "host")]
+sys.path[:0] = [str(TESTS / folder) for folder in ("", "vm/guest", "vm", "host")]
 
 from alarms import ALARM  # noqa: E402
 from engines import both  # noqa: E402
