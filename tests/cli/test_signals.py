@@ -16,6 +16,8 @@ from script import write_recording
 from stalls import DEADLINE_S, STALLS, ended, full_pipe, readable, running, until_still
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
+# Each output that takes nothing, and each signal.
+ENDS = [(stall, signal.SIGTERM) for stall in STALLS] + [("pipe", signal.SIGINT)]
 # Commands that watch end in order and with success; a signal kills the others like any program.
 ORDERLY = ("live", "record", "serve")
 
@@ -53,8 +55,7 @@ def assert_whole(recording):
     assert json.loads(r.stdout)["runs"]
 
 
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
-@pytest.mark.parametrize("stall", STALLS)
+@pytest.mark.parametrize("stall,number", ENDS, ids=lambda v: getattr(v, "name", v))
 @pytest.mark.parametrize("command", ["live", "live json", "record", "report json", "compare", "list", "check", "help"])
 def test_output_that_nobody_takes(tmp_path, long_replay, command, stall, number):
     with STALLS[stall]() as (out, _), running(*commands(tmp_path)[command], stdout=out) as p:
@@ -66,8 +67,7 @@ def test_output_that_nobody_takes(tmp_path, long_replay, command, stall, number)
         assert_whole(tmp_path / "run.blklat")
 
 
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
-@pytest.mark.parametrize("stall", STALLS)
+@pytest.mark.parametrize("stall,number", ENDS, ids=lambda v: getattr(v, "name", v))
 @pytest.mark.parametrize("command", ["live", "record", "compare"])
 def test_neither_output_nor_messages_are_taken(tmp_path, long_replay, command, stall, number):
     with STALLS[stall]() as (out, _), running(*commands(tmp_path)[command], stdout=out, stderr=out) as p:
