@@ -6,11 +6,6 @@ LATE_S = 0.05
 INTERVAL_S = 0.25
 
 
-def close_all(sockets):
-    for s in sockets:
-        s.close()
-
-
 def scrape_times(serve, times, headers=None, pause_s=0.2):
     """Seconds of each scrape; each has its own connection and must succeed."""
     took = []

@@ -11,6 +11,7 @@ import socket
 import ssl
 import subprocess
 import time
+import weakref
 
 from load import DEADLINE_S, wait_until
 from script import TESTS, recorded
@@ -42,6 +43,12 @@ def let_all_reach(file):
             folder.chmod(0o755)
 
 
+def refused(*args, listen="127.0.0.1:0", prefix=(), env=None):
+    """A service that does not start: its status and its messages."""
+    return subprocess.run([*prefix, BLKLAT, "serve", "--listen", listen, *map(str, args)], capture_output=True, text=True, timeout=DEADLINE_S,
+                          env={**os.environ, **(env or {})})
+
+
 class Response:
     def __init__(self, r):
         self.status, self.headers, self.body = r.status, r.headers, r.read()
@@ -63,6 +70,8 @@ class Serve:
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
         os.set_blocking(self.process.stderr.fileno(), False)
         self.stderr = ""
+        # Those that a test still holds at the end are closed.
+        self.sockets = weakref.WeakSet()
 
     @property
     def pid(self):
@@ -91,6 +100,8 @@ class Serve:
         return self
 
     def __exit__(self, kind, *_):
+        for s in list(self.sockets):
+            s.close()
         try:
             if kind is None and self.process.poll() is None:
                 self.stop()
@@ -136,6 +147,7 @@ class Serve:
 
     def raw(self, data=b"", timeout=DEADLINE_S, source=None):
         s = socket.create_connection((self.host, self.port), timeout=timeout, source_address=(source, 0) if source else None)
+        self.sockets.add(s)
         if data:
             s.sendall(data)
         return s

@@ -16,7 +16,7 @@ import time
 
 import pytest
 from load import wait_until
-from service import DEADLINE_S, PLAIN, ROOT, Serve, let_all_reach, status
+from service import DEADLINE_S, PLAIN, ROOT, Serve, let_all_reach, refused, status
 from service_manager import Manager
 
 INTRUDER = os.environ.get("INTRUDER", str(ROOT / "build/tests/serve/intruder.so"))
@@ -238,8 +238,7 @@ def test_the_server_holds_nothing_of_captures(need_root, loop):
 @pytest.mark.parametrize("user,sentence", [("nosuchuser", "there is no user 'nosuchuser'"), ("root", "must not run as 'root'")])
 @needs_root
 def test_users_that_it_can_not_be(script, user, sentence):
-    r = subprocess.run([PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", script(), "--user", user], capture_output=True, text=True,
-                       timeout=DEADLINE_S)
+    r = refused("--replay", script(), "--user", user)
     assert r.returncode == 2 and sentence in r.stderr and r.stderr.count("\n") == 1, r.stderr
 
 
@@ -247,16 +246,14 @@ def test_users_that_it_can_not_be(script, user, sentence):
 def test_only_root_has_a_user_to_choose(script):
     file = script()
     let_all_reach(file)
-    r = subprocess.run([*AS_NOBODY, PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", file, "--user", "daemon"], capture_output=True,
-                       text=True, timeout=DEADLINE_S)
+    r = refused("--replay", file, "--user", "daemon", prefix=AS_NOBODY)
     assert r.returncode == 2 and "only root" in r.stderr and r.stderr.count("\n") == 1, r.stderr
 
 
 @needs_root
 def test_root_that_may_not_change_its_user_does_not_serve(script):
     """As in some containers. Better no server than one that runs as root."""
-    r = subprocess.run(["setpriv", "--bounding-set=-setuid", PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", script()],
-                       capture_output=True, text=True, timeout=DEADLINE_S)
+    r = refused("--replay", script(), prefix=("setpriv", "--bounding-set=-setuid"))
     assert r.returncode == 1 and "could not become user 'nobody'" in r.stderr and r.stderr.count("\n") == 1, r.stderr
 
 
@@ -274,8 +271,7 @@ def gone(pid):
 @needs_intruder
 @needs_root
 def test_what_keeps_its_privileges_does_not_serve(script, where, status, said):
-    r = subprocess.run([PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", script()], capture_output=True, text=True,
-                       timeout=DEADLINE_S, env={**os.environ, "LD_PRELOAD": INTRUDER, "INTRUDER_IN": where})
+    r = refused("--replay", script(), env={"LD_PRELOAD": INTRUDER, "INTRUDER_IN": where})
     # The server may have something to say to that.
     assert r.returncode == status and said in r.stderr.splitlines(), (r.returncode, r.stderr)
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A service on this machine's kernel counts every IO, whichever devices come and go."""
 import signal
-import subprocess
 
 import pytest
 from devices import Delta, run
 from load import Fio, Unseen, deep, exact, fio, missing
-from service import BLKLAT, Serve
+from service import Serve, refused
 from service_manager import Manager
 from told import settled, total, totals, wait_for, watched
 
@@ -194,6 +193,5 @@ def test_a_device_named_that_is_not_there_yet(slots, tmp_path, there):
 def test_a_first_capture_that_another_start_may_open(slots):
     """Too many devices for the memory: this is not a wrong command line, so the service manager tries again."""
     device = slots.attach(0)
-    r = subprocess.run([BLKLAT, "serve", "--listen", "127.0.0.1:0", "--dev", device.name, "--max-memory", "4K"], capture_output=True, text=True,
-                       timeout=60)
+    r = refused("--dev", device.name, "--max-memory", "4K")
     assert (r.returncode, r.stderr.count("\n")) == (1, 1) and "the counters need" in r.stderr, r.stderr

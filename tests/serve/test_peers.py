@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from peers import INTERVAL_S, LATE_S, close_all, refusals, scrape_times
+from peers import INTERVAL_S, LATE_S, refusals, scrape_times
 from pressure import sleeper
 from service import Serve, lateness
 
@@ -41,36 +41,26 @@ def serve(script):
 
 def test_two_hundred_slow_clients(serve):
     """Each sends a byte now and then and never ends its request: they are cut off, and scrapes don't wait for them."""
-    slow = []
-    try:
-        with undisturbed(serve, 3), sleeper(realtime=False, nice=5) as ordinary:
-            for _ in range(200):
-                slow.append(serve.raw(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: "))
-            for _ in range(20):
-                for s in slow:
-                    with contextlib.suppress(OSError):
-                        s.send(b"a")
-                time.sleep(0.05)
-            took = scrape_times(serve, 5)
-            assert max(took) < 1 + 2 * ordinary.end(), took
-        assert serve.until(lambda: all(closed(s) for s in slow), "their end", 30)
-    finally:
-        close_all(slow)
+    with undisturbed(serve, 3), sleeper(realtime=False, nice=5) as ordinary:
+        slow = [serve.raw(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ") for _ in range(200)]
+        for _ in range(20):
+            for s in slow:
+                with contextlib.suppress(OSError):
+                    s.send(b"a")
+            time.sleep(0.05)
+        took = scrape_times(serve, 5)
+        assert max(took) < 1 + 2 * ordinary.end(), took
+    assert serve.until(lambda: all(closed(s) for s in slow), "their end", 30)
 
 
 def test_one_address_does_not_take_all_places(serve):
     """Of 300 connections as many stay as half of all places; an address with fewer keeps its own, even if it is slower."""
     other = serve.raw(b"GET /metrics HTTP/1.1\r\n", source="127.0.0.9")
-    many = []
-    try:
-        for _ in range(300):
-            many.append(serve.raw(b"GET"))
-        time.sleep(1)
-        assert 100 < sum(not closed(s, 0.001) for s in many) <= 128
-        other.sendall(b"Host: localhost:%d\r\n\r\n" % serve.port)
-        assert other.recv(12) == b"HTTP/1.1 200"
-    finally:
-        close_all([other, *many])
+    many = [serve.raw(b"GET") for _ in range(300)]
+    time.sleep(1)
+    assert 100 < sum(not closed(s, 0.001) for s in many) <= 128
+    other.sendall(b"Host: localhost:%d\r\n\r\n" % serve.port)
+    assert other.recv(12) == b"HTTP/1.1 200"
 
 
 def test_scrapers_keep_their_places(serve):
@@ -80,34 +70,28 @@ def test_scrapers_keep_their_places(serve):
         c.request("GET", path)
         assert c.getresponse().read()
         return c
-    scraper, visitor, many = resting("/metrics", "127.0.0.8"), resting("/api/snapshot", "127.0.0.9"), []
-    try:
+    with contextlib.closing(resting("/metrics", "127.0.0.8")) as scraper, contextlib.closing(resting("/api/snapshot", "127.0.0.9")) as visitor:
         socket_before = scraper.sock
-        for i in range(400):
-            many.append(serve.raw(b"GET", source=f"127.1.{i // 200}.{1 + i % 200}"))
+        many = [serve.raw(b"GET", source=f"127.1.{i // 200}.{1 + i % 200}") for i in range(400)]
         scraper.request("GET", "/metrics")
         assert scraper.getresponse().status == 200 and scraper.sock is socket_before
         assert closed(visitor.sock)
-    finally:
-        close_all([scraper, visitor, *many])
+    assert len(many) == 400
 
 
 def test_having_scraped_is_no_weapon(serve):
     """40 addresses scrape and then keep 7 connections each, more than there are places: others still get in."""
     many = []
-    try:
-        serve.until(serve.snapshot, "an interval")
-        for i in range(40):
-            source = f"127.2.0.{1 + i}"
-            with contextlib.closing(serve.connection(source=source)) as c:
-                c.request("GET", "/metrics")
-                assert c.getresponse().status == 200
-            many += [serve.raw(b"GET", source=source) for _ in range(7)]
-        with contextlib.closing(serve.connection(source="127.0.0.9")) as c:
+    serve.until(serve.snapshot, "an interval")
+    for i in range(40):
+        source = f"127.2.0.{1 + i}"
+        with contextlib.closing(serve.connection(source=source)) as c:
             c.request("GET", "/metrics")
             assert c.getresponse().status == 200
-    finally:
-        close_all(many)
+        many += [serve.raw(b"GET", source=source) for _ in range(7)]
+    with contextlib.closing(serve.connection(source="127.0.0.9")) as c:
+        c.request("GET", "/metrics")
+        assert c.getresponse().status == 200
 
 
 def test_slow_tls_handshakes(tmp_path, script, certificate):
@@ -115,52 +99,47 @@ def test_slow_tls_handshakes(tmp_path, script, certificate):
     file = tmp_path / "web.yml"
     file.write_text(f"tls_server_config: {{cert_file: {certificate}/one.crt, key_file: {certificate}/one.key}}")
     with Serve("--replay", script(1000, INTERVAL_S), "--web-config", file, tls=True) as serve:
-        slow = []
-        try:
-            with sleeper(realtime=False, nice=5) as ordinary:
-                for _ in range(300):
-                    slow.append(serve.raw(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"))
-                took = scrape_times(serve, 5)
-                assert max(took) < 1 + 2 * ordinary.end(), took
-            assert serve.until(lambda: all(closed(s) for s in slow), "their end", 30)
-        finally:
-            close_all(slow)
+        with sleeper(realtime=False, nice=5) as ordinary:
+            slow = [serve.raw(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03") for _ in range(300)]
+            took = scrape_times(serve, 5)
+            assert max(took) < 1 + 2 * ordinary.end(), took
+        assert serve.until(lambda: all(closed(s) for s in slow), "their end", 30)
+
+
+def reader(serve, request, source="127.0.0.1"):
+    """A client with little room that sends this and reads nothing."""
+    s = socket.socket()
+    serve.sockets.add(s)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.bind((source, 0))
+    s.connect((serve.host, serve.port))
+    s.sendall(request)
+    return s
 
 
 def test_slow_readers_of_answers(script):
     """300 clients send a request and don't read; as many request hundreds of answers at once."""
     with Serve("--replay", script(1000, INTERVAL_S, devices=64)) as serve:
         serve.until(serve.snapshot, "an interval")
-        slow = []
-        try:
-            with undisturbed(serve, 3), sleeper(realtime=False, nice=5) as ordinary:
-                for i in range(300):
-                    s = socket.socket()
-                    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-                    s.connect((serve.host, serve.port))
-                    s.sendall(serve.get_request("/metrics") * (1 if i % 2 else 300))
-                    slow.append(s)
-                took = scrape_times(serve, 5)
-                assert max(took) < 1 + 2 * ordinary.end(), took
-        finally:
-            close_all(slow)
+        with undisturbed(serve, 3), sleeper(realtime=False, nice=5) as ordinary:
+            slow = [reader(serve, serve.get_request("/metrics") * (1 if i % 2 else 300)) for i in range(300)]
+            took = scrape_times(serve, 5)
+            assert max(took) < 1 + 2 * ordinary.end(), took
+        assert len(slow) == 300
 
 
 def test_streams_of_one_address(serve):
     """One address gets half of all streams, so that others get theirs."""
     streams = []
-    try:
-        for status in [b"200"] * 16 + [b"503"]:
-            streams.append(serve.raw(serve.get_request("/api/stream")))
-            assert streams[-1].recv(12)[9:] == status
-        streams.append(serve.raw(serve.get_request("/api/stream"), source="127.0.0.9"))
-        assert streams[-1].recv(12)[9:] == b"200"
-        # One that ends makes room for another.
-        streams.pop(0).close()
-        serve.until(lambda: serve.exchange(serve.get_request("/api/stream")).endswith("200 OK"), "a place", 10)
-        serve.until(lambda: refusals(serve)["streams"] >= 1, "its count")
-    finally:
-        close_all(streams)
+    for status in [b"200"] * 16 + [b"503"]:
+        streams.append(serve.raw(serve.get_request("/api/stream")))
+        assert streams[-1].recv(12)[9:] == status
+    streams.append(serve.raw(serve.get_request("/api/stream"), source="127.0.0.9"))
+    assert streams[-1].recv(12)[9:] == b"200"
+    # One that ends makes room for another.
+    streams.pop(0).close()
+    serve.until(lambda: serve.exchange(serve.get_request("/api/stream")).endswith("200 OK"), "a place", 10)
+    serve.until(lambda: refusals(serve)["streams"] >= 1, "its count")
 
 
 def answers(serve):
@@ -170,15 +149,11 @@ def answers(serve):
 
 
 def test_half_open_connections(serve):
-    idle = []
-    try:
-        with undisturbed(serve, 2):
-            idle = [serve.raw() for _ in range(60)]
-        # Some places are left; silent connections lose theirs after ten seconds.
-        serve.until(lambda: answers(serve), "an answer", 15)
-        assert serve.until(lambda: closed(idle[0]), "its end", 15)
-    finally:
-        close_all(idle)
+    with undisturbed(serve, 2):
+        idle = [serve.raw() for _ in range(60)]
+    # Some places are left; silent connections lose theirs after ten seconds.
+    serve.until(lambda: answers(serve), "an answer", 15)
+    assert serve.until(lambda: closed(idle[0]), "its end", 15)
 
 
 def closed(s, timeout=0.05):
@@ -194,14 +169,10 @@ def closed(s, timeout=0.05):
 def test_those_that_rest_give_way(serve):
     """Idle connections are closed before new ones are refused."""
     rest = []
-    try:
-        for i in range(300):
-            s = serve.raw(serve.get_request(), source=f"127.0.0.{2 + i // 100}")
-            assert s.recv(12).startswith(b"HTTP/1.1 ")
-            rest.append(s)
-        assert answers(serve)
-    finally:
-        close_all(rest)
+    for i in range(300):
+        rest.append(serve.raw(serve.get_request(), source=f"127.0.0.{2 + i // 100}"))
+        assert rest[-1].recv(12).startswith(b"HTTP/1.1 ")
+    assert answers(serve)
 
 
 @pytest.mark.parametrize("attack", [
@@ -265,20 +236,10 @@ def test_scrape_storm(serve):
 def test_dead_readers_of_the_stream(script):
     """They connect, read nothing and stay. Half a minute later they are disconnected, and nothing was buffered for them."""
     with Serve("--replay", script(1000, INTERVAL_S, devices=24), "--history", "5") as serve:
-        dead = []
-        try:
-            for i in range(30):
-                s = socket.socket()
-                s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-                s.bind((f"127.0.0.{2 + i // 10}", 0))
-                s.connect((serve.host, serve.port))
-                s.sendall(serve.get_request("/api/stream"))
-                dead.append(s)
-            with undisturbed(serve, 5):
-                time.sleep(5)
-            assert serve.request("/metrics").status == 200
-        finally:
-            close_all(dead)
+        dead = [reader(serve, serve.get_request("/api/stream"), f"127.0.0.{2 + i // 10}") for i in range(30)]
+        with undisturbed(serve, 5):
+            time.sleep(5)
+        assert serve.request("/metrics").status == 200 and len(dead) == 30
 
 
 def test_connections_are_not_leaked(serve):

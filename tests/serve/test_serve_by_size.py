@@ -9,7 +9,7 @@ import subprocess
 from devices import Delta, run
 from load import exact, fio
 from script import TESTS, recorded
-from service import BLKLAT, Serve
+from service import BLKLAT, Serve, refused
 from told import Slow, by_part, settled, wait_for
 
 RECORDING = recorded(TESTS / "cli/replay/sizes.txt")
@@ -100,10 +100,7 @@ def test_devices_that_come_are_divided_too(slots):
 
 def test_more_than_fits_is_said(loop):
     """Each part needs as many counters as the whole."""
-    argv = [BLKLAT, "serve", "--dev", loop.name, "--listen", "127.0.0.1:0", "--max-memory", "64K", "--by"]
-    r = subprocess.run([*argv, "size"], capture_output=True, text=True, timeout=60)
+    r = refused("--dev", loop.name, "--max-memory", "64K", "--by", "size")
     assert r.returncode == 1
     assert re.fullmatch(r"blklat serve: the counters need \d+K of memory at scale 0 and may take 64K: raise --max-memory or watch fewer "
                         r"devices, or leave --by out\n", r.stderr)
-    r = subprocess.run([*argv, "color"], capture_output=True, text=True, timeout=60)
-    assert r.returncode == 2 and r.stderr.startswith("blklat serve: --by 'color': ")

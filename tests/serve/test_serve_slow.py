@@ -3,7 +3,6 @@
 import json
 import subprocess
 
-import pytest
 from load import exact, fio
 from script import write_recording
 from service import BLKLAT, Serve
@@ -94,11 +93,3 @@ def test_percentile(loop):
         while slow.counted.get(loop.name, 0) < 1500:
             slow.take()
     assert 3 <= slow.found[loop.name] <= 150, slow.found
-
-
-@pytest.mark.parametrize("args,says", [
-    (["--slow", "0"], "--slow"), (["--slow-max", "5"], "--slow-max is for --slow, which says what is slow"), (["--no-owners"], "--no-owners is for --slow"),
-])
-def test_what_is_refused(args, says):
-    r = subprocess.run([BLKLAT, "serve", "--dev", "all", "--listen", "127.0.0.1:0", *args], capture_output=True, text=True, timeout=60)
-    assert r.returncode == 2 and says in r.stderr and r.stderr.count("\n") == 1, r.stderr

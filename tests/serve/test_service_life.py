@@ -3,10 +3,9 @@
 import os
 import re
 import signal
-import subprocess
 
 import pytest
-from service import BLKLAT, Serve, let_all_reach
+from service import Serve, let_all_reach, refused
 from service_manager import Manager
 from stalls import ended, fill
 
@@ -65,20 +64,6 @@ def test_a_socket_that_is_not_there_is_no_failure(script):
             assert s.request("/metrics").status == 200
 
 
-@pytest.mark.plain
-def test_nothing_is_kept(script):
-    """No capability, no way back to any, system calls filtered; in each of its threads."""
-    with Serve("--replay", script()) as s:
-        tasks = s.tasks()
-        assert len(tasks) == 5
-        for task in tasks:
-            for key in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
-                assert int(s.status(key, task), 16) == 0, key
-            if os.geteuid() == 0:
-                assert int(s.status("CapBnd", task), 16) == 0
-            assert (s.status("NoNewPrivs", task), s.status("Seccomp", task)) == ("1", "2")
-
-
 def test_nobody_may_run_it_too(script):
     """A replay needs no privilege; if one can't be dropped, that is no failure."""
     if os.geteuid() != 0:
@@ -89,20 +74,9 @@ def test_nobody_may_run_it_too(script):
         assert s.status("Seccomp") == "2" and s.request("/metrics").status == 200
 
 
-def test_wrong_command_lines():
-    for args, sentence in (
-            ((), "no device given"), (("--dev", "/etc/passwd"), "'/etc/passwd' is a file, not a block device"),
-            (("--dev", ""), "a device's name can't be empty"), (("--prom-schema", "7", "--dev", "x"), "--prom-schema '7'"),
-            (("--prom-schema", "auto", "--dev", "x"), "--prom-schema 'auto': must be a number from 0 to 6"),
-            (("--history", "x", "--dev", "x"), "--history 'x'"), (("--format", "json", "--dev", "x"), "unrecognized option '--format'"),
-            (("--replay", "/nowhere"), "/nowhere")):
-        r = subprocess.run([BLKLAT, "serve", "--listen", "127.0.0.1:0", *args], capture_output=True, text=True, timeout=60)
-        assert r.returncode == 2 and sentence in r.stderr and r.stderr.count("\n") == 1, r.stderr
-
-
 @pytest.mark.parametrize("args", [(), ("--engine", "kmod"), ("--engine", "bpf")], ids=lambda a: a[-1] if a else "any")
 def test_no_engine_is_no_wrong_command_line(args):
     """A module may be loaded later, so the service manager has to try again."""
     as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
-    r = subprocess.run([*as_nobody, BLKLAT, "serve", "--listen", "127.0.0.1:0", "--dev", "all", *args], capture_output=True, text=True, timeout=60)
+    r = refused("--dev", "all", *args, prefix=as_nobody)
     assert (r.returncode, r.stderr.count("\n")) == (1, 1) and re.search("not permitted|not loaded", r.stderr), r.stderr
