@@ -223,8 +223,13 @@ class Level(typing.NamedTuple):
     run: typing.Callable  # gets the build folder, and may have a name: see parts()
 
 
-# Levels in different lanes run at the same time, as many as a lane is wide; those in one lane in the order in which they are named.
-LANES = {"files": 1, "devices": 1, "guests": GUESTS}
+class Lane(typing.NamedTuple):
+    width: int  # levels at a time
+    nice: int  # where time is measured, the others give way: the service itself, whose limits are times, gives way by up to 10
+
+
+# Levels in different lanes run at the same time; those in one lane in the order in which they are named.
+LANES = {"files": Lane(1, 10), "devices": Lane(1, 0), "guests": Lane(GUESTS, 10)}
 LEVELS = {
     "tree": Level("files", "", lambda build: pytest("tests/tree")),
     "unit": Level("files", "", unit),
@@ -328,7 +333,8 @@ def run_parts(names, build):
     logs = build / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as undo:
-        lanes = {lane: undo.enter_context(concurrent.futures.ProcessPoolExecutor(width)) for lane, width in LANES.items()}
+        lanes = {lane: undo.enter_context(concurrent.futures.ProcessPoolExecutor(of.width, initializer=os.nice, initargs=(of.nice,)))
+                 for lane, of in LANES.items()}
         running = {lanes[find(name, build).lane].submit(run_part, name, build, logs / name): name for name in names}
         for future in concurrent.futures.as_completed(running):
             name = running[future]
