@@ -90,22 +90,22 @@ def readable(fd):
     return bool(select.select([fd], [], [], 0)[0])
 
 
-def cpu_and_state(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    ticks = [pathlib.Path(p, "schedstat").read_text().split()[0] for p in pathlib.Path(f"/proc/{pid}/task").iterdir()]
-    return ticks, fields[0]
+def cpu_and_states(pid):
+    """Of each thread: one that waits for another is at rest, while that may be at work."""
+    threads = list(pathlib.Path(f"/proc/{pid}/task").iterdir())
+    return [(t / "schedstat").read_text().split()[0] for t in threads], {(t / "stat").read_text().rsplit(")", 1)[1].split()[0] for t in threads}
 
 
 def until_still(process, for_s=0.3):
-    """Waits until the process has done nothing but wait for a while. Waiting for the disk (D) counts as work."""
-    deadline, since, before = time.monotonic() + DEADLINE_S, time.monotonic(), None
-    while time.monotonic() - since < for_s:
+    """Waits until looks at the process have found nothing but waiting for a while. Waiting for the disk (D) counts as work."""
+    deadline, still, before, every_s = time.monotonic() + DEADLINE_S, 0, None, 0.02
+    while still * every_s < for_s:  # by looks, not by time: this process may be held up as well
         assert process.poll() is None, f"{process.args} ended with {process.returncode}"
         assert time.monotonic() < deadline, f"{process.args} does not come to rest"
-        now = cpu_and_state(process.pid)
-        if now != before or now[1] != "S":
-            since, before = time.monotonic(), now
-        time.sleep(0.02)
+        now = cpu_and_states(process.pid)
+        still = still + 1 if now == before and now[1] == {"S"} else 0
+        before = now
+        time.sleep(every_s)
 
 
 def ended(process, *numbers):
