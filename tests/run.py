@@ -32,9 +32,8 @@ NODE_TIME = re.compile(r"^ *✔ (.+) \(([\d.]+)ms\)$", re.M)
 LONGEST = 10
 # Guests at a time.
 GUESTS = 2
-# Several tests at a time, where most of them wait for something; the service's tests wait longest.
+# Several tests at a time, where most of them wait for something.
 AT_ONCE = "-n", "4"
-MORE_AT_ONCE = "-n", "6"
 # What a file prepares, or what the tests of one xdist_group share, is made once.
 BY_FILE = "-n", "2", "--dist", "loadfile"
 BY_GROUP = "--dist", "loadgroup"
@@ -200,7 +199,7 @@ def serve(build):
     """Those that need no device and mostly wait, several at a time."""
     at_once = [f"tests/serve/test_{name}.py" for name in ("access", "confined", "guessing", "peers", "routes", "service_life", "stream")]
     options = f"detect_leaks=0:{TO_STDERR}"
-    count = pytest(*at_once, *MORE_AT_ONCE, ASAN_OPTIONS=options)
+    count = pytest(*at_once, *AT_ONCE, ASAN_OPTIONS=options)
     count.add(pytest("tests/serve", *(f"--ignore={path}" for path in at_once), ASAN_OPTIONS=options))
     return count
 
@@ -225,11 +224,11 @@ class Level(typing.NamedTuple):
 
 class Lane(typing.NamedTuple):
     width: int  # levels at a time
-    nice: int  # where time is measured, the others give way: the service itself, whose limits are times, gives way by up to 10
+    nice: int  # where time is measured, the others give way; the service, whose limits are times, gives way by up to 10 itself
 
 
 # Levels in different lanes run at the same time; those in one lane in the order in which they are named.
-LANES = {"files": Lane(1, 10), "devices": Lane(1, 0), "guests": Lane(GUESTS, 10)}
+LANES = {"files": Lane(1, 3), "devices": Lane(1, 0), "guests": Lane(GUESTS, 10)}
 LEVELS = {
     "tree": Level("files", "", lambda build: pytest("tests/tree")),
     "unit": Level("files", "", unit),
