@@ -58,14 +58,15 @@ export async function open(t, document, { html, drawn = true, expected = [], ...
 
 /**
  * Opens a page at any address, and does what @prepare says with it before that. One that stands @alone may send no requests,
- * others only to their own origin.
+ * others only to their own origin. Where the service @restarts, it may be asked while it is not there.
  */
-export async function openAt(t, url, { expected = [], alone = false, prepare = () => {}, ...options } = {}) {
+export async function openAt(t, url, { expected = [], alone = false, restarts = false, prepare = () => {}, ...options } = {}) {
     const own = (asked) => asked === url || (!alone && asked.startsWith(new URL(url).origin));
     const context = await browser.newContext({ viewport: { width: 1300, height: 900 }, acceptDownloads: true, ...options });
     context.setDefaultTimeout(120e3);  // on a busy machine a state may come late, but it comes
     const page = await context.newPage(), wrong = [];
-    page.on("console", (message) => ["error", "warning"].includes(message.type()) && wrong.push(message.text()));
+    page.on("console", (message) => ["error", "warning"].includes(message.type()) &&
+            !(restarts && message.text().includes("ERR_CONNECTION_REFUSED")) && wrong.push(message.text()));
     page.on("pageerror", (error) => wrong.push(String(error)));
     context.on("request", (request) => {
         if (!own(request.url()) && !/^(data|blob):/.test(request.url()))

@@ -115,7 +115,7 @@ test("parts of IOs that have not ended, and skipped programs", async (t) => {
 
 test("a stall and a loss light up", async (t) => {
     const names = ["nvme0n1", "nvme1n1"], service = await serve(t, script(names, 400, steady));
-    const page = await openAt(t, service.url), buttons = page.locator(".devices button");
+    const page = await openAt(t, service.url, { restarts: true }), buttons = page.locator(".devices button");
     const state = () => buttons.evaluateAll((all) => all.map((b) => b.dataset.state));
     await holdAt(page, service, 5);
     assert.deepEqual(await state(), ["well", "well"]);
@@ -234,7 +234,7 @@ test("memory is flat", async (t) => {
 
 test("a capture that has stopped is said to be silent", async (t) => {
     const service = await serve(t, script(["nvme0n1"], 4, steady, 0.1), "--interval", "0.1");
-    const page = await openAt(t, service.url, { timezoneId: "UTC" }), said = page.locator("header .link");
+    const page = await openAt(t, service.url, { restarts: true, timezoneId: "UTC" }), said = page.locator("header .link");
     await atLeast(page, 4);
     await page.waitForFunction(() => document.querySelector(".link").dataset.state === "lost");
     assert.match(await words(said), /^No interval since 2026-11-21 07:35:00 UTC$/);
@@ -245,7 +245,7 @@ test("a capture that has stopped is said to be silent", async (t) => {
 
 test("a restart of the service is taken up", async (t) => {
     const service = await serve(t, script(["nvme0n1"], 400, steady));
-    const page = await openAt(t, service.url);
+    const page = await openAt(t, service.url, { restarts: true });
     await atLeast(page, 4);
     const boot = () => page.evaluate(() => window.blklat.feed.boot), before = await boot();
     await service.stop();
