@@ -12,7 +12,7 @@ from stack import md
 MS = 1000000
 DEPTH = 16
 # Long beside what an emulated CPU takes for an IO when it has to share its host, so that the device is what limits.
-IO_NS = 20 * MS
+IO_NS = 40 * MS
 # One IO at a time each, so that more wait the longer.
 SLOW = {"irqmode": 2, "completion_nsec": IO_NS, "submit_queues": 1, "hw_queue_depth": 1}
 
@@ -25,7 +25,7 @@ def recorded(device, file, *args, **load):
 
 def test_a_drive_and_an_array_at_the_same_depth(tmp_path):
     """Three drives do up to three times as much, so at the same depth an IO takes up to a third of the time. They rarely rest."""
-    load = {"numjobs": DEPTH, "time_based": 1, "runtime": 5}
+    load = {"numjobs": DEPTH, "time_based": 1, "runtime": 8}
     with null_blk(nr_devices=3, **SLOW) as drives:
         drive, drive_ios = recorded(drives[0], tmp_path / "drive.blklat", **load)
         with md(0, *drives) as array:
