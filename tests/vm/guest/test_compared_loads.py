@@ -35,10 +35,11 @@ def test_a_drive_and_an_array_at_the_same_depth(tmp_path):
     of_drive, of_array = group["runs"]
     assert (of_drive["ios"], of_array["ios"]) == (drive_ios, array_ios)
     for side in of_drive, of_array:
-        assert side["iops"] * side["latency_ns"]["mean"] / 1e9 == pytest.approx(DEPTH, rel=0.1)
+        # By Little's law. Between an IO and its next one a job waits for a CPU, which takes a part of the time when others want it, too.
+        assert 0.75 * DEPTH < side["iops"] * side["latency_ns"]["mean"] / 1e9 < 1.02 * DEPTH
     assert of_drive["latency_ns"]["mean"] >= 0.9 * DEPTH * IO_NS
     ratio = of_array["ratio"]
-    assert 2 < ratio["iops"] < 3.2 and ratio["mean"] * ratio["iops"] == pytest.approx(1, rel=0.1)
+    assert 2 < ratio["iops"] < 3.2 and 0.75 < ratio["mean"] * ratio["iops"] < 1.1
     assert ratio["p90"] < 0.75      # IOs that wait for a tag may be served out of order, so it may be less than a third
     assert sorted(u["device"] for u in document["unpaired"]) == ["nullb0", "nullb1", "nullb2"]
     # The members' depths add up to the array's, except where it passes bios on as they are: the kernel traces each once.
