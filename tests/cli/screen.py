@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 from waiting import wait_until
 
@@ -67,7 +68,10 @@ class Screen:
 
         def shown():
             text = self.text()
-            return text.split("\n") if holds(text) else None
+            if not holds(text):
+                return None
+            time.sleep(0.02)  # it may be half drawn
+            return text.split("\n") if self.text() == text else None
 
         return wait_until(shown, what or condition, self, every_s=0.02)
 
