@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command line as a shell runs it, and its message for a bad one."""
+"""The command line as a shell runs it, its message for a bad one, and the machine's devices by a reader of our own."""
+import contextlib
 import os
+import pathlib
 import re
 import subprocess
 
+import pytest
 from script import TESTS, recorded
 
 BLKLAT = os.environ.get("BLKLAT", "build/blklat")
@@ -28,3 +31,17 @@ def bad(sentence, *args, status=2, **kw):
     assert "error:" not in text.lower() and not re.search(r"[\0-\x09\x0b-\x1f\x7f]", text)
     assert re.search(sentence, text), text
     return text
+
+
+def names():
+    block = pathlib.Path("/sys/class/block")
+    return sorted(p.name.replace("!", "/") for p in block.iterdir()) if block.is_dir() else []
+
+
+def usable():
+    """Prefers a device that no other test takes away in the middle of this one."""
+    for name in sorted(names(), key=lambda n: n.startswith(("loop", "zram"))):
+        with contextlib.suppress(FileNotFoundError):
+            if int((pathlib.Path("/sys/class/block") / name.replace("/", "!") / "size").read_text()):
+                return name
+    pytest.skip("no block device with a size here")

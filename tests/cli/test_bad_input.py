@@ -3,7 +3,6 @@
 
 The devices are those of the machine that runs this; tests for devices that it lacks are skipped by name.
 """
-import contextlib
 import json
 import os
 import pathlib
@@ -12,26 +11,10 @@ import shutil
 import tempfile
 
 import pytest
-from command import BLKLAT, NONE, REPLAY, bad, run
+from command import BLKLAT, NONE, REPLAY, bad, run, usable
 
 ROOT = os.geteuid() == 0
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-
-
-# --- the machine's devices, by a reader of our own ------------------------------------------------------
-
-def names():
-    block = pathlib.Path("/sys/class/block")
-    return sorted(p.name.replace("!", "/") for p in block.iterdir()) if block.is_dir() else []
-
-
-def usable():
-    """Prefers one that others don't detach in the middle of a test."""
-    for name in sorted(names(), key=lambda n: n.startswith("loop")):
-        with contextlib.suppress(FileNotFoundError):
-            if int((pathlib.Path("/sys/class/block") / name.replace("/", "!") / "size").read_text()):
-                return name
-    pytest.skip("no block device with a size here")
 
 
 # --- words that are wrong whatever the machine ---------------------------------------------------------
