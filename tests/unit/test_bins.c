@@ -46,8 +46,7 @@ static void check(u64 ns)
 		u32 cell = blklat_cell(ns, scale), at_once, place = blklat_place(ns, 6 - scale, &at_once);
 
 		if (cell != expected)
-			fail_msg("%llu ns, scale %u: cell %u, must be %u", ns, scale, cell,
-				 expected);
+			fail_msg("%llu ns, scale %u: cell %u, must be %u", ns, scale, cell, expected);
 		if (blklat_octave(cell, scale) != octave)
 			fail_msg("%llu ns, scale %u: octave %u, must be %u", ns, scale,
 				 blklat_octave(cell, scale), octave);
@@ -72,8 +71,7 @@ TEST(bounds_and_neighbours)
 		for (u64 ns = vectors[i].ns - 1; ns <= vectors[i].ns + 1; ns++) {
 			check(ns);
 			for (u32 scale = 0; scale <= 6; scale++)
-				assert_int_equal(blklat_cell(ns, scale),
-						 cell_by_search(ns, 64 >> scale));
+				assert_int_equal(blklat_cell(ns, scale), cell_by_search(ns, 64 >> scale));
 		}
 	}
 }

@@ -185,8 +185,7 @@ TEST(whole_run)
 	assert_near(o->mean_ns, (double)t.sum_ns / t.ios);
 	assert_near(f.run.f[1].queue_depth, weighted / seconds);
 	for (u32 i = 0; i < percentiles_default.n; i++)
-		assert_near(o->percentile_ns[i],
-			    quantile_ns(&t.hist, percentiles_default.p[i].q, t.min_ns, t.max_ns));
+		assert_near(o->percentile_ns[i], quantile_ns(&t.hist, percentiles_default.p[i].q, t.min_ns, t.max_ns));
 	/* Of the newest: */
 	assert_int_equal(f.run.f[1].end_ns, 19);
 	assert_int_equal(f.run.f[1].in_flight, 119);

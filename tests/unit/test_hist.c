@@ -93,8 +93,7 @@ TEST(merge)
 			hist_add(m, &direct[from]);
 			m->cells[0] -= 5;
 			assert_int_equal(hist_count(m), 200000);
-			assert_memory_equal(m->cells, direct[to].cells,
-					    BLKLAT_CELLS(to) * sizeof(u64));
+			assert_memory_equal(m->cells, direct[to].cells, BLKLAT_CELLS(to) * sizeof(u64));
 			hist_uninit(m);
 		}
 	}
