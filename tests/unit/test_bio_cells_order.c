@@ -77,7 +77,7 @@ static struct bio_bucket *no_room_bucket(u64 key)
 
 /* --- bios ------------------------------------------------------------------------------------- */
 
-/* Each bio has a watch of its own. The watch stands for all fields before the time. */
+/* Each bio has a watch of its own, and mostly a CPU of its own. The watch stands for all fields before the time. */
 struct told {
 	u32 remembered, no_room, overwritten;
 	bool recalled;
@@ -143,26 +143,6 @@ static void queue_and_end(u32 bio)
 		recall(bio);
 }
 
-static void queue_0(void)
-{
-	queue(0);
-}
-
-static void queue_1(void)
-{
-	queue(1);
-}
-
-static void queue_and_end_0(void)
-{
-	queue_and_end(0);
-}
-
-static void queue_and_end_1(void)
-{
-	queue_and_end(1);
-}
-
 static void queue_behind_first(void)
 {
 	for (u32 turn = 1; turn <= standbys; turn++)
@@ -172,22 +152,22 @@ static void queue_behind_first(void)
 }
 
 /* All standbys come after the first program, which leaves a mark for them; each leaves one for the next. */
-static void queue_with_standbys(void)
+static void queue_with_standbys(u32 bio)
 {
-	queue(0);
+	queue(bio);
 	queue_behind_first();
 }
 
-static void queue_first_skipped(void)
+static void queue_first_skipped(u32 bio)
 {
-	forget(0);
+	forget(bio);
 	queue_behind_first();
 }
 
 /* The end of bio 0 is missed; then its memory becomes bio 1. */
-static void queue_over_missed(void)
+static void queue_over_missed(u32 bio)
 {
-	queue(0);
+	queue(bio);
 	forget(1);
 	cpu_hand_over();
 	remember_as(key_of(0), 1, TURN_FIRST);
@@ -301,7 +281,7 @@ static enum claim read_whenever(enum claim wanted)
 	return worst;
 }
 
-typedef void (*programs[CPUS])(void);
+typedef void (*programs[CPUS])(u32 cpu);
 
 /* Goes through all executions, or until one breaks the claim @wanted. Returns the last claim that was broken. */
 static enum claim explore(const programs run, enum claim wanted, void (*check_told)(void))
@@ -372,12 +352,12 @@ static void first_was_overwritten(void)
 /* Two bios at the same time get a cell each; of two that want the last cell, one gets it. */
 TEST(test_claims)
 {
-	assert_holds(IN_FIRST | IN_SECOND, (programs){ queue_0, queue_1 }, both_are_in);
-	assert_holds(IN_FIRST, (programs){ queue_0, queue_1 }, one_is_in);
+	assert_holds(IN_FIRST | IN_SECOND, (programs){ queue, queue }, both_are_in);
+	assert_holds(IN_FIRST, (programs){ queue, queue }, one_is_in);
 }
 
 /* A cell goes from one bio to the other. */
-static const programs change_hands = { queue_and_end_0, queue_and_end_1 };
+static const programs change_hands = { queue_and_end, queue_and_end };
 
 TEST(test_change_of_hands)
 {
@@ -390,27 +370,33 @@ TEST(test_standbys)
 	assert_holds(IN_FIRST | IN_SECOND, (programs){ queue_first_skipped }, once);
 }
 
-/* Bio 1 needs the only cell, and ends before, between or after the steps of bio 0. A weaker memory would take minutes. */
-static void set_up_full(const struct weak_memory *how)
+/* From the beginning, in the first bucket. */
+static void is_queued(u32 bio)
 {
 	struct bio_cell *c = &buckets[0].cell[BIO_BUCKET - 1];
-	const struct bio_start start = start_of_bio(1);
+	const struct bio_start start = start_of_bio(bio);
 
-	begin(how, IN_FIRST);
-	weak.first[cpu_cell(&c->key)] = key_of(1);
+	weak.first[cpu_cell(&c->key)] = key_of(bio);
 	weak.first[cpu_cell(&c->start.ns)] = start.ns;
 	weak.first[cpu_cell(&c->start.watch[0])] = start.watch[0];
 }
 
-static void end_1(void)
+/* Bio 1 needs the only cell, and ends before, between or after the steps of bio 0. A weaker memory would take minutes. */
+static void set_up_full(const struct weak_memory *how)
 {
-	told[1] = (struct told){ .remembered = 1 };
-	recall(1);
+	begin(how, IN_FIRST);
+	is_queued(1);
+}
+
+static void only_end(u32 bio)
+{
+	told[bio] = (struct told){ .remembered = 1 };
+	recall(bio);
 }
 
 TEST(test_standbys_without_room)
 {
-	static const programs all_come = { queue_with_standbys, end_1 }, first_skipped = { queue_first_skipped, end_1 };
+	static const programs all_come = { queue_with_standbys, only_end }, first_skipped = { queue_first_skipped, only_end };
 
 	set_up_full(&x86);
 	assert_int_equal(explore(all_come, HOLDS, each_is_counted_once), HOLDS);
@@ -434,12 +420,9 @@ enum { PIECE_KEY = 200 };
 static void set_up_split(const struct weak_memory *how)
 {
 	struct bio_cell *bio = &buckets[0].cell[BIO_BUCKET - 1], *piece = &buckets[1].cell[BIO_BUCKET - 1];
-	const struct bio_start start = start_of_bio(0);
 
 	begin(how, IN_FIRST | IN_SECOND);
-	weak.first[cpu_cell(&bio->key)] = key_of(0);
-	weak.first[cpu_cell(&bio->start.ns)] = start.ns;
-	weak.first[cpu_cell(&bio->start.watch[0])] = start.watch[0];
+	is_queued(0);
 	weak.first[cpu_cell(&piece->key)] = PIECE_KEY;
 	weak.first[cpu_cell(&piece->start.ns)] = key_of(0);
 	cpu_watch(&bio->start.state, BIO_PIECE);
@@ -448,15 +431,9 @@ static void set_up_split(const struct weak_memory *how)
 
 static struct told ends[2];	/* of what remained of bio 0, and of its piece */
 
-static void end_rest(void)
+static void end_one(u32 cpu)
 {
-	ends[0].recalled = recall_from_cell(&(u64){ key_of(0) }, 0, false, &ends[0].found);
-	cpu_hand_over();
-}
-
-static void end_piece(void)
-{
-	ends[1].recalled = recall_from_cell(&(u64){ PIECE_KEY }, 0, false, &ends[1].found);
+	ends[cpu].recalled = recall_from_cell(&(u64){ cpu ? PIECE_KEY : key_of(0) }, 0, false, &ends[cpu].found);
 	cpu_hand_over();
 }
 
@@ -470,7 +447,7 @@ static void one_ends_it(void)
 
 TEST(test_pieces)
 {
-	static const programs both_end = { end_rest, end_piece };
+	static const programs both_end = { end_one, end_one };
 
 	set_up_split(&x86);
 	assert_int_equal(explore(both_end, HOLDS, one_ends_it), HOLDS);

@@ -33,7 +33,7 @@ struct cpu_access {
 };
 
 struct cpu {
-	void (*program)(void);
+	void (*program)(u32 cpu);
 	struct cpu_access accesses[CPU_ACCESSES];
 	u32 n, at;		/* accesses made so far, and how many of them the program has repeated */
 	u32 group;
@@ -211,7 +211,7 @@ static inline void cpu_run(struct cpu *c)
 	c->may_look = true;
 	c->at = c->group = 0;
 	if (!setjmp(c->stop)) {
-		c->program();
+		c->program(c - cpus.cpu);
 		cpus.now->over = true;
 	}
 }
@@ -235,8 +235,8 @@ static inline u32 cpus_go_on(u32 n)
 	return possible;
 }
 
-/* Runs a program on each CPU, to the end. */
-static inline void cpus_run(void (*const programs[CPUS])(void))
+/* Runs a program on each CPU, to the end; it is told which CPU that is. */
+static inline void cpus_run(void (*const programs[CPUS])(u32 cpu))
 {
 	u32 possible;
 
