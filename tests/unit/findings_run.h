@@ -86,6 +86,23 @@ static inline double value(const struct finding *f, const char *name)
 	return 0;
 }
 
+/* A value of the only finding of its kind. */
+static inline void assert_value(const char *kind, const char *name, double must, double tolerance)
+{
+	assert_close(value(only(kind), name), must, tolerance);
+}
+
+static inline void assert_text(const char *kind, const char *text)
+{
+	assert_string_equal(only(kind)->text, text);
+}
+
+static inline void assert_ends(const struct finding *f, const char *words)
+{
+	if (strlen(f->text) < strlen(words) || strcmp(f->text + strlen(f->text) - strlen(words), words))
+		fail_msg("'%s' must end with '%s'", f->text, words);
+}
+
 static inline bool has_value(const struct finding *f, const char *name)
 {
 	for (u32 i = 0; i < f->n; i++)

@@ -17,14 +17,14 @@ TEST(short_runs)
 	second(READ, 27000, 37000);
 	judge();
 	assert_calm();
-	assert_string_equal(only("steady_state")->text, "sda read: run too short to tell whether it reached a steady state "
+	assert_text("steady_state", "sda read: run too short to tell whether it reached a steady state "
 			    "(1 interval)");
 	begin(1);		/* 20 s */
 	for (u32 i = 0; i < 20; i++)
 		second(READ, 27000, 37000);
 	judge();
 	assert_calm();
-	assert_string_equal(only("steady_state")->text, "sda read: steady state reached from 10.0 s to 20.0 s: five rounds "
+	assert_text("steady_state", "sda read: steady state reached from 10.0 s to 20.0 s: five rounds "
 			    "of 2.0 s average 37.0k IOPS, differ by 0 % (limit 20 %) and rise by 0 % from first to last "
 			    "(limit 10 %)");
 	begin(1);		/* it ended early, during the writes */
@@ -57,49 +57,45 @@ TEST(interval_lengths)
 			t += length;
 		}
 		judge();
-		assert_close(value(only("level_change"), "at_s"), 100, 0.05);
-		assert_close(value(only("level_change"), "before_iops"), 148148, 20);
+		assert_value("level_change", "at_s", 100, 0.05);
+		assert_value("level_change", "before_iops", 148148, 20);
 		assert_count("stall", 0);
-		assert_close(value(only("steady_state"), "reached"), 1, 0);
+		assert_value("steady_state", "reached", 1, 0);
 	}
 }
 
-/* A run with two stages: the rate is judged once, at the device. */
-TEST(stages)
-{
-	init_run();
-	s.watch[1] = (struct watch){ .device = &s.device[0], .stage = BLKLAT_STAGE_QUEUE };
-	synthetic_begin(&s, 2, 6, 1);
-	for (u32 i = 0; i < 40; i++) {
-		synthetic_io(&s, 0, READ, 27000, i < 20 ? 30000 : 3000);
-		synthetic_io(&s, 1, READ, 1000, i < 20 ? 30000 : 3000);
-		synthetic_tick(&s, 1);
-	}
-	judge();
-	assert_non_null(strstr(only("level_change")->text, "sda (device) read: IOPS fell from 30.0k to 3.00k at 20.0 s"));
-	assert_count("steady_state", 1);
-}
-
-/* A part has the same drop and errors as its whole: only the whole is judged, and its name needs no stage. */
-TEST(parts_are_passed_over)
+/*
+ * The same drop twice: at two stages, where the rate is judged once, at the device; and, with errors, of a whole and its
+ * part, where only the whole is judged, and its name needs no stage.
+ */
+TEST(stages_and_parts)
 {
 	static const struct part small = { "size", "4 KiB", 1 };
+	static const struct { struct watch second; const char *name; } cases[] = {
+		{ { .device = &s.device[0], .stage = BLKLAT_STAGE_QUEUE }, "sda (device)" },
+		{ { .device = &s.device[0], .stage = BLKLAT_STAGE_DEVICE, .part = &small }, "sda" },
+	};
 
-	init_run();
-	s.watch[1] = s.watch[0];
-	s.watch[1].part = &small;
-	synthetic_begin(&s, 2, 6, 1);
-	for (u32 i = 0; i < 40; i++) {
-		for (u32 watch = 0; watch < 2; watch++) {
-			synthetic_io(&s, watch, READ, 27000, i < 20 ? 30000 : 3000);
-			s.frames.f[watch].ops[READ].errors = 1;
+	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
+		const char *text;
+
+		init_run();
+		s.watch[1] = cases[c].second;
+		synthetic_begin(&s, 2, 6, 1);
+		for (u32 i = 0; i < 40; i++) {
+			for (u32 watch = 0; watch < 2; watch++) {
+				synthetic_io(&s, watch, READ, watch && !c ? 1000 : 27000, i < 20 ? 30000 : 3000);
+				s.frames.f[watch].ops[READ].errors = c;
+			}
+			synthetic_tick(&s, 1);
 		}
-		synthetic_tick(&s, 1);
+		judge();
+		text = only("level_change")->text;
+		assert_memory_equal(text, cases[c].name, strlen(cases[c].name));
+		assert_non_null(strstr(text, " read: IOPS fell from 30.0k to 3.00k at 20.0 s"));
+		assert_count("steady_state", 1);
+		assert_count("errors", c);
 	}
-	judge();
-	assert_non_null(strstr(only("level_change")->text, "sda read: IOPS fell from 30.0k to 3.00k at 20.0 s"));
-	assert_count("steady_state", 1);
-	assert_count("errors", 1);
 }
 
 /* --- steady runs ----------------------------------------------------------------------------- */
@@ -165,10 +161,10 @@ TEST(losses_and_errors)
 	a->kernel_ios = 2004;
 	synthetic_tick(&s, 1);
 	judge();
-	assert_string_equal(only("losses")->text, "sda: 3 IOs are lost from the figures (0.15 %): 1 for want of room "
+	assert_text("losses", "sda: 3 IOs are lost from the figures (0.15 %): 1 for want of room "
 			    "in the table of bios, 2 in program runs that the kernel skipped");
-	assert_string_equal(only("kernel_count")->text, "sda: the kernel's statistics counted 2 004 IOs, blklat 1 997");
-	assert_string_equal(only("errors")->text, "sda read: 2 of 1 997 IOs failed, the first at 1.0 s");
+	assert_text("kernel_count", "sda: the kernel's statistics counted 2 004 IOs, blklat 1 997");
+	assert_text("errors", "sda read: 2 of 1 997 IOs failed, the first at 1.0 s");
 	assert_close(only("errors")->from_s, 1, 1e-9);
 }
 
@@ -210,9 +206,9 @@ TEST(hung_limits)
 		judge();
 		assert_count("hung", cases[c].findings);
 		if (cases[c].findings)
-			assert_close(value(only("hung"), "pending"), 1, 0);
+			assert_value("hung", "pending", 1, 0);
 		if (!c)
-			assert_string_equal(only("hung")->text, "sda: an IO hung: at 61.0 s it had been in flight for 1.00 s, "
+			assert_text("hung", "sda: an IO hung: at 61.0 s it had been in flight for 1.00 s, "
 					    "and it still was when the run ended");
 	}
 }
@@ -229,7 +225,7 @@ TEST(device_gone)
 	synthetic_tick(&s, 1);
 	s.frames.n = 2;
 	judge();
-	assert_string_equal(only("gone")->text, "sdb: the device went away at 3.0 s");
+	assert_text("gone", "sdb: the device went away at 3.0 s");
 }
 
 /* --- one kind of IO or two: where the peaks are, and which candidates are not peaks --- */
@@ -237,7 +233,6 @@ TEST(device_gone)
 /* Hits of 27 us, 97 %; misses of 212 us: each a narrow log-normal. Shares are exact where the two don't overlap. */
 TEST(two_peaks)
 {
-	const struct finding *f;
 	u64 hits, all;
 
 	synthetic_spread(&s, 0, READ, (double[]){ 27000, 0.15, 97000 });
@@ -246,12 +241,11 @@ TEST(two_peaks)
 	all = s.frames.f[0].ops[READ].ios;
 	synthetic_tick(&s, 1);
 	judge();
-	f = only("peaks");
-	assert_int_equal(f->n, 4);
-	assert_close(value(f, "peak1_ns"), 27000, 1300);
-	assert_close(value(f, "peak2_ns"), 212000, 20000);
-	assert_close(value(f, "peak1_share"), (double)hits / all, 1e-9);
-	assert_close(value(f, "peak2_share"), 1 - (double)hits / all, 1e-9);
+	assert_int_equal(only("peaks")->n, 4);
+	assert_value("peaks", "peak1_ns", 27000, 1300);
+	assert_value("peaks", "peak2_ns", 212000, 20000);
+	assert_value("peaks", "peak1_share", (double)hits / all, 1e-9);
+	assert_value("peaks", "peak2_share", 1 - (double)hits / all, 1e-9);
 }
 
 /* 0.5 % is a peak, less is not; nor are so few IOs that they may be chance. */
@@ -275,8 +269,6 @@ TEST(peak_limits)
 TEST(valley_limits)
 {
 	for (u32 low = 400; low <= 410; low += 10) {
-		const struct finding *f;
-
 		begin(1);
 		for (u32 i = 0; i < 180; i++)
 			synthetic_io(&s, 0, READ, hist_upper_ns(6, 700 + i), i < 60 ? 1000 : i < 120 ? low : 800);
@@ -284,9 +276,8 @@ TEST(valley_limits)
 		judge();
 		assert_count("peaks", low == 400);
 		if (low == 400) {
-			f = only("peaks");
 			/* Split in the middle of the valley's floor, which stays flat for 19 bins after smoothing. */
-			assert_close(value(f, "peak1_share"), (60 * 1000 + 30 * 400) / 132000.0, 0.005);
+			assert_value("peaks", "peak1_share", (60 * 1000 + 30 * 400) / 132000.0, 0.005);
 		}
 	}
 }
@@ -304,7 +295,7 @@ TEST(peaks_and_resolution)
 	synthetic_io(&s, 0, READ, 212000, 2500);
 	synthetic_tick(&s, 1);
 	judge();
-	assert_close(value(only("peaks"), "peak2_share"), 0.25, 1e-12);
+	assert_value("peaks", "peak2_share", 0.25, 1e-12);
 }
 
 /* --- pauses: the first IO after a pause is slower, or there are not enough of them to say so --- */
@@ -312,8 +303,6 @@ TEST(peaks_and_resolution)
 /* 2 s of load, 2 s of rest; the first IO after each of 100 pauses takes 100 us, the others 27 us. */
 TEST(duty_cycle)
 {
-	const struct finding *f;
-
 	for (u32 i = 0; i < 404; i++) {
 		if (i % 4 < 2)
 			synthetic_io(&s, 0, READ, 27000, 37000);
@@ -326,13 +315,12 @@ TEST(duty_cycle)
 	assert_count("stall", 0);
 	assert_count("level_change", 0);
 	assert_count("hung", 0);
-	f = only("after_pause");
-	assert_close(value(f, "ios"), 100, 0);
-	assert_close(value(f, "share"), 100 / (202 * 37000 + 100.0), 1e-12);
-	assert_close(value(f, "first_p50_ns"), 100000, 600);
-	assert_close(value(f, "rest_p50_ns"), 27000, 160);
-	assert_close(value(f, "first_mean_ns"), 100000, 0);
-	assert_string_equal(f->text, "sda read: 100 IOs (0.0013 %) were the first after a pause of at least 100 ms: half of them "
+	assert_value("after_pause", "ios", 100, 0);
+	assert_value("after_pause", "share", 100 / (202 * 37000 + 100.0), 1e-12);
+	assert_value("after_pause", "first_p50_ns", 100000, 600);
+	assert_value("after_pause", "rest_p50_ns", 27000, 160);
+	assert_value("after_pause", "first_mean_ns", 100000, 0);
+	assert_text("after_pause", "sda read: 100 IOs (0.0013 %) were the first after a pause of at least 100 ms: half of them "
 			    "took 99.7 us or more, of the others 27.0 us");
 }
 

@@ -8,8 +8,6 @@
  */
 TEST(cache_exhausted)
 {
-	const struct finding *f;
-
 	for (u32 i = 0; i < 2000; i++) {
 		double fast = i < 438 ? 1 : i > 438 ? 0 : 0.4;
 
@@ -17,38 +15,34 @@ TEST(cache_exhausted)
 		second(WRITE, 212000, llround((1 - fast) * 18868));
 	}
 	judge();
-	f = only("level_change");
-	assert_int_equal(f->op, WRITE);
-	assert_close(value(f, "at_s"), 438.4, 0.01);
-	assert_close(value(f, "share"), 0.6879, 0.0001);
-	assert_close(value(f, "before_iops"), 148148, 1);
-	assert_close(value(f, "after_iops"), 18868, 1);
-	assert_close(value(f, "before_p50_ns"), 27000, 150);
-	assert_close(value(f, "after_p50_ns"), 212000, 1200);
-	assert_close(value(f, "times_slower_by_latency"), 212. / 27, 0.01);
-	assert_close(value(f, "times_slower_by_iops"), 148148. / 18868, 0.01);
-	assert_string_equal(f->text, "sda write: IOPS fell from 148k to 18.9k at 438.4 s, after 68.8 % of the IOs; mean 27.0 us "
+	assert_int_equal(only("level_change")->op, WRITE);
+	assert_value("level_change", "at_s", 438.4, 0.01);
+	assert_value("level_change", "share", 0.6879, 0.0001);
+	assert_value("level_change", "before_iops", 148148, 1);
+	assert_value("level_change", "after_iops", 18868, 1);
+	assert_value("level_change", "before_p50_ns", 27000, 150);
+	assert_value("level_change", "after_p50_ns", 212000, 1200);
+	assert_value("level_change", "times_slower_by_latency", 212. / 27, 0.01);
+	assert_value("level_change", "times_slower_by_iops", 148148. / 18868, 0.01);
+	assert_text("level_change", "sda write: IOPS fell from 148k to 18.9k at 438.4 s, after 68.8 % of the IOs; mean 27.0 us "
 			    "before, 212 us after; p50 27.0 us before, 212 us after: 7.85 times slower by mean latency, as when "
 			    "a cache is exhausted");
 	assert_count("stall", 0);
-	assert_close(value(only("steady_state"), "reached"), 1, 0);
+	assert_value("steady_state", "reached", 1, 0);
 	assert_count("peaks", 1);
 }
 
 /* The same at a fixed rate: 10000 IOPS throughout, so only latency shows it. 438 of 2000 s are 21.9 % of the IOs. */
 TEST(cache_exhausted_at_a_fixed_rate)
 {
-	const struct finding *f;
-
 	for (u32 i = 0; i < 2000; i++)
 		second(WRITE, i < 438 ? 27000 : 212000, 10000);
 	judge();
-	f = only("level_change");
-	assert_close(value(f, "at_s"), 438, 1);
-	assert_close(value(f, "share"), 0.219, 0.01);
-	assert_close(value(f, "before_queue_depth"), 0.27, 0.001);
-	assert_close(value(f, "after_queue_depth"), 2.12, 0.001);
-	assert_string_equal(f->text, "sda write: mean latency rose at 438.0 s, after 21.9 % of the IOs, at 10.0k IOPS before "
+	assert_value("level_change", "at_s", 438, 1);
+	assert_value("level_change", "share", 0.219, 0.01);
+	assert_value("level_change", "before_queue_depth", 0.27, 0.001);
+	assert_value("level_change", "after_queue_depth", 2.12, 0.001);
+	assert_text("level_change", "sda write: mean latency rose at 438.0 s, after 21.9 % of the IOs, at 10.0k IOPS before "
 			    "and 10.0k after; mean 27.0 us before, 212 us after; p50 27.0 us before, 212 us after: 7.85 times "
 			    "slower by mean latency, as when a cache is exhausted");
 }
@@ -59,8 +53,6 @@ TEST(cache_exhausted_at_a_fixed_rate)
  */
 TEST(limited_in_bursts)
 {
-	const struct finding *f;
-
 	for (u32 i = 0; i < 30; i++)
 		second(READ, 300000, 500);
 	for (u32 i = 0; i < 30; i++) {
@@ -68,8 +60,7 @@ TEST(limited_in_bursts)
 		second(READ, 99000000, 10);
 	}
 	judge();
-	f = only("level_change");
-	assert_string_equal(f->text, "sda read: IOPS fell from 500 to 50 at 30.0 s, after 90.9 % of the IOs; mean 300 us "
+	assert_text("level_change", "sda read: IOPS fell from 500 to 50 at 30.0 s, after 90.9 % of the IOs; mean 300 us "
 			    "before, 19.8 ms after; p50 300 us before, 30.1 us after: 66.1 times slower by mean latency, as "
 			    "when a cache is exhausted");
 }
@@ -77,14 +68,11 @@ TEST(limited_in_bursts)
 /* Half the queue depth gives half the IOPS: not the drive's doing. */
 TEST(load_changed)
 {
-	const struct finding *f;
-
 	for (u32 i = 0; i < 60; i++)
 		second(READ, 100000, i < 30 ? 320000 : 10000);
 	judge();
-	f = only("level_change");
-	assert_close(value(f, "at_s"), 30, 1e-6);
-	assert_string_equal(f->text, "sda read: IOPS fell from 320k to 10.0k at 30.0 s, after 97.0 % of the IOs; mean 100 us "
+	assert_value("level_change", "at_s", 30, 1e-6);
+	assert_text("level_change", "sda read: IOPS fell from 320k to 10.0k at 30.0 s, after 97.0 % of the IOs; mean 100 us "
 			    "before, 100 us after; p50 100 us before, 100 us after: the load changed");
 }
 
@@ -125,8 +113,7 @@ TEST(another_load)
 		judge();
 		for (f = fs.f; strcmp(f->kind, "level_change") || f->op != READ;)
 			f++;
-		if (strlen(f->text) < strlen(cases[c].words) || strcmp(f->text + strlen(f->text) - strlen(cases[c].words), cases[c].words))
-			fail_msg("case %u: '%s' must end with '%s'", c, f->text, cases[c].words);
+		assert_ends(f, cases[c].words);
 		assert_close(value(f, "times_slower_by_latency"), (double)cases[c].after_ns / cases[c].before_ns, 1e-9);
 	}
 }
@@ -147,7 +134,7 @@ TEST(level_limits)
 		judge();
 		assert_count("level_change", cases[c].changes);
 		if (cases[c].changes)
-			assert_close(value(only("level_change"), "at_s"), cases[c].before, 1e-6);
+			assert_value("level_change", "at_s", cases[c].before, 1e-6);
 	}
 }
 
@@ -190,16 +177,13 @@ TEST(levels_are_stable)
 /* 20 s at 20k, 10 s of rest, 20 s at 5k: the change is where the load came back. */
 TEST(a_rest_between_levels)
 {
-	const struct finding *f;
-
 	for (u32 i = 0; i < 50; i++)
 		second(READ, i < 20 ? 100000 : 400000, i < 20 ? 20000 : i < 30 ? 0 : 5000);
 	judge();
-	f = only("level_change");
-	assert_close(value(f, "at_s"), 30, 1e-9);
-	assert_close(value(f, "rest_s"), 10, 1e-9);
-	assert_close(value(f, "share"), 0.8, 1e-9);
-	assert_string_equal(f->text, "sda read: IOPS fell from 20.0k to 5.00k at 30.0 s, after 80.0 % of the IOs; mean 100 us "
+	assert_value("level_change", "at_s", 30, 1e-9);
+	assert_value("level_change", "rest_s", 10, 1e-9);
+	assert_value("level_change", "share", 0.8, 1e-9);
+	assert_text("level_change", "sda read: IOPS fell from 20.0k to 5.00k at 30.0 s, after 80.0 % of the IOs; mean 100 us "
 			    "before, 400 us after; p50 100 us before, 400 us after; a rest of 10.0 s came before: 4.00 times "
 			    "slower by mean latency, as when a cache is exhausted");
 	assert_count("stall", 0);
@@ -239,18 +223,15 @@ TEST(three_levels)
 /* Every 30 s: reported once. Every second: that is scatter, not a level. */
 TEST(many_levels)
 {
-	const struct finding *f;
-
 	for (u32 i = 0; i < 600; i++)
 		second(WRITE, 1000000, i / 30 % 2 ? 5000 : 20000);
 	judge();
-	f = only("level_change");
-	assert_close(value(f, "changes"), 19, 0);
-	assert_close(value(f, "first_at_s"), 30, 1e-6);
-	assert_close(value(f, "last_at_s"), 570, 1e-6);
-	assert_close(value(f, "least_iops"), 5000, 1e-6);
-	assert_close(value(f, "most_iops"), 20000, 1e-6);
-	assert_string_equal(f->text, "sda write: the level changed 19 times from 30.0 s to 570.0 s; the lowest has 5.00k IOPS "
+	assert_value("level_change", "changes", 19, 0);
+	assert_value("level_change", "first_at_s", 30, 1e-6);
+	assert_value("level_change", "last_at_s", 570, 1e-6);
+	assert_value("level_change", "least_iops", 5000, 1e-6);
+	assert_value("level_change", "most_iops", 20000, 1e-6);
+	assert_text("level_change", "sda write: the level changed 19 times from 30.0 s to 570.0 s; the lowest has 5.00k IOPS "
 			    "with a p50 of 1.00 ms, the highest 20.0k IOPS with 1.00 ms");
 
 	begin(1);
@@ -270,26 +251,22 @@ TEST(a_ramp_is_no_step)
 	}
 	judge();
 	assert_count("level_change", 0);
-	assert_close(value(only("steady_state"), "reached"), 0, 0);
+	assert_value("steady_state", "reached", 0, 0);
 	assert_true(value(only("steady_state"), "slope_share") < -0.1);
 }
 
 /* 80k for 500 s, then 7k with much noise: steady from 1400 s on, since the rounds are averages. */
 TEST(fill_up)
 {
-	const struct finding *f;
-
 	for (u32 i = 0; i < 2000; i++)
 		second(WRITE, i < 500 ? 400000 : 4500000,
 		       i < 500 ? 80000 : llround(7000 * (0.4 + 1.2 * synthetic_random(&s))));
 	judge();
-	f = only("level_change");
-	assert_close(value(f, "at_s"), 500, 1);
-	assert_close(value(f, "share"), 500 * 80000 / (500 * 80000 + 1500 * 7000.0), 0.01);
-	f = only("steady_state");
-	assert_close(value(f, "reached"), 1, 0);
-	assert_close(value(f, "iops"), 7000, 200);
-	assert_close(value(f, "first_reached_s"), 499, 5);
-	assert_close(f->from_s, 1400, 1e-6);
+	assert_value("level_change", "at_s", 500, 1);
+	assert_value("level_change", "share", 500 * 80000 / (500 * 80000 + 1500 * 7000.0), 0.01);
+	assert_value("steady_state", "reached", 1, 0);
+	assert_value("steady_state", "iops", 7000, 200);
+	assert_value("steady_state", "first_reached_s", 499, 5);
+	assert_close(only("steady_state")->from_s, 1400, 1e-6);
 	assert_count("stall", 0);
 }

@@ -5,8 +5,6 @@
 /* 7k, 7k, 0: in the third second 32 IOs are in flight, which end right after it, 1 s old. */
 TEST(stops_every_third_second)
 {
-	const struct finding *f;
-
 	for (u32 i = 0; i < 1998; i++) {
 		if (i % 3 < 2)
 			synthetic_io(&s, 0, WRITE, 4500000, 7000);
@@ -16,26 +14,24 @@ TEST(stops_every_third_second)
 		synthetic_tick(&s, 1);
 	}
 	judge();
-	f = only("stall");
-	assert_int_equal(f->op, WRITE);
-	assert_close(value(f, "stalls"), 666, 0);
+	assert_int_equal(only("stall")->op, WRITE);
+	assert_value("stall", "stalls", 666, 0);
 	/* Each stall is as long as the IOs in it; the run ends within the last. */
-	assert_close(value(f, "time_s"), 665 * 1.004 + 1, 1e-6);
-	assert_close(value(f, "share"), (665 * 1.004 + 1) / 1998, 1e-9);
-	assert_close(value(f, "mean_s"), (665 * 1.004 + 1) / 666, 1e-9);
-	assert_close(value(f, "period_s"), 3, 1e-4);
-	assert_close(value(f, "period_deviation_s"), 0, 1e-3);
-	assert_close(value(f, "longest_s"), 1.004, 1e-9);
-	assert_close(value(f, "median_iops"), 7000, 40);
-	assert_close(f->from_s, 1.996, 1e-9);
-	assert_close(f->to_s, 1998, 1e-9);
-	assert_string_equal(f->text, "sda write: stalled 666 times, 668.7 s in all (33.5 % of the run), 1.00 s on average, longest 1.00 s at "
+	assert_value("stall", "time_s", 665 * 1.004 + 1, 1e-6);
+	assert_value("stall", "share", (665 * 1.004 + 1) / 1998, 1e-9);
+	assert_value("stall", "mean_s", (665 * 1.004 + 1) / 666, 1e-9);
+	assert_value("stall", "period_s", 3, 1e-4);
+	assert_value("stall", "period_deviation_s", 0, 1e-3);
+	assert_value("stall", "longest_s", 1.004, 1e-9);
+	assert_value("stall", "median_iops", 7000, 40);
+	assert_close(only("stall")->from_s, 1.996, 1e-9);
+	assert_close(only("stall")->to_s, 1998, 1e-9);
+	assert_text("stall", "sda write: stalled 666 times, 668.7 s in all (33.5 % of the run), 1.00 s on average, longest 1.00 s at "
 			    "2.0 s, regularly: every 3.00 s (± 0.0 s), the last one until the run ended; IOs were in flight, "
 			    "7.00k IOPS is the median");
 	/* From 1400 s, within the first ms of a stall, to 1998 s. */
-	f = only("steady_state");
-	assert_close(value(f, "stalled_share"), (2 + 198 * 1.004) / 598, 1e-9);
-	assert_non_null(strstr(f->text, "; steady on average only: the device stalled for 33.6 % of that time"));
+	assert_value("steady_state", "stalled_share", (2 + 198 * 1.004) / 598, 1e-9);
+	assert_non_null(strstr(only("steady_state")->text, "; steady on average only: the device stalled for 33.6 % of that time"));
 	assert_count("level_change", 0);
 	assert_count("hung", 0);
 }
@@ -43,8 +39,6 @@ TEST(stops_every_third_second)
 /* No IO completes from 100.4 s to 103.4 s. */
 TEST(one_stall_in_the_middle)
 {
-	const struct finding *f;
-
 	for (u32 i = 0; i < 200; i++) {
 		double share = i == 100 ? 0.4 : i == 103 ? 0.6 : i == 101 || i == 102 ? 0 : 1;
 
@@ -55,14 +49,13 @@ TEST(one_stall_in_the_middle)
 		synthetic_tick(&s, 1);
 	}
 	judge();
-	f = only("stall");
-	assert_close(value(f, "stalls"), 1, 0);
-	assert_close(value(f, "longest_at_s"), 100.4, 1e-3);
-	assert_close(value(f, "longest_s"), 3, 1e-9);
-	assert_close(value(f, "intervals"), 4, 0);
-	assert_false(has_value(f, "period_s"));
-	assert_string_equal(f->text, "sda read: stalled for 3.00 s at 100.4 s; IOs were in flight, 100k IOPS is the median");
-	assert_close(value(f, "pending"), 0, 0);
+	assert_value("stall", "stalls", 1, 0);
+	assert_value("stall", "longest_at_s", 100.4, 1e-3);
+	assert_value("stall", "longest_s", 3, 1e-9);
+	assert_value("stall", "intervals", 4, 0);
+	assert_false(has_value(only("stall"), "period_s"));
+	assert_text("stall", "sda read: stalled for 3.00 s at 100.4 s; IOs were in flight, 100k IOPS is the median");
+	assert_value("stall", "pending", 0, 0);
 	assert_count("hung", 0);
 }
 
@@ -132,8 +125,6 @@ TEST(periods)
 	};
 
 	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
-		const struct finding *f;
-
 		begin(1);
 		for (u32 i = 0; i < 100; i++) {
 			bool gap = false, after = false;
@@ -148,12 +139,11 @@ TEST(periods)
 			synthetic_tick(&s, 1);
 		}
 		judge();
-		f = only("stall");
-		assert_close(value(f, "stalls"), cases[c].n, 0);
+		assert_value("stall", "stalls", cases[c].n, 0);
 		if (cases[c].period_s)
-			assert_close(value(f, "period_s"), cases[c].period_s, 1e-9);
+			assert_value("stall", "period_s", cases[c].period_s, 1e-9);
 		else
-			assert_false(has_value(f, "period_s"));
+			assert_false(has_value(only("stall"), "period_s"));
 	}
 }
 
@@ -164,8 +154,6 @@ TEST(periods)
 TEST(one_op_stalls_or_all)
 {
 	for (u32 all = 0; all < 2; all++) {
-		const struct finding *f;
-
 		begin(1);
 		for (u32 i = 0; i < 100; i++) {
 			bool gap = i >= 50 && i < 54;
@@ -178,11 +166,10 @@ TEST(one_op_stalls_or_all)
 			synthetic_tick(&s, 1);
 		}
 		judge();
-		f = only("stall");
-		assert_int_equal(f->op, all ? -1 : WRITE);
-		assert_close(value(f, "longest_s"), 4, 1e-9);
-		assert_close(f->from_s, 50, 1e-9);
-		assert_string_equal(f->text, all ? "sda: stalled for 4.00 s at 50.0 s; IOs were in flight, 10.0k IOPS is the median" :
+		assert_int_equal(only("stall")->op, all ? -1 : WRITE);
+		assert_value("stall", "longest_s", 4, 1e-9);
+		assert_close(only("stall")->from_s, 50, 1e-9);
+		assert_text("stall", all ? "sda: stalled for 4.00 s at 50.0 s; IOs were in flight, 10.0k IOPS is the median" :
 				    "sda write: stalled for 4.00 s at 50.0 s; IOs were in flight, 5.00k IOPS is the median");
 	}
 }
@@ -214,8 +201,6 @@ TEST(one_op_stalls_for_longer)
 TEST(one_device_at_two_stages)
 {
 	for (u32 alone = 0; alone < 2; alone++) {
-		const struct finding *f;
-
 		init_run();
 		s.watch[1] = (struct watch){ .device = s.watch[0].device, .stage = BLKLAT_STAGE_TOTAL };
 		synthetic_begin(&s, 2, 6, 1);
@@ -230,9 +215,8 @@ TEST(one_device_at_two_stages)
 			synthetic_tick(&s, 1);
 		}
 		judge();
-		f = only("stall");
-		assert_int_equal(f->watch->stage, alone ? BLKLAT_STAGE_TOTAL : BLKLAT_STAGE_DEVICE);
-		assert_close(value(f, "longest_s"), 4, 1e-9);
+		assert_int_equal(only("stall")->watch->stage, alone ? BLKLAT_STAGE_TOTAL : BLKLAT_STAGE_DEVICE);
+		assert_value("stall", "longest_s", 4, 1e-9);
 		assert_count("hung", 0);
 	}
 }
@@ -247,8 +231,8 @@ TEST(a_stall_while_an_io_hangs)
 		synthetic_tick(&s, 1);
 	}
 	judge();
-	assert_close(value(only("stall"), "longest_s"), 4, 1e-9);
-	assert_close(value(only("hung"), "oldest_ns"), 30e9, 1);
+	assert_value("stall", "longest_s", 4, 1e-9);
+	assert_value("hung", "oldest_ns", 30e9, 1);
 }
 
 /* Ctrl-C 0.4 s into an interval, in which one IO has taken 0.3 s so far. Half an interval may be a stall. */
@@ -321,9 +305,9 @@ TEST(an_end_that_never_came)
 			synthetic_tick(&s, 1);
 		}
 		judge();
-		assert_close(value(only("stall"), "longest_s"), 4, 1e-9);
-		assert_close(value(only("stall"), "pending"), 1, 0);
-		assert_string_equal(only("stall")->text, "sda read: stalled for 4.00 s at 36.0 s, until the run ended; "
+		assert_value("stall", "longest_s", 4, 1e-9);
+		assert_value("stall", "pending", 1, 0);
+		assert_text("stall", "sda read: stalled for 4.00 s at 36.0 s, until the run ended; "
 				    "IOs were in flight, 10.0k IOPS is the median");
 		assert_count("hung", 0);
 	}
@@ -374,15 +358,15 @@ static void stalls_at(double interval_s, double begin_s, double takes_s)
 	judge();
 	f = only("stall");
 	assert_true(value(f, "stalls") >= STALLS && value(f, "stalls") <= STALLS + 1);
-	assert_close(value(f, "longest_s"), takes_s, 0.05);
-	assert_close(value(f, "mean_s"), takes_s, 0.05);
+	assert_value("stall", "longest_s", takes_s, 0.05);
+	assert_value("stall", "mean_s", takes_s, 0.05);
 	assert_true(value(f, "mean_s") <= value(f, "longest_s"));
-	assert_close(value(f, "period_s"), PERIOD_S, 0.05);
+	assert_value("stall", "period_s", PERIOD_S, 0.05);
 	assert_true(value(f, "period_deviation_s") < 0.1);
 	assert_close(f->from_s, begin_s, 0.05);
 	f = only("steady_state");
 	/* A stall in which the run ends may be known only in part. */
-	assert_close(value(f, "stalled_share"),
+	assert_value("steady_state", "stalled_share",
 		     1 - goes_on_s(f->from_s, f->to_s, begin_s, takes_s, PERIOD_S) / (f->to_s - f->from_s), 0.035);
 	assert_true(!value(f, "reached") || strstr(f->text, "; steady on average only: the device stalled for "));
 }
@@ -399,16 +383,12 @@ TEST(stalls_within_intervals)
 /* The second half no longer stalls, so the run is uneven; the rounds before it were even, but stalled. */
 TEST(rounds_that_stalled)
 {
-	static const char words[] = "s on were steady, in the mean only: the device stalled in them";
-	const struct finding *f;
-
 	play_stalls(1, 1, 1.05);
 	for (u32 i = 0; i < 20; i++)
 		second(READ, 6400000, 5000);
 	judge();
-	f = only("steady_state");
-	assert_close(value(f, "reached"), 0, 0);
-	assert_string_equal(f->text + strlen(f->text) - strlen(words), words);
+	assert_value("steady_state", "reached", 0, 0);
+	assert_ends(only("steady_state"), "s on were steady, in the mean only: the device stalled in them");
 }
 
 /* One IO takes a second while all others go on, at a steady load or at a varying one: the device goes on. */
