@@ -94,8 +94,7 @@ TEST(known_values)
 		u32 cell = blklat_cell(cases[i].ns, cases[i].scale);
 
 		if (cell != cases[i].cell)
-			fail_msg("%llu ns, scale %u: cell %u, must be %u", cases[i].ns,
-				 cases[i].scale, cell, cases[i].cell);
+			fail_msg("%llu ns, scale %u: cell %u, must be %u", cases[i].ns, cases[i].scale, cell, cases[i].cell);
 		check(cases[i].ns);
 	}
 }
@@ -111,19 +110,6 @@ TEST(random_values)
 		check(any);			/* uniform: nearly all above the grid */
 		check(any >> 26);		/* uniform, half of it in the grid */
 		check(next_random(&seed) >> any % 64);	/* every magnitude alike */
-	}
-}
-
-TEST(log2_of_powers)
-{
-	assert_int_equal(blklat_log2(1), 0);
-	for (u32 e = 1; e < 40; e++) {
-		u64 power = 1ULL << e;
-
-		assert_int_equal(blklat_log2(power - 1), e - 1);
-		assert_int_equal(blklat_log2(power), e);
-		assert_int_equal(blklat_log2(power + 1), e);
-		assert_int_equal(blklat_log2(power * 2 - 1), e);
 	}
 }
 

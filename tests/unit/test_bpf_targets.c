@@ -36,20 +36,10 @@ static int make(const struct watch *watches, const struct found_device *found, u
 	return targets_make(&t, watches, found, n, CPUS, &p);
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014): nothing like the generator under test. */
-static u64 random_u64(u64 *state)
-{
-	u64 z = *state += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
-}
-
 /* Addresses of kernel objects: in a direct map of 64 GiB, aligned. */
 static u64 kernel_pointer(u64 *state, u32 alignment)
 {
-	return 0xffff888000000000ULL + random_u64(state) % (64ULL << 30) / alignment * alignment;
+	return 0xffff888000000000ULL + next_random(state) % (64ULL << 30) / alignment * alignment;
 }
 
 /* The bucket as the BPF program finds it: 32-bit arithmetic on the pointer's lower half. */

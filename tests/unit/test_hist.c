@@ -12,13 +12,7 @@ TEST(scales)
 		u32 scale;
 		int err;
 		u32 cells;
-	} cases[] = {
-		{ 0, 0, 35 },
-		{ 3, 0, 266 },
-		{ 6, 0, 2114 },
-		{ 7, -EINVAL, 0 },
-		{ UINT32_MAX, -EINVAL, 0 },
-	};
+	} cases[] = { { 0, 0, 35 }, { 3, 0, 266 }, { 6, 0, 2114 }, { 7, -EINVAL, 0 }, { UINT32_MAX, -EINVAL, 0 } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		u64 untouched = 1;
@@ -47,11 +41,7 @@ TEST(range)
 	static const struct {
 		u32 n, cell[3], first, last;
 	} cases[] = {
-		{ 0 },
-		{ 1, { 0 }, 0, 0 },
-		{ 1, { 2113 }, 2113, 2113 },
-		{ 1, { 767 }, 767, 767 },
-		{ 2, { 2113, 0 }, 0, 2113 },
+		{ 0 }, { 1, { 0 }, 0, 0 }, { 1, { 2113 }, 2113, 2113 }, { 1, { 767 }, 767, 767 }, { 2, { 2113, 0 }, 0, 2113 },
 		{ 3, { 900, 1, 30 }, 1, 900 },
 	};
 
@@ -121,6 +111,20 @@ TEST(difference)
 	hist_uninit(&d);
 }
 
+static void do_one(struct hist *h, u32 what, u32 a, u32 b, u32 cell)
+{
+	if (what == 0)
+		hist_clear(&h[a]);
+	else if (what == 1)
+		hist_copy(&h[a], &h[b]);
+	else if (what == 2)
+		hist_add(&h[a], &h[b]);
+	else if (what == 3 && a != b)
+		hist_diff(&h[a], &h[b], &h[3 - a - b]);
+	else
+		hist_put(&h[a], cell, 1);
+}
+
 /* Whatever is done to them, a tracked histogram equals an untracked one. */
 TEST(tracked)
 {
@@ -133,36 +137,14 @@ TEST(tracked)
 		hist_track(&kept[i]);
 	}
 	for (u32 round = 0; round < 20000; round++) {
-		u32 a = next_random(&seed) % 3, b = next_random(&seed) % 3, c = 3 - a - b, ranges[4] = { 9, 9, 9, 9 };
+		u32 a = next_random(&seed) % 3, b = next_random(&seed) % 3, what = next_random(&seed) % 8, ranges[4] = { 9, 9, 9, 9 };
 		u32 cell = next_random(&seed) % 4 ? 60 + next_random(&seed) % 20 : next_random(&seed) % BLKLAT_CELLS(3);
 
-		switch (next_random(&seed) % 8) {
-		case 0:
-			hist_clear(&plain[a]);
-			hist_clear(&kept[a]);
-			break;
-		case 1:
-			hist_copy(&plain[a], &plain[b]);
-			hist_copy(&kept[a], &kept[b]);
-			break;
-		case 2:
-			hist_add(&plain[a], &plain[b]);
-			hist_add(&kept[a], &kept[b]);
-			break;
-		case 3:
-			if (a == b || c > 2 || c == a || c == b)
-				break;
-			hist_diff(&plain[a], &plain[b], &plain[c]);
-			hist_diff(&kept[a], &kept[b], &kept[c]);
-			break;
-		default:
-			hist_put(&plain[a], cell, 1);
-			hist_put(&kept[a], cell, 1);
-		}
+		do_one(plain, what, a, b, cell);
+		do_one(kept, what, a, b, cell);
 		assert_memory_equal(plain[a].cells, kept[a].cells, BLKLAT_CELLS(3) * sizeof(u64));
 		assert_int_equal(hist_count(&plain[a]), hist_count(&kept[a]));
-		assert_int_equal(hist_range(&plain[a], &ranges[0], &ranges[1]),
-				 hist_range(&kept[a], &ranges[2], &ranges[3]));
+		assert_int_equal(hist_range(&plain[a], &ranges[0], &ranges[1]), hist_range(&kept[a], &ranges[2], &ranges[3]));
 		assert_int_equal(ranges[0], ranges[2]);
 		assert_int_equal(ranges[1], ranges[3]);
 	}
