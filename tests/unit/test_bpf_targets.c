@@ -12,12 +12,10 @@ static const struct device disk = {
 	.name = "vda", .kind = "disk", .scheduler = "none", .hw_queues = 1, .tags = 256, .nr_requests = 256,
 };
 static const struct device nvme = {
-	.name = "nvme0n1", .kind = "nvme", .scheduler = "none", .hw_queues = 4, .tags = 1023,
-	.nr_requests = 1023,
+	.name = "nvme0n1", .kind = "nvme", .scheduler = "none", .hw_queues = 4, .tags = 1023, .nr_requests = 1023,
 };
 static const struct device part = {
-	.name = "vda1", .kind = "partition", .scheduler = "none", .hw_queues = 1, .tags = 256,
-	.nr_requests = 256,
+	.name = "vda1", .kind = "partition", .scheduler = "none", .hw_queues = 1, .tags = 256, .nr_requests = 256,
 };
 static const struct device dm = { .name = "dm-0", .kind = "dm" };
 
@@ -241,6 +239,8 @@ static const struct target *target_with(u64 key)
 
 enum { QUEUE = 0x1000, DISK = 0x2000, PART = 0x3000 };
 
+static const struct found_device here = { .queue = QUEUE, .disk = DISK, .part = PART };
+
 /* Stages device and queue of one device, in either order: one target, its slots adjacent. */
 TEST(test_stages_side_by_side)
 {
@@ -248,11 +248,7 @@ TEST(test_stages_side_by_side)
 		{ .device = &nvme, .stage = BLKLAT_STAGE_QUEUE }, { .device = &nvme, .stage = BLKLAT_STAGE_TOTAL }, { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE },
 		{ .device = &disk, .stage = BLKLAT_STAGE_DEVICE },
 	};
-	struct found_device found[] = {
-		{ .queue = QUEUE, .disk = DISK, .part = PART }, { .queue = QUEUE, .disk = DISK, .part = PART },
-		{ .queue = QUEUE, .disk = DISK, .part = PART },
-		{ .queue = QUEUE + 64, .disk = DISK + 64, .part = PART + 64 },
-	};
+	const struct found_device found[] = { here, here, here, { .queue = QUEUE + 64, .disk = DISK + 64, .part = PART + 64 } };
 	struct slots s = slots_of(&nvme, CPUS), s2 = slots_of(&disk, CPUS);
 	const struct target *target;
 
@@ -284,10 +280,9 @@ TEST(test_stages_side_by_side)
 TEST(test_queue_alone)
 {
 	const struct watch watch = { .device = &nvme, .stage = BLKLAT_STAGE_QUEUE };
-	const struct found_device found = { .queue = QUEUE };
 	struct slots s = slots_of(&nvme, CPUS);
 
-	assert_int_equal(make(&watch, &found, 1), 0);
+	assert_int_equal(make(&watch, &here, 1), 0);
 	check_slots(1);
 	assert_int_equal(t.slots[0].first, t.list[0].first_slot + s.queues * s.stride);
 	assert_int_equal(t.slots[0].n, s.queues * s.stride);
@@ -299,10 +294,7 @@ TEST(test_partition_and_disk)
 	const struct watch watches[] = {
 		{ .device = &part, .stage = BLKLAT_STAGE_DEVICE }, { .device = &part, .stage = BLKLAT_STAGE_TOTAL }, { .device = &disk, .stage = BLKLAT_STAGE_DEVICE },
 	};
-	const struct found_device found[] = {
-		{ .queue = QUEUE, .disk = DISK, .part = PART }, { .queue = QUEUE, .disk = DISK, .part = PART },
-		{ .queue = QUEUE, .disk = DISK, .part = PART + 512 },
-	};
+	const struct found_device found[] = { here, here, { .queue = QUEUE, .disk = DISK, .part = PART + 512 } };
 
 	assert_int_equal(make(watches, found, 3), 0);
 	assert_int_equal(t.n, 2);
@@ -317,37 +309,19 @@ TEST(test_partition_and_disk)
 	assert_int_equal(target_with(QUEUE)->first_slot, t.slots[2].first);
 }
 
-/* Stage total of a device with requests is found by its disk and by its queue. */
-TEST(test_many_totals)
+/* Stage total has no slots. A device with requests is found by its disk and by its queue, another by its disk alone. */
+TEST(test_totals)
 {
-	struct watch watches[100];
-	struct found_device found[100];
+	for (u32 requests = 0; requests < 2; requests++) {
+		const struct watch watch = { .device = requests ? &disk : &dm, .stage = BLKLAT_STAGE_TOTAL };
 
-	for (u32 i = 0; i < 100; i++) {
-		watches[i] = (struct watch){ .device = &disk, .stage = BLKLAT_STAGE_TOTAL };
-		found[i] = (struct found_device){
-			.queue = 0xffff888000000000ULL + i * 2048, .disk = 0xffff888010000000ULL + i * 1024,
-		};
+		assert_int_equal(make(&watch, &here, 1), 0);
+		assert_int_equal(t.n, 1 + requests);
+		assert_int_equal(t.n_slots, 0);
+		assert_int_equal(t.slots[0].n, 0);
+		assert_int_equal(target_with(DISK)->watch[BLKLAT_STAGE_TOTAL], 1);
+		if (requests)
+			assert_int_equal(target_with(QUEUE)->watch[BLKLAT_STAGE_TOTAL], 1);
+		check_buckets();
 	}
-	assert_int_equal(make(watches, found, 100), 0);
-	assert_int_equal(t.n, 200);
-	assert_int_equal(t.n_slots, 0);
-	for (u32 i = 0; i < 100; i++) {
-		assert_int_equal(target_with(found[i].queue)->watch[BLKLAT_STAGE_TOTAL], i + 1);
-		assert_int_equal(target_with(found[i].disk)->watch[BLKLAT_STAGE_TOTAL], i + 1);
-	}
-	check_buckets();
-}
-
-TEST(test_bios_only)
-{
-	const struct watch watch = { .device = &dm, .stage = BLKLAT_STAGE_TOTAL };
-	const struct found_device found = { .queue = QUEUE, .disk = DISK, .part = PART };
-
-	assert_int_equal(make(&watch, &found, 1), 0);
-	assert_int_equal(t.n, 1);
-	assert_int_equal(t.n_slots, 0);
-	assert_int_equal(t.slots[0].n, 0);
-	assert_int_equal(target_with(DISK)->watch[BLKLAT_STAGE_TOTAL], 1);
-	check_buckets();
 }

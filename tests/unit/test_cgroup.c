@@ -7,34 +7,21 @@
 
 static char root[FOLDER_ROOT];
 
+static char cgroups[FOLDER_ROOT + 64];		/* where they are below it */
+
 static const char *in(const char *path)
 {
 	static char at[512];
 
-	assert_true(snprintf(at, sizeof(at), "%s/sys/fs/cgroup%s", root, path) < (int)sizeof(at));
+	assert_true(snprintf(at, sizeof(at), "%s%s", cgroups, path) < (int)sizeof(at));
 	return at;
-}
-
-static u64 make(const char *path)
-{
-	char at[512];
-
-	snprintf(at, sizeof(at), "/sys/fs/cgroup%s", path);
-	return folder_make_in(root, at);
-}
-
-static void put(const char *path, const char *text)
-{
-	char at[512];
-
-	snprintf(at, sizeof(at), "/sys/fs/cgroup%s", path);
-	folder_put(root, at, text);
 }
 
 void set_up(void)
 {
 	folder_make(root);
-	make("");
+	snprintf(cgroups, sizeof(cgroups), "%s/sys/fs/cgroup", root);
+	folder_make_in(root, "/sys/fs/cgroup");
 }
 
 void tear_down(void)
@@ -54,10 +41,10 @@ TEST(test_version_2)
 	struct cgroup_sought s[5] = { { 0 } };
 
 	assert_int_equal(stat(in(""), &st), 0);
-	put("/cgroup.controllers", "cpuset cpu io memory\n");
-	s[0].id = make("/a.slice");
-	s[1].id = make("/a.slice/b \"x\".service");
-	put("/a.slice/io.max", "");
+	folder_put(cgroups, "/cgroup.controllers", "cpuset cpu io memory\n");
+	s[0].id = folder_make_in(cgroups, "/a.slice");
+	s[1].id = folder_make_in(cgroups, "/a.slice/b \"x\".service");
+	folder_put(cgroups, "/a.slice/io.max", "");
 	s[2].id = st.st_ino;
 	s[3].id = UINT64_MAX;		/* gone */
 	s[4].id = s[1].id;		/* asked for twice */
@@ -75,15 +62,15 @@ TEST(test_charged)
 	char file[512];
 
 	assert_true(cgroups_charged(root, file, sizeof(file)));	/* there are no cgroups */
-	put("/cgroup.controllers", "cpuset cpu io memory\n");
-	put("/cgroup.subtree_control", "cpu iox memory\n");
+	folder_put(cgroups, "/cgroup.controllers", "cpuset cpu io memory\n");
+	folder_put(cgroups, "/cgroup.subtree_control", "cpu iox memory\n");
 	assert_false(cgroups_charged(root, file, sizeof(file)));
 	assert_string_equal(file, in("/cgroup.subtree_control"));
-	put("/cgroup.subtree_control", "cpu io\n");
+	folder_put(cgroups, "/cgroup.subtree_control", "cpu io\n");
 	assert_true(cgroups_charged(root, file, sizeof(file)));
 	/* Version 1 charges all of them. */
-	put("/cgroup.subtree_control", "");
-	put("/cgroup.controllers", "memory\n");
+	folder_put(cgroups, "/cgroup.subtree_control", "");
+	folder_put(cgroups, "/cgroup.controllers", "memory\n");
 	assert_true(cgroups_charged(root, file, sizeof(file)));
 }
 
@@ -93,11 +80,11 @@ TEST(test_version_1)
 	struct cgroup_sought s[2] = { { 0 } };
 	char path[512];
 
-	make("/unified");
-	put("/unified/cgroup.controllers", "memory\n");
-	s[1].id = make("/unified/a");
-	make("/blkio");
-	s[0].id = make("/blkio/a");
+	folder_make_in(cgroups, "/unified");
+	folder_put(cgroups, "/unified/cgroup.controllers", "memory\n");
+	s[1].id = folder_make_in(cgroups, "/unified/a");
+	folder_make_in(cgroups, "/blkio");
+	s[0].id = folder_make_in(cgroups, "/blkio/a");
 	assert_int_equal(cgroups_find(root, s, 2), 0);
 	assert_string_equal(s[0].path, "/a");
 	assert_null(s[1].path);

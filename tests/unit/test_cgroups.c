@@ -15,30 +15,25 @@ static struct {
 	struct snapshot s;
 } w;
 
+static char cgroups[sizeof(w.devices.root) + 64];	/* where they are */
+
 static u64 make(const char *path)
 {
-	char at[600];
-
-	snprintf(at, sizeof(at), "/sys/fs/cgroup/blkio%s", path);
-	return folder_make_in(w.devices.root, at);
+	return folder_make_in(cgroups, path);
 }
 
 static void take_away(const char *path)
 {
-	char at[600];
-
-	snprintf(at, sizeof(at), "%s/sys/fs/cgroup/blkio%s", w.devices.root, path);
-	assert_int_equal(rmdir(at), 0);
+	assert_int_equal(rmdir(folder_above(cgroups, path)), 0);
 }
 
 /* Moves it to where its directory keeps its number but is not a cgroup. */
 static void put_away(const char *path)
 {
-	char at[600], to[600];
+	char to[600];
 
-	snprintf(at, sizeof(at), "%s/sys/fs/cgroup/blkio%s", w.devices.root, path);
 	snprintf(to, sizeof(to), "%s/away", w.devices.root);
-	assert_int_equal(rename(at, to), 0);
+	assert_int_equal(rename(folder_above(cgroups, path), to), 0);
 }
 
 void set_up(void)
@@ -47,7 +42,8 @@ void set_up(void)
 
 	memset(&w, 0, sizeof(w));
 	folder_make(w.devices.root);
-	make("");
+	snprintf(cgroups, sizeof(cgroups), "%s/sys/fs/cgroup/blkio", w.devices.root);
+	folder_make_in(w.devices.root, "/sys/fs/cgroup/blkio");
 	for (u32 i = 0; i < 2; i++) {
 		struct kernel_capture *k = &w.k[i];
 
