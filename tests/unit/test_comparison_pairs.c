@@ -13,15 +13,23 @@ static void put(struct hist *h, u64 ns, u64 n)
 	h->cells[blklat_cell(ns, h->scale)] += n;
 }
 
+static void assert_distance(const struct hist *a, const struct hist *b, double must)
+{
+	double d;
+
+	assert_int_equal(ks_distance(a, b, &d), 0);
+	assert_close(d, must, 1e-15);
+	assert_int_equal(ks_distance(b, a, &d), 0);
+	assert_close(d, must, 1e-15);
+}
+
 /* Cumulative 0.5, 0.75, 1 against 0, 0.25, 1: the largest distance, 0.5, is at the first two. */
 TEST(ks_by_hand)
 {
-	struct hist a, b, coarse;
+	u64 cells[3][BLKLAT_CELLS(6)] = { { 0 } };
+	struct hist a = hist_on(cells[0], 6), b = hist_on(cells[1], 6), coarse = hist_on(cells[2], 2);
 	double d;
 
-	assert_int_equal(hist_init(&a, 6), 0);
-	assert_int_equal(hist_init(&b, 6), 0);
-	assert_int_equal(hist_init(&coarse, 2), 0);
 	assert_int_equal(ks_distance(&a, &b, &d), -ENODATA);
 	put(&a, 10000, 2);
 	assert_int_equal(ks_distance(&a, &b, &d), -ENODATA);
@@ -29,26 +37,15 @@ TEST(ks_by_hand)
 	put(&a, 80000, 1);
 	put(&b, 20000, 25);
 	put(&b, 80000, 75);
-	assert_int_equal(ks_distance(&a, &b, &d), 0);
-	assert_close(d, 0.5, 1e-15);
-	assert_int_equal(ks_distance(&b, &a, &d), 0);
-	assert_close(d, 0.5, 1e-15);
-	assert_int_equal(ks_distance(&a, &a, &d), 0);
-	assert_close(d, 0, 0);
+	assert_distance(&a, &b, 0.5);
+	assert_distance(&a, &a, 0);
 	/* Another scale: 10 and 20 us are in different bins of a quarter octave, too. */
 	put(&coarse, 20000, 1);
 	put(&coarse, 80000, 3);
-	assert_int_equal(ks_distance(&a, &coarse, &d), 0);
-	assert_close(d, 0.5, 1e-15);
-	assert_int_equal(ks_distance(&coarse, &a, &d), 0);
-	assert_close(d, 0.5, 1e-15);
+	assert_distance(&a, &coarse, 0.5);
 	hist_clear(&b);
 	put(&b, 1000000, 7);
-	assert_int_equal(ks_distance(&a, &b, &d), 0);
-	assert_close(d, 1, 0);
-	hist_uninit(&a);
-	hist_uninit(&b);
-	hist_uninit(&coarse);
+	assert_distance(&a, &b, 1);
 }
 
 TEST(ratios)

@@ -4,55 +4,41 @@
 
 #include "core/health.h"
 
-static struct {
-	struct device device;
-	struct watch watch;
-	struct frames frames;
-	struct op_frame all;
-	struct health_past past;
-} w;
+static struct op_frame all;		/* of the first disk */
+static struct health_past past;
 
 /* Five disks, each with one watch. */
 static struct device d[5];
 static struct watch watch[5];
 static struct frames fs;
-static struct health h[5];
+static struct health h[5], *each[5] = { &h[0], &h[1], &h[2], &h[3], &h[4] };
 static struct health_host host;
 static char text[HEALTH_TEXT];
 
 void set_up(void)
 {
-	memset(&w, 0, sizeof(w));
-	strcpy(w.device.name, "sda");
-	w.watch.device = &w.device;
-	assert_int_equal(frames_init(&w.frames, &w.watch, 1, BLKLAT_SCALE_MAX), 0);
-	assert_int_equal(hist_init(&w.all.hist, BLKLAT_SCALE_MAX), 0);
+	all = (struct op_frame){ 0 };
+	past = (struct health_past){ 0 };
+	assert_int_equal(hist_init(&all.hist, BLKLAT_SCALE_MAX), 0);
 	memset(d, 0, sizeof(d));
 	for (u32 i = 0; i < 5; i++) {
 		snprintf(d[i].name, sizeof(d[i].name), "sd%c", 'a' + (char)i);
 		strcpy(d[i].model, "A");
 		watch[i] = (struct watch){ .device = &d[i] };
 	}
-	assert_int_equal(frames_init(&fs, watch, 5, 2), 0);
+	assert_int_equal(frames_init(&fs, watch, 5, BLKLAT_SCALE_MAX), 0);
 }
 
 void tear_down(void)
 {
-	frames_uninit(&w.frames);
-	hist_uninit(&w.all.hist);
+	hist_uninit(&all.hist);
 	frames_uninit(&fs);
-}
-
-static void begin_anew(void)
-{
-	tear_down();
-	set_up();
 }
 
 /* An interval of a second in which @n reads took @ns each. */
 static struct frame *interval(u64 ns, u64 n)
 {
-	struct frame *f = &w.frames.f[0];
+	struct frame *f = &fs.f[0];
 	struct op_frame *o = &f->ops[BLKLAT_OP_READ];
 
 	hist_clear(&o->hist);
@@ -69,8 +55,8 @@ static struct frame *interval(u64 ns, u64 n)
 
 static struct health judge(void)
 {
-	frame_merge_ops(&w.frames.f[0], &w.all);
-	return health_judge(&w.past, &w.frames.f[0], &w.all);
+	frame_merge_ops(&fs.f[0], &all);
+	return health_judge(&past, &fs.f[0], &all);
 }
 
 static enum ailment of(u64 ns, u64 n)
@@ -79,27 +65,27 @@ static enum ailment of(u64 ns, u64 n)
 	return judge().ailment;
 }
 
+/* Begins anew with @n intervals of a millisecond. */
+static void have_past(u32 n)
+{
+	tear_down();
+	set_up();
+	while (n--)
+		assert_int_equal(of(1000000, 100), AILMENT_NONE);
+}
+
 TEST(slow_is_five_times_the_past)
 {
 	struct health one;
 
-	/* Nine intervals are too few. */
-	for (u32 i = 0; i < 9; i++)
-		assert_int_equal(of(1000000, 100), AILMENT_NONE);
+	have_past(9);		/* too few */
 	assert_int_equal(of(100000000, 19), AILMENT_NONE);
-	begin_anew();
-	for (u32 i = 0; i < 20; i++)
-		assert_int_equal(of(1000000, 100), AILMENT_NONE);
+	have_past(20);
 	assert_int_equal(of(4900000, 100), AILMENT_NONE);
-	begin_anew();
-	for (u32 i = 0; i < 20; i++)
-		of(1000000, 100);
 	/* With few IOs p99 is the slowest IO, which means nothing. */
-	interval(8000000, 19);
-	assert_int_equal(judge().ailment, AILMENT_NONE);
-	begin_anew();
-	for (u32 i = 0; i < 20; i++)
-		of(1000000, 100);
+	have_past(20);
+	assert_int_equal(of(8000000, 19), AILMENT_NONE);
+	have_past(20);
 	interval(8000000, 100);
 	one = judge();
 	assert_int_equal(one.ailment, AILMENT_SLOW);
@@ -113,8 +99,7 @@ TEST(a_new_level_is_marked_for_a_while)
 {
 	u32 marked = 0;
 
-	for (u32 i = 0; i < 100; i++)
-		of(1000000, 100);
+	have_past(100);
 	while (marked < 1000 && of(10000000, 100) == AILMENT_SLOW)
 		marked++;
 	/* The mean moves by 1/64 of what is left of log2(10) each time, until log2(5) is left: 64 * ln(log 10 / log 5). */
@@ -164,11 +149,10 @@ TEST(failed)
 /* A minute of rest is no change, and no past either. */
 TEST(rest_is_no_illness)
 {
-	for (u32 i = 0; i < 20; i++)
-		of(1000000, 100);
+	have_past(20);
 	for (u32 i = 0; i < 60; i++)
 		assert_int_equal(of(0, 0), AILMENT_NONE);
-	assert_int_equal(w.past.intervals, 20);
+	assert_int_equal(past.intervals, 20);
 	assert_int_equal(of(1000000, 100), AILMENT_NONE);
 	assert_int_equal(of(6000000, 100), AILMENT_SLOW);
 }
@@ -203,6 +187,7 @@ static u32 unlike(void)
 {
 	u32 found = 0;
 
+	assert_int_equal(health_compare(&fs, h), 0);
 	for (u32 i = 0; i < 5; i++)
 		found |= (h[i].ailment == AILMENT_UNLIKE) << i;
 	return found;
@@ -212,28 +197,23 @@ static u32 unlike(void)
 TEST(slower_than_its_like)
 {
 	health_of((double[]){ 2, 10, 1, 3, 1 });
-	assert_int_equal(health_compare(&fs, h), 0);
 	assert_int_equal(unlike(), 1 << 1);	/* 10 / 2, the middle of 1 1 2 3 10 */
 	assert_true(h[1].times_like == 5);
 	assert_string_equal(health_text(text, &h[1]), "p99 is 5 times that of its peers");
 	assert_string_equal(health_grade(&h[1]), "watch");
 	health_of((double[]){ 2, 9.99, 1, 3, 1 });
-	assert_int_equal(health_compare(&fs, h), 0);
 	assert_int_equal(unlike(), 0);
 
 	/* Devices of another model, or with few IOs, do not count as peers; three are too few. */
 	health_of((double[]){ 1, 10, 1, 1, 1 });
 	strcpy(d[0].model, "B");
 	h[2].ios--;
-	assert_int_equal(health_compare(&fs, h), 0);
 	assert_int_equal(unlike(), 0);
 	h[2].ios++;
-	assert_int_equal(health_compare(&fs, h), 0);
 	assert_int_equal(unlike(), 1 << 1);
 
 	/* Of four peers the lower of the two middle ones counts, so half of them may be slow. */
 	health_of((double[]){ 1, 10, 10, 1, 1 });
-	assert_int_equal(health_compare(&fs, h), 0);
 	assert_int_equal(unlike(), 1 << 1 | 1 << 2);
 
 	/* A more serious mark stays. */
@@ -247,14 +227,11 @@ TEST(slower_than_its_like)
 /* @n devices, slower by these factors; the rest of the five have no past. Returns those slow by themselves, as bits. */
 static u32 together(const double times[5])
 {
-	struct health *of[5];
 	u32 slow = 0;
 
-	for (u32 i = 0; i < 5; i++) {
+	for (u32 i = 0; i < 5; i++)
 		h[i] = (struct health){ .times = times[i], .ailment = times[i] >= HEALTH_TIMES ? AILMENT_SLOW : AILMENT_NONE };
-		of[i] = &h[i];
-	}
-	host = health_together(&fs, of);
+	host = health_together(&fs, each);
 	for (u32 i = 0; i < 5; i++)
 		slow |= (h[i].ailment == AILMENT_SLOW) << i;
 	return slow;
@@ -293,16 +270,14 @@ TEST(all_slower_is_the_host)
 /* @n of five devices wait, the others only complete IOs, or do nothing. Returns those marked for it, as bits. */
 static u32 waiting(const double waited_s[5], u64 ios)
 {
-	struct health *of[5];
 	u32 marked = 0;
 
 	for (u32 i = 0; i < 5; i++) {
 		h[i] = (struct health){ .ios = ios, .waited_ns = waited_s[i] * NSEC_PER_SEC };
 		if (waited_s[i] > 1)
 			h[i].ailment = ios ? AILMENT_OLD : AILMENT_STALLED;
-		of[i] = &h[i];
 	}
-	host = health_together(&fs, of);
+	host = health_together(&fs, each);
 	for (u32 i = 0; i < 5; i++)
 		marked |= health_marks(&h[i]) << i;
 	return marked;

@@ -46,16 +46,15 @@ TEST(range)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		u64 cells[BLKLAT_CELLS(6)] = { 0 };
+		struct hist h = hist_on(cells, 6);
 		u32 first = 77, last = 78;
-		struct hist h;
 
-		assert_int_equal(hist_init(&h, 6), 0);
 		for (u32 j = 0; j < cases[i].n; j++)
 			h.cells[cases[i].cell[j]]++;
 		assert_int_equal(hist_range(&h, &first, &last), cases[i].n > 0);
 		assert_int_equal(first, cases[i].n ? cases[i].first : 77);
 		assert_int_equal(last, cases[i].n ? cases[i].last : 78);
-		hist_uninit(&h);
 	}
 }
 
@@ -93,11 +92,9 @@ TEST(merge)
 
 TEST(difference)
 {
-	struct hist before, now, d;
+	u64 cells[3][BLKLAT_CELLS(2)];
+	struct hist before = hist_on(cells[0], 2), now = hist_on(cells[1], 2), d = hist_on(cells[2], 2);
 
-	assert_int_equal(hist_init(&before, 2), 0);
-	assert_int_equal(hist_init(&now, 2), 0);
-	assert_int_equal(hist_init(&d, 2), 0);
 	for (u32 cell = 0; cell < (u32)BLKLAT_CELLS(2); cell++) {
 		before.cells[cell] = 1000 + cell;
 		now.cells[cell] = 1000 + cell + cell * cell;
@@ -106,9 +103,6 @@ TEST(difference)
 	hist_diff(&d, &now, &before);
 	for (u32 cell = 0; cell < (u32)BLKLAT_CELLS(2); cell++)
 		assert_int_equal(d.cells[cell], cell * cell);
-	hist_uninit(&before);
-	hist_uninit(&now);
-	hist_uninit(&d);
 }
 
 static void do_one(struct hist *h, u32 what, u32 a, u32 b, u32 cell)
