@@ -32,11 +32,7 @@ struct synthetic {
 
 static inline double synthetic_random(struct synthetic *s)
 {
-	/* xorshift64* */
-	s->random ^= s->random >> 12;
-	s->random ^= s->random << 25;
-	s->random ^= s->random >> 27;
-	return (double)(s->random * 2685821657736338717ULL >> 11) / (1ULL << 53);
+	return (double)(next_random(&s->random) >> 11) / (1ULL << 53);
 }
 
 static inline double synthetic_normal(struct synthetic *s)
@@ -116,8 +112,7 @@ static inline void synthetic_spread(struct synthetic *s, u32 watch, u32 op, cons
 		double must = n * (erfc(-(z + 0.0625) / M_SQRT2) - erfc(-(z - 0.0625) / M_SQRT2)) / 2;
 		double is = floor(must + sqrt(must) * synthetic_normal(s) + synthetic_random(s));
 
-		synthetic_io(s, watch, op, llround(median * exp(sigma * (z + 0.125 * (synthetic_random(s) - 0.5)))),
-			     is > 0 ? is : 0);
+		synthetic_io(s, watch, op, llround(median * exp(sigma * (z + 0.125 * (synthetic_random(s) - 0.5)))), is > 0 ? is : 0);
 	}
 }
 

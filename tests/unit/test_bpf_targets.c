@@ -148,12 +148,6 @@ TEST(test_thousands)
 	}
 }
 
-/* Everything that the hot path looks at, and nothing that another device's IOs write. */
-TEST(test_a_target_is_a_cache_line)
-{
-	assert_int_equal(sizeof(struct target), 64);
-}
-
 TEST(test_a_bucket_each)
 {
 	u64 seed = 2026;

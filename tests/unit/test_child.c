@@ -78,13 +78,13 @@ static void start(char *script)
 	assert_true(child.pid > 0);
 }
 
-static int status_of(char *script)
+/* Waits for its end. */
+static void assert_ends_with(int status)
 {
-	start(script);
 	assert_true(child_wait(&child, in_ms(5000)));
 	assert_true(child.ended);
 	assert_int_equal(child.pid, 0);
-	return child_status(&child);
+	assert_int_equal(child_status(&child), status);
 }
 
 /* A child that says when it is ready and then waits; @on_signals are its traps. */
@@ -133,11 +133,13 @@ void tear_down(void)
 
 TEST(test_exit_status)
 {
-	assert_int_equal(status_of("exit 0"), 0);
-	child_uninit(&child);
-	assert_int_equal(status_of("exit 7"), 7);
-	child_uninit(&child);
-	assert_int_equal(status_of("kill -KILL $$"), 128 + 9);
+	static const struct { char *script; int status; } cases[] = { { "exit 0", 0 }, { "exit 7", 7 }, { "kill -KILL $$", 128 + 9 } };
+
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		start(cases[i].script);
+		assert_ends_with(cases[i].status);
+		child_uninit(&child);
+	}
 }
 
 /* It may open as many files as we could at the start, whatever limit we give ourselves meanwhile. */
@@ -211,8 +213,7 @@ TEST(test_script_without_interpreter)
 	put("script", "[ \"$1\" = 'a b' ] && [ $# = 2 ] && exit 9\n", 0755);
 	assert_int_equal(child_init(&child, argv, &p), 0);
 	assert_int_equal(child_start(&child, &p), 0);
-	assert_true(child_wait(&child, in_ms(5000)));
-	assert_int_equal(child_status(&child), 9);
+	assert_ends_with(9);
 }
 
 /* Only noticed when the command starts. */
@@ -242,7 +243,8 @@ TEST(test_signals_are_as_before)
 {
 	const char *status;
 
-	assert_int_equal(status_of("exec cat /proc/self/status >$0/out"), 0);
+	start("exec cat /proc/self/status >$0/out");
+	assert_ends_with(0);
 	status = line_of("out");
 	assert_int_equal(mask_in(status, "SigBlk:"), 0);
 	assert_int_equal(mask_in(status, "SigIgn:") & (1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1)), 0);
@@ -273,14 +275,13 @@ TEST(test_stopped_is_not_ended)
 
 TEST(test_signals_are_passed_on)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	static const struct { int number, status; } cases[] = { { SIGINT, 52 }, { SIGTERM, 65 }, { SIGHUP, 51 } };
 
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		start_waiting("trap 'exit 52' INT; trap 'exit 65' TERM; trap 'exit 51' HUP");
 		child.patience_ns = 60000 * MS;
-		kill(getpid(), numbers[i]);
-		assert_true(child_wait(&child, in_ms(5000)));
-		assert_int_equal(child_status(&child), numbers[i] == SIGINT ? 52 : numbers[i] == SIGTERM ? 65 : 51);
+		kill(getpid(), cases[i].number);
+		assert_ends_with(cases[i].status);
 		child_uninit(&child);
 	}
 }
@@ -297,9 +298,8 @@ TEST(test_sigint_makes_it_firmer)
 	assert_false(child_wait(&child, in_ms(30)));
 	assert_int_equal(child.asked, CHILD_TERM);
 	kill(getpid(), SIGINT);
-	assert_true(child_wait(&child, in_ms(5000)));
+	assert_ends_with(128 + SIGKILL);
 	assert_int_equal(child.asked, CHILD_KILL);
-	assert_int_equal(child_status(&child), 128 + SIGKILL);
 }
 
 /* The terminal has already sent it to the command as well. */
@@ -314,8 +314,7 @@ TEST(test_sigint_of_the_terminal_is_not_passed_on)
 	assert_int_equal(child.asked, CHILD_ASKED);
 	assert_int_equal(access(in_folder("out"), F_OK), -1);
 	assert_int_equal(syscall(SYS_rt_sigqueueinfo, getpid(), SIGINT, &info), 0);
-	assert_true(child_wait(&child, in_ms(5000)));
-	assert_int_equal(child_status(&child), 65);
+	assert_ends_with(65);
 }
 
 /* A terminal that goes away sends SIGHUP several times. */
@@ -329,8 +328,7 @@ TEST(test_sighup_again_does_not)
 	}
 	assert_int_equal(child.asked, CHILD_ASKED);
 	kill(getpid(), SIGTERM);
-	assert_true(child_wait(&child, in_ms(5000)));
-	assert_int_equal(child_status(&child), 128 + SIGTERM);
+	assert_ends_with(128 + SIGTERM);
 }
 
 /* SIGINT at once, then SIGTERM and SIGKILL, each after the time limit. */

@@ -21,20 +21,18 @@ void set_up(void)
 		{ "/sys/block/sda/dev", "8:0\n" }, { "/sys/block/sda/size", "2048\n" },
 		{ "/sys/block/sda/mq/0/nr_tags", "32\n" }, { "/sys/block/sda/mq/1/nr_tags", "48\n" },
 		{ "/sys/block/sda/mq/notes", "" }, { "/sys/block/sda/queue/nr_requests", "64\n" },
-		{ "/sys/block/sda/queue/iostats", "1\n" },
-		{ "/sys/block/sda/queue/scheduler", "none [bfq]\n" },
+		{ "/sys/block/sda/queue/iostats", "1\n" }, { "/sys/block/sda/queue/scheduler", "none [bfq]\n" },
 		{ "/sys/block/sda/stat", "  100 1 2 3  20 5 6 7 8 9 10  3 12 13 14  4 16\n" },
 		{ "/sys/block/sda/sda1/dev", "8:1\n" }, { "/sys/block/sda/sda1/partition", "1\n" },
-		{ "/sys/block/sda/sda1/size", "8\n" },
-		{ "/sys/block/sda/sda1/stat", "1 2 3 4 5 6 7 8 9 10 11\n" },
+		{ "/sys/block/sda/sda1/size", "8\n" }, { "/sys/block/sda/sda1/stat", "1 2 3 4 5 6 7 8 9 10 11\n" },
 		{ "/sys/block/sda/sda10/dev", "8:10\n" }, { "/sys/block/sda/sda10/partition", "10\n" },
 		{ "/sys/block/sda/sda10/size", "8\n" }, { "/sys/block/sda/sda10/stat", "1 2 x 4\n" },
 		{ "/sys/block/sda/sda2/dev", "8:2\n" }, { "/sys/block/sda/sda2/partition", "2\n" },
-		{ "/sys/block/sda/power/async", "x\n" },
-		{ "/sys/block/dm-0/dev", "253:0\n" }, { "/sys/block/dm-0/size", "8\n" },
-		{ "/sys/block/dm-0/dm/name", "vg-root\n" }, { "/sys/block/dm-0/slaves/sda2/x", "" },
-		{ "/sys/block/nvme0c0n1/hidden", "1\n" }, { "/sys/block/nvme0c0n1/size", "8\n" },
-		{ "/sys/block/loop0/dev", "7:0\n" }, { "/sys/block/loop0/size", "0\n" },
+		{ "/sys/block/sda/power/async", "x\n" }, { "/sys/block/dm-0/dev", "253:0\n" },
+		{ "/sys/block/dm-0/size", "8\n" }, { "/sys/block/dm-0/dm/name", "vg-root\n" },
+		{ "/sys/block/dm-0/slaves/sda2/x", "" }, { "/sys/block/nvme0c0n1/hidden", "1\n" },
+		{ "/sys/block/nvme0c0n1/size", "8\n" }, { "/sys/block/loop0/dev", "7:0\n" },
+		{ "/sys/block/loop0/size", "0\n" },
 	};
 
 	folder_make(x.root);
@@ -120,11 +118,9 @@ TEST(test_not_found)
 		{ "sad", -ENODEV, "no block device 'sad'; did you mean 'sda'? ('blklat list' shows all)" },
 		{ "sda3", -ENODEV, "no block device 'sda3'; did you mean 'sda1'? ('blklat list' shows all)" },
 		{ "/dev/zzzzzz", -ENODEV, "no block device '/dev/zzzzzz'; 'blklat list' shows all" },
-		{ "nvme*n2", -ENOENT, "the pattern 'nvme*n2' matches no block device; 'blklat list' shows "
-				      "all" },
+		{ "nvme*n2", -ENOENT, "the pattern 'nvme*n2' matches no block device; 'blklat list' shows all" },
 		{ "nvme*", -ENOENT, "the pattern 'nvme*' matches no block device; 'blklat list' shows all" },
-		{ "/sys/block/sda/dev", -ENOTBLK, "'/sys/block/sda/dev' is a file, not a block device; 'blklat "
-						  "list' shows all" },
+		{ "/sys/block/sda/dev", -ENOTBLK, "'/sys/block/sda/dev' is a file, not a block device; 'blklat list' shows all" },
 		{ "/sys", -ENOTBLK, "'/sys' is a directory, not a block device; 'blklat list' shows all" },
 		{ "", -ENODEV, "a device's name can't be empty; 'blklat list' shows all" },
 	};

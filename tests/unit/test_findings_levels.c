@@ -138,40 +138,27 @@ TEST(level_limits)
 	}
 }
 
-/* Seconds of so many IOs, one level after the other; each level alternates between two rates. */
-static u32 changes_of(const double (*level)[2], u32 n, u32 seconds)
-{
-	u32 changes;
-
-	begin(1);
-	for (u32 i = 0; i < n * seconds; i++)
-		second(READ, 100000, llround(level[i / seconds][i % seconds % 2]));
-	judge();
-	changes = count("level_change");
-	return changes;
-}
-
 /*
+ * Two levels, each of which alternates between two rates.
+ *
  * Noise from the differences of neighbours: ln 1.35 / sqrt(2) = 0.212, so the standard error between two levels of
- * five is 0.134. A step by 1.7092 is 4.0 of these, one by 2.0138 is 5.2.
+ * five is 0.134. A step by 1.7092 is 4.0 of these, one by 2.0138 is 5.2: it stands out of the noise.
+ * Levels that alternate by a factor of 2 scatter by ln 2 / 2 = 0.347: over half a step by 1.65, under half of 2.1.
  */
-TEST(a_step_stands_out_of_the_noise)
+TEST(noisy_levels)
 {
-	static const double four[][2] = { { 10000, 13500 }, { 17092, 23074 } };
-	static const double five[][2] = { { 10000, 13500 }, { 20138, 27186 } };
+	static const struct { u32 seconds; u64 level[2][2]; u32 changes; } cases[] = {
+		{ 5, { { 10000, 13500 }, { 17092, 23074 } }, 0 }, { 5, { { 10000, 13500 }, { 20138, 27186 } }, 1 },
+		{ 81, { { 10000, 20000 }, { 16500, 33000 } }, 0 }, { 81, { { 10000, 20000 }, { 21000, 42000 } }, 1 },
+	};
 
-	assert_int_equal(changes_of(four, 2, 5), 0);
-	assert_int_equal(changes_of(five, 2, 5), 1);
-}
-
-/* Levels that alternate by a factor of 2 scatter by ln 2 / 2 = 0.347: over half a step by 1.65, under half of 2.1. */
-TEST(levels_are_stable)
-{
-	static const double unstable[][2] = { { 10000, 20000 }, { 16500, 33000 } };
-	static const double stable[][2] = { { 10000, 20000 }, { 21000, 42000 } };
-
-	assert_int_equal(changes_of(unstable, 2, 81), 0);
-	assert_int_equal(changes_of(stable, 2, 81), 1);
+	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
+		begin(1);
+		for (u32 i = 0; i < 2 * cases[c].seconds; i++)
+			second(READ, 100000, cases[c].level[i / cases[c].seconds][i % cases[c].seconds % 2]);
+		judge();
+		assert_count("level_change", cases[c].changes);
+	}
 }
 
 /* 20 s at 20k, 10 s of rest, 20 s at 5k: the change is where the load came back. */

@@ -394,13 +394,10 @@ TEST(rounds_that_stalled)
 /* One IO takes a second while all others go on, at a steady load or at a varying one: the device goes on. */
 TEST(a_long_io_is_no_stall)
 {
-	u64 seed = 20261122;
-
 	for (u32 noisy = 0; noisy < 2; noisy++) {
 		begin(1);
 		for (u32 i = 0; i < 400; i++) {
-			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-			synthetic_io(&s, 0, READ, 320000, noisy ? 4000 + (seed >> 33) % 12000 : 10000);
+			synthetic_io(&s, 0, READ, 320000, noisy ? 4000 + (u64)(synthetic_random(&s) * 12000) : 10000);
 			if (i % 7 == 6)
 				synthetic_io(&s, 0, READ, 1000000000, 1);
 			synthetic_in_flight(&s, 0, 32, 300000);

@@ -62,16 +62,28 @@ TEST(test_frames_come_out_the_same)
 	}
 }
 
-static int run_of(const struct watch *watches, u32 n)
+/* On a copy of its own, so that a sanitizer sees reads beyond its end. */
+static int read_run(const u8 *data, size_t len)
 {
-	struct wire_out bytes = { 0 };
+	u8 *copy = malloc(len ? len : 1);
 	struct wired_run got;
 	int err;
 
-	wire_put_run(&bytes, &w.run, watches, n);
-	err = wire_get_run(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &got);
+	memcpy(copy, data, len);
+	err = wire_get_run(&(struct wire_in){ copy, copy + len, false }, &got);
 	if (!err)
 		wired_run_free(&got);
+	free(copy);
+	return err;
+}
+
+static int run_of(const struct watch *watches, u32 n)
+{
+	struct wire_out bytes = { 0 };
+	int err;
+
+	wire_put_run(&bytes, &w.run, watches, n);
+	err = read_run(bytes.data, bytes.len);
 	wire_out_free(&bytes);
 	return err;
 }
@@ -148,21 +160,6 @@ TEST(test_very_many_slow_ios)
 }
 
 /* --- what is no message ----------------------------------------------------------------------- */
-
-/* On a copy of its own, so that a sanitizer sees reads beyond its end. */
-static int read_run(const u8 *data, size_t len)
-{
-	u8 *copy = malloc(len ? len : 1);
-	struct wired_run got;
-	int err;
-
-	memcpy(copy, data, len);
-	err = wire_get_run(&(struct wire_in){ copy, copy + len, false }, &got);
-	if (!err)
-		wired_run_free(&got);
-	free(copy);
-	return err;
-}
 
 static int read_frames(const u8 *data, size_t len)
 {
