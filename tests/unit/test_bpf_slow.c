@@ -53,16 +53,12 @@ static void expect(u32 stage, u32 op, u64 ns)
 	assert_int_equal(w.bss.slow_least[stage][op], ns);
 }
 
-TEST(test_none)
+TEST(test_least_of_a_stage_and_op)
 {
 	bpf_slow_set(&w.b.kernel.capture, w.from_ns);
 	for (u32 stage = 0; stage < BLKLAT_STAGES; stage++)
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			expect(stage, op, UINT64_MAX);
-}
-
-TEST(test_least_of_a_stage_and_op)
-{
 	limit(0, BLKLAT_OP_READ, 500);
 	limit(1, BLKLAT_OP_READ, 300);
 	limit(3, BLKLAT_OP_READ, 400);

@@ -125,17 +125,15 @@ TEST(test_same_path_again)
 /* Whoever may make cgroups may give them any names. What differs only in bytes that can't be shown stays apart. */
 TEST(test_odd_names)
 {
-	w.list[0].id = make("/a");
-	w.list[1].id = make("/a ");
-	w.list[2].id = make("/a \t ");
-	w.list[3].id = make("/\n");
-	w.list[4].id = make("/a #2");
+	static const char *const names[CGROUPS][2] = {
+		{ "/a", "/a" }, { "/a ", "/a #2" }, { "/a \t ", "/a #3" }, { "/\n", "/" }, { "/a #2", "/a #2 #2" },
+	};
+
+	for (u32 i = 0; i < CGROUPS; i++)
+		w.list[i].id = make(names[i][0]);
 	assert_int_equal(cgroups_name(&w.k[0], w.list), 0);
-	assert_label(0, 0, "/a");
-	assert_label(0, 1, "/a #2");
-	assert_label(0, 2, "/a #3");
-	assert_label(0, 3, "/");
-	assert_label(0, 4, "/a #2 #2");
+	for (u32 i = 0; i < CGROUPS; i++)
+		assert_label(0, i, names[i][1]);
 }
 
 /* When all captures have ended, numbering starts again: the same cgroup may then have another number. */

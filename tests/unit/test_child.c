@@ -3,11 +3,10 @@
 #include "unit.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "folder.h"
 #include "live/child.h"
 #include "live/loop.h"
 #include "util/clock.h"
@@ -17,7 +16,7 @@
 #define PATIENCE_MS 500	/* enough for a busy machine to reap what was killed */
 
 /* A folder of its own for each test, with what the child writes into "out". */
-static char folder[] = "/tmp/blklat-test-XXXXXX";
+static char folder[FOLDER_ROOT];
 static struct child child;
 
 static u64 in_ms(u64 ms)
@@ -33,14 +32,10 @@ static char *in_folder(const char *name)
 	return path;
 }
 
-static void put(const char *name, const char *text, mode_t mode)
+static void put(const char *path, const char *text, mode_t mode)
 {
-	FILE *f = fopen(in_folder(name), "w");
-
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-	assert_int_equal(chmod(in_folder(name), mode), 0);
+	folder_put(folder, path, text);
+	assert_int_equal(chmod(folder_above(folder, path), mode), 0);
 }
 
 /* The contents of the file, once there is a whole line. */
@@ -112,23 +107,18 @@ static __attribute__((constructor)) void set_signals(void)
 
 void set_up(void)
 {
-	strcpy(folder + strlen(folder) - 6, "XXXXXX");
-	assert_non_null(mkdtemp(folder));
+	folder_make(folder);
 }
 
 void tear_down(void)
 {
-	static const char *const names[] = { "out", "ready", "script", "a/prog", "b/prog", "a", "b" };
-
 	if (child.pid) {
 		kill(child.pid, SIGKILL);
 		waitpid(child.pid, NULL, 0);
 	}
 	child_uninit(&child);
 	child = (struct child){ 0 };
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		remove(in_folder(names[i]));
-	assert_int_equal(rmdir(folder), 0);
+	folder_remove(folder);
 }
 
 TEST(test_exit_status)
@@ -182,23 +172,21 @@ TEST(test_not_found)
 	assert_int_equal(failure("", "'': command not found"), -ENOENT);
 	assert_int_equal(failure(in_folder("none"), "command not found"), -ENOENT);
 	assert_int_equal(failure(folder, "can't be executed"), -EACCES);
-	put("script", "exit 0\n", 0644);
+	put("/script", "exit 0\n", 0644);
 	assert_int_equal(failure(in_folder("script"), "can't be executed: Permission denied"), -EACCES);
 }
 
 /* The first match in PATH that can be executed; one that can't only if there is no other. */
 TEST(test_path)
 {
-	char *argv[] = { "prog", NULL }, path[128], *before = strdup(getenv("PATH"));
+	char *argv[] = { "prog", NULL }, path[192], *before = strdup(getenv("PATH"));
 	struct problem p;
 
-	mkdir(in_folder("a"), 0755);
-	mkdir(in_folder("b"), 0755);
-	put("a/prog", "exit 1\n", 0644);
+	put("/a/prog", "exit 1\n", 0644);
 	snprintf(path, sizeof(path), "%s/a:%s/b", folder, folder);
 	setenv("PATH", path, 1);
 	assert_int_equal(failure("prog", "Permission denied"), -EACCES);
-	put("b/prog", "exit 2\n", 0755);
+	put("/b/prog", "exit 2\n", 0755);
 	assert_int_equal(child_init(&child, argv, &p), 0);
 	assert_string_equal(child.path, in_folder("b/prog"));
 	setenv("PATH", before, 1);
@@ -210,7 +198,7 @@ TEST(test_script_without_interpreter)
 	char *argv[] = { in_folder("script"), "a b", "c", NULL };
 	struct problem p;
 
-	put("script", "[ \"$1\" = 'a b' ] && [ $# = 2 ] && exit 9\n", 0755);
+	put("/script", "[ \"$1\" = 'a b' ] && [ $# = 2 ] && exit 9\n", 0755);
 	assert_int_equal(child_init(&child, argv, &p), 0);
 	assert_int_equal(child_start(&child, &p), 0);
 	assert_ends_with(9);
@@ -222,7 +210,7 @@ TEST(test_interpreter_that_is_missing)
 	char *argv[] = { in_folder("script"), NULL };
 	struct problem p;
 
-	put("script", "#!/no/such/program\n", 0755);
+	put("/script", "#!/no/such/program\n", 0755);
 	assert_int_equal(child_init(&child, argv, &p), 0);
 	assert_int_equal(child_start(&child, &p), -ENOENT);
 	assert_int_equal(child.start_err, -ENOENT);
