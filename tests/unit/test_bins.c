@@ -5,8 +5,6 @@
 #include "bins_vectors.h"
 #include "core/hist.h"
 
-#define FIRST_K (-1664)
-#define LAST_K 448
 #define RANDOM_ROUNDS 1000000		/* of three values each */
 #define SEED 0x626c6b6c6174ULL
 
@@ -53,15 +51,6 @@ static void check(u64 ns)
 		if (place != expected || at_once != octave)
 			fail_msg("%llu ns, scale %u: at once cell %u, octave %u, must be %u, %u", ns, scale, place,
 				 at_once, expected, octave);
-	}
-}
-
-TEST(vectors_are_whole)
-{
-	assert_int_equal(BOUNDS, LAST_K - FIRST_K + 1);
-	for (u32 i = 0; i < BOUNDS; i++) {
-		assert_int_equal(vectors[i].k, FIRST_K + (int)i);
-		assert_true(!i || vectors[i - 1].ns <= vectors[i].ns);
 	}
 }
 

@@ -31,9 +31,9 @@ enum {
 #define __sync_val_compare_and_swap(at, was, to) cpu_compare_and_swap(cpu_cell(at), was, to)
 #define __sync_fetch_and_add(at, n) cpu_fetch_and_add(cpu_cell(at), n)
 
-enum { BUCKETS = 2, BIOS = 2 };
+#include "bio_table.h"
 
-static struct bio_bucket buckets[BUCKETS], notes;
+enum { BUCKETS = ARRAY_SIZE(buckets), BIOS = 2 };
 
 static bool is_key(const u64 *at)
 {
@@ -54,26 +54,6 @@ static void copy(struct bio_start *to, const struct bio_start *from)
 
 #undef __sync_val_compare_and_swap
 #undef __sync_fetch_and_add
-
-static u32 standbys;
-
-static bool has_next(u32 turn, enum bpf_event event)
-{
-	(void)event;
-	return turn < standbys;
-}
-
-static struct bio_bucket *bio_bucket_of(u64 key, u32 choice)
-{
-	(void)key;
-	return &buckets[choice];
-}
-
-static struct bio_bucket *no_room_bucket(u64 key)
-{
-	(void)key;
-	return &notes;
-}
 
 /* --- bios ------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "blklat/abi.h"
+#include "bio_table.h"
 
 #define poke_last(at, value) (*(at) = (value))
 #define poke_first(at, value) (*(at) = (value))
@@ -13,26 +13,7 @@
 
 enum { KEY = 100, HELD_NS = 5000, QUEUED_NS = 9000 };
 
-static struct bio_bucket buckets[2], notes;
-static u32 standbys, overwritten;
-
-static bool has_next(u32 turn, enum bpf_event event)
-{
-	assert_int_equal(event, BPF_BIO_QUEUE);
-	return turn < standbys;
-}
-
-static struct bio_bucket *bio_bucket_of(u64 key, u32 choice)
-{
-	(void)key;
-	return &buckets[choice];
-}
-
-static struct bio_bucket *no_room_bucket(u64 key)
-{
-	(void)key;
-	return &notes;
-}
+static u32 overwritten;
 
 /* Each whole has four parts. */
 static u32 whole_watch(u32 watch)

@@ -116,9 +116,7 @@ int bpf_map_lookup_batch(int fd, void *from, void *ret_position, void *keys, voi
 	static const struct bio_start starts[] = { { .ns = 300, .watch = { 1, 2 } }, { .ns = 200, .watch = { 1 } }, { .ns = 100, .watch = { 1 } } };
 	bool last = lookups++;
 
-	(void)fd;
-	(void)keys;
-	(void)opts;
+	(void)fd, (void)keys, (void)opts;
 	assert_true(from == (last ? ret_position : NULL));
 	memcpy(values, &starts[last ? 2 : 0], (last ? 1 : 2) * sizeof(*starts));
 	*n = last ? 1 : 2;
