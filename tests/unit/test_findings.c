@@ -168,26 +168,6 @@ TEST(losses_and_errors)
 	assert_close(only("errors")->from_s, 1, 1e-9);
 }
 
-/*
- * Two in flight at the start and one that failed unissued explain a difference of three. They do not explain four,
- * unless IOs moved during the read.
- */
-TEST(kernel_count_limits)
-{
-	for (u32 more = 3; more <= 5; more++) {
-		begin(1);
-		synthetic_io(&s, 0, READ, 27000, 997);
-		s.frames.f[0].accounting.before = 2;
-		s.frames.f[0].accounting.moved = more == 5;
-		s.frames.f[0].accounting.unissued = 1;
-		s.frames.f[0].accounting.kernel_known = true;
-		s.frames.f[0].accounting.kernel_ios = 997 + more;
-		synthetic_tick(&s, 1);
-		judge();
-		assert_count("kernel_count", more == 4);
-	}
-}
-
 /* 1 s where 100 medians are less; 100 medians of 50 ms; never more than 30 s. */
 TEST(hung_limits)
 {

@@ -310,6 +310,7 @@ TEST(an_end_that_never_came)
 		assert_text("stall", "sda read: stalled for 4.00 s at 36.0 s, until the run ended; "
 				    "IOs were in flight, 10.0k IOPS is the median");
 		assert_count("hung", 0);
+		assert_count("kernel_count", 0);
 	}
 }
 
