@@ -436,12 +436,6 @@ export EXPOSITION_BENCH = $(abspath $(O))/bench/exposition
 $(O)/tests/prom/exposition: $(O)/tests/prom/exposition.o $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
-# What the page has to compute as the program does.
-export FIGURES = $(abspath $(O))/tests/web/figures
-
-$(O)/tests/web/figures: $(O)/tests/web/figures.o $(SANITIZER_OPTIONS) $(LIBRARY)
-	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
-
 # Parsers, with sanitizers, for libFuzzer; objects of their own, built with clang.
 FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SOURCES := $(wildcard userspace/util/*.c userspace/core/*.c userspace/recording/*.c userspace/report/condition_parse.c \
@@ -499,8 +493,7 @@ unit-programs: all $(UNIT_TESTS)
 
 threaded-programs: all $(patsubst %.c,$(O)/%,$(shell grep -l pthread_create tests/unit/test_*.c))
 
-test-programs: unit-programs $(INTRUDER) $(ALTERED_PROGRAMS) $(O)/tests/host/witness $(O)/tests/prom/exposition $(O)/bench/exposition \
-		$(O)/tests/web/figures $(NO_MEMORY)
+test-programs: unit-programs $(INTRUDER) $(ALTERED_PROGRAMS) $(O)/tests/host/witness $(O)/tests/prom/exposition $(O)/bench/exposition $(NO_MEMORY)
 
 # What guests of another architecture run: the program, and in all of their tests more builds of it.
 guest-programs: $(O)/blklat $(ALTERED_PROGRAMS)

@@ -2,7 +2,6 @@
 // A report in headless Chromium. The test that opened a page fails if the page logs an error, throws, or asks the
 // network for anything.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -141,11 +140,6 @@ export async function load(name) {
         entryPoints: [join(SOURCES, name)], bundle: true, write: false, format: "esm", nodePaths: [join(WEB, "node_modules"), WEB],
     });
     return import(`data:text/javascript;base64,${Buffer.from(made.outputFiles[0].contents).toString("base64")}`);
-}
-
-/** What the program computes from random data, by figures.c. */
-export function computed() {
-    return JSON.parse(execFileSync(process.env.FIGURES ?? "build/tests/web/figures", { encoding: "utf8", maxBuffer: 1 << 28 }));
 }
 
 /** To prepare a page: records each text drawn on a canvas, with its box, until it is cleared. */

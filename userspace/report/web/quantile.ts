@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Percentiles that are not in the document: for a time that the reader chose, and for other shares. The
-// rule is that of userspace/core/quantile.c; tests/web/test_quantile_rule.mjs compares the two.
+// rule is that of userspace/core/quantile.c; tests/web/test_same_figures.mjs compares the two.
 import type { Bin } from "./data";
 
 /**
