@@ -96,6 +96,17 @@ export async function settled(page) {
     await page.waitForFunction(() => window.blklat && Object.values(window.blklat.charts).every((chart) => !chart.dirty));
 }
 
+/** Does it, and waits until everything that follows is drawn. */
+export async function click(locator) {
+    await locator.click();
+    await settled(locator.page());
+}
+
+export async function press(page, key) {
+    await page.keyboard.press(key);
+    await settled(page);
+}
+
 /** A chart as it would be saved, parsed: lines with the number of their points, and all texts. */
 export async function saved(page, id) {
     return page.evaluate((chart) => {

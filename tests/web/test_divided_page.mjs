@@ -2,7 +2,7 @@
 // IOs divided by size: their charts and table, beside those of the wholes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { load, onePage, open, saved, settled, useBrowser, words } from "./browser.mjs";
+import { click, load, onePage, open, saved, settled, useBrowser, words } from "./browser.mjs";
 import { bound, divided, documentOf, op, run, sized } from "./documents.mjs";
 
 useBrowser();
@@ -176,8 +176,7 @@ ofExample("the line and the percentile that the charts show", async (page) => {
     assert.deepEqual(await titles(), ["p50 by IO size", "Latency by IO size, write", "p50 over time by IO size, write"]);
     assert.deepEqual((await saved(page, "parts-time")).lines.map((line) => line.name), ["4 KiB"]);
     // What is switched in the side bar shows in the chart of all lines.
-    await page.locator("aside [data-key]").nth(0).click();
-    await settled(page);
+    await click(page.locator("aside [data-key]").nth(0));
     assert.deepEqual((await saved(page, "parts-latency")).lines.map((line) => line.name), ["write"]);
 });
 

@@ -2,7 +2,7 @@
 // The one legend of all charts in Chromium: always visible, whatever the width and however many devices.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { open, saved, settled, useBrowser, words } from "./browser.mjs";
+import { click, open, press, saved, useBrowser, words } from "./browser.mjs";
 import { array, documentOf, drive, op, run, watch } from "./documents.mjs";
 import { shown } from "./live.mjs";
 
@@ -28,8 +28,7 @@ test("one legend for 64 devices: in sight at every chart, scrolled by itself, sw
     assert.ok(await bottom(127) <= 900);
     await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("Shift+Tab");
-    await page.keyboard.press("Enter");
-    await settled(page);
+    await press(page, "Enter");
     assert.equal(await page.evaluate(() => scrollY), scrolled);
     assert.equal(await words(legend.locator("[role=status]")), "126 of 128 lines shown");
     const charts = await shown(page);
@@ -45,8 +44,7 @@ test("the figures, which need the legend's width, have the look of each line", a
     const [figures, legend] = await both();
     assert.ok(figures.length > 2 && new Set(figures.map(String)).size === figures.length);
     assert.deepEqual(figures, legend);
-    await page.getByRole("button", { name: "Light / dark" }).click();
-    await settled(page);
+    await click(page.getByRole("button", { name: "Light / dark" }));
     const [dark, darkLegend] = await both();
     assert.notDeepEqual(dark, figures);
     assert.deepEqual(dark, darkLegend);
@@ -68,8 +66,7 @@ test("on 400 px the legend is a line at the top, which unfolds", async (t) => {
     assert.ok((await legend.boundingBox()).height <= 480);
     await page.keyboard.press("Tab");       // All
     await page.keyboard.press("Tab");
-    await page.keyboard.press("Enter");
-    await settled(page);
+    await press(page, "Enter");
     assert.equal((await shown(page)).percentile[0], 0);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 400);
 });

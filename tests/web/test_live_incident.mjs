@@ -2,7 +2,7 @@
 // The live page as a screen for an incident: which device it points at, and what can be read in a hurry. Numbers are known by construction.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { labelsFit, notingTexts, openAt, settled, useBrowser, words } from "./browser.mjs";
+import { click, labelsFit, notingTexts, openAt, useBrowser, words } from "./browser.mjs";
 import { holdAt, intervals, openStream, script, serve, streamOf } from "./live.mjs";
 
 useBrowser();
@@ -29,8 +29,7 @@ test("the sickest is shown first, the busiest as long as nothing is wrong, the u
     assert.deepEqual(await pressed(page), ["nvme3n1"]);
     assert.match(await words(page.locator(".devices button").first()), /^nvme3n1 500 IOPS p99 8\.00 ms slow: p99 is \d+(\.\d+)? times its past$/);
     assert.match(await page.locator("#chart-heat h3").innerText(), /read/);
-    await page.locator(".devices button", { hasText: "nvme0n1" }).click();
-    await settled(page);
+    await click(page.locator(".devices button", { hasText: "nvme0n1" }));
     assert.deepEqual(await pressed(page), ["nvme0n1"]);
     const n = await intervals(page);
     service.go();
@@ -109,14 +108,12 @@ test("the axis of time is the clock's, and 10 s, 1 min or all are shown", async 
     assert.ok(Math.abs(span - 24) < 0.5, String(span));
     assert.deepEqual(texts.slice(-4), ["13:05:05", "13:05:10", "13:05:15", "13:05:20"]);
     assert.equal(await total(), 12 * 100 + 12 * 300);
-    await page.locator('[aria-label="time shown"] button', { hasText: "10 s" }).click();
-    await settled(page);
+    await click(page.locator('[aria-label="time shown"] button', { hasText: "10 s" }));
     const short = await ticks("heat");
     assert.ok(Math.abs(short[1] - 10) < 0.5, String(short[1]));
     assert.ok(short[2].includes("13:05:20"), short[2].join());
     assert.equal(await total(), 10 * 300);
-    await page.locator('[aria-label="time shown"] button', { hasText: "1 min" }).click();
-    await settled(page);
+    await click(page.locator('[aria-label="time shown"] button', { hasText: "1 min" }));
     assert.equal(await total(), 12 * 100 + 12 * 300);
 });
 
@@ -140,8 +137,7 @@ test("one clock: the page's words and tables have the time of its axes, and its 
 async function labels(t, service, body, options) {
     const page = await openStream(t, service, body, { prepare: notingTexts, ...options });
     for (const shown of ["All", "10 s"]) {
-        await page.locator('[aria-label="time shown"] button', { hasText: shown }).click();
-        await settled(page);
+        await click(page.locator('[aria-label="time shown"] button', { hasText: shown }));
         await labelsFit(page, 80);
     }
     // The tables scroll inside their own boxes.

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { open, openAt, pixels, settled, useBrowser, words } from "./browser.mjs";
+import { click, open, openAt, pixels, useBrowser, words } from "./browser.mjs";
 import { random } from "./documents.mjs";
 import { atLeast, BLKLAT, holdAt, intervals, lastEnd, recordings, script, serve, shown, steady, until } from "./live.mjs";
 
@@ -51,8 +51,7 @@ test("devices are switched by a click, alone and back", async (t) => {
     const buttons = page.locator(".devices button");
     assert.equal(await buttons.count(), 3);
     assert.equal((await shown(page)).depth[0], 3);
-    await buttons.nth(1).click();
-    await settled(page);
+    await click(buttons.nth(1));
     assert.deepEqual([(await shown(page)).depth[0], (await shown(page)).percentile[0]], [1, 2]);
     assert.deepEqual(await buttons.evaluateAll((all) => all.map((b) => b.getAttribute("aria-pressed"))), ["false", "true", "false"]);
     // That stays when the next interval comes.
@@ -60,8 +59,7 @@ test("devices are switched by a click, alone and back", async (t) => {
     service.go();
     await holdAt(page, service, n + 3);
     assert.equal((await shown(page)).depth[0], 1);
-    await buttons.nth(1).click();
-    await settled(page);
+    await click(buttons.nth(1));
     assert.equal((await shown(page)).depth[0], 3);
     await page.locator("aside [data-key]").first().click();
     service.go();
@@ -93,8 +91,7 @@ test("pause holds everything, going on catches up", async (t) => {
     const service = await serve(t, script(["nvme0n1"], 400, steady));
     const page = await openAt(t, service.url);
     await holdAt(page, service, 3);
-    await page.locator("button.pause").click();
-    await settled(page);
+    await click(page.locator("button.pause"));
     assert.match(await words(page.locator("header .link")), /^Paused/);
     const held = await shown(page), n = await intervals(page);
     service.go();
@@ -192,11 +189,9 @@ test("what is shown is divided by size below, charts and devices have the whole"
     assert.match(await words(page.locator(".devices button").nth(0)), /^nvme0n1 5\.25k IOPS p99 5\.00 ms 2 lost$/);
     assert.equal(await page.locator(".devices button").count(), 2);
     assert.equal((await shown(page)).iops[0], 3);
-    await page.locator(".devices button").nth(1).click();
-    await settled(page);
+    await click(page.locator(".devices button").nth(1));
     assert.deepEqual(await rows(), all.slice(4));
-    await page.locator('aside [data-key][aria-pressed="true"]').click();
-    await settled(page);
+    await click(page.locator('aside [data-key][aria-pressed="true"]'));
     assert.equal(await parts.count(), 0);
 });
 

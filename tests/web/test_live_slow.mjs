@@ -2,7 +2,7 @@
 // Slow IOs on the live page: dots and a table of the last minutes, latest first.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openAt, settled, useBrowser } from "./browser.mjs";
+import { click, openAt, useBrowser } from "./browser.mjs";
 import { holdAt, script, serve, steady } from "./live.mjs";
 
 useBrowser();
@@ -51,8 +51,7 @@ test("dots and a table, the last first, that grow with each interval", async (t)
 test("they are those of the devices that are shown", async (t) => {
     const service = await serve(t, slowScript(300)), page = await openAt(t, service.url);
     await holdAt(page, service, 4);
-    await page.locator(".devices").getByRole("button", { name: /nvme1n1/ }).click();
-    await settled(page);
+    await click(page.locator(".devices").getByRole("button", { name: /nvme1n1/ }));
     assert.equal((await rows(page)).length, 0);
     assert.equal(await page.locator("#chart-slow").getAttribute("data-points"), "0");
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { open, pageOf, saved, settled, useBrowser, WEB, words } from "./browser.mjs";
+import { click, open, pageOf, saved, settled, useBrowser, WEB, words } from "./browser.mjs";
 import { bound, documentOf, op, run, watch } from "./documents.mjs";
 
 useBrowser();
@@ -68,8 +68,7 @@ test("names are text, whatever they are", async (t) => {
         stacks: [{ upper: name, members: [name], queue_depth: { [name]: 1 }, ops: [{ op: name, overhead_ns: { mean: 1 }, upper_ios: 1, member_ios: 1 }] }],
     }));
     const page = await open(t, documentOf(...runs));
-    await page.getByRole("button", { name: "All", exact: true }).click();
-    await settled(page);
+    await click(page.getByRole("button", { name: "All", exact: true }));
     assert.equal(await page.evaluate(() => window.hit), undefined);
     assert.equal(await page.locator("body script, body img, body iframe").count(), 0);
     assert.equal(await page.locator("aside [data-key]").count(), HOSTILE.length);

@@ -2,7 +2,7 @@
 // What is special to each --by: latency by depth, the matrix of neighbours, owners ranked and over time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { labelsFit, load, notingTexts, open, saved, settled, useBrowser, words } from "./browser.mjs";
+import { click, labelsFit, load, notingTexts, open, saved, useBrowser, words } from "./browser.mjs";
 import { divided, documentOf, op, run, sized } from "./documents.mjs";
 
 useBrowser();
@@ -113,8 +113,7 @@ test("the matrix: a row for each neighbour, from nothing on, a column for each o
     await page.waitForFunction(() => document.documentElement.scrollWidth === 390);     // the charts follow
     await page.setViewportSize({ width: 1300, height: 900 });
     // Without a line there is no matrix.
-    await page.getByRole("button", { name: "None" }).click();
-    await settled(page);
+    await click(page.getByRole("button", { name: "None" }));
     assert.equal(await page.locator(".matrix").count(), 0);
 });
 
@@ -264,15 +263,13 @@ test("the table sorts, and says what the chart shows", async (t) => {
         assert.equal(await words(rows.nth(2).locator("bdi").first()), "c");
     }
     await page.getByLabel("owners of").selectOption({ label: "write" });
-    await page.getByLabel("figure of the owners").getByRole("button", { name: "MB/s" }).click();
-    await settled(page);
+    await click(page.getByLabel("figure of the owners").getByRole("button", { name: "MB/s" }));
     assert.equal(await rows.count(), 2);
     const { lines, texts } = await saved(page, "owners");
     assert.deepEqual(lines.map(({ name }) => name), ["db.service", "backup.service"]);
     assert.ok(texts.includes("Throughput by cgroup, write") && texts.includes("backup.service: 96.24 % of the bytes"), texts.join(" | "));
     await page.getByLabel("owners of").selectOption({ label: "sda, all ops" });
-    await page.getByLabel("figure of the owners").getByRole("button", { name: "p99", exact: true }).click();
-    await settled(page);
+    await click(page.getByLabel("figure of the owners").getByRole("button", { name: "p99", exact: true }));
     const slow = await saved(page, "owners");
     assert.deepEqual(slow.lines.map(({ name }) => name), ["backup.service", "db.service", "c"]);
     assert.ok(slow.texts.includes("p99 by cgroup, sda, all ops") && slow.texts.includes("c: too few IOs"), slow.texts.join(" | "));

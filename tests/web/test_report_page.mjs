@@ -2,7 +2,7 @@
 // The charts in Chromium: what is drawn, how many lines and points, and what the switches do.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { onePage, open, pageOf, pixels, saved, settled, useBrowser, words } from "./browser.mjs";
+import { click, onePage, open, pageOf, pixels, press, saved, settled, useBrowser, words } from "./browser.mjs";
 import { array, documentOf, drive, op, run, watch } from "./documents.mjs";
 
 useBrowser();
@@ -46,15 +46,13 @@ ofDrive("a line is switched in the legend, by the keyboard too", async (page) =>
     const line = page.locator("aside [data-key]").nth(1);
     assert.equal(await line.getAttribute("aria-pressed"), "true");
     await line.focus();
-    await page.keyboard.press("Space");
-    await settled(page);
+    await press(page, "Space");
     assert.deepEqual((await drawn(page)).percentile[0], 1);
     assert.equal(await pixels(page, "percentile", WRITE), 0);
     assert.ok(await pixels(page, "percentile", READ) > 50);
     assert.equal(await words(page.locator("aside [role=status]")), "1 of 2 lines shown");
     assert.deepEqual([await line.getAttribute("aria-pressed"), await page.locator(".lines button").first().getAttribute("aria-pressed")], ["false", "mixed"]);
-    await page.keyboard.press("Space");
-    await settled(page);
+    await press(page, "Space");
     assert.deepEqual((await drawn(page)).percentile[0], 2);
     assert.ok(await pixels(page, "percentile", WRITE) > 50);
 });
@@ -78,20 +76,16 @@ test("several runs: every line has its look, a run or an op is switched at once"
     assert.equal(new Set(lines.map((line) => `${line.colour} ${line.dash}`)).size, 4);
     assert.deepEqual((await drawn(page)).iops, [4, 360]);
     const quick = (text) => page.locator("aside .choice button, aside .lines > li > button", { hasText: new RegExp(`^${text}$`) });
-    await quick("spare").click();
-    await settled(page);
+    await click(quick("spare"));
     assert.deepEqual((await saved(page, "iops")).lines.map((line) => line.name), ["QD 32 · read", "QD 32 · write"]);
     assert.equal(await quick("spare").getAttribute("aria-pressed"), "false");
     assert.equal(await quick("write").getAttribute("aria-pressed"), "mixed");
     await quick("write").click();
-    await quick("write").click();
-    await settled(page);
+    await click(quick("write"));
     assert.deepEqual((await saved(page, "iops")).lines.map((line) => line.name), ["QD 32 · read"]);
-    await quick("All").click();
-    await settled(page);
+    await click(quick("All"));
     assert.equal((await saved(page, "iops")).lines.length, 4);
-    await quick("None").click();
-    await settled(page);
+    await click(quick("None"));
     assert.equal((await saved(page, "iops")).lines.length, 0);
     assert.match(await page.locator("#chart-iops .canvas").getAttribute("data-empty"), /Nothing to show/);
 });
@@ -109,14 +103,12 @@ ofDrive("the distribution's axis, linear and logarithmic by a click", async (pag
     const figure = page.locator("#chart-distribution");
     const before = await saved(page, "distribution");
     assert.ok(before.texts.includes("0"));
-    await figure.getByRole("button", { name: "Logarithmic" }).click();
-    await settled(page);
+    await click(figure.getByRole("button", { name: "Logarithmic" }));
     const after = await saved(page, "distribution");
     assert.ok(!after.texts.includes("0") && after.texts.includes("100") && after.texts.includes("1"), after.texts.join());
     assert.equal(await figure.getByRole("button", { name: "Logarithmic" }).getAttribute("aria-pressed"), "true");
     assert.equal(await figure.getByRole("button", { name: "Linear" }).getAttribute("aria-pressed"), "false");
-    await figure.getByRole("button", { name: "Linear" }).click();
-    await settled(page);
+    await click(figure.getByRole("button", { name: "Linear" }));
     assert.deepEqual(await saved(page, "distribution"), before);
 });
 
@@ -140,8 +132,7 @@ test("weights: always named, both charts follow", async (t) => {
     assert.equal(await title("percentile"), "Latency Percentile, IO-weighted");
     const level = () => page.evaluate(() => window.blklat.charts.percentile.plot.series[0].ys);
     assert.deepEqual(await level(), [0, 0.9, 0.9, 1]);
-    await page.locator("#chart-nines").getByRole("button", { name: "Time-weighted" }).click();
-    await settled(page);
+    await click(page.locator("#chart-nines").getByRole("button", { name: "Time-weighted" }));
     assert.equal(await title("percentile"), "Latency Percentile, time-weighted");
     assert.equal(await title("nines"), "The nines, time-weighted");
     const share = (await level())[1], expected = 90 / 1090;
@@ -206,8 +197,7 @@ ofSteps("the page's window: the report's figures first, then those of what is as
     const ask = async (from, to) => {
         await page.getByLabel("window from, seconds").fill(String(from));
         await page.getByLabel("window to, seconds").fill(String(to));
-        await page.keyboard.press("Tab");
-        await settled(page);
+        await press(page, "Tab");
     };
     assert.equal(await words(legend), "read average 2.44k ± 620, worst 0 at 99 s, 1 interval at 0");
     await ask(25, 75);      // 25 s of 1000, 25 s of 2000
@@ -215,15 +205,13 @@ ofSteps("the page's window: the report's figures first, then those of what is as
     assert.deepEqual((await drawn(page))["steady-log"], [1, 50]);
     await ask(95, 100);     // 3000 four times and 0: sqrt(4 x 600^2 + 2400^2) / sqrt(5)
     assert.equal(await words(legend), "read average 2.40k ± 1.20k, worst 0 at 99 s, 1 interval at 0");
-    await page.getByRole("button", { name: "All of the run" }).click();
-    await settled(page);
+    await click(page.getByRole("button", { name: "All of the run" }));
     assert.equal(await words(legend), "read average 2.44k ± 620, worst 0 at 99 s, 1 interval at 0");
     assert.equal(await page.getByLabel("window from, seconds").inputValue(), "0");
     // 60 to 100 applies when the first field is left; 60 to 40 is not a window, so the former stays.
     await ask(60, 40);      // sqrt((15 x 550^2 + 24 x 450^2 + 2550^2) / 40)
     assert.equal(await words(legend), "read average 2.55k ± 630, worst 0 at 99 s, 1 interval at 0");
-    await page.getByRole("button", { name: "All of the run" }).click();
-    await settled(page);
+    await click(page.getByRole("button", { name: "All of the run" }));
 });
 
 test("a drag over any chart over time makes one window of all charts and figures", async (t) => {
@@ -234,8 +222,7 @@ test("a drag over any chart over time makes one window of all charts and figures
     assert.match(await words(page.locator(".rates")), /^Rates are over 0 s to 100 s, from the first IO to the last\. Drag/);
     assert.equal(await whole.count(), 0);
     for (const id of ["depth", "throughput", "heat", "flight", "iops"]) {
-        await page.getByRole("button", { name: "All of the run" }).click();
-        await settled(page);
+        await click(page.getByRole("button", { name: "All of the run" }));
         await drag(page, id, [0.252, 0.748]);       // 25.2 s to 74.8 s: 25 s of 1000 IOPS and 25 s of 2000
         await settled(page);
         assert.equal(await legend("iops"), "read average 1.50k ± 500, worst 1.00k at 25 s", id);
@@ -258,10 +245,8 @@ test("a drag over any chart over time makes one window of all charts and figures
     assert.deepEqual(await hidden(), ["distribution", "percentile", "nines"]);
     // They come back in their width, whatever happened in the meantime.
     const wide = await page.locator("#chart-iops canvas").evaluate((canvas) => canvas.width);
-    await page.getByRole("button", { name: "Light / dark" }).click();
-    await settled(page);
-    await page.locator("#chart-heat").getByRole("button", { name: "Reset zoom" }).click();
-    await settled(page);
+    await click(page.getByRole("button", { name: "Light / dark" }));
+    await click(page.locator("#chart-heat").getByRole("button", { name: "Reset zoom" }));
     assert.deepEqual(await cells(), before);
     assert.equal(await whole.count(), 0);
     assert.deepEqual(await hidden(), []);
@@ -271,12 +256,10 @@ test("a drag over any chart over time makes one window of all charts and figures
 
 ofSteps("the window is reached and moved by keys", async (page) => {
     await page.locator("#chart-throughput .canvas").focus();
-    await page.keyboard.press("+");
-    await settled(page);
+    await press(page, "+");
     assert.deepEqual(await page.evaluate(() => window.blklat.charts.iops.zoom.x), [25, 75]);
     assert.equal(await words(page.locator("#chart-iops .legend")), "read average 1.50k ± 500, worst 1.00k at 25 s");
-    await page.keyboard.press("Escape");
-    await settled(page);
+    await press(page, "Escape");
     assert.equal(await page.evaluate(() => window.blklat.charts.iops.zoom.x), null);
 });
 
@@ -358,8 +341,7 @@ ofDrive("findings: sentences, rules, numbers, and their time shown by a click", 
     const text = await words(found.nth(1));
     assert.match(text, /Intervals at 0 or below 1 % of the median/);
     assert.match(text, /count 467 period 3 s share 23 %/);
-    await found.nth(1).getByRole("button").click();
-    await settled(page);
+    await click(found.nth(1).getByRole("button"));
     assert.deepEqual(await page.evaluate(() => window.blklat.charts.iops.zoom.x), [25, 235]);
     await page.locator("#chart-iops").getByRole("button", { name: "Reset zoom" }).click();
 });
@@ -452,11 +434,9 @@ ofDrive("the table behind follows what is switched", async (page) => {
     await page.locator("#chart-percentile .behind summary").click();
     await heads.first().waitFor();
     assert.deepEqual(await heads.allInnerTexts(), ["share of IOs", "read", "write"]);
-    await page.locator("aside [data-key]").nth(0).click();
-    await settled(page);
+    await click(page.locator("aside [data-key]").nth(0));
     assert.deepEqual(await heads.allInnerTexts(), ["share of IOs", "write"]);
-    await page.locator("aside [data-key]").nth(0).click();
-    await settled(page);
+    await click(page.locator("aside [data-key]").nth(0));
 });
 
 test("light and dark, by the system and by a button", async (t) => {
@@ -464,8 +444,7 @@ test("light and dark, by the system and by a button", async (t) => {
     const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     assert.equal(await paper(), "rgb(20, 24, 29)");
     assert.ok(await pixels(page, "percentile", "#56b4f9") > 50);
-    await page.getByRole("button", { name: "Light / dark" }).click();
-    await settled(page);
+    await click(page.getByRole("button", { name: "Light / dark" }));
     assert.equal(await paper(), "rgb(255, 255, 255)");
     assert.ok(await pixels(page, "percentile", READ) > 50);
 });
