@@ -13,6 +13,7 @@ import struct
 
 import pytest
 from attacks import BESIDE, NOBODY, NVME, PLANTS, ROOT, named, one_line, plant, readings, run, shown, state
+from sql import change
 
 PAGE = 4096
 
@@ -32,8 +33,7 @@ def test_the_decoy_works(file, tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("precious")
     named(file, "-journal").write_bytes(journal(file, victim))
-    with contextlib.closing(sqlite3.connect(file)) as db:
-        db.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    change(file, "SELECT count(*) FROM sqlite_master")
     assert not victim.exists()
 
 
@@ -107,11 +107,7 @@ def test_a_log_beside_a_recording_that_ended(file):
 
 def test_what_is_stored_is_not_run(file):
     """Views instead of tables, triggers, tables of modules, a schema without end."""
-    with contextlib.closing(sqlite3.connect(file)) as db, db:
-        db.execute("CREATE TRIGGER t AFTER INSERT ON mark BEGIN DELETE FROM series; END")
-        db.execute("CREATE VIEW v AS SELECT * FROM v2")
+    change(file, "CREATE TRIGGER t AFTER INSERT ON mark BEGIN DELETE FROM series; END", "CREATE VIEW v AS SELECT * FROM v2")
     assert shown(file)
-    with contextlib.closing(sqlite3.connect(file)) as db, db:
-        for i in range(40):
-            db.execute(f"CREATE TABLE large{i}(x DEFAULT '{'x' * 900000}')")
+    change(file, *(f"CREATE TABLE large{i}(x DEFAULT '{'x' * 900000}')" for i in range(40)))
     assert run("live", "--replay", file).returncode in (0, 1)

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """blklat mark --at: a mark in a recording that has ended, whoever made it and whatever files are beside it."""
-import contextlib
 import fcntl
 import json
 import os
 import shutil
 import signal
-import sqlite3
 import stat
 import subprocess
 import time
@@ -14,6 +12,7 @@ import time
 import pytest
 from attacks import BLKLAT, ENV, NOBODY, PLANTS, ROOT, named, one_line, plant, run, shown, state
 from script import write_recording
+from sql import change, query
 
 SECOND = 10 ** 9
 SCRIPT = "blklat-replay 1\nstart 2026-11-21T07:35:00.000Z\ndevice sda\nwatch sda device\n" + "io read 60us 4096 x10\ntick 1\n" * 120
@@ -28,11 +27,9 @@ def file(tmp_path):
 
 def marks(file):
     """Seconds since the start, by both clocks, and texts."""
-    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
-        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        (mono, wall), = db.execute("SELECT mono_ns, wall_ns FROM interval WHERE id = 0")
-        return [((m - mono) / SECOND, (w - wall) / SECOND, text) for m, w, text in
-                db.execute("SELECT mono_ns, wall_ns, text FROM mark ORDER BY mono_ns")]
+    assert query(file, "PRAGMA integrity_check") == [("ok",)]
+    (mono, wall), = query(file, "SELECT mono_ns, wall_ns FROM interval WHERE id = 0")
+    return [((m - mono) / SECOND, (w - wall) / SECOND, text) for m, w, text in query(file, "SELECT mono_ns, wall_ns, text FROM mark ORDER BY mono_ns")]
 
 
 def figures(file):
@@ -117,8 +114,7 @@ def test_nothing_that_was_planted_is_used(file, tmp_path, end, refused, what):
 
 
 def test_triggers_do_not_run(file):
-    with contextlib.closing(sqlite3.connect(file)) as db, db:
-        db.execute("CREATE TRIGGER t AFTER INSERT ON mark BEGIN DELETE FROM interval; END")
+    change(file, "CREATE TRIGGER t AFTER INSERT ON mark BEGIN DELETE FROM interval; END")
     assert mark(file, 1).returncode == 0
     assert len(marks(file)) == 1
 
@@ -130,8 +126,7 @@ def test_triggers_do_not_run(file):
     ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 10000) INSERT INTO mark SELECT mono_ns, wall_ns, 'm' "
      "FROM interval, n WHERE id = 0", "has 10000 marks")])
 def test_files_that_are_none(file, sql, sentence):
-    with contextlib.closing(sqlite3.connect(file)) as db, db:
-        db.execute(sql)
+    change(file, sql)
     before = state(file.parent)
     done = mark(file, 1)
     if not sentence:
@@ -169,9 +164,7 @@ def test_nothing_stays_behind(file, tmp_path):
 
 def test_killed_at_any_time(file, tmp_path):
     """The file is whole, with the mark or without it, and the next mark removes what was left beside it."""
-    with contextlib.closing(sqlite3.connect(file)) as db:
-        db.execute("CREATE TABLE padding AS SELECT zeroblob(20000000) AS padding")
-        db.commit()
+    change(file, "CREATE TABLE padding AS SELECT zeroblob(20000000) AS padding")
     argv, env = [BLKLAT, "mark", file, "--at", "1", "x"], {**ENV, "TMPDIR": str(tmp_path / "tmp")}
     (tmp_path / "tmp").mkdir()
     begin = time.monotonic()

@@ -9,6 +9,7 @@ import pytest
 from asked import FORMATS
 from attacks import NVME, one_line, readings, record, run
 from script import TESTS, recorded
+from sql import change, query
 
 SIZES = recorded(TESTS / "cli/replay/sizes.txt")
 OUTPUTS = [[form, *more] for form in FORMATS for more in ([], ["--bins"]) if form != "text" or not more]
@@ -16,11 +17,6 @@ OUTPUTS = [[form, *more] for form in FORMATS for more in ([], ["--bins"]) if for
 
 def result(done):
     return done.returncode, done.stdout, done.stderr
-
-
-def query(file, sql):
-    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
-        return db.execute(sql).fetchall()
 
 
 def meta(file):
@@ -59,10 +55,8 @@ def test_size_that_is_told(file):
 
 def test_recording_a_recording_keeps_its_origin(file, tmp_path):
     record(file, NVME, "--label", "first")
-    with contextlib.closing(sqlite3.connect(file)) as db, db:
-        db.execute("UPDATE meta SET value = 'elsewhere' WHERE key = 'host'")
-        db.execute("UPDATE meta SET value = 100000000 WHERE key = 'idle_gap_ns'")
-        db.execute("INSERT INTO mark SELECT mono_ns + 5, wall_ns + 5, 'half' FROM interval WHERE id = 1")
+    change(file, "UPDATE meta SET value = 'elsewhere' WHERE key = 'host'", "UPDATE meta SET value = 100000000 WHERE key = 'idle_gap_ns'",
+           "INSERT INTO mark SELECT mono_ns + 5, wall_ns + 5, 'half' FROM interval WHERE id = 1")
     again, renamed = record(tmp_path / "again", file), record(tmp_path / "renamed", file, "--label", "second")
     assert meta(again) == meta(file)
     assert meta(renamed) == meta(file) | {"label": "second"}
@@ -94,8 +88,7 @@ def test_only_a_recording_is_replaced(file, tmp_path):
     file.write_text("precious")
     one_line(run("record", "--replay", NVME, "-o", file, "--overwrite"), 2, "is not a recording")
     assert file.read_text() == "precious"
-    other = tmp_path / "other.sqlite"
-    foreign(other)
+    other = change(tmp_path / "other.sqlite", "CREATE TABLE meta(key, value)")
     before = other.read_bytes()
     one_line(run("record", "--replay", NVME, "-o", other, "--overwrite"), 2, "is not a recording")
     assert other.read_bytes() == before
@@ -148,15 +141,9 @@ def test_replay_into_itself(file, tmp_path):
     assert file.read_bytes() == before
 
 
-def foreign(file):
-    with contextlib.closing(sqlite3.connect(file)) as db, db:
-        db.execute("CREATE TABLE meta(key, value)")
-
-
 def test_parts_that_can_not_be(file, tmp_path):
     """Each command that reads a recording prints one line, no output, and ends with status 1. Its watches are 0, 10 and 20, each with nine parts."""
-    with contextlib.closing(sqlite3.connect(record(file, SIZES))) as db, db:
-        db.execute("UPDATE watch SET part_of = 30 WHERE id = 12")
+    change(record(file, SIZES), "UPDATE watch SET part_of = 30 WHERE id = 12")
     for args in readings(file, tmp_path)[:5]:
         one_line(run(*args), 1, "watch 12 is part of one that it does not follow")
 

@@ -18,6 +18,7 @@ import sys
 import pytest
 from replayed import BLKLAT, ENV, by_op, counted, key_of, of_lines, replay, summed, ticks, watch_of, wholes
 from script import SCRIPTS, recorded, write_recording
+from sql import query
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -240,18 +241,16 @@ def test_the_codec_of_the_page(recordings):
     assert list(names["cells"](bytes.fromhex("16e82b9228"))) == [(2, 3), (3, 70), (5, 1)]
     assert "`16 e8 2b 92 28`" in PAGE
     for file, lines in recordings.values():
-        db = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
-        bounds = {i: (low, high) for i, low, high in db.execute(
-            "SELECT id, lower_ns, upper_ns FROM cell WHERE scale = (SELECT value FROM meta WHERE key = 'scale')")}
+        bounds = {i: (low, high) for i, low, high in query(
+            file, "SELECT id, lower_ns, upper_ns FROM cell WHERE scale = (SELECT value FROM meta WHERE key = 'scale')")}
         found = {}
-        for device, stage, op, part, bins in db.execute(
-                "SELECT d.name, w.stage, o.name, w.part, s.bins FROM series s JOIN watch w ON w.id = s.watch "
+        for device, stage, op, part, bins in query(
+                file, "SELECT d.name, w.stage, o.name, w.part, s.bins FROM series s JOIN watch w ON w.id = s.watch "
                 "JOIN device d ON d.id = w.device JOIN op o ON o.id = s.op WHERE ios"):
             total = found.setdefault((device, stage, op, part), {})
             for cell, n in names["cells"](bins):
                 total[bounds[cell]] = total.get(bounds[cell], 0) + n
         assert found == {key: summed([o for _, o in ops]) for key, ops in by_op(counted(lines)).items()}
-        db.close()
 
 
 def test_bins_of_every_shape(tmp_path):
@@ -267,9 +266,8 @@ def test_bins_of_every_shape(tmp_path):
     file = record(source, tmp_path / "shapes.blklat")
     lines = replay(source)
     assert len(lines) == len(shapes) and all(len(o["bins"]) > 50 for _, o in of_lines(lines))
-    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
-        blobs = dict(db.execute("SELECT interval, bins FROM series WHERE interval > 0"))
-        bounds = {(low, high): i for i, low, high in db.execute("SELECT id, lower_ns, upper_ns FROM cell WHERE scale = 6")}
+    blobs = dict(query(file, "SELECT interval, bins FROM series WHERE interval > 0"))
+    bounds = {(low, high): i for i, low, high in query(file, "SELECT id, lower_ns, upper_ns FROM cell WHERE scale = 6")}
     for i, (line, o) in enumerate(of_lines(lines), 1):
         expected = {(low, high): n for low, high, n in o["bins"]}
         assert bins_of(ask(file, f"SELECT * FROM bin WHERE interval = {i}")) == {key_of(line, o): expected}

@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recordings by tests/script.py, which knows their format from its description: the program writes the same."""
-import contextlib
-import sqlite3
-
 import pytest
 from attacks import run
 from script import SCRIPTS, recorded
+from sql import query
 
 TABLES = ("device", "lower", "watch", "op", "cell", "interval", "state", "series", "mark", "slow", "slow_found")
 IDLE = 10  # the first column about IOs after a pause
 
 
 def rows(file):
-    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
-        there = {name for name, in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-        return {table: sorted(db.execute(f"SELECT * FROM {table}"), key=str) for table in TABLES if table in there}
+    there = {name for name, in query(file, "SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    return {table: sorted(query(file, f"SELECT * FROM {table}"), key=str) for table in TABLES if table in there}
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.stem)

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """SIGINT and SIGTERM end every command soon, whatever it waits for, and leave nothing behind."""
-import contextlib
 import fcntl
 import json
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import time
 
 import pytest
 from command import REPLAY, run
 from script import write_recording
+from sql import query
 from stalls import DEADLINE_S, STALLS, ended, full_pipe, readable, running, until_still
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
@@ -47,9 +46,8 @@ def expected(command, number):
 
 def assert_whole(recording):
     """SQLite and blklat both find what was committed."""
-    with contextlib.closing(sqlite3.connect(recording)) as db:
-        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert db.execute("SELECT value FROM meta WHERE key = 'finished'").fetchall() == [(1,)]
+    assert query(recording, "PRAGMA integrity_check") == [("ok",)]
+    assert query(recording, "SELECT value FROM meta WHERE key = 'finished'") == [(1,)]
     r = run("report", "-f", "json", recording)
     assert (r.returncode, r.stderr) == (0, b"")
     assert json.loads(r.stdout)["runs"]

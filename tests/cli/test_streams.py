@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Where the output goes: pipes that close, files that are closed, disks that are full."""
-import contextlib
 import json
 import os
-import sqlite3
 import stat
 import subprocess
 
 import pytest
 from command import BLKLAT, ENV, REPLAY
+from sql import query
 
 JUDGED = [["report", "--format", "json", str(REPLAY)], ["compare", str(REPLAY), str(REPLAY)]]
 
@@ -49,8 +48,7 @@ def test_no_file_becomes_a_standard_stream(tmp_path, closed, status):
                               timeout=30).returncode
 
     assert shell('record --replay "$1" -o "$2"', REPLAY, file) == status
-    with contextlib.closing(sqlite3.connect(file)) as db:
-        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert query(file, "PRAGMA integrity_check") == [("ok",)]
     assert shell('report -f json -o "$2" "$1"', REPLAY, report) == 0
     assert json.loads(report.read_text())["runs"]
 

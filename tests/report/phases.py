@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recordings with marks. A script has none, so they are written into the recording that is made from it."""
-import contextlib
-import sqlite3
+from sql import change
 
 import synthetic
 
 
 def mark(file, *marks):
     """Writes @marks, pairs of second and text, into a recording."""
-    with contextlib.closing(sqlite3.connect(file)) as db, db:
-        (mono, wall), = db.execute("SELECT mono_ns, wall_ns FROM interval WHERE id = 0")
-        db.executemany("INSERT INTO mark VALUES(?, ?, ?)",
-                       [(mono + round(s * 1e9), wall + round(s * 1e9), text) for s, text in marks])
-    return file
+    return change(file, *(f"INSERT INTO mark SELECT mono_ns + {round(s * 1e9)}, wall_ns + {round(s * 1e9)}, '{text}' FROM interval WHERE id = 0"
+                          for s, text in marks))
 
 
 def sweep(path, depths=(1, 4, 16), seconds=5, service_ns=100_000, most=30_000, slower=1.0):

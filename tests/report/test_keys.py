@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The manual names every key in the JSON of report and compare and every finding, and no others."""
-import contextlib
 import re
-import sqlite3
 
 import pytest
+from sql import change
 
 import synthetic
 from phases import mark
@@ -51,10 +50,8 @@ def stacked(tmp_path):
     script = synthetic.mixed()
     script.lines += ["account no_start 3", "io read 90000ns 4096 x10", "part write 4096 errors=1", "tick 1"]
     file = script.write(tmp_path / "run.blklat")
-    with contextlib.closing(sqlite3.connect(file)) as db, db:
-        db.execute("INSERT INTO lower SELECT a.id, b.id FROM device a, device b WHERE a.name = 'sda' AND b.name = 'sdb'")
-        db.execute("INSERT INTO mark SELECT mono_ns, wall_ns, 'half' FROM interval WHERE id = 3")
-    return file
+    return change(file, "INSERT INTO lower SELECT a.id, b.id FROM device a, device b WHERE a.name = 'sda' AND b.name = 'sdb'",
+                  "INSERT INTO mark SELECT mono_ns, wall_ns, 'half' FROM interval WHERE id = 3")
 
 
 def test_report(stacked, tmp_path, report):

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """No file makes a reader take more than --max-memory. Long runs are drawn, coarser if need be; the rest is refused."""
-import contextlib
 import json
 import pathlib
-import sqlite3
 import subprocess
 import sys
 
 from script import write_recording
+from sql import change
 
 from recordings import BLKLAT, ENV
 
@@ -60,11 +59,7 @@ def assert_merged(done, limit):
 
 def make(folder, *statements, script=SCRIPT):
     """A recording of two intervals, the second without IO, then changed by SQL."""
-    file = write_recording(script, folder / "run.blklat")
-    with contextlib.closing(sqlite3.connect(file)) as db, db:
-        for sql in statements:
-            db.execute(sql)
-    return file
+    return change(write_recording(script, folder / "run.blklat"), *statements)
 
 
 def numbers(n):
@@ -149,10 +144,7 @@ def test_slow_ios(tmp_path):
 
 def test_a_schema_without_end(tmp_path):
     """Any reader makes SQLite hold the schema in memory."""
-    file = make(tmp_path)
-    with contextlib.closing(sqlite3.connect(file)) as db, db:
-        for i in range(100):
-            db.execute(f"CREATE TABLE large{i}(x DEFAULT '{'x' * 900000}')")
+    file = make(tmp_path, *(f"CREATE TABLE large{i}(x DEFAULT '{'x' * 900000}')" for i in range(100)))
     for args in (["report", "--format", "json"], ["compare", file], ["live", "--replay"]):
         status, said, used = run(*args, file)
         assert (status, said.count("\n")) == (1, 1) and "Cannot allocate memory" in said

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a report says about the phases between marks."""
-import contextlib
 import json
-import sqlite3
 
 import pytest
+from sql import change
 
 from phases import mark, sweep
 import synthetic
@@ -32,9 +31,7 @@ def test_levels_of_a_sweep_are_no_finding(tmp_path, report):
     file = sweep(tmp_path / "run.blklat", seconds=8)
 
     def changes(*marks):
-        with contextlib.closing(sqlite3.connect(file)) as db, db:
-            db.execute("DELETE FROM mark")
-        return [f["kind"] for f in report(mark(file, *marks))["runs"][0]["findings"]].count("level_change")
+        return [f["kind"] for f in report(mark(change(file, "DELETE FROM mark"), *marks))["runs"][0]["findings"]].count("level_change")
 
     assert changes((8.3, "QD 4"), (16.3, "QD 16")) == 0
     assert changes() == changes((8.3, "QD 4")) == 2

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Slow IOs of a run: which ones a report keeps, their times, what they have in common, and whether that is significant."""
-import contextlib
 import math
-import sqlite3
 from collections import Counter
 from fractions import Fraction
 
 import pytest
+from sql import change
 
 import synthetic
 from recordings import blklat
@@ -233,9 +232,7 @@ def test_hostile_names(report, tmp_path):
     s = script()
     slow(s, "read", 9 * MS, n=30, more=f'pid=1 comm=dd cgroup="/{"x" * 1022}"')
     s.tick()
-    file = s.write(tmp_path / "run.blklat")
-    with contextlib.closing(sqlite3.connect(file)) as db, db:
-        db.execute("UPDATE slow SET comm = ?", ("</script>\x1b[2J",))
+    file = change(s.write(tmp_path / "run.blklat"), "UPDATE slow SET comm = '</script>\x1b[2J'")
     [io, *_] = only_slow(report(file))["ios"]
     assert io["comm"].startswith("</script>") and io["comm"].isprintable() and len(io["cgroup"]) == 1023
     page = tmp_path / "page.html"

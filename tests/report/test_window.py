@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The active window, and the one that --from and --to ask for: runs whose load is known, second by second."""
-import contextlib
-import sqlite3
-
 import pytest
 
 import synthetic
+from phases import mark
 from recordings import blklat, compared
 
 MARKS = ((10, "ten"), (20.25, "twenty and a bit"), (30, "twice"), (40, "twice"))
@@ -22,12 +20,7 @@ def constant():
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    path = constant().write(tmp_path_factory.mktemp("window") / "run.blklat")
-    with contextlib.closing(sqlite3.connect(path)) as db, db:
-        begin = db.execute("SELECT mono_ns, wall_ns FROM interval ORDER BY id LIMIT 1").fetchone()
-        for at, text in MARKS:
-            db.execute("INSERT INTO mark VALUES (?, ?, ?)", (*(int(t + at * 1e9) for t in begin), text))
-    return path
+    return mark(constant().write(tmp_path_factory.mktemp("window") / "run.blklat"), *MARKS)
 
 
 def run_of(report, *args):
