@@ -23,20 +23,19 @@ SECONDS = r"must be (a number of seconds above 0 and at most 86400 \(a day\)|at 
 WHOLE = r"must be a whole number from 1"
 BYTES = r"must be a number of bytes above 0"
 
-VALUES = [("--interval", v, SECONDS) for v in
-          ["0", "-1", "abc", "90000", "86401", "nan", "inf", "", "0.0", "1e3", "0x10", "1 ", " 1", "1,5", "2d", "0.0001",
-           "1..2", ".", "1ss", "25h"]]
-VALUES += [("--duration", v, SECONDS) for v in ["0", "-1", "abc", "nan", "86401", ""]]
-VALUES += [("--idle-gap", v, SECONDS) for v in ["-1", "0.0", "abc", "", "0.0009", "25h"]]
-VALUES += [("--count", v, WHOLE) for v in ["0", "-1", "1.5", "abc", "", "1e3", "0x5", "99999999999999999999"]]
+# tests/unit/test_parse.c has more of what numbers, sizes and lists may not be.
+VALUES = [("--interval", v, SECONDS) for v in ["0", "abc", "86401", "", "0.0001"]]
+VALUES += [("--duration", v, SECONDS) for v in ["-1", "86401"]]
+VALUES += [("--idle-gap", v, SECONDS) for v in ["-1", "0.0009", "25h"]]
+VALUES += [("--count", v, WHOLE) for v in ["0", "1.5", ""]]
 VALUES += [("--max-bios", v, WHOLE) for v in ["0", "-3", "many"]]
 VALUES += [("--top", v, WHOLE) for v in ["0", "-3", "many"]]
 VALUES += [("--max-bios", "16777217", r"must be at most 16777216")]
 VALUES += [("--slow", v, r"must be a time with its unit, from 1us to a day") for v in ["0", "20", "1.5", "0.9us", "abc", "", "-1ms", "86401", "25h", "1ns"]]
 VALUES += [("--slow", v, r"must be one percentile above 0 and below 100") for v in ["p", "p0", "p100", "p50,p99", "p-1", "p99.9x"]]
 VALUES += [("--slow-max", v, WHOLE) for v in ["0", "-3", "many"]]
-VALUES += [("--max-memory", v, BYTES) for v in ["0", "-1", "abc", "", "64X", "1.5", "M", "64MB2", "99999999999T"]]
-VALUES += [("--scale", v, r"must be auto or a number from 0 to 6") for v in ["9", "7", "-1", "66", "", "fine", "0x1"]]
+VALUES += [("--max-memory", v, BYTES) for v in ["0", "64X"]]
+VALUES += [("--scale", v, r"must be auto or a number from 0 to 6") for v in ["7", "fine"]]
 VALUES += [("--format", v, r"must be text, json or csv") for v in ["xml", "", "JSON", "text,json"]]
 VALUES += [("--engine", v, r"must be auto(, \w+)* or \w+") for v in ["dtrace", "", "replay"]]
 
@@ -50,9 +49,7 @@ def test_value(option, value, sentence):
 
 
 @pytest.mark.parametrize("value,part", [
-    ("p101", "p101"), ("abc", "abc"), ("0", "0"), ("p0", "p0"), ("100.1", "100.1"), ("-5", "-5"), ("nan", "nan"),
-    ("50,abc,99", "abc"), ("50,,99", ""), ("", ""), ("50,99,", ""), ("p50,p101", "p101"),
-    (",".join(map(str, range(1, 18))), "17"),
+    ("100.1", "100.1"), ("50,abc,99", "abc"), ("50,,99", ""), ("", ""), (",".join(map(str, range(1, 18))), "17"),
 ])
 def test_percentiles(value, part):
     text = bad(r"is not a percentile: .*above 0 and up to 100", "--dev", NONE, "--percentiles", value)

@@ -143,29 +143,21 @@ def test_programs_get_the_same(tmp_path):
         bad(f"--top is for text: --format {form} always has every device", "live", "--replay", script, "--top", "3", "--format", form)
 
 
-def slowed(n, slow, ms=4):
-    """Eleven intervals of half a millisecond, then one in which @slow of @n devices take longer."""
-    return [{i: ["io read 500us 4096 x100"] for i in range(n)}] * 11 + [
-        {i: [f"io read {ms if i < slow else 0.5}ms 4096 x100"] for i in range(n)}]
+ALIKE = {i: ios(0.5) for i in range(12)}
 
 
-def test_all_slower_is_said_once(tmp_path):
-    """8 times as slow: if all or most devices are, none is marked; if half of them are, those are."""
-    for slow, of_all in (12, True), (9, True), (6, False):
-        script = write(tmp_path / "run.blklat", 12, *slowed(12, slow))
-        *before, last = blocks(text(script))[0]
-        assert not any("slow" in block or "! " in block for block in before)
-        assert len(re.findall("! slow: p99 is 8 times", last)) == (0 if of_all else slow)
-        said = re.findall("^all +(.*)$", last, re.M)
-        assert said == ([f"{slow} of 12 devices slower together, p99 by 8 times: the host?"] if of_all else [])
-
-
-def test_all_waiting_is_said_once(tmp_path):
-    """An IO waits for 3 s on 10 of 12 devices, and for a minute on one, which alone is marked; one is well. The mean is 3 * 20^(1/11), 3.94."""
-    waiting = {i: ["in-flight 1 oldest=3s"] for i in range(10)} | {10: ios(1) + ["in-flight 1 oldest=60s"], 11: ios(1)}
-    *_, last = blocks(text(write(tmp_path / "run.blklat", 12, *[{i: ios(1) for i in range(12)}] * 3, waiting)))[0]
-    assert re.findall("^all +(.*)$", last, re.M) == ["10 of 12 devices wait together, an IO of each for some 3.94 s: the host?"]
-    assert re.findall(r"^(d\d+) +! (.*?);", last, re.M) == [("d10", "an IO waits for 60.0 s")]
+@pytest.mark.parametrize("last,said,marked", [
+    (ALIKE | {i: ios(4) for i in range(9)}, "9 of 12 devices slower together, p99 by 8 times: the host?", []),
+    # One well, ten for 3 s, and one for a minute, which alone is marked. The mean is 3 * 20^(1/11), 3.94.
+    (ALIKE | {i: ["in-flight 1 oldest=3s"] for i in range(10)} | {10: ios(0.5) + ["in-flight 1 oldest=60s"]},
+     "10 of 12 devices wait together, an IO of each for some 3.94 s: the host?", [("d10", "an IO waits for 60.0 s")]),
+])
+def test_what_all_have_is_said_once(tmp_path, last, said, marked):
+    script = write(tmp_path / "run.blklat", 12, *[ALIKE] * 11, last)
+    *before, block = blocks(text(script))[0]
+    assert not any(re.search("^all |! ", b, re.M) for b in before)
+    assert re.findall("^all +(.*)$", block, re.M) == [said]
+    assert re.findall(r"^(d\d+) +! (.*?)[;:]", block, re.M) == marked
 
 
 def test_those_left_out_wait(tmp_path):
