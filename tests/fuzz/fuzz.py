@@ -24,8 +24,7 @@ sys.path.append(str(ROOT / "tests"))
 from script import SCRIPTS, write_recording  # noqa: E402
 
 SMALL = 64 << 10  # longer seeds only slow it down
-SHARES = {"fuzz_bins": 3, "fuzz_percentiles": 1, "fuzz_recording": 11, "fuzz_beside": 4, "fuzz_headers": 2,
-          "fuzz_web_config": 3, "fuzz_words": 2, "fuzz_tree": 2}
+SHARES = {"fuzz_bins": 3, "fuzz_recording": 11, "fuzz_beside": 4, "fuzz_words": 8, "fuzz_tree": 2}
 CACHE = pathlib.Path(os.environ.get("BLKLAT_FUZZ_CACHE") or pathlib.Path.home() / ".cache/blklat/fuzz")
 HTTP_SHARE = 5
 FUZZED = 0.75  # of the time; the rest is for choosing what to keep
@@ -41,11 +40,6 @@ def seed_bins(folder, build):
             (folder / f"{script.stem}-{n}").write_bytes(bytes([scale]) + bins)
         db.close()
     (folder / "made.blklat").unlink()
-
-
-def seed_percentiles(folder, build):
-    for n, text in enumerate(("50,90,99.9", "p50,p99.99", "100", "0.001,1e3,,", "p99.90000,p99.9")):
-        (folder / str(n)).write_text(text)
 
 
 # Small, so that most mutations matter: without the pages of bounds, which no reader needs.
@@ -84,24 +78,6 @@ def seed_recordings(folder, build):
                     "VALUES(1, 1, 2, 300, 500)"], check=True)
 
 
-def seed_headers(folder, build):
-    """A byte that selects the header, then its value."""
-    words = {0: ["localhost:9834", "127.0.0.1:9834", "[::1]:80", "[::1]"], 1: ["gzip;q=0.5, *;q=0", "x-gzip", "deflate, br"],
-             2: ["application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1",
-                 "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"],
-             3: ["127.0.0.1:9834", "[fe80::1]:0", ":65535", "localhost:1"]}
-    for which, texts in words.items():
-        for n, text in enumerate(texts):
-            (folder / f"{which}-{n}").write_bytes(bytes([which]) + text.encode())
-
-
-def seed_web_configs(folder, build):
-    hashed = "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"
-    (folder / "all").write_text("tls_server_config:\n  cert_file: a\n  key_file: b\n  min_version: TLS13\n"
-                                f"basic_auth_users:\n  a: {hashed}\n  \"b\": '{hashed}'\n")
-    (folder / "odd").write_text("{tls_server_config: {cert_file: &x a, key_file: *x}, basic_auth_users: ~}\n...\n---\n- ? [a]\n: |\n b\n")
-
-
 def beside(file, **suffixes):
     """A file and its neighbours, packed as fuzz_beside.c unpacks them."""
     parts = [file.read_bytes(), *(suffixes.get(name, b"") for name in ("wal", "shm", "journal"))]
@@ -133,12 +109,24 @@ def seed_beside(folder, build):
         (folder / name).write_bytes(seed)
 
 
+HASHED = "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"
+# By the parser's number in fuzz_words.c.
+WORDS = {
+    0: ["1", "0.5", "250ms", "2m", "64M", "1.5GiB", "auto"], 1: ["queue", "device,total", "devcie"],
+    2: ["read.p99 > +10%", "write.iops < -5%", "read.max > 20ms", "total.errors>=0", "total.lost > 0", "read.ks > 0.1"],
+    3: ["localhost:9834", "127.0.0.1:9834", "[::1]:80", "[::1]"], 4: ["gzip;q=0.5, *;q=0", "x-gzip", "deflate, br"],
+    5: ["application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1",
+        "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"],
+    6: ["127.0.0.1:9834", "[fe80::1]:0", ":65535", "localhost:1"],
+    7: ["50,90,99.9", "p50,p99.99", "100", "0.001,1e3,,", "p99.90000,p99.9"],
+    8: ["add@/devices/virtual/block/loop0\0ACTION=add\0SUBSYSTEM=block\0", "remove@/x\0SUBSYSTEM=net\0"],
+    9: [f"tls_server_config:\n  cert_file: a\n  key_file: b\n  min_version: TLS13\nbasic_auth_users:\n  a: {HASHED}\n  \"b\": '{HASHED}'\n",
+        "{tls_server_config: {cert_file: &x a, key_file: *x}, basic_auth_users: ~}\n...\n---\n- ? [a]\n: |\n b\n"],
+}
+
+
 def seed_words(folder, build):
-    """A byte that selects the parser, then the value."""
-    words = {0: ["1", "0.5", "250ms", "2m", "64M", "1.5GiB", "auto"], 1: ["queue", "device,total", "devcie"],
-             2: ["read.p99 > +10%", "write.iops < -5%", "read.max > 20ms", "total.errors>=0", "total.lost > 0", "read.ks > 0.1"],
-             3: ["add@/devices/virtual/block/loop0\0ACTION=add\0SUBSYSTEM=block\0", "remove@/x\0SUBSYSTEM=net\0"]}
-    for which, texts in words.items():
+    for which, texts in WORDS.items():
         for n, text in enumerate(texts):
             (folder / f"{which}-{n}").write_bytes(bytes([which]) + text.encode())
 
@@ -149,8 +137,7 @@ def seed_trees(folder, build):
         "vg-root", "1024", "none", "naa.5000")))
 
 
-SEEDS = {"fuzz_beside": seed_beside, "fuzz_words": seed_words, "fuzz_tree": seed_trees, "fuzz_headers": seed_headers, "fuzz_web_config": seed_web_configs, "fuzz_bins": seed_bins, "fuzz_percentiles": seed_percentiles,
-         "fuzz_recording": seed_recordings}
+SEEDS = {"fuzz_beside": seed_beside, "fuzz_words": seed_words, "fuzz_tree": seed_trees, "fuzz_bins": seed_bins, "fuzz_recording": seed_recordings}
 
 
 @contextlib.contextmanager

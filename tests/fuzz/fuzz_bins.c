@@ -3,13 +3,8 @@
  * The bins' codec against a second decoder, written for clarity: both accept the same input and get the
  * same cells, and what was accepted encodes to the same bytes. The first byte chooses the scale.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "play.h"
 #include "recording/bins_codec.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 #define NUMBERS_MAX 8192
 
@@ -76,12 +71,6 @@ static bool plain_decode(const u8 *data, size_t len, u32 cells, u64 *ret)
 		sum += value;
 	}
 	return !(sum >> 64);
-}
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
