@@ -51,6 +51,16 @@ class Script:
         return write_recording("\n".join(self.lines), path)
 
 
+def repeated(intervals, *ios, **kw):
+    """The same in each interval: what io() takes."""
+    s = Script(**kw)
+    for _ in range(intervals):
+        for io in ios:
+            s.io(*io)
+        s.tick()
+    return s
+
+
 def steady(seconds=120, iops=20000, p50_ns=90e3, noise=0.03, **kw):
     s = Script(**kw)
     for _ in range(seconds):

@@ -68,10 +68,7 @@ def test_gates(sides):
 
 def constant(folder, name, us):
     """Identical repeats: all IOs are in one bin."""
-    script = synthetic.Script()
-    for _ in range(5):
-        script.io("read", us * 1000, 1000)
-        script.tick()
+    script = synthetic.repeated(5, ("read", us * 1000, 1000))
     return [script.write(folder / f"{name}-{i}") for i in range(2)]
 
 

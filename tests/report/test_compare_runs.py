@@ -83,8 +83,7 @@ def test_fail_if_on_both_sides(runs):
 
 
 def test_several_conditions(runs):
-    never, always = "read.p50 > 1h", "total.iops > 1"
-    never = "read.p50 > 1000s"
+    never, always = "read.p50 > 1000s", "total.iops > 1"
     document = compared(*runs, "--fail-if", never, "--fail-if", always, status=3)
     assert [v["holds"] for v in document["fail_if"]] == [False, True]
     assert blklat("compare", *runs, "--fail-if", never)
@@ -118,13 +117,7 @@ def test_text_fits_80_columns(runs):
 
 def test_large_ratios_keep_their_columns(tmp_path):
     """IOs of 100 us compared with ones that take 99, 932, 2320 and 230000 times as long."""
-    def took(times):
-        script = synthetic.Script()
-        for _ in range(8):
-            script.io("read", 1e5 * times, 100)
-            script.tick()
-        return script.write(tmp_path / f"{times}.blklat")
-    files = [took(times) for times in (1, 99, 932, 2320, 230000)]
+    files = [synthetic.repeated(8, ("read", 1e5 * n, 100)).write(tmp_path / f"{n}.blklat") for n in (1, 99, 932, 2320, 230000)]
     lines = [line for line in blklat("compare", *files).splitlines() if re.match(r". / 1 ", line)]
     assert [re.split(r" +(?=x)", line)[1:] for line in lines] == [["x 1.00"] * 2 + [text] * 7 for text in ("x 99.00", "x 932", "x 2.32k", "x 230k")]
     repeats = blklat("compare", "--baseline", files[0], files[0], "--", files[3], files[3])
@@ -142,10 +135,8 @@ def test_markdown_is_a_table(runs):
 
 def test_names_mean_nothing_to_markdown(tmp_path):
     name = '"><script>`*_[x](y)'
-    script = synthetic.Script()
+    script = synthetic.repeated(1, ("read", 5e4, 10))
     script.lines = [line.replace("sda", '"\\"><script>`*_[x](y)"') for line in script.lines]
-    script.io("read", 5e4, 10)
-    script.tick()
     file = script.write(tmp_path / "run.blklat")
     text = blklat("compare", "--format", "markdown", file, file)
     heading = text.splitlines()[0]

@@ -94,9 +94,7 @@ def test_shares_of_the_whole(divided):
 
 
 def test_shares_of_nothing_are_null(tmp_path, report):
-    s = synthetic.Script(by="flags")
-    s.io("flush", 1e6, 3, size=0, more="in=FUA/flush")
-    s.tick()
+    s = synthetic.repeated(1, ("flush", 1e6, 3, 0, "in=FUA/flush"), by="flags")
     flush = parts_of(report(s.write(tmp_path / "run.blklat")))["FUA/flush"]
     assert flush["ops"][0]["of_whole"] == flush["all_ops"]["of_whole"] == {"ios": 1, "bytes": None, "time": 1}
     assert flush["ops"][0]["few"] and flush["all_ops"]["few"]
@@ -104,14 +102,8 @@ def test_shares_of_nothing_are_null(tmp_path, report):
 
 def test_what_a_device_does_by_littles_law(tmp_path, report):
     """Depth over mean latency, reads and writes together."""
-    s = synthetic.Script(by="depth")
-    for _ in range(4):
-        s.io("read", 100e3, 30, more="in=1")
-        s.io("read", 200e3, 300, more="in=5-8")
-        s.io("write", 400e3, 100, size=64 * KIB, more="in=5-8")
-        s.io("read", 4e6, 25, more="in=513+")
-        s.io("read", 0, 25, more="in=3-4")
-        s.tick()
+    s = synthetic.repeated(4, ("read", 100e3, 30, 4096, "in=1"), ("read", 200e3, 300, 4096, "in=5-8"), ("write", 400e3, 100, 64 * KIB, "in=5-8"),
+                           ("read", 4e6, 25, 4096, "in=513+"), ("read", 0, 25, 4096, "in=3-4"), by="depth")
     parts = parts_of(report(s.write(tmp_path / "run.blklat")))
     assert parts["1"]["all_ops"]["by_little"] == {
         "iops_least": 10000, "iops_most": 10000, "bytes_per_s_least": 40960000, "bytes_per_s_most": 40960000}
@@ -129,16 +121,9 @@ def against(parts, label, op="read"):
 
 
 def test_how_many_times_as_long_beside_others(tmp_path, report):
-    s = synthetic.Script(by="beside")
-    s.io("read", 100e3, 100, more="in=nothing")
-    s.io("read", 150e3, 98, more="in=write")
-    s.io("read", 900e3, 2, more="in=write")
-    s.io("read", 5e6, 99, more="in=flush")
-    s.io("write", 50e3, 99, more="in=nothing")
-    s.io("write", 80e3, 100, more="in=read")
-    s.io("write", 240e3, 100, more="in=write")
-    s.io("discard", 1e6, 200, more="in=write")
-    s.tick()
+    loads = (("read", 100e3, 100, "nothing"), ("read", 150e3, 98, "write"), ("read", 900e3, 2, "write"), ("read", 5e6, 99, "flush"),
+             ("write", 50e3, 99, "nothing"), ("write", 80e3, 100, "read"), ("write", 240e3, 100, "write"), ("discard", 1e6, 200, "write"))
+    s = synthetic.repeated(1, *((op, ns, count, 4096, f"in={label}") for op, ns, count, label in loads), by="beside")
     parts = parts_of(report(s.write(tmp_path / "run.blklat")))
     found = against(parts, "write")
     assert found["base"] == "nothing"
@@ -174,12 +159,7 @@ def test_wholes_are_as_if_nothing_were_divided(tmp_path, make):
 
 def mix(path, small, large, factor=1, by="size", large_size=128 * KIB):
     """@small reads of 100 us and 4 KiB, and @large of 1 ms and 128 KiB, a second."""
-    s = synthetic.Script(by=by)
-    for _ in range(10):
-        s.io("read", factor * 100e3, small, size=4 * KIB)
-        s.io("read", factor * 1e6, large, size=large_size)
-        s.tick()
-    return s.write(path)
+    return synthetic.repeated(10, ("read", factor * 100e3, small), ("read", factor * 1e6, large, large_size), by=by).write(path)
 
 
 def test_another_mix_of_the_same_ios(tmp_path):

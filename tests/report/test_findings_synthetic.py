@@ -48,13 +48,8 @@ def test_a_cache_that_one_owner_exhausts(findings):
 
 def beside(*loads):
     """Ten seconds of these reads: (IOs a second, ns, label of the part)."""
-    s = synthetic.Script(by="beside")
-    for _ in range(10):
-        for count, ns, neighbour in loads:
-            s.io("read", ns, count, more=f'"in={neighbour}"')
-        s.io("write", 50e3, 100, more="in=read")
-        s.tick()
-    return s
+    return synthetic.repeated(10, *(("read", ns, count, 4096, f'"in={neighbour}"') for count, ns, neighbour in loads),
+                              ("write", 50e3, 100, 4096, "in=read"), by="beside")
 
 
 def test_what_makes_reads_slower(findings):
@@ -91,9 +86,4 @@ def test_words_for_neighbours(findings, kind, words):
 
 
 def test_parts_by_size_have_no_neighbours(findings):
-    s = synthetic.Script(by="size")
-    for _ in range(10):
-        s.io("read", 80e3, 1000)
-        s.io("read", 8e6, 1000, size=2 ** 20)
-        s.tick()
-    assert "beside" not in findings(s)
+    assert "beside" not in findings(synthetic.repeated(10, ("read", 80e3, 1000), ("read", 8e6, 1000, 2 ** 20), by="size"))

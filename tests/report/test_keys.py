@@ -66,7 +66,7 @@ def test_report(stacked, tmp_path, report):
 
 
 def test_compare(stacked, tmp_path):
-    other = mark(two().write(tmp_path / "other.blklat"), (0, "half"), (2, "more"))
+    other = mark(synthetic.repeated(3, ("read", 1e5, 100), devices=("sda", "sdz", "sdy")).write(tmp_path / "other.blklat"), (0, "half"), (2, "more"))
     document = compared(stacked, other, "--fail-if", "read.p50 > 1ns", status=3)
     parts = divided(tmp_path / "divided.txt")
     keys = keys_of(document) | keys_of(compared(parts, parts))
@@ -84,10 +84,7 @@ def of_parts(document):
 
 
 def divided(path, by="size"):
-    s = synthetic.Script(by=by)
-    s.io("read", 1e5, 100, more=IN.get(by, ""))
-    s.tick()
-    return s.write(path)
+    return synthetic.repeated(1, ("read", 1e5, 100, 4096, IN.get(by, "")), by=by).write(path)
 
 
 def with_slow(path):
@@ -97,14 +94,6 @@ def with_slow(path):
     s.io("read", 1e6)
     s.tick()
     return s.write(path)
-
-
-def two():
-    s = synthetic.Script(devices=("sda", "sdz", "sdy"))
-    for _ in range(3):
-        s.io("read", 1e5, 100)
-        s.tick()
-    return s
 
 
 def test_findings():
