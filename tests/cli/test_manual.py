@@ -15,10 +15,10 @@ from asked import commands, options
 from attacks import run
 from script import SCRIPTS, TESTS, recorded, write_recording
 
+import manual
 import sysfs_tree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/blklat.8"
 COMMANDS = commands()
 # Subsections that describe a command's options; the first has its own options, as its synopsis does.
 OPTIONS = {command: [f"Of {command}"] for command in COMMANDS} | {
@@ -27,23 +27,10 @@ COMMON = {("h", "help", None), (None, "usage", None), (None, "version", None)}
 PERCENTILES = ["p50", "p90", "p99", "p99.9", "p99.99"]
 
 
-def section(title, mark="Sh"):
-    """The lines of a section, or of a subsection (mark Ss), of the page's source."""
-    ends = ("Sh",) if mark == "Sh" else ("Sh", "Ss")
-    lines, inside = [], False
-    for line in PAGE.read_text().splitlines():
-        if line[1:3] in ends and line.startswith("."):
-            inside = line == f".{mark} {title}"
-        elif inside:
-            lines.append(line)
-    assert lines, f"the page has no {mark} {title}"
-    return lines
-
-
 def page_options(title):
     """{(short, long, argument)} of the options that a subsection describes."""
     found = set()
-    for line in section(title, "Ss"):
+    for line in manual.section(title, "Ss"):
         option = re.fullmatch(r"\.It (?:Fl (\w) , )?Fl -([\w-]+)(?: Ns = Ns Ar (\w+))?", line)
         assert option or not line.startswith(".It Fl"), f"not read: {line}"
         if option:
@@ -60,7 +47,7 @@ def test_options_are_those_of_help(command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_synopsis_has_every_option(command):
-    uses = [use for use in "\n".join(section("SYNOPSIS")).split(".Nm\n") if re.search(rf"\bCm {command}$", use, re.M)]
+    uses = [use for use in "\n".join(manual.section("SYNOPSIS")).split(".Nm\n") if re.search(rf"\bCm {command}$", use, re.M)]
     shown = {(name, argument or None) for use in uses
              for name, argument in re.findall(r"Fl -([\w-]+)(?: Ns = Ns Ar (\w+))?", use)}
     own = page_options(OPTIONS[command][0]) if OPTIONS[command] else set()
@@ -68,12 +55,12 @@ def test_synopsis_has_every_option(command):
 
 
 def test_commands_are_those_of_help():
-    assert [line.split()[2] for line in section("COMMANDS") if line.startswith(".It Cm")] == COMMANDS
+    assert [line.split()[2] for line in manual.section("COMMANDS") if line.startswith(".It Cm")] == COMMANDS
 
 
 def test_defaults_and_limits():
     """Tries what the page promises about values."""
-    text = " ".join(section("Of live and record", "Ss"))
+    text = " ".join(manual.section("Of live and record", "Ss"))
     file = recorded(TESTS / "cli/replay/nvme.txt")
 
     def live(*args):
@@ -101,11 +88,6 @@ def keys_of(value, path=""):
     return {path}
 
 
-def page_keys(title):
-    lines = section(title, "Ss")
-    return [key for line in lines if line.startswith(".It Cm ") for key in line[len(".It Cm "):].split(" , ")]
-
-
 def replayed(*args):
     assert SCRIPTS
     return "".join(run("live", "--replay", recorded(s), *args).stdout for s in SCRIPTS)
@@ -123,8 +105,7 @@ def test_json_keys():
     for line in replayed("--format", "json", "--bins").splitlines():
         keys |= keys_of(json.loads(line))
     reasons = {k for k in keys if k.startswith("accounting.lost_by.")}
-    documented = page_keys("JSON of live")
-    assert len(documented) == len(set(documented))
+    documented = manual.keys("JSON of live")
     keys -= reasons
     for prefix in ("ops.latency_ns.", "ops.after_idle.latency_ns."):
         keys = without_percentiles(keys, prefix=prefix)
@@ -142,10 +123,10 @@ def lost_reasons():
 
 
 def test_accounting_explains_reasons_and_figures():
-    items = [line.split()[2] for line in section("ACCOUNTING") if line.startswith(".It Cm")]
+    items = [line.split()[2] for line in manual.section("ACCOUNTING") if line.startswith(".It Cm")]
     assert items == lost_reasons() + ["requeued", "before_start", "unissued", "skipped", "skipped_unexplained"]
-    text = "\n".join(section("ACCOUNTING"))
-    figures = {k.rsplit(".")[-1] for k in page_keys("JSON of live") if k.startswith("accounting.")}
+    text = "\n".join(manual.section("ACCOUNTING"))
+    figures = {k.rsplit(".")[-1] for k in manual.keys("JSON of live") if k.startswith("accounting.")}
     explained = set(re.findall(r"^\.(?:It )?Cm (\w+)", text, re.M)) | {"started", "lost", "lost_by"}
     assert figures <= explained
 
@@ -157,7 +138,7 @@ def test_csv_columns():
 
     all_of_them = header("sizes.txt", "--bins")
     shown = [c for c in all_of_them if c not in [f"{p}_ns" for p in PERCENTILES[1:]]]
-    assert page_keys("CSV of live") == shown
+    assert manual.keys("CSV of live") == shown
     assert [c for c in all_of_them if c not in header("sizes.txt")] == ["bin_lower_ns", "bin_upper_ns", "bin_ios"]
     assert [c for c in all_of_them if c not in header("nvme.txt", "--bins")] == ["part"]
 
@@ -167,19 +148,18 @@ def test_list_keys(tmp_path):
     shown = json.loads(run("list", "--sysroot", tmp_path, "--format", "json").stdout)
     assert shown.keys() == {"schema", "devices"}
     for device in shown["devices"]:
-        assert list(device) == page_keys("JSON of list")
+        assert list(device) == manual.keys("JSON of list")
 
 
 def test_check_keys(tmp_path):
     sysfs_tree.server(tmp_path)
     shown = json.loads(run("check", "--sysroot", tmp_path, "--format", "json").stdout)
-    documented = page_keys("JSON of check")
-    assert len(documented) == len(set(documented))
+    documented = manual.keys("JSON of check")
     assert set(documented) | {"engines", "runs"} == keys_of(shown)
 
 
 def example_lines():
-    for line in section("EXAMPLES"):
+    for line in manual.section("EXAMPLES"):
         command = re.match(r"(?:\.Dl )?[#$] (blklat .*)", line)
         if command:
             yield re.split(r" [|>] *(?![-+\d ])", command[1])[0]
@@ -205,7 +185,7 @@ def test_examples(line):
 def test_environment():
     sources = "".join(f.read_text() for f in (ROOT / "userspace").glob("**/*.c"))
     asked = set(re.findall(r'getenv\("(\w+)"\)', sources))
-    told = {name for line in section("ENVIRONMENT") if line.startswith(".It Ev")
+    told = {name for line in manual.section("ENVIRONMENT") if line.startswith(".It Ev")
             for name in line[len(".It Ev "):].split(" , ")}
     assert asked and told - asked == {"LC_ALL", "LC_CTYPE", "LANG", "TZ"}  # these are asked by libc
     assert asked <= told
@@ -214,7 +194,7 @@ def test_environment():
 def test_mandoc_finds_nothing():
     if not shutil.which("mandoc"):
         pytest.skip("mandoc is not installed")
-    r = subprocess.run(["mandoc", "-Tlint", "-Wwarning", str(PAGE)], capture_output=True, text=True)
+    r = subprocess.run(["mandoc", "-Tlint", "-Wwarning", str(manual.PAGE)], capture_output=True, text=True)
     assert (r.returncode, r.stdout) == (0, "")
 
 
@@ -222,7 +202,7 @@ def test_manual_renders():
     """Every option can be found in the rendered page; -- does not become a dash."""
     if not shutil.which("mandoc"):
         pytest.skip("mandoc is not installed")
-    r = subprocess.run(["mandoc", "-Tascii", str(PAGE)], capture_output=True, text=True)
+    r = subprocess.run(["mandoc", "-Tascii", str(manual.PAGE)], capture_output=True, text=True)
     text = re.sub(r".\x08", "", r.stdout)
     for command in COMMANDS:
         for _, name, _ in options(command):

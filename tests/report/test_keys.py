@@ -5,11 +5,11 @@ import re
 import pytest
 from sql import change
 
+import manual
 import synthetic
 from phases import mark
 from recordings import ROOT, compared
 
-PAGE = (ROOT / "docs/blklat.8").read_text()
 # Objects whose keys are names of other things, or are described in place.
 OPEN = ("accounting", "queue_depth", "repeats", "values")
 LIKE_OTHERS = ("phases.groups", "runs.watches.slow.ios")  # described as groups, and as the slow IOs of live
@@ -17,18 +17,6 @@ LIKE_OTHERS = ("phases.groups", "runs.watches.slow.ios")  # described as groups,
 IN = {"depth": "in=1", "beside": "in=nothing", "cgroup": "in=/"}
 # One percentile represents all.
 PERCENTILE = re.compile(r"p(90|95|99(\.9+)?)$")
-
-
-def section(title, mark):
-    found = re.search(rf"^\.{mark} {title}\n(.*?)(?=^\.S[hs] |\Z)", PAGE, re.M | re.S)
-    assert found, title
-    return found[1]
-
-
-def documented(title):
-    keys = [k for line in re.findall(r"^\.It Cm (.*)$", section(title, "Ss"), re.M) for k in line.split(" , ")]
-    assert len(keys) == len(set(keys))
-    return set(keys)
 
 
 def keys_of(value, path=""):
@@ -62,7 +50,7 @@ def test_report(stacked, tmp_path, report):
     keys = keys_of(report(stacked)) | parts | slow
     assert "runs.stacks.ops.overhead_ns.mean" in keys and "runs.marks.text" in keys
     # Without IOs after a pause it is null.
-    assert documented("JSON of report") - {"runs.watches.ops.after_idle"} == keys - {"runs.watches.ops.after_idle"}
+    assert set(manual.keys("JSON of report")) - {"runs.watches.ops.after_idle"} == keys - {"runs.watches.ops.after_idle"}
 
 
 def test_compare(stacked, tmp_path):
@@ -73,7 +61,7 @@ def test_compare(stacked, tmp_path):
     keys |= keys_of(compared("--fail-if", "read.p50 > +1%", "--map", "sda=sda", "--baseline", parts, parts, "--", parts, parts))
     assert document["unpaired"] and document["unpaired_phases"]
     keys -= {"unpaired", "fail_if", "phases", "unpaired_phases"}
-    assert documented("JSON of compare") | {"groups.runs"} == keys | {"groups.runs.ratio", "groups.runs"}
+    assert set(manual.keys("JSON of compare")) | {"groups.runs"} == keys | {"groups.runs.ratio", "groups.runs"}
 
 
 def of_parts(document):
@@ -98,7 +86,7 @@ def with_slow(path):
 
 def test_findings():
     """Those in the program's source."""
-    text = section("FINDINGS", "Sh")
+    text = "\n".join(manual.section("FINDINGS"))
     sources = "".join(p.read_text() for p in sorted((ROOT / "userspace/report").glob("findings*.[ch]")))
     kinds = set(re.findall(r'finding_add\(\S+, "(\w+)"', sources))
     assert set(re.findall(r"^\.It Cm (\w+)$", text, re.M)) == kinds
