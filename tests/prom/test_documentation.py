@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""docs/prometheus.md lists what is exposed; its numbers of series and of bytes hold."""
+"""docs/prometheus.md lists what is exposed; its numbers of series and of bytes hold, and so do those of docs/fleet.md, made from them."""
 import json
 import os
 import pathlib
 import re
 import subprocess
 
+import pytest
+
 import wire
 from player import OPENMETRICS, PROTOBUF, TEXT, Player, played, script
 
 BENCH = os.environ.get("EXPOSITION_BENCH", "build/bench/exposition")
-PAGE = (pathlib.Path(__file__).resolve().parents[2] / "docs/prometheus.md").read_text()
+PAGE, FLEET = ((pathlib.Path(__file__).resolve().parents[2] / "docs" / name).read_text() for name in ("prometheus.md", "fleet.md"))
+INTERVAL_S = 15  # of scrapes of a fleet
 
 
 def test_metrics_and_labels(tmp_path):
@@ -65,3 +68,32 @@ def test_a_scrape_of_24_devices(tmp_path):
     measured = [figures[name]["bytes"] / 1000 for name in ("protobuf", "openmetrics", "text")]
     for page, now in zip([said[0], *said[2:]], measured):
         assert abs(page / now - 1) < 0.05, (page, now)
+
+
+def test_series_of_a_fleet(tmp_path):
+    """Its devices read and write."""
+    (native, host), (classic, same) = ((two - one, 2 * one - two) for one, two in (
+        [samples(tmp_path, devices, ("read", "write"), accept) for devices in (1, 2)] for accept in (PROTOBUF, OPENMETRICS)))
+    told = re.search(r"has (\d+) series with native histograms and (\d+) with classic buckets; each\s+host has (\d+) more", FLEET)
+    assert tuple(map(int, told.groups())) == (native, classic, host) and host == same
+    rows = [[float(cell.replace(",", "").removesuffix(" kB")) for cell in line.strip("| ").split(" | ")] for line in FLEET.splitlines() if re.match(r"\| 10", line)]
+    assert len(rows) == 4
+    for hosts, devices, n_native, n_classic, rate_native, rate_classic, _, _ in rows:
+        assert n_native == hosts * (native * devices + host) and n_classic == hosts * (classic * devices + host)
+        assert (rate_native, rate_classic) == (round(n_native / INTERVAL_S), round(n_classic / INTERVAL_S))
+
+
+def test_bytes_of_a_fleet():
+    """Bytes of 24 devices, and the load of 10,000 such hosts: bytes sent and parsed a second."""
+    both = re.search(r"\| 24 \| protobuf, native and classic \| ([\d.]+) kB \| ([\d.]+) kB \|", PAGE)
+    text = re.search(r"\| 24 \| OpenMetrics \| ([\d.]+) kB \| ([\d.]+) kB \|", PAGE)
+    assert f"| {both[2]} kB | {text[2]} kB |" in FLEET
+    scrapes = 10000 / INTERVAL_S
+    assert f"are {scrapes:.0f} scrapes a second" in FLEET
+
+    def told(pattern):
+        return tuple(map(float, re.search(pattern, FLEET).groups()))
+    sent = told(r"scrapes a second: ([\d.]+) MB/s over the network with native histograms, ([\d.]+) MB/s")
+    assert sent == pytest.approx([scrapes * float(m[2]) / 1000 for m in (both, text)], abs=0.1)
+    parsed = told(r"they are (\d+) and (\d+) MB/s")
+    assert parsed == pytest.approx([scrapes * float(m[1]) / 1000 for m in (both, text)], abs=1)
