@@ -21,6 +21,14 @@ def folder(tmp_path):
 
 
 @pytest.fixture
+def victim(tmp_path):
+    """A file elsewhere, which an attacker can't change himself."""
+    made = tmp_path / "victim"
+    made.write_text("precious")
+    return made
+
+
+@pytest.fixture
 def file(folder):
     """A recording, alone in its folder."""
     return record(folder / "run.blklat")

@@ -28,18 +28,14 @@ def journal(file, victim):
         bytes.fromhex("d9d505f920a163d7")
 
 
-def test_the_decoy_works(file, tmp_path):
+def test_the_decoy_works(file, victim):
     """SQLite itself deletes what the journal names; otherwise the next test would prove nothing."""
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
     named(file, "-journal").write_bytes(journal(file, victim))
     change(file, "SELECT count(*) FROM sqlite_master")
     assert not victim.exists()
 
 
-def test_reading_deletes_nothing(file, tmp_path):
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
+def test_reading_deletes_nothing(file, victim, tmp_path):
     named(file, "-journal").write_bytes(journal(file, victim))
     before = state(file.parent)
     for args in readings(file, tmp_path):
@@ -51,19 +47,16 @@ def test_reading_deletes_nothing(file, tmp_path):
         assert state(file.parent) == before, args
 
 
-def test_overwriting_deletes_only_what_it_replaces(file, tmp_path):
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
+def test_overwriting_deletes_only_what_it_replaces(file, victim):
     named(file, "-journal").write_bytes(journal(file, victim))
     one_line(run("record", "--quiet", "--replay", NVME, "-o", file, "--overwrite"), 2, "is not a recording")
     assert victim.read_text() == "precious"
 
 
 @pytest.mark.skipif(not ROOT, reason="files of two users: only root makes them")
-def test_a_journal_of_somebody_else(file, tmp_path):
+def test_a_journal_of_somebody_else(file, victim):
     """It cannot belong to the file, so it does not prevent reading."""
-    expected, victim = shown(file), tmp_path / "victim"
-    victim.write_text("precious")
+    expected = shown(file)
     named(file, "-journal").write_bytes(journal(file, victim))
     os.chown(named(file, "-journal"), NOBODY, NOBODY)
     before = state(file.parent)
@@ -73,9 +66,9 @@ def test_a_journal_of_somebody_else(file, tmp_path):
 
 @pytest.mark.parametrize("what", PLANTS)
 @pytest.mark.parametrize("end", BESIDE)
-def test_beside_a_recording_that_ended(file, tmp_path, end, what):
+def test_beside_a_recording_that_ended(file, victim, tmp_path, end, what):
     """A single plain file: whatever lies beside it is left alone and not read."""
-    victim, expected = tmp_path / "victim", shown(file)
+    expected = shown(file)
     victim.write_bytes(os.urandom(5000))
     plant(named(file, end), what, victim)
     before = state(file.parent)

@@ -11,9 +11,8 @@ from attacks import BESIDE, NOBODY, NVME, PLANTS, ROOT, named, one_line, plant, 
 
 @pytest.mark.parametrize("what", PLANTS)
 @pytest.mark.parametrize("end", BESIDE)
-def test_nothing_is_made_beside_what_was_planted(folder, tmp_path, end, what):
-    file, victim = folder / "run.blklat", tmp_path / "victim"
-    victim.write_text("precious")
+def test_nothing_is_made_beside_what_was_planted(folder, victim, end, what):
+    file = folder / "run.blklat"
     plant(named(file, end), what, victim)
     before = state(folder)
     for more in ([], ["--overwrite"]):
@@ -73,9 +72,7 @@ def test_marks_go_to_the_recorder_alone(file, tmp_path):
 
 
 @pytest.mark.parametrize("what", PLANTS)
-def test_marks_are_not_written_elsewhere(file, tmp_path, what):
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
+def test_marks_are_not_written_elsewhere(file, victim, what):
     with recorded(file) as fifo:
         plant(fifo, what, victim)
         before = state(file.parent)

@@ -95,10 +95,8 @@ def test_one_that_is_recorded(file):
 
 @pytest.mark.parametrize("what", PLANTS)
 @pytest.mark.parametrize("end,refused", [("-wal", True), ("-journal", True), ("-shm", False), ("-mark", False)])
-def test_nothing_that_was_planted_is_used(file, tmp_path, end, refused, what):
+def test_nothing_that_was_planted_is_used(file, victim, end, refused, what):
     """Files that SQLite would play back are refused; others are ignored and stay as they are."""
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
     plant(named(file, end), what, victim)
     before = state(file.parent)
     done = mark(file, 1)
@@ -186,16 +184,14 @@ def test_killed_at_any_time(file, tmp_path):
     assert not list(file.parent.glob(".blklat-mark-*"))
 
 
-def test_what_one_that_was_killed_left(file):
+def test_what_one_that_was_killed_left(file, victim):
     """It is removed, whatever it is; what can't be is named."""
     left = file.parent / f".blklat-mark-{file.stat().st_ino}"
     left.write_text("half a file")
     assert mark(file, 1).returncode == 0 and not left.exists()
-    victim = file.parent / "victim"
-    victim.write_text("x")
     left = file.parent / f".blklat-mark-{file.stat().st_ino}"
     left.symlink_to(victim)
-    assert mark(file, 1).returncode == 0 and not left.is_symlink() and victim.read_text() == "x"
+    assert mark(file, 1).returncode == 0 and not left.is_symlink() and victim.read_text() == "precious"
     left = file.parent / f".blklat-mark-{file.stat().st_ino}"
     left.mkdir()
     before = state(file.parent)

@@ -111,6 +111,23 @@ class Bench:
         return None
 
 
+    def denied(self, name, ones, how):
+        """Runs the command once for each of @ones, with what @how makes of it for run(); each must do what is right. How many failed."""
+        failed = 0
+
+        def without(one):
+            nonlocal failed
+            outcome = self.run(name, **how(one))
+            failed += outcome.status != 0
+            complaint = self.complaint(name, outcome)
+            return complaint and f"{one}: {complaint}: {outcome}"
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            complaints = list(filter(None, pool.map(without, ones)))
+        print(f"{name}: {len(ones)} runs, {failed} failed")
+        assert not complaints, f"{len(complaints)} of {len(ones)}:\n" + "\n".join(complaints[:20])
+        return failed
+
+
 class Outcome:
     def __init__(self, status, stdout, stderr, left, made):
         self.status, self.stdout, self.stderr, self.left, self.made = status, stdout, stderr, left, made
@@ -133,9 +150,3 @@ def without_times(csv):
 def begins(whole, part):
     """Whether @part is the first lines of @whole, maybe none."""
     return whole.startswith(part) and (not part or part.endswith(b"\n"))
-
-
-def each(numbers, run):
-    """What @run complains of, of each number, as many at once as there are CPUs."""
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [f"{n}: {complaint}" for n, complaint in zip(numbers, pool.map(run, numbers)) if complaint]

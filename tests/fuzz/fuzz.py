@@ -19,8 +19,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tests"))
+sys.path += [str(ROOT / "tests"), str(ROOT / "tests/faults")]
 
+from faults import SMALL_SCRIPT as DIVIDED_BY_CGROUP  # noqa: E402
 from script import SCRIPTS, write_recording  # noqa: E402
 
 SMALL = 64 << 10  # longer seeds only slow it down
@@ -50,19 +51,6 @@ SLOW = """slow read 2ms 4096 ago=9ms sector=8 queue=1ms device=1ms depth=12 besi
 slow write 1ms 512 error=7 thread=5 comm=kworker/0:1 x3
 on d device
 slow write 3ms 4096 error=10
-"""
-DIVIDED_BY_CGROUP = """blklat-replay 1
-scale 1
-by cgroup
-slow-max 2
-device d
-device e
-watch d device
-watch e device
-io read 60us 4096 x9 in=/
-io write 1ms 4096 x3 in=/a/b.service
-slow write 1ms 4096 pid=7 comm=dd cgroup=/a/b.service in=/a/b.service
-tick 1
 """
 
 
