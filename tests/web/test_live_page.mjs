@@ -251,13 +251,3 @@ test("a restart of the service is taken up", async (t) => {
     // Nothing is left of the previous process.
     assert.ok(await page.evaluate(() => window.blklat.feed.intervals.every((i, n, all) => n === 0 || i.end_s > all[n - 1].end_s)));
 });
-
-test("a phone in the dark", async (t) => {
-    const service = await serve(t, script(["nvme0n1", "nvme1n1"], 400, steady));
-    const page = await openAt(t, service.url, { viewport: { width: 390, height: 800 }, colorScheme: "dark" });
-    await holdAt(page, service, 4);
-    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "wider than the screen");
-    await page.locator("button.theme").click();
-    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
-});

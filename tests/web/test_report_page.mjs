@@ -472,13 +472,6 @@ test("on paper: every chart a vector, dark on light, no switches, one legend", a
     assert.ok((await page.pdf({ format: "A4" })).length > 50000);
 });
 
-test("on a phone nothing is wider than the screen", async (t) => {
-    const page = await open(t, documentOf(drive({ n: 50 }), array(10)), { viewport: { width: 360, height: 740 } });
-    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
-    assert.ok((await page.locator("#chart-iops canvas").boundingBox()).width <= 340);
-    assert.equal(await page.locator("aside details").getAttribute("open"), null);
-});
-
 ofSteps("the cursor says what it points at", async (page) => {
     const over = page.locator("#chart-iops .u-over");
     await over.scrollIntoViewIfNeeded();
