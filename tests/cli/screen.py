@@ -11,6 +11,8 @@ import time
 
 from waiting import wait_until
 
+from command import BLKLAT
+
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh", "HOME": "/nonexistent"}
 
 
@@ -106,3 +108,8 @@ class Screen:
             assert before.read() == after.read()
         assert (self.told("alternate_on"), self.told("cursor_flag"), self.told("keypad_flag")) == ("0", "1", "0")
         return lines
+
+
+def top(file, *args, interval="50ms", **kw):
+    """blklat top, at a pace that is not the recording's."""
+    return Screen(BLKLAT, "top", "--replay", file, "--interval", interval, *args, **kw)

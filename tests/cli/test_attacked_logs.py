@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 
 import pytest
-from attacks import BLKLAT, ENV, NOBODY, ROOT, named, one_line, plant, readings, record, run, shown, state
+from attacks import BLKLAT, ENV, NOBODY, ROOT, named, one_line, plant, readings, run, shown, state
 from script import write_recording
 
 

@@ -14,13 +14,12 @@ import time
 import pytest
 
 from command import BLKLAT, ENV
-from screen import Screen
+from screen import top
 from script import write_recording
 from sql import change
 from waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
-PACE = "50ms"
 BUSY = 30           # intervals of the script
 
 
@@ -39,10 +38,6 @@ def script(folder, ticks=BUSY, more=lambda i: ""):
 @pytest.fixture
 def steady(tmp_path):
     return script(tmp_path)
-
-
-def top(file, *args, interval=PACE, **kw):
-    return Screen(BLKLAT, "top", "--replay", file, "--interval", interval, *args, **kw)
 
 
 def ended(screen):
@@ -276,7 +271,7 @@ def test_terminal_is_restored_when_nobody_reads(steady):
     """A write to the terminal never returns, as in a hanging ssh session, so the program can't end in order."""
     reader, terminal = pty.openpty()
     before = termios.tcgetattr(terminal)
-    with subprocess.Popen([BLKLAT, "top", "--replay", steady, "--interval", PACE], stdout=terminal, stderr=subprocess.PIPE,
+    with subprocess.Popen([BLKLAT, "top", "--replay", steady, "--interval", "50ms"], stdout=terminal, stderr=subprocess.PIPE,
                           env=ENV | {"TERM": "xterm"}, text=True) as p:
         wait_until(lambda: termios.tcgetattr(terminal) != before, "the terminal to be taken")
         # Each new size makes it redraw the whole screen, some kilobytes. What the kernel still passes on makes room.

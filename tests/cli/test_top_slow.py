@@ -5,8 +5,7 @@ import shutil
 
 import pytest
 
-from command import BLKLAT
-from screen import Screen
+from screen import top
 from script import write_recording
 
 pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
@@ -19,10 +18,6 @@ def script(folder, ticks=3, slow_max=4, each=lambda i: []):
     for i in range(ticks):
         lines += ["on sda device", "io read 100us 4096 x1000", *each(i), "on sdb device", "io read 50us 4096 x10", "tick 1"]
     return write_recording("\n".join(lines), folder / "run.blklat")
-
-
-def top(file, *args, interval="50ms", **kw):
-    return Screen(BLKLAT, "top", "--replay", file, "--interval", interval, *args, **kw)
 
 
 def rows(lines):
