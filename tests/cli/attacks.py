@@ -5,9 +5,9 @@ import random
 import stat
 import subprocess
 
+from asked import BLKLAT
 from script import TESTS, recorded
 
-BLKLAT = os.environ.get("BLKLAT", str(TESTS.parent / "build/blklat"))
 NVME = recorded(TESTS / "cli/replay/nvme.txt")
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 ROOT = os.geteuid() == 0

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The command line as a shell runs it, its message for a bad one, and the machine's devices by a reader of our own."""
 import contextlib
-import os
 import pathlib
 import re
 import subprocess
 
 import pytest
+from asked import BLKLAT
 from script import TESTS, recorded
 
-BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 REPLAY = recorded(TESTS / "cli/replay/nvme.txt")
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
 # Far from any name that a machine's device may have.

@@ -14,9 +14,9 @@ import shlex
 import subprocess
 
 import pytest
+from asked import BLKLAT
 from script import SCRIPTS, recorded
 
-BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 HERE = pathlib.Path(__file__).parent
 GOLDEN = HERE / "golden"
 GONE = {"gone": 1}  # all devices went away, so it says so and fails

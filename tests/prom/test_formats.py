@@ -4,13 +4,13 @@ import bisect
 import collections
 import json
 import math
-import os
 import random
 import re
 import subprocess
 from fractions import Fraction
 
 import pytest
+from asked import BLKLAT
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as read_text
 from script import SCRIPTS, recorded, write_recording
@@ -19,7 +19,6 @@ import tools
 import wire
 from player import LATENCY, OPENMETRICS, PROTOBUF, START, TEXT, Player, exposed_totals, number_of, played, script
 
-BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 ZERO = 2.0 ** -26
 FIGURES = ("ios", "bytes", "errors")
 

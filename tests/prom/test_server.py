@@ -2,15 +2,14 @@
 """A real Prometheus scrapes it: results of queries against the IOs and against blklat's own figures."""
 import json
 import math
-import os
 import subprocess
 
 import pytest
+from asked import BLKLAT
 
 from hosts import write_script
 from player import ACCEPT, ACCEPT_NATIVE
 
-BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 COUNT = {"native": "histogram_count(blklat_io_latency_seconds{%s})", "classic": "blklat_io_latency_seconds_count{%s}"}
 SUM = {"native": "histogram_sum(blklat_io_latency_seconds{%s})", "classic": "blklat_io_latency_seconds_sum{%s}"}
 BUCKETS = {"native": "blklat_io_latency_seconds{%s}", "classic": "blklat_io_latency_seconds_bucket{%s}"}

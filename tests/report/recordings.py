@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs blklat."""
 import json
-import os
-import pathlib
 import subprocess
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
+from asked import BLKLAT
+from script import TESTS
+
+ROOT = TESTS.parent
 ENV = {"PATH": "/usr/bin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 
 
