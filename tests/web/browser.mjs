@@ -125,9 +125,12 @@ export async function saved(page, id) {
     }, id);
 }
 
-/** The words of an element, with ordinary spaces. */
+/** With ordinary spaces. */
+export const plain = (text) => text.replace(/[\u00a0\u202f]/g, " ");
+
+/** The words of an element. */
 export async function words(locator) {
-    return (await locator.innerText()).replace(/[\u00a0\u202f]/g, " ").replace(/\s+/g, " ").trim();
+    return plain(await locator.innerText()).replace(/\s+/g, " ").trim();
 }
 
 /** How many pixels of a chart's canvas have exactly this colour. */

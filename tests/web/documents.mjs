@@ -9,6 +9,8 @@ export function bound(k) {
     return Math.floor(1e9 * 2 ** (-26 + k / 64));
 }
 
+export const constant = (ios, n = 10) => Array(n).fill(ios);
+
 /** A generator with a seed, so that each run of a test sees the same numbers. */
 export function random(seed) {
     let state = seed >>> 0;

@@ -79,11 +79,12 @@ export const until = (page, end_s) => page.waitForFunction((least) => window.blk
 const QUIET_MS = 600;
 
 /**
- * Waits for at least @n intervals and holds the service; everything that came is drawn then. What the service had
+ * Lets the service go on, waits for at least @n intervals and holds it; everything that came is drawn then. What the service had
  * sent before may still be on its way, so it waits until nothing more comes. On a busy machine these are more than
  * @n: what a test looks for should last for 2 s, which are 10 intervals.
  */
 export async function holdAt(page, service, n) {
+    service.go();
     await atLeast(page, n);
     service.hold();
     for (let came = -1; came !== await intervals(page);) {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { click, load, onePage, open, saved, settled, useBrowser, words } from "./browser.mjs";
-import { bound, divided, documentOf, op, run, sized } from "./documents.mjs";
+import { bound, constant, divided, documentOf, op, run, sized } from "./documents.mjs";
 
 useBrowser();
 
@@ -15,8 +15,6 @@ const { ioSize } = await load("format.ts");
 
 const CHARTS = ["parts-latency", "parts-heat", "parts-time"];
 const KIB = 1024;
-
-const constant = (ios, n = 10) => Array.from({ length: n }, () => ios);
 
 /** 300 reads a second of 4 KiB at 80 us, 100 of 16 KiB at 400 us that stop in every other second; writes of 4 KiB. */
 function parts() {

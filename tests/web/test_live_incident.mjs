@@ -20,7 +20,6 @@ test("the sickest is shown first, the busiest as long as nothing is wrong, the u
     await holdAt(page, service, 3);
     if (await intervals(page) < 6)
         assert.deepEqual(await pressed(page), ["nvme1n1"]);
-    service.go();
     await holdAt(page, service, 12);
     assert.equal((await tiles(page))[0].replace("slow", "unlike").replace("sick", "watch"), "nvme4n1 watch unlike true");
     service.go();
@@ -32,7 +31,6 @@ test("the sickest is shown first, the busiest as long as nothing is wrong, the u
     await click(page.locator(".devices button", { hasText: "nvme0n1" }));
     assert.deepEqual(await pressed(page), ["nvme0n1"]);
     const n = await intervals(page);
-    service.go();
     await holdAt(page, service, n + 4);
     assert.deepEqual(await pressed(page), ["nvme0n1"]);
 });
@@ -56,12 +54,10 @@ test("what slows all devices at once is said once, and none is marked", async (t
     const page = await openAt(t, service.url);
     await holdAt(page, service, 12);
     assert.equal(await page.locator(".devices .host").count(), 0);
-    service.go();
     await holdAt(page, service, 27);
     assert.equal(await page.locator(".devices .host").innerText(), "all slower: the host?");
     assert.deepEqual((await tiles(page)).map((tile) => tile.split(" ").slice(1, 3).join(" ")), Array(4).fill("well host"));
     assert.equal(await page.locator(".devices .alarm").count(), 0);
-    service.go();
     await holdAt(page, service, 49);
     assert.equal(await page.locator(".devices .host").innerText(), "all wait: the host?");
     assert.deepEqual((await tiles(page)).map((tile) => tile.split(" ").slice(1, 3).join(" ")), Array(4).fill("watch host_waits"));

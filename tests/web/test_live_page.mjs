@@ -29,7 +29,6 @@ test("values move with each interval", async (t) => {
     assert.ok(await pixels(page, "distribution", READ) > 50);
     const before = await words(page.locator(".devices button"));
     assert.match(before, /^nvme0n1 [5-7]\.\d\dk IOPS p99 90\.0 us$/);
-    service.go();
     await holdAt(page, service, n + 5);
     assert.notEqual(await words(page.locator(".devices button")), before);
     assert.ok((await shown(page)).iops[1] >= first.iops[1] + 10);
@@ -56,13 +55,11 @@ test("devices are switched by a click, alone and back", async (t) => {
     assert.deepEqual(await buttons.evaluateAll((all) => all.map((b) => b.getAttribute("aria-pressed"))), ["false", "true", "false"]);
     // That stays when the next interval comes.
     const n = await intervals(page);
-    service.go();
     await holdAt(page, service, n + 3);
     assert.equal((await shown(page)).depth[0], 1);
     await click(buttons.nth(1));
     assert.equal((await shown(page)).depth[0], 3);
     await page.locator("aside [data-key]").first().click();
-    service.go();
     await holdAt(page, service, n + 8);
     assert.equal((await shown(page)).percentile[0], 5);
 });

@@ -2,8 +2,8 @@
 // What is special to each --by: latency by depth, the matrix of neighbours, owners ranked and over time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { click, labelsFit, load, notingTexts, open, saved, useBrowser, words } from "./browser.mjs";
-import { divided, documentOf, op, run, sized } from "./documents.mjs";
+import { click, labelsFit, load, notingTexts, open, plain, saved, useBrowser, words } from "./browser.mjs";
+import { constant, divided, documentOf, op, run, sized } from "./documents.mjs";
 
 useBrowser();
 
@@ -16,10 +16,8 @@ const { runsIn } = await load("data.ts");
 const { makeLines } = await load("lines.ts");
 
 const N = 10;
-const constant = (ios) => Array(N).fill(ios);
 const of = (name, ios, ns) => op(name, Array.isArray(ios) ? ios : constant(ios), () => ns);
 const linesOf = (made) => makeLines(runsIn(documentOf(made)));
-const blanks = (text) => text.replace(/[\u00a0\u202f]/g, " ");
 const near = (got, want) => assert.ok(Math.abs(got / want - 1) < 0.03, `${got} is not about ${want}`);
 
 // --- by depth
@@ -46,7 +44,7 @@ test("p50 and p99 at each depth; of few IOs dots beside the line", () => {
     near(10 ** series[0].ys[2], 160e3);
     near(10 ** series[1].ys[4], 640e3);
     assert.deepEqual([xSpan, [0, 2, 4].map((place) => x.text(place)), spots.length], [[-0.5, 4.5], ["1", "3-4", "9-16"], 8]);
-    const rows = table().rows.map((row) => row.map(blanks));
+    const rows = table().rows.map((row) => row.map(plain));
     assert.deepEqual(rows.map((row) => row.slice(0, 5)), [["read", "1", "1 000", "9.91 %", "100"], ["read", "2", "3 000", "29.73 %", "300"],
         ["read", "3-4", "6 000", "59.46 %", "600"], ["read", "9-16", "90", "0.89 %", "9"], ["write", "1", "500", "100 %", "50"]]);
     assert.equal(rows[3][6], "too few IOs");
@@ -54,13 +52,13 @@ test("p50 and p99 at each depth; of few IOs dots beside the line", () => {
 
 test("the load that each depth had, and what the device does there by Little's law", () => {
     const lines = linesOf(byDepth()), load = iopsByDepth(lines), done = doneByDepth(lines);
-    assert.deepEqual(load.series.map((s) => [s.name, blanks(s.note), s.ys.filter((_, i) => i % 2 === 0)]), [
+    assert.deepEqual(load.series.map((s) => [s.name, plain(s.note), s.ys.filter((_, i) => i % 2 === 0)]), [
         ["read", "59.5 % at 3-4", [100, 300, 600, 0, 9]], ["write", "100 % at 1", [50, 0, 0, 0, 0]]]);
     assert.ok(load.series[0].xs.every((x, i, all) => i === 0 || x > all[i - 1]));
     // 90 IOs are too few to be shown.
     assert.deepEqual(done.levels.map(({ band, x: [from, to] }) => [band, (from + to) / 2]), [[[16667, 16667], 0], [[25000, 25000], 1], [[18750, 25000], 2]]);
     assert.deepEqual(done.series[0].words, ["16.7k IOPS", "25.0k IOPS", "18.8k to 25.0k IOPS"]);
-    assert.match(blanks(done.series[0].note), /^most at 2: 25.0k IOPS$/);
+    assert.match(plain(done.series[0].note), /^most at 2: 25.0k IOPS$/);
     assert.ok(done.ySpan()[1] > 25000);
     lines[0].watch.parts[2].all_ops.by_little.iops_most = null;
     assert.match(doneByDepth(lines).series[0].words[2], /^18.8k and more IOPS$/);
@@ -242,7 +240,7 @@ test("names: what the path tells, and as much of the path as tells two apart", (
 });
 
 test("what many IOs took together", () => {
-    assert.deepEqual([0, 0.5, 93.4, 599, 750, 111600].map((s) => blanks(duration(s))), ["0 ns", "500 ms", "93.4 s", "599 s", "12.5 min", "31.0 h"]);
+    assert.deepEqual([0, 0.5, 93.4, 599, 750, 111600].map((s) => plain(duration(s))), ["0 ns", "500 ms", "93.4 s", "599 s", "12.5 min", "31.0 h"]);
 });
 
 test("the table sorts, and says what the chart shows", async (t) => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { labelsFit, load, notingTexts, open, settled, useBrowser } from "./browser.mjs";
-import { documentOf, drive, op, run, watch } from "./documents.mjs";
+import { constant, documentOf, drive, op, run, watch } from "./documents.mjs";
 
 useBrowser();
 
@@ -11,8 +11,6 @@ const { latencyByIops, phaseLines, phasesOf } = await load("charts/phases.ts");
 const { makeLines } = await load("lines.ts");
 const { latency } = await load("format.ts");
 const { runsIn } = await load("data.ts");
-
-const constant = (ios, n = 10) => Array.from({ length: n }, () => ios);
 
 /** A phase's figures for an op with so many IOPS for 10 s. */
 function figures(name, iops, ns) {

@@ -2,16 +2,12 @@
 // The document's lines and their names; figures as words; ticks.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { load } from "./browser.mjs";
+import { load, plain } from "./browser.mjs";
 import { op, run, watch } from "./documents.mjs";
 
 const { makeLines } = await load("lines.ts");
 const format = await load("format.ts");
 const axes = await load("axes.ts");
-
-function plain(text) {
-    return text.replace(/[\u00a0\u202f]/g, " ");
-}
 
 test("names tell lines apart, and no more", () => {
     const names = (...runs) => makeLines(runs).map((line) => line.name);
