@@ -6,6 +6,7 @@ import types
 
 import server
 from player import Player
+from waiting import wait_until
 
 
 @contextlib.contextmanager
@@ -23,5 +24,7 @@ def played_to_both(recordings, ticks):
             servers[name] = server.Prometheus(addresses, [server.RULES], native=name == "native")
             stack.callback(servers[name].close)
         *times, moment = server.play(exporters, ticks)
+        for s in servers.values():
+            wait_until(lambda s=s: s.settled(moment, len(addresses)), "scrapes of all", every_s=0.1)
         yield types.SimpleNamespace(exporters=exporters, addresses=addresses, moment=moment, window_s=math.ceil(moment - times[ticks // 2]),
                                     **servers)

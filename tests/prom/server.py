@@ -101,6 +101,7 @@ class Prometheus:
     """Scrapes the exporters each second and evaluates the rules as often."""
 
     def __init__(self, addresses, rules=(), native=False, exemplars=False):
+        self.at = {}  # the time of queries; none: now
         self.folder = tempfile.TemporaryDirectory(prefix="blklat-prometheus-")
         folder = pathlib.Path(self.folder.name)
         config = {"global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
@@ -155,9 +156,17 @@ class Prometheus:
         except urllib.error.HTTPError as e:
             raise AssertionError(f"{path} {parameters}: {e.read().decode()}") from None
 
+    def settled(self, since, targets):
+        """Whether @since no scrape failed for three seconds. If so, later queries are of now: what fails then changes nothing."""
+        now = time.time()
+        if now < since + 3 or [v for _, v in self.query("min_over_time(up[3s])", time=now)] != [1] * targets:
+            return False
+        self.at = {"time": now}
+        return True
+
     def query(self, expression, **parameters):
         """[(labels, value)] of an instant query; a histogram's value is its JSON."""
-        rows = self.api("query", query=expression, **parameters)["result"]
+        rows = self.api("query", query=expression, **{**self.at, **parameters})["result"]
         return [(r["metric"], float(r["value"][1]) if "value" in r else r["histogram"][1]) for r in rows]
 
     def value(self, expression, **parameters):
