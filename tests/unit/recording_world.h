@@ -9,6 +9,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,6 +58,18 @@ static struct origin recording_origin = {
 
 /* --- the directory ------------------------------------------------------------------------------------- */
 
+/* Runs a shell's command. */
+static inline __attribute__((format(printf, 1, 2))) void run_command(const char *form, ...)
+{
+	char command[256];
+	va_list args;
+
+	va_start(args, form);
+	vsnprintf(command, sizeof(command), form, args);
+	va_end(args);
+	assert_int_equal(system(command), 0);
+}
+
 static inline void place_make(void)
 {
 	strcpy(at.dir, access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
@@ -69,10 +82,7 @@ static inline void place_make(void)
 
 static inline void place_remove(void)
 {
-	char command[96];
-
-	snprintf(command, sizeof(command), "rm -rf %s", at.dir);
-	assert_int_equal(system(command), 0);
+	run_command("rm -rf %s", at.dir);
 }
 
 /* The file, or one beside it. Returns its path, until the next call. */
@@ -93,12 +103,18 @@ static inline void place_script(const char *text)
 	assert_int_equal(fclose(to), 0);
 }
 
-static inline void copy_file(const char *from, const char *to)
+/* Makes @to a copy of the recording @from, in which @sql was done. */
+static inline void copy_damaged(const char *from, const char *to, const char *sql)
 {
-	char command[256];
+	sqlite3 *db;
+	char *why = NULL;
 
-	snprintf(command, sizeof(command), "cp %s %s", from, to);
-	assert_int_equal(system(command), 0);
+	run_command("cp %s %s", from, to);
+	assert_int_equal(sqlite3_open(to, &db), SQLITE_OK);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+	if (sqlite3_exec(db, sql, NULL, NULL, &why))
+		fail_msg("%s: %s", sql, why);
+	sqlite3_close(db);
 }
 
 /* --- reading ------------------------------------------------------------------------------------------- */
@@ -202,24 +218,48 @@ static inline u32 count_intervals(const char *file)
 	return n;
 }
 
-/* --- a recording of a script --------------------------------------------------------------------------- */
+/* Of the start only clocks and counts are known. What unfinished IOs have done goes with what they are merged into. */
+enum known { ALL_IS_KNOWN, START_IS_KNOWN, MERGED_IS_KNOWN };
 
-/* Makes the source, a recording of @script. */
-static inline void place_source(const char *script)
+static inline void same_watch(const struct watch_counts *a, const struct watch_counts *b, enum known known)
 {
-	char command[256];
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		const struct op_counts *x = &a->ops[op], *y = &b->ops[op];
 
-	snprintf(command, sizeof(command), "python3 tests/script.py %s %s", script, at.source);
-	assert_int_equal(system(command), 0);
+		assert_true(x->sum_ns == y->sum_ns);
+		assert_true(known == MERGED_IS_KNOWN || (x->bytes == y->bytes && x->errors == y->errors));
+		assert_true(known == START_IS_KNOWN || !hist_count(&y->hist) || (x->min_ns == y->min_ns && x->max_ns == y->max_ns));
+		assert_int_equal(x->hist.scale, y->hist.scale);
+		assert_memory_equal(x->hist.cells, y->hist.cells, BLKLAT_CELLS(x->hist.scale) * sizeof(u64));
+	}
+	if (known == START_IS_KNOWN)
+		return;
+	assert_true(a->started == b->started && a->started_after == b->started_after);
+	assert_true(a->in_flight == b->in_flight && a->in_flight_after == b->in_flight_after);
+	assert_true(a->oldest_ns == b->oldest_ns && a->waited_ns == b->waited_ns);
+	assert_memory_equal(a->accounts, b->accounts, sizeof(a->accounts));
+	assert_true(a->kernel_known == b->kernel_known && a->kernel_ios == b->kernel_ios && a->kernel_in_flight == b->kernel_in_flight);
+	assert_true(a->gone == b->gone && a->replaced == b->replaced && a->unsettled == b->unsettled);
 }
+
+static inline void same_snapshot(const struct snapshot *a, const struct snapshot *b, enum known known)
+{
+	assert_int_equal(a->n, b->n);
+	assert_true(a->mono_ns == b->mono_ns && a->skipped == b->skipped);
+	assert_true(known == START_IS_KNOWN || a->wall_ns == b->wall_ns);
+	for (u32 i = 0; i < a->n; i++)
+		same_watch(&a->w[i], &b->w[i], known);
+}
+
+/* --- a recording of a script --------------------------------------------------------------------------- */
 
 static inline void recording_nobody(const struct device *d, bool replaced)
 {
 	(void)d, (void)replaced;
 }
 
-/* Records a replay of the source into the file. */
-static inline void recording_of_source(int scale)
+/* Makes the source, a recording of @script, and records its replay into the file. */
+static inline void recording_of(const char *script, int scale)
 {
 	const struct recorder_config cfg = { .file = at.file };
 	struct origin origin = recording_origin;
@@ -228,6 +268,7 @@ static inline void recording_of_source(int scale)
 	struct sink *s = NULL;
 	enum loop_end end;
 
+	run_command("python3 tests/script.py %s %s", script, at.source);
 	replay(at.source, scale);
 	origin.idle_gap_ns = c->origin->idle_gap_ns;
 	info = (struct run_info){
@@ -245,12 +286,6 @@ static inline void recording_of_source(int scale)
 		fail_msg("%s", p.text);
 	s->ops->close(s);
 	close_replay();
-}
-
-static inline void recording_of(const char *script, int scale)
-{
-	place_source(script);
-	recording_of_source(scale);
 }
 
 /* --- made-up intervals --------------------------------------------------------------------------------- */
@@ -416,6 +451,27 @@ static inline void feed_make(void)
 		w->kernel_known = true;
 	}
 	frames_between(&f.is, &f.before, &f.now, &f.info.percentiles, f.info.cpus);
+}
+
+/* Makes the same intervals again, up to the time of a replay, as one interval. Returns how many they are. */
+static inline u32 feed_again(u64 mono_ns, u64 bytes[FEED_OPS])
+{
+	u32 n = 0;
+
+	for (; f.now.mono_ns < mono_ns; n++) {
+		feed_make();
+		for (u32 i = 0; i < f.now.n; i++)
+			for (u32 op = 0; n && op < BLKLAT_OPS; op++) {
+				struct op_counts *o = &f.now.w[i].ops[op], *before = &f.before.w[i].ops[op];
+
+				o->min_ns = min_u64(o->min_ns, before->min_ns);
+				o->max_ns = max_u64(o->max_ns, before->max_ns);
+			}
+		for (u32 op = 0; op < FEED_OPS; op++)
+			bytes[op] += f.is.f[0].ops[op].bytes;
+	}
+	assert_true(f.now.mono_ns == mono_ns);
+	return n;
 }
 
 static inline int feed_write(void)

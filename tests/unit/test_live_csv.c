@@ -18,8 +18,7 @@ TEST(one_header_then_a_row_for_each_op)
 	r.frames.f[0].accounting.skipped_unexplained = 5;
 	sink_run_interval();
 	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
-	assert_string_equal(r.text, HEAD "\n"
-			    KEY "-,0,0,0,0.0,0.0,,,,,,0,0,0.000,0,0,0,0,,0,0,0\n"
+	assert_string_equal(r.text, HEAD "\n" KEY "-,0,0,0,0.0,0.0,,,,,,0,0,0.000,0,0,0,0,,0,0,0\n"
 			    KEY "read," READS "\n");
 }
 
@@ -33,8 +32,7 @@ TEST(bins_are_rows_with_empty_figures)
 	r.frames.f[0].accounting.skipped_unexplained = 5;
 	r.frames.f[0].ops[BLKLAT_OP_READ].hist.cells[BLKLAT_CELLS_MAX - 1] = 5;
 	sink_run_interval();
-	assert_string_equal(r.text, HEAD ",bin_lower_ns,bin_upper_ns,bin_ios\n"
-			    KEY "read," READS ",,,\n"
+	assert_string_equal(r.text, HEAD ",bin_lower_ns,bin_upper_ns,bin_ios\n" KEY "read," READS ",,,\n"
 			    KEY "read,,,,,,,,,,,,,,,,,,,,,,59727,60377,2\n"
 			    KEY "read,,,,,,,,,,,,,,,,,,,,,,60377,61035,1\n"
 			    KEY "read,,,,,,,,,,,,,,,,,,,,,,1995892,2017626,1\n"

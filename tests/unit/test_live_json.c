@@ -19,8 +19,7 @@ TEST(a_line_is_the_contract)
 	sink_run_reads();
 	r.frames.f[0].interval_s = 1.0003;
 	sink_run_interval();
-	assert_string_equal(r.text,
-		"{\"schema\":1,\"time\":\"2026-11-21T07:35:01.000Z\",\"interval_s\":1.000300,"
+	assert_string_equal(r.text, "{\"schema\":1,\"time\":\"2026-11-21T07:35:01.000Z\",\"interval_s\":1.000300,"
 		"\"device\":\"loop0\",\"stage\":\"device\",\"engine\":\"bpf\","
 		"\"ops\":[{\"op\":\"read\",\"ios\":4,\"bytes\":16384,\"errors\":0,\"iops\":4.0,"
 		"\"latency_ns\":{\"mean\":545250.0,\"min\":60000,\"max\":2000000,\"p50\":60188.4,"

@@ -54,8 +54,7 @@ TEST(a_block_of_reads)
 	 * Decades 10 us to 10 ms, 24 columns each: 60 to 61 us is column 24 * log10(6) = 18.7 to 18.8
 	 * with three IOs, 2 ms is 24 * log10(200) = 55.2 with one, a third of the height.
 	 */
-	assert_string_equal(interval_text(),
-		"\n07:35:01    IOPS    MB/s    mean     p50   p99.9     max\n"
+	assert_string_equal(interval_text(), "\n07:35:01    IOPS    MB/s    mean     p50   p99.9     max\n"
 		"loop0   queue depth <0.01, 32 in flight, oldest 81.2 us\n"
 		"read        4.00    0.02  545 us 60.2 us 2.00 ms 2.00 ms\n"
 		"                          █                                    ▃\n"
@@ -189,8 +188,7 @@ TEST(summary_adds_up)
 	};
 	sink_run_open();
 	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
-	assert_string_equal(r.text + strlen(header),
-		"\nsummary of 10.0 s\n"
+	assert_string_equal(r.text + strlen(header), "\nsummary of 10.0 s\n"
 		"            IOPS    MB/s    mean     p50   p99.9     max\n"
 		"loop0   queue depth <0.01\n"
 		"read        4.00    0.02  545 us 60.2 us 2.00 ms 2.00 ms\n"

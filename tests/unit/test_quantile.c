@@ -122,8 +122,7 @@ TEST(ranks)
 			assert_int_equal(percentiles_parse(text, &ps, &bad, &len), 0);
 			result = quantile_ns(&h, ps.p[0].q, min_ns, max_ns);
 			if (result <= hist_lower_ns(6, cell) || result > hist_upper_ns(6, cell))
-				fail_msg("%u IOs, p%s: %.1f is not in cell %u", n, text, result,
-					 cell);
+				fail_msg("%u IOs, p%s: %.1f is not in cell %u", n, text, result, cell);
 		}
 		hist_uninit(&h);
 	}
@@ -214,11 +213,9 @@ static void check_samples(const u64 *sorted, u32 n, u32 scale)
 		double result = quantile_ns(&h, shares[i] / 1000., min_ns, max_ns);
 
 		if (result < min_ns || result > max_ns)
-			fail_msg("n %u scale %u share %u: %.1f leaves the extremes", n, scale,
-				 shares[i], result);
+			fail_msg("n %u scale %u share %u: %.1f leaves the extremes", n, scale, shares[i], result);
 		if (result < former)
-			fail_msg("n %u scale %u share %u: %.1f falls below %.1f", n, scale,
-				 shares[i], result, former);
+			fail_msg("n %u scale %u share %u: %.1f falls below %.1f", n, scale, shares[i], result, former);
 		former = result;
 		if (result <= hist_lower_ns(scale, cell) || result > hist_upper_ns(scale, cell))
 			fail_msg("n %u scale %u share %u: %.1f is not in the bin of %llu", n, scale,
@@ -326,8 +323,7 @@ TEST(lists_full)
 	struct percentiles ps;
 	int len = 0;
 
-	assert_int_equal(percentiles_parse("16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1,p1.0,16.00",
-					   &ps, &bad, &len), 0);
+	assert_int_equal(percentiles_parse("16,15,14,13,12,11,10,9,8,7,6,5,4,3,2,1,p1.0,16.00", &ps, &bad, &len), 0);
 	assert_int_equal(ps.n, 16);
 	for (u32 i = 0; i < 16; i++)
 		assert_near(ps.p[i].q, (i + 1) / 100.);

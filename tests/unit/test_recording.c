@@ -1,48 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is recorded and replayed is what was there, number by number. */
+/* What is recorded and replayed is what was there, number by number; tests/cli/test_record_replays.py has all scripts. */
 #include "recording_world.h"
 
-#include <glob.h>
-
 #include "recording/marks.h"
-
-static void same_hist(const struct hist *a, const struct hist *b)
-{
-	assert_int_equal(a->scale, b->scale);
-	assert_memory_equal(a->cells, b->cells, BLKLAT_CELLS(a->scale) * sizeof(*a->cells));
-}
-
-/*
- * Pauses are recorded as in frames, without those of doubtful intervals, so frames are compared elsewhere.
- * @first: of the start only the clocks and the counts are known.
- */
-static void same_watch(const struct watch_counts *a, const struct watch_counts *b, bool first)
-{
-	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		const struct op_counts *x = &a->ops[op], *y = &b->ops[op];
-
-		assert_true(x->sum_ns == y->sum_ns && x->bytes == y->bytes && x->errors == y->errors);
-		assert_true(first || !hist_count(&y->hist) || (x->min_ns == y->min_ns && x->max_ns == y->max_ns));
-		same_hist(&x->hist, &y->hist);
-	}
-	if (first)
-		return;
-	assert_true(a->started == b->started && a->started_after == b->started_after);
-	assert_true(a->in_flight == b->in_flight && a->in_flight_after == b->in_flight_after);
-	assert_true(a->oldest_ns == b->oldest_ns && a->waited_ns == b->waited_ns);
-	assert_memory_equal(a->accounts, b->accounts, sizeof(a->accounts));
-	assert_true(a->kernel_known == b->kernel_known && a->kernel_ios == b->kernel_ios && a->kernel_in_flight == b->kernel_in_flight);
-	assert_true(a->gone == b->gone && a->replaced == b->replaced && a->unsettled == b->unsettled);
-}
-
-static void same_snapshot(const struct snapshot *a, const struct snapshot *b, bool first)
-{
-	assert_int_equal(a->n, b->n);
-	assert_true(a->mono_ns == b->mono_ns && a->skipped == b->skipped);
-	assert_true(first || a->wall_ns == b->wall_ns);
-	for (u32 i = 0; i < a->n; i++)
-		same_watch(&a->w[i], &b->w[i], first);
-}
 
 static void same_device(const struct device *a, const struct device *b)
 {
@@ -54,76 +14,6 @@ static void same_device(const struct device *a, const struct device *b)
 	assert_true(a->size_bytes == b->size_bytes && a->hw_queues == b->hw_queues && a->tags == b->tags);
 	assert_true(a->nr_requests == b->nr_requests && a->major == b->major && a->minor == b->minor);
 	assert_true(a->iostats == b->iostats && a->hidden == b->hidden);
-}
-
-static void same_capture(const struct capture *a, const struct capture *b)
-{
-	assert_string_equal(a->engine, b->engine);
-	assert_int_equal(a->n_watches, b->n_watches);
-	assert_int_equal(a->scale, b->scale);
-	assert_int_equal(a->cpus, b->cpus);
-	for (u32 i = 0; i < a->n_watches; i++) {
-		assert_int_equal(a->watches[i].stage, b->watches[i].stage);
-		assert_true(same_part(&a->watches[i], &b->watches[i]));
-		same_device(a->watches[i].device, b->watches[i].device);
-	}
-}
-
-/* Reads @a and the replay to their ends. A run ends before its script does once all its devices are gone. */
-static void same_run(struct capture *a)
-{
-	bool first = true;
-	int err;
-
-	same_capture(a, c);
-	begin_sum();
-	while (!(err = c->ops->read(c, &one, &p))) {
-		assert_int_equal(a->ops->read(a, &sum, &p), 0);
-		same_snapshot(&sum, &one, first);
-		first = false;
-	}
-	assert_int_equal(err, -ENODATA);
-	assert_false(first);
-}
-
-/* @scale, or the source's own if that is coarser. */
-static int scale_of(int scale)
-{
-	replay(at.source, -1);
-	return scale < (int)c->scale ? scale : (int)c->scale;
-}
-
-static void check_copy(int recorded, int replayed)
-{
-	const struct capture_config cfg = { .scale = scale_of(replayed), .replay_file = at.source };
-	struct capture *a;
-
-	recorded = scale_of(recorded);
-	recording_of_source(recorded);
-	assert_int_equal(capture_replay.open(&cfg, &a, &p), 0);
-	replay(at.file, cfg.scale);
-	/* A recording reports the memory that the capture took, at the capture's own scale. */
-	if (recorded == cfg.scale)
-		assert_true(a->memory_bytes == c->memory_bytes);
-	same_run(a);
-	a->ops->close(a);
-	assert_int_equal(unlink(at.file), 0);
-}
-
-/* Merging bins when they are recorded or when they are read gives the same. */
-TEST(a_replay_of_a_recording_is_the_run)
-{
-	static const int scales[][2] = { { -1, -1 }, { 3, 3 }, { 3, 1 }, { -1, 2 } };
-	glob_t found;
-
-	assert_int_equal(glob("tests/cli/replay/*.txt", 0, NULL, &found), 0);
-	assert_true(found.gl_pathc >= 6);
-	for (size_t i = 0; i < found.gl_pathc; i++) {
-		place_source(found.gl_pathv[i]);
-		for (u32 k = 0; k < ARRAY_SIZE(scales); k++)
-			check_copy(scales[k][0], scales[k][1]);
-	}
-	globfree(&found);
 }
 
 #define START "blklat-replay 1\nstart 2026-11-21T07:35:00Z\ndevice d\nwatch d device\n"
@@ -217,9 +107,9 @@ TEST(what_came_before_is_kept)
 	feed_record(0, 1);
 	replay_summed(at.file);
 	assert_true(hist_count(&sum.w[0].ops[0].hist) > 0);
-	same_snapshot(&f.before, &sum, true);
+	same_snapshot(&f.before, &sum, START_IS_KNOWN);
 	assert_int_equal(read_summed(), 0);
-	same_snapshot(&f.now, &sum, false);
+	same_snapshot(&f.now, &sum, ALL_IS_KNOWN);
 }
 
 /* As the loop shows it: without devices that went away before. */
@@ -263,7 +153,7 @@ TEST(parts_are_kept)
 	}
 	for (u32 i = 0; i < N; i++) {
 		assert_int_equal(read_summed(), 0);
-		same_snapshot(&past[i], &sum, false);
+		same_snapshot(&past[i], &sum, ALL_IS_KNOWN);
 		for (u32 k = 0; k < sum.n; k++)
 			n_parts += c->watches[k].part && sum.w[k].in_flight;
 		snapshot_uninit(&past[i]);

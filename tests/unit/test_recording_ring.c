@@ -2,7 +2,6 @@
 /* A recording of limited size: what it keeps, that its counts add up, and that it stays below its limit. */
 #include "recording_world.h"
 
-#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include "core/accounting.h"
@@ -12,30 +11,7 @@
 
 #define INTERVALS 12000
 #define LIMIT (3ULL << 20)
-
-/* The counts at the end of each interval, and its extremes. */
-struct past {
-	u64 mono_ns, ios[FEED_OPS], sum_ns[FEED_OPS], min_ns[FEED_OPS], max_ns[FEED_OPS], idle_ios[FEED_OPS];
-	u64 bytes[FEED_OPS], partial[FEED_OPS];	/* of this interval, and of IOs that had not ended */
-	struct accounting accounting;
-};
-
-static void note(struct past *past)
-{
-	past->mono_ns = f.now.mono_ns;
-	past->accounting = f.is.f[0].accounting;
-	for (u32 op = 0; op < FEED_OPS; op++) {
-		const struct op_counts *o = &f.now.w[0].ops[op];
-
-		past->ios[op] = hist_count(&o->hist);
-		past->sum_ns[op] = o->sum_ns;
-		past->idle_ios[op] = hist_count(&o->after_idle);
-		past->min_ns[op] = f.is.f[0].ops[op].ios ? o->min_ns : UINT64_MAX;
-		past->max_ns[op] = f.is.f[0].ops[op].ios ? o->max_ns : 0;
-		past->bytes[op] = f.is.f[0].ops[op].bytes;
-		past->partial[op] = f.is.f[0].ops[op].partial.bytes;
-	}
-}
+#define DROPPED_BEFORE 5	/* as if it were recorded again */
 
 /* The largest size of the files so far, all together. */
 static u64 most;
@@ -67,87 +43,73 @@ static void begin_measured(u64 limit)
 /* One mark at the start, and one in the far future. */
 static struct mark marks[] = { { 8000000000, 1, "begin" }, { 1ULL << 60, 2, "end" } };
 
-/* Records @n intervals; @past has room for them and the start. */
-static void record(u64 limit, u32 n, struct past *past)
+/* Records @n intervals of one device. */
+static void record(u64 limit, u32 n)
 {
+	feed_begin(1);
 	f.origin.marks = marks;
 	f.origin.n_marks = ARRAY_SIZE(marks);
+	f.origin.dropped = DROPPED_BEFORE;
 	begin_measured(limit);
-	note(&past[0]);
-	for (u32 i = 1; i <= n; i++) {
+	while (n--)
 		measured_interval();
-		note(&past[i]);
-	}
 	feed_close();
 }
 
-/* Whole original intervals lie between the two ends, and the later snapshot has the counts of that time. */
-static u32 check_interval(const struct past *past, u32 from, const struct snapshot *before, struct frames *is)
+/* Whole original intervals lie between @before and the sum, which has the counts of that time. Returns how many. */
+static u32 check_interval(const struct snapshot *before, struct frames *is)
 {
 	struct percentiles none = { 0 };
-	u32 to = from;
+	u64 bytes[FEED_OPS] = { 0 };
+	u32 merged = feed_again(sum.mono_ns, bytes);
 
-	while (past[to].mono_ns < sum.mono_ns)
-		to++;
-	assert_true(past[to].mono_ns == sum.mono_ns);
+	same_snapshot(&f.now, &sum, MERGED_IS_KNOWN);
 	frames_between(is, before, &sum, &none, f.info.cpus);
-	assert_memory_equal(&is->f[0].accounting, &past[to].accounting, sizeof(past->accounting));
+	assert_memory_equal(&is->f[0].accounting, &f.is.f[0].accounting, sizeof(struct accounting));
 	for (u32 op = 0; op < FEED_OPS; op++) {
-		const struct op_counts *o = &sum.w[0].ops[op];
-		u64 min_ns = UINT64_MAX, max_ns = 0, bytes = 0;
-
-		assert_true(hist_count(&o->hist) == past[to].ios[op] && o->sum_ns == past[to].sum_ns[op]);
-		assert_true(hist_count(&o->after_idle) == past[to].idle_ios[op]);
-		for (u32 i = from + 1; i <= to; i++) {
-			min_ns = min_u64(min_ns, past[i].min_ns[op]);
-			max_ns = max_u64(max_ns, past[i].max_ns[op]);
-			bytes += past[i].bytes[op];
-		}
-		if (is->f[0].ops[op].ios)
-			assert_true(o->min_ns == min_ns && o->max_ns == max_ns);
-		assert_int_equal(is->f[0].ops[op].bytes, bytes);
-		if (to == from + 1)	/* else it is with the interval behind, as it will be with its IO */
-			assert_int_equal(is->f[0].ops[op].partial.bytes, past[to].partial[op]);
+		assert_int_equal(hist_count(&sum.w[0].ops[op].after_idle), hist_count(&f.now.w[0].ops[op].after_idle));
+		assert_int_equal(is->f[0].ops[op].bytes, bytes[op]);
+		if (merged == 1)	/* else it is with the interval behind, as it will be with its IO */
+			assert_int_equal(is->f[0].ops[op].partial.bytes, f.is.f[0].ops[op].partial.bytes);
 	}
-	return to;
+	return merged;
 }
 
-/* Reads it back. Returns the number of intervals; @ret_lengths counts those of 1, 2, 4 ... originals. */
-static u32 check_all(const struct past *past, u32 n, u32 ret_lengths[8])
+/* Reads @n intervals back. Returns how many they have become; @ret_lengths counts those of 1, 2, 4 ... originals. */
+static u32 check_all(u32 n, u32 ret_lengths[8])
 {
-	u32 from = 0, intervals = 0, last = 64;
+	u32 from, intervals = 0, last = 64;
+	u64 bytes[FEED_OPS] = { 0 };
 	struct snapshot before;
 	struct frames is;
 	int err;
 
+	feed_begin(1);
 	replay_summed(at.file);
 	assert_int_equal(frames_init(&is, f.info.watches, f.info.n_watches, SCALE), 0);
 	frames_track(&is);
 	snapshot_make(&before, c->n_watches, SCALE);
-	while (past[from].mono_ns < sum.mono_ns)
-		from++;
-	assert_int_equal(c->origin->dropped, from + f.origin.dropped);
+	from = feed_again(sum.mono_ns, bytes);
+	assert_int_equal(c->origin->dropped, from + DROPPED_BEFORE);
 	assert_int_equal(c->origin->n_marks, from ? 1 : 2);
 	assert_string_equal(c->origin->marks[c->origin->n_marks - 1].text, "end");
-	for (;;) {
-		u32 to;
+	for (;; intervals++) {
+		u32 merged;
 
 		snapshot_copy(&before, &sum);
 		err = read_summed();
 		if (err)
 			break;
-		to = check_interval(past, from, &before, &is);
-		assert_true(to - from <= last);		/* newer ones are shorter */
-		last = to - from;
-		assert_int_equal(__builtin_popcount(last), 1);
-		ret_lengths[__builtin_ctz(last)]++;
-		intervals++;
-		from = to;
+		merged = check_interval(&before, &is);
+		assert_true(merged <= last);		/* newer ones are shorter */
+		last = merged;
+		assert_int_equal(__builtin_popcount(merged), 1);
+		ret_lengths[__builtin_ctz(merged)]++;
+		from += merged;
 	}
 	assert_int_equal(err, -ENODATA);
 	assert_int_equal(from, n);
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		assert_memory_equal(sum.w[0].ops[op].hist.cells, f.now.w[0].ops[op].hist.cells, BLKLAT_CELLS(SCALE) * sizeof(u64));
+	same_snapshot(&f.now, &sum, ALL_IS_KNOWN);
 	frames_uninit(&is);
 	snapshot_uninit(&before);
 	return intervals;
@@ -155,15 +117,12 @@ static u32 check_all(const struct past *past, u32 n, u32 ret_lengths[8])
 
 TEST(oldest_give_way)
 {
-	struct past *past = calloc(INTERVALS + 1, sizeof(*past));
 	u32 lengths[8] = { 0 }, intervals;
 
-	feed_begin(1);
-	f.origin.dropped = 5;	/* dropped earlier, as if it were recorded again */
-	record(LIMIT, INTERVALS, past);
+	record(LIMIT, INTERVALS);
 	assert_in_range(most, LIMIT / 2, LIMIT);
 	assert_true(size_on_disk() > LIMIT * 3 / 4);	/* the room is used */
-	intervals = check_all(past, INTERVALS, lengths);
+	intervals = check_all(INTERVALS, lengths);
 	print_message("%u intervals of %u, most %llu of %llu bytes: %u of 1, %u of 2, %u of 4, %u of 8, %u of 16, "
 		      "%u of 32, %u of 64\n", intervals, INTERVALS, most, LIMIT, lengths[0], lengths[1], lengths[2],
 		      lengths[3], lengths[4], lengths[5], lengths[6]);
@@ -171,17 +130,14 @@ TEST(oldest_give_way)
 	assert_in_range(lengths[0], intervals * 45 / 100, intervals * 55 / 100);
 	for (u32 i = 1; i <= 6; i++)
 		assert_in_range(lengths[i], intervals * 6 / 100, intervals * 11 / 100);
-	free(past);
 }
 
 TEST(below_the_limit_nothing_is_merged)
 {
-	static struct past past[201];
 	u32 lengths[8] = { 0 };
 
-	feed_begin(1);
-	record(LIMIT, 200, past);
-	assert_int_equal(check_all(past, 200, lengths), 200);
+	record(LIMIT, 200);
+	assert_int_equal(check_all(200, lengths), 200);
 }
 
 /* Six watches, and intervals that suddenly grow to many times their size. */
@@ -280,21 +236,10 @@ TEST(an_interval_leaves_room_for_the_next_step)
 
 enum { DIVIDED = 10, DIVIDED_INTERVALS = 2000 };	/* a whole and its parts */
 
-struct divided_past {
-	u64 mono_ns;
-	struct { u64 ios[FEED_OPS], in_flight, oldest_ns, waited_ns; } w[DIVIDED];
-};
-
-static void note_divided(const struct snapshot *s, struct divided_past *past)
+static void begin_divided(void)
 {
-	past->mono_ns = s->mono_ns;
-	for (u32 i = 0; i < DIVIDED; i++) {
-		past->w[i].in_flight = s->w[i].in_flight;
-		past->w[i].oldest_ns = s->w[i].oldest_ns;
-		past->w[i].waited_ns = s->w[i].waited_ns;
-		for (u32 op = 0; op < FEED_OPS; op++)
-			past->w[i].ios[op] = hist_count(&s->w[i].ops[op].hist);
-	}
+	feed_begin_by(1, BLKLAT_BY_SIZE);
+	f.cells = 250;
 }
 
 /*
@@ -303,33 +248,26 @@ static void note_divided(const struct snapshot *s, struct divided_past *past)
  */
 TEST(parts_give_way)
 {
-	struct divided_past *past = calloc(DIVIDED_INTERVALS, sizeof(*past)), is;
-	u64 limit = ring_least_bytes(DIVIDED);
-	u32 at_past = 0, intervals = 0;
+	u64 limit = ring_least_bytes(DIVIDED), bytes[FEED_OPS] = { 0 };
+	u32 from, intervals = 0;
 
-	feed_begin_by(1, BLKLAT_BY_SIZE);
-	f.cells = 250;
+	begin_divided();
 	begin_measured(limit);
-	for (u32 i = 0; i < DIVIDED_INTERVALS; i++) {
+	for (u32 i = 0; i < DIVIDED_INTERVALS; i++)
 		measured_interval();
-		note_divided(&f.now, &past[i]);
-	}
 	feed_close();
 	assert_in_range(most, limit / 2, limit);
+	begin_divided();
 	replay_summed(at.file);
+	from = feed_again(sum.mono_ns, bytes);
 	for (; !read_summed(); intervals++) {
-		note_divided(&sum, &is);
-		while (past[at_past].mono_ns < is.mono_ns)
-			at_past++;
-		assert_memory_equal(&is, &past[at_past], sizeof(is));
+		from += feed_again(sum.mono_ns, bytes);
+		same_snapshot(&f.now, &sum, MERGED_IS_KNOWN);
 	}
-	assert_int_equal(at_past, DIVIDED_INTERVALS - 1);
+	assert_int_equal(from, DIVIDED_INTERVALS);
+	same_snapshot(&f.now, &sum, ALL_IS_KNOWN);
 	print_message("%u intervals of %u, most %llu of %llu bytes\n", intervals, DIVIDED_INTERVALS, most, limit);
 	assert_in_range(intervals, 100, DIVIDED_INTERVALS * 3 / 4);
-	for (u32 i = 0; i < DIVIDED; i++)
-		for (u32 op = 0; op < FEED_OPS; op++)
-			assert_true(sum.w[i].ops[op].bytes == f.now.w[i].ops[op].bytes && sum.w[i].ops[op].sum_ns == f.now.w[i].ops[op].sum_ns);
-	free(past);
 }
 
 TEST(a_limit_too_low_is_refused)
