@@ -30,11 +30,14 @@ def document_in(page):
 def test_the_page_holds_the_document(file, report, tmp_path):
     blklat("report", file, "-o", tmp_path / "page.html")
     assert document_in((tmp_path / "page.html").read_text()) == report(file)
-    assert document_in(blklat("report", file)) == report(file)
+    page = blklat("report", file)
+    assert document_in(page) == report(file)
+    assert page.startswith("<!DOCTYPE html>") and page.endswith("</html>\n") and "@STYLE@" not in page and "@SCRIPT@" not in page
+    assert "default-src 'none'" in page and "Leon Sorokin" in page  # uPlot's license asks for its author's name
 
 
 def test_names_cannot_leave_their_place(tmp_path, report):
-    name = '"></script><script>alert(1)</script>'
+    name = '"></script><!--<script>alert(1)</script>@REPORT@'
     script = synthetic.steady(seconds=5)
     quoted = '"' + name.replace('"', '\\"') + '"'
     script.lines = [line.replace("device sda", f"device {quoted}").replace("watch sda", f"watch {quoted}")
@@ -42,6 +45,7 @@ def test_names_cannot_leave_their_place(tmp_path, report):
     file = script.write(tmp_path / "run.blklat")
     page = blklat("report", file)
     assert name not in page and document_in(page) == report(file)
+    assert page.count('id="report">') == 1 and "<" not in page.split('id="report">')[1].split("</script>")[0]
     assert report(file)["runs"][0]["watches"][0]["device"] == name
 
 

@@ -255,48 +255,49 @@ TEST(axis_only_grows)
 	}
 }
 
+/* The chart of @o, which the caller frees; its histogram goes. */
+static char *distribution(struct op_frame *o, const struct axis *a, u32 columns, bool utf8)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	draw_distribution(to, o, a, columns, utf8);
+	fclose(to);
+	hist_uninit(&o->hist);
+	return text;
+}
+
 /* Two equal peaks and one IO in a million: both full height, and visible. */
 TEST(distribution_shows_every_io)
 {
-	const struct axis a = { 3, 6 };
 	struct op_frame o = { .ios = 2000001, .min_ns = 2000, .max_ns = 500000 };
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	char *text CLEANUP(cleanup_free) = NULL;
 
 	assert_int_equal(hist_init(&o.hist, BLKLAT_SCALE_MAX), 0);
 	o.hist.cells[blklat_cell(2000, BLKLAT_SCALE_MAX)] = 1000000;
 	o.hist.cells[blklat_cell(30000, BLKLAT_SCALE_MAX)] = 1;
 	o.hist.cells[blklat_cell(500000, BLKLAT_SCALE_MAX)] = 1000000;
 	/* 10 columns a decade: log10 of 2, 30, 500 is 0.301, 1.477, 2.699. */
-	draw_distribution(f, &o, &a, 30, false);
-	fclose(f);
+	text = distribution(&o, &(struct axis){ 3, 6 }, 30, false);
 	assert_string_equal(text, "   @          .           @");
-	free(text);
-	hist_uninit(&o.hist);
 }
 
 /* A flat logarithmic density is a flat line, though a column holds 8.9 bins. */
 TEST(density_has_no_steps)
 {
-	const struct axis a = { 4, 7 };
 	struct op_frame o = { .ios = 1, .min_ns = 10000, .max_ns = 10000000 };
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	char *text CLEANUP(cleanup_free) = NULL;
 
 	assert_int_equal(hist_init(&o.hist, BLKLAT_SCALE_MAX), 0);
 	for (u32 cell = blklat_cell(10000, 6) + 1; cell < blklat_cell(10000000, 6); cell++)
 		o.hist.cells[cell] = 1000;
 	/* The outermost bins are only partly on the axis. */
 	o.hist.cells[blklat_cell(10000, 6)] = o.hist.cells[blklat_cell(10000000, 6)] = 1;
-	draw_distribution(f, &o, &a, 72, true);
-	fclose(f);
-	assert_int_equal(len, 72 * strlen("█"));
-	for (u32 c = 1; c < 71; c++)
-		assert_memory_equal(text + c * 3, "█", 3);
-	free(text);
-	hist_uninit(&o.hist);
+	text = distribution(&o, &(struct axis){ 4, 7 }, 72, true);
+	assert_int_equal(strlen(text), 72 * strlen("█"));
+	for (u32 column = 1; column < 71; column++)
+		assert_memory_equal(text + column * 3, "█", 3);
 }
 
 TEST(any_percentile_list_keeps_its_columns)
@@ -310,11 +311,6 @@ TEST(any_percentile_list_keeps_its_columns)
 	assert_non_null(strstr(r.text, "\nread        4.00    0.02  545 us 60.2 us\n         2.00 ms 2.00 ms\n"));
 }
 
-/*
- * --- what is said of a slow IO besides its figures: its depth and neighbour once each, and as exactly as they are known;
- * the class of its flags where its op does not imply it.
- */
-
 static void assert_rest(const struct slow_io *io, const char *expected)
 {
 	struct print_buffer say CLEANUP(print_buffer_close) = { 0 };
@@ -325,70 +321,52 @@ static void assert_rest(const struct slow_io *io, const char *expected)
 	assert_string_equal(say.text, expected);
 }
 
-TEST(depth_and_neighbour)
+/*
+ * What is said of a slow IO besides its figures: its depth and neighbour once each, and as exactly as they are known; the
+ * class of its flags where its op does not imply it.
+ */
+TEST(depth_neighbour_and_flags)
 {
-	static const struct { u32 depth; u8 beside; const char *by, *label, *says; } cases[] = {
-		{ 0, 0, NULL, NULL, "?" },
-		{ 0, 0, "size", "4 KiB", "?, size 4 KiB" },
-		{ 0, 0, "cgroup", "/a", "?" },
-		{ 0, 0, "depth", "9-16", "?, depth 9-16" },
-		{ 0, 0, "beside", "flush", "?, beside flush" },
-		{ 12, BLKLAT_KIND_FLUSH, "depth", "9-16", "?, depth 12, beside flush" },
-		{ 12, BLKLAT_KIND_FLUSH, "beside", "flush", "?, depth 12, beside flush" },
-		{ 1, BLKLAT_BESIDE_NOTHING, "depth", "1", "?, depth 1, beside nothing" },
-		{ UINT32_MAX, BLKLAT_KIND_LARGE_WRITE, NULL, NULL, "?, depth 4294967295, beside big write" },
-		{ 12, 0, "beside", "flush", "?, depth 12, beside flush" },
-		{ 0, BLKLAT_KIND_READ, "flags", "sync", "?, beside read, flags sync" },
+	enum { READ = BLKLAT_OP_READ, WRITE = BLKLAT_OP_WRITE, FLUSH = BLKLAT_OP_FLUSH, DISCARD = BLKLAT_OP_DISCARD, OTHER = BLKLAT_OP_OTHER };
+	static const struct { u32 depth; u8 beside, op, flags; const char *by, *label, *says; } cases[] = {
+		{ 0, 0, READ, 0, NULL, NULL, "?" },
+		{ 0, 0, READ, 0, "size", "4 KiB", "?, size 4 KiB" },
+		{ 0, 0, READ, 0, "cgroup", "/a", "?" },
+		{ 0, 0, READ, 0, "depth", "9-16", "?, depth 9-16" },
+		{ 0, 0, READ, 0, "beside", "flush", "?, beside flush" },
+		{ 12, BLKLAT_KIND_FLUSH, READ, 0, "depth", "9-16", "?, depth 12, beside flush" },
+		{ 12, BLKLAT_KIND_FLUSH, READ, 0, "beside", "flush", "?, depth 12, beside flush" },
+		{ 1, BLKLAT_BESIDE_NOTHING, READ, 0, "depth", "1", "?, depth 1, beside nothing" },
+		{ UINT32_MAX, BLKLAT_KIND_LARGE_WRITE, READ, 0, NULL, NULL, "?, depth 4294967295, beside big write" },
+		{ 12, 0, READ, 0, "beside", "flush", "?, depth 12, beside flush" },
+		{ 0, BLKLAT_KIND_READ, READ, 0, "flags", "sync", "?, beside read, flags sync" },
+		{ 0, 0, READ, BLKLAT_FLAGS_FUA, NULL, NULL, "?, flags FUA/flush" },
+		{ 0, 0, READ, BLKLAT_FLAGS_METADATA, NULL, NULL, "?, flags metadata" },
+		{ 0, 0, READ, BLKLAT_FLAGS_READAHEAD, NULL, NULL, "?, flags readahead" },
+		{ 0, 0, READ, BLKLAT_FLAGS_SYNC, NULL, NULL, "?" },
+		{ 0, 0, WRITE, BLKLAT_FLAGS_FUA, NULL, NULL, "?, flags FUA/flush" },
+		{ 0, 0, WRITE, BLKLAT_FLAGS_METADATA, NULL, NULL, "?, flags metadata" },
+		{ 0, 0, WRITE, BLKLAT_FLAGS_SYNC, NULL, NULL, "?" },
+		{ 0, 0, WRITE, BLKLAT_FLAGS_WRITE_BACK, NULL, NULL, "?" },
+		{ 0, 0, FLUSH, BLKLAT_FLAGS_FUA, NULL, NULL, "?" },
+		{ 0, 0, FLUSH, BLKLAT_FLAGS_OTHER, NULL, NULL, "?, flags other" },
+		{ 0, 0, DISCARD, BLKLAT_FLAGS_SYNC, NULL, NULL, "?, flags sync" },
+		{ 0, 0, DISCARD, BLKLAT_FLAGS_OTHER, NULL, NULL, "?" },
+		{ 0, 0, OTHER, BLKLAT_FLAGS_FUA, NULL, NULL, "?, flags FUA/flush" },
+		{ 0, 0, OTHER, BLKLAT_FLAGS_OTHER, NULL, NULL, "?" },
+		{ 12, 0, WRITE, BLKLAT_FLAGS_METADATA, "size", "4 KiB", "?, flags metadata, depth 12, size 4 KiB" },
+		{ 12, 0, WRITE, BLKLAT_FLAGS_METADATA, "flags", "metadata", "?, depth 12, flags metadata" },
+		{ 12, 0, WRITE, BLKLAT_FLAGS_SYNC, "flags", "sync", "?, depth 12, flags sync" },
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct slow_io io = { .told = { .depth = cases[i].depth, .beside = cases[i].beside } };
+		struct slow_io io = { .told = { .depth = cases[i].depth, .beside = cases[i].beside, .op = cases[i].op,
+						.flags = cases[i].flags } };
 
 		if (cases[i].by)
 			io.part = part_find(cases[i].by, cases[i].label);
 		assert_rest(&io, cases[i].says);
 	}
-}
-
-/* For each op, the classes that it implies are left out. */
-TEST(flags_that_say_more)
-{
-	static const struct { u8 op, flags; const char *says; } cases[] = {
-		{ BLKLAT_OP_READ, 0, "?" },
-		{ BLKLAT_OP_READ, BLKLAT_FLAGS_FUA, "?, flags FUA/flush" },
-		{ BLKLAT_OP_READ, BLKLAT_FLAGS_METADATA, "?, flags metadata" },
-		{ BLKLAT_OP_READ, BLKLAT_FLAGS_READAHEAD, "?, flags readahead" },
-		{ BLKLAT_OP_READ, BLKLAT_FLAGS_SYNC, "?" },
-		{ BLKLAT_OP_WRITE, BLKLAT_FLAGS_FUA, "?, flags FUA/flush" },
-		{ BLKLAT_OP_WRITE, BLKLAT_FLAGS_METADATA, "?, flags metadata" },
-		{ BLKLAT_OP_WRITE, BLKLAT_FLAGS_SYNC, "?" },
-		{ BLKLAT_OP_WRITE, BLKLAT_FLAGS_WRITE_BACK, "?" },
-		{ BLKLAT_OP_FLUSH, BLKLAT_FLAGS_FUA, "?" },
-		{ BLKLAT_OP_FLUSH, BLKLAT_FLAGS_OTHER, "?, flags other" },
-		{ BLKLAT_OP_DISCARD, BLKLAT_FLAGS_SYNC, "?, flags sync" },
-		{ BLKLAT_OP_DISCARD, BLKLAT_FLAGS_OTHER, "?" },
-		{ BLKLAT_OP_OTHER, BLKLAT_FLAGS_FUA, "?, flags FUA/flush" },
-		{ BLKLAT_OP_OTHER, BLKLAT_FLAGS_OTHER, "?" },
-	};
-
-	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct slow_io io = { .told = { .op = cases[i].op, .flags = cases[i].flags } };
-
-		assert_rest(&io, cases[i].says);
-	}
-}
-
-TEST(flags_beside_a_part)
-{
-	struct slow_io io = { .told = { .op = BLKLAT_OP_WRITE, .flags = BLKLAT_FLAGS_METADATA, .depth = 12 } };
-
-	io.part = part_find("size", "4 KiB");
-	assert_rest(&io, "?, flags metadata, depth 12, size 4 KiB");
-	io.part = part_find("flags", "metadata");
-	assert_rest(&io, "?, depth 12, flags metadata");
-	io.told.flags = BLKLAT_FLAGS_SYNC;
-	io.part = part_find("flags", "sync");
-	assert_rest(&io, "?, depth 12, flags sync");
 }
 
 TEST(what_comes_before)
