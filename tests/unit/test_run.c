@@ -118,71 +118,61 @@ TEST(begins_late)
 /* Without a clock. An interval of length 0 does not count. */
 TEST(without_origin)
 {
-	struct device device = { .name = "sdz" };
-	const struct device_table table = { .n = 1, .d = &device };
-	const struct origin unknown = { 0 };
-	const struct collect_how how = { 0 };
-	struct watch watches[] = { { .device = &device, .stage = BLKLAT_STAGE_DEVICE }, { .device = &device, .stage = BLKLAT_STAGE_TOTAL } };
-	const struct run_info from = {
-		.origin = &unknown, .devices = &table, .watches = watches, .n_watches = 2, .engine = "bpf", .scale = 1, .interval_s = 1,
-	};
-	struct frames fs;
-	struct run r;
+	init_run();
+	s.origin = (struct origin){ 0 };
+	s.watch[1].device = &s.device[0];
+	synthetic_begin(&s, 2, 1, 1);
+	s.frames.now = NULL;
+	assert_int_equal(run_add(&s.run, &s.frames), 0);
+	assert_int_equal(s.run.n, 0);
+	s.frames.f[0].interval_s = s.frames.f[1].interval_s = 2;
+	assert_int_equal(run_add(&s.run, &s.frames), 0);
+	assert_int_equal(run_add(&s.run, &s.frames), 0);
+	assert_close(s.run.start_s[1], 2, 0);
+	assert_string_equal(s.run.origin.file, "");
+	assert_string_equal(s.run.watches[1].watch->device->name, "sda");
+	assert_ptr_equal(s.run.watches[0].watch->device, s.run.watches[1].watch->device);
+}
 
-	assert_int_equal(run_init(&r, &from, &how), 0);
-	assert_int_equal(frames_init(&fs, watches, 2, 1), 0);
-	assert_int_equal(run_add(&r, &fs), 0);
-	assert_int_equal(r.n, 0);
-	fs.f[0].interval_s = fs.f[1].interval_s = 2;
-	assert_int_equal(run_add(&r, &fs), 0);
-	assert_int_equal(run_add(&r, &fs), 0);
-	assert_close(r.start_s[1], 2, 0);
-	assert_string_equal(r.origin.file, "");
-	assert_string_equal(r.watches[1].watch->device->name, "sdz");
-	assert_ptr_equal(r.watches[0].watch->device, r.watches[1].watch->device);
-	frames_uninit(&fs);
-	run_uninit(&r);
+/* Begins a run of the synthetic's frames in place of the run that begin_run() made. */
+static struct sink *sink;
+
+static void begin(u32 n_watches, struct collect_how how)
+{
+	const struct run_info info = {
+		.origin = &s.origin, .devices = &s.table, .watches = s.watch, .n_watches = n_watches, .engine = "bpf", .scale = 3,
+		.interval_s = 1,
+	};
+
+	begin_run(n_watches, 3, 1);
+	run_uninit(&s.run);
+	assert_int_equal(collect_open(&info, &how, &s.run, &sink), 0);
 }
 
 /* Beyond its limit the run refuses an interval and stays as it was. Another series needs room as well. */
 TEST(limited)
 {
-	struct device device = { .name = "sdz" };
-	const struct device_table table = { .n = 1, .d = &device };
-	const struct origin unknown = { 0 };
-	struct watch watches[] = { { .device = &device, .stage = BLKLAT_STAGE_DEVICE } };
-	const struct run_info from = {
-		.origin = &unknown, .devices = &table, .watches = watches, .n_watches = 1, .engine = "bpf", .scale = 1, .interval_s = 1,
-	};
-	struct collect_how how = { 0 };
-	struct frames fs;
-	u64 bytes;
-	struct run r;
-
-	assert_int_equal(frames_init(&fs, watches, 1, 1), 0);
-	fs.f[0].interval_s = 1;
 	for (u32 series = 0; series < 2; series++) {
-		how.max_bytes = 0;
-		assert_int_equal(run_init(&r, &from, &how), 0);
-		for (u32 i = 0; i < 1000; i++)
-			assert_int_equal(run_add(&r, &fs), 0);
-		bytes = run_bytes(&r);
-		run_uninit(&r);
-		how.max_bytes = bytes - 1;
-		assert_int_equal(run_init(&r, &from, &how), 0);
-		while (!run_add(&r, &fs))
-			assert_true(run_bytes(&r) < bytes);
-		assert_int_equal(run_add(&r, &fs), -E2BIG);
+		u64 bytes;
+
+		begin_run(1, 3, 1);
+		for (u32 i = 0; i < 1000; i++) {
+			synthetic_io(&s, 0, READ, 1000, series);
+			synthetic_tick(&s, 1);
+		}
+		bytes = run_bytes(&s.run);
+		begin(1, (struct collect_how){ .max_bytes = bytes - 1 });
+		sink->ops->close(sink);
+		synthetic_io(&s, 0, READ, 1000, series);
+		s.frames.f[0].interval_s = 1;
+		while (!run_add(&s.run, &s.frames))
+			assert_true(run_bytes(&s.run) < bytes);
+		assert_int_equal(run_add(&s.run, &s.frames), -E2BIG);
 		/* A heat that knows its bound leaves more to intervals. */
-		assert_true(r.full && r.n >= 500 && (series || r.n < 1000));
+		assert_true(s.run.full && s.run.n >= 500 && (series || s.run.n < 1000));
 		/* 48 bytes per interval and watch, 80 per series; columns of 2 KiB at most. */
 		assert_in_range(bytes, 1000 * (48 + series * 80), 1500 * (48 + series * 80) + series * 1200 * 2200);
-		fs.f[0].ops[0].ios = 1;
-		fs.f[0].ops[0].min_ns = fs.f[0].ops[0].max_ns = 1000;
-		hist_put(&fs.f[0].ops[0].hist, blklat_cell(1000, 1), 1);
-		run_uninit(&r);
 	}
-	frames_uninit(&fs);
 }
 
 static u64 heat_sum(const struct heat *h, u32 column)
@@ -283,22 +273,6 @@ TEST(parts)
 
 /* --- as a run collects them: one by one, or several merged into one --------------------------- */
 
-/* Begins a run of the synthetic's frames in place of the run that begin_run() made. */
-static struct sink *sink;
-
-static void begin(u32 n_watches, u32 merged)
-{
-	const struct collect_how how = { .merged = merged };
-	const struct run_info info = {
-		.origin = &s.origin, .devices = &s.table, .watches = s.watch, .n_watches = n_watches, .engine = "bpf", .scale = 3,
-		.interval_s = 1,
-	};
-
-	begin_run(n_watches, 3, 1);
-	run_uninit(&s.run);
-	assert_int_equal(collect_open(&info, &how, &s.run, &sink), 0);
-}
-
 static void tick(u64 ios)
 {
 	synthetic_io(&s, 0, READ, 60000 + 1000 * ios, ios);
@@ -320,15 +294,15 @@ static void assert_run(u32 n, const double *start_s, const double *length_s, con
 {
 	assert_int_equal(s.run.n, n);
 	for (u32 i = 0; i < n; i++) {
-		assert_true(fabs(s.run.start_s[i] - start_s[i]) < 1e-9);
-		assert_true(fabs(s.run.length_s[i] - length_s[i]) < 1e-9);
+		assert_close(s.run.start_s[i], start_s[i], 1e-9);
+		assert_close(s.run.length_s[i], length_s[i], 1e-9);
 		assert_int_equal(s.run.watches[0].ops[READ].ios[i], ios[i]);
 	}
 }
 
 TEST(each_for_itself)
 {
-	begin(1, 1);
+	begin(1, (struct collect_how){ .merged = 1 });
 	for (u64 i = 1; i <= 3; i++)
 		tick(i);
 	end();
@@ -338,7 +312,7 @@ TEST(each_for_itself)
 /* The last one may have fewer. Intervals on both sides of a gap in the clock are not merged. */
 TEST(a_gap_is_between_two)
 {
-	begin(1, 4);
+	begin(1, (struct collect_how){ .merged = 4 });
 	for (u64 i = 1; i <= 6; i++)
 		tick(i);
 	s.now.mono_ns += 10 * NSEC_PER_SEC;
@@ -355,7 +329,7 @@ TEST(a_gap_is_between_two)
 /* The last frames of a device end the merged interval; the device is in no other. */
 TEST(a_device_that_goes)
 {
-	begin(2, 4);
+	begin(2, (struct collect_how){ .merged = 4 });
 	tick(1);
 	synthetic_io(&s, 1, READ, 70000, 5);
 	s.frames.f[1].gone = true;
