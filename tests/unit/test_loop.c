@@ -81,47 +81,31 @@ TEST(test_late_read)
 	check_lengths();
 }
 
-TEST(test_duration_with_a_part_at_the_end)
+TEST(test_durations)
 {
-	u64 late_ns;
+	static const struct { double interval_s; u64 count; double duration_s; u32 most; } cases[] = {
+		{ 0.040, 0, 0.100, 3 },		/* the last ends the duration, between two points */
+		{ 0.050, 0, 0.150, 3 },		/* no fourth of length 0 */
+		{ 3600, 0, 0.030, 1 },
+		{ 0.005, 2, 60, 2 },
+	};
 
-	begin(1, true);
-	assert_int_equal(go(0.040, 0, 0.100), LOOP_DONE);
-	assert_int_equal(run.summaries, 1);
-	assert_in_range(run.intervals, 1, 3);		/* three, unless the machine was slow */
-	assert_in_range(run.mono_ns[run.reads - 1] - run.mono_ns[0], 100 * MS, 1100 * MS);
-	/* All but the last are on the grid; the last ends the duration, between two points. */
-	for (u32 n = 1; n < run.reads - 1; n++)
-		assert_in_range(grid(n, 40 * MS, &late_ns), n, 2);
-	assert_int_equal(run.summary_ios, run.intervals * IOS_A_READ);
-	check_lengths();
-}
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		u64 interval_ns = cases[i].interval_s * 1e9, late_ns, least_ns = cases[i].count ? 0 : cases[i].duration_s * 1e9;
 
-TEST(test_duration_of_whole_intervals)
-{
-	begin(1, true);
-	assert_int_equal(go(0.050, 0, 0.150), LOOP_DONE);
-	assert_in_range(run.intervals, 1, 3);		/* no fourth of length 0 */
-	for (u32 n = 0; n < run.intervals; n++)
-		assert_true(run.interval_s[n] > 0.001);
-	assert_in_range(run.mono_ns[run.reads - 1] - run.mono_ns[0], 150 * MS, 1150 * MS);
-}
-
-TEST(test_shorter_than_an_interval)
-{
-	begin(1, true);
-	assert_int_equal(go(3600, 0, 0.030), LOOP_DONE);
-	assert_int_equal(run.intervals, 1);
-	assert_in_range(run.mono_ns[1] - run.mono_ns[0], 30 * MS, 1030 * MS);
-	assert_int_equal(run.summaries, 1);
-}
-
-TEST(test_count_before_duration)
-{
-	begin(1, true);
-	assert_int_equal(go(0.005, 2, 60), LOOP_DONE);
-	assert_int_equal(run.intervals, 2);
-	assert_int_equal(run.summaries, 1);
+		begin(1, true);
+		assert_int_equal(go(cases[i].interval_s, cases[i].count, cases[i].duration_s), LOOP_DONE);
+		assert_in_range(run.intervals, cases[i].count ?: 1, cases[i].most);	/* fewer if the machine was slow */
+		assert_in_range(run.mono_ns[run.reads - 1] - run.mono_ns[0], least_ns, least_ns + 1000 * MS);
+		/* All but the last are on the grid. */
+		for (u32 n = 1; n < run.reads - 1 && !cases[i].count; n++)
+			assert_in_range(grid(n, interval_ns, &late_ns), n, cases[i].most - 1);
+		for (u32 n = 0; n < run.intervals; n++)
+			assert_true(run.interval_s[n] > 0.001);
+		assert_int_equal(run.summaries, 1);
+		assert_int_equal(run.summary_ios, run.intervals * IOS_A_READ);
+		check_lengths();
+	}
 }
 
 /* --- its end: signals, a reader that goes away, a failure, the last device, a replay's last interval ---------------- */
@@ -210,51 +194,40 @@ TEST(test_what_fails)
 	}
 }
 
-/* Reported once, shown once more with what it did until then, then left out. */
-TEST(test_one_device_goes)
+/* Reported once, shown once more with what it did until then, then left out. The summary still has it. */
+TEST(test_devices_go)
 {
-	begin(WATCHES, true);
-	run.gone_at[1] = 2;
-	assert_int_equal(go(0.002, 4, 0), LOOP_DONE);
-	assert_string_equal(run.gone, "b");
-	assert_int_equal(run.shown[0], 0xf);
-	assert_int_equal(run.shown[1], 0xf);
-	assert_int_equal(run.shown[2], 0xd);
-	assert_int_equal(run.shown[3], 0xd);
-	assert_int_equal(run.shown_gone[0], 0);
-	assert_int_equal(run.shown_gone[1], 0x2);
-	assert_int_equal(run.ios[2], 3 * IOS_A_READ);
-	/* The summary still has it, with its one interval. */
-	assert_int_equal(run.summary_frames, WATCHES);
-	assert_int_equal(run.summary_ios, (3 * 4 + 1) * IOS_A_READ);
-}
+	static const struct {
+		u32 gone_at[WATCHES];
+		u64 count;
+		enum loop_end end;
+		const char *gone;
+		u32 intervals, shown[5], shown_gone[5], summary_reads;
+	} cases[] = {
+		{ { 0, 2 }, 4, LOOP_DONE, "b", 4, { 0xf, 0xf, 0xd, 0xd }, { 0, 0x2 }, 3 * 4 + 1 },
+		/* Both watches of a at once, and b's between them: one call per device. The loop ends when c goes too. */
+		{ { 2, 2, 2, 4 }, 10, LOOP_GONE, "abc", 4, { 0xf, 0xf, 0x8, 0x8 }, { 0, 0x7, 0, 0x8 }, 3 * 1 + 3 },
+		/* An engine may notice that one watch of a device is gone a read before it notices the other. */
+		{ { 2, 0, 3 }, 5, LOOP_DONE, "a", 5, { 0xf, 0xf, 0xe, 0xa, 0xa }, { 0, 0x1, 0x4 }, 2 * 5 + 1 + 2 },
+	};
 
-/* Both watches of a at once, and b's between them: one call per device. The loop ends when c goes too. */
-TEST(test_all_devices_go)
-{
-	begin(WATCHES, true);
-	run.gone_at[0] = run.gone_at[1] = run.gone_at[2] = 2;
-	run.gone_at[3] = 4;
-	assert_int_equal(go(0.002, 10, 0), LOOP_GONE);
-	assert_string_equal(run.gone, "abc");
-	assert_int_equal(run.intervals, 4);
-	assert_int_equal(run.shown[2], 0x8);
-	assert_int_equal(run.shown[3], 0x8);
-	assert_int_equal(run.summaries, 1);
-	assert_int_equal(run.summary_ios, (3 * 1 + 3) * IOS_A_READ);
-}
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		begin(WATCHES, true);
+		memcpy(run.gone_at, cases[i].gone_at, sizeof(run.gone_at));
+		assert_int_equal(go(0.002, cases[i].count, 0), cases[i].end);
+		assert_string_equal(run.gone, cases[i].gone);
+		assert_int_equal(run.intervals, cases[i].intervals);
+		for (u32 n = 0; n < run.intervals; n++) {
+			u32 here = cases[i].shown[n] & ~cases[i].shown_gone[n];
 
-/* An engine may notice that one watch of a device is gone a read before it notices the other. */
-TEST(test_watches_of_one_device_go_apart)
-{
-	begin(WATCHES, true);
-	run.gone_at[0] = 2;
-	run.gone_at[2] = 3;
-	assert_int_equal(go(0.002, 5, 0), LOOP_DONE);
-	assert_string_equal(run.gone, "a");
-	assert_int_equal(run.shown[1], 0xf);
-	assert_int_equal(run.shown[2], 0xe);
-	assert_int_equal(run.shown[3], 0xa);
+			assert_int_equal(run.shown[n], cases[i].shown[n]);
+			assert_int_equal(run.shown_gone[n], cases[i].shown_gone[n]);
+			assert_int_equal(run.ios[n], __builtin_popcount(here) * IOS_A_READ);
+		}
+		assert_int_equal(run.summaries, 1);
+		assert_int_equal(run.summary_frames, WATCHES);
+		assert_int_equal(run.summary_ios, cases[i].summary_reads * IOS_A_READ);
+	}
 }
 
 /* No waiting for a clock: stored intervals come as fast as they are read, and have their own length. */

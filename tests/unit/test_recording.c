@@ -16,42 +16,6 @@ static void same_device(const struct device *a, const struct device *b)
 	assert_true(a->iostats == b->iostats && a->hidden == b->hidden);
 }
 
-#define START "blklat-replay 1\nstart 2026-11-21T07:35:00Z\ndevice d\nwatch d device\n"
-
-TEST(a_finer_scale_is_refused)
-{
-	place_script(START "io read 60us 4096\ntick 1\n");
-	recording_of(at.script, 3);
-	assert_int_equal(open_replay(at.file, 4), -EINVAL);
-	assert_non_null(strstr(p.text, "was captured at scale 3, so a finer one such as 4 is not possible"));
-}
-
-/* And it ends as one plain file. */
-TEST(origin_is_kept)
-{
-	const struct origin *o;
-
-	place_script(START "io read 60us 4096\ntick 1\ntick 1\n");
-	recording_of(at.script, -1);
-	assert_false(access(at.file, F_OK));
-	assert_true(access(beside("-wal"), F_OK) && access(beside("-shm"), F_OK) && access(beside("-journal"), F_OK));
-	replay(at.file, -1);
-	o = c->origin;
-	assert_string_equal(o->file, at.file);
-	assert_string_equal(o->label, "a label");
-	assert_string_equal(o->host, "a-host");
-	assert_string_equal(o->kernel, "6.1.0-test");
-	assert_string_equal(o->version, "1.2.3");
-	assert_string_equal(o->command, "blklat record --dev 'a b'");
-	assert_true(o->start_mono_ns == 1000 * NSEC_PER_SEC);
-	assert_true(o->start_wall_ns == 1795246500 * (s64)NSEC_PER_SEC);
-	assert_true(o->interval_s == 1);
-	assert_int_equal(o->idle_gap_ns, 0);
-	assert_true(o->finished);
-	assert_int_equal(o->n_marks, 0);
-	assert_int_equal(o->dropped, 0);
-}
-
 /* A stack: what is watched, everything below it, and the disks of these; nothing else. */
 TEST(devices_below_are_kept)
 {
