@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is recorded and replayed is what was there, number by number; tests/cli/test_record_replays.py has all scripts. */
-#include "recording_world.h"
+#include "recording_feed.h"
 
 #include "recording/marks.h"
 

@@ -25,7 +25,8 @@ static void make_good(const char *by)
 
 static void check(const char *done, const char *says)
 {
-	int err = read_all(at.file);
+	u32 n;
+	int err = read_all(at.file, &n);
 
 	if (!says && err == -ENODATA)
 		return;

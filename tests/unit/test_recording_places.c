@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Wherever a recording lies, it can be written or read, or one sentence says why not. */
-#include "recording_world.h"
+#include "recording_feed.h"
 
 #include <sched.h>
 #include <signal.h>

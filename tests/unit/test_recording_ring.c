@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A recording of limited size: what it keeps, that its counts add up, and that it stays below its limit. */
-#include "recording_world.h"
+#include "recording_feed.h"
 
 #include <sys/stat.h>
 

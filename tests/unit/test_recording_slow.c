@@ -6,7 +6,7 @@
 #include "core/slow.h"
 #include "recording/ring.h"
 #include "recording/sqlite.h"
-#include "recording_world.h"
+#include "recording_feed.h"
 
 #define MOST 3
 #define FOUND_EACH(i) ((i) % 6)
@@ -147,10 +147,11 @@ TEST(test_too_little_room)
 static void check_refused(const char *sql)
 {
 	const char *lie = beside("-lie");
+	u32 n;
 	int err;
 
 	copy_damaged(at.file, lie, sql);
-	err = read_all(lie);
+	err = read_all(lie, &n);
 	if (err != -EBADMSG || !strstr(p.text, "damaged"))
 		fail_msg("%s: %d %s", sql, err, p.text);
 }
