@@ -9,7 +9,7 @@
 
 /* The reader. */
 #define __atomic_load_n(at, order)									\
-	((typeof(+*(at)))(cpu_cell(at) < WEAK_CELLS ? weak_load((const void *)(at), order) : *(at)))
+	((typeof(+*(at)))(weak_cell(at) < WEAK_CELLS ? weak_load((const void *)(at), order) : *(at)))
 #define __atomic_thread_fence(order) weak_fence()
 #include "engine/bpf_bios.c"
 #undef __atomic_load_n
@@ -22,14 +22,14 @@ enum {
 	NO_TIME_THEN_FIELDS = 4,
 };
 
-#define peek(at) ((typeof(+*(at)))(cpu_cell(at) < WEAK_CELLS ? cpu_load(cpu_cell(at)) : *(at)))
-#define poke(at, to) (cpu_cell(at) < WEAK_CELLS ? cpu_store(cpu_cell(at), to) : (void)(*(at) = (to)))
+#define peek(at) ((typeof(+*(at)))(weak_cell(at) < WEAK_CELLS ? cpu_load(weak_cell(at)) : *(at)))
+#define poke(at, to) (weak_cell(at) < WEAK_CELLS ? cpu_store(weak_cell(at), to) : (void)(*(at) = (to)))
 #define poke_first(at, value) do { poke(at, value); cpu_barrier(NO_TIME_THEN_FIELDS); } while (0)
 #define poke_last(at, value)										\
 	do { cpu_barrier(is_key(at) ? ALL_THEN_KEY : FIELDS_THEN_TIME); poke(at, value); } while (0)
 #define copy_start(to, from) copy((to), (from))
-#define __sync_val_compare_and_swap(at, was, to) cpu_compare_and_swap(cpu_cell(at), was, to)
-#define __sync_fetch_and_add(at, n) cpu_fetch_and_add(cpu_cell(at), n)
+#define __sync_val_compare_and_swap(at, was, to) cpu_compare_and_swap(weak_cell(at), was, to)
+#define __sync_fetch_and_add(at, n) cpu_fetch_and_add(weak_cell(at), n)
 
 #include "bio_table.h"
 
@@ -45,8 +45,8 @@ static bool is_key(const u64 *at)
 static void copy(struct bio_start *to, const struct bio_start *from)
 {
 	*to = (struct bio_start){
-		.watch = { cpu_copy(cpu_cell(&from->watch[0])) },
-		.ns = cpu_copy(cpu_cell(&from->ns)),
+		.watch = { cpu_copy(weak_cell(&from->watch[0])) },
+		.ns = cpu_copy(weak_cell(&from->ns)),
 	};
 }
 
@@ -356,9 +356,9 @@ static void is_queued(u32 bio)
 	struct bio_cell *c = &buckets[0].cell[BIO_BUCKET - 1];
 	const struct bio_start start = start_of_bio(bio);
 
-	weak.first[cpu_cell(&c->key)] = key_of(bio);
-	weak.first[cpu_cell(&c->start.ns)] = start.ns;
-	weak.first[cpu_cell(&c->start.watch[0])] = start.watch[0];
+	weak.first[weak_cell(&c->key)] = key_of(bio);
+	weak.first[weak_cell(&c->start.ns)] = start.ns;
+	weak.first[weak_cell(&c->start.watch[0])] = start.watch[0];
 }
 
 /* Bio 1 needs the only cell, and ends before, between or after the steps of bio 0. A weaker memory would take minutes. */
@@ -403,8 +403,8 @@ static void set_up_split(const struct weak_memory *how)
 
 	begin(how, IN_FIRST | IN_SECOND);
 	is_queued(0);
-	weak.first[cpu_cell(&piece->key)] = PIECE_KEY;
-	weak.first[cpu_cell(&piece->start.ns)] = key_of(0);
+	weak.first[weak_cell(&piece->key)] = PIECE_KEY;
+	weak.first[weak_cell(&piece->start.ns)] = key_of(0);
 	cpu_watch(&bio->start.state, BIO_PIECE);
 	cpu_watch(&piece->start.state, BIO_PIECE);
 }

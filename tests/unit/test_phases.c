@@ -113,10 +113,8 @@ TEST(short_phases)
 	const struct phase *p;
 
 	begin(marks, 5, 1);
-	reads(1000, 10);
-	reads(1000, 20);
-	reads(1000, 30);
-	reads(1000, 40);
+	for (u32 i = 1; i <= 4; i++)
+		reads(1000, 10 * i);
 	run_finish(&s.run);
 	p = s.run.phases.p;
 	assert_int_equal(s.run.phases.n, 4);
@@ -151,17 +149,12 @@ TEST(whole_takes_the_place)
 /* A rest at either end of a phase is not part of it, one in its middle is. An IO that hangs is no rest. */
 TEST(rests)
 {
+	static const u32 ios[] = { 0, 0, 100, 0, 200, 0, 0, 0 };
 	struct mark marks[] = { mark(0, "a"), mark(8, "b") };
 
 	begin(marks, 2, 2);
-	reads(1000, 0);
-	reads(1000, 0);
-	reads(1000, 100);
-	reads(1000, 0);
-	reads(1000, 200);
-	reads(1000, 0);
-	reads(1000, 0);
-	reads(1000, 0);
+	for (u32 i = 0; i < ARRAY_SIZE(ios); i++)
+		reads(1000, ios[i]);
 	synthetic_in_flight(&s, 0, 1, 500000000);
 	reads(1000, 0);
 	synthetic_in_flight(&s, 0, 0, 0);
@@ -210,7 +203,6 @@ TEST(as_a_run)
 TEST(bounded)
 {
 	static struct mark marks[PHASES_MAX + 10];
-	int err = 0;
 	u64 before;
 
 	for (u32 i = 0; i < PHASES_MAX + 10; i++)
@@ -227,8 +219,7 @@ TEST(bounded)
 	synthetic_io(&s, 0, READ, 1000, 1);
 	s.now.mono_ns += NSEC_PER_SEC;
 	s.frames.f[0].interval_s = 1;
-	err = run_add(&s.run, &s.frames);
-	assert_int_equal(err, -E2BIG);
+	assert_int_equal(run_add(&s.run, &s.frames), -E2BIG);
 	assert_true(s.run.full);
 	assert_int_equal(s.run.n, 2);
 	run_finish(&s.run);

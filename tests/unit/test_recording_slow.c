@@ -34,13 +34,18 @@ static void make_slow(struct slow_ios *s, u64 i)
 	slow_ios_sort(s);
 }
 
+static void begin_slow(struct slow_ios *slow)
+{
+	feed_begin(1);
+	f.info.slow_most = MOST;
+	assert_int_equal(slow_ios_init(slow, 1, MOST), 0);
+}
+
 static void record_slow(u64 limit, u32 n)
 {
 	struct slow_ios slow;
 
-	feed_begin(1);
-	f.info.slow_most = MOST;
-	assert_int_equal(slow_ios_init(&slow, 1, MOST), 0);
+	begin_slow(&slow);
 	assert_int_equal(feed_open(limit), 0);
 	for (u32 i = 1; i <= n; i++) {
 		make_slow(&slow, i);
@@ -196,9 +201,7 @@ TEST(test_long_path)
 		strcat(path, "ü");
 	strcat(path, "/end");
 	io.cgroup = strdup(path);
-	feed_begin(1);
-	f.info.slow_most = MOST;
-	assert_int_equal(slow_ios_init(&slow, 1, MOST), 0);
+	begin_slow(&slow);
 	assert_int_equal(slow_ios_add(&slow, &io), 0);
 	slow_ios_sort(&slow);
 	f.is.slow = &slow;

@@ -142,15 +142,14 @@ TEST(test_move)
 
 TEST(test_errors)
 {
+	static const struct { int error; const char *name; } cases[] = {
+		{ 7, "medium" }, { -ENODATA, "medium" }, { -ETIMEDOUT, "timeout" }, { 4, "transport" }, { 10, "I/O" }, { -EIO, "I/O" },
+		{ 17, "I/O" }, { -EROFS, "I/O" },
+	};
+
 	assert_null(slow_error(0));
-	assert_string_equal(slow_error(7), "medium");
-	assert_string_equal(slow_error(-ENODATA), "medium");
-	assert_string_equal(slow_error(-ETIMEDOUT), "timeout");
-	assert_string_equal(slow_error(4), "transport");
-	assert_string_equal(slow_error(10), "I/O");
-	assert_string_equal(slow_error(-EIO), "I/O");
-	assert_string_equal(slow_error(17), "I/O");
-	assert_string_equal(slow_error(-EROFS), "I/O");
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_string_equal(slow_error(cases[i].error), cases[i].name);
 }
 
 static void check_parts(enum blklat_by by, u32 parts)

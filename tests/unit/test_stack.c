@@ -18,6 +18,13 @@ static void make(u32 n)
 	assert_int_equal(st.n, n);
 }
 
+static void lies_on(u32 upper, u32 lower)
+{
+	struct device *d = &s.device[upper];
+
+	d->lower[d->n_lower++] = lower;
+}
+
 /* md0 on sdb and on a partition of sdc, where the disk is watched; sdd lies on nothing. */
 TEST(array_and_members)
 {
@@ -28,9 +35,8 @@ TEST(array_and_members)
 	strcpy(s.device[5].name, "sdc1");
 	strcpy(s.device[5].kind, "partition");
 	s.device[5].parent = 2;
-	s.device[0].n_lower = 2;
-	s.device[0].lower[0] = 1;
-	s.device[0].lower[1] = 5;
+	lies_on(0, 1);
+	lies_on(0, 5);
 	for (u32 i = 0; i < 3; i++)
 		s.watch[i].stage = BLKLAT_STAGE_TOTAL;
 	synthetic_begin(&s, 4, 6, 1);
@@ -65,10 +71,8 @@ TEST(array_and_members)
 TEST(through_what_is_not_watched)
 {
 	init_run();
-	for (u32 i = 0; i < 2; i++)
-		s.device[i].n_lower = 1;
-	s.device[0].lower[0] = 1;
-	s.device[1].lower[0] = 2;
+	lies_on(0, 1);
+	lies_on(1, 2);
 	s.watch[1].device = &s.device[2];
 	synthetic_begin(&s, 2, 3, 1);
 	make(1);
@@ -76,11 +80,9 @@ TEST(through_what_is_not_watched)
 	assert_string_equal(st.s[0].members[0]->watch->device->name, "sdc");
 
 	init_run();
-	s.device[1].n_lower = 1;
-	s.device[0].n_lower = 2;
-	s.device[0].lower[0] = 1;
-	s.device[0].lower[1] = 77;
-	s.device[1].lower[0] = 1;
+	lies_on(0, 1);
+	lies_on(0, 77);
+	lies_on(1, 1);
 	synthetic_begin(&s, 1, 3, 1);
 	make(0);
 }
@@ -89,8 +91,7 @@ TEST(through_what_is_not_watched)
 TEST(unlike_stages_are_not_subtracted)
 {
 	init_run();
-	s.device[0].n_lower = 1;
-	s.device[0].lower[0] = 1;
+	lies_on(0, 1);
 	s.watch[0].stage = BLKLAT_STAGE_TOTAL;
 	synthetic_begin(&s, 2, 3, 1);
 	synthetic_io(&s, 0, READ, 500000, 10);
@@ -106,9 +107,8 @@ TEST(unlike_stages_are_not_subtracted)
 TEST(members_share_a_stage)
 {
 	init_run();
-	s.device[0].n_lower = 2;
-	s.device[0].lower[0] = 1;
-	s.device[0].lower[1] = 2;
+	lies_on(0, 1);
+	lies_on(0, 2);
 	s.watch[3] = (struct watch){ .device = &s.device[1], .stage = BLKLAT_STAGE_TOTAL };
 	s.watch[0].stage = BLKLAT_STAGE_TOTAL;
 	s.watch[2].stage = BLKLAT_STAGE_TOTAL;

@@ -4,16 +4,25 @@
 
 #include "report/steady.h"
 
-/* A run of writes; it ends with the window that @window chooses. */
+static void interval(double length_s, u64 n)
+{
+	synthetic_io(&s, 0, WRITE, 1000, n);
+	synthetic_tick(&s, length_s);
+}
+
+static void finish_all(void)
+{
+	s.run.asked.from = s.run.asked.to = true;
+	run_finish(&s.run);
+}
+
+/* A run of writes, with the window of all of it. */
 static void make(const double (*length_ios)[2], u32 n)
 {
 	begin_run(1, 0, 1);
-	for (u32 i = 0; i < n; i++) {
-		synthetic_io(&s, 0, WRITE, 1000, length_ios[i][1]);
-		synthetic_tick(&s, length_ios[i][0]);
-	}
-	s.run.asked.from = s.run.asked.to = true;
-	run_finish(&s.run);
+	for (u32 i = 0; i < n; i++)
+		interval(length_ios[i][0], length_ios[i][1]);
+	finish_all();
 }
 
 static const u64 *writes(void)
@@ -121,10 +130,8 @@ TEST(nothing_to_say)
 static void steady_seconds(u32 n, double length_s)
 {
 	begin_run(1, 0, length_s);
-	for (u32 i = 0; i < n; i++) {
-		synthetic_io(&s, 0, WRITE, 1000, 1);
-		synthetic_tick(&s, length_s);
-	}
+	for (u32 i = 0; i < n; i++)
+		interval(length_s, 1);
 	run_finish(&s.run);
 }
 
@@ -188,12 +195,9 @@ TEST(snia_rule_at_its_limits)
 		double first;
 
 		begin_run(1, 0, 1);
-		for (u32 second = 0; second < 10; second++) {
-			synthetic_io(&s, 0, WRITE, 1000, cases[i].rounds[second / 2]);
-			synthetic_tick(&s, 1);
-		}
-		s.run.asked.from = s.run.asked.to = true;
-		run_finish(&s.run);
+		for (u32 second = 0; second < 10; second++)
+			interval(1, cases[i].rounds[second / 2]);
+		finish_all();
 		steady = steady_state();
 		assert_true(steady.known);
 		assert_close(steady.mean, 1000, 1e-9);
@@ -213,12 +217,9 @@ TEST(seconds_are_shared_by_rounds)
 	struct steady_state steady;
 
 	begin_run(1, 0, 1);
-	for (u32 i = 0; i < 12; i++) {
-		synthetic_io(&s, 0, WRITE, 1000, 100 * (i + 1));
-		synthetic_tick(&s, 1);
-	}
-	s.run.asked.from = s.run.asked.to = true;
-	run_finish(&s.run);
+	for (u32 i = 0; i < 12; i++)
+		interval(1, 100 * (i + 1));
+	finish_all();
 	steady = steady_state();
 	assert_close(steady.rounds[2], (0.2 * 500 + 600 + 700 + 0.2 * 800) / 2.4, 1e-9);
 	assert_close(steady.mean, 650, 1e-9);
@@ -262,10 +263,8 @@ TEST(first_reached)
 	double first;
 
 	begin_run(1, 0, 1);
-	for (u32 i = 0; i < 2000; i++) {
-		synthetic_io(&s, 0, WRITE, 1000, i < 500 ? 80000 : 7000);
-		synthetic_tick(&s, 1);
-	}
+	for (u32 i = 0; i < 2000; i++)
+		interval(1, i < 500 ? 80000 : 7000);
 	run_finish(&s.run);
 	steady_window_default(&s.run, &w);
 	steady_state_of(&s.run, writes(), &w, &steady);

@@ -175,27 +175,20 @@ TEST(selection)
 /* Twelve lines, room for four: the selected one is always among those that are visible. */
 TEST(scrolling)
 {
+	static const struct { int key; u32 selected, first; } steps[] = {
+		{ TOP_DOWN, 1, 0 }, { TOP_DOWN, 2, 0 }, { TOP_DOWN, 3, 0 }, { TOP_DOWN, 4, 1 }, { TOP_PAGE_DOWN, 8, 5 },
+		{ TOP_END, 11, 8 }, { TOP_DOWN, 11, 8 }, { TOP_PAGE_UP, 7, 7 }, { TOP_HOME, 0, 0 }, { TOP_UP, 0, 0 },
+	};
+
 	for (u32 i = 0; i < DEVICES; i++)
 		put(i, BLKLAT_OP_READ, (DEVICES - i) * MS, 1);
 	take();
 	assert_int_equal(w.top.first, 0);
-	for (u32 i = 0; i < 4; i++)
-		top_key(&w.top, TOP_DOWN);
-	assert_int_equal(top_selected_line(&w.top), 4);
-	assert_int_equal(w.top.first, 1);
-	top_key(&w.top, TOP_PAGE_DOWN);
-	assert_int_equal(top_selected_line(&w.top), 8);
-	top_key(&w.top, TOP_END);
-	assert_int_equal(top_selected_line(&w.top), 11);
-	assert_int_equal(w.top.first, 8);
-	top_key(&w.top, TOP_DOWN);
-	assert_int_equal(top_selected_line(&w.top), 11);
-	top_key(&w.top, TOP_PAGE_UP);
-	assert_int_equal(top_selected_line(&w.top), 7);
-	assert_int_equal(w.top.first, 7);
-	top_key(&w.top, TOP_HOME);
-	top_key(&w.top, TOP_UP);
-	assert_int_equal(w.top.first, 0);
+	for (u32 i = 0; i < ARRAY_SIZE(steps); i++) {
+		top_key(&w.top, steps[i].key);
+		assert_int_equal(top_selected_line(&w.top), steps[i].selected);
+		assert_int_equal(w.top.first, steps[i].first);
+	}
 }
 
 TEST(filter)
@@ -323,12 +316,11 @@ TEST(help_and_quit)
 
 TEST(shades)
 {
-	assert_int_equal(top_shade(0, 1000, 8), 0);
-	assert_int_equal(top_shade(1, 1000, 8), 1);
-	assert_int_equal(top_shade(1000, 1000, 8), 8);
-	assert_int_equal(top_shade(999, 1000, 8), 8);
 	/* log2(31) / log2(1000) is 0.497: the fourth of eight. */
-	assert_int_equal(top_shade(31, 1000, 8), 4);
+	static const struct { double n; int shade; } of_1000[] = { { 0, 0 }, { 1, 1 }, { 31, 4 }, { 999, 8 }, { 1000, 8 } };
+
+	for (u32 i = 0; i < ARRAY_SIZE(of_1000); i++)
+		assert_int_equal(top_shade(of_1000[i].n, 1000, 8), of_1000[i].shade);
 	/* One IO, where the most is one, gets the full shade. */
 	assert_int_equal(top_shade(1, 1, 8), 8);
 }

@@ -47,16 +47,6 @@ static struct cpus {
 	bool loads_pass;	/* barriers order stores only, like smp_wmb() */
 } cpus;
 
-/* The number of a cell of the model, or WEAK_CELLS. */
-static inline u32 cpu_cell(const void *at)
-{
-	u32 cell = 0;
-
-	while (cell < weak.n_cells && weak.cells[cell] != at)
-		cell++;
-	return cell < weak.n_cells ? cell : WEAK_CELLS;
-}
-
 static inline void cpu_watch(void *at, u64 value)
 {
 	u32 cell = weak.n_cells++;
@@ -154,14 +144,19 @@ static inline u64 cpu_copy(u32 cell)
 	return cpu_access((struct cpu_access){ .kind = CPU_COPY, .cell = cell })->value;
 }
 
+/* The value that a single step finds; @ret_new: it has yet to store its own. */
+static inline u64 cpu_begin_step(u32 cell, bool *ret_new)
+{
+	cpu_hand_over();
+	*ret_new = cpu_is_new();
+	return cpu_load(cell);
+}
+
 static inline u64 cpu_compare_and_swap(u32 cell, u64 was, u64 value)
 {
 	bool new;
-	u64 found;
+	u64 found = cpu_begin_step(cell, &new);
 
-	cpu_hand_over();
-	new = cpu_is_new();
-	found = cpu_load(cell);
 	if (new && found == was)
 		cpu_show(cell, value);
 	return found;
@@ -170,11 +165,8 @@ static inline u64 cpu_compare_and_swap(u32 cell, u64 was, u64 value)
 static inline u32 cpu_fetch_and_add(u32 cell, u32 n)
 {
 	bool new;
-	u32 found;
+	u32 found = cpu_begin_step(cell, &new);
 
-	cpu_hand_over();
-	new = cpu_is_new();
-	found = cpu_load(cell);
 	if (new)
 		cpu_show(cell, found + n);
 	return found;

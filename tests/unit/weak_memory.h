@@ -69,6 +69,16 @@ static inline u64 weak_place(const u64 *at)
 	return 1ULL << ((uintptr_t)at / sizeof(*at) % 64);
 }
 
+/* The number of a cell of the model, or WEAK_CELLS. */
+static inline u32 weak_cell(const void *at)
+{
+	u32 cell = 0;
+
+	while (cell < weak.n_cells && weak.cells[cell] != at)
+		cell++;
+	return cell < weak.n_cells ? cell : WEAK_CELLS;
+}
+
 /* @cell is part of the model; all else is ordinary memory. */
 static inline void weak_watch(u64 *cell)
 {
@@ -219,13 +229,9 @@ static inline u64 weak_value(u32 cell, u32 time)
 
 static inline u64 weak_load(const u64 *at, int order)
 {
-	u32 cell = 0, time, changes;
+	u32 cell = weak.places & weak_place(at) ? weak_cell(at) : WEAK_CELLS, time, changes;
 
-	if (!(weak.places & weak_place(at)))
-		return *at;
-	while (cell < weak.n_cells && weak.cells[cell] != at)
-		cell++;
-	if (cell == weak.n_cells)
+	if (cell == WEAK_CELLS)
 		return *at;
 	time = weak.floor > weak.seen[cell] ? weak.floor : weak.seen[cell];
 	changes = weak_changes(cell, time, 0, NULL);
