@@ -122,11 +122,9 @@ static void expect(const char *key, const char *value)
 	assert_null(strstr(text, line));
 }
 
-#define BUCKET(le) \
-	"blklat_io_latency_seconds_bucket{device=\"sda\",op=\"read\",stage=\"device\",le=\"" le "\"}"
+#define BUCKET(le) "blklat_io_latency_seconds_bucket{device=\"sda\",op=\"read\",stage=\"device\",le=\"" le "\"}"
 #define READS(device) "blklat_io_latency_seconds_count{device=\"" device "\",op=\"read\",stage=\"device\"}"
-#define CREATED(device, op) \
-	"blklat_io_latency_seconds_created{device=\"" device "\",op=\"" op "\",stage=\"device\"}"
+#define CREATED(device, op) "blklat_io_latency_seconds_created{device=\"" device "\",op=\"" op "\",stage=\"device\"}"
 #define SUM "blklat_io_latency_seconds_sum{device=\"sda\",op=\"read\",stage=\"device\"}"
 #define LOST(reason) "blklat_io_lost_total{device=\"sda\",reason=\"" reason "\",stage=\"device\"}"
 #define GAUGE(name) "blklat_io_" name "{device=\"sda\",stage=\"device\"}"
@@ -388,9 +386,8 @@ TEST(labels_are_escaped_and_well_formed)
 /* Every label as long as possible, of bytes that are each replaced by three. */
 TEST(the_longest_labels_fit)
 {
-	struct device *d;
+	struct device *d = &s.devices[0];
 
-	d = &s.devices[0];
 	memset(d->name, 0xFF, sizeof(d->name) - 1);
 	memset(d->mapper, 0xFF, sizeof(d->mapper) - 1);
 	memset(d->model, 0xFF, sizeof(d->model) - 1);
@@ -405,7 +402,7 @@ TEST(the_longest_labels_fit)
 
 TEST(devices_stand_in_the_order_of_their_numbers)
 {
-	const char *text, *two, *ten;
+	const char *text, *two;
 
 	strcpy(s.devices[0].name, "nvme10n1");
 	strcpy(s.devices[1].name, "nvme2n1");
@@ -413,9 +410,8 @@ TEST(devices_stand_in_the_order_of_their_numbers)
 	interval(1);
 	text = scrape(PROMETHEUS_TEXT);
 	two = strstr(text, "blklat_io_in_flight{device=\"nvme2n1\"");
-	ten = strstr(text, "blklat_io_in_flight{device=\"nvme10n1\"");
 	assert_non_null(two);
-	assert_true(two < ten);
+	assert_non_null(strstr(two, "blklat_io_in_flight{device=\"nvme10n1\""));
 }
 
 TEST(a_schema_beyond_the_grid_is_refused)
@@ -474,10 +470,8 @@ static void *scrape_on(void *into)
 		size_t len;
 		FILE *f = open_memstream(&text, &len);
 
-		if (!f || prometheus_render(by->p, by->format, f))
-			by->torn++;
-		if (f)
-			fclose(f);
+		by->torn += prometheus_render(by->p, by->format, f) != 0;
+		fclose(f);
 		if (by->format != PROMETHEUS_PROTOBUF && text)
 			check_scrape(by, text, &last);
 		by->scrapes++;
@@ -498,16 +492,13 @@ TEST(scrapes_are_of_one_moment_whatever_runs_meanwhile)
 	}
 	for (u32 i = 0; i < 2000; i++) {
 		interval(3);
-		if (i % 500 == 499) {
+		if (i % 500 == 499)
 			begin(WATCHES);
-		}
 	}
 	atomic_store(&stop, true);
 	for (u32 i = 0; i < PROMETHEUS_FORMATS; i++) {
 		pthread_join(threads[i], NULL);
-		assert_int_equal(scrapers[i].torn, 0);
-		assert_int_equal(scrapers[i].fallen, 0);
-		assert_true(scrapers[i].scrapes > 0);
+		assert_true(!scrapers[i].torn && !scrapers[i].fallen && scrapers[i].scrapes);
 	}
 	interval(0);
 	expect(READS("sda"), "6000");

@@ -4,16 +4,8 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <time.h>
 
 #include "recording/ring.h"
-
-static void pause_us(u32 us)
-{
-	const struct timespec t = { us / 1000000, us % 1000000 * 1000L };
-
-	nanosleep(&t, NULL);
-}
 
 /* Another process writes intervals until it is killed, and reports each that is written. */
 static struct {
@@ -30,7 +22,7 @@ static void write_for_ever(u64 max_bytes, u32 pause, int tell)
 		EXPECT(!feed_write());
 		EXPECT(write(tell, &n, sizeof(n)) == sizeof(n));
 		if (pause)
-			pause_us(pause);
+			usleep(pause);
 	}
 }
 
@@ -87,7 +79,7 @@ static void kill_one(u32 after_us, bool ring)
 {
 	feed_begin(2);
 	start_writer(ring ? ring_least_bytes(2) : 0, 0);
-	pause_us(after_us);
+	usleep(after_us);
 	kill_writer();
 	check_killed(ring);
 	place_remove();
@@ -170,7 +162,7 @@ TEST(read_while_another_records)
 		n = read_to_end();
 		copied += n > 0;
 		assert_true(!n || n >= least);
-		pause_us(rand() % 4000);
+		usleep(rand() % 4000);
 		assert_int_equal(kill(writer.pid, SIGSTOP), 0);
 		assert_int_equal(waitpid(writer.pid, NULL, WUNTRACED), writer.pid);
 		least = hear_writer();

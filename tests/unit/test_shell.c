@@ -5,6 +5,14 @@
 #include "util/shell.h"
 #include "util/utf8.h"
 
+static void assert_line(char **words, const char *expected)
+{
+	char *line = shell_line(words);
+
+	assert_string_equal(line, expected);
+	free(line);
+}
+
 TEST(test_words)
 {
 	static const struct { const char *word, *line; } cases[] = {
@@ -27,24 +35,12 @@ TEST(test_words)
 		{ "\x7f", "$'\\177'" },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		char *words[] = { (char *)cases[i].word, NULL }, *line = shell_line(words);
+	char *none[] = { NULL }, *some[] = { "sh", "-c", "echo a; echo b", "", NULL };
 
-		assert_string_equal(line, cases[i].line);
-		free(line);
-	}
-}
-
-TEST(test_lines)
-{
-	char *none[] = { NULL }, *some[] = { "sh", "-c", "echo a; echo b", "", NULL }, *line;
-
-	line = shell_line(none);
-	assert_string_equal(line, "");
-	free(line);
-	line = shell_line(some);
-	assert_string_equal(line, "sh -c 'echo a; echo b' ''");
-	free(line);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_line((char *[]){ (char *)cases[i].word, NULL }, cases[i].line);
+	assert_line(none, "");
+	assert_line(some, "sh -c 'echo a; echo b' ''");
 }
 
 /* Every byte, alone and between others: bash gives the same words back. */
@@ -79,13 +75,9 @@ TEST(test_bash_reads_the_same)
 
 TEST(test_clean)
 {
-	assert_true(text_is_clean(""));
-	assert_true(text_is_clean(" QD 16 starts: \xe2\x86\x92 \xf0\x9f\x98\x80"));
-	assert_false(text_is_clean("a\tb"));
-	assert_false(text_is_clean("a\n"));
-	assert_false(text_is_clean("\x7f"));
-	assert_false(text_is_clean("\xc2\x85"));
-	assert_false(text_is_clean("\xff"));
-	assert_false(text_is_clean("a\xe2\x86"));
-	assert_false(text_is_clean("\xed\xa0\x80"));
+	static const char *const bad[] = { "a\tb", "a\n", "\x7f", "\xc2\x85", "\xff", "a\xe2\x86", "\xed\xa0\x80" };
+
+	assert_true(text_is_clean("") && text_is_clean(" QD 16 starts: \xe2\x86\x92 \xf0\x9f\x98\x80"));
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_false(text_is_clean(bad[i]));
 }

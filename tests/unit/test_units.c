@@ -137,16 +137,14 @@ TEST(bad_bytes_are_replaced)
 
 TEST(names_are_cut_and_harmless_on_a_terminal)
 {
+	static const struct { const char *name, *shown; u32 columns; bool utf8; } cases[] = {
+		{ "nvme0n1", "nvme0n1", 7, true }, { "nvme10n1", "nvme10\xE2\x80\xA6", 7, true }, { "nvme10n1", "nvme...", 7, false },
+		{ "a\033[31mb\xC2\x9B", "a?[31mb?", 20, true }, { "caf\xC3\xA9", "caf?", 20, false },
+	};
 	char text[64];
 
-	utf8_for_terminal(text, sizeof(text), "nvme0n1", 7, true);
-	assert_string_equal(text, "nvme0n1");
-	utf8_for_terminal(text, sizeof(text), "nvme10n1", 7, true);
-	assert_string_equal(text, "nvme10\xE2\x80\xA6");
-	utf8_for_terminal(text, sizeof(text), "nvme10n1", 7, false);
-	assert_string_equal(text, "nvme...");
-	utf8_for_terminal(text, sizeof(text), "a\033[31mb\xC2\x9B", 20, true);
-	assert_string_equal(text, "a?[31mb?");
-	utf8_for_terminal(text, sizeof(text), "caf\xC3\xA9", 20, false);
-	assert_string_equal(text, "caf?");
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		utf8_for_terminal(text, sizeof(text), cases[i].name, cases[i].columns, cases[i].utf8);
+		assert_string_equal(text, cases[i].shown);
+	}
 }
