@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 from asked import FORMATS
-from attacks import NVME, one_line, readings, record, run
+from attacks import NVME, one_line, readings, record, run, shown
 from script import SCRIPTS, TESTS, recorded
 from sql import change, query
 
@@ -93,6 +93,10 @@ def test_odd_names(tmp_path):
         assert done.returncode == 0, done.stderr
         assert f"blklat report {shlex.quote(str(file))} -o" in done.stderr or name in ("it's a run", "quo\"te", "ümläut")
         assert run("live", "--replay", file, "--format", "csv").stdout == run("live", "--replay", NVME, "--format", "csv").stdout
+    for name in (":memory:", "file:a?mode=memory", "a%20b#c?d", "-x"):  # SQLite's words, where no folder is named
+        done = run("record", "--quiet", "--replay", NVME, "-o", name, cwd=tmp_path)
+        assert done.returncode == 0 and (tmp_path / name).exists(), done.stderr
+        assert shown(tmp_path / name) == shown(NVME) == run("live", "--replay", name, "--format", "json", "--bins", cwd=tmp_path).stdout
 
 
 # --- what can't be done -----------------------------------------------------------------------------------
@@ -100,8 +104,9 @@ def test_odd_names(tmp_path):
 def test_existing_file(file):
     for before in (b"precious", record(file).read_bytes()):
         file.write_bytes(before)
-        one_line(run("record", "--replay", NVME, "-o", file), 2, f"{file}")
+        one_line(run("record", "--replay", NVME, "-o", file), 2, f"{file}: already exists")
         assert file.read_bytes() == before
+    one_line(run("record", "--replay", NVME, "-o", file.parent, "--overwrite"), 2, "is not a regular file")
 
 
 def test_only_a_recording_is_replaced(file, tmp_path):
@@ -138,7 +143,7 @@ def killed(file):
 
 
 @pytest.mark.parametrize("make,sentence", [
-    (lambda d: d / "none" / "run", "No such file or directory"), (lambda d: d, ""),
+    (lambda d: d / "none" / "run", "can't be made: No such file or directory"), (lambda d: d, ""),
     (lambda d: pathlib.Path("/dev/null"), ""), (lambda d: d / ("x" * 300), "File name too long"),
 ])
 def test_file_that_can_not_be_made(tmp_path, make, sentence):
@@ -148,7 +153,7 @@ def test_file_that_can_not_be_made(tmp_path, make, sentence):
 
 
 def test_size_that_is_too_small(file):
-    one_line(run("record", "--replay", NVME, "-o", file, "--max-size", "1K"), 2, "at least")
+    one_line(run("record", "--replay", NVME, "-o", file, "--max-size", "2621439"), 2, "are too little for what is watched, at least 2621440 are needed")
     assert not file.exists()
 
 

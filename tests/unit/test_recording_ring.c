@@ -269,11 +269,3 @@ TEST(parts_give_way)
 	print_message("%u intervals of %u, most %llu of %llu bytes\n", intervals, DIVIDED_INTERVALS, most, limit);
 	assert_in_range(intervals, 100, DIVIDED_INTERVALS * 3 / 4);
 }
-
-TEST(a_limit_too_low_is_refused)
-{
-	feed_begin(1);
-	assert_int_equal(feed_open(ring_least_bytes(1) - 1), -EINVAL);
-	assert_non_null(strstr(p.text, "are too little for what is watched, at least 2621440 are needed"));
-	assert_int_equal(access(at.file, F_OK), -1);
-}
