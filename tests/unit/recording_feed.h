@@ -245,9 +245,6 @@ void tear_down(void)
 
 /* --- a child process, which the test kills, or takes its rights away ----------------------------------- */
 
-/* For a child process, whose exit status is the result: 0 if all is as expected, else a line. */
-#define EXPECT(what) do { if (!(what)) _exit(__LINE__ % 256); } while (0)
-
 /* Runs the function in a child process, to its end. */
 static inline void in_child(void (*run)(void))
 {

@@ -267,59 +267,52 @@ TEST(an_op_is_exposed_from_its_first_io_on)
 
 TEST(losses_never_fall_nor_count_twice)
 {
-	u64 *lost_by;
+	static const struct { u64 no_start, recursion, unexplained; const char *totals[3]; bool next_capture; } steps[] = {
+		{ 3, 0, 0, { "3", "0", "0" }, false },
+		{ 1, 2, 0, { "3", "0", "0" }, false },		/* two of them are explained now */
+		{ 1, 3, 0, { "3", "1", "0" }, false },		/* and one is new */
+		{ 1, 3, 1, { "3", "1", "1" }, false },
+		{ 1, 3, 0, { "3", "1", "1" }, false },		/* what was unexplained for a moment stays reported */
+		{ 2, 0, 0, { "5", "1", "1" }, true },
+	};
 
 	begin(1);
-	lost_by = s.frames.f[0].accounting.lost_by;
-	lost_by[LOST_NO_START] = 3;
-	interval(1);
-	expect(LOST("no_start"), "3");
-	/* Two of them are explained now. */
-	lost_by[LOST_NO_START] = 1;
-	lost_by[LOST_RECURSION] = 2;
-	interval(1);
-	expect(LOST("no_start"), "3");
-	expect(LOST("recursion"), "0");
-	/* And one is new. */
-	lost_by[LOST_RECURSION] = 3;
-	interval(1);
-	expect(LOST("no_start"), "3");
-	expect(LOST("recursion"), "1");
-	/* A loss that was unexplained for a moment stays reported. */
-	lost_by[LOST_UNEXPLAINED] = 1;
-	interval(1);
-	lost_by[LOST_UNEXPLAINED] = 0;
-	interval(1);
-	expect(LOST("unexplained"), "1");
-	begin(1);
-	s.frames.f[0].accounting.lost_by[LOST_NO_START] = 2;
-	interval(1);
-	expect(LOST("no_start"), "5");
+	for (u32 i = 0; i < ARRAY_SIZE(steps); i++) {
+		u64 *lost_by;
+
+		if (steps[i].next_capture)
+			begin(1);
+		lost_by = s.frames.f[0].accounting.lost_by;
+		lost_by[LOST_NO_START] = steps[i].no_start;
+		lost_by[LOST_RECURSION] = steps[i].recursion;
+		lost_by[LOST_UNEXPLAINED] = steps[i].unexplained;
+		interval(1);
+		expect(LOST("no_start"), steps[i].totals[0]);
+		expect(LOST("recursion"), steps[i].totals[1]);
+		expect(LOST("unexplained"), steps[i].totals[2]);
+	}
 }
 
 /* Otherwise an alert for a hung IO would never end. An IO that really hangs is in flight for the kernel, too. */
 TEST(what_only_the_kernel_saw_end_does_not_hang)
 {
+	static const struct { u64 kernel_ios, kernel_in_flight; const char *in_flight, *age; } steps[] = {
+		{ 13, 1, "3", "31" }, { 13, 0, "0", "0" }, { 12, 0, "3", "31" },
+	};
 	struct frame *f;
 
 	begin(1);
 	f = s.frames.f;
-	f->in_flight = f->accounting.in_flight = 3;
+	f->in_flight = 3;
 	f->oldest_ns = 31 * NSEC_PER_SEC;
-	f->accounting.completed = 10;
-	f->accounting.kernel_known = true;
-	f->accounting.kernel_ios = 13;
-	f->accounting.kernel_in_flight = 1;
-	interval(0);
-	expect(GAUGE("in_flight"), "3");
-	expect(GAUGE("oldest_age_seconds"), "31");
-	f->accounting.kernel_in_flight = 0;
-	interval(0);
-	expect(GAUGE("in_flight"), "0");
-	expect(GAUGE("oldest_age_seconds"), "0");
-	f->accounting.kernel_ios = 12;
-	interval(0);
-	expect(GAUGE("in_flight"), "3");
+	f->accounting = (struct accounting){ .in_flight = 3, .completed = 10, .kernel_known = true };
+	for (u32 i = 0; i < ARRAY_SIZE(steps); i++) {
+		f->accounting.kernel_ios = steps[i].kernel_ios;
+		f->accounting.kernel_in_flight = steps[i].kernel_in_flight;
+		interval(0);
+		expect(GAUGE("in_flight"), steps[i].in_flight);
+		expect(GAUGE("oldest_age_seconds"), steps[i].age);
+	}
 }
 
 TEST(a_coarser_capture_lowers_the_buckets_for_good)

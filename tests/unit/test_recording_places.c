@@ -150,6 +150,14 @@ static void leave_killed(u32 n)
 	in_child(write_and_leave);
 }
 
+TEST(killed_before_the_first_interval)
+{
+	leave_killed(0);
+	assert_int_equal(open_replay(at.file, -1), -EBADMSG);
+	assert_non_null(strstr(p.text, "/run.blklat: holds no interval: it was ended before the first one"));
+	assert_null(c);
+}
+
 static void read_without_privileges(void)
 {
 	if (!geteuid())

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -61,6 +62,9 @@ static inline void unit_add(struct CMUnitTest test)
 		unit_add((struct CMUnitTest)cmocka_unit_test_setup_teardown(name, unit_set_up, unit_tear_down)); \
 	}												\
 	static void name(__attribute__((unused)) void **state)
+
+/* For a child process, whose exit status is the result: 0 if all is as expected, else a line. */
+#define EXPECT(what) do { if (!(what)) _exit(__LINE__ % 256); } while (0)
 
 /* The same numbers in each run: xorshift64 (Marsaglia 2003). @seed is never 0. */
 static inline u64 next_random(u64 *seed)
