@@ -39,9 +39,8 @@ TEST(test_count)
 }
 
 /*
- * Each read takes a millisecond. A loop that waits a whole interval after a read drifts by as much,
- * so its last reads are 7 ms and more behind the grid; of a good one's, some are still punctual even
- * on a busy machine.
+ * Each read takes a millisecond. A loop that waits a whole interval after a read drifts by as much, so its last reads
+ * are 7 ms and more behind the grid; of a good one's, some are still punctual even on a busy machine.
  */
 TEST(test_deadlines_do_not_drift)
 {
