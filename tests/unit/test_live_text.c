@@ -327,7 +327,8 @@ static void assert_rest(const struct slow_io *io, const char *expected)
  */
 TEST(depth_neighbour_and_flags)
 {
-	enum { READ = BLKLAT_OP_READ, WRITE = BLKLAT_OP_WRITE, FLUSH = BLKLAT_OP_FLUSH, DISCARD = BLKLAT_OP_DISCARD, OTHER = BLKLAT_OP_OTHER };
+	enum { READ = BLKLAT_OP_READ, WRITE = BLKLAT_OP_WRITE, FLUSH = BLKLAT_OP_FLUSH,
+	       DISCARD = BLKLAT_OP_DISCARD, OTHER = BLKLAT_OP_OTHER };
 	static const struct { u32 depth; u8 beside, op, flags; const char *by, *label, *says; } cases[] = {
 		{ 0, 0, READ, 0, NULL, NULL, "?" },
 		{ 0, 0, READ, 0, "size", "4 KiB", "?, size 4 KiB" },

@@ -90,7 +90,7 @@ TEST(test_durations)
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
-		u64 interval_ns = cases[i].interval_s * 1e9, late_ns, least_ns = cases[i].count ? 0 : cases[i].duration_s * 1e9;
+		u64 interval_ns = cases[i].interval_s * 1e9, least_ns = cases[i].count ? 0 : cases[i].duration_s * 1e9, late_ns;
 
 		begin(1, true);
 		assert_int_equal(go(cases[i].interval_s, cases[i].count, cases[i].duration_s), LOOP_DONE);

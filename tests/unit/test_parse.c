@@ -34,7 +34,8 @@ static int parse_as(enum kind kind, const char *value)
 TEST(test_refused)
 {
 	static const struct { enum kind kind; const char *values[28]; } bad[] = {
-		{ SECONDS, { "", "0", "0.0", "-1", "+1", " 1", "1 ", "nan", "inf", "infinity", "0x10", "1e3", "1,5", "1x", "1sm",
+		{ SECONDS,
+		  { "", "0", "0.0", "-1", "+1", " 1", "1 ", "nan", "inf", "infinity", "0x10", "1e3", "1,5", "1x", "1sm",
 			     "86400.001", "24.1h", "1441m", "1d", "..", "1.2.3", ".", "ms", "0.0009", "0.5ms",
 			     "99999999999999999999999999", "0.00000000000000000001" } },
 		{ COUNT, { "", "0", "-1", "+1", "1.0", "1.", " 1", "1 ", "1k", "0x1", "18446744073709551616" } },
@@ -67,7 +68,8 @@ TEST(test_sentences)
 
 	check_sentence(parse_seconds("--interval", "0", &(double){ 0 }, &p),
 		       "--interval '0': must be a number of seconds above 0 and at most 86400 (a day)");
-	check_sentence(parse_names("--stage", "total,devcie", stages, 3, &set, &p), "--stage 'devcie': must be device, queue or total");
+	check_sentence(parse_names("--stage", "total,devcie", stages, 3, &set, &p),
+		       "--stage 'devcie': must be device, queue or total");
 	check_sentence(parse_name("--stage", "x", stages, 3, &set, &p), "--stage 'x': must be device, queue or total");
 }
 
@@ -119,7 +121,8 @@ TEST(test_whole_numbers)
 TEST(test_names)
 {
 	static const struct { const char *value; u32 set; } good[] = {
-		{ "device", 1 }, { "total", 4 }, { "queue,device", 3 }, { "total,total", 4 }, { "device,queue,total", 7 },
+		{ "device", 1 }, { "total", 4 }, { "queue,device", 3 }, { "total,total", 4 },
+		{ "device,queue,total", 7 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {

@@ -79,13 +79,16 @@ TEST(figures_that_cannot_be)
 		  .sql = "UPDATE meta SET value = 3 WHERE key = 'scale'" },
 		{ .says = "cpus is not a number from 0 to 65536",
 		  .sql = "UPDATE meta SET value = 65537 WHERE key = 'cpus'" },
-		{ "interval_s is not a duration", "UPDATE meta SET value = %s WHERE key = 'interval_s'", { "0", "9e999" } },
+		{ "interval_s is not a duration", "UPDATE meta SET value = %s WHERE key = 'interval_s'",
+		  { "0", "9e999" } },
 		{ .says = "label is not a text", .sql = "UPDATE meta SET value = x'00' WHERE key = 'label'" },
-		{ "engine is not a name", "UPDATE meta SET value = %s WHERE key = 'engine'", { "printf('%.*c', 32, 'x')" } },
+		{ "engine is not a name", "UPDATE meta SET value = %s WHERE key = 'engine'",
+		  { "printf('%.*c', 32, 'x')" } },
 		{ .says = "finished is not a number from 0 to 1",
 		  .sql = "UPDATE meta SET value = 2 WHERE key = 'finished'" },
 		{ .says = "it has no device", .sql = "DELETE FROM device" },
-		{ "its devices are not numbered", "UPDATE device SET id = %s", { "7 WHERE id = 1", "-1 WHERE id = 0" } },
+		{ "its devices are not numbered", "UPDATE device SET id = %s",
+		  { "7 WHERE id = 1", "-1 WHERE id = 0" } },
 		{ "device 1 is invalid", "UPDATE device SET %s WHERE id = 1",
 		  { "name = printf('%.*c', 64, 'x')", "name = ''", "parent = 2" } },
 		{ .says = "is part of a part", .sql = "UPDATE device SET parent = 1 - id" },
@@ -120,8 +123,8 @@ TEST(figures_that_cannot_be)
 		{ .says = "a row has no number", .sql = "UPDATE series SET op = NULL WHERE interval = 2" },
 		{ .says = "are invalid", .sql = "UPDATE series SET bytes = 1 << 62 WHERE interval < 3" },
 		{ "the series of interval 2 are invalid", "UPDATE series SET %s WHERE interval = 2",
-		  { "op = 5", "ios = ios + 1", "bytes = -1", "min_ns = max_ns + 1", "min_ns = min_ns / 2", "max_ns = max_ns * 2",
-		    "min_ns = NULL", "bins = NULL", "bins = CAST(bins AS TEXT)", "bins = bins || x'00'",
+		  { "op = 5", "ios = ios + 1", "bytes = -1", "min_ns = max_ns + 1", "min_ns = min_ns / 2",
+		    "max_ns = max_ns * 2", "min_ns = NULL", "bins = NULL", "bins = CAST(bins AS TEXT)", "bins = bins || x'00'",
 		    "bins = CAST(bins || x'01' AS BLOB)", "idle_bins = x'02'" } },
 		{ .says = "string or blob too big",
 		  .sql = "UPDATE series SET bins = zeroblob(5000000) WHERE interval = 2" },
@@ -160,7 +163,8 @@ TEST(parts_that_cannot_be)
 		  .sql = "UPDATE watch SET part_by = 'process' WHERE id = 5" },
 		{ .says = "has a part '' by 'size', which", .sql = "UPDATE watch SET part = '' WHERE id = 5" },
 		{ .says = "has a part '64 KiB' by '', which", .sql = "UPDATE watch SET part_by = '' WHERE id = 5" },
-		{ "watch 5 is a part that is there twice or out of order", "UPDATE watch SET part = '%s KiB' WHERE id = 5",
+		{ "watch 5 is a part that is there twice or out of order",
+		  "UPDATE watch SET part = '%s KiB' WHERE id = 5",
 		  { "32", "4" } },
 		{ .says = "watch 6 is a part that is there twice or out of order",
 		  .sql = "UPDATE watch SET part = iif(id = 5, '128 KiB', '64 KiB') WHERE id IN (5, 6)" },
@@ -189,9 +193,9 @@ TEST(parts_that_may_be_missing)
 TEST(what_is_allowed)
 {
 	static const struct bad good = { NULL, "%s", {
-		"SELECT 1", "VACUUM", "CREATE INDEX mine ON series(ios)", "CREATE TABLE mine(x)", "DROP VIEW bin", "ANALYZE",
-		"PRAGMA journal_mode = WAL", "PRAGMA page_size = 65536; VACUUM", "PRAGMA encoding = 'UTF-8'", "DELETE FROM mark",
-		"UPDATE meta SET value = 'other' WHERE key = 'label'",
+		"SELECT 1", "VACUUM", "CREATE INDEX mine ON series(ios)", "CREATE TABLE mine(x)", "DROP VIEW bin",
+		"PRAGMA journal_mode = WAL", "PRAGMA page_size = 65536; VACUUM", "PRAGMA encoding = 'UTF-8'", "ANALYZE",
+		"DELETE FROM mark", "UPDATE meta SET value = 'other' WHERE key = 'label'",
 	} };
 
 	check_all(&good, 1, "");

@@ -166,18 +166,20 @@ TEST(test_lies)
 {
 	static const char *const of_an_io[] = {
 		"watch = 7", "op = 5", "latency_ns = -1", "latency_ns = 'long'", "bytes = 5000000000", "sector = x'00'",
-		"hw_queue = 65536", "end_cpu = NULL", "pid = 1, comm = NULL", "kernel_thread = 2", "cgroup = printf('%2000s', '/')",
-		"comm = 'a name of more than 15 bytes', pid = 1, kernel_thread = 0", "end_wall_ns = 1e300", "depth = 0", "depth = -1",
-		"depth = 4294967296", "depth = 'deep'", "depth = 1.5", "beside = 'flood'", "beside = ''", "beside = 1",
-		"beside = CAST('flush' AS BLOB)", "beside = printf('%1000s', 'flush')", "flags = 'flush'", "flags = ''", "flags = 1",
-		"flags = CAST('sync' AS BLOB)", "flags = printf('%1000s', 'sync')", "interval = interval + 100",
+		"hw_queue = 65536", "end_cpu = NULL", "pid = 1, comm = NULL", "kernel_thread = 2",
+		"cgroup = printf('%2000s', '/')", "comm = 'a name of more than 15 bytes', pid = 1, kernel_thread = 0",
+		"end_wall_ns = 1e300", "depth = 0", "depth = -1", "depth = 4294967296", "depth = 'deep'", "depth = 1.5",
+		"beside = 'flood'", "beside = ''", "beside = 1",
+		"beside = CAST('flush' AS BLOB)", "beside = printf('%1000s', 'flush')", "flags = 'flush'", "flags = ''",
+		"flags = 1", "flags = CAST('sync' AS BLOB)", "flags = printf('%1000s', 'sync')", "interval = interval + 100",
 		"interval = -5 WHERE n = 0",
 	};
 	static const char *const others[] = {
 		"UPDATE slow_found SET found = 0", "UPDATE slow_found SET watch = 3",
 		"UPDATE slow_found SET interval = 99 WHERE interval = 5", "DROP VIEW slow_io; DROP TABLE slow",
 		"DROP TABLE slow_found; CREATE TABLE slow_found(interval, watch, found)",
-		"UPDATE meta SET value = 10001 WHERE key = 'slow_most'", "UPDATE meta SET value = 'many' WHERE key = 'slow_most'",
+		"UPDATE meta SET value = 10001 WHERE key = 'slow_most'",
+		"UPDATE meta SET value = 'many' WHERE key = 'slow_most'",
 	};
 	char sql[128];
 

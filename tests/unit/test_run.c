@@ -140,7 +140,8 @@ static struct sink *sink;
 static void begin(u32 n_watches, struct collect_how how)
 {
 	const struct run_info info = {
-		.origin = &s.origin, .devices = &s.table, .watches = s.watch, .n_watches = n_watches, .engine = "bpf", .scale = 3,
+		.origin = &s.origin, .devices = &s.table, .watches = s.watch, .n_watches = n_watches, .engine = "bpf",
+		.scale = 3,
 		.interval_s = 1,
 	};
 

@@ -143,8 +143,8 @@ TEST(test_move)
 TEST(test_errors)
 {
 	static const struct { int error; const char *name; } cases[] = {
-		{ 7, "medium" }, { -ENODATA, "medium" }, { -ETIMEDOUT, "timeout" }, { 4, "transport" }, { 10, "I/O" }, { -EIO, "I/O" },
-		{ 17, "I/O" }, { -EROFS, "I/O" },
+		{ 7, "medium" }, { -ENODATA, "medium" }, { -ETIMEDOUT, "timeout" }, { 4, "transport" }, { 10, "I/O" },
+		{ -EIO, "I/O" }, { 17, "I/O" }, { -EROFS, "I/O" },
 	};
 
 	assert_null(slow_error(0));

@@ -138,8 +138,8 @@ TEST(bad_bytes_are_replaced)
 TEST(names_are_cut_and_harmless_on_a_terminal)
 {
 	static const struct { const char *name, *shown; u32 columns; bool utf8; } cases[] = {
-		{ "nvme0n1", "nvme0n1", 7, true }, { "nvme10n1", "nvme10\xE2\x80\xA6", 7, true }, { "nvme10n1", "nvme...", 7, false },
-		{ "a\033[31mb\xC2\x9B", "a?[31mb?", 20, true }, { "caf\xC3\xA9", "caf?", 20, false },
+		{ "nvme0n1", "nvme0n1", 7, true }, { "nvme10n1", "nvme10\xE2\x80\xA6", 7, true },
+		{ "nvme10n1", "nvme...", 7, false }, { "a\033[31mb\xC2\x9B", "a?[31mb?", 20, true }, { "caf\xC3\xA9", "caf?", 20, false },
 	};
 	char text[64];
 
