@@ -316,13 +316,13 @@ TEST(test_heard_within_an_interval)
 /* No signal came, and it is asked all the same: input may have come before anybody listened. */
 TEST(test_asked_after_each_interval)
 {
-	struct listener l = { .last_call = 5 };
+	struct listener l = { .last_call = 50 };
 
 	begin(1, true);
 	assert_int_equal(listen(&l, 0.01), LOOP_DONE);
-	assert_int_equal(l.calls, 5);
-	/* A clock may wake the loop a moment too early; then it is asked once more. */
-	assert_in_range(run.intervals, 3, 5);
+	assert_int_equal(l.calls, 50);
+	/* It is asked once more if a clock wakes the loop a moment too early, or a device comes to the machine. */
+	assert_in_range(run.intervals, 1, 50);
 }
 
 /* A stored interval takes as long as the interval asked for. After the summary, it stays until somebody quits. */
