@@ -4,8 +4,12 @@ import contextlib
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass
+
+from needs import need
+from waiting import wait_until
 
 
 def descriptors(pid):
@@ -49,3 +53,13 @@ def exists(kind, number):
 
 def still_there(held):
     return [(kind, n) for kind in held for n in held[kind] if exists(kind, n)]
+
+
+@contextlib.contextmanager
+def leaves_nothing(pid):
+    """No program and no map of the process is left after the block, whose value are those that it has now."""
+    need(shutil.which("bpftool"), "no bpftool")
+    held = bpf_objects(pid)
+    assert len(held["prog"]) >= 2 and len(still_there(held)) == sum(map(len, held.values()))
+    yield held
+    wait_until(lambda: not still_there(held), "end of its programs and maps")

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from kernel_objects import bpf_objects, still_there
+from kernel_objects import bpf_objects, leaves_nothing
 from load import BLKLAT, DEADLINE_S, wait_until
 from needs import need
 from recorder import Recorder, assert_one_plain_file, intervals, record, record_argv, until_there, value
@@ -150,12 +150,8 @@ def test_device_goes_away(removable_loop, file, folder):
 
 
 def test_nothing_is_left(loop, file):
-    need(shutil.which("bpftool"), "no bpftool")
-    with Recorder(loop, file, "--quiet", command=["sleep", "60"]) as r:
+    with Recorder(loop, file, "--quiet", command=["sleep", "60"]) as r, leaves_nothing(r.pid):
         child = int(pathlib.Path(f"/proc/{r.pid}/task/{r.pid}/children").read_text())
-        held = bpf_objects(r.pid)
-        assert len(held["prog"]) >= 2
         assert bpf_objects(child) == {"prog": set(), "map": set()}
         assert r.stop(signal.SIGTERM) == 128 + signal.SIGTERM
-    assert not pathlib.Path(f"/proc/{child}").exists()
-    wait_until(lambda: not still_there(held), "end of its programs and maps")
+        assert not pathlib.Path(f"/proc/{child}").exists()

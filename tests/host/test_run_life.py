@@ -12,9 +12,8 @@ import subprocess
 import time
 
 import pytest
-from kernel_objects import bpf_objects, still_there
-from load import (BLKLAT, BURST, DEADLINE_S, Blklat, Text, Unseen, assert_all_counted, assert_closed, blklat_argv, exact, fio,
-                  wait_until, watching)
+from kernel_objects import leaves_nothing
+from load import BLKLAT, BURST, DEADLINE_S, Blklat, Text, Unseen, assert_all_counted, assert_closed, blklat_argv, exact, fio, watching
 from needs import need
 from recorder import busy
 
@@ -114,15 +113,12 @@ def test_signal_shows_the_summary(loop):
 
 def test_killed_under_load(loop):
     """Nothing of it stays in the kernel, and the load is not affected."""
-    need(shutil.which("bpftool"), "no bpftool")
     with busy(loop) as f:
         with Blklat(loop, stage="device,queue,total") as b:
             b.next(stage="total")
-            held = bpf_objects(b.pid)
-            assert len(held["prog"]) >= 4 and len(held["map"]) >= 4
-            assert len(still_there(held)) == sum(map(len, held.values()))
-            b.kill()
-        wait_until(lambda: not still_there(held), "end of its programs and maps")
+            with leaves_nothing(b.pid) as held:
+                assert len(held["prog"]) >= 4 and len(held["map"]) >= 4
+                b.kill()
         alive = loop.stat()["ios"]
         f.until(lambda: loop.stat()["ios"] > alive + BURST, "load")
         result = f.end()

@@ -2,26 +2,15 @@
 """SIGINT and SIGTERM end commands that watch, whatever hangs, even a file system, and nothing stays in the kernel."""
 import contextlib
 import pathlib
-import shutil
 import signal
 import subprocess
 import time
 
 import pytest
-from kernel_objects import bpf_objects, still_there
+from kernel_objects import leaves_nothing
 from load import BLKLAT, DEADLINE_S, blklat_argv, wait_until
-from needs import need
 from recorder import Recorder, intervals, record_argv, replayed, value
 from stalls import END_S, full_pipe, until_still
-
-@contextlib.contextmanager
-def leaves_nothing(pid):
-    """No program and no map of the process is left after the block."""
-    need(shutil.which("bpftool"), "no bpftool")
-    held = bpf_objects(pid)
-    assert len(held["prog"]) >= 2
-    yield
-    wait_until(lambda: not still_there(held), "end of its programs and maps")
 
 
 @contextlib.contextmanager
