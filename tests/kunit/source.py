@@ -4,6 +4,7 @@ import fcntl
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -63,3 +64,14 @@ def linux():
             (fresh / "version").write_text(package.name.split("_")[1] + "\n")
             fresh.rename(home)
     return home
+
+
+def run(main):
+    """Runs a program; SIGTERM ends it like Ctrl-C, so that what it started ends, too."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        sys.exit(main())
+    except Failure as problem:
+        sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {problem}")
+    except KeyboardInterrupt:
+        sys.exit(130)

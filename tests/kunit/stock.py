@@ -12,7 +12,6 @@ import json
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -186,10 +185,4 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        sys.exit(main())
-    except source.Failure as problem:
-        sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {problem}")
-    except KeyboardInterrupt:
-        sys.exit(130)
+    source.run(main)
