@@ -30,6 +30,14 @@ struct synthetic {
 	u64 random;
 };
 
+/* Adds an interval to a run, as collecting it does. */
+static inline int run_add(struct run *r, const struct frames *interval)
+{
+	struct run_span where;
+
+	return run_place(r, interval, &where) ? run_add_at(r, &where, interval) : 0;
+}
+
 static inline double synthetic_random(struct synthetic *s)
 {
 	return (double)(next_random(&s->random) >> 11) / (1ULL << 53);

@@ -320,13 +320,6 @@ int run_add_at(struct run *r, const struct run_span *where, const struct frames 
 	return 0;
 }
 
-int run_add(struct run *r, const struct frames *interval)
-{
-	struct run_span where;
-
-	return run_place(r, interval, &where) ? run_add_at(r, &where, interval) : 0;
-}
-
 int run_add_slow(struct run *r, const struct frames *interval)
 {
 	double end_s;

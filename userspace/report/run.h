@@ -116,9 +116,6 @@ bool run_place(struct run *r, const struct frames *interval, struct run_span *re
  */
 int run_add_at(struct run *r, const struct run_span *where, const struct frames *interval);
 
-/* Both in one call. */
-int run_add(struct run *r, const struct frames *interval);
-
 /* Adds an interval's slow IOs, by the time of their ends. Returns the same. */
 int run_add_slow(struct run *r, const struct frames *interval);
 
