@@ -36,10 +36,8 @@ struct json_object *json_clean_text(const char *text)
 	size_t size = 3 * strlen(text) + 1;
 	char *clean CLEANUP(cleanup_free) = malloc(size);
 
-	if (!clean) {
-		json_lacks_memory();
-		return NULL;
-	}
+	if (!clean)
+		return json_lacks_memory();
 	utf8_clean(clean, size, text);
 	return json_new_text(clean);
 }
@@ -112,10 +110,12 @@ struct json_object *json_bins(const struct hist *h)
 	return to;
 }
 
-struct json_object *json_device(const struct device *d, struct json_object *lower)
+struct json_object *json_device(const struct device *d, const struct device_table *t, const struct device *now)
 {
-	struct json_object *to = json_new_object();
+	struct json_object *to = json_new_object(), *lower = json_new_array(0);
 
+	for (u32 i = 0; now && i < now->n_lower; i++)
+		json_append(lower, json_clean_text(t->d[now->lower[i]].name));
 	json_add_text(to, "name", d->name);
 	json_add_text(to, "kind", d->kind);
 	json_add_text(to, "model", d->model);

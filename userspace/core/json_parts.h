@@ -32,8 +32,8 @@ struct json_object *json_latencies(const struct op_frame *o, const struct percen
 /* [[lower exclusive, upper inclusive, count], ...] in ns, of each bin in use; above the grid, upper is null. */
 struct json_object *json_bins(const struct hist *h);
 
-/* Describes a device. @lower has the names of the devices below it, and is consumed. */
-struct json_object *json_device(const struct device *d, struct json_object *lower);
+/* Describes a device. Those below it are those of @now, its entry in @t; NULL: there is none. */
+struct json_object *json_device(const struct device *d, const struct device_table *t, const struct device *now);
 
 /* Which part of a watch: {"by": "size", "label": "4 KiB"} */
 struct json_object *json_part(const struct part *part);

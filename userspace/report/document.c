@@ -123,10 +123,8 @@ static struct json_object *all_common(const struct run *r, u32 watch)
 	int n = slow_common_of(r, watch, all);
 	struct json_object *to;
 
-	if (n < 0) {
-		json_lacks_memory();
-		return NULL;
-	}
+	if (n < 0)
+		return json_lacks_memory();
 	to = json_new_array(n);
 	for (int i = 0; i < n; i++)
 		json_append(to, common(&all[i]));
@@ -176,21 +174,12 @@ static struct json_object *marks(const struct run *r)
 	return to;
 }
 
-static struct json_object *device(const struct device_table *t, const struct device *d)
-{
-	struct json_object *lower = json_new_array(0);
-
-	for (u32 i = 0; i < d->n_lower; i++)
-		json_append(lower, json_clean_text(t->d[d->lower[i]].name));
-	return json_device(d, lower);
-}
-
 static struct json_object *devices(const struct run *r)
 {
 	struct json_object *to = json_new_array(0);
 
 	for (u32 i = 0; i < r->devices.n; i++)
-		json_append(to, device(&r->devices, &r->devices.d[i]));
+		json_append(to, json_device(&r->devices.d[i], &r->devices, &r->devices.d[i]));
 	return to;
 }
 
@@ -286,10 +275,8 @@ static struct json_object *stacks(const struct run *r)
 	CLEANUP(stacks_uninit) struct stacks all = { 0 };
 	struct json_object *to;
 
-	if (stacks_make(r, &all)) {
-		json_lacks_memory();
-		return NULL;
-	}
+	if (stacks_make(r, &all))
+		return json_lacks_memory();
 	to = json_new_array(0);
 	for (u32 i = 0; i < all.n; i++)
 		json_append(to, stack(&all.s[i]));
@@ -320,10 +307,8 @@ static struct json_object *findings(const struct run *r, const struct steady_win
 	CLEANUP(findings_uninit) struct findings all = { 0 };
 	struct json_object *to;
 
-	if (findings_make(r, steady, &all)) {
-		json_lacks_memory();
-		return NULL;
-	}
+	if (findings_make(r, steady, &all))
+		return json_lacks_memory();
 	to = json_new_array(0);
 	for (u32 i = 0; i < all.n; i++)
 		json_append(to, finding(&all.f[i]));

@@ -118,10 +118,8 @@ static struct json_object *describe(const void *of)
 	const struct op_frame whole = sums_of(whole_of(part)->total);
 	struct json_object *to;
 
-	if (merged_make(part->total, &all)) {
-		json_lacks_memory();
-		return NULL;
-	}
+	if (merged_make(part->total, &all))
+		return json_lacks_memory();
 	to = json_new_object();
 	json_add_count(to, "ios", all.ios);
 	json_add_count(to, "bytes", all.bytes);

@@ -155,17 +155,6 @@ static const struct device *find(const struct device_table *t, const char *name)
 	return NULL;
 }
 
-static struct json_object *lower(const struct device_table *t, const struct device *d)
-{
-	struct json_object *to = json_new_array(0);
-	/* A device's indices refer to its own table, which may be an older one. */
-	const struct device *now = find(t, d->name);
-
-	for (u32 i = 0; now && i < now->n_lower; i++)
-		json_append(to, json_clean_text(t->d[now->lower[i]].name));
-	return to;
-}
-
 static struct json_object *devices(const struct event_run *e)
 {
 	struct json_object *to = json_new_array(0);
@@ -174,8 +163,9 @@ static struct json_object *devices(const struct event_run *e)
 	for (u32 i = 0; i < fs->n; i++) {
 		const struct device *d = fs->f[i].watch->device;
 
+		/* A device's indices refer to its own table, which may be an older one. */
 		if (!i || d != fs->f[i - 1].watch->device)
-			json_append(to, json_device(d, lower(e->run->devices, d)));
+			json_append(to, json_device(d, e->run->devices, find(e->run->devices, d->name)));
 	}
 	return to;
 }

@@ -11,16 +11,15 @@
 /* Like errno: covers what this thread did since its last json_line(). */
 static _Thread_local bool lacks_memory;
 
-void json_lacks_memory(void)
+struct json_object *json_lacks_memory(void)
 {
 	lacks_memory = true;
+	return NULL;
 }
 
 static struct json_object *made(struct json_object *o)
 {
-	if (!o)
-		json_lacks_memory();
-	return o;
+	return o ?: json_lacks_memory();
 }
 
 struct json_object *json_new_object(void)
@@ -151,8 +150,7 @@ static struct json_object *make(const struct later *l, json_object_to_json_strin
 	if (!o || !copy) {
 		json_object_put(o);
 		free(copy);
-		json_lacks_memory();
-		return NULL;
+		return json_lacks_memory();
 	}
 	*copy = *l;
 	memcpy(copy->of, of, size);

@@ -31,8 +31,8 @@ struct json_object *json_new_decimal(double value, const char *text);
 void json_add(struct json_object *to, const char *key, struct json_object *value);
 void json_append(struct json_object *to, struct json_object *value);
 
-/* Notes a failed allocation in a part that is made elsewhere; json_line() will report it. */
-void json_lacks_memory(void);
+/* Notes a failed allocation in a part that is made elsewhere; json_line() will report it. Returns NULL. */
+struct json_object *json_lacks_memory(void);
 
 /*
  * @o as one line, which is valid as long as @o is. NULL: an allocation failed, for the line or for
