@@ -185,9 +185,7 @@ int finish_output(const char *who)
 {
 	struct problem p;
 
-	if (!fflush(stdout) && !ferror(stdout))
-		return STATUS_DONE;
-	if (errno == EPIPE)
+	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
 		return STATUS_DONE;
 	problem_set(&p, 0, "can't write the output: %s", strerror(errno));
 	return command_fail(who, STATUS_FAILED, &p);
@@ -226,19 +224,6 @@ static dev_t device_of(const char *file)
 	return !st.stx_dev_major && st.stx_mask & STATX_MNT_ID ? mount_source(st.stx_mnt_id) : dev;
 }
 
-/* Marks @i and all devices that its IOs reach: a partition's disk, and the lower devices of a stack. */
-static void mark_below(const struct device_table *t, u32 i, bool *below)
-{
-	const struct device *d = &t->d[i];
-
-	if (below[i])
-		return;
-	below[i] = true;
-	mark_below(t, d->parent, below);
-	for (u32 l = 0; l < d->n_lower; l++)
-		mark_below(t, d->lower[l], below);
-}
-
 static bool shares(const struct device_table *t, const bool *below, const struct device *d)
 {
 	bool *other CLEANUP(cleanup_free) = calloc(t->n, sizeof(*other));
@@ -246,7 +231,7 @@ static bool shares(const struct device_table *t, const bool *below, const struct
 
 	if (!other)
 		return false;
-	mark_below(t, d - t->d, other);
+	device_mark_below(t, d - t->d, other);
 	for (u32 i = 0; i < t->n; i++)
 		any |= below[i] && other[i];
 	return any;
@@ -276,7 +261,7 @@ bool placement_disturbs(const struct device_table *t, const struct watch *w, u32
 	for (u32 i = 0; dev && below && i < t->n; i++) {
 		if (t->d[i].hidden || makedev(t->d[i].major, t->d[i].minor) != dev)
 			continue;
-		mark_below(t, i, below);
+		device_mark_below(t, i, below);
 		return find_disturbed(t, w, n, i, below, p);
 	}
 	return false;

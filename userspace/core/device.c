@@ -304,13 +304,6 @@ static int add_lower(int dir, const char *entry, void *into)
 	return 0;
 }
 
-static int by_index(const void *a, const void *b)
-{
-	u32 x = *(const u32 *)a, y = *(const u32 *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Finds the devices below each device. Links name other devices, so the table must be complete and sorted. */
 static void resolve_stack(struct device_table *t, int block)
 {
@@ -322,7 +315,7 @@ static void resolve_stack(struct device_table *t, int block)
 			continue;
 		snprintf(path, sizeof(path), "%s/slaves", t->d[i].sysfs + strlen("/sys/block/"));
 		sysfs_entries(block, path, add_lower, &s);
-		qsort(s.d->lower, s.d->n_lower, sizeof(*s.d->lower), by_index);
+		qsort(s.d->lower, s.d->n_lower, sizeof(*s.d->lower), compare_u32);
 	}
 }
 
@@ -373,6 +366,18 @@ void device_table_free(struct device_table *t)
 {
 	free(t->d);
 	*t = (struct device_table){ 0 };
+}
+
+void device_mark_below(const struct device_table *t, u32 i, bool *below)
+{
+	const struct device *d = &t->d[i];
+
+	if (below[i])
+		return;
+	below[i] = true;
+	device_mark_below(t, d->parent, below);
+	for (u32 l = 0; l < d->n_lower; l++)
+		device_mark_below(t, d->lower[l], below);
 }
 
 int device_table_copy(struct device_table *to, const struct device_table *from)

@@ -69,6 +69,9 @@ void device_table_free(struct device_table *t);
  */
 int device_read_queue(const struct device_table *t, struct device *d);
 
+/* Marks device @i and all that its IOs reach: a partition's disk, and the lower devices of a stack. */
+void device_mark_below(const struct device_table *t, u32 i, bool *below);
+
 /* Returns 0 or -ENOMEM. */
 int device_table_copy(struct device_table *to, const struct device_table *from);
 

@@ -13,6 +13,7 @@ struct facts {
 	const struct run_info *run;
 	sqlite3_stmt *row;	/* the INSERT that is being filled in */
 	int rc;			/* of the first call that failed; nothing is done after that */
+	bool *chosen;		/* [device of the run]: it is recorded */
 	s64 *ids;		/* [device of the run]; -1: it is not recorded */
 };
 
@@ -115,19 +116,6 @@ static void put_marks(struct facts *f)
 	}
 }
 
-/* Marks a device to be recorded, with the disk that it is part of and all devices below these. */
-static void choose_device(struct facts *f, u32 i)
-{
-	const struct device *d = &f->run->devices->d[i];
-
-	if (f->ids[i] >= 0)
-		return;
-	f->ids[i] = 0;
-	choose_device(f, d->parent);
-	for (u32 k = 0; k < d->n_lower; k++)
-		choose_device(f, d->lower[k]);
-}
-
 static void put_device(struct facts *f, u32 i)
 {
 	const struct device *d = &f->run->devices->d[i];
@@ -169,15 +157,12 @@ static void put_devices(struct facts *f)
 	const struct device_table *t = f->run->devices;
 	s64 next = 0;
 
-	for (u32 i = 0; i < t->n; i++)
-		f->ids[i] = -1;
 	for (u32 i = 0; i < f->run->n_watches; i++)
-		choose_device(f, f->run->watches[i].device - t->d);
+		device_mark_below(t, f->run->watches[i].device - t->d, f->chosen);
 	for (u32 i = 0; i < t->n; i++)
-		if (f->ids[i] >= 0)
-			f->ids[i] = next++;
+		f->ids[i] = f->chosen[i] ? next++ : -1;
 	for (u32 i = 0; i < t->n; i++) {
-		if (f->ids[i] < 0)
+		if (!f->chosen[i])
 			continue;
 		put_device(f, i);
 		put_lower(f, i);
@@ -238,7 +223,8 @@ int recorder_write_facts(sqlite3 *db, const struct run_info *run)
 {
 	u32 n = run->devices->n;
 	s64 *ids CLEANUP(cleanup_free) = calloc(n ? n : 1, sizeof(*ids));
-	struct facts f = { .db = db, .run = run, .ids = ids, .rc = ids ? SQLITE_OK : SQLITE_NOMEM };
+	bool *chosen CLEANUP(cleanup_free) = calloc(n ? n : 1, sizeof(*chosen));
+	struct facts f = { .db = db, .run = run, .chosen = chosen, .ids = ids, .rc = ids && chosen ? SQLITE_OK : SQLITE_NOMEM };
 
 	if (f.rc)
 		return f.rc;

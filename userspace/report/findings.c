@@ -101,18 +101,11 @@ u32 main_op(const struct watch_run *w)
 	return most;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = ((const struct weighted *)a)->value, y = ((const struct weighted *)b)->value;
-
-	return (x > y) - (x < y);
-}
-
 double weighted_median(struct weighted *w, u32 n)
 {
 	double all = 0, up_to = 0;
 
-	qsort(w, n, sizeof(*w), by_value);
+	qsort(w, n, sizeof(*w), compare_double);
 	for (u32 i = 0; i < n; i++)
 		all += w[i].weight;
 	for (u32 i = 0; i < n; i++) {

@@ -11,6 +11,7 @@
 
 #include "blklat/parts.h"
 #include "report/findings_rules.h"
+#include "util/array.h"
 #include "util/cleanup.h"
 
 #define FACTOR 1.5
@@ -87,13 +88,6 @@ static bool near_a_cut(const struct trace *t, u32 n, u32 cut)
 	return false;
 }
 
-static int by_place(const void *a, const void *b)
-{
-	u32 x = *(const u32 *)a, y = *(const u32 *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Finds the cuts of IOPS, and adds the cuts of the median latency that differ from these. */
 static int find_cuts(struct trace *t)
 {
@@ -116,7 +110,7 @@ static int find_cuts(struct trace *t)
 	for (int i = 0; i < n && t->n_cuts < LEVEL_CUTS_MAX; i++)
 		if (!near_a_cut(t, of_iops, more[i]))
 			t->cuts[t->n_cuts++] = more[i];
-	qsort(t->cuts, t->n_cuts, sizeof(*t->cuts), by_place);
+	qsort(t->cuts, t->n_cuts, sizeof(*t->cuts), compare_u32);
 	return 0;
 }
 
@@ -437,10 +431,8 @@ int find_level_changes(const struct inquiry *q)
 int find_levels(const struct inquiry *q, u32 op, double *ret)
 {
 	struct trace t CLEANUP(trace_uninit) = { 0 };
-	int err = trace_init(&t, q, op), n = 0;
+	int err = trace_init(&t, q, op) ?: find_cuts(&t), n = 0;
 
-	if (!err)
-		err = find_cuts(&t);
 	if (err || !t.n_cuts)
 		return err;
 	ret[n++] = q->run->start_s[t.interval[0]];

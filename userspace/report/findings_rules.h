@@ -64,7 +64,7 @@ int find_by_op(const struct inquiry *q, int (*find)(const struct inquiry *q, u32
 u32 main_op(const struct watch_run *w);
 
 struct weighted {
-	double value, weight;
+	double value, weight;	/* sorted by the first */
 };
 
 /*

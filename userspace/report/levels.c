@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/cleanup.h"
 
 #define NOISE_LEAST 0.01	/* in logarithms, which are compared here: a change below 1 % is not a new level */
@@ -90,20 +91,13 @@ static void segment(struct search *s)
 	}
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The median of the LEVEL_LEAST values from @y on. */
 static double median_near(const double *y)
 {
 	double near[LEVEL_LEAST];
 
 	memcpy(near, y, sizeof(near));
-	qsort(near, LEVEL_LEAST, sizeof(*near), ascending);
+	qsort(near, LEVEL_LEAST, sizeof(*near), compare_double);
 	return near[LEVEL_LEAST / 2];
 }
 

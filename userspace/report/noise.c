@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "util/array.h"
+
 double ratio_of(double base, double other)
 {
 	return base > 0 && other >= 0 ? other / base : -1;
@@ -121,18 +123,11 @@ double student_beyond(double p, double df)
 
 #define ROUNDING (1 + 1e-9)	/* tolerance: to be in the next bin is to differ by its width, up to rounding */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static struct noise_side side_of(double *value, u32 n)
 {
 	if (!n)
 		return (struct noise_side){ .median = -1, .min = -1, .max = -1 };
-	qsort(value, n, sizeof(*value), by_value);
+	qsort(value, n, sizeof(*value), compare_double);
 	return (struct noise_side){
 		.n = n, .min = value[0], .max = value[n - 1], .median = (value[(n - 1) / 2] + value[n / 2]) / 2,
 	};

@@ -32,6 +32,21 @@ static inline int array_more(void *array, size_t size, u32 n, u32 *room)
 	return err;
 }
 
+/* The order of numbers, or of structs that begin with one, for qsort(). */
+static inline int compare_u32(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return (x > y) - (x < y);
+}
+
+static inline int compare_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
 /*
  * Like calloc(3), for a large table of which little is ever touched: it never gets huge pages. One of them
  * would make 2 MiB resident for a single touched cell, 32 MiB or 512 MiB on arm64 with pages of 16 or 64 KiB,
