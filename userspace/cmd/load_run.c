@@ -102,23 +102,20 @@ static void cleanup_capture(struct capture **c)
 		(*c)->ops->close(*c);
 }
 
-static void cleanup_sink(struct sink **s)
-{
-	if (*s)
-		(*s)->ops->close(*s);
-}
-
 static int collect(struct capture *c, const char *file, const struct origin *origin, const struct collect_how *how,
 		   struct run *into, struct problem *p)
 {
 	struct run_info info = run_info_of(c, 0);
 	const struct loop_config loop = { .percentiles = &run_over_time };
-	struct sink *sink CLEANUP(cleanup_sink) = NULL;
+	struct sink *sink = NULL;
+	enum loop_end end;
 
 	info.origin = origin;
 	if (collect_open(&info, how, into, &sink))
 		return problem_set(p, -ENOMEM, "out of memory");
-	if (loop_run(c, sink, &loop, ignore_gone, p) != LOOP_FAILED)
+	end = loop_run(c, sink, &loop, ignore_gone, p);
+	sink_close(sink);
+	if (end != LOOP_FAILED)
 		return 0;
 	if (!into->full)
 		return -EIO;

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "util/array.h"
 #include "util/confine.h"
 #include "util/realtime.h"
 
@@ -199,20 +200,6 @@ void channel_free(struct channel *c)
 
 /* --- the other end ----------------------------------------------------------------------------- */
 
-static bool make_room(struct channel_reader *r, size_t room)
-{
-	u8 *data;
-
-	if (r->room >= room)
-		return true;
-	data = realloc(r->data, room);
-	if (!data)
-		return false;
-	r->data = data;
-	r->room = room;
-	return true;
-}
-
 /* The size of the first message, or how many bytes are needed to know it. */
 static int first_size(const struct channel_reader *r, size_t *ret)
 {
@@ -260,9 +247,10 @@ int channel_read(struct channel_reader *r, int (*take)(void *into, u32 kind, str
 
 	if (err)
 		return err;
-	room = r->len + READ_BYTES > size ? r->len + READ_BYTES : size;
-	if (!make_room(r, room))
+	room = max_u64(r->len + READ_BYTES, size);
+	if (r->room < room && array_grow(&r->data, 1, room))
 		return -ENOMEM;
+	r->room = max_u64(r->room, room);
 	n = recv(r->fd, r->data + r->len, r->room - r->len, 0);
 	if (n < 0)
 		return errno == EINTR || errno == EAGAIN ? 0 : -errno;
