@@ -87,7 +87,7 @@ TEST(figures_that_cannot_be)
 		{ .says = "finished is not a number from 0 to 1",
 		  .sql = "UPDATE meta SET value = 2 WHERE key = 'finished'" },
 		{ .says = "it has no device", .sql = "DELETE FROM device" },
-		{ "its devices are not numbered", "UPDATE device SET id = %s",
+		{ "the ids in its table device are not numbered", "UPDATE device SET id = %s",
 		  { "7 WHERE id = 1", "-1 WHERE id = 0" } },
 		{ "device 1 is invalid", "UPDATE device SET %s WHERE id = 1",
 		  { "name = printf('%.*c', 64, 'x')", "name = ''", "parent = 2" } },
@@ -101,7 +101,7 @@ TEST(figures_that_cannot_be)
 		{ .says = "watch 1 is there twice", .sql = "UPDATE watch SET device = 0, stage = 'queue'" },
 		{ .says = "watch 1 is part of another device or stage",
 		  .sql = "UPDATE watch SET part_of = 0, part_by = 'size', part = '4 KiB' WHERE id = 1" },
-		{ .says = "its watchs are not numbered from 0 to at most 65535",
+		{ .says = "the ids in its table watch are not numbered from 0 to at most 65535",
 		  .sql = "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 65536) "
 		  "INSERT INTO watch(id, device, stage) SELECT i, 0, 'queue' FROM n" },
 		{ "mark 0 is invalid", "INSERT INTO mark VALUES(%s)",

@@ -156,7 +156,7 @@ static int count_rows(const struct recording_reader *r, const char *table, u32 m
 		bool numbered = n < max && column_u64(s, 0, max - 1, &id) && (id == n || gaps);
 
 		if (!numbered)
-			return reader_damaged(r, p, "its %ss are not numbered from 0 to at most %u", table, max - 1);
+			return reader_damaged(r, p, "the ids in its table %s are not numbered from 0 to at most %u", table, max - 1);
 		n++;
 	}
 	if (!more && !n)

@@ -99,8 +99,7 @@ static int get_whole(struct wire_in *from, u32 watch, struct slow_ios *slow)
 	return err;
 }
 
-/* A whole with few slow IOs leaves room for those behind it. */
-/* Of each whole. @watches are those that the IOs refer to by number. */
+/* Of each whole; one with few leaves room for those behind it. @watches are those that the slow IOs refer to by number. */
 static void put_slow(struct wire_out *to, const struct watch *watches, const struct frames *fs)
 {
 	static const struct slow_of none;
