@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The module is loaded and unloaded: what blklat says without it, unloading under load, nothing left behind."""
 import json
+import mmap
 import os
 import subprocess
 
@@ -76,11 +77,13 @@ def test_loaded_and_unloaded_under_load():
 
 
 def free_bytes():
-    """Memory that is neither used nor cache."""
+    """Memory that is neither used nor cache. MemFree lacks the pages that each CPU keeps for itself, which may be tens of MiB."""
     with open("/proc/sys/vm/drop_caches", "w") as f:
         f.write("3")
     figures = dict(line.split(":") for line in open("/proc/meminfo"))
-    return sum(int(figures[k].split()[0]) for k in ("MemFree", "Buffers", "Cached")) * 1024
+    with open("/proc/zoneinfo") as f:
+        kept = sum(int(line.split()[1]) for line in f if line.split()[0] == "count:")
+    return sum(int(figures[k].split()[0]) for k in ("MemFree", "Buffers", "Cached")) * 1024 + kept * mmap.PAGESIZE
 
 
 def test_no_leak():
@@ -97,7 +100,7 @@ def test_no_leak():
         before = free_bytes()
         sessions(60)
         # The kernel gives memory back a while after it was freed.
-        wait_until(lambda: before - free_bytes() < 32 << 20, "memory given back")
+        wait_until(lambda: before - free_bytes() < 8 << 20, "memory given back")
 
 
 def test_looking_is_no_io():

@@ -60,10 +60,10 @@ def assert_waits(b, device, limit, write, seen, deep):
     if not seen:
         assert mean_ms(b, device, "total") < (write["lat_ns"]["mean"] / MS * 1.1 if "wbps" in limit else 20)
         return
-    # One that is sent late, as on a busy machine, waits so much less; fio counts that, too. Where several wait, it is a small part.
+    # What is sent or taken back late, as on a busy machine, waits so much less than fio says. Where several wait, that is a part.
     assert 30 < mean_ms(b, device, "total") < write["lat_ns"]["mean"] / MS * 1.1
     if deep:
-        assert mean_ms(b, device, "total") == pytest.approx(write["lat_ns"]["mean"] / MS, rel=0.1)
+        assert mean_ms(b, device, "total") > write["lat_ns"]["mean"] / MS * 0.75
     assert mean_ms(b, device, "device") < 20
 
 
