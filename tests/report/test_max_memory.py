@@ -159,28 +159,3 @@ def test_more_than_a_thousand_watches(tmp_path):
     watches = json.loads((tmp_path / "json").read_text())["runs"][0]["watches"]
     assert len(watches) == 1200
     assert all(len(w["ops"]) == 5 and all(o["ios"] == [1, 0] for o in w["ops"]) for w in watches)
-
-
-def test_half_an_hour_of_8_devices_is_drawn(tmp_path):
-    """At 1 s, with three stages and reads and writes of usual spread, within 190 MiB: of 64 devices within 1.5 GiB."""
-    ios = "".join(f"io {op} {50 + 3 * i}us 4096 x{1 + 37 * i % 200}\n" for op in ("read", "write") for i in range(40))
-    file = make(tmp_path, *devices(8), *(of_all_watches("state", i) for i in range(3)), of_all_watches("series", 1),
-                f"{numbers(1800)} INSERT INTO interval SELECT i + 2, i * 1000000000 + mono_ns, i * 1000000000 + wall_ns, 0, 1 "
-                "FROM n, interval WHERE id = 2",
-                f"{numbers(1800)} INSERT INTO state SELECT i + 2, w.id, {STATE} FROM n, watch w ORDER BY i, w.id",
-                f"{numbers(1800)} INSERT INTO series SELECT i + 2, watch, op, ios, bytes, errors, sum_ns, min_ns, max_ns, "
-                "bins, idle_ios, idle_sum_ns, idle_bins FROM n, series s WHERE s.interval = 1 ORDER BY i, watch, op",
-                script="blklat-replay 1\ndevice d0\nwatch d0 device\n" + ios + "tick 1\ntick 1\n")
-    with open(tmp_path / "json", "w") as out:
-        status, said, used = run("report", "--format", "json", "--max-memory", "190M", file, out=out)
-    assert (status, said) == (0, "")
-    assert_bounded(used, 190 * MIB)
-    r = json.loads((tmp_path / "json").read_text())["runs"][0]
-    assert len(r["watches"]) == 24 and len(r["start_s"]) == 1802
-    one = sum(1 + 37 * i % 200 for i in range(40))
-    for w in r["watches"]:
-        for o in w["ops"]:
-            assert o["total"]["ios"] == 1801 * one and o["ios"] == [one, 0] + [one] * 1800
-            columns = [sum(c[1::2]) for c in o["heat"]["columns"]]
-            assert sum(columns) == 1801 * one
-            assert len(columns) == -(-1802 // o["heat"]["per_column"])

@@ -137,7 +137,7 @@ TEST(without_origin)
 /* Begins a run of the synthetic's frames in place of the run that begin_run() made. */
 static struct sink *sink;
 
-static void begin(u32 n_watches, struct collect_how how)
+static void collect(u32 n_watches, struct collect_how how)
 {
 	const struct run_info info = {
 		.origin = &s.origin, .devices = &s.table, .watches = s.watch, .n_watches = n_watches, .engine = "bpf",
@@ -145,9 +145,14 @@ static void begin(u32 n_watches, struct collect_how how)
 		.interval_s = 1,
 	};
 
-	begin_run(n_watches, 3, 1);
 	run_uninit(&s.run);
 	assert_int_equal(collect_open(&info, &how, &s.run, &sink), 0);
+}
+
+static void begin(u32 n_watches, struct collect_how how)
+{
+	begin_run(n_watches, 3, 1);
+	collect(n_watches, how);
 }
 
 /* Beyond its limit the run refuses an interval and stays as it was. Another series needs room as well. */
@@ -277,6 +282,7 @@ TEST(parts)
 static void tick(u64 ios)
 {
 	synthetic_io(&s, 0, READ, 60000 + 1000 * ios, ios);
+	synthetic_in_flight(&s, 0, ios, 1000);
 	s.now.mono_ns += NSEC_PER_SEC;
 	for (u32 i = 0; i < s.frames.n; i++)
 		s.frames.f[i].interval_s = 1;
@@ -325,6 +331,27 @@ TEST(a_gap_is_between_two)
 	assert_int_equal(s.run.watches[0].total->ops[READ].ios, 45);
 	assert_int_equal(s.run.watches[0].ops[READ].min_ns[0], 61000);
 	assert_int_equal(s.run.watches[0].ops[READ].max_ns[0], 64000);
+	assert_int_equal(s.run.watches[0].ops[READ].bytes[0], (1 + 2 + 3 + 4) * 4096);
+	assert_close(series_percentile(&s.run.watches[0].ops[READ], 0, RUN_P50), 63000, 6000);	/* bins are 9 % wide */
+	assert_int_equal(s.run.watches[0].in_flight[0], 4);
+}
+
+/* Within an interval, between two, and of a pause. */
+TEST(none_goes_beyond_a_mark)
+{
+	struct mark marks[] = {
+		{ .mono_ns = SYNTHETIC_START_NS + 1500000000, .text = "a" }, { .mono_ns = SYNTHETIC_START_NS + 5 * NSEC_PER_SEC, .text = "b" },
+		{ .mono_ns = SYNTHETIC_START_NS + 8 * NSEC_PER_SEC, .text = "pause" },
+	};
+
+	begin_run(1, 3, 1);
+	s.origin.marks = marks;
+	s.origin.n_marks = ARRAY_SIZE(marks);
+	collect(1, (struct collect_how){ .merged = 4 });
+	for (u64 i = 1; i <= 12; i++)
+		tick(i);
+	end();
+	assert_run(5, (double[]){ 0, 1, 2, 5, 8 }, (double[]){ 1, 1, 3, 3, 4 }, (u64[]){ 1, 2, 3 + 4 + 5, 6 + 7 + 8, 9 + 10 + 11 + 12 });
 }
 
 /* The last frames of a device end the merged interval; the device is in no other. */
