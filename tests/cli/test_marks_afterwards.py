@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """blklat mark --at: a mark in a recording that has ended, whoever made it and whatever files are beside it."""
 import fcntl
-import json
 import os
 import shutil
 import signal
@@ -32,10 +31,6 @@ def marks(file):
     return [((m - mono) / SECOND, (w - wall) / SECOND, text) for m, w, text in query(file, "SELECT mono_ns, wall_ns, text FROM mark ORDER BY mono_ns")]
 
 
-def figures(file):
-    return json.loads(run("report", "--format", "json", file).stdout)["runs"][0]["watches"]
-
-
 def mark(file, at, text="x", **kw):
     return run("mark", file, "--at", at, text, **kw)
 
@@ -64,13 +59,6 @@ def test_wrong_times(file, at, status, sentence):
     done = run("mark", file, f"--at={at}", "x")
     one_line(done, status, sentence)
     assert state(file.parent) == before
-
-
-def test_phases_of_a_finished_recording(file):
-    for at, text in ((60, "b"), (0, "a"), (90, "end")):
-        assert mark(file, at, text).returncode == 0
-    phases = json.loads(run("report", "--format", "json", file).stdout)["runs"][0]["phases"]
-    assert [(p["name"], p["from_s"], p["to_s"], p["intervals"]) for p in phases] == [("a", 0, 60, 60), ("b", 60, 90, 30)]
 
 
 def test_rights_and_links_stay(file, tmp_path):

@@ -75,34 +75,9 @@ def test_a_window_has_its_own(report, tmp_path):
     assert ios["found"] == 3 and [io["t_s"] for io in ios["ios"]] == [6, 5, 4]
 
 
-def test_the_slowest_are_kept(report, tmp_path):
-    """Of 54 000 in a recording that keeps the 200 slowest of each interval, a report keeps the 5000 slowest."""
-    s = script(slow_max=200)
-    for i in range(60):
-        for k in range(300):
-            slow(s, "read", 20 * MS + 1000 * (60 * k + i), n=3)
-        s.tick()
-    ios = only_slow(report(s.write(tmp_path / "run.blklat")))
-    assert ios["found"] == 60 * 900 and len(ios["ios"]) == 5000
-    # For each interval the recording has 66 times three slow IOs, and two more.
-    kept = sorted((20 * 10 ** 6 + 1000 * (60 * k + i) for i in range(60) for k in range(233, 300) for _ in range(3 if k > 233 else 2)), reverse=True)
-    assert [io["latency_ns"] for io in ios["ios"]] == kept[:5000]
-
-
-def test_failed_ones_come_first(report, tmp_path):
-    s = script(slow_max=200)
-    for _ in range(60):
-        slow(s, "read", 20 * MS, n=300)
-        slow(s, "write", 1 * MS, n=80, more="error=10")
-        s.tick()
-    ios = only_slow(report(s.write(tmp_path / "run.blklat")))
-    assert ios["found"] == 60 * 380
-    assert [io["error"] for io in ios["ios"]] == ["I/O"] * 4800 + [None] * 200
-
-
 def test_each_device_has_its_share(report, tmp_path):
-    """A slow disk does not crowd out the fast one beside it."""
-    s = script(slow_max=10000, devices=("sda", "sdb"))
+    """A slow disk does not crowd out the fast one beside it. The recording keeps 3000 of each in an interval, the report 5000."""
+    s = script(slow_max=3000, devices=("sda", "sdb"))
     s.on("sda")
     slow(s, "read", 900 * MS, n=9000)
     s.on("sdb")

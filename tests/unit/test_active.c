@@ -59,19 +59,6 @@ TEST(the_ends_count_by_their_ios)
 	assert_close(s.run.watches[0].total->queue_depth, 0.4, 1e-9);	/* 400 a second that take 1 ms each */
 }
 
-/* A recording of fio, which did 27 331 IOPS for 8.0 s. */
-TEST(a_short_run_of_uneven_seconds)
-{
-	static const u64 ios[] = { 43763, 15800, 16967, 17784, 18117, 17197, 16799, 58253, 13992 };
-
-	begin(1);
-	for (u32 i = 0; i < ARRAY_SIZE(ios); i++)
-		second(ios[i]);
-	run_finish(&s.run);
-	assert_window(0, 9, 0, 8 + 13992 / 58253.0);
-	assert_close(s.run.watches[0].total->ops[WRITE].iops, 27331, 0.03 * 27331);
-}
-
 /* In the first second there are reads alone. It is no less whole for the writes that begin after it. */
 TEST(each_op_by_its_own_rate)
 {

@@ -3,18 +3,11 @@
  * Changes against noise: the t distribution against published tables, the binomial one against sums, and how often seeded
  * runs are judged wrongly.
  */
-#include <math.h>
-#include "unit.h"
+#include "synthetic_run.h"
 
 #include "report/noise.h"
 
 #define ROUNDS 8000
-
-static void close_to(double got, double want, double most)
-{
-	if (!(fabs(got - want) <= most))
-		fail_msg("%.12g is not %.12g", got, want);
-}
 
 /* Against the sum of the probabilities, from the smallest one. */
 TEST(binomial_tails)
@@ -26,13 +19,13 @@ TEST(binomial_tails)
 
 				for (u32 i = n + 1; i-- > k;)
 					sum += exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) + i * log(p) + (n - i) * log(1 - p));
-				close_to(binomial_at_least(k, n, p) / sum, 1, 1e-9);
+				assert_close(binomial_at_least(k, n, p) / sum, 1, 1e-9);
 			}
 	/* 5000 slow IOs, half of them where a hundredth of all IOs are. */
 	assert_true(binomial_at_least(2500, 5000, 0.01) < 1e-300);
-	close_to(binomial_at_least(50, 5000, 0.01), 0.519092, 1e-6);
-	close_to(binomial_at_least(3, 10, 0), 0, 0);
-	close_to(binomial_at_least(3, 10, 1), 1, 0);
+	assert_close(binomial_at_least(50, 5000, 0.01), 0.519092, 1e-6);
+	assert_close(binomial_at_least(3, 10, 0), 0, 0);
+	assert_close(binomial_at_least(3, 10, 1), 1, 0);
 }
 
 /*
@@ -47,14 +40,14 @@ TEST(students_table)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
-		close_to(student_beyond(table[i].p, table[i].df), table[i].t, 0.0006);
+		assert_close(student_beyond(table[i].p, table[i].df), table[i].t, 0.0006);
 	for (double t = 0.001; t < 1e6; t *= 3) {
-		close_to(student_two_sided(t, 1) / (2 / M_PI * atan(1 / t)), 1, 1e-10);
-		close_to(student_two_sided(t, 2) / (2 / (2 + t * t) / (1 + t / sqrt(2 + t * t))), 1, 1e-10);
-		close_to(student_two_sided(-t, 2.5), student_two_sided(t, 2.5), 0);
+		assert_close(student_two_sided(t, 1) / (2 / M_PI * atan(1 / t)), 1, 1e-10);
+		assert_close(student_two_sided(t, 2) / (2 / (2 + t * t) / (1 + t / sqrt(2 + t * t))), 1, 1e-10);
+		assert_close(student_two_sided(-t, 2.5), student_two_sided(t, 2.5), 0);
 	}
-	close_to(student_two_sided(0, 3), 1, 0);
-	close_to(student_two_sided(1.959963985, 1e9), 0.05, 1e-6);
+	assert_close(student_two_sided(0, 3), 1, 0);
+	assert_close(student_two_sided(1.959963985, 1e9), 0.05, 1e-6);
 }
 
 /*
@@ -66,14 +59,14 @@ TEST(by_hand)
 	double a[] = { 121, 100, 110 }, b[] = { 133.1, 121, 146.41 };
 	struct noise n = noise_of(a, 3, b, 3, 1);
 
-	close_to(n.base.median, 110, 0);
-	close_to(n.base.min, 100, 0);
-	close_to(n.other.max, 146.41, 0);
-	close_to(n.ratio, 1.21, 1e-12);
+	assert_close(n.base.median, 110, 0);
+	assert_close(n.base.min, 100, 0);
+	assert_close(n.other.max, 146.41, 0);
+	assert_close(n.ratio, 1.21, 1e-12);
 	assert_true(n.known);
-	close_to(n.low, pow(1.1, 2 - 2.776445105 * sqrt(2. / 3)), 1e-8);
-	close_to(n.high, pow(1.1, 2 + 2.776445105 * sqrt(2. / 3)), 1e-8);
-	close_to(n.p, 0.0705, 0.0001);
+	assert_close(n.low, pow(1.1, 2 - 2.776445105 * sqrt(2. / 3)), 1e-8);
+	assert_close(n.high, pow(1.1, 2 + 2.776445105 * sqrt(2. / 3)), 1e-8);
+	assert_close(n.p, 0.0705, 0.0001);
 	assert_false(noise_beyond(&n, true));
 }
 
@@ -83,7 +76,7 @@ TEST(what_has_no_interval)
 	struct noise n = noise_of(one, 1, two, 2, 1);
 
 	assert_false(n.known);
-	close_to(n.ratio, 1.2, 1e-12);
+	assert_close(n.ratio, 1.2, 1e-12);
 	assert_false(noise_beyond(&n, true));
 	n = noise_of(two, 2, zero, 2, 1);
 	assert_false(n.known);
@@ -117,40 +110,27 @@ TEST(the_resolution_is_no_change)
 		assert_true(noise_beyond(&n, true) && n.p < 0.05);
 		n = noise_of(a, 3, c, 3, bin);
 		assert_true(noise_beyond(&n, false) && n.p < 0.05);
-		close_to(sqrt(n.low * n.high), 1 / bin / bin, 1e-9);
+		assert_close(sqrt(n.low * n.high), 1 / bin / bin, 1e-9);
 	}
-}
-
-/* xorshift64* (Vigna 2014): the same numbers everywhere. */
-static uint64_t seed;
-
-static double uniform(void)
-{
-	seed ^= seed >> 12;
-	seed ^= seed << 25;
-	seed ^= seed >> 27;
-	return ((seed * 0x2545F4914F6CDD1D >> 11) + 0.5) / (1ull << 53);
 }
 
 static double figure(double median, double deviation, double outliers)
 {
-	double normal = sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-
-	return median * exp(deviation * normal) * (uniform() < outliers ? 4 : 1);
+	return median * exp(deviation * synthetic_normal(&s)) * (synthetic_random(&s) < outliers ? 4 : 1);
 }
 
 /* The share of rounds in which '> +10% beyond noise' holds, judged as compare does. */
-static double share(uint32_t n, double deviation, double outliers, uint32_t n_other, double deviation_other, double change)
+static double share(u32 n, double deviation, double outliers, u32 n_other, double deviation_other, double change)
 {
-	uint32_t held = 0;
+	u32 held = 0;
 
 	for (int round = 0; round < ROUNDS; round++) {
 		double a[10], b[10];
 		struct noise r;
 
-		for (uint32_t i = 0; i < n; i++)
+		for (u32 i = 0; i < n; i++)
 			a[i] = figure(300e3, deviation, outliers);
-		for (uint32_t i = 0; i < n_other; i++)
+		for (u32 i = 0; i < n_other; i++)
 			b[i] = figure(300e3 * change, deviation_other, outliers);
 		r = noise_of(a, n, b, n_other, 1);
 		held += r.other.median > 1.1 * r.base.median && noise_beyond(&r, true);
@@ -166,8 +146,8 @@ TEST(identical_jobs_pass)
 	static const double noise[] = { 0.02, 0.3 };
 	const double most = 0.025 + 2 * sqrt(0.025 * 0.975 / ROUNDS);
 
-	seed = 14;
-	for (uint32_t i = 0; i < 2; i++) {
+	s.random = 14;
+	for (u32 i = 0; i < 2; i++) {
 		assert_true(share(3, noise[i], 0, 3, noise[i], 1) < most);
 		assert_true(share(2, noise[i], 0, 2, noise[i], 1) < most);
 		assert_true(share(5, noise[i], 0.1, 5, noise[i], 1) < most);
@@ -182,8 +162,8 @@ TEST(uneven_sides_come_close)
 {
 	static const double noise[] = { 0.1, 1 };
 
-	seed = 6;
-	for (uint32_t i = 0; i < 2; i++) {
+	s.random = 6;
+	for (u32 i = 0; i < 2; i++) {
 		assert_true(share(3, noise[i], 0, 6, noise[i], 1) < 0.035);
 		assert_true(share(3, noise[i], 0, 3, noise[i] / 4, 1) < 0.04);
 		assert_true(share(2, noise[i], 0, 10, noise[i] / 4, 1) < 0.08);
@@ -192,7 +172,7 @@ TEST(uneven_sides_come_close)
 
 TEST(a_real_change_is_found)
 {
-	seed = 30;
+	s.random = 30;
 	assert_true(share(3, 0.05, 0, 3, 0.05, 1.3) > 0.95);
 	assert_true(share(5, 0.1, 0, 5, 0.1, 1.3) > 0.9);
 	assert_true(share(10, 0.15, 0, 10, 0.15, 1.3) > 0.9);

@@ -182,16 +182,6 @@ ofDrive("dragging zooms, a button, a double click or Escape resets", async (page
     assert.deepEqual(await zoom(), { x: null, y: null });
 });
 
-ofSteps("charts over one time zoom together", async (page) => {
-    await drag(page, "iops", [0.5, 1 - 1e-3]);
-    const spans = await page.evaluate(() => ["iops", "heat", "depth", "oldest", "steady-log", "percentile"].map((id) => window.blklat.charts[id].zoom.x));
-    for (const span of spans.slice(0, 4))
-        assert.ok(Math.abs(span[0] - 50) < 0.5 && Math.abs(span[1] - 100) < 0.5, `${span}`);
-    assert.deepEqual(spans.slice(4), [null, null]);
-    await page.locator("#chart-depth").getByRole("button", { name: "Reset zoom" }).click();
-    assert.equal(await page.evaluate(() => window.blklat.charts.iops.zoom.x), null);
-});
-
 ofSteps("the page's window: the report's figures first, then those of what is asked", async (page) => {
     const legend = page.locator("#chart-steady-linear .legend");
     const ask = async (from, to) => {
