@@ -120,7 +120,6 @@ export async function saved(page, id) {
                 colour: path.getAttribute("stroke"),
             })),
             texts: [...tree.querySelectorAll("text")].map((element) => element.textContent.replaceAll("\u00a0", " ")),
-            circles: tree.querySelectorAll("circle").length,
         };
     }, id);
 }

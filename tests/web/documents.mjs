@@ -84,7 +84,6 @@ const PER_SECOND = Symbol("bins of each second");
 
 /**
  * An op with intervals of 1 s: iops[i] IOs of 4 KiB, their latencies a bell curve around middle(i) ns.
- * @shape "light" leaves out the bins of single seconds, for runs of thousands of seconds.
  */
 export function op(name, iops, middle, { width = 0.15, steady = null, pause = null } = {}) {
     const perSecond = iops.map((ios, i) => ios ? bell(middle(i), width, ios) : []);

@@ -4,17 +4,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { click, onePage, open, pageOf, pixels, press, saved, settled, useBrowser, words } from "./browser.mjs";
 import { array, documentOf, drive, op, run, watch } from "./documents.mjs";
+import { shown } from "./live.mjs";
 
 useBrowser();
 
 const CHARTS = ["distribution", "percentile", "nines", "iops", "steady-log", "steady-linear", "heat", "depth", "throughput", "flight", "oldest"];
 const READ = "#0072b2", WRITE = "#d55e00";
-
-/** id -> [lines, points], as the figures say. */
-async function drawn(page) {
-    return page.evaluate(() => Object.fromEntries([...document.querySelectorAll("figure.chart")].map((figure) =>
-        [figure.id.replace("chart-", ""), [Number(figure.dataset.lines), Number(figure.dataset.points)]])));
-}
 
 /** 100 s: 50 at 1000 IOPS, 25 at 2000, 25 at 3000 with none in second 99. */
 function steps(more = {}) {
@@ -26,8 +21,8 @@ function steps(more = {}) {
 const ofSteps = onePage(() => documentOf(steps())), ofDrive = onePage(() => documentOf(drive({ n: 200 })));
 
 ofDrive("every chart is drawn, with its lines and points", async (page) => {
-    const charts = await drawn(page);
-    assert.deepEqual(Object.keys(charts), CHARTS);
+    const charts = await shown(page);
+    assert.deepEqual(await page.locator("figure.chart").evaluateAll((all) => all.map((figure) => figure.id.replace("chart-", ""))), CHARTS);
     for (const id of CHARTS)
         assert.equal(charts[id][0], ["heat", "distribution"].includes(id) ? 3 : ["depth", "oldest"].includes(id) ? 1 : 2, id);
     assert.deepEqual(charts.iops, [2, 400]);
@@ -47,13 +42,13 @@ ofDrive("a line is switched in the legend, by the keyboard too", async (page) =>
     assert.equal(await line.getAttribute("aria-pressed"), "true");
     await line.focus();
     await press(page, "Space");
-    assert.deepEqual((await drawn(page)).percentile[0], 1);
+    assert.deepEqual((await shown(page)).percentile[0], 1);
     assert.equal(await pixels(page, "percentile", WRITE), 0);
     assert.ok(await pixels(page, "percentile", READ) > 50);
     assert.equal(await words(page.locator("aside [role=status]")), "1 of 2 lines shown");
     assert.deepEqual([await line.getAttribute("aria-pressed"), await page.locator(".lines button").first().getAttribute("aria-pressed")], ["false", "mixed"]);
     await press(page, "Space");
-    assert.deepEqual((await drawn(page)).percentile[0], 2);
+    assert.deepEqual((await shown(page)).percentile[0], 2);
     assert.ok(await pixels(page, "percentile", WRITE) > 50);
 });
 
@@ -74,7 +69,7 @@ test("several runs: every line has its look, a run or an op is switched at once"
     const lines = (await saved(page, "percentile")).lines;
     assert.deepEqual(lines.map((line) => line.name), ["QD 32 · read", "QD 32 · write", "spare · read", "spare · write"]);
     assert.equal(new Set(lines.map((line) => `${line.colour} ${line.dash}`)).size, 4);
-    assert.deepEqual((await drawn(page)).iops, [4, 360]);
+    assert.deepEqual((await shown(page)).iops, [4, 360]);
     const quick = (text) => page.locator("aside .choice button, aside .lines > li > button", { hasText: new RegExp(`^${text}$`) });
     await click(quick("spare"));
     assert.deepEqual((await saved(page, "iops")).lines.map((line) => line.name), ["QD 32 · read", "QD 32 · write"]);
@@ -192,7 +187,7 @@ ofSteps("the page's window: the report's figures first, then those of what is as
     assert.equal(await words(legend), "read average 2.44k ± 620, worst 0 at 99 s, 1 interval at 0");
     await ask(25, 75);      // 25 s of 1000, 25 s of 2000
     assert.equal(await words(legend), "read average 1.50k ± 500, worst 1.00k at 25 s");
-    assert.deepEqual((await drawn(page))["steady-log"], [1, 50]);
+    assert.deepEqual((await shown(page))["steady-log"], [1, 50]);
     await ask(95, 100);     // 3000 four times and 0: sqrt(4 x 600^2 + 2400^2) / sqrt(5)
     assert.equal(await words(legend), "read average 2.40k ± 1.20k, worst 0 at 99 s, 1 interval at 0");
     await click(page.getByRole("button", { name: "All of the run" }));
