@@ -11,7 +11,7 @@ import { pathToFileURL } from "node:url";
 
 /** Where the build puts the page and its modules. */
 export const WEB = resolve(process.env.WEB ?? "build/web");
-export const SOURCES = resolve(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../../userspace/report/web");
+const SOURCES = resolve(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../../userspace/report/web");
 const modules = createRequire(join(WEB, "/"));
 
 let browser, folder;

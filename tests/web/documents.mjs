@@ -40,7 +40,7 @@ export function bell(middle_ns, width, ios) {
     return bins;
 }
 
-export function merged(...many) {
+function merged(...many) {
     const sum = new Map();
     for (const [lower, upper, count] of many.flat())
         sum.set(lower, [lower, upper, (sum.get(lower)?.[2] ?? 0) + count]);

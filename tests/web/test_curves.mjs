@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./browser.mjs";
-import { bell, bound, merged, random } from "./documents.mjs";
+import { bell, bound, random } from "./documents.mjs";
 
 const { density, cumulative, reach, nines, consistency } = await load("curves.ts");
 
@@ -95,16 +95,6 @@ test("where a share is reached", () => {
     near(reach(curve, 0.625), 200 * Math.SQRT2);
     near(reach(curve, 1), 400);
     assert.ok(Number.isNaN(reach({ x: [], y: [] }, 0.5)));
-});
-
-test("a second way to the same percentiles: counting IOs one by one", () => {
-    const bins = merged(bell(27e3, 0.1, 700), bell(900e3, 0.2, 300));
-    const all = bins.flatMap(([, upper, count]) => Array.from({ length: count }, () => upper));
-    const curve = cumulative(bins, bins[0][0] + 1, all[999], "ios");
-    for (const rank of [1, 10, 500, 699, 701, 900, 990, 1000]) {
-        const value = reach(curve, rank / 1000), bin = bins.find((b) => b[1] === all[rank - 1]);
-        assert.ok(value > bin[0] && value <= bin[1] * (1 + 1e-12), `${rank}: ${value} is not in (${bin})`);
-    }
 });
 
 test("nines", () => {

@@ -178,11 +178,6 @@ ofExample("the line and the percentile that the charts show", async (page) => {
     assert.deepEqual((await saved(page, "parts-latency")).lines.map((line) => line.name), ["write"]);
 });
 
-ofExample("one zoom for all charts over time", async (page) => {
-    await page.evaluate(() => window.blklat.charts["parts-time"].setZoom({ x: [2, 5], y: null }));
-    assert.deepEqual(await page.evaluate(() => ["iops", "parts-time", "parts-heat"].map((id) => window.blklat.charts[id].zoom.x)), [[2, 5], [2, 5], null]);
-});
-
 test("one run of two is divided, on a phone too", async (t) => {
     const plain = example({ label: "plain" });
     plain.watches = plain.watches.filter((watch) => !watch.part);
