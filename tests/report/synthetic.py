@@ -70,32 +70,6 @@ def steady(seconds=120, iops=20000, p50_ns=90e3, noise=0.03, **kw):
     return s
 
 
-def stall():
-    """One of 3 s in the middle; IOs that waited took as long as it."""
-    s = Script()
-    for second in range(100):
-        inside = 40 <= second < 43
-        if not inside:
-            s.peak("read", 120e3, s.noisy(15000))
-        if second == 43:
-            s.io("read", 3e9 + 1e6, 2)
-        s.in_flight(2, (second - 39) * 1e9 if inside else 60e3)
-        s.tick()
-    return s
-
-
-def two_peaks(seconds=60, iops=10000):
-    """Cache hits and misses."""
-    s = Script()
-    for _ in range(seconds):
-        n = s.noisy(iops)
-        s.peak("read", 80e3, round(0.8 * n))
-        s.peak("read", 1.1e6, round(0.2 * n))
-        s.in_flight(3, 1e5)
-        s.tick()
-    return s
-
-
 def mixed(seconds=45, **kw):
     """Two devices, several ops, errors, pauses, intervals of many lengths."""
     s = Script(devices=("sda", "sdb"), seed=5, idle_gap="50ms", **kw)

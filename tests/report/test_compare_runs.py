@@ -8,10 +8,14 @@ import synthetic
 from recordings import blklat, compared
 
 
+def two_peaks(seconds):
+    return synthetic.repeated(seconds, ("read", 80e3, 12000), ("read", 1.1e6, 3000))
+
+
 @pytest.fixture
 def runs(tmp_path):
     before = synthetic.steady(seconds=30, iops=20000, p50_ns=90e3).write(tmp_path / "before.blklat")
-    after = synthetic.two_peaks(seconds=20, iops=15000).write(tmp_path / "after.blklat")
+    after = two_peaks(20).write(tmp_path / "after.blklat")
     return before, after
 
 
@@ -40,7 +44,7 @@ def test_a_run_and_itself(runs):
 
 
 def test_scales_meet_at_the_coarser(tmp_path):
-    file = synthetic.two_peaks().write(tmp_path / "fine.blklat")
+    file = two_peaks(60).write(tmp_path / "fine.blklat")
     blklat("record", "--quiet", "--replay", file, "--scale", "2", "-o", tmp_path / "coarse.blklat")
     [group] = compared(file, tmp_path / "coarse.blklat")["groups"]
     assert group["runs"][1]["ks"] == 0

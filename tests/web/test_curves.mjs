@@ -73,6 +73,12 @@ test("cumulative, by IOs: at a bin's bound it is the share at or below", () => {
     }
 });
 
+test("cumulative: cells outside of the grid begin near the least and end at the greatest", () => {
+    const { x, y } = cumulative([[0, bound(0), 10], [bound(100), bound(101), 10], [128e9, null, 10]], 9, 200e9, "ios");
+    assert.ok(x[0] >= 7 && x[0] <= 9 && Math.abs(x[x.length - 1] - 200e9) < 1, x.join());
+    near(y[1], 1 / 3);
+});
+
 test("cumulative, by time: an IO counts by its bin's geometric middle", () => {
     // The middles are 100 and 200 times the square root of 2: 1 x 1 against 3 x 2.
     const curve = cumulative(TWO, 150, 390, "time");

@@ -107,23 +107,6 @@ test("parts of IOs that have not ended, and skipped programs", async (t) => {
     assert.match(await words(hints.nth(1)), /^The kernel skipped 2 program runs, and nothing was missed at stage device/);
 });
 
-test("a stall and a loss light up", async (t) => {
-    const names = ["nvme0n1", "nvme1n1"], service = await serve(t, script(names, 400, steady));
-    const page = await openAt(t, service.url, { restarts: true }), buttons = page.locator(".devices button");
-    const state = () => buttons.evaluateAll((all) => all.map((b) => b.dataset.state));
-    await holdAt(page, service, 5);
-    assert.deepEqual(await state(), ["well", "well"]);
-    // A second process brings the trouble: the first might be in the middle of it before the page has loaded.
-    await service.stop();
-    await service.start(script(names, 400, (i, d) => d === 1 && i > 3 ? ["in-flight 7 oldest=3s"]
-        : [...steady(i, d), ...d === 0 && i === 5 ? ["account no_start 3"] : []]), new URL(service.url).host);
-    await page.waitForFunction(() => document.querySelector('[data-reason="stalled"]') && document.querySelector(".lost"));
-    // Three of a thousand IOs not being measured does not make a device sick.
-    assert.deepEqual(await state(), ["sick", "well"]);
-    assert.match(await words(buttons.nth(0)), /nvme1n1 0 IOPS p99 – stalled: nothing ends, an IO waits for 3\.00 s$/);
-    assert.match(await words(buttons.nth(1)), /3 lost$/);
-});
-
 test("the figures of what is kept are those of the report on the same IOs", async (t) => {
     const next = random(7), latencies = Array.from({ length: 8 }, () => `io read ${Math.round(1e3 * 10 ** (next() * 5))}ns 4096 x${1 + Math.floor(next() * 8)}`);
     const text = script(["nvme0n1"], 8, (i) => [latencies[i], `io write ${30 + i}us 4096 x${10 ** (i % 4)}`], 0.05);
