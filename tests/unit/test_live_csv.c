@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* CSV, byte for byte; tests/cli/golden has bins. */
+/* CSV, byte for byte. */
 #include "sink_run.h"
 
 TEST(one_header_then_a_row_for_each_op)

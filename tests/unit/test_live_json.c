@@ -38,17 +38,6 @@ TEST(ios_after_a_pause)
 	assert_null(strstr(strstr(strstr(r.text, "after_idle") + 1, "after_idle") + 1, "after_idle"));
 }
 
-TEST(an_idle_line_still_comes)
-{
-	r.frames.f[0].in_flight = 3;
-	r.frames.f[0].oldest_ns = 1003100000;
-	sink_run_open();
-	sink_run_interval();
-	assert_non_null(strstr(r.text, "\"ops\":[],\"in_flight\":{\"ios\":3,\"oldest_ns\":1003100000},"));
-	assert_non_null(strstr(r.text, "\"kernel_ios\":null,"));
-	assert_null(strstr(r.text, "gone"));
-}
-
 TEST(large_counts_and_reasons_survive)
 {
 	r.frames.f[0].accounting = (struct accounting){

@@ -203,6 +203,39 @@ TEST(summary_adds_up)
 		"        3 requeued and started again\n");
 }
 
+/* The axis spans eleven decades, and the outermost bins have one bound each. Nothing else counts such IOs. */
+TEST(beyond_the_grid)
+{
+	struct op_frame *o = &r.frames.f[0].ops[BLKLAT_OP_OTHER];
+	const char *text;
+
+	*o = (struct op_frame){ .ios = 2, .min_ns = 12, .max_ns = 130 * NSEC_PER_SEC, .hist = o->hist, .after_idle = o->after_idle };
+	o->hist.cells[blklat_cell(o->min_ns, BLKLAT_SCALE_MAX)] = o->hist.cells[blklat_cell(o->max_ns, BLKLAT_SCALE_MAX)] = 1;
+	assert_non_null(strstr(interval_text(), "\n        ╵10ns ╵100ns╵1us  ╵10us ╵100us╵1ms  ╵10ms ╵100ms╵1s   ╵10s  ╵100s\n"));
+	text = summary();
+	assert_non_null(strstr(text, "\n   0 ns -   14 ns ████████████████████████████████████   1  50.0000 %  50.0000 %\n              ...\n"
+			       "  128 s -    more ████████████████████████████████████   1  50.0000 % 100.0000 %\n"));
+	assert_non_null(strstr(text, "\n        the kernel has no count of these\n"));
+}
+
+TEST(a_device_goes_after_a_pause)
+{
+	struct op_frame *o = &r.frames.f[0].ops[BLKLAT_OP_READ];
+	const char *text;
+
+	sink_run_reads();
+	r.frames.f[0].gone = true;
+	r.frames.idle_gap_ns = 100000000;
+	/* Of 61 us and 2 ms. */
+	o->after_idle.cells[blklat_cell(61000, 3)] = o->after_idle.cells[blklat_cell(2000000, 3)] = 1;
+	o->after_idle_ios = 2;
+	o->after_idle_sum_ns = 2061000;
+	assert_non_null(strstr(interval_text(), "loop0   queue depth <0.01, 32 in flight, oldest 81.2 us; the device went away\n"));
+	text = summary();
+	assert_non_null(strstr(text, "loop0   queue depth <0.01; the device went away\n"));
+	assert_non_null(strstr(text, "2.00 ms\n        2 after 100 ms of rest or more: mean 1.03 ms, median 60.0 us\n"));
+}
+
 TEST(the_kernel_disagrees)
 {
 	static const struct {
@@ -306,9 +339,16 @@ TEST(any_percentile_list_keeps_its_columns)
 	r.look.columns = 40;
 	sink_run_open();
 	sink_run_interval();
-	/* 40 columns hold four cells; no line is longer, whatever is drawn. */
+	/* 40 columns hold four cells, or three of a longer name; no line is longer, whatever is drawn. */
 	assert_non_null(strstr(r.text, "\n07:35:01    IOPS    MB/s    mean     p50\n           p99.9     max\n"));
 	assert_non_null(strstr(r.text, "\nread        4.00    0.02  545 us 60.2 us\n         2.00 ms 2.00 ms\n"));
+	sink_run_init(FORMAT_TEXT);
+	strcpy(r.info.percentiles.p[1].name, "p99.99999");
+	sink_run_reads();
+	r.look.columns = 40;
+	sink_run_open();
+	sink_run_interval();
+	assert_non_null(strstr(r.text, "\nread          4.00      0.02    545 us\n"));
 }
 
 static void assert_rest(const struct slow_io *io, const char *expected)
