@@ -121,18 +121,6 @@ def test_laptop_facts(tmp_path):
     assert d["loop2"]["size_bytes"] == 0
 
 
-def test_stack(tmp_path):
-    sysfs_tree.server(tmp_path)
-    d = by_name(tmp_path)
-    assert {n: d[n]["on"] for n in d if d[n]["on"]} == {
-        "md0": ["sda2", "sdb2"], "dm-0": ["md0"], "dm-1": ["dm-0"], "dm-2": ["dm-0"], "dm-10": ["dm-0"]}
-    assert d["dm-1"]["mapper"] == "vg0-root"
-    assert (d["md0"]["kind"], d["md0"]["model"], d["md0"]["stages"]) == ("md", "raid1", ["total"])
-    assert d["md0"]["scheduler"] is None
-    assert d["sda2"]["scheduler"] == "mq-deadline"
-    assert d["sda2"]["stages"] == STAGES
-
-
 def test_multipath(tmp_path):
     sysfs_tree.multipath(tmp_path)
     d = by_name(tmp_path)
