@@ -15,5 +15,5 @@ def fleet(tmp_path_factory):
     with played_to_both([write_script(folder / f"host{host}", ios, host, TICKS) for host in range(HOSTS)], TICKS) as found:
         for s in (found.native, found.classic):
             assert s.value('sum(blklat_io_bytes_total{stage="device"}) / 4096') == sum(map(len, ios.values()))
-        found.ios, found.folder = ios, folder
+        found.ios = ios
         yield found

@@ -152,37 +152,6 @@ TEST(totals_go_on_with_the_next_capture)
 	expect(SUM, "0.00132");
 }
 
-#define OF_WRITES(name) "blklat_io_" name "_total{device=\"sda\",op=\"write\",stage=\"device\"}"
-
-/* Bytes of parts are in the totals once they are counted, once, and stay if the IO's end is never seen. */
-TEST(parts_of_ios_are_counted_once)
-{
-	struct op_frame *o;
-
-	begin(1);
-	o = &s.frames.f[0].ops[BLKLAT_OP_WRITE];
-	o->counted = (struct op_sums){ .bytes = 512, .errors = 1 };
-	o->partial = o->counted;
-	interval(1);
-	expect(OF_WRITES("bytes"), "512");
-	expect(OF_WRITES("errors"), "1");
-	o->ios = 1;
-	o->bytes = 1536;
-	o->errors = 1;
-	o->counted = (struct op_sums){ .bytes = 1024, .sum_ns = 60000 };
-	o->partial = (struct op_sums){ 0 };
-	interval(1);
-	expect(OF_WRITES("bytes"), "1536");
-	expect(OF_WRITES("errors"), "1");
-	o->ios = o->bytes = o->errors = 0;
-	o->counted = o->partial = (struct op_sums){ .bytes = 4096 };
-	interval(1);
-	begin(1);
-	interval(1);
-	expect(OF_WRITES("bytes"), "5632");
-	expect(OF_WRITES("errors"), "1");
-}
-
 /* Runs that are explained later stay reported; the next capture counts from 0 again. */
 TEST(skipped_runs_never_fall)
 {
