@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import random
 import re
 import shutil
 import signal
@@ -29,19 +28,6 @@ def assert_complete(file, f, op="read"):
     assert sum(o["ios"] for l in lines for o in l["ops"] if o["op"] == op) == f.ios(op)
     assert a["started"] == a["completed"]
     return lines
-
-
-def counted(lines, op="read"):
-    found = [o for line in lines for o in line["ops"] if o["op"] == op]
-    return sum(o["ios"] for o in found), sum(o["bytes"] for o in found)
-
-
-def watch_of(line):
-    return line["device"], line["stage"], line.get("part")
-
-
-def ticked(line):
-    return line["time"], line["in_flight"], line.get("accounting"), [(o["op"], o["ios"], o["errors"]) for o in line["ops"]]
 
 
 @exact
@@ -91,28 +77,6 @@ def test_nohup(loop, file):
         assert r.stop(signal.SIGTERM) == 0
 
 
-def mark(file, text):
-    return subprocess.run([BLKLAT, "mark", file, text], capture_output=True, text=True, timeout=DEADLINE_S)
-
-
-def test_marks(loop, file):
-    """Marks are noted with the time at which they were made, by both clocks."""
-    made = []
-    with Recorder(loop, file, "--quiet") as r:
-        for text in ("QD 16 starts", "it's → over"):
-            time.sleep(0.15)
-            begin = time.monotonic_ns(), time.time_ns()
-            done = mark(file, text)
-            assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-            made.append((begin, (time.monotonic_ns(), time.time_ns()), text))
-        assert r.stop() == 0
-    rows = query(file, "SELECT mono_ns, wall_ns, text FROM mark ORDER BY mono_ns")
-    assert [text for *_, text in rows] == [text for *_, text in made]
-    for (mono, wall, _), (begin, end, _) in zip(rows, made):
-        assert begin[0] <= mono <= end[0] and begin[1] <= wall <= end[1]
-    assert_one_plain_file(file)
-
-
 def test_nobody_holds_the_recorder_up(loop, file):
     """Neither a lock on the file, which any reader could take, nor a log that can't restart holds it up."""
     with Recorder(loop, file, "--quiet", interval=0.02) as r:
@@ -134,20 +98,6 @@ def test_marks_of_many_at_once(loop, file):
     assert {text for text, in query(file, "SELECT text FROM mark")} == {f"mark {n}" for n in range(24)}
 
 
-def test_mark_needs_a_recorder(loop, file):
-    def refused():
-        done = mark(file, "late")
-        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-        assert str(file) in done.stderr
-        return done.stderr
-
-    refused()
-    with Recorder(loop, file, "--quiet") as r:
-        r.process.kill()
-    assert "recorded" in refused()
-    assert value(file, "SELECT count(*) FROM mark") == 0
-
-
 def assert_intervals_add_up(lines):
     """
     An interval has the IOs that completed since the previous one; what came before the first is not known.
@@ -156,44 +106,6 @@ def assert_intervals_add_up(lines):
     for before, line in zip(lines, lines[1:]):
         assert sum(o["ios"] for o in line["ops"]) == line["accounting"]["completed"] - before["accounting"]["completed"]
     return lines[-1]["accounting"]["completed"]
-
-
-def test_replayed_while_it_is_made(loop, file):
-    """One consistent state, and the recorder is not held up by it."""
-    with busy(loop), Recorder(loop, file, "--quiet", interval=0.05) as r:
-        counts = []
-        for _ in range(5):
-            before = intervals(file)
-            r.more(2)
-            lines = replayed(file)
-            completed = assert_intervals_add_up(lines)
-            counts.append(len(lines))
-            assert before + 2 <= counts[-1] <= intervals(file)
-        assert completed
-        assert r.stop() == 0
-    assert intervals(file) >= counts[-1]
-
-
-def test_killed_at_random_moments(loop, file):
-    """The file can always be opened, and lacks at most the interval that was being written."""
-    seed = random.randrange(1 << 32)
-    moments = random.Random(seed)
-    completed = 0
-    print(f"seed {seed}")
-    with busy(loop):
-        for _ in range(10):
-            with Recorder(loop, file, "--format", "json", "--overwrite", interval=0.02) as r:
-                r.until(lambda: r.lines, "interval")
-                time.sleep(moments.random() * 0.3)
-                r.process.kill()
-                r.wait()
-            shown = [json.loads(line) for line in r.lines if line.endswith("\n")]
-            assert value(file, "PRAGMA integrity_check") == "ok"
-            lines = replayed(file)
-            assert shown and lines[:len(shown)] == shown
-            assert len(lines) <= len(shown) + 1
-            completed += assert_intervals_add_up(lines)
-    assert completed
 
 
 @pytest.fixture
@@ -229,13 +141,6 @@ def test_disk_full(loop, small_disk, folder):
     for stage in ("device", "total"):
         assert assert_intervals_add_up([l for l in replayed(file) if l["stage"] == stage]) > 0
     assert value(file, "PRAGMA integrity_check") == "ok"
-
-
-def test_file_deleted_meanwhile(loop, file):
-    with Recorder(loop, file, "--quiet", interval=0.05) as r:
-        file.unlink()
-        assert r.wait() == 1
-    assert r.stderr.count("\n") == 1 and str(file) in r.stderr
 
 
 class OneLine(Recorder):

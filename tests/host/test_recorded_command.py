@@ -15,14 +15,6 @@ from recorder import Recorder, assert_one_plain_file, intervals, record, record_
 from screen import Screen
 
 
-@pytest.mark.parametrize("script,status", [("exit 0", 0), ("exit 7", 7), ("kill -KILL $$", 137), ("kill -TERM $$", 143)])
-def test_exit_status_is_the_commands(loop, file, script, status):
-    done = record(loop, file, command=["sh", "-c", script], interval=600)
-    assert done.returncode == status
-    assert_one_plain_file(file)
-    assert intervals(file) == 1
-
-
 def test_device_interval_and_count_as_arguments(loop, file):
     """Until the count, or the end of the command."""
     argv = [BLKLAT, "record", "-q", "-o", file, "--overwrite", loop.name]
@@ -98,27 +90,6 @@ def test_ctrl_c_is_the_commands_too(tmux, loop, file, folder):
         text = "\n".join(s.assert_restored(status=5))
     assert text.count("asked") == 1 and text.count("summary") == 1
     over.unlink()
-    assert_one_plain_file(file)
-
-
-def test_ctrl_c_again_is_firmer(tmux, loop, file):
-    script = "trap 'echo asked' INT; trap 'echo told; exit 6' TERM; echo ready; while :; do sleep 0.01; done"
-    with Screen(*record_argv(loop, file, "--quiet", command=["sh", "-c", script])) as s:
-        s.until("ready")
-        s.keys("C-c")
-        s.until("asked")
-        s.keys("C-c")
-        text = "\n".join(s.assert_restored(status=6))
-    assert text.count("told") == 1
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signals_are_passed_on(loop, file, number):
-    script = f"trap 'echo got; exit 40' {number.name[3:]}; echo ready; while :; do sleep 0.01; done"
-    with Recorder(loop, file, "--quiet", command=["sh", "-c", script]) as r:
-        r.until(lambda: "ready\n" in r.lines, "ready")
-        assert r.stop(number) == 40
-    assert r.lines == ["ready\n", "got\n"]
     assert_one_plain_file(file)
 
 

@@ -204,40 +204,6 @@ TEST(test_script_without_interpreter)
 	assert_ends_with(9);
 }
 
-/* Only noticed when the command starts. */
-TEST(test_interpreter_that_is_missing)
-{
-	char *argv[] = { in_folder("script"), NULL };
-	struct problem p;
-
-	put("/script", "#!/no/such/program\n", 0755);
-	assert_int_equal(child_init(&child, argv, &p), 0);
-	assert_int_equal(child_start(&child, &p), -ENOENT);
-	assert_int_equal(child.start_err, -ENOENT);
-	assert_int_equal(child.pid, 0);
-	assert_non_null(strstr(p.text, "its interpreter does not exist"));
-}
-
-static unsigned long long mask_in(const char *status, const char *title)
-{
-	const char *at = strstr(status, title);
-
-	assert_non_null(at);
-	return strtoull(at + strlen(title), NULL, 16);
-}
-
-/* It inherits nothing of how we treat signals: none is blocked, and a broken pipe ends it. */
-TEST(test_signals_are_as_before)
-{
-	const char *status;
-
-	start("exec cat /proc/self/status >$0/out");
-	assert_ends_with(0);
-	status = line_of("out");
-	assert_int_equal(mask_in(status, "SigBlk:"), 0);
-	assert_int_equal(mask_in(status, "SigIgn:") & (1ULL << (SIGPIPE - 1) | 1ULL << (SIGXFSZ - 1)), 0);
-}
-
 TEST(test_deadline)
 {
 	u64 begin = now_ns();

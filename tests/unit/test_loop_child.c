@@ -81,28 +81,6 @@ TEST(test_it_lives_on)
 	assert_int_equal(child_status(&child), 128 + SIGTERM);
 }
 
-TEST(test_it_lives_on_when_writing_fails)
-{
-	begin_with("sleep 0.2; exit 7");
-	run.fail_interval = 2;
-	run.sink_err = -ENOSPC;
-	assert_int_equal(go_with(0.010, 0), LOOP_FAILED);
-	assert_int_equal(run.intervals, 2);
-	assert_true(child.pid > 0);
-	assert_true(child_wait(&child, UINT64_MAX));
-	assert_int_equal(child_status(&child), 7);
-}
-
-/* A signal is passed on to the command; the loop goes on until that ends. */
-TEST(test_it_gets_the_signals)
-{
-	begin_with("trap 'sleep 0.1; exit 6' TERM; while :; do sleep 0.01; done");
-	run.signal_at_read = 5;
-	assert_int_equal(go_with(0.020, 0), LOOP_DONE);
-	assert_int_equal(child_status(&child), 6);
-	assert_true(run.intervals >= 5 + 100 / 20);
-}
-
 TEST(test_it_can_not_begin)
 {
 	begin_with("exit 0");

@@ -115,19 +115,6 @@ TEST(larger_than_a_file_may_be)
 	in_child(write_too_much);
 }
 
-static void write_until_full(void)
-{
-	own_mount();
-	write_until(-ENOSPC);
-}
-
-TEST(disk_full)
-{
-	need_root();
-	feed_begin(2);
-	in_child(write_until_full);
-}
-
 /* --- where it lies is not for writing ---------------------------------------------------------------- */
 
 static u32 intervals;
