@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 from asked import FORMATS
 from attacks import NVME, one_line, readings, record, run, shown
-from script import SCRIPTS, TESTS, recorded
+from script import TESTS, recorded
 from sql import change, query
 
 SIZES = recorded(TESTS / "cli/replay/sizes.txt")
@@ -26,27 +26,6 @@ def meta(file):
 @pytest.fixture
 def file(tmp_path):
     return tmp_path / "run.blklat"
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.stem)
-def test_each_number_is_kept(script, file, tmp_path):
-    """tests/script.py wrote the source. A run ends once all devices are gone; pauses of doubtful intervals are left out."""
-    done = run("record", "--quiet", "--replay", recorded(script), "-o", file)
-    assert done.returncode == (script.stem == "gone"), done.stderr
-    assert meta(file) == meta(recorded(script))
-    assert not list(tmp_path.glob("run.blklat-*"))
-    for table in ("interval", "state", "device", "lower", "watch", "mark", "series"):
-        columns = "interval, watch, op, ios, bytes, errors, sum_ns, min_ns, max_ns, bins" if table == "series" else "*"
-        rows, source = (set(query(f, f"SELECT {columns} FROM {table}")) for f in (file, recorded(script)))
-        assert rows == source or script.stem == "gone" and rows and rows < source
-
-
-@pytest.mark.parametrize("source", [NVME, SIZES], ids=["nvme", "sizes"])
-def test_merging_twice(source, file):
-    """Merging bins when they are recorded and again when they are read gives the same as merging them once."""
-    record(file, source, "--scale", "3")
-    once, twice = (run("live", "--replay", f, "--scale", "1", "--format", "json", "--bins") for f in (source, file))
-    assert twice.stdout == once.stdout and once.stdout
 
 
 def test_coarser(file):

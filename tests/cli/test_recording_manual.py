@@ -234,29 +234,12 @@ def test_views_are_documented(recordings):
             assert f"`{column['name']}`" in paragraph, (table, column["name"])
 
 
-def test_the_codec_of_the_page(recordings):
-    """Decodes bins as the page describes, with bounds from the table of cells."""
-    names = {}
-    exec([b for b in blocks("python") if "def cells" in b][0], names)
-    assert list(names["cells"](bytes.fromhex("16e82b9228"))) == [(2, 3), (3, 70), (5, 1)]
-    assert "`16 e8 2b 92 28`" in PAGE
-    for file, lines in recordings.values():
-        bounds = {i: (low, high) for i, low, high in query(
-            file, "SELECT id, lower_ns, upper_ns FROM cell WHERE scale = (SELECT value FROM meta WHERE key = 'scale')")}
-        found = {}
-        for device, stage, op, part, bins in query(
-                file, "SELECT d.name, w.stage, o.name, w.part, s.bins FROM series s JOIN watch w ON w.id = s.watch "
-                "JOIN device d ON d.id = w.device JOIN op o ON o.id = s.op WHERE ios"):
-            total = found.setdefault((device, stage, op, part), {})
-            for cell, n in names["cells"](bins):
-                total[bounds[cell]] = total.get(bounds[cell], 0) + n
-        assert found == {key: summed([o for _, o in ops]) for key, ops in by_op(counted(lines)).items()}
-
-
 def test_bins_of_every_shape(tmp_path):
     """Smooth, ragged, sparse and steep, from 1 IO to 2^30: the view and the page's decoder give the replay's counts."""
     seed, names, script = random.Random(4), {}, ["blklat-replay 1", "device d", "watch d device"]
     exec([b for b in blocks("python") if "def cells" in b][0], names)
+    assert list(names["cells"](bytes.fromhex("16e82b9228"))) == [(2, 3), (3, 70), (5, 1)]
+    assert "`16 e8 2b 92 28`" in PAGE
     shapes = (lambda k: seed.gauss(5000 * math.exp(-((k - 150) / 40)**2), 30), lambda k: seed.random() * 8 - 5,
               lambda k: 2**seed.randrange(31) if k % 7 else 0, lambda k: (k // 50 % 2) << 30)
     for shape in shapes:

@@ -5,7 +5,7 @@ from attacks import run
 from script import SCRIPTS, recorded
 from sql import query
 
-TABLES = ("device", "lower", "watch", "op", "cell", "interval", "state", "series", "mark", "slow", "slow_found")
+TABLES = ("meta", "device", "lower", "watch", "op", "cell", "interval", "state", "series", "mark", "slow", "slow_found")
 IDLE = 10  # the first column about IOs after a pause
 
 
@@ -19,6 +19,7 @@ def test_the_program_copies_each_row(script, tmp_path):
     done = run("record", "--quiet", "--replay", recorded(script), "-o", tmp_path / "copy")
     shown = run("live", "--replay", recorded(script))
     assert (done.returncode, done.stderr.replace("blklat record", "blklat live")) == (shown.returncode, shown.stderr)
+    assert [file.name for file in tmp_path.iterdir()] == ["copy"]
     copy, source = rows(tmp_path / "copy"), rows(recorded(script))
     if done.stderr:  # what comes behind the end of the last device is not copied
         source |= {table: [row for row in source[table] if row[0] < len(copy["interval"])] for table in ("interval", "series")}

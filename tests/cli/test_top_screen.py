@@ -179,24 +179,6 @@ def test_keys(steady):
         s.assert_restored()
 
 
-def test_pause(tmp_path):
-    with top(script(tmp_path, ticks=58), interval="100ms") as s:
-        s.until(lambda text: text[17:19] > "02")
-        s.keys("p")
-        lines = s.until("PAUSED")
-        before = lines[0]
-        s.keys("Down")
-        assert s.until("sdb device")[0] == before
-        time.sleep(0.5)
-        assert s.lines()[0] == before
-        s.keys("p")
-        s.until(lambda text: "PAUSED" not in text)
-        # It continues with the present, not where it stopped.
-        s.until(lambda text: int(text[17:19]) > int(before[17:19]) + 1)
-        s.keys("q")
-        s.assert_restored()
-
-
 def test_resize(steady):
     with top(steady, columns=80, rows=24) as s:
         ended(s)
@@ -342,16 +324,6 @@ def test_what_comes_from_a_pipe(steady):
         ended(s)
         s.keys("q")
         s.assert_restored()
-
-
-def test_parts(tmp_path):
-    lines = ["blklat-replay 1", "by size", "device sda", "watch sda device"]
-    lines += ["io read 100us 4096 x900", "io read 2ms 131072 x100", "tick 1"] * 3
-    file = write_recording("\n".join(lines), tmp_path / "run.blklat")
-    with top(file) as s:
-        text = ended(s)
-        parts = [line.split() for line in text if line.startswith("    ") and "KiB" in line]
-        assert parts == ["4 KiB 900 3.69 100 us 100 us 100 us 100 us".split(), "128 KiB 100 13.1 2.00 ms 2.00 ms 2.00 ms 2.00 ms".split()]
 
 
 def test_as_many_parts_as_there_are(tmp_path):
