@@ -8,7 +8,7 @@ import pytest
 from peers import INTERVAL_S, LATE_S, refusals, scrape_times
 from pressure import attackers, sleeper
 from service import Serve, lateness
-from users import basic, bcrypt
+from users import AHEAD, basic, bcrypt
 
 pytestmark = [pytest.mark.plain, pytest.mark.usefixtures("descriptors")]
 
@@ -99,7 +99,7 @@ def test_guessing_is_bounded(tmp_path, script):
 
 def test_the_same_password_is_checked_once(tmp_path, script):
     """30 scrapers that begin at once cost one hash, right or wrong."""
-    with guarded(tmp_path, script, cost=11) as (serve, right):
+    with guarded(tmp_path, script, cost=11, prefix=AHEAD) as (serve, right):
         def cost_ms(headers, status):
             request, before = serve.get_request("/metrics", headers=headers), serve.cpu_ms()
             all_of_them = [serve.raw(request) for _ in range(30)]
