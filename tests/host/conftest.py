@@ -70,13 +70,6 @@ def loop():
 
 
 @pytest.fixture
-def zram():
-    need_zram()
-    with devices.zram() as device:
-        yield device
-
-
-@pytest.fixture
 def removable_zram():
     need_zram()
     with devices.removable_zram() as device:

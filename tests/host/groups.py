@@ -5,7 +5,6 @@ import os
 import pathlib
 import subprocess
 
-from load import fio_argv
 from needs import need
 from waiting import wait_until
 
@@ -56,11 +55,6 @@ class Groups:
         subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                        preexec_fn=lambda: (group / "cgroup.procs").write_text("0"))
         return group
-
-    def start(self, path, device, **options):
-        group = self.make(path)
-        return subprocess.Popen(fio_argv(device, **options), stdout=subprocess.DEVNULL,
-                                preexec_fn=lambda: (group / "cgroup.procs").write_text("0"))
 
 
 @contextlib.contextmanager

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Parts by flags, depth and neighbour: their labels, and which one an IO is in, by arithmetic of its own."""
-import contextlib
 import re
-import subprocess
 
-from load import wait_until
 
 FLAGS = "FUA/flush", "metadata", "readahead", "sync", "writeback", "other"
 DEPTHS = "1", "2", "3-4", "5-8", "9-16", "17-32", "33-64", "65-128", "129-256", "257-512", "513+"
@@ -64,23 +61,3 @@ def depths_up_to(n):
         if n >= low:
             found[part] = min(n, high) - low + 1
     return found
-
-
-def in_flight(device):
-    return sum(map(int, (device.sysfs / "inflight").read_text().split()))
-
-
-@contextlib.contextmanager
-def dd(device, op, size):
-    """One direct read or write by a process of its own: in flight during the block, and done at its end."""
-    at = (f"of={device.path}", "if=/dev/zero", "oflag=direct", "conv=notrunc") if op == "write" else \
-         (f"if={device.path}", "of=/dev/null", "iflag=direct")
-    before = in_flight(device)
-    process = subprocess.Popen(["dd", *at, f"bs={size}", "count=1"], stderr=subprocess.PIPE)
-    try:
-        wait_until(lambda: in_flight(device) > before or process.poll() is not None, f"a {op} in flight")
-        assert process.poll() is None, (before, process.communicate())
-        yield
-    finally:
-        told = process.communicate(timeout=60)
-        assert process.returncode == 0, told

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """IOs divided by the cgroup that they are charged to, against the totals of fios in cgroups of their own."""
-import bisect
 import contextlib
-import datetime
 import json
 import re
 import signal
@@ -10,44 +8,14 @@ import sqlite3
 import subprocess
 import time
 
-from groups import groups, ours
-from load import BLKLAT, Blklat, Text, assert_all_counted, exact, fio, watching
+from groups import groups
+from load import BLKLAT, Blklat, Text, assert_all_counted, exact, watching
 from parts import labels_of, parts_of
 from recorder import Recorder
 
 STAGES = "device", "total"
-CAME = 12
-
-
-def now():
-    """As a line's time."""
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def watch(device, *args, **options):
     return Blklat(device, stage=",".join(STAGES), args=["--by", "cgroup", *args], **options)
-
-
-@exact
-def test_each_its_own(loop):
-    """Three cgroups that work at once, and then one that comes and goes within an interval."""
-    with groups() as g, watch(loop) as b:
-        jobs = [g.start("a", loop, rw="randread", bs=4096, number_ios=10000, ioengine="io_uring", iodepth=16),
-                g.start("b/nested one", loop, rw="randwrite", bs=65536, number_ios=900, ioengine="io_uring", iodepth=8)]
-        f = fio(loop, rw="randread", bs=8192, number_ios=3000)
-        assert [job.wait(timeout=60) for job in jobs] == [0, 0]
-        b.next(loop, n=2)
-        g.remove(g.run("short", "dd", "if=/dev/zero", f"of={loop.path}", "bs=4k", "count=7", "oflag=direct", "conv=notrunc"))
-        b.next(loop, n=2)
-    for stage in STAGES:
-        assert_all_counted(b, loop, stage)
-        found = parts_of(b, labels_of(b), loop, stage)
-        assert found.pop(f"{g.name}/a") == {"read": 10000}
-        assert found.pop(f"{g.name}/b/nested one") == {"write": 900}
-        # Its directory may or may not have been there still when it was looked up.
-        [short] = [label for label in found if "short" in label]
-        assert short in (f"{g.name}/short", "short (gone)") and found.pop(short) == {"write": 7}
-        assert found == {ours(): {"read": f.ios("read")}}
 
 
 @exact
@@ -66,44 +34,6 @@ def test_ids_that_look_alike(loop):
         for stage in STAGES:
             assert_all_counted(b, loop, stage)
             assert parts_of(b, labels_of(b), loop, stage) == {f"{g.name}/{first}": {"read": 15}, f"{g.name}/{second}": {"read": 20}}
-
-
-@exact
-def test_the_same_path_again(loop):
-    """A restarted service has a new cgroup, which is told apart from the old one."""
-    dd = "dd", f"if={loop.path}", "of=/dev/null", "bs=4k", "iflag=direct"
-    with groups() as g, watch(loop) as b:
-        g.run("service", *dd, "count=5")
-        b.next(loop, n=2)
-        g.remove(g.top / "service")
-        g.run("service", *dd, "count=6")
-        b.next(loop, n=2)
-    for stage in STAGES:
-        assert_all_counted(b, loop, stage)
-        assert parts_of(b, labels_of(b), loop, stage) == {f"{g.name}/service": {"read": 5}, f"{g.name}/service #2": {"read": 6}}
-
-
-@exact
-def test_those_that_end_make_room(loop):
-    """Twelve cgroups, one after another, with room for four: each gets a part of its own, and none is counted as the rest."""
-    existed = []
-    with groups() as g, watch(loop, "--max-parts", "4", interval=0.1) as b:
-        for n in range(CAME):
-            began = now()
-            made = g.run(f"g{n}", "dd", f"if={loop.path}", "of=/dev/null", "bs=4k", f"count={10 + n}", "iflag=direct")
-            existed.append((began, now()))
-            b.next(loop, "total", n=2)
-            g.remove(made)
-            # Three of them at a time end, and then leave.
-            b.next(loop, "total", n=7 if n % 3 == 2 else 1)
-    for stage in STAGES:
-        assert_all_counted(b, loop, stage)
-        assert parts_of(b, labels_of(b), loop, stage) == {f"{g.name}/g{n}": {"read": 10 + n} for n in range(CAME)}
-        # Each has all of its IOs while it existed, and nothing of another one before or after. An interval is read around its time.
-        times = [l["time"] for l in b.of(loop, stage)]
-        for n, (began, ended) in enumerate(existed):
-            at = [times.index(p["time"]) for p in b.of(loop, stage, f"{g.name}/g{n}")]
-            assert bisect.bisect(times, began) - 1 <= at[0] <= at[-1] <= bisect.bisect(times, ended) + 1, n
 
 
 @exact

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every IO is counted, once, under its own name: against fio's totals and the kernel's statistics."""
+"""
+Every IO is counted, once, under its own name: against fio's totals and the kernel's statistics. Flushes, discards, zeroes and
+errors are in the guests' tests.
+"""
 import errno
 import os
 
 import pytest
-from devices import MIB, Delta, run
+from devices import MIB, Delta
 from load import (BURST, Blklat, Unseen, assert_all_counted, assert_closed, completed_before, deep, exact, fio, missing,
                   read_errors)
-from needs import need
 from recorder import busy
 from skips import as_is_and_skipped
 
@@ -70,103 +72,6 @@ def test_mixed(loop):
         assert b.total("bytes", op) == 4096 * ops[op]
 
 
-@as_is_and_skipped
-@pytest.mark.usefixtures("skips")
-@exact
-def test_fsync(loop):
-    """Each fsync of a device with a write cache is one flush; the writes before it stay writes."""
-    stat = Delta(loop)
-    with Blklat(loop) as b:
-        f = fio(loop, rw="write", size="1M", fsync=8)
-        b.next()
-    a = assert_all_counted(b)
-    assert b.ops() == {"write": 256, "flush": stat()["flushes"]}
-    assert stat()["flushes"] == f.job["sync"]["total_ios"] > 30
-    assert b.total("bytes", "write") == MIB == stat()["write_sectors"] * SECTOR
-    assert b.total("bytes", "flush") == 0
-    assert a["started"] == 256 + stat()["flushes"]
-
-
-@as_is_and_skipped
-@pytest.mark.usefixtures("skips")
-@exact
-def test_synchronous_writes(loop):
-    """A write that must be on the medium is a flush sequence here: one write, one flush, no IO twice."""
-    need(loop.setting("fua") == "0" and loop.setting("write_cache") == "write back", "no flush sequences here")
-    stat = Delta(loop)
-    with Blklat(loop) as b:
-        fio(loop, rw="randwrite", sync="dsync", number_ios=500)
-        b.next()
-    a = assert_all_counted(b)
-    assert b.ops() == {"write": 500, "flush": stat()["flushes"]}
-    # After the write's own flush comes the one of the system call.
-    assert stat()["flushes"] in (500, 1000)
-    assert b.total("bytes") == 500 * 4096 == stat()["write_sectors"] * SECTOR
-    assert a["started"] == 500 + stat()["flushes"]
-
-
-@exact
-def test_discard(loop):
-    need(int(loop.setting("discard_max_bytes")), "the loop device has no discards")
-    stat = Delta(loop)
-    with Blklat(loop) as b:
-        for i in range(1, 11):
-            run("blkdiscard", "-f", "-o", i * MIB, "-l", i * 65536, loop.path)
-        run("blkdiscard", "-f", loop.path)
-        b.next()
-    a = assert_all_counted(b)
-    assert b.ops() == {"discard": stat()["discards"]}
-    assert stat()["discards"] >= 11
-    assert b.total("bytes") == stat()["discard_sectors"] * SECTOR == 55 * 65536 + loop.size
-    assert a["started"] == a["kernel_ios"]
-
-
-@exact
-def test_write_zeroes(loop):
-    """Write zeroes are writes in the kernel's statistics, but op other here, as no data is transferred."""
-    need(int(loop.setting("write_zeroes_max_bytes")), "the loop device cannot write zeroes")
-    stat = Delta(loop)
-    with Blklat(loop) as b:
-        # Not 'blkdiscard -z': it forbids holes, which a file on tmpfs cannot do without.
-        for i in range(8):
-            run("fallocate", "--punch-hole", "-o", i * MIB, "-l", MIB // 2, loop.path)
-        b.next()
-    a = assert_all_counted(b)
-    assert b.ops() == {"other": 8, "flush": stat()["flushes"]}
-    assert b.total("bytes") == 4 * MIB == stat()["write_sectors"] * SECTOR
-    assert b.total("errors") == 0
-    assert a["started"] == 8 + stat()["flushes"]
-
-
-@exact
-def test_refused_write_zeroes(loop):
-    """blkdiscard -z has its write zeroes refused by tmpfs and then writes pages: both are seen."""
-    stat = Delta(loop)
-    with Blklat(loop) as b:
-        run("blkdiscard", "-f", "-z", "-l", 4 * MIB, loop.path)
-        b.next()
-    a = assert_all_counted(b)
-    need(b.total("errors"), "the backing file system writes zeroes without holes")
-    assert b.ops() == {"other": b.total("errors", "other"), "write": b.total("ios", "write")}
-    assert b.total("errors", "write") == 0
-    assert b.total("bytes", "write") == 4 * MIB
-    assert a["started"] == a["kernel_ios"] == stat()["ios"]
-
-
-@exact
-def test_errors(loop):
-    """Half of the backing file is gone: reads there fail and count both as IOs and as errors."""
-    os.truncate(loop.file, loop.size // 2)
-    stat = Delta(loop)
-    with Blklat(loop) as b:
-        f = fio(loop, rw="randread", number_ios=2000, continue_on_error="read", norandommap=1)
-        b.next()
-    a = assert_all_counted(b)
-    assert b.total("errors") == f.errors
-    assert b.total("ios") == a["kernel_ios"] == stat()["ios"]
-    assert 0.4 < f.errors / b.total("ios") < 0.6
-
-
 @pytest.mark.usefixtures("skips")
 @exact
 def test_partial_completion(loop):
@@ -227,6 +132,18 @@ def test_idle(loop):
         assert line["in_flight"] == {"ios": 0, "oldest_ns": 0}
         assert line["queue_depth"] == 0
     assert_all_counted(b)
+
+
+def test_full_table(loop):
+    """A forced loss is reported: how many and why."""
+    with Blklat(loop, stage="total", args=["--max-bios", "4"]) as b:
+        f = fio(loop, **deep(1))
+        b.next(n=2)
+    a = assert_closed(b)
+    assert a["started"] == f.ios("read")
+    assert a["lost_by"]["table_full"] > 0
+    assert a["lost"] >= a["lost_by"]["table_full"]
+    assert a["completed"] == b.total("ios") > 0
 
 
 @as_is_and_skipped

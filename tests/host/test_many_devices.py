@@ -7,8 +7,8 @@ import threading
 
 import pytest
 from devices import many_loops
-from load import BLKLAT, DEADLINE_S, blklat_argv, Blklat, Fio, Missing, assert_all_counted, exact, fio, missing
-from recorder import Recorder, assert_one_plain_file, ios, record, value
+from load import BLKLAT, DEADLINE_S, blklat_argv, Fio, Missing, exact, fio, missing
+from recorder import Recorder, assert_one_plain_file, ios
 
 N = 150
 
@@ -27,32 +27,6 @@ class Pattern:
 
 
 STAGES = "device", "queue", "total"
-
-
-@exact
-def test_each_is_counted(many):
-    """Devices in use have their IOs, the others none, and the status is 0."""
-    used = many[0], many[N // 2], many[-1]
-    with Blklat(Pattern(many), stage=",".join(STAGES)) as b:
-        for i, device in enumerate(used):
-            fio(device, number_ios=100 + i)
-        b.next(used[-1], "device")
-        assert b.stop() == 0
-    assert b.stderr == ""
-    assert {l["device"] for l in b.lines} == {d.name for d in many}
-    for device in many:
-        done = 100 + used.index(device) if device in used else 0
-        for stage in STAGES:
-            waited = done if stage != "queue" else 0  # requests without a scheduler go straight to the driver
-            assert assert_all_counted(b, device, stage)["completed"] == b.total("ios", None, device, stage) == waited
-
-
-def test_recorded_command(many, file):
-    """The status is the command's."""
-    done = record(Pattern(many), file, "--quiet", "--stage", "device,queue,total", command=["sh", "-c", "exit 3"])
-    assert (done.returncode, done.stderr) == (3, "")
-    assert_one_plain_file(file)
-    assert value(file, "SELECT count(*) FROM watch") == 3 * N
 
 
 def churn(many, kept):

@@ -5,7 +5,6 @@ import time
 
 from devices import MIB, backing_file, run
 from load import Blklat, assert_all_counted, exact, fio
-from recorder import Recorder, ios, until_there
 
 
 @contextlib.contextmanager
@@ -55,20 +54,3 @@ def test_at_once(removable_loop):
         assert 100 <= started <= 1100 and "another device took its place" in b.stderr
     else:
         assert started == 100 and b.stderr.startswith(f"blklat: {device.name} went away\n")
-
-
-@exact
-def test_recorded(removable_loop, loop, file, folder):
-    """The same for a recording of a command."""
-    device, _ = removable_loop
-    file.unlink(missing_ok=True)
-    over = folder / "over"
-    with Recorder(device, file, "--dev", loop.name, interval=600, command=["sh", "-c", until_there(over)]) as r:
-        fio(device, size="1M", number_ios=100)
-        with another_file(device):
-            fio(device, size="8M", number_ios=1000)
-            over.touch()
-            assert r.wait() == 0
-    over.unlink()
-    assert ios(file) == {"read": (100, 100 * 4096, 0)}
-    assert r.stderr.count(f"blklat: {device.name} went away\n") == 1

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reports of slow IOs: as many as the bins have, each with the facts that its sender knows."""
+"""Reports of slow IOs: all that there were, each with the facts that its sender knows."""
 import json
-import re
 import subprocess
 
 import devices
 from devices import loop_on
 from groups import ours
-from load import BLKLAT, DEADLINE_S, Blklat, Fio, Missing, Text, assert_all_counted, exact, fio, missing
+from load import BLKLAT, DEADLINE_S, Blklat, Fio, Missing, assert_all_counted, exact, missing
 from recorder import Recorder, query
 from slow import dd, dropped, slow_of, watch
 
@@ -41,65 +40,6 @@ def test_all_that_there_was(loop):
                    [(pids[2], 8 * i, 4096) for i in range(5)])
         for io in slow_of(b, loop, stage):
             assert (io["comm"], io["kernel_thread"], io["error"], io["cgroup"], io["flags"]) == ("dd", False, None, ours(), "sync"), io
-
-
-def bins_from(b, device, ns):
-    """IOs in bins from one that begins at ns."""
-    return sum(n for l in b.of(device) for o in l["ops"] for lower, _, n in o["bins"] if lower >= ns)
-
-
-def test_as_many_as_the_bins_say(loop):
-    """The limit is the bound of a bin; IOs above it are slow."""
-    load = {"ioengine": "io_uring", "iodepth": 16, "number_ios": 20000, "rw": "randrw"}
-    with Blklat(loop, args=["--bins"]) as b:
-        fio(loop, **load)
-        b.next(loop)
-    bins = sorted(tuple(x) for l in b.lines for o in l["ops"] for x in o["bins"])
-    total = seen = sum(n for _, _, n in bins)
-    for lower, _, n in reversed(bins):
-        seen -= n
-        if total - seen > total / 3:
-            break
-    with watch(loop, f"{(lower + 1) / 1000:.3f}us", "--bins") as b:
-        fio(loop, **load)
-        b.next(loop, n=2)
-    slow = slow_of(b, loop)
-    assert min(io["latency_ns"] for io in slow) > lower
-    assert len(slow) + dropped(b, loop) == bins_from(b, loop, lower) > 10
-
-
-@exact
-def test_the_slowest_are_kept(loop):
-    with Blklat(loop, interval=60, args=["--slow", "1us", "--slow-max", "5"]) as b:
-        dd(loop, "read", 4096, 300)
-    assert_all_counted(b, loop)
-    (line,) = b.lines
-    took = [io["latency_ns"] for io in line["slow"]]
-    assert took == sorted(took, reverse=True) and took[0] == line["ops"][0]["latency_ns"]["max"]
-    assert (len(took), line["slow_dropped"]) == (5, 295)
-
-
-def test_more_than_the_ring_holds(loop):
-    """Reports that do not fit are counted, of the whole as well; no IO is missing in the bins."""
-    with Blklat(loop, interval=60, args=["--slow", "1us", "--slow-max", "3", "--by", "size"]) as b:
-        f = fio(loop, loops=2)
-    (line,) = [l for l in b.lines if "part" not in l]
-    a = line["accounting"]
-    assert a["completed"] + missing(a) == f.ios("read") > 30000
-    assert len(line["slow"]) + line["slow_dropped"] == a["completed"]
-
-
-def test_percentile_of_what_there_was(loop):
-    """In the first interval no IO is slow, as there is no past yet; later about one in a hundred is."""
-    with Blklat(loop, interval=0.3, args=["--slow", "p99", "--slow-max", "10000"]) as b:
-        fio(loop, rw="randread", rate_iops=1000, time_based=1, runtime=4)
-        b.next(loop)
-    busy = [l for l in b.lines if l["ops"]]
-    assert busy[0]["slow"] == [] and busy[0]["slow_dropped"] == 0
-    later = busy[3:]
-    found = sum(len(l["slow"]) + l["slow_dropped"] for l in later)
-    share = found / sum(o["ios"] for l in later for o in l["ops"])
-    assert 0.002 < share < 0.05, share
 
 
 def test_percentile_of_each(deadline_loop):
@@ -190,16 +130,3 @@ def test_recorded(loop, file):
         raise Missing(last["accounting"])
     rows = query(file, "SELECT stage, pid, comm, sector FROM slow_io ORDER BY stage, sector")
     assert rows == [(stage, pid, "dd", 8 * (3 + i)) for stage in ("device", "total") for i in range(40)]
-
-
-def test_as_text(loop):
-    """One line for each, in 80 columns."""
-    t = Text(loop, "--slow", "1us", "--slow-max", "2", "--duration", "2", interval=1)
-    with t:
-        t.until(lambda: "IOPS" in t.text or "idle" in t.text or t.text.count("\n") > 4, "its first interval")
-        pid = dd(loop, "read", 4096, 30)
-        assert t.wait() == 0
-    owner = rf"dd {pid}"
-    lines = re.findall(rf"^(?:slow|    )    \d\d:\d\d:\d\d\.\d{{3}} [ \d.]+ [mu]?s read +4 KiB +\d+  {owner}", t.text, re.M)
-    assert len(lines) == 2 and re.search(r"^        28 more slow ones$", t.text, re.M), t.text
-    assert max(map(len, t.text.splitlines())) <= 80

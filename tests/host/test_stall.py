@@ -6,7 +6,6 @@ import devices
 import pytest
 from devices import Delta
 from load import Blklat, Fio, assert_all_counted, assert_closed, exact, fio
-from needs import need_zram
 
 DEPTH = 8
 
@@ -127,20 +126,3 @@ def test_partition_that_is_another(loop):
         devices.run("addpart", loop.path, 1, loop.size // 4 // 512, loop.size // 4 // 512)
         assert b.wait() == 1
     assert f"{part.name} went away" in b.stderr
-
-
-@exact
-def test_others_go_on(loop):
-    need_zram()
-    with devices.removable_zram() as (zram, remove), Blklat(loop, zram, interval=0.3) as b:
-        b.next(zram)
-        remove()
-        b.until(lambda: "went away" in b.stderr, "notice")
-        b.next(loop, n=2)  # the two streams are read by two threads
-        told = len(b.of(zram))
-        fio(loop, number_ios=1000)
-        b.next(loop, n=2)
-    assert b.stderr.count(f"{zram.name} went away") == 1
-    assert len(b.of(zram)) == told
-    assert b.ops(loop) == {"read": 1000}
-    assert_all_counted(b, loop)

@@ -6,7 +6,6 @@ peers are served.
 import contextlib
 import os
 import socket
-import threading
 import time
 
 import pytest
@@ -207,30 +206,6 @@ def test_malformed_requests(serve):
                     while s.recv(4096):
                         pass
     assert serve.request("/metrics").status == 200
-
-
-def test_scrape_storm(serve):
-    """Eight scrapers, as fast as they can; every answer is whole."""
-    counts, stop = [0] * 8, threading.Event()
-
-    def scrape(i):
-        with contextlib.closing(serve.connection()) as c:
-            while not stop.is_set():
-                c.request("GET", "/metrics", headers={"Accept-Encoding": "gzip"} if i % 2 else {})
-                r = c.getresponse()
-                assert r.status == 200 and len(r.read()) == int(r.headers["Content-Length"])
-                counts[i] += 1
-    threads = [threading.Thread(target=scrape, args=(i,)) for i in range(len(counts))]
-    try:
-        with undisturbed(serve, 4):
-            for t in threads:
-                t.start()
-            time.sleep(4)
-    finally:
-        stop.set()
-        for t in threads:
-            t.join()
-    assert min(counts) > 10
 
 
 def test_dead_readers_of_the_stream(script):

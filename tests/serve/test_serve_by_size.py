@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A service that divides IOs by size: its parts against fio and against 'blklat live'."""
+"""A service that divides IOs by size: its parts against 'blklat live', and through later captures."""
 import collections
 import json
 import re
 import signal
 import subprocess
 
-from devices import Delta, run
+from devices import run
 from load import exact, fio
 from script import TESTS, recorded
 from service import BLKLAT, Serve, refused
 from told import Slow, by_part, settled, wait_for
 
 RECORDING = recorded(TESTS / "cli/replay/sizes.txt")
-SIZES = {"4k": "4 KiB", "12k": "16 KiB", "64k": "64 KiB"}
 
 
 def test_outputs_have_the_parts_of_live():
@@ -36,26 +35,6 @@ def test_outputs_have_the_parts_of_live():
             assert [(o["op"], o["ios"], o["bytes"]) for o in w["ops"]] == [(o["op"], o["ios"], o["bytes"]) for o in line["ops"]]
             parts.update({(w["device"], w["stage"], o["op"]): o["ios"] for o in w["ops"] if "part" in w})
         assert parts == wholes
-
-
-@exact
-def test_each_size_counts_what_fio_did(loop):
-    with Serve("--dev", loop.name, "--by", "size", "--interval", "0.2") as s:
-        wait_for(s, loop)
-        delta, done = Delta(loop), {}
-        for i, (bs, size) in enumerate(SIZES.items()):
-            for op, rw in (("read", "randread"), ("write", "randwrite")):
-                # The space is a whole number of blocks.
-                done[op, size] = fio(loop, rw=rw, bs=bs, size="768k", io_size=f"{(300 + i) * int(bs[:-1])}k").ios(op)
-                assert done[op, size] == 300 + i
-        a = settled(s, loop)
-        assert a["completed"] == a["kernel_ios"] == sum(done.values()) == delta()["ios"]
-        assert by_part(s, loop) == done
-        kib = {size: int(bs[:-1]) for bs, size in SIZES.items()}
-        assert by_part(s, loop, "io_bytes_total") == {(op, size): n * kib[size] * 1024 for (op, size), n in done.items()}
-        metrics = s.metrics()
-        assert metrics[f'blklat_io_started_total{{device="{loop.name}",stage="device"}}'] == a["completed"]
-        assert not [m for m in metrics if m.startswith("blklat_io_latency") and "size=" not in m]
 
 
 @exact

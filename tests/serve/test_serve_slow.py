@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A service that reports slow IOs: the same as 'blklat live', each once, whichever captures come and go."""
+"""A service that reports slow IOs: the same as 'blklat live', each once. On devices: test_serve_by_size.py and test_serve_by_cgroup.py."""
 import json
 import subprocess
 
-from load import exact, fio
 from script import write_recording
 from service import BLKLAT, Serve
-from told import Slow, settled, wait_for
 
 SCRIPT = """blklat-replay 1
 engine bpf
@@ -32,13 +30,6 @@ tick 0.2
 """
 
 
-def dd(device, n, bs="4k"):
-    """Direct reads by a separate process; returns its process id."""
-    with subprocess.Popen(["dd", f"if={device.path}", "of=/dev/null", f"bs={bs}", f"count={n}", "iflag=direct", "status=none"]) as process:
-        assert process.wait() == 0
-        return process.pid
-
-
 def test_as_live_tells_it(tmp_path):
     """The snapshot has the lines of live's JSON, the stream their slow IOs."""
     file = write_recording(SCRIPT, tmp_path / "slow.blklat")
@@ -58,38 +49,3 @@ def test_as_live_tells_it(tmp_path):
         "part": {"by": "size", "label": "4 KiB"}, "depth": 12, "beside": "big write", "hw_queue": 1, "start_cpu": 2, "end_cpu": 0, "pid": 77, "comm": "dd", "kernel_thread": False,
         "cgroup": "/a/b",
     }
-
-
-@exact
-def test_each_and_whose(loop):
-    """With a limit of 1 ns all are slow; each is reported with its sender."""
-    with Serve("--dev", loop.name, "--slow", "1us", "--interval", "0.2") as s, s.stream() as stream:
-        wait_for(s, loop)
-        pid = dd(loop, 80)
-        ios = Slow(stream).of(s, loop, 80)
-    assert sorted(io["sector"] for io in ios) == [8 * i for i in range(80)]
-    assert {(io["op"], io["bytes"], io["error"], io["pid"], io["comm"]) for io in ios} == {("read", 4096, None, pid, "dd")}
-    assert all(io["latency_ns"] >= 1000 and io["cgroup"].startswith("/") for io in ios)
-
-
-@exact
-def test_more_than_are_wanted_and_no_owners(loop):
-    with Serve("--dev", loop.name, "--slow", "1us", "--slow-max", "7", "--no-owners", "--interval", "0.2") as s, s.stream() as stream:
-        wait_for(s, loop)
-        dd(loop, 300)
-        ios = Slow(stream).of(s, loop, 300)
-    assert 7 <= len(ios) < 300
-    assert {(io["pid"], io["comm"], io["cgroup"]) for io in ios} == {(None, None, None)}
-
-
-@exact
-def test_percentile(loop):
-    """With a steady load one IO in a hundred is slow, once there is a past."""
-    with Serve("--dev", loop.name, "--slow", "p99", "--slow-max", "10000", "--interval", "0.2") as s, s.stream() as stream:
-        slow = Slow(stream)
-        wait_for(s, loop)
-        fio(loop, number_ios=1500, rate_iops=500)
-        assert settled(s, loop)["completed"] == 1500
-        while slow.counted.get(loop.name, 0) < 1500:
-            slow.take()
-    assert 3 <= slow.found[loop.name] <= 150, slow.found

@@ -4,12 +4,13 @@ IOs divided by flags, depth and neighbour. Each engine is the other's witness; s
 letters that the kernel traces for each request.
 """
 import contextlib
+import os
 import pathlib
 import subprocess
 import tempfile
 
 from aio import in_order
-from devices import run, unmount
+from devices import MIB, run, unmount
 from engines import both
 from faulty import null_blks, traced_events
 from guest import DEEP
@@ -94,17 +95,35 @@ def assert_depths_of_a_queue(engines, device):
 
 
 def test_beside_in_order():
-    """A read behind each kind in turn, and behind two; while pauses are looked for, too."""
-    with null_blks(HELD) as (device,), divided(device, by="beside", more=("--idle-gap", "0.05")) as engines:
+    """A read behind each kind in turn, and behind two; each slow IO has both facts here as well. While pauses are looked for, too."""
+    with null_blks(HELD) as (device,), divided(device, by="beside", more=("--idle-gap", "0.05", *ALL_SLOW)) as engines:
         for others in [("write", 65536)], [("write", 131072)], [("read", 65536), ("write", 131072)]:
             in_order(device, *others, ("read", 4096))
         engines.settle()
     for stage in STAGES:
         assert_parts(engines, BESIDE, device, stage, read={"nothing": 1, "write": 1, "big write": 2},
                      write={"nothing": 2, "read": 1})
+        for slow in engines.slow(device, stage):
+            assert sorted((io["depth"], io["beside"]) for io in slow) == sorted(
+                [(1, "nothing"), (2, "write"), (1, "nothing"), (2, "big write"), (1, "nothing"), (2, "read"), (3, "big write")])
+            assert all(io["beside"] == io["part"]["label"] for io in slow)
 
 
-def test_flags_of_a_file_system():
+def buffered(device):
+    """Has pages of a device written back without waiting for it, and then others read ahead."""
+    fd = os.open(device.path, os.O_RDWR)
+    try:
+        os.pwrite(fd, b"x" * 16384, 4 * MIB)
+        os.posix_fadvise(fd, 4 * MIB, 16384, os.POSIX_FADV_DONTNEED)
+        os.fsync(fd)
+        os.posix_fadvise(fd, 8 * MIB, 65536, os.POSIX_FADV_WILLNEED)
+        os.pread(fd, 65536, 8 * MIB)
+    finally:
+        os.close(fd)
+
+
+def test_flags():
+    """Of a device's user, and of a file system."""
     with contextlib.ExitStack() as undo:
         device = undo.enter_context(file_loop())
         run("modprobe", "ext4")
@@ -122,9 +141,10 @@ def test_flags_of_a_file_system():
                     subprocess.run(["sync", "-f", folder], check=True)
                 finally:
                     unmount(folder)
+            buffered(device)
             engines.settle()
             wanted = classes_in(lines())
-    assert {"FUA/flush", "metadata", "sync"} <= wanted.keys()
+    assert wanted.keys() >= set(FLAGS) - {"other"}
     for stage in STAGES:
         engines.agree(device, stage)
         bpf, kmod = (parts_of(b, FLAGS, device, stage) for b in engines)
