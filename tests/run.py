@@ -159,7 +159,7 @@ def guests(build):
     kernels, Secure Boot; and then all tests of what needs devices, which the last guests share.
     """
     kernels = os.environ.get("KERNEL", "").split()
-    found = {"suites": ("", ("tests/kunit/stock.py", "run", *kernels)),
+    found = {"suites": ("", ("tests/kunit/stock.py", *kernels)),
              "preempted": ("", ("tests/vm/vm.py", "test", PREEMPTIBLE, "-k", "test_tasks", "--append", "preempt=full"))}
     if not kernels:
         found["signed"] = "", ("tests/vm/signed_guest.py",)

@@ -119,33 +119,6 @@ def judge(log, expected):
     return count
 
 
-def judge_plain(log):
-    """
-    The same for a program's lines in a kernel's log: 1..2, ok NAME, and not ok NAME after the reason. Cases that did not end
-    count as failed, and so does each complaint of the kernel.
-    """
-    count, text, planned = counted(), [], 0
-    for line in log.splitlines():
-        line = PREFIX.sub("", line, count=1).rstrip()
-        if match := re.fullmatch(r"1\.\.(\d+)", line):
-            planned, text = int(match[1]), []
-        elif match := re.match(r"(ok|not ok) (\S+)", line):
-            count["passed" if match[1] == "ok" else "failed"] += 1
-            print(f"{verdict(match[1], None):8}{line.removeprefix(match[1]).strip()}")
-            if match[1] != "ok":
-                print(shown(text), end="")
-            text = []
-        else:
-            text.append(line)
-    if not planned or sum(count.values()) < planned:
-        count["failed"] += 1
-        print(f"failed  {sum(count.values()) - 1} of {planned} cases came to their end\n{shown(text)}", end="")
-    for line in reports(log):
-        count["failed"] += 1
-        print(f"failed  the kernel complains: {line}")
-    return count
-
-
 def counted(passed=0, failed=0, skipped=0):
     return {"passed": passed, "failed": failed, "skipped": skipped}
 
@@ -156,12 +129,6 @@ def add(one, other):
 
 def summary(count):
     return ", ".join(f"{number} {what}" for what, number in count.items())
-
-
-def read_summary(output):
-    """The counts of the summary on the last line; None without one."""
-    numbers = re.search(r"^(\d+) passed, (\d+) failed, (\d+) skipped\n?\Z", output, re.M)
-    return counted(*map(int, numbers.groups())) if numbers else None
 
 
 def finish(count):

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Debian's Linux sources for KUnit: fetched once, unpacked into a cache outside the repository."""
 import fcntl
-import os
 import pathlib
-import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "vm"))
-from cache import CACHE, keyed  # noqa: E402
-from packages import Failure, unpack_source  # noqa: E402
+from cache import APT, CACHE, keyed, locked  # noqa: E402, F401
+from packages import Failure, Staged, exit_with, unpack_source  # noqa: E402, F401
 
 HERE = CACHE / "kunit"
 PACKAGE = "linux-source-6.1"
@@ -34,19 +29,6 @@ def lock():
     return file
 
 
-def download(folder):
-    """Returns the path of the package's file in the folder."""
-    if not shutil.which("apt-get"):
-        raise Failure(f"{PACKAGE} comes by apt-get, which is not here")
-    apt = subprocess.run(["apt-get", "-q", "download", PACKAGE], cwd=folder, stdin=subprocess.DEVNULL,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    found = list(folder.glob("*.deb"))
-    if apt.returncode or not found:
-        print(apt.stdout, file=sys.stderr)
-        raise Failure(f"apt-get can't download {PACKAGE}; it needs Debian 12's sources and an apt-get update")
-    return found[0]
-
-
 def linux():
     """
     The folder with the tree in `tree` and its version in `version`. Build from it beside these, so that a newer
@@ -54,24 +36,11 @@ def linux():
     """
     home = HERE / PACKAGE
     if not (home / "version").exists():
-        shutil.rmtree(home, ignore_errors=True)
-        with tempfile.TemporaryDirectory(dir=HERE, prefix="fetch-") as temporary:
-            fresh = pathlib.Path(temporary) / "fresh"
-            (fresh / "tree").mkdir(parents=True)
-            print(f"fetching and unpacking {PACKAGE} into {home}", flush=True)
-            package = download(pathlib.Path(temporary))
-            unpack_source(package, fresh / "tree", LEFT_OUT)
-            (fresh / "version").write_text(package.name.split("_")[1] + "\n")
-            fresh.rename(home)
+        print(f"fetching and unpacking {PACKAGE} into {home}", flush=True)
+        with locked():
+            APT.update()
+            with APT.downloaded([PACKAGE]) as (package,), Staged(home) as fresh:
+                (fresh / "tree").mkdir()
+                unpack_source(package, fresh / "tree", LEFT_OUT)
+                (fresh / "version").write_text(package.name.split("_")[1] + "\n")
     return home
-
-
-def run(main):
-    """Runs a program; SIGTERM ends it like Ctrl-C, so that what it started ends, too."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        sys.exit(main())
-    except Failure as problem:
-        sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {problem}")
-    except KeyboardInterrupt:
-        sys.exit(130)

@@ -1,14 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The module's KUnit suites on stock kernels, which have no KUnit.
+"""The module's KUnit suites on stock kernels, which have no KUnit: those of tests/vm/vm.py, in QEMU.
 
-usage: stock.py build KDIR     builds blklat_kunit.ko against the headers of KDIR; prints its path, last
-       stock.py load MODULE    as root, on its kernel: loads it, prints each case and the count, unloads it
-       stock.py run [KERNEL...]    both, on kernels of tests/vm/vm.py, in QEMU
+usage: stock.py [KERNEL...]
 
 blklat_kunit.ko is all of kmod/, its suites and KUnit's core, that of Debian's linux-source-6.1 for every kernel.
 """
-import json
 import os
 import pathlib
 import re
@@ -26,7 +23,7 @@ import machine
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = (suites.ROOT / os.environ.get("O", "build")).resolve()
 MODULE = "blklat_kunit"
-EXPECTED = "expected.json"  # suites of the module, beside it
+BEGIN = "blklat_kunit: begin"
 BUILD_LIMIT_S = 1800
 LOAD_LIMIT_S = 1200
 CORE = ["assert.c", "resource.c", "string-stream.c", "test.c", "try-catch.c"]
@@ -102,7 +99,6 @@ def build(kdir, *variables):
     folder = BUILD / "kunit" / release
     with source.lock():
         suites.write(folder, gather(source.linux() / "tree"))
-    (folder / EXPECTED).write_text(json.dumps(suites.expected()))
     # The variables of a make that runs this are not for the kernel's make.
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k not in ("O", "V")}
     done = subprocess.run(["make", "-C", kdir, f"M={folder}", "-j2", *variables, "modules"], env=env, stdin=subprocess.DEVNULL,
@@ -114,51 +110,29 @@ def build(kdir, *variables):
     return module
 
 
-def expected_of(module):
-    return json.loads((pathlib.Path(module).parent / EXPECTED).read_text())
-
-
-def log_since(mark):
-    log = subprocess.run(["dmesg"], check=True, stdout=subprocess.PIPE, text=True, errors="replace").stdout
-    return log.rpartition(mark)[2]
-
-
-def load(module):
-    """Runs the suites by loading the module; returns the count."""
-    mark = f"{MODULE}: begin {os.getpid()} {time.monotonic_ns()}"
-    pathlib.Path("/dev/kmsg").write_text(mark + "\n")
-    for command in (["insmod", module], ["rmmod", MODULE]):
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode:
-            print(log_since(mark))
-            raise source.Failure(f"{command[0]}: {done.stdout.strip()}")
-    return ktap.judge(log_since(mark), expected_of(module))
-
-
 def run_on(kernel):
-    """Builds for a kernel of tests/vm and loads it there; returns the count."""
+    """Builds for a kernel of tests/vm and loads it there, which runs the suites; returns the count."""
     print(f"--- kernel {kernel.name}: {kernel.release}", flush=True)
     begin = time.monotonic()
     module = build(kernel.headers, *kernel.arch.make)
     built = time.monotonic()
-    argv = ["/usr/bin/python3", "-B", HERE / "stock.py", "load", module]
     # The console shows everything, so that it is known in which case a guest died.
-    result = machine.Machine(kernel, append="loglevel=7").run(argv, LOAD_LIMIT_S)
-    print(result.output, end="")
-    count = ktap.read_summary(result.output)
-    if not count:
-        print(f"failed  the guest {result.died or f'ended with {result.status}'}; by its console:")
-        return ktap.add(ktap.judge(result.console, expected_of(module)), ktap.counted(failed=1))
-    for line in result.alarms():
-        if line not in result.output:
-            print(f"failed  kernel log: {line}")
-            count["failed"] += 1
+    result = machine.Machine(kernel, append="loglevel=7").run([f"echo {BEGIN} >/dev/kmsg; insmod {module} && rmmod {MODULE}"], LOAD_LIMIT_S)
+    log = (result.log or result.console).rpartition(BEGIN)[2]
+    count = ktap.judge(log, suites.expected())
+    wrong = [f"kernel log: {line}" for line in result.alarms() if line.strip() not in ktap.reports(log)]
+    if result.status:
+        wrong.append(f"the guest {result.died or f'ended with {result.status}: {result.output}'}")
+    for line in wrong:
+        print(f"failed  {line}")
+        count["failed"] += 1
     print(f"--- kernel {kernel.name}: {ktap.summary(count)}; built in {built - begin:.0f} s, "
           f"booted and ran in {result.seconds:.0f} s", flush=True)
     return count
 
 
-def run(names):
+def main():
+    names = sys.argv[1:]
     unknown = set(names) - set(kernels.KERNELS)
     if unknown:
         raise source.Failure(f"no kernel {unknown.pop()}; there are {', '.join(kernels.KERNELS)}")
@@ -170,19 +144,5 @@ def run(names):
     return ktap.finish(total)
 
 
-def main():
-    match sys.argv[1:]:
-        case ["build", kdir]:
-            print(build(kdir))
-        case ["load", module]:
-            return ktap.finish(load(module))
-        case ["run", *names]:
-            return run(names)
-        case _:
-            print(__doc__, file=sys.stderr)
-            return 2
-    return 0
-
-
 if __name__ == "__main__":
-    source.run(main)
+    source.exit_with(main)

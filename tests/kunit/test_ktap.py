@@ -80,31 +80,3 @@ def test_a_long_failure_is_cut():
     text = ktap.shown([f"line {n}" for n in range(1000)]).splitlines()
     assert len(text) == 41
     assert text[20].strip() == "... 960 lines more ..."
-
-
-def test_summary_is_read_back():
-    count = ktap.counted(12, 3, 4)
-    assert ktap.read_summary(f"passed  a.b\n{ktap.summary(count)}\n") == count
-    assert ktap.read_summary("12 passed, 3 failed, 4 skipped\nmore\n") is None
-
-
-PLAIN = "Linux version 6.1\n1..2\nok first 0.1 s\nok second 0.2 s\nreboot: Power down\n"
-BAD_PLAIN = {
-    "a case fails": (PLAIN.replace("ok second 0.2 s", "AssertionError: 1\nnot ok second"), (1, 1, 0), "AssertionError: 1"),
-    "it died in a case": (PLAIN[:PLAIN.index("ok second")], (1, 1, 0), "1 of 2 cases came to their end"),
-    "it never began": ("Linux version 6.1\nKernel panic - not syncing: No init\n", (0, 2, 0), "0 of 0 cases"),
-    "the kernel complains": (PLAIN.replace("ok second", "WARNING: possible circular locking dependency detected\nok second"),
-                             (2, 1, 0), "the kernel complains: WARNING: possible circular"),
-}
-
-
-def test_good_plain(capsys):
-    assert ktap.judge_plain(PLAIN) == ktap.counted(2)
-    assert capsys.readouterr().out == "passed  first 0.1 s\npassed  second 0.2 s\n"
-
-
-@pytest.mark.parametrize("name", BAD_PLAIN)
-def test_bad_plain(name, capsys):
-    log, count, said = BAD_PLAIN[name]
-    assert ktap.judge_plain(log) == ktap.counted(*count)
-    assert said in capsys.readouterr().out

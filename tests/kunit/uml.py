@@ -152,8 +152,8 @@ def real_load(kernel):
     if has_large_registers():
         print(f"skipped  {LOAD.name}: this CPU's registers (AMX) do not fit into user-mode Linux 6.1, which runs no process here")
         return ktap.counted(skipped=1)
-    return ktap.judge_plain(run(kernel, "root=/dev/root", "rootfstype=hostfs", "ro", f"init={LOAD}", "kunit.enable=0",
-                                "null_blk.nr_devices=0"))
+    log = run(kernel, "root=/dev/root", "rootfstype=hostfs", "ro", f"init={LOAD}", "kunit.enable=0", "null_blk.nr_devices=0")
+    return ktap.judge(log, {LOAD.stem: LOAD.name})
 
 
 def main():
@@ -171,4 +171,4 @@ def main():
 
 
 if __name__ == "__main__":
-    source.run(main)
+    source.exit_with(main)

@@ -12,7 +12,7 @@ import pathlib
 
 import tsc
 from cache import APT, CACHE, fetch_programs, keyed, library_path, program, read_stamp, run_in, write_stamp
-from packages import HOST, Apt, Failure, Staged, mirrors, run, source_line
+from packages import HOST, Apt, Failure, Staged, bootstrap
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = (TREE / os.environ.get("O", "build")).resolve()
@@ -103,14 +103,8 @@ class Architecture:
         if self.native or (read_stamp(self.root) and not update):
             return
         print(f"a {HOST} root for {self.name}", flush=True)
-        main, security = mirrors()
-        sources = [source_line(main, HOST)] + ([source_line(security, f"{HOST}-security")] if security else [])
         with Staged(self.root) as scratch:
-            # In a namespace of its own, so that no mount is left behind.
-            run("unshare", "--mount", "--propagation", "private", "mmdebstrap", "--quiet", "--mode=root", "--variant=extract",
-                f"--architectures={self.name}", f"--include={','.join(ROOT_PACKAGES)}", f"--setup-hook={MERGED_USR}",
-                '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Retries "3"',
-                '--aptopt=APT::Install-Recommends "false"', HOST, scratch, *sources)
+            bootstrap(HOST, scratch, ROOT_PACKAGES, "extract", f"--architectures={self.name}", f"--setup-hook={MERGED_USR}")
             write_stamp(scratch)
 
     def clock(self):

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 from cache import CACHE, keyed, locked, read_stamp, write_stamp
-from packages import HOST, Failure, Staged, mirrors, run, source_line
+from packages import HOST, Failure, Staged, bootstrap, run
 
 # To build the module, to boot, and to inspect what runs then.
 PACKAGES = ("apt", "bash-completion", "curl", "dkms", "gcc", "kmod", "linux-headers-amd64", "make", "man-db",
@@ -52,13 +52,8 @@ def make(suite, packages):
         if read_stamp(folder):
             return folder
         print(f"a {suite} chroot", flush=True)
-        main, security = mirrors()
-        sources = [source_line(main, suite)] + ([source_line(security, f"{suite}-security")] if security else [])
         with Staged(folder) as scratch:
-            # In a namespace of its own, so that no mount is left behind.
-            run("unshare", "--mount", "--propagation", "private", "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
-                f"--include={','.join(wanted)}", '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Retries "3"',
-                '--aptopt=APT::Install-Recommends "false"', suite, scratch, *sources)
+            bootstrap(suite, scratch, wanted, "minbase")
             write_stamp(scratch)
     return folder
 

@@ -18,7 +18,7 @@ import tempfile
 
 from architectures import AMD64, TOOLS
 from cache import APT, CACHE, keyed, program, read_stamp, run_in, write_stamp
-from packages import Failure, Staged, mirrors, run, source_line
+from packages import Failure, Staged, bootstrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 # What the first process needs to reach its root.
@@ -141,12 +141,8 @@ class Kernel:
     def _make_chroot(self, scratch, headers):
         print(f"kernel {self.name}: a {self.chroot_suite} chroot with its compiler", flush=True)
         chroot = scratch / "chroot"
-        # In a namespace of its own, so that no mount is left behind.
-        run("unshare", "--mount", "--propagation", "private", "mmdebstrap", "--quiet", "--mode=root",
-            "--variant=apt", f"--architectures={','.join(dict.fromkeys((AMD64.name, self.arch.name)))}",
-            f"--include=make,{headers}:{self.arch.name}", '--aptopt=Acquire::Check-Valid-Until "false"',
-            '--aptopt=Acquire::Retries "3"', '--aptopt=APT::Install-Recommends "false"',
-            self.chroot_suite, chroot, source_line(mirrors()[0], self.chroot_suite))
+        bootstrap(self.chroot_suite, chroot, ("make", f"{headers}:{self.arch.name}"), "apt",
+                  f"--architectures={','.join(dict.fromkeys((AMD64.name, self.arch.name)))}")
         (chroot / "module").mkdir()
         (scratch / "build").mkdir()
         (scratch / "build/Makefile").write_text(CHROOT_MAKEFILE.format(chroot=self.folder / "chroot",

@@ -12,7 +12,9 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 
 HOST = "bookworm"
@@ -43,6 +45,17 @@ class Failure(Exception):
     """One line for the user."""
 
 
+def exit_with(main):
+    """Runs a program's main(); SIGTERM ends it like Ctrl-C, so that what it started ends, too."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        sys.exit(main())
+    except Failure as e:
+        sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {e}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
 def run(*argv, **options):
     """Returns what a command printed; on failure the end of its complaint becomes the one line."""
     argv = [str(a) for a in argv]
@@ -69,6 +82,17 @@ def mirrors():
 
 def source_line(uri, suite):
     return f"deb [signed-by={KEYRING}] {uri} {suite} main"
+
+
+def bootstrap(suite, folder, packages, variant, *options):
+    """Makes a root of a release by mmdebstrap. In a namespace of its own, so that no mount is left behind."""
+    main, security = mirrors()
+    lines = [source_line(main, suite)]
+    if security and suite != "sid":  # which needs none
+        lines.append(source_line(security, f"{suite}-security"))
+    run("unshare", "--mount", "--propagation", "private", "mmdebstrap", "--quiet", "--mode=root", f"--variant={variant}",
+        f"--include={','.join(packages)}", '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Retries "3"',
+        '--aptopt=APT::Install-Recommends "false"', *options, suite, folder, *lines)
 
 
 def sources():

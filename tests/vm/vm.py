@@ -3,13 +3,12 @@
 """Stock Debian kernels in QEMU: what runs there, passes or fails here."""
 import argparse
 import pathlib
-import signal
 import sys
 
 import matrix
 from kernels import CACHE, KERNELS, fetch
 from machine import COUNTED, DISKS, EMULATED, Machine
-from packages import Failure
+from packages import Failure, exit_with
 
 WIDTH = max(map(len, KERNELS))
 
@@ -121,17 +120,9 @@ def parse(argv):
 
 
 def main():
-    # So that the clean-up runs.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        args = parse(sys.argv[1:])
-        return args.handler(args)
-    except Failure as e:
-        print(f"vm.py: {e}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
+    args = parse(sys.argv[1:])
+    return args.handler(args)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)
