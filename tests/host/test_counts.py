@@ -122,18 +122,6 @@ def test_start_under_load(loop):
     assert a["started"] > depth
 
 
-@exact
-def test_idle(loop):
-    """An interval without IO has a line too."""
-    with Blklat(loop, interval=0.2) as b:
-        b.next(n=4)
-    for line in b.lines:
-        assert line["ops"] == []
-        assert line["in_flight"] == {"ios": 0, "oldest_ns": 0}
-        assert line["queue_depth"] == 0
-    assert_all_counted(b)
-
-
 def test_full_table(loop):
     """A forced loss is reported: how many and why."""
     with Blklat(loop, stage="total", args=["--max-bios", "4"]) as b:

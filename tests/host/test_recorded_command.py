@@ -64,12 +64,6 @@ def test_duration_ends_the_command(loop, file):
     assert 2.5 <= value(file, "SELECT sum(interval_s) FROM interval_time") <= took_s
 
 
-def test_count_ends_the_command(loop, file):
-    done = record(loop, file, "--count", "2", command=["sleep", "60"])
-    assert done.returncode == 0
-    assert intervals(file) == 2
-
-
 @pytest.fixture
 def tmux():
     need(shutil.which("tmux"), "no tmux")

@@ -13,7 +13,7 @@ import time
 
 import pytest
 from kernel_objects import leaves_nothing
-from load import BLKLAT, BURST, DEADLINE_S, Blklat, Text, Unseen, assert_all_counted, assert_closed, blklat_argv, exact, fio, watching
+from load import BLKLAT, BURST, DEADLINE_S, Blklat, assert_all_counted, assert_closed, blklat_argv, exact, fio
 from needs import need
 from recorder import busy
 
@@ -43,17 +43,6 @@ def assert_lengths_are_true(b, ends):
     """Each line says how long its interval really was; times are printed in ms."""
     for line, begin, end in zip(b.lines[1:], ends, ends[1:]):
         assert line["interval_s"] == pytest.approx(end - begin, abs=0.003)
-
-
-def test_duration(loop):
-    """If the duration is no multiple of the interval, the last interval is shorter."""
-    with Blklat(loop, interval=2, args=["--duration", "4.5"]) as b:
-        assert b.wait() == 0
-        took_s = time.monotonic() - b.began
-    first, second, last = (l["interval_s"] for l in b.lines)
-    # On a busy machine ends come late, and what follows is shorter by that.
-    assert 2 <= first and 4 <= first + second and 4.5 <= first + second + last <= took_s
-    assert last < 2
 
 
 @pytest.mark.parametrize("options", [["--format", "json"], ["--format", "json", "--dev"], []])
@@ -96,19 +85,6 @@ def test_signal_ends_with_the_last_interval(loop, number):
     assert b.lines[-1]["interval_s"] < 30
     assert_all_counted(b)
     assert b.ops() == {"read": 3000}
-
-
-def test_signal_shows_the_summary(loop):
-    with Unseen() as unseen, Text(loop, interval=30) as t:
-        t.until(lambda: watching(t), "start")
-        fio(loop, number_ios=3000)
-        t.signal(signal.SIGINT)
-        assert t.wait() == 0
-    shown = re.search(r"started ([\d ]+) = completed ([\d ]+) \+ in flight ([\d ]+) \+ lost ([\d ]+)", t.text)
-    assert shown, t.text
-    started, completed, in_flight, lost = (int(n.replace(" ", "")) for n in shown.groups())
-    assert started == completed + in_flight + lost == 3000
-    assert in_flight + lost == unseen.of(loop)
 
 
 def test_killed_under_load(loop):
@@ -161,15 +137,6 @@ def test_reader_of_the_pipe_leaves(loop):
         p.stdout.close()
         assert p.wait(DEADLINE_S) == 0
         assert p.stderr.read() == ""
-
-
-@exact
-def test_two_at_once(loop):
-    """Two captures do not disturb each other."""
-    with Blklat(loop) as one, Blklat(loop, stage="total") as two:
-        f = fio(loop, rw="randwrite", number_ios=4000)
-    assert assert_all_counted(one)["started"] == assert_all_counted(two)["started"] == f.ios("write") == 4000
-    assert one.total("bytes") == two.total("bytes") == f.bytes("write")
 
 
 def test_two_capabilities_are_enough(loop):

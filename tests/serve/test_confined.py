@@ -125,34 +125,16 @@ def intrude(victim, where, *args, prefix=()):
     assert victim.untouched()
 
 
-def all_refused(found):
-    assert len(found) > 40
-    assert set(found.values()) == {errno.EPERM}, {w: n for w, n in found.items() if n != errno.EPERM}
-
-
 @needs_root
 @needs_intruder
-def test_the_server_is_refused_everything(victim, script):
-    for _, found in intrude(victim, "server", "--replay", script()):
-        all_refused(found)
-
-
-@needs_root
-@needs_intruder
-def test_the_server_is_refused_everything_with_all_devices(victim, need_root):
-    for s, found in intrude(victim, "server", "--dev", "all"):
-        all_refused(found)
-        few = 1 << 38 | 1 << 39
-        s.until(lambda: {int(status(t, "CapPrm"), 16) for t in os.listdir(f"/proc/{s.pid}/task")} == {0, few}, "what captures take")
-
-
-@needs_root
-@needs_intruder
-def test_the_server_is_refused_everything_when_nobody_started_it(victim, script):
+@pytest.mark.parametrize("how", ["replay", "all devices", "started by nobody"])
+def test_the_server_is_refused_everything(victim, script, need_root, how):
     file = script()
     let_all_reach(file)
-    for s, found in intrude(victim, "server", "--replay", file, prefix=AS_NOBODY):
-        all_refused(found)
+    args = ("--dev", "all") if how == "all devices" else ("--replay", file)
+    for _, found in intrude(victim, "server", *args, prefix=AS_NOBODY if how == "started by nobody" else ()):
+        assert len(found) > 40
+        assert set(found.values()) == {errno.EPERM}, {w: n for w, n in found.items() if n != errno.EPERM}
 
 
 @needs_root

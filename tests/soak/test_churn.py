@@ -22,6 +22,7 @@ from devices import Delta, many_loops  # noqa: E402
 from load import BLKLAT, Unseen  # noqa: E402
 from recorder import Recorder, ios, value  # noqa: E402
 from service import Serve  # noqa: E402
+from told import total, wait_for, watched  # noqa: E402
 
 SECONDS = float(os.environ.get("CHURN_SECONDS", 2 * 3600))
 N, STAY = 300, 6
@@ -62,15 +63,11 @@ class Scraper(threading.Thread):
         self.join()
 
 
-def watched(serve, device):
-    return [line for line in serve.snapshot() if line["device"] == device.name and not line.get("gone")]
-
-
 def counted(serve, device):
     """All reads of a quiet device so far, as the service counted them, in whichever of its captures."""
     serve.later_snapshot()
     serve.until(lambda: watched(serve, device), f"{device.name} in an interval")
-    return serve.metrics().get(f'blklat_io_latency_seconds_count{{device="{device.name}",op="read",stage="device"}}', 0)
+    return total(serve, device, "read")
 
 
 def churn(serve, devices, missing):
@@ -80,7 +77,7 @@ def churn(serve, devices, missing):
         devices.of.remove(device)
         return 0
     devices.of.attach(device)
-    serve.until(lambda: watched(serve, device), f"{device.name} to be watched")
+    wait_for(serve, device)
     before, n, stat = counted(serve, device), random.randrange(1, 200), Delta(device)
     read(device, n)
     assert stat()["ios"] == n
