@@ -58,19 +58,12 @@ def test_who_may_open_it(device):
     assert tried.stderr == "blklat live: not permitted to open /dev/blklat: run it as root\n"
 
 
+# Each limit is in kmod/session_kunit.c; here is what only a system call can be given, and one refusal of each kind.
 SETTINGS = {
     "another version": ({"version": abi.VERSION - 1}, "EPROTO"), "version 0": ({"version": 0}, "EPROTO"),
-    "no watch": ({"watches": 0}, "EINVAL"), "too many watches": ({"watches": 65537}, "E2BIG"),
+    "no address": ({"watch": 0}, "EFAULT"), "kernel address": ({"watch": 0xffffffff81000000}, "EFAULT"),
     "absurdly many": ({"watches": 2 ** 32 - 1}, "E2BIG"), "scale": ({"scale": 7}, "EINVAL"),
-    "max_bios": ({"max_bios": 2 ** 32 - 1}, "E2BIG"), "no address": ({"watch": 0}, "EFAULT"),
-    "kernel address": ({"watch": 0xffffffff81000000}, "EFAULT"), "cgroups by nothing": ({"cgroups": 1}, "EINVAL"),
-    "idle gap": ({"idle_gap_ns": 2 ** 63}, "EINVAL"), "by": ({"by": 5}, "EINVAL"), "absurdly by": ({"by": 2 ** 32 - 1}, "EINVAL"),
-    "too many parts": ({"by": abi.BY_SIZE, "watches": 6554}, "E2BIG"),
-    "places": ({"slow_places": 3}, "EINVAL"), "too many places": ({"slow_places": 1 << 21}, "E2BIG"),
-    "notes of nothing": ({"notes": 64}, "EINVAL"), "too many notes": ({"slow_places": 2, "notes": 1 << 27}, "E2BIG"),
-    "memory for notes": ({"slow_places": 2, "notes": 1 << 26}, "ENOMEM"), "owners nowhere": ({"slow_places": 2, "owners": 1}, "EINVAL"),
-    "reserved": ({"reserved": 1}, "EINVAL"),
-    "absurdly many parts": ({"by": abi.BY_SIZE, "watches": 2 ** 32 // 10 + 1}, "E2BIG"),
+    "memory for notes": ({"slow_places": 2, "notes": 1 << 26}, "ENOMEM"),
 }
 
 
@@ -83,13 +76,8 @@ def test_bad_setup(disk):
 
 
 WATCHES = {
-    "stage": ({"stage": 3}, "EINVAL"), "no queue": ({"queues": 0}, "EINVAL"), "stride": ({"stride": 1000}, "EINVAL"),
-    "tags": ({"tags": 1040}, "EINVAL"), "queues": ({"queues": 2 ** 31}, "E2BIG"),
-    "stride too big": ({"stride": 2 ** 31}, "E2BIG"), "slots": ({"queues": 65536, "stride": 1 << 20}, "E2BIG"),
-    "memory": ({"queues": 64, "stride": 1 << 20}, "ENOMEM"),
-    "first_slot": ({"first_slot": 16}, "EINVAL"), "reserved": ({"reserved": (1, 0)}, "EINVAL"),
-    "slots at total": ({"stage": abi.TOTAL}, "EINVAL"), "negative fd": ({"fd": -1}, "EBADF"),
-    "closed fd": ({"fd": 1000}, "EBADF"),
+    "stage": ({"stage": 3}, "EINVAL"), "slots": ({"queues": 65536, "stride": 1 << 20}, "E2BIG"),
+    "memory": ({"queues": 64, "stride": 1 << 20}, "ENOMEM"), "negative fd": ({"fd": -1}, "EBADF"), "closed fd": ({"fd": 1000}, "EBADF"),
 }
 
 
@@ -97,7 +85,7 @@ def test_bad_watch(disk):
     for name, (fields, error) in WATCHES.items():
         watch = a_watch(disk)
         for key, value in fields.items():
-            setattr(watch, key, type(getattr(watch, key))(*value) if isinstance(value, tuple) else value)
+            setattr(watch, key, value)
         with Session() as s:
             with refused(error, name):
                 s.setup(watch)

@@ -10,6 +10,7 @@ from faulty import null_blks, read
 from guest import DEEP, SINGLE, at_least, null_blk
 from service import Serve
 from stack import assert_told, traffic
+from told import watched
 
 TIMER_NS = 1000000
 LOADS = [SINGLE | {"rw": "randrw", "number_ios": 200}, DEEP | {"rw": "randwrite", "bs": "8k", "number_ios": 600}]
@@ -36,10 +37,6 @@ def told(s, device, stage, what):
 
 def ios(s, device, stage="device"):
     return told(s, device, stage, "io_latency_seconds_count")
-
-
-def watched(s, device):
-    return [w for w in s.snapshot() if w["device"] == device.name and not w.get("gone")]
 
 
 def reads_need_bpf():
