@@ -187,7 +187,7 @@ $(O)/%.skel.h: $(O)/%.bpf.o
 
 WEB         := $(OUT)/web
 WEB_SOURCES := $(wildcard userspace/report/web/*.ts userspace/report/web/charts/*.ts) \
-	       $(addprefix userspace/report/web/,page.css template.html build.mjs)
+	       $(addprefix userspace/report/web/,page.css template.html build.mjs bundler.mjs)
 NPM_FILES   := $(addprefix userspace/report/web/,package.json package-lock.json .npmrc)
 
 # Beside the sources' link the compiler finds the modules; nothing is installed into the tree.

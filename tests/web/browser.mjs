@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { bundle } from "../../userspace/report/web/bundler.mjs";
 
 /** Where the build puts the page and its modules. */
 export const WEB = resolve(process.env.WEB ?? "build/web");
@@ -149,10 +150,8 @@ export async function pixels(page, id, colour) {
 
 /** A module of the page's sources, for tests that need no browser. */
 export async function load(name) {
-    const made = await modules("esbuild").build({
-        entryPoints: [join(SOURCES, name)], bundle: true, write: false, format: "esm", nodePaths: [join(WEB, "node_modules"), WEB],
-    });
-    return import(`data:text/javascript;base64,${Buffer.from(made.outputFiles[0].contents).toString("base64")}`);
+    const made = bundle(join(WEB, "node_modules"), WEB, join(SOURCES, name), "--format=esm");
+    return import(`data:text/javascript;base64,${Buffer.from(made).toString("base64")}`);
 }
 
 /** To prepare a page: records each text drawn on a canvas, with its box, until it is cleared. */

@@ -4,18 +4,13 @@
 // own; the live page may also ask where it came from. Its policy is a file too, for the server to send.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
+import { bundle } from "./bundler.mjs";
 
 const [sources, modules, out] = process.argv.slice(2).map((path) => resolve(path));
-const { build } = createRequire(join(modules, "/"))("esbuild");
 
-async function bundled(file, options) {
-    const made = await build({
-        entryPoints: [join(sources, file)], bundle: true, minify: true, write: false, charset: "utf8", legalComments: "none",
-        nodePaths: [modules, out], logLevel: "warning", ...options,
-    });
-    const text = made.outputFiles[0].text.trim();
+function bundled(file, ...options) {
+    const text = bundle(modules, out, join(sources, file), "--minify", "--charset=utf8", "--legal-comments=none", ...options).trim();
     // esbuild escapes these in strings; they would end the element, or hide its end.
     if (/<\/(script|style)|<!--/i.test(text))
         throw new Error(`${file}: the bundle holds what ends its element`);
@@ -26,11 +21,11 @@ function hash(text) {
     return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
 
-const style = await bundled("page.css", {});
+const style = bundled("page.css");
 const license = readFileSync(join(modules, "uplot/LICENSE"), "utf8").replaceAll("--", "- -").trim();
 
-async function make(name, entry, change, more) {
-    const script = await bundled(entry, { format: "iife", target: "es2021" });
+function make(name, entry, change, more) {
+    const script = bundled(entry, "--format=iife", "--target=es2021");
     const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data: blob:${more}; base-uri 'none'; form-action 'none'`;
     let page = change(readFileSync(join(sources, "template.html"), "utf8"));
     for (const [place, text] of Object.entries({ LICENSE: license, POLICY: policy, STYLE: style, SCRIPT: script }))
@@ -45,6 +40,6 @@ function live(page) {
         "<noscript>This page draws its charts with JavaScript. /api/snapshot has the figures.</noscript>");
 }
 
-await make("report.html", "report.ts", (page) => page, "");
-const policy = await make("live.html", "live.ts", live, "; connect-src 'self'");
+make("report.html", "report.ts", (page) => page, "");
+const policy = make("live.html", "live.ts", live, "; connect-src 'self'");
 writeFileSync(join(out, "live.policy"), `${policy}; frame-ancestors 'none'`);
