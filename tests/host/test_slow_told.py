@@ -112,8 +112,11 @@ def test_taken_over(loop):
         # IOs that the smaller one had no room for are lost, which is why the larger one was opened.
         a = b.accounting(loop, stage)
         assert a["completed"] + missing(a) == done > 1000
-        # An IO that the smaller one lost for want of room may have ended when the larger one could report it.
-        assert a["completed"] <= len(slow_of(b, loop, stage)) <= a["completed"] + a["lost"] and not dropped(b, loop, stage)
+        # An IO that the smaller one lost for want of room may have ended when the larger one could report it. On a busy machine an
+        # interval may last for longer than the rings have room; what they drop is counted.
+        slow = slow_of(b, loop, stage)
+        assert a["completed"] <= len(slow) + dropped(b, loop, stage) <= a["completed"] + a["lost"]
+        assert len({(io["time"], io["sector"], io["latency_ns"]) for io in slow}) == len(slow) > 1000
 
 
 @exact
