@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """blklat top in a real terminal: its layout, its keys, and its end. The figures come from a script."""
+import contextlib
 import fcntl
 import os
 import pty
@@ -254,7 +255,8 @@ def test_terminal_is_restored_when_nobody_reads(steady):
     reader, terminal = pty.openpty()
     before = termios.tcgetattr(terminal)
     with subprocess.Popen([BLKLAT, "top", "--replay", steady, "--interval", "50ms"], stdout=terminal, stderr=subprocess.PIPE,
-                          env=ENV | {"TERM": "xterm"}, text=True) as p:
+                          env=ENV | {"TERM": "xterm"}, text=True) as p, contextlib.ExitStack() as stack:
+        stack.callback(p.kill)  # else one that does not end would be waited for
         wait_until(lambda: termios.tcgetattr(terminal) != before, "the terminal to be taken")
         # Each new size makes it redraw the whole screen, some kilobytes. What the kernel still passes on makes room.
         stood, end = 0, time.monotonic() + 60

@@ -74,12 +74,33 @@ TEST(test_waiting_for_work_is_no_standstill)
 	assert_int_equal(end_of(wait_for_work), 0);
 }
 
+static void stand_still(void)
+{
+	kill(getpid(), SIGTERM);
+	poll(NULL, 0, FOREVER_MS);
+}
+
+static void hear_and_stand_still(void)
+{
+	kill(getpid(), SIGTERM);
+	hear();
+	ending_begin();
+	poll(NULL, 0, FOREVER_MS);
+}
+
 static void need_threads_that_rest(void)
 {
 #ifdef __SANITIZE_THREAD__
 	print_message("the thread sanitizer has a thread of its own, which runs all the time\n");
 	skip();
 #endif
+}
+
+TEST(test_standstill)
+{
+	need_threads_that_rest();
+	assert_int_equal(WEXITSTATUS(end_of(stand_still)), CUT_OFF);
+	assert_int_equal(WEXITSTATUS(end_of(hear_and_stand_still)), CUT_OFF);
 }
 
 static int freed[2];
