@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -12,13 +13,15 @@ from needs import need
 from recorder import record_argv
 
 JOB = pathlib.Path(__file__).resolve().parents[2] / "packaging/examples/sweep.fio"
-SECONDS = 2
+SECONDS = 3
+RATE = 300  # IOs a second and depth, which a busy machine can send, too
 
 
 def test_sweep(loop, folder):
     need("libaio" in subprocess.run(["fio", "--enghelp"], capture_output=True, text=True).stdout, "fio has no libaio")
     job = folder / "sweep.fio"
-    job.write_text(JOB.read_text().replace("runtime=10\n", f"runtime={SECONDS}\n"))
+    limited = re.sub(r"iodepth=(\d+)\n", lambda m: f"{m[0]}rate_iops={RATE * int(m[1])}\n", JOB.read_text())
+    job.write_text(limited.replace("runtime=10\n", f"runtime={SECONDS}\n"))
     (folder / "blklat").symlink_to(shutil.which(BLKLAT))
     file, figures = folder / "sweep.blklat", folder / "fio.json"
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "DEV": loop.name, "FILE": str(file)}
@@ -38,7 +41,7 @@ def test_sweep(loop, folder):
         read = next(o for o in watch["ops"] if o["op"] == "read")
         # An IO's bytes may be counted just before an interval ends, and its bin after it.
         assert read["bytes"] == pytest.approx(read["ios"] * 4096, abs=64 * 4096)
-        # The host affects a loop device differently in different parts of a phase.
+        # What is sent late is sent in another part of a phase, or after it.
         assert read["iops"] == pytest.approx(of_fio["read"]["iops"], rel=0.15)
-        # On a loop device in memory fio can't submit as fast as IOs end, so fewer are in flight than it asks for.
-        assert 0.1 < read["queue_depth"] <= 1.01 * int(of_fio["job options"]["iodepth"])
+        # On a loop device in memory IOs end sooner than fio sends others, so fewer are in flight than it asks for.
+        assert 0 < read["queue_depth"] <= 1.01 * int(of_fio["job options"]["iodepth"])
