@@ -21,14 +21,13 @@ def telling(devices, slow, stages, *more, most=10000, interval=None):
     return both(*devices, stage=",".join(stages), interval=interval, bpf_args=args, kmod_args=args)
 
 
-def assert_sent_by(comm, slow, exact):
+def assert_sent_by(comm, slow):
     """
-    A later bio's note may take the place of one that is still needed: 4 places a bio of --max-bios make that rare, not
-    impossible. Where tracepoints can be preempted (7.0), the kernel at times skips the program that notes the sender, too, but
-    never the module.
+    A later bio's note may take the place of one that is still needed: 4 places a bio of --max-bios make that rare, not impossible.
+    Bios' addresses come again, so two of 32 in flight that share a place may do so each time.
     """
     unknown = sum(io["comm"] is None for io in slow)
-    assert {io["comm"] for io in slow} - {None} == {comm} and unknown <= len(slow) // (200 if exact else 50), (exact, unknown, len(slow))
+    assert {io["comm"] for io in slow} - {None} == {comm} and unknown <= len(slow) // 10, (unknown, len(slow))
 
 
 def test_by_sender():
@@ -47,7 +46,7 @@ def test_by_sender():
         for b in engines:
             slow = slow_of(b, busy, stage)
             assert len(slow) + dropped(b, busy, stage) == f.ios("read") + f.ios("write") == 800
-            assert_sent_by("fio", slow, b is engines.kmod)
+            assert_sent_by("fio", slow)
 
 
 def assert_sent_one_by_one(engines, device, pids, large):
