@@ -21,16 +21,20 @@ def told(*args):
 
 
 def assert_rates_of(run, log, job):
-    """The window begins and ends with fio's IOs, by its log: a busy machine may delay IOs, which fio sees too."""
+    """
+    The window begins and ends with fio's IOs, by its log. A busy machine may delay IOs or fio itself: then a second's IOs end
+    within less, by the times without an end.
+    """
     start_s = datetime.datetime.fromisoformat(run["start"].replace("Z", "+00:00")).timestamp()
     ends = [int(line.split(",")[0]) / 1e3 - start_s for line in log.read_text().splitlines()]
+    late_s = sum(after - before for before, after in zip(ends, ends[1:]) if after - before > 0.05)
     active, [watch] = run["active"], run["watches"]
     [op] = [o for o in watch["ops"] if o["op"] == "write"]
     # This kernel may hide completions.
     assert 0 <= job.ios("write") - op["total"]["ios"] <= missing(watch["accounting"])
-    assert (active["from_s"], active["to_s"]) == pytest.approx((ends[0], ends[-1]), abs=0.3)
+    assert (active["from_s"], active["to_s"]) == pytest.approx((ends[0], ends[-1]), abs=0.2 + late_s)
     assert op["total"]["iops"] == pytest.approx(op["total"]["ios"] / (active["to_s"] - active["from_s"]), rel=1e-4)
-    assert op["total"]["iops"] == pytest.approx(job.ios("write") / (ends[-1] - ends[0]), rel=0.04)
+    assert op["total"]["iops"] == pytest.approx(job.ios("write") / (ends[-1] - ends[0]), rel=0.03 + late_s / LOAD["runtime"])
     # Over the whole time the rate differs.
     assert op["total"]["ios"] / run["duration_s"] < 0.97 * op["total"]["iops"]
     assert not active["asked"]

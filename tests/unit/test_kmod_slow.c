@@ -62,6 +62,7 @@ static void expect(u32 first_found, u32 second_found, u32 listed)
 	const struct snapshot s = { .mono_ns = 5000, .wall_ns = 7000 };
 
 	assert_int_equal(kmod_slow_read(&t.slow, &t.k, &s), 0);
+	assert_int_equal(slow_finish(&t.k), 0);
 	assert_int_equal(t.k.slow_ios.of[0].found, first_found);
 	assert_int_equal(t.k.slow_ios.of[2].found, second_found);
 	assert_int_equal(t.k.slow_ios.n, listed);

@@ -192,7 +192,9 @@ TEST(test_names_that_others_chose)
 	told.cgroup = folder_make_in(devices.root, "/sys/fs/cgroup/blkio/a\x1B[31m\xE9");
 	assert_int_equal(slow_ios_init(&slow, 1, 3), 0);
 	assert_int_equal(slow_take(&k, &told), 0);
+	watch.part = part_find("cgroup", "/named after the IO was taken");
 	assert_int_equal(slow_finish(&k), 0);
+	assert_ptr_equal(slow.io[0].part, watch.part);
 	assert_string_equal(slow.io[0].told.comm, "??]0;x???y");
 	assert_string_equal(slow.io[0].cgroup, "/a?[31m?");
 	slow_ios_uninit(&slow);

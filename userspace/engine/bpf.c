@@ -12,6 +12,7 @@
 #include "blklat.skel.h"
 #include "engine/bpf_engine.h"
 #include "engine/gone.h"
+#include "engine/slow.h"
 #include "util/cleanup.h"
 #include "util/sysfs.h"
 
@@ -58,12 +59,16 @@ static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 
 	if (err)
 		return err;
-	err = bpf_cgroups_name(b);
-	if (err)
-		return problem_set(p, err, "could not read the cgroups: %s", strerror(-err));
 	err = bpf_slow_read(b, s);
 	if (err)
 		return problem_set(p, err, "could not read the slow IOs: %s", strerror(-err));
+	/* After the slow IOs: one may be its cgroup's first. */
+	err = bpf_cgroups_name(b);
+	if (err)
+		return problem_set(p, err, "could not read the cgroups: %s", strerror(-err));
+	err = b->slow ? slow_finish(&b->kernel) : 0;
+	if (err)
+		return problem_set(p, err, "could not list the slow IOs: %s", strerror(-err));
 	/* After the slow IOs: a cgroup's last IO may be among them. */
 	err = bpf_cgroups_leave(b, s);
 	if (err)

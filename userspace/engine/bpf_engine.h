@@ -196,7 +196,7 @@ void bpf_slow_unmap(struct bpf_capture *b);
 /* live_ops.set_slow */
 void bpf_slow_set(struct capture *c, const u64 *from_ns);
 
-/* After a read of the counters: takes what was reported since the last read. Returns 0 or a negative errno. */
+/* After a read of the counters: takes what was reported since the last read, up to slow_finish(). Returns 0 or a negative errno. */
 int bpf_slow_read(struct bpf_capture *b, const struct snapshot *s);
 
 #endif

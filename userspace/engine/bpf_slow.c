@@ -128,5 +128,5 @@ int bpf_slow_read(struct bpf_capture *b, const struct snapshot *s)
 	 */
 	b->slow->taken = 0;
 	n = ring_buffer__consume(b->slow->ring);
-	return n < 0 && n != ENOUGH ? n : slow_finish(&b->kernel);
+	return n < 0 && n != ENOUGH ? n : 0;
 }

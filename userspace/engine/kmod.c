@@ -66,7 +66,7 @@ int kmod_slow_read(struct kmod_slow *slow, struct kernel_capture *k, const struc
 		/* From here on its place may be reused. */
 		__atomic_store_n(&slow->ring->taken, slow->next, __ATOMIC_RELEASE);
 	}
-	return err ?: slow_finish(k);
+	return err;
 }
 
 #define DEVICE "/dev/blklat"
@@ -343,12 +343,16 @@ static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 
 	if (err)
 		return err;
-	err = name_cgroups(k, list);
-	if (err)
-		return problem_set(p, err, "could not read the cgroups: %s", strerror(-err));
 	err = kmod_slow_read(&k->slow, &k->kernel, s);
 	if (err)
 		return problem_set(p, err, "could not read the slow IOs: %s", strerror(-err));
+	/* After the slow IOs: one may be its cgroup's first. */
+	err = name_cgroups(k, list);
+	if (err)
+		return problem_set(p, err, "could not read the cgroups: %s", strerror(-err));
+	err = k->slow.ring ? slow_finish(&k->kernel) : 0;
+	if (err)
+		return problem_set(p, err, "could not list the slow IOs: %s", strerror(-err));
 	/* After the slow IOs: a cgroup's last IO may be among them. */
 	err = k->kernel.cgroups ? cgroups_leave(&k->kernel, list, s, let_go) : 0;
 	if (err)

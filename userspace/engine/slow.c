@@ -40,7 +40,6 @@ int slow_take(struct kernel_capture *k, const struct blklat_slow *told)
 	    told->flags > BLKLAT_FLAGS_PARTS)
 		return 0;
 	io.watch = whole_of(k, told->watch);
-	io.part = k->capture.watches[told->watch].part;
 	io.told.comm[BLKLAT_COMM - 1] = '\0';
 	text_clean(io.told.comm);	/* any process can choose it, and /metrics is read on terminals, too */
 	return slow_ios_add(k->capture.slow, &io);
@@ -108,11 +107,13 @@ int slow_finish(struct kernel_capture *k)
 	slow_ios_sort(s);
 	err = learn_paths(k->capture.devices->root, s);
 	for (u32 i = 0; i < s->n && !err; i++) {
-		const struct path *p = s->io[i].told.cgroup ? path_of(s->io[i].told.cgroup) : NULL;
+		struct slow_io *io = &s->io[i];
+		const struct path *p = io->told.cgroup ? path_of(io->told.cgroup) : NULL;
 
+		io->part = k->capture.watches[io->told.watch].part;
 		if (p && p->path) {
-			s->io[i].cgroup = strdup(p->path);
-			err = s->io[i].cgroup ? 0 : -ENOMEM;
+			io->cgroup = strdup(p->path);
+			err = io->cgroup ? 0 : -ENOMEM;
 		}
 	}
 	return err;
