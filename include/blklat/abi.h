@@ -11,8 +11,9 @@
  * and each has its own rows. An IO is counted in the rows of its part, so the whole is the sum of its own rows and those
  * of its parts. Slots and the accounts of requests belong to the whole; bios are accounted in the rows of their part.
  *
- *   series    [cpu][watch][op]       one struct blklat_series, see below: sum, bytes, errors,
+ *   series    [watch][op] + spare    one struct blklat_series, see below: sum, bytes, errors,
  *                                    extremes and the latency bins of bins.h
+ *   own       [cpu][watch]           struct blklat_own: which of the spare series the CPU has for itself
  *   accounts  [cpu][watch]           BLKLAT_ACCOUNTS cells: starts and ends that did not make a counted IO, and why
  *   idle      [watch][op]            only if pauses are looked for; one struct blklat_idle_series: the IOs
  *                                    after a pause, which are counted in series as well
@@ -27,10 +28,12 @@
  *
  * The first two are used only for whole watches, not for parts.
  *
- * Each CPU writes its own rows of series and accounts, and a tag belongs to one request at a time,
- * so no write needs to be atomic. There are two exceptions, written by all CPUs: idle, because IOs after a pause are rare,
- * and one additional row shared by BPF programs that may interrupt each other (bpf/counters.bpf.h). The number of IOs has
- * no cell: it is the sum of the bins, so the two can't disagree.
+ * The series of a watch and op is shared: any CPU counts there, atomically. Userspace gives the CPUs that count most often a
+ * spare series each, in which that CPU alone counts, plainly, and takes it back when it is not used (engine/own.h). So what
+ * was counted is the sum of the shared series and of those that CPUs have. BPF programs that may interrupt each other count
+ * in the shared ones (bpf/counters.bpf.h), and have a row of accounts more, which all CPUs share. A CPU writes its own
+ * accounts, and a tag belongs to one request at a time, so no other write needs to be atomic, except in idle, because IOs
+ * after a pause are rare. The number of IOs has no cell: it is the sum of the bins, so the two can't disagree.
  *
  * Order of the writes, for concurrent readers. At a start: the time, then the number of starts. At an end: the report of a
  * slow IO, the extremes, the number of ends, the slot freed, and the bin last. So a reader that sees an IO in the bins also
@@ -56,9 +59,12 @@
  * SETUP and START are separate so that userspace can read the kernel's own statistics in between. Of every IO that these
  * count from then on, the session either sees the start, or counts the end in BLKLAT_BEFORE.
  *
+ *   ioctl(BLKLAT_IOC_WAIT)     waits until no event that began before the call is still being counted
+ *
  * The mapping begins with a struct blklat_header that says where the arrays are. Userspace writes only the epoch, the
- * extremes' cells of the next interval, slow_from, and how far it has read the ring. The kernel trusts none of this: it
- * never takes an address, an index or a size from the mapping.
+ * extremes' cells of the next interval, own, a series that it takes back and the shared one that takes its counts,
+ * slow_from, and how far it has read the ring. The kernel trusts none of this: it never takes an address or a size from the
+ * mapping, and checks the numbers in own.
  */
 #ifndef BLKLAT_ABI_H
 #define BLKLAT_ABI_H
@@ -190,6 +196,13 @@ struct blklat_series {
 };
 _Static_assert(sizeof(struct blklat_series) == 64, "the bins begin at a cache line");
 
+/* The series that a CPU has of one watch; a cache line that no other CPU writes to. */
+struct blklat_own {
+	__u32 series[8];	/* [op] the number of a spare series; 0: none, so the CPU counts in the shared one */
+	__u32 shared[8];	/* [op] how often it has counted in the shared one; set to 0 by userspace, so not exact */
+};
+_Static_assert(BLKLAT_OPS <= 8 && sizeof(struct blklat_own) == 64, "one cache line");
+
 /* Bytes of a series at a scale, rounded up to a cache line so that CPUs never share one. */
 #define BLKLAT_SERIES_BYTES(cells) ((sizeof(struct blklat_series) + (cells) * 8 + 63) / 64 * 64)
 
@@ -206,23 +219,27 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 9
+#define BLKLAT_ABI_VERSION 10
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)
 #define BLKLAT_MAX_SLOW_PLACES (1 << 20)
 #define BLKLAT_MAX_NOTES (4 * BLKLAT_MAX_BIOS)
+#define BLKLAT_MAX_SPARE (1 << 24)
 
 /* The beginning of the mapping. Offsets and sizes are in bytes. */
 struct blklat_header {
 	__u64 magic;
 	__u32 version;
-	__u32 cpus;		/* rows of series and accounts: one for each possible CPU number */
+	__u32 cpus;		/* rows of own and accounts: one for each possible CPU number */
 	__u32 watches;		/* parts included */
 	__u32 scale;
 	__u32 series_bytes;	/* from one series to the next */
 	__u32 epoch;		/* number of the interval, set by userspace; its parity selects the extremes */
+	__u32 series;		/* their number: watches * BLKLAT_OPS, and the spare ones */
+	__u32 pad;
 	__u64 series_offset;
+	__u64 own_offset;
 	__u64 accounts_offset;
 	__u64 slots_offset;
 	__u64 idle_offset;	/* 0: pauses are not looked for */
@@ -231,7 +248,7 @@ struct blklat_header {
 	__u64 slow_ring_offset;	/* struct blklat_slow_ring, with the number of places that was asked for */
 	__u64 bytes;		/* of the whole mapping */
 };
-_Static_assert(sizeof(struct blklat_header) == 96, "no padding");
+_Static_assert(sizeof(struct blklat_header) == 112, "no padding");
 
 /* One device and stage to watch. With parts, entry n is watch n * (1 + parts) of the region. */
 struct blklat_watch {
@@ -250,8 +267,8 @@ _Static_assert(sizeof(struct blklat_watch) == 32, "no padding");
  * What to watch. If it fails, nothing has been done:
  *   EPROTO      another version
  *   EINVAL      an invalid scale, stage, geometry, idle gap, by, number of places, reserved field or number
- *   E2BIG       more than BLKLAT_MAX_WATCHES, parts included, BLKLAT_MAX_BIOS, BLKLAT_MAX_SLOW_PLACES or BLKLAT_MAX_NOTES,
- *               or a geometry larger than any device's
+ *   E2BIG       more than BLKLAT_MAX_WATCHES, parts included, BLKLAT_MAX_BIOS, BLKLAT_MAX_SLOW_PLACES, BLKLAT_MAX_NOTES or
+ *               BLKLAT_MAX_SPARE, or a geometry larger than any device's
  *   EBADF       an fd that is not open
  *   ENOTBLK     an fd that is not a block device
  *   ENODEV      a device that went away
@@ -277,7 +294,7 @@ struct blklat_setup {
 	__u32 slow_places;	/* of the ring of slow IOs, a power of two >= 2; 0: none, then the next two are 0 */
 	__u32 notes;		/* places for notes on the senders of bios, a power of two >= 2; 0: no notes */
 	__u32 owners;		/* 1: notes include the process and the cgroup; else 0 */
-	__u32 reserved;		/* 0 */
+	__u32 spare;		/* series that CPUs may have for themselves */
 };
 _Static_assert(sizeof(struct blklat_setup) == 64, "no padding");
 
@@ -359,5 +376,6 @@ _Static_assert(sizeof(struct blklat_leaving) == 16 && sizeof(struct blklat_leave
 #define BLKLAT_IOC_BIOS _IOW(BLKLAT_IOCTL, 3, struct blklat_bios)
 #define BLKLAT_IOC_CGROUPS _IOW(BLKLAT_IOCTL, 4, struct blklat_cgroups)
 #define BLKLAT_IOC_LEAVE _IOW(BLKLAT_IOCTL, 5, struct blklat_leave)
+#define BLKLAT_IOC_WAIT _IO(BLKLAT_IOCTL, 6)
 
 #endif
