@@ -106,7 +106,7 @@ static __always_inline void count_started(u32 watch, u32 turn)
 
 	/* In this row, no other program counts it. */
 	if (started)
-		add(started, 1, sharing_of(turn));
+		add(started, 1, turn == TURN_FIRST ? sharing_of_own() : SHARED);
 }
 
 /* --- the table of cells -------------------------------------------------------------------- */
@@ -349,10 +349,11 @@ int on_bio_throttle_hash(u64 *ctx)
 
 /* @i: index of one of the watches of the bio with this @number. */
 static __always_inline void complete_bio(u64 number, const struct bio_start *start, u32 i, u64 now, u32 error, u32 turn,
-					 enum table table, enum sharing sharing, enum mode mode)
+					 enum table table, enum mode mode)
 {
 	u32 watch = start->watch[i], op = start->op < BLKLAT_OPS ? start->op : BLKLAT_OP_OTHER;
 	u64 ns = unmarked_latency(now, start->ns, false), *bin;	/* a bio's part is not in its time */
+	enum sharing sharing;
 	struct blklat_series *s;
 
 	if (!watch)
@@ -361,9 +362,15 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
 		note_bio_end(has_parts(mode) ? whole_watch(watch) : watch, now);
 	if (cfg_idle_gap_ns && start->after_idle >> i & 1)
 		count_after_idle(watch, op, ns);
-	s = series_of(watch, op, turn);
+	s = series_of(watch, op, turn, &sharing);
 	if (!s)
 		return;
+	/*
+	 * A bio may end in either of two tracepoints, so in two programs, which may interrupt each other. Kernels that use the
+	 * hash guard neither.
+	 */
+	if (table != TABLE_HASH)
+		sharing = SHARED;
 	bin = count_latency(s, ns, sharing);
 	add(&s->bytes, start->bytes, sharing);
 	if (error)
@@ -388,11 +395,6 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
  */
 static __always_inline void end_in_mode(u64 key, u32 error, u64 now, bool alone, u32 turn, enum table table, enum mode mode)
 {
-	/*
-	 * A bio may end in either of two tracepoints, so in two programs, which may interrupt each
-	 * other. Kernels that use the hash guard neither.
-	 */
-	const enum sharing sharing = table == TABLE_HASH ? sharing_of(turn) : ROW_SHARED;
 	struct bio_start start;
 
 	if (!(table == TABLE_HASH ? recall_from_hash(&key, error, alone, &start) : recall_from_cell(&key, error, alone, &start)))
@@ -406,9 +408,9 @@ static __always_inline void end_in_mode(u64 key, u32 error, u64 now, bool alone,
 	} else {
 		if (!now)
 			now = bpf_ktime_get_ns();
-		complete_bio(key, &start, 0, now, error, turn, table, sharing, mode);
+		complete_bio(key, &start, 0, now, error, turn, table, mode);
 		if (has_partitions(mode))
-			complete_bio(key, &start, 1, now, error, turn, table, sharing, mode);
+			complete_bio(key, &start, 1, now, error, turn, table, mode);
 	}
 	if (has_parts(mode) && cfg_company)
 		forget_bio_company(key);

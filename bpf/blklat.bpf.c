@@ -68,7 +68,7 @@ static __always_inline void tell_if_slow(const struct target *t, struct request 
 static __always_inline void end_queue(struct target *t, struct request *rq, u32 turn, enum mode mode)
 {
 	struct blklat_slot *slot = slot_of(t, rq, BLKLAT_STAGE_QUEUE);
-	const enum sharing sharing = sharing_of(turn);
+	enum sharing sharing;
 	struct blklat_series *s;
 	u64 start, ns, *bin;
 	u32 op;
@@ -79,7 +79,7 @@ static __always_inline void end_queue(struct target *t, struct request *rq, u32 
 	if (start <= BLKLAT_SLOT_VACANT)
 		return;
 	op = op_of(rq->cmd_flags);
-	s = series_of(watch_of(t, BLKLAT_STAGE_QUEUE, start, mode), op, turn);
+	s = series_of(watch_of(t, BLKLAT_STAGE_QUEUE, start, mode), op, turn, &sharing);
 	if (!s)
 		return;
 	ns = unmarked_latency(bpf_ktime_get_ns(), start, has_parts(mode));
@@ -242,10 +242,9 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	if (turn != TURN_FIRST && ctx[2] < rq->__data_len && is_marked(number_of(slot), 0, BPF_RQ_COMPLETE, turn))
 		return;
 	op = op_of(rq->cmd_flags);
-	s = series_of(watch_of(t, BLKLAT_STAGE_DEVICE, start, mode), op, turn);
+	s = series_of(watch_of(t, BLKLAT_STAGE_DEVICE, start, mode), op, turn, &sharing);
 	if (!s)
 		return;
-	sharing = sharing_of(turn);
 	add(&s->bytes, ctx[2], sharing);
 	error = (u64)argument(ctx, true);
 	if (error)

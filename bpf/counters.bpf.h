@@ -19,8 +19,9 @@
 const volatile u32 cfg_merged = 0;		/* BLKLAT_SCALE_MAX - scale */
 const volatile u32 cfg_cells = BLKLAT_CELLS(6);	/* of one histogram at that scale */
 const volatile u32 cfg_watches = 1;
-const volatile u32 cfg_standby_row = 0;		/* row of the counters that all standbys share */
+const volatile u32 cfg_standby_row = 0;		/* row of the accounts that all standbys share */
 const volatile bool cfg_unguarded = false;	/* the kernel may run a program on top of itself */
+const volatile bool cfg_only_adds = false;	/* the kernel has no other atomic operation than an addition */
 const volatile u32 cfg_hash_factor = 1;
 const volatile u32 cfg_hash_factor_2 = 0;	/* 0: one lookup in the hash is enough */
 const volatile u32 cfg_hash_shift = 31;
@@ -64,6 +65,15 @@ struct {
 	__uint(value_size, BLKLAT_SERIES_BYTES(BLKLAT_CELLS(6)));
 	__uint(map_flags, BPF_F_MMAPABLE);
 } series SEC(".maps");
+
+/* [cpu][watch] */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct blklat_own);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} own SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -212,25 +222,26 @@ static __noinline int leave_mark(u64 object, u32 watch, u32 event, u32 turn)
 		return 0;										\
 	}
 
-/* Whether others may write to a row of counters while this program does. */
+/* Whether others may write to a series, or a row of accounts, while this program does. */
 enum sharing {
-	ROW_ALONE,
-	ROW_NESTED,	/* this very program, on top of itself, if cfg_unguarded */
-	ROW_SHARED,	/* others; needs atomics of 5.12 (5ffa25502b5a), so not used in programs for older kernels */
+	ALONE,
+	NESTED,	/* this very program, on top of itself, if cfg_unguarded */
+	SHARED,	/* others */
 };
 
-/* First programs use the CPU's own row. Skips are rare, so the standbys of all CPUs share one row, with on_bio_throttle(). */
-static __always_inline u32 counters_row(u32 turn)
+/*
+ * First programs use the CPU's own row of accounts. Skips are rare, so the standbys of all CPUs share one row, with
+ * on_bio_throttle().
+ */
+static __always_inline u32 account_row(u32 turn)
 {
 	return turn == TURN_FIRST ? bpf_get_smp_processor_id() : cfg_standby_row;
 }
 
-/* Callers ask once and keep the result: each test of a constant takes two instructions. */
-static __always_inline enum sharing sharing_of(u32 turn)
+/* Of a CPU's own series, or its own row of accounts. */
+static __always_inline enum sharing sharing_of_own(void)
 {
-	if (turn != TURN_FIRST)
-		return ROW_SHARED;
-	return cfg_unguarded ? ROW_NESTED : ROW_ALONE;
+	return cfg_unguarded ? NESTED : ALONE;
 }
 
 /* Where another program may come in between. Tests define their own: see tests/vm/altered.h. */
@@ -249,7 +260,7 @@ static __always_inline void add_plainly(u64 *cell, u64 n)
 
 static __always_inline void add(u64 *cell, u64 n, enum sharing sharing)
 {
-	if (sharing != ROW_ALONE)
+	if (sharing != ALONE)
 		ADD_ATOMICALLY(cell, n);
 	else
 		add_plainly(cell, n);
@@ -257,7 +268,7 @@ static __always_inline void add(u64 *cell, u64 n, enum sharing sharing)
 
 static __always_inline u64 *account_cell(u32 watch, u32 cell, u32 turn)
 {
-	u32 row = counters_row(turn) * cfg_watches + watch - 1;
+	u32 row = account_row(turn) * cfg_watches + watch - 1;
 	u64 *cells = bpf_map_lookup_elem(&accounts, &row);
 
 	return cells && cell < BLKLAT_ACCOUNTS ? &cells[cell] : NULL;
@@ -404,28 +415,80 @@ static __always_inline u32 bio_op(u32 flags, u32 bytes)
 	return !bytes && flags & preflush ? BLKLAT_OP_FLUSH : op_of(flags);
 }
 
-static __always_inline struct blklat_series *series_of(u32 watch, u32 op, u32 turn)
+/*
+ * Where an ended IO counts: the first program in the CPU's own series, if it has one; standbys, and CPUs without one, in the
+ * shared one. NULL never happens, but the verifier can't know.
+ */
+static __always_inline struct blklat_series *series_of(u32 watch, u32 op, u32 turn, enum sharing *ret)
 {
-	u32 row = (counters_row(turn) * cfg_watches + watch - 1) * BLKLAT_OPS + op;
+	u32 number = (watch - 1) * BLKLAT_OPS + op, at, mine;
+	struct blklat_own *o;
 
-	return bpf_map_lookup_elem(&series, &row);
+	*ret = SHARED;
+	if (turn == TURN_FIRST) {
+		at = bpf_get_smp_processor_id() * cfg_watches + watch - 1;
+		o = bpf_map_lookup_elem(&own, &at);
+		if (!o)
+			return NULL;
+		mine = o->series[op];
+		if (mine) {
+			number = mine;
+			*ret = sharing_of_own();
+		} else {
+			o->shared[op]++;
+		}
+	}
+	return bpf_map_lookup_elem(&series, &number);
 }
 
-/* Only the first IO of an octave finds the bit clear. If cfg_unguarded, userspace has set all bits. */
+/* Only the first IO of an octave finds the bit clear. Where that can't be made safe, userspace has set all bits. */
 static __always_inline void note_octave(struct blklat_series *s, u32 octave, enum sharing sharing)
 {
 	if (s->octaves >> octave & 1)
 		return;
-	if (sharing == ROW_SHARED)
+	if (sharing == SHARED)
 		__sync_fetch_and_or(&s->octaves, 1ULL << octave);
 	else
 		s->octaves |= 1ULL << octave;
 }
 
+#define RAISE_TRIES 4
+
+/*
+ * Raises an extreme of a shared series to @value. If others raise it each time in between, the lesser value may remain.
+ * The reader then uses the bound of the bin.
+ */
+static __noinline int raise_shared(u64 *cell, u64 value)
+{
+	u64 was, is;
+
+	if (!cell)
+		return 0;
+	is = *cell;
+	if (cfg_only_adds && is < value)
+		*cell = value;
+	for (u32 i = 0; !cfg_only_adds && i < RAISE_TRIES && is < value; i++) {
+		was = is;
+		is = __sync_val_compare_and_swap(cell, was, value);
+		if (is == was)
+			break;
+	}
+	return 0;
+}
+
+static __always_inline void raise(u64 *cell, u64 value, enum sharing sharing)
+{
+	if (*cell >= value)
+		return;
+	if (sharing == SHARED)
+		raise_shared(cell, value);
+	else
+		*cell = value;
+}
+
 /*
  * Counts everything about an ended IO except its bytes and its bin, which comes last (abi.h says why).
- * Returns that bin; NULL never happens, but the verifier can't know. If two programs raise an extreme
- * of a shared row at once, the lesser value may remain. The reader then uses the bound of the bin.
+ * Returns that bin; NULL never happens, but the verifier can't know.
  */
 static __always_inline u64 *count_latency(struct blklat_series *s, u64 ns, enum sharing sharing)
 {
@@ -436,10 +499,8 @@ static __always_inline u64 *count_latency(struct blklat_series *s, u64 ns, enum 
 		return NULL;
 	/* Without this, the compiler would compute the address before the comparison. */
 	asm volatile("" : "+r"(cell));
-	if (s->max_ns[parity] < ns)
-		s->max_ns[parity] = ns;
-	if (s->not_min_ns[parity] < ~ns)
-		s->not_min_ns[parity] = ~ns;
+	raise(&s->max_ns[parity], ns, sharing);
+	raise(&s->not_min_ns[parity], ~ns, sharing);
 	add(&s->sum_ns, ns, sharing);
 	note_octave(s, octave, sharing);
 	return &s->bins[cell];

@@ -97,9 +97,9 @@ def test_engines(tmp_path):
         assert (e["problem"] is None) == e["usable"]
 
 
-def series_bytes(cpus, scale):
-    """Least memory of one watch by abi.h: five ops a CPU, eight words and the bins, 33 octaves and 2."""
-    return cpus * 5 * 8 * (8 + 33 * 2 ** scale + 2)
+def series_bytes():
+    """A histogram by abi.h: eight words and the bins, 33 octaves of 64 and 2, in whole cache lines."""
+    return (8 + 33 * 64 + 2 + 7) // 8 * 64
 
 
 def test_memory_of_runs(tmp_path):
@@ -111,7 +111,9 @@ def test_memory_of_runs(tmp_path):
     assert (runs["sda"]["stages"], runs["md0"]["stages"]) == (["device"], ["total"])
     for r in runs.values():
         assert r["scale"] == 6
-        assert series_bytes(8, 6) <= r["memory_bytes"] < f["memory_limit_bytes"]
+        # Five for all, and five more for each of the eight CPUs.
+        assert 5 * series_bytes() <= r["fixed_bytes"] == r["memory_bytes"] - 40 * series_bytes() * len(r["stages"])
+        assert r["memory_bytes"] < f["memory_limit_bytes"]
     # One table of bios serves all watches, so the total is less than the sum.
     assert max(r["memory_bytes"] for r in runs.values()) < f["together"]["memory_bytes"]
     assert f["together"]["memory_bytes"] < sum(r["memory_bytes"] for r in runs.values())
@@ -134,7 +136,8 @@ def test_members_named_with_their_array(tmp_path):
     assert stages("md0", "sda2", "sdb") == {"md0": ["total"], "sda2": both, "sdb": both}
 
 
-def test_smaller_limit_gives_coarser_bins(tmp_path):
+def test_smaller_limit_has_cpus_share(tmp_path):
+    """The resolution never gives way: only the histograms that CPUs have for themselves become fewer."""
     sysfs_tree.laptop(tmp_path)
     machine(tmp_path, cpus="0-63")
     at = {}
@@ -142,22 +145,19 @@ def test_smaller_limit_gives_coarser_bins(tmp_path):
         f = facts(tmp_path, "--max-memory", limit, "nvme0n1")
         assert f["memory_limit_bytes"] == limit
         (r,) = f["runs"]
-        assert f["together"] == {k: r[k] for k in ("scale", "memory_bytes")}
-        assert r["memory_bytes"] <= limit
-        # The next finer scale would not fit: its series alone take too much more.
-        if r["scale"] < 6:
-            more = series_bytes(64, r["scale"] + 1) - series_bytes(64, r["scale"])
-            assert r["memory_bytes"] + more > limit
-        at[limit] = r["scale"]
-    assert at[64 * MIB] == 6 and at[6 * MIB] < 6 and at[3 * MIB] < at[6 * MIB]
+        assert f["together"] == {k: r[k] for k in ("scale", "memory_bytes", "fixed_bytes")}
+        assert r["scale"] == 6
+        at[limit] = (r["memory_bytes"] - r["fixed_bytes"]) / series_bytes()
+        assert at[limit] == min(64 * 5, (limit - r["fixed_bytes"]) // series_bytes())
+    assert at[64 * MIB] == 320 > at[6 * MIB] > at[3 * MIB] > 0
 
 
 def test_limit_too_small_for_any(tmp_path):
     sysfs_tree.laptop(tmp_path)
     machine(tmp_path)
     (r,) = facts(tmp_path, "--max-memory", "1K", "nvme0n1")["runs"]
-    assert r["scale"] is None and r["memory_bytes"] > 1024
-    assert "none fits" in run("check", "--sysroot", tmp_path, "--max-memory", "1K").stdout
+    assert r["scale"] is None and r["memory_bytes"] == r["fixed_bytes"] > 1024
+    assert "too much" in run("check", "--sysroot", tmp_path, "--max-memory", "1K").stdout
 
 
 @pytest.mark.parametrize("name, found", [

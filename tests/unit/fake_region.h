@@ -18,6 +18,9 @@ enum { AT_SUM, AT_BYTES, AT_ERRORS, AT_OCTAVES, AT_MAX, AT_NOT_MIN = AT_MAX + 2,
 
 enum { FAKE_CPUS = 3, FAKE_WATCHES = 3, FAKE_OPS = 5 };
 
+/* One that all CPUs share for each watch and op, then those of CPU 0, 1 and 2. */
+enum { FAKE_SHARED = FAKE_WATCHES * FAKE_OPS, FAKE_SERIES = (1 + FAKE_CPUS) * FAKE_SHARED };
+
 /* Slots 0..15 are nobody's, then 32 of watch 0 and 16 of watch 1; watch 2 has none (stage total). */
 enum { FAKE_BLOCKS = 4 };
 
@@ -26,6 +29,7 @@ struct fake {
 	struct region_slots ranges[FAKE_WATCHES];
 	u32 epoch;
 	u64 *series, *accounts;
+	struct blklat_own own[FAKE_CPUS * FAKE_WATCHES];
 	struct blklat_slots *slots;
 	struct snapshot before, now;
 	u64 rested_at[FAKE_WATCHES];
@@ -43,6 +47,7 @@ void tear_down_world(void)
 {
 	if (!fake_last)
 		return;
+	owns_uninit(&fake_last->r);
 	snapshot_uninit(&fake_last->before);
 	snapshot_uninit(&fake_last->now);
 	free(fake_last->series);
@@ -59,26 +64,29 @@ static inline struct fake *fake_new(u32 scale)
 
 	tear_down_world();
 	fake_last = f;
-	f->series = calloc((size_t)FAKE_CPUS * FAKE_WATCHES * FAKE_OPS * words, sizeof(u64));
+	f->series = calloc(FAKE_SERIES * words, sizeof(u64));
 	f->accounts = calloc(FAKE_CPUS * FAKE_WATCHES * BLKLAT_ACCOUNTS, sizeof(u64));
 	f->slots = calloc(FAKE_BLOCKS, sizeof(*f->slots));
 	f->ranges[0] = (struct region_slots){ 16, 32 };
 	f->ranges[1] = (struct region_slots){ 48, 16 };
 	f->r = (struct region){
-		.rows = FAKE_CPUS, .watches = FAKE_WATCHES, .scale = scale, .series_bytes = words * 8,
-		.series = f->series, .accounts = f->accounts, .slots = f->slots, .ranges = f->ranges,
+		.cpus = FAKE_CPUS, .rows = FAKE_CPUS, .watches = FAKE_WATCHES, .scale = scale, .series_bytes = words * 8,
+		.series = f->series, .own = f->own, .accounts = f->accounts, .slots = f->slots, .ranges = f->ranges,
 		.epoch = &f->epoch,
 	};
-	if (snapshot_init(&f->before, FAKE_WATCHES, scale) || snapshot_init(&f->now, FAKE_WATCHES, scale))
+	if (owns_init(&f->r, FAKE_CPUS * FAKE_SHARED) || snapshot_init(&f->before, FAKE_WATCHES, scale) || snapshot_init(&f->now, FAKE_WATCHES, scale))
 		abort();
 	snapshot_track(&f->before);
 	snapshot_track(&f->now);
 	return f;
 }
 
+/* The series of @cpu; with FAKE_CPUS the shared one. */
 static inline u64 *fake_series(const struct fake *f, u32 cpu, u32 watch, u32 op)
 {
-	return f->series + ((size_t)(cpu * FAKE_WATCHES + watch) * FAKE_OPS + op) * (f->r.series_bytes / 8);
+	u32 first = cpu < FAKE_CPUS ? (1 + cpu) * FAKE_SHARED : 0;
+
+	return f->series + (size_t)(first + watch * FAKE_OPS + op) * (f->r.series_bytes / 8);
 }
 
 static inline u64 *fake_account(const struct fake *f, u32 cpu, u32 watch, u32 cell)

@@ -105,8 +105,9 @@ static inline int engine_open(const struct capture_config *cfg, struct capture *
 		blocks += s.queues * s.stride / BLKLAT_SLOTS;
 	}
 	c->k.region = (struct region){
-		.rows = 1, .watches = cfg->n_watches, .parts = c->k.parts, .scale = 6, .series_bytes = bytes,
+		.cpus = 1, .rows = 1, .watches = cfg->n_watches, .parts = c->k.parts, .scale = 6, .series_bytes = bytes,
 		.series = calloc(cfg->n_watches * BLKLAT_OPS, bytes),
+		.own = calloc(cfg->n_watches, sizeof(struct blklat_own)),
 		.accounts = calloc(cfg->n_watches * BLKLAT_ACCOUNTS, sizeof(u64)),
 		.slots = calloc(blocks, sizeof(struct blklat_slots)), .ranges = c->ranges, .epoch = &c->epoch,
 	};
@@ -140,6 +141,7 @@ static inline void engine_close(struct capture *capture)
 		if (w.open[i] == c)
 			w.open[i] = NULL;
 	free(c->k.region.series);
+	free(c->k.region.own);
 	free((void *)c->k.region.accounts);
 	free((void *)c->k.region.slots);
 	kernel_capture_uninit(&c->k);

@@ -32,7 +32,7 @@ enum { MOST_WATCHES = 1 + BLKLAT_SIZE_PARTS };
 
 /* The stores of an IO, one after the other. */
 struct step {
-	u64 *at, add, set;	/* @set applies if it is not 0 */
+	u64 *at, add, set, mark;	/* @set applies if it is not 0; @mark: bits to be set */
 	bool with_next;		/* no load comes between this store and the next */
 };
 
@@ -51,6 +51,7 @@ struct schedule {
 	bool beyond;		/* every other IO has a slot in the second capture only */
 	bool fewer;		/* the first has slots that the second lacks: those of a scheduler that is gone */
 	bool again;		/* all have ended before the captures are read, and are done once more from then on */
+	u32 own[CAPTURES];	/* so many CPUs have series of their own; the others share */
 	bool hides;		/* and some twice, with the first end missed */
 	bool endless;		/* with @again: over and over, until the captures are joined */
 	enum blklat_by by;
@@ -101,6 +102,13 @@ static u32 watch_of(u64 bytes)
 	return w.parts ? blklat_size_part(bytes) : 0;
 }
 
+static struct blklat_series *series_of(u32 capture, u32 cpu, u32 watch)
+{
+	const struct region *r = &w.k[capture].region;
+
+	return region_series(r, own_of(r, cpu, watch, 0) ?: watch * BLKLAT_OPS);
+}
+
 static struct blklat_slot *slot_of(u32 capture, u32 io)
 {
 	u32 n = tag_of(io);
@@ -137,9 +145,8 @@ static void plan_start(struct cpu *c, u32 io)
 static void plan_end(struct cpu *c, u32 io)
 {
 	for (u32 capture = 0; capture < CAPTURES; capture++) {
-		struct region *r = &w.k[capture].region;
 		struct blklat_slot *slot = slot_of(capture, io);
-		struct blklat_series *s = series_at(r, c - w.cpu, watch_of(bytes_of(io)), 0);
+		struct blklat_series *s = series_of(capture, c - w.cpu, watch_of(bytes_of(io)));
 		u32 octave, cell = blklat_place(latency_of(io, capture), BLKLAT_SCALE_MAX - SCALE, &octave);
 
 		if (!slot)
@@ -148,7 +155,7 @@ static void plan_end(struct cpu *c, u32 io)
 		if (io % 7 == 0)
 			add(c, &s->errors, 1);
 		add(c, &s->sum_ns, latency_of(io, capture));
-		set(c, &s->octaves, s->octaves | 1ULL << octave);
+		c->steps[c->n++] = (struct step){ .at = &s->octaves, .mark = 1ULL << octave };
 		add(c, &slot->ended, 1);
 		c->steps[c->n - 1].with_next = w.schedule.hides;	/* see carry.h */
 		set(c, &slot->ns, BLKLAT_SLOT_FREE);
@@ -164,7 +171,7 @@ static void store(struct cpu *c)
 
 	do {
 		s = &c->steps[c->done++];
-		*s->at = s->set ?: *s->at + s->add;
+		*s->at = s->set ?: (*s->at + s->add) | s->mark;
 	} while (s->with_next);
 }
 
@@ -248,8 +255,9 @@ static void open_one(u32 capture)
 	u32 bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(SCALE)), large = w.schedule.fewer ? FIRST : SECOND;
 	u32 queues = w.schedule.fewer && capture ? 2 : 1, stride = capture == large ? SLOTS_OF_SECOND : SLOTS_OF_FIRST;
 	u32 slots = queues * stride;
-	u32 watches = 1 + w.parts;
+	u32 watches = 1 + w.parts, shared = watches * BLKLAT_OPS;
 	struct kernel_capture *k = &w.k[capture];
+	struct region *r = &k->region;
 
 	w.device[capture] = (struct device){ .hw_queues = queues, .tags = 16, .nr_requests = capture == large ? 504 : 32 };
 	strcpy(w.device[capture].scheduler, "mq-deadline");
@@ -258,18 +266,28 @@ static void open_one(u32 capture)
 	k->parts = w.parts;
 	k->capture = (struct capture){ .watches = &w.watch[capture], .n_watches = watches, .cpus = 1, .scale = SCALE };
 	k->region = (struct region){
-		.rows = CPUS, .watches = watches, .parts = w.parts, .scale = SCALE, .series_bytes = bytes,
-		.series = calloc(CPUS * watches * BLKLAT_OPS, bytes),
+		.cpus = CPUS, .rows = CPUS, .watches = watches, .parts = w.parts, .scale = SCALE, .series_bytes = bytes,
+		.series = calloc((1 + CPUS) * shared, bytes),
+		.own = calloc(CPUS * watches, sizeof(struct blklat_own)),
 		.accounts = calloc(CPUS * watches * BLKLAT_ACCOUNTS, sizeof(u64)),
 		.slots = calloc(slots / BLKLAT_SLOTS, sizeof(struct blklat_slots)), .ranges = w.ranges[capture], .epoch = &w.epoch,
 	};
+	assert_int_equal(owns_init(r, w.schedule.own[capture] * shared), 0);
+	for (u32 watch = 0; watch < watches; watch++)
+		for (u32 cpu = 0; cpu < w.schedule.own[capture]; cpu++)
+			r->own[cpu * watches + watch].shared[0] = 1000;
+	owns_settle(r, 0, NULL, NULL);
+	for (u32 cpu = 0; cpu < CPUS; cpu++)
+		assert_int_equal(own_of(r, cpu, watches - 1, 0) != 0, cpu < w.schedule.own[capture]);
 	assert_int_equal(slots_of(&w.device[capture], 1).stride, stride);
 	assert_int_equal(snapshot_init(&w.read[capture], watches, SCALE), 0);
 }
 
 static void close_one(u32 capture)
 {
+	owns_uninit(&w.k[capture].region);
 	free(w.k[capture].region.series);
+	free(w.k[capture].region.own);
 	free((void *)w.k[capture].region.accounts);
 	free((void *)w.k[capture].region.slots);
 	snapshot_uninit(&w.read[capture]);
@@ -295,14 +313,14 @@ static void begin(const struct schedule *s, u64 seed)
 	}
 	for (u32 i = 0; i < CPUS; i++) {
 		struct blklat_slots *slots = (struct blklat_slots *)w.k[FIRST].region.slots + (s->fewer ? SLOTS_OF_SECOND / BLKLAT_SLOTS - 1 : 0);
-		struct blklat_series *series = series_at(&w.k[FIRST].region, i, watch_of(EARLIER_BYTES), 0);
+		struct blklat_series *series = series_of(FIRST, i, watch_of(EARLIER_BYTES));
 		u32 octave, cell = blklat_place(EARLIER_NS, BLKLAT_SCALE_MAX - SCALE, &octave);
 
 		w.cpu[i] = (struct cpu){ .io = i, .due = any(30000) };
-		series->bytes = EARLIER * EARLIER_BYTES;
-		series->sum_ns = EARLIER * EARLIER_NS;
-		series->octaves = 1ULL << octave;
-		series->bins[cell] = EARLIER;
+		series->bytes += EARLIER * EARLIER_BYTES;
+		series->sum_ns += EARLIER * EARLIER_NS;
+		series->octaves |= 1ULL << octave;
+		series->bins[cell] += EARLIER;
 		slots->started[i] = slots->ended[i] = EARLIER;
 		slots->ns[i] = BLKLAT_SLOT_FREE;
 		note_end(EARLIER, EARLIER_BYTES, EARLIER_NS);
@@ -397,12 +415,17 @@ static void assert_exact(const struct schedule *s, u64 seed)
 /* --- the tests ------------------------------------------------------------------------------ */
 
 static const struct schedule paces[] = {
-	{ .between_stores = 1, .between_ios = 2000 },
-	{ .between_stores = 5, .between_ios = 2000 },
-	{ .between_stores = 40, .between_ios = 3000 },
-	{ .between_stores = 200, .between_ios = 20000 },
-	{ .between_stores = 500, .between_ios = 60000 },
-	{ .between_stores = 3, .between_ios = 60000 },
+	{ .between_stores = 1, .between_ios = 2000, .own = { CPUS, CPUS } },
+	{ .between_stores = 5, .between_ios = 2000, .own = { CPUS, CPUS } },
+	{ .between_stores = 40, .between_ios = 3000, .own = { CPUS, CPUS } },
+	{ .between_stores = 200, .between_ios = 20000, .own = { CPUS, CPUS } },
+	{ .between_stores = 500, .between_ios = 60000, .own = { CPUS, CPUS } },
+	{ .between_stores = 3, .between_ios = 60000, .own = { CPUS, CPUS } },
+	/* A moment at which all CPUs that share rest is rarer. */
+	{ .between_stores = 5, .between_ios = 20000 },
+	{ .between_stores = 5, .between_ios = 20000, .own = { 1, 0 } },
+	{ .between_stores = 40, .between_ios = 30000, .own = { 0, CPUS } },
+	{ .between_stores = 3, .between_ios = 60000, .own = { CPUS, 1 } },
 };
 
 TEST(test_ends_meanwhile)

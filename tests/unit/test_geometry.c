@@ -87,12 +87,29 @@ TEST(test_slots_of_stages)
 	assert_int_equal(slots_total(&nvme, false, true, 16), 2 * s.queues * s.stride);
 }
 
-/* By hand: 64 bytes and 8 per cell, in whole cache lines, for five ops; then a row of accounts. */
-static u64 row_bytes(u32 scale)
-{
-	static const u64 series[] = { 384, 640, 1152, 2240, 4352, 8576, 17024 };
+static const u64 series_bytes[] = { 384, 640, 1152, 2240, 4352, 8576, 17024 };
 
-	return 5 * series[scale] + BLKLAT_ACCOUNTS * 8;
+/*
+ * Of one watch, by hand: a series of 64 bytes and 8 per cell, in whole cache lines, for five ops; for each CPU a cache line
+ * that says which ones it has for itself, and a row of accounts.
+ */
+static u64 watch_bytes(u32 scale, u32 cpus)
+{
+	return 5 * series_bytes[scale] + cpus * (64 + BLKLAT_ACCOUNTS * 8);
+}
+
+static u64 fixed_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32 scale)
+{
+	struct capture_config at = *cfg;
+	struct capture_memory m;
+	struct problem p;
+
+	at.scale = scale;
+	at.max_memory = 1;
+	assert_int_equal(capture_memory(&at, cpus, rows, &m, &p), -E2BIG);
+	assert_int_equal(m.scale, scale);
+	assert_int_equal(m.bytes, m.fixed_bytes);
+	return m.fixed_bytes;
 }
 
 static u64 slot_bytes(const struct device *d, u32 cpus, u32 halves)
@@ -104,9 +121,9 @@ static u64 slot_bytes(const struct device *d, u32 cpus, u32 halves)
 
 static u64 memory_bytes(struct watch *watches, u32 n, u32 cpus, u32 scale, u32 max_bios)
 {
-	const struct capture_config cfg = { .watches = watches, .n_watches = n, .scale = -1, .max_bios = max_bios };
+	const struct capture_config cfg = { .watches = watches, .n_watches = n, .max_bios = max_bios };
 
-	return capture_memory_bytes(&cfg, cpus, cpus, scale);
+	return fixed_bytes(&cfg, cpus, cpus, scale);
 }
 
 TEST(test_memory)
@@ -120,26 +137,25 @@ TEST(test_memory)
 
 	for (u32 scale = 0; scale <= 6; scale++) {
 		assert_int_equal(memory_bytes(watches + 2, 1, 4, scale, 1000),
-				 4 * row_bytes(scale) + slot_bytes(&disk, 4, 1));
+				 watch_bytes(scale, 4) + slot_bytes(&disk, 4, 1));
 		assert_int_equal(memory_bytes(watches, 2, 16, scale, 1000),
-				 2 * 16 * row_bytes(scale) + slot_bytes(&nvme, 16, 2));
+				 2 * watch_bytes(scale, 16) + slot_bytes(&nvme, 16, 2));
 		assert_int_equal(memory_bytes(watches, 5, 16, scale, 1000),
-				 5 * 16 * row_bytes(scale) + slot_bytes(&nvme, 16, 2) +
+				 5 * watch_bytes(scale, 16) + slot_bytes(&nvme, 16, 2) +
 				 slot_bytes(&disk, 16, 1) + 2048 * bio);
 		assert_int_equal(memory_bytes(watches + 4, 1, 1, scale, 65536),
-				 row_bytes(scale) + 131072 * bio);
+				 watch_bytes(scale, 1) + 131072 * bio);
 	}
 }
 
-/* One more row costs one more of each watch's series and accounts, whatever slots the CPUs bring. */
+/* One more row, for the standbys, costs one more of each watch's accounts. */
 TEST(test_memory_of_rows)
 {
 	struct watch watches[] = { { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_DEVICE } };
 	const struct capture_config cfg = { .watches = watches, .n_watches = 2 };
 
 	for (u32 scale = 0; scale <= 6; scale++)
-		assert_int_equal(capture_memory_bytes(&cfg, 16, 17, scale) - capture_memory_bytes(&cfg, 16, 16, scale),
-				 2 * row_bytes(scale));
+		assert_int_equal(fixed_bytes(&cfg, 16, 17, scale) - fixed_bytes(&cfg, 16, 16, scale), 2 * BLKLAT_ACCOUNTS * 8);
 }
 
 TEST(test_bio_buckets)
@@ -169,24 +185,25 @@ TEST(test_memory_of_pauses)
 				.watches = watches, .n_watches = 2, .max_bios = 1000, .idle_gap_ns = 100000000,
 			};
 
-			assert_int_equal(capture_memory_bytes(&cfg, cpus, cpus, scale) -
+			assert_int_equal(fixed_bytes(&cfg, cpus, cpus, scale) -
 					 memory_bytes(watches, 2, cpus, scale, 1000),
 					 2 * (5 * (8 + 8 * cells[scale]) + 8));
 		}
 }
 
-/* 400 devices on 512 CPUs are beyond what 32 bits hold. */
+/* 4000 devices on 512 CPUs are beyond what 32 bits hold. */
 TEST(test_memory_does_not_wrap)
 {
-	struct watch watches[400];
+	struct watch *watches = calloc(4000, sizeof(*watches));
 
-	for (u32 i = 0; i < 400; i++)
+	for (u32 i = 0; i < 4000; i++)
 		watches[i] = (struct watch){ .device = &nvme, .stage = BLKLAT_STAGE_TOTAL };
-	assert_int_equal(memory_bytes(watches, 400, 512, 6, 1 << 24) >> 30,
-			 (400 * 512 * row_bytes(6) + (64ULL << 24)) >> 30);
+	assert_int_equal(memory_bytes(watches, 4000, 512, 6, 1 << 26) >> 30,
+			 (4000 * watch_bytes(6, 512) + (64ULL << 26)) >> 30);
+	free(watches);
 }
 
-static int choose(int scale, u64 max_memory, struct problem *p)
+static int with_limit(int scale, u64 max_memory, struct capture_memory *ret, struct problem *p)
 {
 	static struct watch watch = { .device = &disk, .stage = BLKLAT_STAGE_DEVICE };
 	const struct capture_config cfg = {
@@ -195,7 +212,14 @@ static int choose(int scale, u64 max_memory, struct problem *p)
 	};
 
 	p->text[0] = '\0';
-	return capture_choose_scale(&cfg, 4, 4, p);
+	return capture_memory(&cfg, 4, 4, ret, p);
+}
+
+static int choose(int scale, u64 max_memory, struct problem *p)
+{
+	struct capture_memory m;
+
+	return with_limit(scale, max_memory, &m, p);
 }
 
 static u64 needed(int scale)
@@ -205,16 +229,34 @@ static u64 needed(int scale)
 	return memory_bytes(&watch, 1, 4, scale, 100);
 }
 
-TEST(test_auto_takes_the_finest_that_fits)
+/* What the limit leaves is for series that CPUs have for themselves, up to five for each of the four. */
+TEST(test_the_rest_is_for_cpus)
 {
+	struct capture_memory m;
 	struct problem p;
 
-	for (int scale = 0; scale <= 6; scale++) {
-		assert_int_equal(choose(-1, needed(scale), &p), scale);
-		assert_int_equal(choose(-1, needed(scale) - 1, &p), scale ? scale - 1 : -E2BIG);
-	}
-	assert_int_equal(choose(-1, 1024 * MIB, &p), 6);
-	assert_int_equal(choose(-1, 0, &p), 6);		/* the default is at least 64 MiB */
+	for (int scale = 0; scale <= 6; scale++)
+		for (u32 n = 0; n <= 22; n++) {
+			u32 spare = n < 20 ? n : 20;
+
+			assert_int_equal(with_limit(scale, needed(scale) + (n + 1) * series_bytes[scale] - 1, &m, &p), 0);
+			assert_int_equal(m.scale, scale);
+			assert_int_equal(m.spare, spare);
+			assert_int_equal(m.fixed_bytes, needed(scale));
+			assert_int_equal(m.bytes, needed(scale) + spare * series_bytes[scale]);
+		}
+}
+
+TEST(test_the_finest_scale_by_default)
+{
+	struct capture_memory m;
+	struct problem p;
+
+	assert_int_equal(with_limit(-1, needed(6), &m, &p), 0);
+	assert_int_equal(m.scale, 6);
+	assert_int_equal(m.spare, 0);
+	assert_int_equal(with_limit(-1, 0, &m, &p), 0);	/* the default is at least 64 MiB */
+	assert_int_equal(m.spare, 20);
 }
 
 /* The memory that the sentence asks for must be enough when the user types it as an option; less must not be. */
@@ -228,8 +270,8 @@ static void check_sentence(int scale, const struct problem *p)
 	assert_non_null(number);
 	snprintf(word, sizeof(word), "%.*s", (int)strcspn(number, " :,;"), number);
 	assert_int_equal(parse_size("--max-memory", word, &bytes, &other), 0);
-	assert_int_equal(choose(scale, bytes, &other), scale < 0 ? 0 : scale);
-	assert_in_range(bytes, needed(scale < 0 ? 0 : scale), needed(scale < 0 ? 0 : scale) + MIB);
+	assert_int_equal(choose(scale, bytes, &other), 0);
+	assert_in_range(bytes, needed(scale < 0 ? 6 : scale), needed(scale < 0 ? 6 : scale) + MIB);
 	assert_non_null(strstr(p->text, "--max-memory"));
 	assert_null(strchr(p->text, '\n'));
 }
@@ -239,7 +281,7 @@ TEST(test_explicit_scale_fits_or_fails)
 	struct problem p;
 
 	for (int scale = 0; scale <= 6; scale++) {
-		assert_int_equal(choose(scale, needed(scale), &p), scale);
+		assert_int_equal(choose(scale, needed(scale), &p), 0);
 		assert_int_equal(choose(scale, needed(scale) - 1, &p), -E2BIG);
 		check_sentence(scale, &p);
 		if (scale)
@@ -273,7 +315,7 @@ TEST(slow_ios_take_memory)
 	struct device d = { .name = "sda" };
 	struct watch w = { .device = &d, .stage = BLKLAT_STAGE_TOTAL };
 	struct capture_config cfg = { .watches = &w, .n_watches = 1, .max_bios = 1000 };
-	u64 without = capture_memory_bytes(&cfg, 2, 3, 6);
+	u64 without = fixed_bytes(&cfg, 2, 3, 6);
 	struct slow_room room;
 
 	cfg.slow = (struct slow_wanted){ .wanted = true, .most = 10000 };
@@ -281,7 +323,7 @@ TEST(slow_ios_take_memory)
 	assert_int_equal(room.notes, 4096);
 	assert_in_range(room.ring_bytes, 8 * 10000 * sizeof(struct blklat_slow), 8 << 20);
 	assert_int_equal(room.ring_bytes & (room.ring_bytes - 1), 0);
-	assert_int_equal(capture_memory_bytes(&cfg, 2, 3, 6) - without, room.ring_bytes + 4096 * 64);
+	assert_int_equal(fixed_bytes(&cfg, 2, 3, 6) - without, room.ring_bytes + 4096 * 64);
 	/* Their company takes 16 bytes for a note and 4 for a slot. */
 	for (cfg.by = BLKLAT_BY_NOTHING; cfg.by < BLKLAT_BYS; cfg.by++) {
 		u64 with, counted = cfg.by == BLKLAT_BY_DEPTH || cfg.by == BLKLAT_BY_BESIDE;
@@ -292,9 +334,9 @@ TEST(slow_ios_take_memory)
 
 			cfg.slow.wanted = true;
 			room = slow_room(&cfg);
-			with = capture_memory_bytes(&cfg, 2, 3, 6);
+			with = fixed_bytes(&cfg, 2, 3, 6);
 			cfg.slow.wanted = false;
-			assert_int_equal(with - capture_memory_bytes(&cfg, 2, 3, 6),
+			assert_int_equal(with - fixed_bytes(&cfg, 2, 3, 6),
 					 room.ring_bytes + 4096 * 64 + counted * (4096 * 16 + slots * 4));
 		}
 	}

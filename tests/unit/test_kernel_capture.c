@@ -59,6 +59,7 @@ void set_up(void)
 		t.k.capture.watches[i] = (struct watch){ .device = &t.device, .stage = BLKLAT_STAGE_DEVICE };
 	t.k.capture.watches[2].stage = BLKLAT_STAGE_TOTAL;
 	t.k.region = t.f->r;
+	t.f->r.owns = (struct owns){ 0 };
 	t.k.bios = calloc(FAKE_WATCHES, sizeof(*t.k.bios));
 	t.k.ios = calloc(FAKE_WATCHES, sizeof(*t.k.ios));
 	t.k.gone = calloc(FAKE_WATCHES, sizeof(*t.k.gone));

@@ -58,7 +58,7 @@ static void check_op(u32 watch, u32 o, const struct expected *e)
 
 static void add_random_io(u32 *seed, struct expected *all)
 {
-	u32 cpu = random_below(seed, FAKE_CPUS), watch = random_below(seed, FAKE_WATCHES);
+	u32 cpu = random_below(seed, FAKE_CPUS + 1), watch = random_below(seed, FAKE_WATCHES);
 	u32 op = random_below(seed, FAKE_OPS), bytes = random_below(seed, 1 << 20);
 	bool failed = !random_below(seed, 10);
 	struct latency l = latency_of(320 + random_below(seed, 33 * 64 - 320));

@@ -354,7 +354,7 @@ static const struct watch_counts *read_with(void (*at_the_bins)(void), void (*at
 	struct sigaction on_fault = { .sa_sigaction = spring, .sa_flags = SA_SIGINFO }, before;
 	struct trap *bins = &traps[AT_THE_BINS], *accounts = &traps[AT_THE_ACCOUNTS];
 
-	put_on_a_page(bins, &f->series, (size_t)FAKE_CPUS * FAKE_WATCHES * FAKE_OPS * f->r.series_bytes);
+	put_on_a_page(bins, &f->series, (size_t)FAKE_SERIES * f->r.series_bytes);
 	put_on_a_page(accounts, &f->accounts, FAKE_CPUS * FAKE_WATCHES * BLKLAT_ACCOUNTS * sizeof(u64));
 	f->r.series = f->series;
 	f->r.accounts = f->accounts;

@@ -218,8 +218,8 @@ static int find_out(struct findings *f, struct check *c, struct problem *p)
 
 /* What a run with some watches would take. */
 struct run_cost {
-	int scale;		/* negative: no scale fits the limit */
-	u64 bytes;		/* at that scale, or else at the coarsest */
+	bool fits;		/* within the limit */
+	struct capture_memory memory;
 };
 
 static struct run_cost cost_of(const struct findings *f, struct watch *w, u32 n)
@@ -229,12 +229,10 @@ static struct run_cost cost_of(const struct findings *f, struct watch *w, u32 n)
 		.max_memory = f->memory_limit, .max_bios = CAPTURE_MAX_BIOS,
 	};
 	struct problem unused;
-	int scale = capture_choose_scale(&cfg, f->machine.cpus, f->machine.cpus + 1, &unused);
+	struct run_cost cost;
 
-	return (struct run_cost){
-		.scale = scale,
-		.bytes = capture_memory_bytes(&cfg, f->machine.cpus, f->machine.cpus + 1, scale < 0 ? 0 : scale),
-	};
+	cost.fits = !capture_memory(&cfg, f->machine.cpus, f->machine.cpus + 1, &cost.memory, &unused);
+	return cost;
 }
 
 /* The number of watches of one device from @i on. */
@@ -316,20 +314,20 @@ static void print_machine(const struct machine *m)
 
 static int add_run(struct table *t, const char *name, u32 stages, struct run_cost cost)
 {
-	char stage[32], scale[16] = "none fits", bytes[16];
-	const char *const cells[] = { name, stage, scale, bytes };
+	char stage[32], fixed[16], bytes[16] = "too much";
+	const char *const cells[] = { name, stage, fixed, bytes };
 
 	stages_text(stages, stage, sizeof(stage));
-	if (cost.scale >= 0)
-		snprintf(scale, sizeof(scale), "%d", cost.scale);
-	size_text(cost.bytes, bytes, sizeof(bytes));
+	size_text(cost.memory.fixed_bytes, fixed, sizeof(fixed));
+	if (cost.fits)
+		size_text(cost.memory.bytes, bytes, sizeof(bytes));
 	return table_add(t, cells);
 }
 
 static int print_runs(const struct findings *f)
 {
 	static const struct column columns[] = {
-		{ "DEVICE", false, 12 }, { "STAGE", false, 0 }, { "SCALE", true, 0 }, { "MEMORY", true, 0 },
+		{ "DEVICE", false, 12 }, { "STAGE", false, 0 }, { "AT LEAST", true, 0 }, { "MEMORY", true, 0 },
 	};
 	CLEANUP(table_uninit) struct table t;
 	const struct watches *w = &f->watches;
@@ -409,8 +407,9 @@ static struct json_object *json_cost(struct run_cost cost)
 {
 	struct json_object *o = json_new_object();
 
-	json_add(o, "scale", cost.scale < 0 ? NULL : json_new_int(cost.scale));
-	json_add(o, "memory_bytes", json_new_count(cost.bytes));
+	json_add(o, "scale", cost.fits ? json_new_int(cost.memory.scale) : NULL);
+	json_add(o, "memory_bytes", json_new_count(cost.memory.bytes));
+	json_add(o, "fixed_bytes", json_new_count(cost.memory.fixed_bytes));
 	return o;
 }
 

@@ -25,7 +25,7 @@ struct capture_config {
 	u32 n_watches;
 	enum blklat_by by;
 	u32 cgroups;			/* by cgroup: the number of those with a part of their own; else 0 */
-	int scale;			/* 0..6, or -1: the finest scale that fits max_memory */
+	int scale;			/* 0..6, or -1: the finest */
 	u64 max_memory;			/* bytes; 0: the default, see capture_default_memory() */
 	u32 max_bios;			/* room for bios in flight (stage total) */
 	u64 idle_gap_ns;		/* shortest pause after which an IO counts in after_idle; 0: do not look for pauses */
@@ -66,11 +66,26 @@ struct capture_ops {
 	void (*close)(struct capture *c);
 };
 
+/*
+ * The next early look at a capture that began at @began_ns, after @now_ns; UINT64_MAX: there is no more. A load that is there
+ * from the beginning would count in series that all CPUs share until the first read.
+ */
+static inline u64 capture_early_look(u64 began_ns, u64 now_ns)
+{
+	static const u64 after_ns[] = { 10000000, 30000000, 100000000 };
+
+	for (u32 i = 0; i < ARRAY_SIZE(after_ns); i++)
+		if (began_ns + after_ns[i] > now_ns)
+			return began_ns + after_ns[i];
+	return UINT64_MAX;
+}
+
 /* What only a live capture of this machine does, not a replay. */
 struct live_ops {
 	/*
-	 * The kernel has announced a change of devices. IOs of one that went away are not counted from here on, since its
-	 * address may be reused. The next read reports it as gone.
+	 * The kernel has announced a change of devices, or it is time for an early look. IOs of a device that went away are not
+	 * counted from here on, since its address may be reused; the next read reports it as gone. CPUs that count most are
+	 * given series of their own.
 	 */
 	void (*look)(struct capture *c);
 	/*
@@ -142,18 +157,19 @@ extern const struct capture_engine engine_kmod;
 /* The engines of this machine in order of preference, ended by NULL. */
 extern const struct capture_engine *const capture_engines[];
 
-/*
- * Bytes that the counters of @cfg's watches take on @cpus at @scale (@cfg's own scale is ignored): @rows of series and
- * accounts, start slots, the table of max_bios if a watch has stage total, and the series of IOs after a pause if pauses
- * are looked for.
- */
-u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32 scale);
+/* The memory that the counters take. */
+struct capture_memory {
+	u32 scale;
+	u32 spare;		/* series that CPUs may have for themselves: as many as can be used, or as the limit leaves room for */
+	u64 fixed_bytes;	/* without those */
+	u64 bytes;
+};
 
 /*
- * The scale to use: @cfg->scale if it fits the memory limit, the finest that fits if it is -1.
- * Returns it, or -E2BIG and a sentence that says how much would be needed.
+ * The memory for @cfg's watches on @cpus, with @rows of accounts. Returns 0, or -E2BIG and a sentence that says how much is
+ * needed, if what is fixed takes more than the limit; *@ret is set in both cases.
  */
-int capture_choose_scale(const struct capture_config *cfg, u32 cpus, u32 rows, struct problem *p);
+int capture_memory(const struct capture_config *cfg, u32 cpus, u32 rows, struct capture_memory *ret, struct problem *p);
 
 /*
  * Memory the counters may take unless the user says otherwise: 64 MiB, or 0.1 % of RAM, or 128 KiB for each of the

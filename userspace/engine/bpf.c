@@ -14,6 +14,7 @@
 #include "engine/gone.h"
 #include "engine/slow.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/sysfs.h"
 
 /* Drops devices that went away, as their addresses may be reused for others. */
@@ -84,6 +85,7 @@ static void bpf_look(struct capture *c)
 	struct bpf_capture *b = (struct bpf_capture *)c;
 	bool any = false;
 
+	owns_settle(&b->kernel.region, now_ns(), b->kernel.wait, b);
 	if (!gone_find(&b->kernel))
 		return;
 	for (u32 i = 0; i < c->n_watches; i = next_whole(&b->kernel, i))
@@ -104,6 +106,7 @@ static void bpf_close(struct capture *c)
 		return;
 	bpf_slow_unmap(b);
 	mapping_unmap(&b->series);
+	mapping_unmap(&b->own);
 	mapping_unmap(&b->accounts);
 	mapping_unmap(&b->slots);
 	mapping_unmap(&b->idle);

@@ -5,9 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/membarrier.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "blklat.skel.h"
@@ -28,7 +26,7 @@ struct bpf_cgroups {
 static struct {
 	struct bpf_cgroups *users;
 	int parts, cgroups;	/* descriptors */
-	bool can_wait;		/* see wait_for_programs() */
+	bool can_wait;		/* see bpf_can_wait() */
 	struct {
 		u32 step;	/* enum blklat_step */
 		u32 turn;	/* counts the steps, from 1 on */
@@ -54,14 +52,6 @@ static void begin_step(u32 number, u32 step)
 	shared.leaving[number].agreed = 0;
 }
 
-/* The command is not available if some CPUs must not be disturbed (nohz_full). */
-static bool can_wait(void)
-{
-	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
-
-	return commands > 0 && commands & MEMBARRIER_CMD_GLOBAL;
-}
-
 static int begin_sharing(const struct blklat *skel)
 {
 	shared.parts = fcntl(bpf_map__fd(skel->maps.cgroup_parts), F_DUPFD_CLOEXEC, 3);
@@ -73,7 +63,7 @@ static int begin_sharing(const struct blklat *skel)
 		cleanup_close(&shared.cgroups);
 		return err;
 	}
-	shared.can_wait = can_wait();
+	shared.can_wait = bpf_can_wait();
 	for (u32 i = 0; i < BLKLAT_CGROUPS_MAX; i++)
 		begin_step(i, BLKLAT_STEP_HELD);
 	return 0;
@@ -146,12 +136,6 @@ int bpf_cgroups_name(struct bpf_capture *b)
 }
 
 /* --- cgroups that have ended ---------------------------------------------------------------- */
-
-/* Waits until all programs that are running now have ended. In tracepoints they are RCU readers. */
-static int wait_for_programs(void)
-{
-	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) ? -errno : 0;
-}
 
 /* Removes @id from all cgroups_seen. Returns whether it was in any. */
 static bool forget_seen(u64 id)
@@ -231,12 +215,13 @@ static int leave(struct bpf_cgroups *c, struct blklat_leaving *l)
 /*
  * Removes the ids that were taken out from cgroups_seen. If there were any, waits for programs that may have seen them.
  */
-static int forget_all(const struct blklat_leaving *leaving, const u32 *before, u32 n, bool wait)
+static void forget_all(const struct blklat_leaving *leaving, const u32 *before, u32 n, bool wait)
 {
 	for (u32 i = 0; i < n; i++)
 		if (before[i] == BLKLAT_STEP_HELD && leaving[i].step == BLKLAT_STEP_LEFT)
 			wait |= forget_seen(leaving[i].id);
-	return wait ? wait_for_programs() : 0;
+	if (wait)
+		bpf_wait_for_programs(NULL);
 }
 
 /*
@@ -257,7 +242,9 @@ static int let_go(struct kernel_capture *k, struct blklat_leaving *leaving, u32 
 	}
 	if (err)
 		return err;
-	return forget_all(leaving, before, n, wait) ?: forget_all(leaving, before, n, false);
+	forget_all(leaving, before, n, wait);
+	forget_all(leaving, before, n, false);
+	return 0;
 }
 
 int bpf_cgroups_leave(struct bpf_capture *b, const struct snapshot *s)

@@ -98,12 +98,12 @@ struct bpf_capture {
 	struct targets targets;
 	struct bpf_cgroups *cgroups;	/* in bpf_cgroups.c; NULL: not divided by cgroup */
 	int table_fd;		/* the map in which the programs look up targets; -1: not made yet */
-	struct mapping series, accounts, slots, idle, bios;
+	struct mapping series, own, accounts, slots, idle, bios;
 	struct bpf_slow *slow;	/* NULL: slow IOs are not wanted */
 	struct bpf_chain chains[BPF_EVENTS];
 };
 
-/* Rows of counters: one for each CPU, and one for all standbys if there can be any. */
+/* Rows of accounts: one for each CPU, and one for all standbys if there can be any. */
 static inline u32 bpf_rows(const struct bpf_capture *b)
 {
 	return b->kernel.capture.cpus + !b->traits.unguarded;
@@ -150,6 +150,12 @@ int bpf_fit_programs(struct bpf_capture *b);
  */
 int bpf_attach_ends(struct bpf_capture *b, struct problem *p);
 int bpf_attach_starts(struct bpf_capture *b, struct problem *p);
+
+/* Whether bpf_wait_for_programs() can wait: not if some CPUs must not be disturbed (nohz_full). */
+bool bpf_can_wait(void);
+
+/* Waits until all programs that are running now have ended. In tracepoints they are RCU readers. @unused: see owns_settle(). */
+void bpf_wait_for_programs(void *unused);
 
 /*
  * Returns the number of events that all programs of a tracepoint may have missed: the kernel skipped

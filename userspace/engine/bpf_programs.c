@@ -4,8 +4,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "util/types.h"	/* the skeleton's own declarations use these names */
 
@@ -89,7 +92,7 @@ static void choose_throttle(const struct bpf_capture *b, bool wanted)
 
 /*
  * Replaces each exchange, a barrier, by nothing, and each compare-and-exchange by a load, which leaves the comparison. That
- * does for notes of bios (slow.bpf.h). The table of bios needs more; its programs are not among those that are loaded.
+ * does for notes of bios (slow.bpf.h). Octaves are marked beforehand, see region_use_all_octaves(). The table of bios needs more; its programs are not among those that are loaded.
  */
 static int fit_program(struct bpf_program *prog)
 {
@@ -102,7 +105,7 @@ static int fit_program(struct bpf_program *prog)
 	for (size_t i = 0; i < n; i++) {
 		if (insns[i].code != (BPF_STX | BPF_ATOMIC | BPF_DW))
 			continue;
-		if (insns[i].imm == BPF_XCHG)
+		if (insns[i].imm == BPF_XCHG || (insns[i].imm & ~BPF_FETCH) == BPF_OR)
 			insns[i] = (struct bpf_insn){ .code = BPF_JMP | BPF_JA };
 		else if (insns[i].imm == BPF_CMPXCHG)
 			insns[i] = (struct bpf_insn){ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_0,
@@ -279,6 +282,19 @@ int bpf_attach_starts(struct bpf_capture *b, struct problem *p)
 
 	err = err ?: attach_events(b, true, p);
 	return err || !b->kernel.capture.sees_held ? err : attach_throttle(b, p);
+}
+
+bool bpf_can_wait(void)
+{
+	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+
+	return commands > 0 && commands & MEMBARRIER_CMD_GLOBAL;
+}
+
+void bpf_wait_for_programs(void *unused)
+{
+	(void)unused;
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
 u64 bpf_skipped_runs(struct bpf_capture *b, u64 ios)

@@ -59,6 +59,7 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_watches = b->kernel.capture.n_watches;
 	ro->cfg_standby_row = b->kernel.capture.cpus;
 	ro->cfg_unguarded = b->traits.unguarded;
+	ro->cfg_only_adds = !b->traits.compares_and_exchanges;
 	ro->cfg_hash_factor = b->targets.factor[0];
 	ro->cfg_hash_factor_2 = b->targets.factor[1];
 	ro->cfg_hash_shift = 32 - b->targets.bits;
@@ -116,15 +117,16 @@ static void size_bios(struct bpf_capture *b, u32 max_bios)
 
 static void size_maps(struct bpf_capture *b, const struct capture_config *cfg)
 {
-	u32 rows = bpf_rows(b) * b->kernel.capture.n_watches;
+	u32 watches = b->kernel.capture.n_watches;
 	const struct slow_room room = slow_room(cfg);
 	struct blklat *s = b->skel;
 
 	b->kernel.region.series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(b->kernel.capture.scale));
 	bpf_map__set_max_entries(s->maps.slots, at_least_1(b->targets.n_slots / BLKLAT_SLOTS));
 	bpf_map__set_value_size(s->maps.series, b->kernel.region.series_bytes);
-	bpf_map__set_max_entries(s->maps.series, rows * BLKLAT_OPS);
-	bpf_map__set_max_entries(s->maps.accounts, rows);
+	bpf_map__set_max_entries(s->maps.series, watches * BLKLAT_OPS + b->kernel.spare);
+	bpf_map__set_max_entries(s->maps.own, watches * b->kernel.capture.cpus);
+	bpf_map__set_max_entries(s->maps.accounts, watches * bpf_rows(b));
 	size_bios(b, cfg->max_bios);
 	size_idle_maps(b);
 	bpf_slow_size(b, &room);
@@ -203,6 +205,8 @@ static int map_region(struct bpf_capture *b)
 	int err = mapping_map(&b->series, s->maps.series);
 
 	if (!err)
+		err = mapping_map(&b->own, s->maps.own);
+	if (!err)
 		err = mapping_map(&b->accounts, s->maps.accounts);
 	if (!err)
 		err = mapping_map(&b->slots, s->maps.slots);
@@ -212,18 +216,21 @@ static int map_region(struct bpf_capture *b)
 		err = mapping_map(&b->bios, s->maps.bio_cells);
 	if (err)
 		return err;
+	b->kernel.region.cpus = b->kernel.capture.cpus;
 	b->kernel.region.rows = bpf_rows(b);
 	b->kernel.region.watches = b->kernel.capture.n_watches;
 	b->kernel.region.parts = b->kernel.parts;
 	b->kernel.region.by = b->kernel.by;
 	b->kernel.region.scale = b->kernel.capture.scale;
 	b->kernel.region.series = b->series.at;
+	b->kernel.region.own = b->own.at;
 	b->kernel.region.accounts = b->accounts.at;
 	b->kernel.region.slots = b->slots.at;
 	b->kernel.region.ranges = b->targets.slots;
 	b->kernel.region.idle = b->idle.at;
 	b->kernel.region.epoch = &s->bss->epoch;
-	return 0;
+	b->kernel.wait = bpf_can_wait() ? bpf_wait_for_programs : NULL;
+	return owns_init(&b->kernel.region, b->kernel.spare);
 }
 
 int bpf_write_targets(struct bpf_capture *b)
@@ -283,7 +290,7 @@ static int load(struct bpf_capture *b, const struct capture_config *cfg, struct 
 	err = map_region(b) ?: bpf_slow_map(b);
 	if (err)
 		return problem_set(p, err, "could not map the counters: %s", strerror(-err));
-	if (b->traits.unguarded)
+	if (b->traits.unguarded || !b->traits.compares_and_exchanges)
 		region_use_all_octaves(&b->kernel.region);
 	err = bpf_write_targets(b);
 	return err ? problem_set(p, err, "could not fill the table of devices: %s", strerror(-err)) : 0;

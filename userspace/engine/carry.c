@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "engine/carry.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "core/accounting.h"
 #include "engine/geometry.h"
+#include "util/cleanup.h"
 #include "util/clock.h"
 
 /*
@@ -15,11 +18,19 @@
 #define TRY_EVERY_NS 800000
 #define AT_ONCE 16	/* long enough for an IO to start or end, unless IOs come without a pause */
 
+/* Series of one watch and op in one of the captures. */
+struct group {
+	const struct region *r;
+	u32 n;
+	u32 *number;
+};
+
 /* What carry_over() works with. */
 struct over {
 	const struct kernel_capture *to;
 	struct carried *list;
-	struct watch_counts *row_from, *row_to;		/* scratch */
+	struct group group_from, group_to;		/* scratch; they are compared at one moment */
+	struct watch_counts *sum_from, *sum_to;		/* scratch */
 	struct watch_counts *apart;			/* scratch: a look's differences, of a whole and its parts */
 	struct watch_counts *best;			/* for each in the list */
 };
@@ -144,52 +155,99 @@ static void add_difference(struct op_counts *apart, const struct op_counts *from
 	apart->after_idle_sum_ns += from->after_idle_sum_ns - to->after_idle_sum_ns;
 }
 
-static u64 progress(const struct over *o, const struct carried *c, u32 row, u32 op)
+/* The series of @op that @cpu has for itself; 0: none. */
+static u32 own_of(const struct region *r, u32 cpu, u32 watch, u32 op)
 {
-	return region_row_progress(&c->of->region, row, c->from, op) + region_row_progress(&o->to->region, row, c->to, op);
+	return r->own[(size_t)cpu * r->watches + watch].series[op];
+}
+
+static void begin_group(struct group *g, const struct region *r, u32 number)
+{
+	g->r = r;
+	g->n = 0;
+	if (number)
+		g->number[g->n++] = number - 1;
 }
 
 /*
- * Adds to @apart the difference between the two captures in an op's row at one moment: it reads again until no sum
- * changed during the read. Then no IO began to be counted in the row. The second capture, which begins when the first
+ * The series that are compared together: those that @cpu has in both captures; with cpus instead of a CPU, all others, since
+ * an IO may count in the shared series of one capture and in a CPU's own of the other.
+ */
+static void find_group(struct over *o, const struct carried *c, u32 cpu, u32 op)
+{
+	const struct region *from = &c->of->region, *to = &o->to->region;
+	bool others = cpu == to->cpus;
+
+	begin_group(&o->group_from, from, others ? 1 + c->from * BLKLAT_OPS + op : 0);
+	begin_group(&o->group_to, to, others ? 1 + c->to * BLKLAT_OPS + op : 0);
+	for (u32 i = others ? 0 : cpu; i < (others ? cpu : cpu + 1); i++) {
+		u32 f = own_of(from, i, c->from, op), t = own_of(to, i, c->to, op);
+
+		if (others == (f && t))
+			continue;
+		if (f)
+			o->group_from.number[o->group_from.n++] = f;
+		if (t)
+			o->group_to.number[o->group_to.n++] = t;
+	}
+}
+
+static u64 progress(const struct group *g)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; i < g->n; i++)
+		sum += region_progress(g->r, g->number[i]);
+	return sum;
+}
+
+static void clear_sums(struct op_counts *o)
+{
+	hist_clear(&o->hist);
+	hist_clear(&o->after_idle);
+	o->sum_ns = o->bytes = o->errors = o->after_idle_sum_ns = 0;
+}
+
+static void read_group(const struct group *g, struct op_counts *ret)
+{
+	clear_sums(ret);
+	for (u32 i = 0; i < g->n; i++)
+		region_add_series(g->r, g->number[i], ret);
+}
+
+/*
+ * Adds to @apart the difference between the two captures in a group of series at one moment: it reads again until no sum
+ * changed during the read. Then no IO began to be counted in them. The second capture, which begins when the first
  * is done, can at most have put one IO into its bin. Returns whether there was such a moment.
  */
-static bool add_row(const struct over *o, const struct carried *c, u32 row, u32 op, struct op_counts *apart)
+static bool add_group(const struct over *o, u32 op, struct op_counts *apart)
 {
-	struct op_counts *f = &o->row_from->ops[op], *t = &o->row_to->ops[op];
-	u64 was, is = progress(o, c, row, op);
+	struct op_counts *f = &o->sum_from->ops[op], *t = &o->sum_to->ops[op];
+	u64 was, is = progress(&o->group_from) + progress(&o->group_to);
 	u32 try = 0;
 
 	do {
 		was = is;
-		region_read_row(&c->of->region, row, c->from, op, f);
-		region_read_row(&o->to->region, row, c->to, op, t);
-		is = progress(o, c, row, op);
+		read_group(&o->group_from, f);
+		read_group(&o->group_to, t);
+		is = progress(&o->group_from) + progress(&o->group_to);
 	} while (is != was && ++try < AT_ONCE);
 	add_difference(apart, f, t);
 	return is == was;
 }
 
-static void clear(struct watch_counts *w)
-{
-	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		struct op_counts *o = &w->ops[op];
-
-		hist_clear(&o->hist);
-		hist_clear(&o->after_idle);
-		o->sum_ns = o->bytes = o->errors = o->after_idle_sum_ns = 0;
-	}
-}
-
-/* @c: a whole or a part. Returns how many rows could not be read at one moment. */
-static u32 take_watch(const struct over *o, const struct carried *c, struct watch_counts *apart)
+/* @c: a whole or a part. Returns how many groups could not be read at one moment. */
+static u32 take_watch(struct over *o, const struct carried *c, struct watch_counts *apart)
 {
 	u32 moved = 0;
 
-	clear(apart);
-	for (u32 row = 0; row < o->to->region.rows; row++)
-		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			moved += !add_row(o, c, row, op, &apart->ops[op]);
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		clear_sums(&apart->ops[op]);
+		for (u32 cpu = 0; cpu <= o->to->region.cpus; cpu++) {
+			find_group(o, c, cpu, op);
+			moved += !add_group(o, op, &apart->ops[op]);
+		}
+	}
 	return moved;
 }
 
@@ -197,7 +255,7 @@ static u32 take_watch(const struct over *o, const struct carried *c, struct watc
  * Sets o->apart, and all of @l except ended. As in each read, the whole is the sum of its own rows and
  * those of its parts.
  */
-static void take_series(const struct over *o, const struct carried *c, struct carry_look *l)
+static void take_series(struct over *o, const struct carried *c, struct carry_look *l)
 {
 	u64 begin_ns = now_ns();
 
@@ -265,7 +323,7 @@ static bool rests(const struct kernel_capture *k, u32 i, const struct watch_coun
  * look, until two looks agree. The ends in slots that only the second capture has are read before the
  * bins, as an IO must not be both in the bins and lost. Returns the starts after the last look.
  */
-static struct starts look_at_series(const struct over *o, struct carried *c, bool first)
+static struct starts look_at_series(struct over *o, struct carried *c, bool first)
 {
 	struct starts s = compare_starts(o->to, c);
 	struct carry_look l;
@@ -288,7 +346,7 @@ static struct starts look_at_series(const struct over *o, struct carried *c, boo
 }
 
 /* Every disturbance makes the differences larger, so the least of several looks is right. */
-static void look(const struct over *o, struct carried *c, bool first)
+static void look(struct over *o, struct carried *c, bool first)
 {
 	const struct region *from = &c->of->region, *to = &o->to->region;
 	struct starts s = look_at_series(o, c, first);
@@ -322,7 +380,7 @@ static void finish(const struct over *o, struct carried *c)
 		carry_add(c[p].carry, best + p);
 }
 
-static bool look_at_all(const struct over *o, u32 n, bool first)
+static bool look_at_all(struct over *o, u32 n, bool first)
 {
 	bool moves = false;
 
@@ -338,16 +396,18 @@ static bool look_at_all(const struct over *o, u32 n, bool first)
 int carry_over(const struct kernel_capture *to, struct carried *list, u32 n, u64 *ret_gap_ns)
 {
 	const struct timespec pause = { .tv_nsec = TRY_EVERY_NS };
-	struct over o = { .to = to, .list = list };
+	u32 room = to->region.cpus + 1;
+	u32 *numbers CLEANUP(cleanup_free) = calloc(2 * room, sizeof(*numbers));
+	struct over o = { .to = to, .list = list, .group_from.number = numbers, .group_to.number = numbers + room };
 	struct snapshot s;
-	int err = snapshot_init(&s, n + 3 + to->parts, to->capture.scale);
+	int err = numbers ? snapshot_init(&s, n + 3 + to->parts, to->capture.scale) : -ENOMEM;
 
 	if (err)
 		return err;
 	snapshot_track(&s);
 	o.best = s.w;
-	o.row_from = s.w + n;
-	o.row_to = s.w + n + 1;
+	o.sum_from = s.w + n;
+	o.sum_to = s.w + n + 1;
 	o.apart = s.w + n + 2;
 	for (u32 try = 0; try < TRIES && look_at_all(&o, n, !try); try++)
 		nanosleep(&pause, NULL);

@@ -10,8 +10,8 @@
  * for the number of IOs.
  *
  * Bins are different, since the two captures read the clock one after the other. So everything that an
- * end counts is taken in one look, each row at a moment at which nothing changes in it. At that moment
- * the row's CPU may be held up in the middle of an end. It would later count that IO, or the rest of
+ * end counts is taken in one look, a CPU's own series (own.h) at a moment at which nothing changes in them, and the shared
+ * ones, with those that a CPU has in only one of the two, as well. At that moment a CPU may be held up in the middle of an end. It would later count that IO, or the rest of
  * it, in the second capture, although it was already taken from the first. But this shows: the two
  * captures are further apart than otherwise, in IOs, bytes, errors or time. They are never closer,
  * since the second one counts an IO only when the first one is done with it. So there are several
@@ -39,7 +39,7 @@
 
 /* The result of one look by carry_over(): how far the first capture is ahead of the second. */
 struct carry_look {
-	u64 moved;		/* rows that changed, and IOs added to ended, during the look; 0: it is of one moment */
+	u64 moved;		/* groups of series that changed, and IOs added to ended, during the look; 0: it is of one moment */
 	u64 ended;		/* IOs whose tags were beyond the slots of the first: only the second one counts them */
 	s64 ios;
 	s64 sums;		/* bytes and errors */

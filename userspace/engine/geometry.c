@@ -131,36 +131,35 @@ static u64 slow_bytes(const struct capture_config *cfg, u64 slots)
 	return blklat_counts_in_flight(cfg->by) ? bytes + slots * sizeof(u32) + (u64)room.notes * sizeof(struct bio_company) : bytes;
 }
 
-u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32 scale)
+/* All but the spare series. */
+static u64 fixed_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32 scale)
 {
-	u64 row = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)) * BLKLAT_OPS + BLKLAT_ACCOUNTS * sizeof(u64);
-	u64 bytes = (u64)rows * cfg->n_watches * row + idle_bytes(cfg, scale) + in_flight_bytes(cfg);
+	u64 n = cfg->n_watches, series = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)), slots = 0, bytes;
 	bool total = false;
-	u64 slots = 0;
 
 	for (u32 i = 0; i < cfg->n_watches; i++) {
 		total |= cfg->watches[i].stage == BLKLAT_STAGE_TOTAL;
 		slots += slots_at(cfg->watches, i, cfg->n_watches, cpus);
 	}
-	bytes += slots / BLKLAT_SLOTS * sizeof(struct blklat_slots) + slow_bytes(cfg, slots);
+	bytes = n * (BLKLAT_OPS * series + cpus * sizeof(struct blklat_own) + rows * BLKLAT_ACCOUNTS * sizeof(u64));
+	bytes += slots / BLKLAT_SLOTS * sizeof(struct blklat_slots);
+	bytes += idle_bytes(cfg, scale) + in_flight_bytes(cfg) + slow_bytes(cfg, slots);
 	return bytes + (total ? (u64)bio_buckets(cfg->max_bios) * sizeof(struct bio_bucket) : 0);
 }
 
-int capture_choose_scale(const struct capture_config *cfg, u32 cpus, u32 rows, struct problem *p)
+int capture_memory(const struct capture_config *cfg, u32 cpus, u32 rows, struct capture_memory *ret, struct problem *p)
 {
 	u64 limit = cfg->max_memory ? cfg->max_memory : capture_default_memory(cfg->n_watches);
-	int scale = cfg->scale < 0 ? BLKLAT_SCALE_MAX : cfg->scale;
-	u64 bytes;
+	u32 scale = cfg->scale < 0 ? BLKLAT_SCALE_MAX : cfg->scale;
+	u64 series = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)), fixed = fixed_bytes(cfg, cpus, rows, scale), spare;
 
-	for (;; scale--) {
-		bytes = capture_memory_bytes(cfg, cpus, rows, scale);
-		if (bytes <= limit)
-			return scale;
-		if (cfg->scale >= 0 || !scale)
-			break;
-	}
-	return problem_set(p, -E2BIG, "the counters need %lluK of memory at scale %d and may take %lluK: raise "
-			   "--max-memory or %s", (bytes + KIB - 1) / KIB, scale, limit / KIB,
+	spare = min_u64((u64)cpus * cfg->n_watches * BLKLAT_OPS, fixed < limit ? (limit - fixed) / series : 0);
+	spare = min_u64(spare, BLKLAT_MAX_SPARE);
+	*ret = (struct capture_memory){ .scale = scale, .spare = spare, .fixed_bytes = fixed, .bytes = fixed + spare * series };
+	if (fixed <= limit)
+		return 0;
+	return problem_set(p, -E2BIG, "the counters need %lluK of memory at scale %u and may take %lluK: raise "
+			   "--max-memory or %s", (fixed + KIB - 1) / KIB, scale, limit / KIB,
 			   scale ? "lower --scale" : cfg->slow.wanted ? "lower --max-bios, or leave --slow out" :
 			   cfg->by ? "watch fewer devices, or leave --by out" : "watch fewer devices");
 }

@@ -53,10 +53,12 @@ static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
 int kernel_capture_init(struct kernel_capture *k, const struct capture *is, const struct capture_config *cfg, u32 rows,
 			struct problem *p)
 {
-	int scale = capture_choose_scale(cfg, is->cpus, rows, p);
+	struct capture_memory memory;
+	int err = capture_memory(cfg, is->cpus, rows, &memory, p);
 
-	if (scale < 0)
-		return scale;
+	if (err)
+		return err;
+	k->spare = memory.spare;
 	k->idle_gap_ns = cfg->idle_gap_ns;
 	k->slow = cfg->slow;
 	k->by = cfg->by;
@@ -64,9 +66,9 @@ int kernel_capture_init(struct kernel_capture *k, const struct capture *is, cons
 	k->parts = blklat_parts(cfg->by, cfg->cgroups);
 	k->capture = (struct capture){
 		.ops = is->ops,
-		.scale = scale,
+		.scale = memory.scale,
 		.cpus = is->cpus,
-		.memory_bytes = capture_memory_bytes(cfg, is->cpus, rows, scale),
+		.memory_bytes = memory.bytes,
 		.slow_wanted = cfg->slow,
 		.live = is->live,
 		.engine = is->ops->name,
@@ -80,6 +82,7 @@ void kernel_capture_uninit(struct kernel_capture *k)
 	for (u32 i = 0; k->gone && i < k->capture.n_watches; i++)
 		snapshot_uninit(&k->gone[i].frozen);
 	free(k->gone);
+	owns_uninit(&k->region);
 	snapshot_uninit(&k->carry);
 	slow_ios_uninit(&k->slow_ios);
 	free(k->slow_counted);
@@ -311,5 +314,6 @@ int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*coun
 		gone_finish(k, s, count_bios);
 	for (u32 i = 0; i < k->carry.n; i++)
 		carry_add(&s->w[i], &k->carry.w[i]);
+	owns_settle(&k->region, s->mono_ns, k->wait, k);
 	return 0;
 }

@@ -53,6 +53,8 @@ struct owner {
 struct kernel_capture {
 	struct capture capture;
 	struct region region;
+	u32 spare;			/* series that CPUs may have for themselves */
+	void (*wait)(void *k);		/* see owns_settle(); set by the engine */
 	enum blklat_by by;		/* what each watch is divided by */
 	u32 parts;			/* number of parts of each whole, which follow it */
 	u32 cgroups;			/* number of those parts that are for cgroups */
@@ -86,8 +88,8 @@ static inline u32 whole_of(const struct kernel_capture *k, u32 i)
 }
 
 /*
- * Initializes an engine's state, which is all 0, for @cfg's watches with @rows of counters: chooses the
- * scale and copies the watches. @is has what only the engine knows: its ops, its live_ops, the CPUs.
+ * Initializes an engine's state, which is all 0, for @cfg's watches with @rows of accounts: finds how
+ * much memory there is, and copies the watches. @is has what only the engine knows: its ops, its live_ops, the CPUs.
  * Returns 0, or a negative errno and a sentence; in both cases kernel_capture_uninit() frees it.
  */
 int kernel_capture_init(struct kernel_capture *k, const struct capture *is, const struct capture_config *cfg, u32 rows,

@@ -15,6 +15,7 @@
 #include "engine/kernel_capture.h"
 #include "engine/slow.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/sysfs.h"
 
 void kmod_slow_size(const struct kernel_capture *k, const struct capture_config *cfg, struct blklat_setup *setup)
@@ -241,6 +242,7 @@ static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, con
 		.idle_gap_ns = k->kernel.idle_gap_ns,
 		.by = k->kernel.by,
 		.cgroups = k->kernel.cgroups,
+		.spare = k->kernel.spare,
 	};
 
 	kmod_slow_size(&k->kernel, cfg, &setup);
@@ -267,6 +269,11 @@ static int watch_devices(struct kmod_capture *k, const struct capture_config *cf
 	return err;
 }
 
+static void wait_for_module(void *k)
+{
+	ioctl(((struct kmod_capture *)k)->fd, BLKLAT_IOC_WAIT);
+}
+
 static int map_region(struct kmod_capture *k, const struct capture_config *cfg, struct problem *p)
 {
 	void *at = mmap(NULL, k->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, k->fd, 0);
@@ -281,6 +288,7 @@ static int map_region(struct kmod_capture *k, const struct capture_config *cfg, 
 				   "know: build and load the module of the same release");
 	k->kernel.capture.cpus = h->cpus;
 	k->kernel.region = (struct region){
+		.cpus = h->cpus,
 		.rows = h->cpus,
 		.watches = h->watches,
 		.parts = k->kernel.parts,
@@ -288,14 +296,16 @@ static int map_region(struct kmod_capture *k, const struct capture_config *cfg, 
 		.scale = h->scale,
 		.series_bytes = h->series_bytes,
 		.series = (char *)at + h->series_offset,
+		.own = (void *)((char *)at + h->own_offset),
 		.accounts = (void *)((char *)at + h->accounts_offset),
 		.slots = (void *)((char *)at + h->slots_offset),
 		.ranges = k->ranges,
 		.idle = h->idle_offset ? (char *)at + h->idle_offset : NULL,
 		.epoch = &h->epoch,
 	};
+	k->kernel.wait = wait_for_module;
 	kmod_slow_map(&k->slow, &k->kernel, cfg, h);
-	return 0;
+	return owns_init(&k->kernel.region, h->series - h->watches * BLKLAT_OPS) ? problem_set(p, -ENOMEM, "out of memory") : 0;
 }
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -367,6 +377,7 @@ static void kmod_look(struct capture *c)
 {
 	struct kmod_capture *k = (struct kmod_capture *)c;
 
+	owns_settle(&k->kernel.region, now_ns(), k->kernel.wait, k);
 	if (gone_find(&k->kernel))
 		gone_freeze(&k->kernel, count_bios);
 }

@@ -9,11 +9,14 @@
 
 #define MOVES UINT64_MAX	/* for rested_at: the slots were not at rest */
 
-static struct blklat_series *series_at(const struct region *r, u32 row, u32 watch, u32 op)
+struct blklat_series *region_series(const struct region *r, u32 number)
 {
-	size_t number = ((size_t)row * r->watches + watch) * BLKLAT_OPS + op;
+	return (struct blklat_series *)((char *)r->series + (size_t)number * r->series_bytes);
+}
 
-	return (struct blklat_series *)((char *)r->series + number * r->series_bytes);
+static bool is_shared(const struct region *r, u32 number)
+{
+	return number < r->watches * BLKLAT_OPS;
 }
 
 /* The engine writes what we read; each cell is one aligned word. */
@@ -22,30 +25,33 @@ static u64 load(const u64 *cell)
 	return __atomic_load_n(cell, __ATOMIC_RELAXED);
 }
 
+static void clear_extremes(const struct region *r, u32 number, u32 parity)
+{
+	struct blklat_series *s = region_series(r, number);
+
+	if (!load(&s->octaves))
+		return;
+	__atomic_store_n(&s->max_ns[parity], 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->not_min_ns[parity], 0, __ATOMIC_RELAXED);
+}
+
 void region_next_epoch(struct region *r)
 {
 	u32 next = *r->epoch + 1;
 
-	for (u32 row = 0; row < r->rows; row++)
-		for (u32 watch = 0; watch < r->watches; watch++)
-			for (u32 op = 0; op < BLKLAT_OPS; op++) {
-				struct blklat_series *s = series_at(r, row, watch, op);
-
-				if (!load(&s->octaves))
-					continue;
-				__atomic_store_n(&s->max_ns[next & 1], 0, __ATOMIC_RELAXED);
-				__atomic_store_n(&s->not_min_ns[next & 1], 0, __ATOMIC_RELAXED);
-			}
+	for (u32 row = 0; row < r->watches * BLKLAT_OPS; row++) {
+		clear_extremes(r, row, next & 1);
+		for (u32 n = owns_first(&r->owns, row); n; n = owns_next(&r->owns, n))
+			clear_extremes(r, n, next & 1);
+	}
 	__atomic_store_n(r->epoch, next, __ATOMIC_RELEASE);
 }
 
 void region_use_all_octaves(struct region *r)
 {
-	for (u32 row = 0; row < r->rows; row++)
-		for (u32 watch = 0; watch < r->watches; watch++)
-			for (u32 op = 0; op < BLKLAT_OPS; op++)
-				__atomic_store_n(&series_at(r, row, watch, op)->octaves,
-						 (1ULL << (BLKLAT_OCTAVE_BELOW + 1)) - 1, __ATOMIC_RELAXED);
+	r->octaves_used = (1ULL << (BLKLAT_OCTAVE_BELOW + 1)) - 1;
+	for (u32 number = 0; number < r->watches * BLKLAT_OPS + r->owns.n; number++)
+		__atomic_store_n(&region_series(r, number)->octaves, r->octaves_used, __ATOMIC_RELAXED);
 }
 
 /* The slots of a watch, as they are seen at now_ns. */
@@ -206,74 +212,72 @@ static void add_series(const struct blklat_series *s, u32 epoch, struct op_count
 	add_extremes(s, epoch & 1, &op->late_min_ns, &op->late_max_ns);
 }
 
-static const struct blklat_idle_series *idle_series_at(const struct region *r, u32 i, u32 op)
+/* Of a shared series. */
+static const struct blklat_idle_series *idle_series_at(const struct region *r, u32 number)
 {
-	size_t bytes = BLKLAT_IDLE_SERIES_BYTES(BLKLAT_CELLS(idle_scale(r->scale)));
-
-	return (void *)((char *)r->idle + (i * BLKLAT_OPS + op) * bytes);
+	return (void *)((char *)r->idle + number * BLKLAT_IDLE_SERIES_BYTES((size_t)BLKLAT_CELLS(idle_scale(r->scale))));
 }
 
-static void read_after_idle(const struct region *r, u32 i, u32 op, struct op_counts *ret)
+static void add_after_idle(const struct region *r, u32 number, struct op_counts *op)
 {
-	struct hist *h = &ret->after_idle;
-	u32 cells = BLKLAT_CELLS(h->scale);
+	u32 cells = BLKLAT_CELLS(op->after_idle.scale);
 	const struct blklat_idle_series *s;
+	u64 sum_ns;
 
 	if (!r->idle)
 		return;
-	s = idle_series_at(r, i, op);
-	ret->after_idle_sum_ns = load(&s->sum_ns);
-	hist_clear(h);
+	s = idle_series_at(r, number);
+	sum_ns = load(&s->sum_ns);
+	op->after_idle_sum_ns += sum_ns;
 	/* The sum is written before the bins. */
-	if (!ret->after_idle_sum_ns)
+	if (!sum_ns)
 		return;
 	for (u32 cell = 0; cell < cells; cell++) {
 		u64 n = load(&s->bins[cell]);
 
 		if (n)
-			hist_put(h, cell, n);
+			hist_put(&op->after_idle, cell, n);
 	}
 }
 
 static void clear_op(struct op_counts *op)
 {
 	hist_clear(&op->hist);
-	op->sum_ns = op->bytes = op->errors = 0;
+	hist_clear(&op->after_idle);
+	op->sum_ns = op->bytes = op->errors = op->after_idle_sum_ns = 0;
 	op->min_ns = op->late_min_ns = UINT64_MAX;
 	op->max_ns = op->late_max_ns = 0;
+}
+
+void region_add_series(const struct region *r, u32 number, struct op_counts *ret)
+{
+	/* Read before the other bins, so that all IOs counted here are in those as well. */
+	if (is_shared(r, number))
+		add_after_idle(r, number, ret);
+	add_series(region_series(r, number), *r->epoch, ret);
 }
 
 static void read_series(const struct region *r, u32 i, struct watch_counts *w)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		u32 row = i * BLKLAT_OPS + op;
+
 		clear_op(&w->ops[op]);
-		/* Read before the other bins, so that all IOs counted here are in those as well. */
-		read_after_idle(r, i, op, &w->ops[op]);
-		for (u32 row = 0; row < r->rows; row++)
-			add_series(series_at(r, row, i, op), *r->epoch, &w->ops[op]);
+		region_add_series(r, row, &w->ops[op]);
+		for (u32 n = owns_first(&r->owns, row); n; n = owns_next(&r->owns, n))
+			region_add_series(r, n, &w->ops[op]);
 	}
 }
 
-void region_read_row(const struct region *r, u32 row, u32 i, u32 op, struct op_counts *ret)
+u64 region_progress(const struct region *r, u32 number)
 {
-	clear_op(ret);
-	hist_clear(&ret->after_idle);
-	ret->after_idle_sum_ns = 0;
-	if (!row)
-		read_after_idle(r, i, op, ret);
-	add_series(series_at(r, row, i, op), *r->epoch, ret);
-}
-
-u64 region_row_progress(const struct region *r, u32 row, u32 i, u32 op)
-{
-	const struct blklat_series *s = series_at(r, row, i, op);
+	const struct blklat_series *s = region_series(r, number);
 	u64 sums;
 
-	/* Everything read before is older, and everything read afterwards is newer. */
 	atomic_thread_fence(memory_order_acquire);
 	sums = load(&s->sum_ns) + load(&s->bytes) + load(&s->errors);
-	if (!row && r->idle)
-		sums += load(&idle_series_at(r, i, op)->sum_ns);
+	if (is_shared(r, number) && r->idle)
+		sums += load(&idle_series_at(r, number)->sum_ns);
 	atomic_thread_fence(memory_order_acquire);
 	return sums;
 }

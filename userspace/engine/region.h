@@ -4,15 +4,20 @@
 #define ENGINE_REGION_H
 
 #include "core/snapshot.h"
+#include "engine/own.h"
 
 struct region {
-	u32 rows;			/* of counters: one for each CPU, and perhaps one that all share */
+	u32 cpus;			/* rows of own */
+	u32 rows;			/* of accounts: one for each CPU, and perhaps one that all share */
 	u32 watches;			/* parts included */
 	u32 parts;			/* of each whole; they follow it */
 	u32 by;				/* enum blklat_by */
 	u32 scale;
 	u32 series_bytes;		/* from one series to the next */
-	void *series;			/* [row][watch][op] */
+	void *series;			/* [watch][op], shared; then the spare ones */
+	struct blklat_own *own;		/* [cpu][watch] */
+	struct owns owns;		/* which CPU has which spare series */
+	u64 octaves_used;		/* the octaves of a series in which nothing was counted: see region_use_all_octaves() */
 	const u64 *accounts;		/* [row][watch][BLKLAT_ACCOUNTS] */
 	const struct blklat_slots *slots;
 	const struct region_slots {	/* of each watch, multiples of 16; n is 0 at stage total */
@@ -29,8 +34,8 @@ struct region {
 void region_next_epoch(struct region *r);
 
 /*
- * Marks every octave of all rows as in use, so that the engine never has to: for kernels where that would not be safe,
- * since a program may run on top of itself.
+ * Marks every octave of all series as in use, so that the engine never has to: for kernels where that would not be safe,
+ * since a program may run on top of itself, or there is no atomic operation for it. After owns_init().
  */
 void region_use_all_octaves(struct region *r);
 
@@ -42,14 +47,20 @@ void region_use_all_octaves(struct region *r);
  */
 void region_read(const struct region *r, u32 i, u64 *rested_at, u64 now_ns, struct watch_counts *w);
 
-/*
- * Reads an op's bins and sums of one row of watch @i. With the first row it also reads the IOs after a
- * pause, which all CPUs share. For comparing two regions at one moment.
- */
-void region_read_row(const struct region *r, u32 row, u32 i, u32 op, struct op_counts *ret);
+/* The series with this number: watch * BLKLAT_OPS + op is a shared one. */
+struct blklat_series *region_series(const struct region *r, u32 number);
 
-/* A number that grows whenever one of the row's sums does, that is, with each IO and before its bin. */
-u64 region_row_progress(const struct region *r, u32 row, u32 i, u32 op);
+/*
+ * Adds the bins and sums of a series to @ret; with a shared one also the IOs after a pause. For comparing two regions at one
+ * moment.
+ */
+void region_add_series(const struct region *r, u32 number, struct op_counts *ret);
+
+/*
+ * A number that grows whenever one of the series' sums does, that is, with each IO and before its bin; of a shared one, also
+ * with IOs after a pause. Everything that is read before is older, and everything that is read afterwards is newer.
+ */
+u64 region_progress(const struct region *r, u32 number);
 
 /* The result of one look at a slot. */
 struct slot_look {

@@ -72,6 +72,7 @@ struct loop {
 	u64 done;			/* intervals so far */
 	bool exhausted;			/* the replay has ended */
 	u64 start_ns, end_ns;		/* CLOCK_MONOTONIC; end_ns: of --duration, or UINT64_MAX */
+	u64 look_ns;			/* of the next early look; UINT64_MAX: there is none */
 };
 
 /*
@@ -95,14 +96,16 @@ static bool ends_before(const struct loop *l, u64 deadline_ns)
 }
 
 /* The same, but meanwhile has the engine look for devices that go away. */
-static bool wait_until(const struct loop *l, u64 deadline_ns)
+static bool wait_until(struct loop *l, u64 deadline_ns)
 {
 	bool end, gone;
 
 	do {
-		end = ends_before(l, deadline_ns);
-		if (l->uevents >= 0 && uevents_take(l->uevents, &gone) && gone)
+		end = ends_before(l, min_u64(deadline_ns, l->look_ns));
+		if ((l->uevents >= 0 && uevents_take(l->uevents, &gone) && gone) || now_ns() >= l->look_ns) {
 			l->capture->live->look(l->capture);
+			l->look_ns = capture_early_look(l->start_ns, now_ns());
+		}
 		end = end || (l->cfg->input && !l->cfg->input->take(l->cfg->input));
 	} while (!end && now_ns() < deadline_ns);
 	return end;
@@ -257,6 +260,7 @@ static enum loop_end run(struct loop *l, struct problem *p)
 	if (l->cfg->child && child_start(l->cfg->child, p))
 		return LOOP_FAILED;
 	l->start_ns = intervals_read_ns(&l->intervals);
+	l->look_ns = l->capture->live ? capture_early_look(l->start_ns, l->start_ns) : UINT64_MAX;
 	l->end_ns = l->cfg->duration_s > 0 ? l->start_ns + (u64)(l->cfg->duration_s * NSEC_PER_SEC) : UINT64_MAX;
 	end = l->capture->live ? run_live(l, p) : run_replay(l, p);
 	if (end == LOOP_PIPE || end == LOOP_FAILED)

@@ -141,14 +141,17 @@ static void beat(struct service *s)
 static int handle(struct service *s, enum service_event event, struct problem *p)
 {
 	u64 now = now_ns();
+	bool look;
 
 	if (event == EVENT_RELOAD) {
 		s->cfg->hooks.reload(s->cfg->hooks.into);
 		s->look_ns = now;
 	}
-	for (struct member *m = s->members; event == EVENT_DEVICES && s->wait.gone && m; m = m->next)
+	look = (event == EVENT_DEVICES && s->wait.gone) || s->early_ns <= now;
+	for (struct member *m = s->members; look && m; m = m->next)
 		if (m->capture->live)
 			m->capture->live->look(m->capture);
+	s->early_ns = capture_early_look(s->start_ns, now);
 	if (event == EVENT_DEVICES && s->look_ns > now + SERVICE_SETTLE_NS)
 		s->look_ns = now + SERVICE_SETTLE_NS;
 	if (s->scout && s->look_ns <= now)
@@ -163,7 +166,7 @@ static int wait_until(struct service *s, u64 deadline_ns, struct problem *p)
 	int err = 0;
 
 	while (!err) {
-		u64 wake_ns = deadline_ns;
+		u64 wake_ns = min_u64(deadline_ns, s->early_ns);
 		enum service_event event;
 
 		if (s->scout)
@@ -245,6 +248,7 @@ int service_run(struct service *s, struct problem *p)
 
 	s->start_ns = s->read_ns = now_ns();
 	s->look_ns = s->start_ns + SERVICE_LOOK_NS;
+	s->early_ns = capture_early_look(s->start_ns, s->start_ns);
 	if (s->cfg->follow) {
 		err = scout_start(s->cfg->scout, &s->scout);
 		if (err)

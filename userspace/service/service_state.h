@@ -34,6 +34,7 @@ struct service {
 	bool ordinary;			/* the real-time priority was given up */
 	struct realtime_share share;	/* of a CPU, taken by the loop */
 	u64 start_ns, read_ns, look_ns, beat_ns;
+	u64 early_ns;			/* of the next early look at the captures, see capture_early_look() */
 	u64 outgrown_ns;		/* when to check again for outgrown devices; UINT64_MAX: never */
 	char told[sizeof(((struct problem *)0)->text)];	/* the last failure, to be told only once */
 };

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which CPU has which spare series (abi.h) for itself. Those that count most often in the shared ones get one each. When there
+ * is none left, those that were not used for a minute are taken back. Either way every IO is counted: sharing costs a few
+ * atomic operations more.
+ */
+#ifndef ENGINE_OWN_H
+#define ENGINE_OWN_H
+
+#include "blklat/abi.h"
+#include "util/types.h"
+
+struct region;
+
+/* All 0: there is no spare series. */
+struct owns {
+	u32 first, n;		/* the numbers of the spare series are first to first + n - 1 */
+	u32 free;		/* one that no CPU has; 0: none. The others follow by their next */
+	struct spare {
+		u32 next;	/* of the same watch and op, or free; 0: it is the last one */
+		u32 cpu, row;	/* who has it, and beside which shared one: watch * BLKLAT_OPS + op */
+		u64 sums;	/* grows with each IO; as last seen, at the time used_ns */
+		u64 used_ns;
+	} *spare;		/* [n] */
+	u32 *of;		/* [watch][op] the first one that a CPU has; 0: none */
+};
+
+/*
+ * Sets r->owns for @spare series behind the shared ones. If all CPUs can have one of each watch and op, they get them at once.
+ * The counters are all 0. Returns 0 or -ENOMEM; owns_uninit() frees it in both cases.
+ */
+int owns_init(struct region *r, u32 spare);
+void owns_uninit(struct region *r);
+
+/* The series that CPUs have beside the shared one with the number @row, one after the other: 0 after the last one. */
+static inline u32 owns_first(const struct owns *o, u32 row)
+{
+	return o->n ? o->of[row] : 0;
+}
+
+static inline u32 owns_next(const struct owns *o, u32 number)
+{
+	return o->spare[number - o->first].next;
+}
+
+/*
+ * Gives and takes back series, by what was counted until @now_ns (CLOCK_MONOTONIC). @wait returns when no IO that ended before
+ * is still being counted; NULL: the kernel can't tell, so none is taken back.
+ */
+void owns_settle(struct region *r, u64 now_ns, void (*wait)(void *arg), void *arg);
+
+#endif
