@@ -230,7 +230,7 @@ def test_memory_limit_too_small():
     needed = re.search(r"need (\d+)(\w?)", bad("need", "--dev", name, "--max-memory", "1", "--scale", "0"))
     less = f"{int(needed[1]) - 1}{needed[2]}"
     bad(r"need", "--dev", name, "--max-memory", less, "--scale", "0")
-    r = run("--dev", name, "--max-memory", needed[1] + needed[2], "--interval", "10ms", "--count", "1", "--format", "json")
+    r = run("--dev", name, "--max-memory", needed[1] + needed[2], "--scale", "0", "--interval", "10ms", "--count", "1", "--format", "json")
     assert r.returncode == 0, r.stderr
     assert len(r.stdout.splitlines()) == 1 and json.loads(r.stdout)["device"] == name
 

@@ -81,5 +81,5 @@ def test_more_than_fits_is_said(loop):
     """Each part needs as many counters as the whole."""
     r = refused("--dev", loop.name, "--max-memory", "64K", "--by", "size")
     assert r.returncode == 1
-    assert re.fullmatch(r"blklat serve: the counters need \d+K of memory at scale 0 and may take 64K: raise --max-memory or watch fewer "
-                        r"devices, or leave --by out\n", r.stderr)
+    assert re.fullmatch(r"blklat serve: the counters need \d+K of memory at scale 6 and may take 64K: raise --max-memory or lower "
+                        r"--scale\n", r.stderr)

@@ -43,7 +43,7 @@ const struct argp_option capture_option_list[] = {
 	{ "top", KEY_TOP, "N", 0, "text: only the N worst devices of each interval by p99, the rest on one line", 0 },
 	{ "engine", KEY_ENGINE, "ENGINE", 0, "auto (default: bpf, else kmod), bpf or kmod (the kernel "
 	  "module)", 0 },
-	{ "scale", KEY_SCALE, "N", 0, "Bins an octave: 2^N, N 0 to 6, or auto (default): the finest that fits",
+	{ "scale", KEY_SCALE, "N", 0, "Bins an octave: 2^N, N 0 to 6, or auto (default): the finest",
 	  0 },
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that the counters may take (default 64M or 0.1 % of the "
 	  "machine's memory, the larger; for many devices more)", 0 },

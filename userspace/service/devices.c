@@ -35,24 +35,12 @@ int service_heir_read(struct service *s, struct problem *p)
 	return in->capture->ops->read(in->capture, &in->snapshots[!in->now], p);
 }
 
-/*
- * Whether the heir can continue the members' counts. At another resolution it can't: what it has
- * counted so far is then forgotten, right after the others were read.
- */
-static bool counts_on(const struct service *s)
+bool service_heir_begins(struct service *s)
 {
-	return s->heir->capture->scale == s->info.scale;
-}
-
-int service_heir_begins(struct service *s, struct problem *p)
-{
-	int err;
-
 	if (!s->heir || (!settled(s) && ++s->heir_waited < HEIR_PATIENCE))
-		return 0;
-	err = counts_on(s) ? 0 : intervals_begin(&s->heir->intervals, p);
+		return false;
 	s->slow_until_ns = s->heir->capture->slow_ns - CAPTURE_SLOW_TOLD_NS;
-	return err ? err : 1;
+	return true;
 }
 
 static int join(struct service *s, u64 *ret_gap_ns)
@@ -76,9 +64,8 @@ static int join(struct service *s, u64 *ret_gap_ns)
 int service_heir_takes_over(struct service *s, struct problem *p)
 {
 	struct member *old = s->members;
-	bool anew = !counts_on(s);
-	u64 gap_ns = intervals_read_ns(&s->heir->intervals) - s->read_ns;
-	int err = anew ? 0 : join(s, &gap_ns);
+	u64 gap_ns;
+	int err = join(s, &gap_ns);
 
 	if (err)
 		return problem_set(p, err, "out of memory");
@@ -94,7 +81,7 @@ int service_heir_takes_over(struct service *s, struct problem *p)
 		service_end_member(s, old);
 		old = next;
 	}
-	err = service_members_changed(s, anew, p);
+	err = service_members_changed(s, p);
 	if (!err)
 		service_begin_slow(s);
 	s->slow_until_ns = UINT64_MAX;
@@ -169,7 +156,7 @@ int service_take_scouted(struct service *s, struct problem *p)
 	if (!scout_take(s->scout, &found))
 		return 0;
 	if (found.err == -E2BIG && !found.anew) {
-		/* There is no room beside the others, but there may be for all at once, at a lower resolution. */
+		/* There is no room beside the others, whose CPUs have series of their own, but there may be for all at once. */
 		s->join = true;
 		s->look_ns = now_ns();
 		return 0;

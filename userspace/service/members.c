@@ -163,20 +163,16 @@ static int open_sinks(struct service *s)
 {
 	int err = 0;
 
-	service_close_sinks(s);
-	s->skipped_before = 0;
 	for (u32 i = 0; !err && i < s->cfg->n_sinks; i++)
 		err = s->cfg->sinks[i]->open(s->cfg->sinks[i], &s->info, &s->sinks[i]);
 	return err;
 }
 
-/* Captures that count from 0 again, or at another resolution, get new sinks. */
-int service_members_changed(struct service *s, bool anew, struct problem *p)
+int service_members_changed(struct service *s, struct problem *p)
 {
-	u32 scale = s->info.scale;
 	int err = describe(s);
 
-	if (!err && (anew || scale != s->info.scale))
+	if (!err && !s->sinks[0])
 		err = open_sinks(s);
 	return err ? problem_set(p, err, "could not show the devices: %s", strerror(-err)) : 0;
 }
@@ -195,7 +191,7 @@ int service_add_member(struct service *s, struct member *m, struct problem *p)
 		if (!i || c->watches[i].device != c->watches[i - 1].device)
 			s->cfg->hooks.came(s->cfg->hooks.into, c->watches[i].device);
 	s->join = s->n_members > SERVICE_MEMBERS_MAX;
-	return service_members_changed(s, false, p);
+	return service_members_changed(s, p);
 }
 
 void service_end_member(struct service *s, struct member *m)
@@ -227,5 +223,5 @@ int service_drop_members(struct service *s, struct problem *p)
 	}
 	if (!s->members && !s->cfg->follow)
 		service_stop_watching(s, "no watched device is left");
-	return any ? service_members_changed(s, false, p) : 0;
+	return any ? service_members_changed(s, p) : 0;
 }

@@ -86,7 +86,7 @@ int scout_fd(const struct scout *s);
 
 /*
  * Asks for a look for devices other than @known, which is copied. With @anew it opens a capture of
- * everything instead, at the resolution that then fits. Returns false, and does nothing, while a look
+ * everything instead. Returns false, and does nothing, while a look
  * is in progress or its result was not taken yet.
  */
 bool scout_look(struct scout *s, const struct known *known, u32 n_known, bool anew);

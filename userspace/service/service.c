@@ -210,16 +210,17 @@ static void mind_priority(struct service *s)
 
 static int step_live(struct service *s, struct problem *p)
 {
-	int err = wait_until(s, next_deadline(s), p), heir;
+	int err = wait_until(s, next_deadline(s), p);
+	bool heir;
 
 	if (err)
 		return err;
 	err = read_members(s, p);
 	if (!err)
 		service_outgrown(s);
-	heir = err ? err : service_heir_begins(s, p);
-	if (heir < 0)
-		return heir;
+	if (err)
+		return err;
+	heir = service_heir_begins(s);
 	err = publish(s, p);
 	mind_priority(s);
 	return err || !heir ? err : service_heir_takes_over(s, p);
@@ -298,7 +299,7 @@ static int begin(struct service *s, struct problem *p)
 		return err;
 	s->members = m;
 	s->n_members = m ? 1 : 0;
-	return service_members_changed(s, true, p);
+	return service_members_changed(s, p);
 }
 
 int service_open(const struct service_config *cfg, struct service **ret, struct problem *p)

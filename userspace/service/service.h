@@ -5,9 +5,8 @@
  * A device that appears gets a capture of its own. Open captures are not touched, so they miss no IO. Every capture
  * costs each IO a little. So when there are more than SERVICE_MEMBERS_MAX, all are joined: one capture of everything is
  * opened, and takes over at the end of an interval in which the IOs that were in flight when it was opened have ended
- * (or 10 intervals later). Its counts continue theirs, see capture_join(). Only if its resolution differs new sinks are
- * opened, and IOs that end between the last read of the old captures and the first of the new one are in neither; the
- * user is told. The same is done when a device has more tags than slots.
+ * (or 10 intervals later). Its counts continue theirs, see capture_join(). The same is done when a device has more tags
+ * than slots, or there is no memory for a capture beside the others.
  */
 #ifndef SERVICE_SERVICE_H
 #define SERVICE_SERVICE_H

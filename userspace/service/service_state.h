@@ -50,8 +50,8 @@ void service_begin_slow(struct service *s);
 
 u32 service_watches(const struct service *s);
 
-/* Captures that count from 0 again (@anew), or at another resolution, get new sinks. */
-int service_members_changed(struct service *s, bool anew, struct problem *p);
+/* Describes all members for the sinks, which are opened when there is a description for the first time. */
+int service_members_changed(struct service *s, struct problem *p);
 int service_add_member(struct service *s, struct member *m, struct problem *p);
 
 /* Ends the members that have no device left. */
@@ -76,11 +76,8 @@ int service_take_scouted(struct service *s, struct problem *p);
  */
 int service_heir_read(struct service *s, struct problem *p);
 
-/*
- * To be called right after the members were read. Returns 1 if the heir is to take over once the
- * interval is published, 0 if not, or a negative errno and a sentence.
- */
-int service_heir_begins(struct service *s, struct problem *p);
+/* To be called right after the members were read. Returns whether the heir is to take over once the interval is published. */
+bool service_heir_begins(struct service *s);
 int service_heir_takes_over(struct service *s, struct problem *p);
 
 #endif

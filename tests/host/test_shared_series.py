@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""CPUs that share the series of a device, all of them or some, count as exactly as those that have their own."""
+import re
+import subprocess
+
+import pytest
+from devices import Delta
+from load import DEADLINE_S, Blklat, Unseen, assert_closed, blklat_argv, deep, fio, missing
+
+SERIES_BYTES = 17024
+SLOW = "--slow", "300us", "--slow-max", "10000"
+STAGES = "device", "total"
+
+
+def limit_for(device, spare):
+    """The memory with which that many series are left for single CPUs, by what a run asks for that has too little."""
+    refused = subprocess.run(blklat_argv(device, "--max-memory", "1", "--stage", ",".join(STAGES), *SLOW), capture_output=True, text=True,
+                             timeout=DEADLINE_S)
+    return 1024 * int(re.search(r"need (\d+)K", refused.stderr)[1]) + spare * SERIES_BYTES
+
+
+@pytest.mark.parametrize("spare", [0, 3])
+def test_every_io(loop, spare):
+    stat = Delta(loop)
+    with Unseen() as unseen, Blklat(loop, stage=",".join(STAGES), interval=0.3,
+                                    args=["--max-memory", str(limit_for(loop, spare)), *SLOW]) as b:
+        f = fio(loop, rw="randrw", rwmixread=70, numjobs=2, **deep())
+        b.next(loop, "total", n=2)
+    a = assert_closed(b, loop, "device")
+    assert a["started"] == a["kernel_ios"] == stat()["ios"] == f.ios("read") + f.ios("write")
+    assert missing(a) == unseen.of(loop)
+    compared = 0
+    for stage in STAGES:
+        assert sum(b.ops(loop, stage).values()) == a["started"] - missing(assert_closed(b, loop, stage))
+        assert b.total("bytes", device=loop, stage=stage) == 4096 * b.total("ios", device=loop, stage=stage)
+        for line in b.of(loop, stage):
+            for o in line["ops"]:
+                # The longest is reported as a slow IO, which takes another way.
+                slow = [io["latency_ns"] for io in line["slow"] if io["op"] == o["op"]]
+                if slow and not line["slow_dropped"]:
+                    assert o["latency_ns"]["max"] == max(slow)
+                    compared += 1
+    assert compared > 4
