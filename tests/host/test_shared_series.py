@@ -3,12 +3,14 @@
 import re
 import subprocess
 
+import load
 import pytest
 from devices import Delta
 from load import DEADLINE_S, Blklat, Unseen, assert_closed, blklat_argv, deep, fio, missing
+from skips import ALTERED
 
 SERIES_BYTES = 17024
-SLOW = "--slow", "300us", "--slow-max", "10000"
+SLOW = "--slow", "p99.9", "--slow-max", "10000"
 STAGES = "device", "total"
 
 
@@ -19,10 +21,13 @@ def limit_for(device, spare):
     return 1024 * int(re.search(r"need (\d+)K", refused.stderr)[1]) + spare * SERIES_BYTES
 
 
-@pytest.mark.parametrize("spare", [0, 3])
-def test_every_io(loop, spare):
+@pytest.mark.parametrize("spare, build", [(0, "atomic"), (3, None)])
+def test_every_io(loop, spare, build, monkeypatch):
+    """In that build much time passes within each addition (tests/vm/altered.h), so one that is not atomic loses IOs."""
+    if build:
+        monkeypatch.setattr(load, "BLKLAT", str(ALTERED / build / "blklat"))
     stat = Delta(loop)
-    with Unseen() as unseen, Blklat(loop, stage=",".join(STAGES), interval=0.3,
+    with Unseen() as unseen, Blklat(loop, stage=",".join(STAGES), interval=0.2,
                                     args=["--max-memory", str(limit_for(loop, spare)), *SLOW]) as b:
         f = fio(loop, rw="randrw", rwmixread=70, numjobs=2, **deep())
         b.next(loop, "total", n=2)
@@ -40,4 +45,4 @@ def test_every_io(loop, spare):
                 if slow and not line["slow_dropped"]:
                     assert o["latency_ns"]["max"] == max(slow)
                     compared += 1
-    assert compared > 4
+    assert compared
