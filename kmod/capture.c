@@ -83,12 +83,13 @@ static noinline void unstart(struct blklat_session *s, struct blklat_target *t, 
 }
 
 /* The IO that began in @slot ends. */
-static __always_inline void end(struct blklat_session *s, struct blklat_series *series, struct blklat_slot *slot, u64 ns)
+static __always_inline void end(struct blklat_session *s, struct blklat_series *series, struct blklat_slot *slot, u64 ns,
+				bool shared)
 {
-	u64 *bin = blklat_hist_begin(s, series, ns);
+	u64 *bin = blklat_hist_begin(s, series, ns, shared);
 
 	blklat_slot_end(slot);
-	blklat_hist_add(bin, 1);
+	blklat_hist_add(bin, 1, shared);
 }
 
 /*
@@ -135,6 +136,7 @@ static noinline void end_queue(struct blklat_session *s, struct blklat_target *t
 	struct blklat_slot *slot;
 	struct blklat_series *series;
 	u64 began, ns;
+	bool shared;
 
 	if (!blklat_slot_of(s, t, rq, BLKLAT_STAGE_QUEUE, &slot))
 		return;
@@ -147,13 +149,13 @@ static noinline void end_queue(struct blklat_session *s, struct blklat_target *t
 		watch += blklat_part_of(s, began);
 		ns = blklat_unparted(ns);
 	}
-	series = blklat_this_series(s, watch, blklat_op_of(rq->cmd_flags));
-	blklat_hist_add(&series->bytes, rq->__data_len);
+	series = blklat_this_series(s, watch, blklat_op_of(rq->cmd_flags), &shared);
+	blklat_hist_add(&series->bytes, rq->__data_len, shared);
 	if (s->slow) {
 		tell_if_slow(s, t, rq, BLKLAT_STAGE_QUEUE, watch, ns, 0);
 		blklat_note_stage(s, rq->bio, BLKLAT_STAGE_QUEUE, ns);
 	}
-	end(s, series, slot, ns);
+	end(s, series, slot, ns, shared);
 }
 
 static void issue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
@@ -291,6 +293,7 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 	u32 watch = t->watch[BLKLAT_STAGE_DEVICE];
 	struct blklat_slot *slot;
 	struct blklat_series *series;
+	bool shared;
 
 	if (!blklat_slot_of(s, t, rq, BLKLAT_STAGE_DEVICE, &slot))
 		return;		/* counted when it was started */
@@ -307,14 +310,14 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 	}
 	if (more && s->marks)
 		ns = read_marks(s, t, rq, now, began, bytes >= rq->__data_len, &watch);
-	series = blklat_this_series(s, watch, blklat_op_of(rq->cmd_flags));
-	blklat_hist_add(&series->bytes, bytes);
+	series = blklat_this_series(s, watch, blklat_op_of(rq->cmd_flags), &shared);
+	blklat_hist_add(&series->bytes, bytes, shared);
 	if (unlikely(error))
-		blklat_hist_add(&series->errors, 1);
+		blklat_hist_add(&series->errors, 1, shared);
 	if (more && s->slow)
 		tell_completed(s, t, rq, watch, ns, error, bytes);
 	if (likely(bytes >= rq->__data_len))	/* else a portion; the last one ends it */
-		end(s, series, slot, ns);
+		end(s, series, slot, ns, shared);
 }
 
 static noinline void complete_target(struct blklat_session *s, struct blklat_target *t, struct request *rq, int error,

@@ -120,6 +120,7 @@ static void end_bio_of(struct blklat_session *s, const struct bio *of, const str
 	u64 ns = now - bio->ns;
 	u32 watch = bio->watch[i];
 	struct blklat_series *series;
+	bool shared;
 
 	if (!watch)
 		return;
@@ -127,13 +128,13 @@ static void end_bio_of(struct blklat_session *s, const struct bio *of, const str
 		blklat_note_use(&s->bios_seen_ns[blklat_whole_of(s, watch) - 1], now);
 	if (bio->after_idle[i])
 		blklat_count_after_idle(s, watch, bio->op, ns);
-	series = blklat_this_series(s, watch, bio->op);
-	blklat_hist_add(&series->bytes, bio->bytes);
+	series = blklat_this_series(s, watch, bio->op, &shared);
+	blklat_hist_add(&series->bytes, bio->bytes, shared);
 	if (error)
-		blklat_hist_add(&series->errors, 1);
+		blklat_hist_add(&series->errors, 1, shared);
 	if (s->slow && (error || blklat_is_slow(s, blklat_whole_of(s, watch), bio->op, ns)))
 		blklat_tell_bio(s, of, bio, i, ns, error);
-	blklat_hist_add(blklat_hist_begin(s, series, ns), 1);
+	blklat_hist_add(blklat_hist_begin(s, series, ns, shared), 1, shared);
 }
 
 void blklat_capture_bio_split(struct blklat_session *s, const struct bio *piece)

@@ -34,7 +34,7 @@ static void expect_latency(struct kunit *test, const struct blklat_session *s, u
 	EXPECT_U64_MSG(test, fake_sum(s, watch, READ_IO, AT_BINS + cell), 1, "%llu ns, scale %u", ns, s->scale);
 	EXPECT_U64(test, fake_sum(s, watch, READ_IO, AT_OCTAVES), 1ULL << blklat_octave(cell, s->scale));
 	EXPECT_U64(test, fake_sum(s, watch, READ_IO, AT_MAX), ns);
-	/* All CPUs but one have 0 there, so the sum is that CPU's value. */
+	/* All series but one have 0 there, so the sum is that one's value. */
 	EXPECT_U64(test, ~fake_sum(s, watch, READ_IO, AT_NOT_MIN), ns);
 	EXPECT_U64(test, fake_sum(s, watch, READ_IO, AT_MAX + 1), 0);
 	EXPECT_U64(test, fake_sum(s, watch, READ_IO, AT_NOT_MIN + 1), 0);
@@ -241,6 +241,43 @@ static void blklat_capture_sessions_test_gone(struct kunit *test)
 	}
 }
 
+/* --- in which series ----------------------------------------------------------------------- */
+
+/*
+ * CPUs get series for themselves, or lose them, while IOs are in flight. Each is counted where the CPU counts when it
+ * ends, or its portion does, and none is lost.
+ */
+static void blklat_capture_sessions_test_series(struct kunit *test)
+{
+	static const struct fake_watch w[] = { { BLKLAT_STAGE_DEVICE }, { BLKLAT_STAGE_QUEUE }, { BLKLAT_STAGE_TOTAL } };
+	struct fake *f = test->priv;
+	struct blklat_session *s = fake_session(test, 0, 3, FAKE_MAX_BIOS, w, 3);
+	struct request *rq = fake_request(test, f->disk[0], false, READ_IO, BYTES);
+	struct bio *bio = fake_bio(test, f->disk[0], false, READ_IO, BYTES);
+	u32 i, k, shared[3] = { 0 };
+
+	for (i = 1; i <= 12; i++) {
+		u32 before = i % 2, after = i / 2 % 2;		/* whether none has a series for itself */
+
+		fake_events(s, rq, "nI");
+		fake_give(s, before ? 0 : 2);
+		fake_events(s, rq, "Dp");
+		bio->bi_iter.bi_size = BYTES;
+		fake_bio_queue(s, bio);
+		fake_give(s, after ? 0 : 2);
+		fake_events(s, rq, "C");
+		fake_bio_end(s, bio, BLK_STS_OK);
+		shared[0] += (before + after) * BYTES / 2;
+		shared[1] += before * BYTES;
+		shared[2] += after * BYTES;
+		for (k = 0; k < 3; k++) {
+			EXPECT_U64_MSG(test, fake_ios(s, k, READ_IO), i, "watch %u", k);
+			EXPECT_U64_MSG(test, fake_sum(s, k, READ_IO, AT_BYTES), i * BYTES, "watch %u", k);
+			EXPECT_U64_MSG(test, fake_series(s, 0, k, READ_IO)[AT_BYTES], shared[k], "watch %u", k);
+		}
+	}
+}
+
 /* --- a region into which userspace wrote --------------------------------------------------- */
 
 /*
@@ -249,12 +286,16 @@ static void blklat_capture_sessions_test_gone(struct kunit *test)
  */
 static bool may_change(const struct blklat_session *s, const struct blklat_header *was, u64 word)
 {
-	u64 series = was->series_offset / 8, accounts = was->accounts_offset / 8, slots = was->slots_offset / 8;
+	u64 series = was->series_offset / 8, own = was->own_offset / 8;
+	u64 accounts = was->accounts_offset / 8, slots = was->slots_offset / 8;
 
 	if (word < series)
 		return false;
+	/* The numbers in own may lead to any series; only the second half of own is the module's. */
+	if (word < own)
+		return word - series < (u64)was->series * fake_series_words(s->scale);
 	if (word < accounts)
-		return word - series < (u64)s->cpus * 2 * BLKLAT_OPS * fake_series_words(s->scale);
+		return word - own < s->cpus * 2 * 8 && (word - own) % 8 >= 4;
 	if (word < slots)
 		return word - accounts < (u64)s->cpus * 2 * BLKLAT_ACCOUNTS;
 	word = (word - slots) % (FAKE_SLOTS / 16 * SIXTEEN_SLOTS);
@@ -297,6 +338,7 @@ static struct kunit_case blklat_capture_sessions_test_cases[] = {
 	KUNIT_CASE(blklat_capture_sessions_test_not_watched),
 	KUNIT_CASE(blklat_capture_sessions_test_side_by_side),
 	KUNIT_CASE(blklat_capture_sessions_test_gone),
+	KUNIT_CASE(blklat_capture_sessions_test_series),
 	KUNIT_CASE(blklat_capture_sessions_test_spoiled_region),
 	{}
 };

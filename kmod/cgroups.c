@@ -11,9 +11,9 @@
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
-#include <linux/tracepoint.h>
 
 #include "kernel.h"
+#include "probe.h"
 
 #define BUCKET_BITS 8
 
@@ -224,6 +224,6 @@ void blklat_cgroups_leave(struct blklat_cgroups_user *user, struct blklat_leavin
 	for (i = 0; i < n; i++)
 		wait |= leave(user, &list[i]);
 	if (wait)
-		tracepoint_synchronize_unregister();
+		blklat_probe_wait();
 	mutex_unlock(&users_lock);
 }

@@ -273,6 +273,14 @@ static long leave_cgroups(struct blklat_session *s, const struct blklat_leave __
 	return err;
 }
 
+static long wait_for_events(const struct blklat_session *s)
+{
+	if (!s)
+		return -EINVAL;
+	blklat_probe_wait();
+	return 0;
+}
+
 static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct client *c = file->private_data;
@@ -291,6 +299,8 @@ static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		return list_cgroups(session_of(c), at);
 	case BLKLAT_IOC_LEAVE:
 		return leave_cgroups(session_of(c), at);
+	case BLKLAT_IOC_WAIT:
+		return wait_for_events(session_of(c));
 	default:
 		return -ENOTTY;
 	}

@@ -37,9 +37,10 @@ static inline u32 blklat_bio_op(const struct bio *bio)
 	return !bio->bi_iter.bi_size && bio->bi_opf & REQ_PREFLUSH ? BLKLAT_OP_FLUSH : blklat_op_of(bio->bi_opf);
 }
 
-static __always_inline struct blklat_series *blklat_this_series(const struct blklat_session *s, u32 watch, u32 op)
+static __always_inline struct blklat_series *blklat_this_series(const struct blklat_session *s, u32 watch, u32 op,
+								bool *ret_shared)
 {
-	return blklat_series_of(s, smp_processor_id(), watch, op);
+	return blklat_series_of(s, smp_processor_id(), watch, op, ret_shared);
 }
 
 /* Out of line, as it is rare. */

@@ -7,31 +7,15 @@
  */
 void blklat_hist_raise(u64 *cell, u64 value)
 {
-	u64 seen = READ_ONCE(*cell), old;
+	s64 seen = READ_ONCE(*cell);
 
-	while (seen < value) {
-		old = seen;
-		seen = local64_cmpxchg(blklat_local(cell), old, value);
-		if (seen == old)
-			break;
-	}
-}
-
-void blklat_hist_set_bit(u64 *cell, u64 bit)
-{
-	u64 seen = READ_ONCE(*cell), old;
-
-	while (!(seen & bit)) {
-		old = seen;
-		seen = local64_cmpxchg(blklat_local(cell), old, old | bit);
-		if (seen == old)
-			break;
-	}
+	while ((u64)seen < value && !atomic64_try_cmpxchg((atomic64_t *)cell, &seen, value))
+		;
 }
 
 void blklat_account(const struct blklat_session *s, u32 cpu, u32 watch, enum blklat_account cell)
 {
 	size_t row = (size_t)cpu * s->watches + watch - 1;
 
-	blklat_hist_add(&s->accounts[row * BLKLAT_ACCOUNTS + cell], 1);
+	blklat_hist_add(&s->accounts[row * BLKLAT_ACCOUNTS + cell], 1, false);
 }

@@ -11,6 +11,7 @@
 #include <kunit/test.h>
 
 #include "bios.h"
+#include "blklat/parts.h"
 #include "capture.h"
 #include "kernel.h"
 #include "session.h"
@@ -49,6 +50,7 @@ struct fake {
 	u64 idle_gap_ns;			/* this and the following are for the next sessions */
 	u32 by;
 	u32 slow_places, notes, owners;
+	u32 spare;				/* series that no CPU gets; 0: see fake_give() */
 };
 
 static inline u64 fake_random(u64 *state)	/* splitmix64 */
@@ -137,6 +139,19 @@ static inline struct blklat_watch fake_geometry(u32 stage)
 	};
 }
 
+/*
+ * Gives each CPU @n of every two of its spare series. At first each has one of two, so that all suites count in shared
+ * ones and in others.
+ */
+static inline void fake_give(const struct blklat_session *s, u32 n)
+{
+	u32 *own = (void *)s->header + s->header->own_offset, row, op;
+
+	for (row = 0; row < s->cpus * s->watches; row++)
+		for (op = 0; op < BLKLAT_OPS; op++)
+			own[row * 16 + op] = (row + op) % 2 < n ? (s->watches + row) * BLKLAT_OPS + op : 0;
+}
+
 /* Makes session @i (instead of the one before) with watches 0 to @n - 1. */
 static inline struct blklat_session *fake_session(struct kunit *test, u32 i, u32 scale, u32 max_bios,
 						  const struct fake_watch *w, u32 n)
@@ -154,6 +169,7 @@ static inline struct blklat_session *fake_session(struct kunit *test, u32 i, u32
 	setup.notes = f->notes;
 	setup.owners = f->owners;
 	setup.cgroups = f->by == BLKLAT_BY_CGROUP ? FAKE_CGROUPS : 0;
+	setup.spare = f->spare ?: nr_cpu_ids * n * (1 + blklat_parts(f->by, setup.cgroups)) * BLKLAT_OPS;
 	blklat_session_free(f->s[i]);
 	f->s[i] = NULL;
 	for (k = 0; k < n; k++) {
@@ -161,6 +177,8 @@ static inline struct blklat_session *fake_session(struct kunit *test, u32 i, u32
 		f->watch[i][k] = fake_geometry(w[k].stage);
 	}
 	KUNIT_ASSERT_EQ(test, blklat_session_new(&setup, f->watch[i], device, &f->s[i]), 0);
+	if (!f->spare)
+		fake_give(f->s[i], 1);
 	return f->s[i];
 }
 
@@ -271,21 +289,22 @@ static inline u32 fake_series_words(u32 scale)
 	return (AT_BINS + fake_cells(scale) + 7) / 8 * 8;
 }
 
-static inline u64 *fake_series(const struct blklat_session *s, u32 cpu, u32 watch, u32 op)
+/* @row: 0 is the series that CPUs share, cpu + 1 the one that fake_give() gives. */
+static inline u64 *fake_series(const struct blklat_session *s, u32 row, u32 watch, u32 op)
 {
 	u64 *first = (void *)s->header + s->header->series_offset;
 
-	return first + ((size_t)(cpu * s->watches + watch) * BLKLAT_OPS + op) * fake_series_words(s->scale);
+	return first + ((size_t)(row * s->watches + watch) * BLKLAT_OPS + op) * fake_series_words(s->scale);
 }
 
-/* One cell of a series, summed over all CPUs: a test does not choose the CPU that counts. */
+/* One cell, summed over all series of a watch and op: a test does not choose the CPU that counts. */
 static inline u64 fake_sum(const struct blklat_session *s, u32 watch, u32 op, u32 at)
 {
+	u32 row, rows = s->n_series / (s->watches * BLKLAT_OPS);
 	u64 sum = 0;
-	u32 cpu;
 
-	for (cpu = 0; cpu < s->cpus; cpu++)
-		sum += fake_series(s, cpu, watch, op)[at];
+	for (row = 0; row < rows; row++)
+		sum += fake_series(s, row, watch, op)[at];
 	return sum;
 }
 

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "pauses.h"
 
-#include <linux/atomic.h>
-
 #include "blklat/bins.h"
-
-static void add(u64 *cell, u64 n)
-{
-	BUILD_BUG_ON(sizeof(atomic64_t) != sizeof(*cell));
-	atomic64_add(n, (atomic64_t *)cell);
-}
+#include "hist.h"
 
 /* One row for all CPUs, as these IOs are rare. */
 void blklat_count_after_idle(const struct blklat_session *s, u32 watch, u32 op, u64 ns)
@@ -17,6 +10,6 @@ void blklat_count_after_idle(const struct blklat_session *s, u32 watch, u32 op, 
 	struct blklat_idle_series *series = s->idle + ((watch - 1) * BLKLAT_OPS + op) * (u64)s->idle_bytes;
 	u32 octave, cell = blklat_place(ns, BLKLAT_SCALE_MAX - BLKLAT_IDLE_SCALE(s->scale), &octave);
 
-	add(&series->sum_ns, ns);
-	add(&series->bins[cell], 1);
+	blklat_hist_add(&series->sum_ns, ns, true);
+	blklat_hist_add(&series->bins[cell], 1, true);
 }

@@ -3,6 +3,8 @@
 #ifndef KMOD_PROBE_H
 #define KMOD_PROBE_H
 
+#include <linux/rcupdate.h>
+
 #include "session.h"
 
 /* Looks up the kernel's tracepoints; called once, before any session. */
@@ -19,5 +21,11 @@ int blklat_probe_starts(struct blklat_session *s);
 
 /* Undoes both, or what was done of them. On return, no probe runs with this session any more. */
 void blklat_probe_stop(struct blklat_session *s);
+
+/* Waits for all probes that are running. RCU does, as they all run with preemption off, that of the kprobe as well. */
+static inline void blklat_probe_wait(void)
+{
+	synchronize_rcu();
+}
 
 #endif

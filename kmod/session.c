@@ -37,13 +37,13 @@ int blklat_setup_check(const struct blklat_setup *setup)
 	if (setup->version != BLKLAT_ABI_VERSION)
 		return -EPROTO;
 	if (!setup->watches || setup->scale > BLKLAT_SCALE_MAX || setup->by >= BLKLAT_BYS ||
-	    setup->idle_gap_ns & BLKLAT_SLOT_AFTER_IDLE || setup->reserved)
+	    setup->idle_gap_ns & BLKLAT_SLOT_AFTER_IDLE)
 		return -EINVAL;
 	if (setup->by == BLKLAT_BY_CGROUP ? !setup->cgroups || setup->cgroups > BLKLAT_CGROUPS_MAX : setup->cgroups)
 		return -EINVAL;
 	if (setup->watches > BLKLAT_MAX_WATCHES / (1 + blklat_parts(setup->by, setup->cgroups)))
 		return -E2BIG;
-	return setup->max_bios > BLKLAT_MAX_BIOS ? -E2BIG : check_slow(setup);
+	return setup->max_bios > BLKLAT_MAX_BIOS || setup->spare > BLKLAT_MAX_SPARE ? -E2BIG : check_slow(setup);
 }
 
 int blklat_watch_check(const struct blklat_watch *watch)
@@ -193,7 +193,9 @@ static void lay_out(struct blklat_session *s, struct blklat_header *h)
 		.watches = s->watches,
 		.scale = s->scale,
 		.series_bytes = s->series_bytes,
-		.series_offset = place(&end, rows * BLKLAT_OPS * s->series_bytes),
+		.series = s->n_series,
+		.series_offset = place(&end, (u64)s->n_series * s->series_bytes),
+		.own_offset = place(&end, rows * sizeof(struct blklat_own)),
 		.accounts_offset = place(&end, rows * BLKLAT_ACCOUNTS * sizeof(u64)),
 		.slots_offset = place(&end, s->n_slots / BLKLAT_SLOTS * sizeof(struct blklat_slots)),
 	};
@@ -219,6 +221,7 @@ static int make_region(struct blklat_session *s)
 		return -ENOMEM;
 	*s->header = h;
 	s->series = (void *)s->header + h.series_offset;
+	s->own = (void *)s->header + h.own_offset;
 	s->accounts = (void *)s->header + h.accounts_offset;
 	s->slots = (void *)s->header + h.slots_offset;
 	s->idle = (void *)s->header + h.idle_offset;
@@ -278,7 +281,7 @@ int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *wa
 	s->idle_gap_ns = setup->idle_gap_ns;
 	s->marks = s->idle_gap_ns || s->parts;
 	s->idle_bytes = BLKLAT_IDLE_SERIES_BYTES(BLKLAT_CELLS(BLKLAT_IDLE_SCALE(s->scale)));
-	s->cpu_bytes = (u64)s->watches * BLKLAT_OPS * s->series_bytes;
+	s->n_series = s->watches * BLKLAT_OPS + setup->spare;
 	err = blklat_teller_new(setup, &s->slow);
 	if (err)
 		goto err_free;

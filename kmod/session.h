@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A session: what one user of /dev/blklat watches, and its counters. It is complete before probes see
- * it, and they read it without a lock. After that, only the epoch, the counters and the mark "gone" of
- * a target change.
+ * it, and they read it without a lock. After that, only the epoch, own, the counters and the mark "gone"
+ * of a target change.
  */
 #ifndef KMOD_SESSION_H
 #define KMOD_SESSION_H
@@ -71,7 +71,7 @@ struct blklat_session {
 	u32 scale;
 	u32 merged;			/* BLKLAT_SCALE_MAX - scale: bins at the finest scale are shifted by this */
 	u32 series_bytes;
-	u64 cpu_bytes;			/* of the series of one CPU */
+	u32 n_series;
 	bool stages[BLKLAT_STAGES];	/* watched on some device */
 	bool partitions;		/* a partition is watched */
 	bool remapped;			/* stage total is watched on a device that passes bios on */
@@ -79,7 +79,8 @@ struct blklat_session {
 	bool requests_only;		/* only stage device is watched, and only of whole devices */
 	bool marks;			/* times in slots have marks of pauses, or parts */
 	struct blklat_header *header;	/* the beginning of the region that userspace maps */
-	void *series;			/* [cpu][watch][op], series_bytes each */
+	void *series;			/* [watch][op], then the spare ones; series_bytes each */
+	struct blklat_own *own;		/* [cpu][watch] */
 	u64 *accounts;			/* [cpu][watch][BLKLAT_ACCOUNTS] */
 	struct blklat_slots *slots;
 	u64 n_slots;

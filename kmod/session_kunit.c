@@ -10,10 +10,10 @@
 
 #include "kunit_session.h"
 
-enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
+enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_SPARE = 1 << 24, MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
 
-#define SETUP(...) { .version = 9, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 10, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -26,8 +26,8 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.scale = 7), -EINVAL },
 		{ SETUP(.scale = U32_MAX), -EINVAL },
 		{ SETUP(.version = 0), -EPROTO },
-		{ SETUP(.version = 8), -EPROTO },
-		{ SETUP(.version = 10, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
+		{ SETUP(.version = 9), -EPROTO },
+		{ SETUP(.version = 11, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
 		{ SETUP(.watches = 0), -EINVAL },
 		{ SETUP(.watches = MAX_WATCHES), 0 },
 		{ SETUP(.watches = MAX_WATCHES + 1), -E2BIG },
@@ -75,7 +75,9 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.slow_places = 2, .owners = 1), -EINVAL },
 		{ SETUP(.notes = 2), -EINVAL },
 		{ SETUP(.owners = 1), -EINVAL },
-		{ SETUP(.reserved = 1), -EINVAL },
+		{ SETUP(.spare = MAX_SPARE), 0 },
+		{ SETUP(.spare = MAX_SPARE + 1), -E2BIG },
+		{ SETUP(.spare = U32_MAX), -E2BIG },
 	};
 	u32 i;
 
@@ -144,28 +146,27 @@ static u64 pages(u64 bytes)
  * Expects the arrays to be page-aligned, in order, without gaps or overlaps, and all of the region to
  * be mapped and empty.
  */
-static void expect_layout(struct kunit *test, const struct blklat_session *s, u32 scale, u32 watches, u64 slots,
+static void expect_layout(struct kunit *test, const struct blklat_session *s, u32 scale, u32 watches, u32 spare, u64 slots,
 			  bool pauses)
 {
 	u64 rows = (u64)nr_cpu_ids * watches, series_bytes = fake_series_words(scale) * 8, *word, n = 0;
-	u64 series = PAGE_SIZE, accounts = series + pages(rows * 5 * series_bytes);
+	u64 series = PAGE_SIZE, own = series + pages((watches * 5 + spare) * series_bytes), accounts = own + pages(rows * 64);
 	u64 at = accounts + pages(rows * 9 * 8), idle = at + pages(slots * 24);
 	u64 end = idle + (pauses ? pages(watches * 5ULL * 8 * (1 + fake_cells(min(scale, 3U)))) : 0);
+	const u64 wanted[] = { series, own, accounts, at, pauses ? idle : 0, 0, 0, 0, end };
 	const struct blklat_header *h = s->header;
+	u32 i;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 9);
+	EXPECT_U64(test, h->version, 10);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);
 	EXPECT_U64(test, h->series_bytes, series_bytes);
 	EXPECT_U64(test, h->epoch, 0);
-	EXPECT_U64_MSG(test, h->series_offset, series, "scale %u, %u watches", scale, watches);
-	EXPECT_U64_MSG(test, h->accounts_offset, accounts, "scale %u, %u watches", scale, watches);
-	EXPECT_U64_MSG(test, h->slots_offset, at, "scale %u, %u watches", scale, watches);
-	EXPECT_U64_MSG(test, h->idle_offset, pauses ? idle : 0, "scale %u, %u watches", scale, watches);
-	EXPECT_U64(test, h->slow_from_offset | h->slow_untold_offset | h->slow_ring_offset, 0);
-	EXPECT_U64_MSG(test, h->bytes, end, "scale %u, %u watches", scale, watches);
+	EXPECT_U64(test, h->series, watches * 5 + spare);
+	for (i = 0; i < ARRAY_SIZE(wanted); i++)
+		EXPECT_U64_MSG(test, (&h->series_offset)[i], wanted[i], "scale %u, %u watches, offset %u", scale, watches, i);
 	EXPECT_U64(test, s->bytes, end);
 	for (word = (u64 *)(h + 1); word < (u64 *)((void *)h + end); word++)
 		n += *word;
@@ -187,8 +188,9 @@ static void blklat_session_test_layout(struct kunit *test)
 			struct blklat_session *s;
 
 			f->idle_gap_ns = n % 2;
+			f->spare = 1 + scale * n;
 			s = fake_session(test, 0, scale, FAKE_MAX_BIOS, w, n);
-			expect_layout(test, s, scale, n, (n - 1) * 96, n % 2);
+			expect_layout(test, s, scale, n, f->spare, (n - 1) * 96, n % 2);
 			EXPECT_U64(test, s->n_slots, (n - 1) * 96);
 			for (i = 0; i < n; i++)
 				EXPECT_U64_MSG(test, f->watch[0][i].first_slot, first_slot[i],
@@ -232,12 +234,13 @@ static void blklat_session_test_parted_layout(struct kunit *test)
 	u32 n;
 
 	f->by = BLKLAT_BY_SIZE;
+	f->spare = 7;
 	for (n = 1; n <= ARRAY_SIZE(w); n++) {
 		struct blklat_session *s;
 
 		f->idle_gap_ns = n % 2;
 		s = fake_session(test, 0, n, FAKE_MAX_BIOS, w, n);
-		expect_layout(test, s, n, n * 10, min(n, 2U) * 96, n % 2);
+		expect_layout(test, s, n, n * 10, 7, min(n, 2U) * 96, n % 2);
 		EXPECT_U64(test, f->watch[0][n - 1].first_slot, n == 2 ? 96 : 0);
 	}
 }

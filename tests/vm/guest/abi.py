@@ -6,7 +6,7 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 9
+VERSION = 10
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
 ACCOUNTS = 9
@@ -25,7 +25,7 @@ class Setup(ctypes.Structure):
                 ("scale", ctypes.c_uint32), ("max_bios", ctypes.c_uint32), ("bytes", ctypes.c_uint64),
                 ("idle_gap_ns", ctypes.c_uint64), ("by", ctypes.c_uint32), ("cgroups", ctypes.c_uint32),
                 ("slow_places", ctypes.c_uint32), ("notes", ctypes.c_uint32), ("owners", ctypes.c_uint32),
-                ("reserved", ctypes.c_uint32)]
+                ("spare", ctypes.c_uint32)]
 
 
 class Bios(ctypes.Structure):
@@ -46,8 +46,8 @@ class Leave(ctypes.Structure):
 
 class Header(ctypes.Structure):
     _fields_ = [("magic", ctypes.c_uint64)] + [(name, ctypes.c_uint32) for name in (
-        "version", "cpus", "watches", "scale", "series_bytes", "epoch")] + [(name, ctypes.c_uint64) for name in (
-            "series_offset", "accounts_offset", "slots_offset", "idle_offset", "slow_from_offset", "slow_untold_offset",
+        "version", "cpus", "watches", "scale", "series_bytes", "epoch", "series", "pad")] + [(name, ctypes.c_uint64) for name in (
+            "series_offset", "own_offset", "accounts_offset", "slots_offset", "idle_offset", "slow_from_offset", "slow_untold_offset",
             "slow_ring_offset", "bytes")]
 
 
@@ -72,6 +72,7 @@ IOC_START = number(0, 2, 0)
 IOC_BIOS = number(1, 3, ctypes.sizeof(Bios))
 IOC_CGROUPS = number(1, 4, ctypes.sizeof(Cgroups))
 IOC_LEAVE = number(1, 5, ctypes.sizeof(Leave))
+IOC_WAIT = number(0, 6, 0)
 
 
 def a_watch(fd, stage=DEVICE, queues=8, tags=512, stride=1024):
@@ -84,6 +85,7 @@ class Session:
     def __init__(self, flags=os.O_RDWR):
         self.fd = os.open(NODE, flags | os.O_CLOEXEC)
         self.at = None
+        self.given = set()
 
     def __enter__(self):
         return self
@@ -124,15 +126,22 @@ class Session:
     def words(self, offset, n):
         return list((ctypes.c_uint64 * n).from_buffer_copy(self.at, offset))
 
-    def ios(self, watch=0):
-        """Counted IOs of a watch: the sum of the bins, which begin after eight other cells."""
+    def in_series(self, number):
+        """Counted IOs: the sum of the bins, which begin after eight other cells."""
         h = self.header()
-        total = 0
-        for cpu in range(h.cpus):
-            for op in range(OPS):
-                at = h.series_offset + ((cpu * h.watches + watch) * OPS + op) * h.series_bytes
-                total += sum(self.words(at + 64, 33 * 2 ** h.scale + 2))
-        return total
+        return sum(self.words(h.series_offset + number * h.series_bytes + 64, 33 * 2 ** h.scale + 2))
+
+    def ios(self, watch=0):
+        """Counted IOs of a watch, in the shared series and in those that CPUs have, or had."""
+        return sum(self.in_series(watch * OPS + op) for op in range(OPS)) + sum(self.in_series(n) for n, of in self.given if of == watch)
+
+    def give(self, number, cpu, watch=0, op=0):
+        """Gives a CPU a series of its own; 0 takes it back."""
+        h = self.header()
+        at = h.own_offset + (cpu * h.watches + watch) * 64 + op * 4
+        self.at[at:at + 4] = number.to_bytes(4, "little")
+        if number:
+            self.given.add((number, watch))
 
     def all_slow(self):
         """All slow IOs from now on, of any watch and op."""
