@@ -199,7 +199,32 @@ def removed_under_load():
         assert old.ios(0) >= 75
 
 
-CASES = exact, sessions_come_and_go, spoiled_mapping, removed_under_load
+def own_series():
+    """The CPU gets series for itself, and loses them, at any moment. Nothing is lost."""
+    chance = random.Random(2)
+    with Null("nullb0") as device, opened(device) as fd, Session() as shared, Session() as s:
+        try:
+            s.ioctl(abi.IOC_WAIT)
+        except OSError as error:
+            assert error.errno == errno.EINVAL
+        else:
+            raise AssertionError("waits without a session")
+        shared.begin(*all_stages(fd))
+        s.begin(*all_stages(fd), spare=6)
+        with Load(device) as load:
+            for _ in range(40):
+                load.more()
+                watch = chance.randrange(3)
+                s.give(chance.choice((0, 15 + watch, 18 + watch)), 0, watch)
+                if chance.random() < 0.5:
+                    s.ioctl(abi.IOC_WAIT)
+        own = [s.in_series(number) for number in range(15, 21)]
+        assert [s.ios(watch) for watch in range(3)] == [shared.ios(watch) for watch in range(3)]
+        # Stage queue is not passed without a scheduler.
+        assert s.ios(0) >= 40 * BATCH and all(own[i] for i in (0, 2, 3, 5)), own
+
+
+CASES = exact, sessions_come_and_go, spoiled_mapping, removed_under_load, own_series
 
 
 def main():

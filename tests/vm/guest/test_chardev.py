@@ -10,7 +10,7 @@ import subprocess
 
 import abi
 import pytest
-from abi import NODE, Session, a_watch
+from abi import NODE, OPS, Session, a_watch
 from engines import blklat_module
 from guest import null_blk, under_load
 from load import BLKLAT, Blklat, assert_all_counted, fio
@@ -119,6 +119,8 @@ def test_order_of_life(disk):
         with refused("EINVAL"):
             s.ioctl(abi.IOC_BIOS, abi.Bios())
         with refused("EINVAL"):
+            s.ioctl(abi.IOC_WAIT)
+        with refused("EINVAL"):
             s.map(mmap.PAGESIZE)
         with refused("ENOTTY"):
             s.ioctl(abi.number(0, 9, 0))
@@ -127,6 +129,7 @@ def test_order_of_life(disk):
             s.setup(a_watch(disk))
         with refused("EINVAL"):
             s.ioctl(abi.IOC_BIOS, abi.Bios(watches=1))  # no stage total
+        assert s.ioctl(abi.IOC_WAIT) == 0
         s.ioctl(abi.IOC_START)
         with refused("EBUSY"):
             s.ioctl(abi.IOC_START)
@@ -215,6 +218,28 @@ def test_sessions_side_by_side(device, disk):
         first.at = None
         fio(device, rw="randread", number_ios=100, thread=1)
         assert second.ios(1) >= 1600 + extra
+
+
+def test_series_go_from_cpu_to_cpu(device, disk):
+    """
+    Each of two series belongs to a CPU, to none, to another CPU, at any moment of the load; only one CPU has it at a time, as
+    is waited for in between. Nothing is lost.
+    """
+    with Session() as shared, Session() as s:
+        shared.begin(a_watch(disk))
+        s.begin(a_watch(disk), spare=2)
+        shared_before, before = shared.ios(), s.ios()
+        with under_load(device):
+            for turn in range(100):
+                for cpu in range(2):
+                    s.give(0, cpu)
+                s.ioctl(abi.IOC_WAIT)
+                for cpu in range(2):
+                    s.give(OPS + (cpu + turn) % 2, cpu)
+                s.ioctl(abi.IOC_WAIT)  # as long as without series of their own
+        assert s.ios() - before == shared.ios() - shared_before > 1000
+        counted = [s.in_series(number) for number in (0, OPS, OPS + 1)]
+        assert all(counted), counted
 
 
 def test_garbage_in_the_mapping(device, disk):
