@@ -35,9 +35,12 @@ static __always_inline void blklat_hist_add(u64 *cell, u64 n, bool shared)
 static __always_inline struct blklat_series *blklat_series_of(const struct blklat_session *s, u32 cpu, u32 watch,
 							      u32 op, bool *ret_shared)
 {
-	struct blklat_own *own = &s->own[(u64)cpu * s->watches + watch - 1];
-	/* Userspace wrote it, so it may be anything; 0 if it is out of range. */
-	u32 number = array_index_nospec(READ_ONCE(own->series[op]), s->n_series);
+	struct blklat_own *own = &s->own[cpu * s->watches + watch - 1];	/* no kernel has 2^16 CPUs */
+	/*
+	 * Userspace wrote it, so it may be anything; 0 if it is out of range. With an index, kernels that have
+	 * CONFIG_UBSAN_BOUNDS would also check @op.
+	 */
+	u32 number = array_index_nospec(READ_ONCE(*(own->series + op)), s->n_series);
 
 	*ret_shared = !number;
 	if (unlikely(!number)) {
