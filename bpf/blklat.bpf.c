@@ -222,27 +222,16 @@ static __always_inline void complete_vacant(struct target *t, struct request *rq
 		account_unstarted(watch, ns, rq, ctx[2], ctx[1], turn);
 }
 
-/* @now: 0 for a standby, which reads the clock only if it has something to do. */
-static __always_inline void complete(struct target *t, struct request *rq, const u64 *ctx, u64 now, enum mode mode,
-				     u32 turn)
+/*
+ * The request that began at @start in @slot ends, or a portion of it, and counts in @s. @now: 0 for a standby, which reads the
+ * clock only if it has something to do.
+ */
+static __always_inline void complete_in(struct blklat_series *s, enum sharing sharing, struct target *t, struct request *rq,
+					struct blklat_slot *slot, u64 start, u32 op, const u64 *ctx, u64 now, enum mode mode, u32 turn)
 {
-	struct blklat_slot *slot = slot_of(t, rq, BLKLAT_STAGE_DEVICE);
-	enum sharing sharing;
-	struct blklat_series *s;
-	u64 start, ns, *bin;
-	u32 error, op;
+	u64 ns, *bin;
+	u32 error;
 
-	if (!slot)
-		return;		/* counted when it was started */
-	start = slot->ns;
-	if (start <= BLKLAT_SLOT_VACANT) {
-		complete_vacant(t, rq, &slot->ns, ctx, turn);
-		return;
-	}
-	if (turn != TURN_FIRST && ctx[2] < rq->__data_len && is_marked(number_of(slot), 0, BPF_RQ_COMPLETE, turn))
-		return;
-	op = op_of(rq->cmd_flags);
-	s = series_of(watch_of(t, BLKLAT_STAGE_DEVICE, start, mode), op, turn, &sharing);
 	if (!s)
 		return;
 	add(&s->bytes, ctx[2], sharing);
@@ -284,6 +273,35 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	if (has_parts(mode))
 		end_in_part(t->watch[BLKLAT_STAGE_DEVICE], start, mode);
 	add(bin, 1, sharing);
+}
+
+static __always_inline void complete(struct target *t, struct request *rq, const u64 *ctx, u64 now, enum mode mode,
+				     u32 turn)
+{
+	struct blklat_slot *slot = slot_of(t, rq, BLKLAT_STAGE_DEVICE);
+	enum sharing sharing;
+	struct blklat_series *s;
+	u32 op, watch;
+	u64 start;
+
+	if (!slot)
+		return;		/* counted when it was started */
+	start = slot->ns;
+	if (start <= BLKLAT_SLOT_VACANT) {
+		complete_vacant(t, rq, &slot->ns, ctx, turn);
+		return;
+	}
+	if (turn != TURN_FIRST && ctx[2] < rq->__data_len && is_marked(number_of(slot), 0, BPF_RQ_COMPLETE, turn))
+		return;
+	op = op_of(rq->cmd_flags);
+	watch = watch_of(t, BLKLAT_STAGE_DEVICE, start, mode);
+	/* A copy of the code for each: the second one asks at each addition whether it is atomic. */
+	if (turn == TURN_FIRST && cfg_all_own) {
+		complete_in(own_series(watch, op), sharing_of_own(), t, rq, slot, start, op, ctx, now, mode, turn);
+	} else {
+		s = series_of(watch, op, turn, &sharing);
+		complete_in(s, sharing, t, rq, slot, start, op, ctx, now, mode, turn);
+	}
 }
 
 static __always_inline void requeue_in_mode(const u64 *ctx, u32 turn, enum mode mode)

@@ -19,6 +19,7 @@
 const volatile u32 cfg_merged = 0;		/* BLKLAT_SCALE_MAX - scale */
 const volatile u32 cfg_cells = BLKLAT_CELLS(6);	/* of one histogram at that scale */
 const volatile u32 cfg_watches = 1;
+const volatile bool cfg_all_own = false;	/* each CPU has series of its own for everything, see owns_init() */
 const volatile u32 cfg_standby_row = 0;		/* row of the accounts that all standbys share */
 const volatile bool cfg_unguarded = false;	/* the kernel may run a program on top of itself */
 const volatile bool cfg_only_adds = false;	/* the kernel has no other atomic operation than an addition */
@@ -415,16 +416,29 @@ static __always_inline u32 bio_op(u32 flags, u32 bytes)
 	return !bytes && flags & preflush ? BLKLAT_OP_FLUSH : op_of(flags);
 }
 
+/* This CPU's own series, if all have theirs. */
+static __always_inline struct blklat_series *own_series(u32 watch, u32 op)
+{
+	u32 number = ((bpf_get_smp_processor_id() + 1) * cfg_watches + watch - 1) * BLKLAT_OPS + op;
+
+	return bpf_map_lookup_elem(&series, &number);
+}
+
 /*
  * Where an ended IO counts: the first program in the CPU's own series, if it has one; standbys, and CPUs without one, in the
  * shared one. NULL never happens, but the verifier can't know.
  */
 static __always_inline struct blklat_series *series_of(u32 watch, u32 op, u32 turn, enum sharing *ret)
 {
-	u32 number = (watch - 1) * BLKLAT_OPS + op, at, mine;
+	u32 number, at, mine;
 	struct blklat_own *o;
 
 	*ret = SHARED;
+	if (turn == TURN_FIRST && cfg_all_own) {
+		*ret = sharing_of_own();
+		return own_series(watch, op);
+	}
+	number = (watch - 1) * BLKLAT_OPS + op;
 	if (turn == TURN_FIRST) {
 		at = bpf_get_smp_processor_id() * cfg_watches + watch - 1;
 		o = bpf_map_lookup_elem(&own, &at);

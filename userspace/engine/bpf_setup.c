@@ -57,6 +57,7 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_idle_merged = BLKLAT_SCALE_MAX - idle_scale(b->kernel.capture.scale);
 	ro->cfg_idle_cells = BLKLAT_CELLS(idle_scale(b->kernel.capture.scale));
 	ro->cfg_watches = b->kernel.capture.n_watches;
+	ro->cfg_all_own = owns_all(b->kernel.spare, b->kernel.capture.n_watches, b->kernel.capture.cpus);
 	ro->cfg_standby_row = b->kernel.capture.cpus;
 	ro->cfg_unguarded = b->traits.unguarded;
 	ro->cfg_only_adds = !b->traits.compares_and_exchanges;

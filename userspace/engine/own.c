@@ -45,7 +45,7 @@ int owns_init(struct region *r, u32 spare)
 	for (u32 i = 0; i < spare; i++)
 		o->spare[i].next = i + 1 < spare ? rows + i + 1 : 0;
 	o->free = rows;
-	for (u32 cpu = 0; spare / rows >= r->cpus && cpu < r->cpus; cpu++)
+	for (u32 cpu = 0; owns_all(spare, r->watches, r->cpus) && cpu < r->cpus; cpu++)
 		for (u32 row = 0; row < rows; row++)
 			give(r, cpu, row, 0);
 	return 0;
@@ -188,8 +188,8 @@ void owns_settle(struct region *r, u64 now_ns, void (*wait)(void *arg), void *ar
 	struct owns *o = &r->owns;
 	u32 n;
 
-	if (!o->n || o->n / o->first >= r->cpus)
-		return;		/* there are none, or all CPUs have all */
+	if (!o->n || owns_all(o->n, r->watches, r->cpus))
+		return;
 	note_use(r, now_ns);
 	n = find_asking(r, &asking);
 	for (u32 i = 0; i < n; i++) {

@@ -25,9 +25,16 @@ struct owns {
 	u32 *of;		/* [watch][op] the first one that a CPU has; 0: none */
 };
 
+/* Whether @spare series are enough for each of @n_cpus to have one of each op of @watches. */
+static inline bool owns_all(u32 spare, u32 watches, u32 n_cpus)
+{
+	return spare / BLKLAT_OPS / watches >= n_cpus;
+}
+
 /*
- * Sets r->owns for @spare series behind the shared ones. If all CPUs can have one of each watch and op, they get them at once.
- * The counters are all 0. Returns 0 or -ENOMEM; owns_uninit() frees it in both cases.
+ * Sets r->owns for @spare series behind the shared ones. If owns_all(), each CPU gets all at once, those of CPU 0 first, in the
+ * order of the shared ones: then the programs compute the numbers. The counters are all 0. Returns 0 or -ENOMEM;
+ * owns_uninit() frees it in both cases.
  */
 int owns_init(struct region *r, u32 spare);
 void owns_uninit(struct region *r);
