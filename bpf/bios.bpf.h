@@ -367,10 +367,9 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
 		return;
 	/*
 	 * A bio may end in either of two tracepoints, so in two programs, which may interrupt each other. Kernels that use the
-	 * hash guard neither.
+	 * hash guard neither, and have only atomic additions.
 	 */
-	if (table != TABLE_HASH)
-		sharing = SHARED;
+	sharing = table == TABLE_HASH ? NESTED : SHARED;
 	bin = count_latency(s, ns, sharing);
 	add(&s->bytes, start->bytes, sharing);
 	if (error)

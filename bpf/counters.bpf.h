@@ -226,7 +226,7 @@ static __noinline int leave_mark(u64 object, u32 watch, u32 event, u32 turn)
 /* Whether others may write to a series, or a row of accounts, while this program does. */
 enum sharing {
 	ALONE,
-	NESTED,	/* this very program, on top of itself, if cfg_unguarded */
+	NESTED,	/* this very program, on top of itself, if cfg_unguarded; others, too, if cfg_only_adds */
 	SHARED,	/* others */
 };
 
@@ -433,7 +433,7 @@ static __always_inline struct blklat_series *series_of(u32 watch, u32 op, u32 tu
 	u32 number, at, mine;
 	struct blklat_own *o;
 
-	*ret = SHARED;
+	*ret = turn == TURN_FIRST && cfg_only_adds ? NESTED : SHARED;
 	if (turn == TURN_FIRST && cfg_all_own) {
 		*ret = sharing_of_own();
 		return own_series(watch, op);
@@ -455,7 +455,7 @@ static __always_inline struct blklat_series *series_of(u32 watch, u32 op, u32 tu
 	return bpf_map_lookup_elem(&series, &number);
 }
 
-/* Only the first IO of an octave finds the bit clear. Where that can't be made safe, userspace has set all bits. */
+/* Only the first IO of an octave finds the bit clear. If cfg_unguarded, userspace has set all bits. */
 static __always_inline void note_octave(struct blklat_series *s, u32 octave, enum sharing sharing)
 {
 	if (s->octaves >> octave & 1)
@@ -469,35 +469,25 @@ static __always_inline void note_octave(struct blklat_series *s, u32 octave, enu
 #define RAISE_TRIES 4
 
 /*
- * Raises an extreme of a shared series to @value. If others raise it each time in between, the lesser value may remain.
- * The reader then uses the bound of the bin.
+ * Raises an extreme to @value. If others raise that of a shared series each time in between, the lesser value may remain. The
+ * reader then uses the bound of the bin.
  */
-static __noinline int raise_shared(u64 *cell, u64 value)
+static __always_inline void raise(u64 *cell, u64 value, enum sharing sharing)
 {
-	u64 was, is;
+	u64 was, is = *cell;
 
-	if (!cell)
-		return 0;
-	is = *cell;
-	if (cfg_only_adds && is < value)
+	if (is >= value)
+		return;
+	if (sharing != SHARED) {
 		*cell = value;
-	for (u32 i = 0; !cfg_only_adds && i < RAISE_TRIES && is < value; i++) {
+		return;
+	}
+	for (u32 i = 0; i < RAISE_TRIES && is < value; i++) {
 		was = is;
 		is = __sync_val_compare_and_swap(cell, was, value);
 		if (is == was)
 			break;
 	}
-	return 0;
-}
-
-static __always_inline void raise(u64 *cell, u64 value, enum sharing sharing)
-{
-	if (*cell >= value)
-		return;
-	if (sharing == SHARED)
-		raise_shared(cell, value);
-	else
-		*cell = value;
 }
 
 /*

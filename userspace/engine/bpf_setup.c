@@ -291,7 +291,7 @@ static int load(struct bpf_capture *b, const struct capture_config *cfg, struct 
 	err = map_region(b) ?: bpf_slow_map(b);
 	if (err)
 		return problem_set(p, err, "could not map the counters: %s", strerror(-err));
-	if (b->traits.unguarded || !b->traits.compares_and_exchanges)
+	if (b->traits.unguarded)
 		region_use_all_octaves(&b->kernel.region);
 	err = bpf_write_targets(b);
 	return err ? problem_set(p, err, "could not fill the table of devices: %s", strerror(-err)) : 0;

@@ -35,7 +35,7 @@ void region_next_epoch(struct region *r);
 
 /*
  * Marks every octave of all series as in use, so that the engine never has to: for kernels where that would not be safe,
- * since a program may run on top of itself, or there is no atomic operation for it. After owns_init().
+ * since a program may run on top of itself. After owns_init().
  */
 void region_use_all_octaves(struct region *r);
 
