@@ -155,12 +155,13 @@ def kunit(build):
 def guests(build):
     """
     What runs in guests, in the order in which it begins: {name: (what make builds for it, program)}. The module's suites as a
-    module of each kernel; several tasks where they can be preempted anywhere; a weakly ordered CPU; the service; with all
-    kernels, Secure Boot; and then all tests of what needs devices, which the last guests share.
+    module of each kernel; several tasks where they can be preempted anywhere; 384 possible CPUs; a weakly ordered CPU; the
+    service; with all kernels, Secure Boot; and then all tests of what needs devices, which the last guests share.
     """
     kernels = os.environ.get("KERNEL", "").split()
     found = {"suites": ("", ("tests/kunit/stock.py", *kernels)),
              "preempted": ("", ("tests/vm/vm.py", "test", PREEMPTIBLE, "-k", "test_tasks", "--append", "preempt=full"))}
+    found["large"] = "", ("tests/vm/vm.py", "test", *(kernels or ["6.1"]), "-k", "test_many_cpus", "--large")
     if not kernels:
         found["signed"] = "", ("tests/vm/signed_guest.py",)
     elif FOREIGN not in kernels:

@@ -103,7 +103,7 @@ def complaints(result, count, running, share):
         yield f"kernel log: {line}"
 
 
-def test_on(kernel, keyword, timeout, show, append, program, share):
+def test_on(kernel, keyword, timeout, show, append, program, share, large):
     """Runs the guest tests of a program on one kernel, @append on its command line; returns their count."""
     folder = folder_of(kernel, keyword, share)
     argv = [*PYTEST, *(["-k", keyword] if keyword else []), str(HERE / "guest")]
@@ -113,7 +113,8 @@ def test_on(kernel, keyword, timeout, show, append, program, share):
     if share:
         env["VM_SHARED"] = "1"
     qemu_args = taken(share / kernel.name / "taken") if share else ()
-    result = Machine(kernel, disks=DISKS, qemu_args=qemu_args, append=append).run(argv, timeout, env, show, out=folder)
+    machine = {"memory": "3G", "qemu_args": ["-smp", "2,maxcpus=384"]} if large else {"qemu_args": qemu_args}
+    result = Machine(kernel, disks=DISKS, append=append, **machine).run(argv, timeout, env, show, out=folder)
     outcomes, running = read_results(folder)
     count = Count(outcomes.values())
     bad = list(complaints(result, count, running, share))
@@ -125,10 +126,11 @@ def test_on(kernel, keyword, timeout, show, append, program, share):
     return count
 
 
-def test(kernels, keyword, timeout, show, append="", program=None, share=None):
+def test(kernels, keyword, timeout, show, append="", program=None, share=None, large=False):
     """
     On each kernel, one after the other; the last line counts them all. Returns the exit status. With @share, a folder that was
-    empty, other guests that have it run tests of the same kernels, and each test is run by one of them.
+    empty, other guests that have it run tests of the same kernels, and each test is run by one of them. @large: in a guest that
+    may get 384 CPUs.
     """
     for path in dict.fromkeys(program or kernel.arch.blklat for kernel in kernels):
         if not path.exists():
@@ -137,7 +139,7 @@ def test(kernels, keyword, timeout, show, append="", program=None, share=None):
     for kernel in kernels:
         show(f"--- kernel {kernel.name}: {kernel.release}{append and f', {append}'}\n")
         try:
-            counts[kernel.name] = test_on(kernel, keyword, timeout, show, append, program, share)
+            counts[kernel.name] = test_on(kernel, keyword, timeout, show, append, program, share, large)
         except Failure as e:
             show(f"{e}\n")
             counts[kernel.name] = Count(["failed"])

@@ -56,7 +56,7 @@ def cmd_run(args):
 def cmd_test(args):
     kernels = chosen(args.kernels)
     fetch(kernels)
-    return matrix.test(kernels, args.keyword, args.timeout, show, args.append, args.program, args.share)
+    return matrix.test(kernels, args.keyword, args.timeout, show, args.append, args.program, args.share, args.large)
 
 
 def absolute(path):
@@ -99,6 +99,7 @@ def parser():
     c.add_argument("--append", default="", help="more for the kernels' command lines")
     c.add_argument("--program", type=absolute, metavar="PATH", help="instead of $BLKLAT or the one that was built")
     c.add_argument("--share", type=absolute, metavar="FOLDER", help="share the tests with other guests that are given this folder; empty at first")
+    c.add_argument("--large", action="store_true", help="in guests with 2 CPUs that may get 384")
     c.add_argument("--timeout", type=float, default=3600, metavar="S", help="of each guest")
     return p
 

@@ -25,12 +25,12 @@ struct slots slots_of(const struct device *d, u32 cpus)
 	 * (blk_mq_default_nr_requests()), until the user asks for more. Without a scheduler,
 	 * nr_requests is the number of driver tags; with one, it is the number of tags besides those.
 	 */
-	u32 scheduler_tags = max_u64(512, has_scheduler(d) ? 2 * d->nr_requests : 0);
+	u32 scheduler_tags = has_scheduler(d) ? max_u64(512, 2 * d->nr_requests) : 256;
 
 	if (!d->hw_queues)
 		return s;
-	/* Drivers with several queues have up to one for each CPU; a reset may give them more. */
-	s.queues = max_u64(d->hw_queues, d->hw_queues > 1 || cpus < 8 ? cpus : 8);
+	/* Where there are several, they take most of the memory, so none are kept for a reset that gives the device more. */
+	s.queues = d->hw_queues > 1 ? d->hw_queues : cpus < 8 ? cpus : 8;
 	s.stride = (s.tags + scheduler_tags + BLKLAT_SLOTS - 1) / BLKLAT_SLOTS * BLKLAT_SLOTS;
 	return s;
 }
