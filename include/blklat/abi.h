@@ -54,12 +54,12 @@
  *   ioctl(BLKLAT_IOC_BIOS)     reads the bios in flight at stage total, which are not in the mapping
  *   ioctl(BLKLAT_IOC_CGROUPS)  reads which cgroup has which part, which is not in the mapping either
  *   ioctl(BLKLAT_IOC_LEAVE)    releases parts whose cgroup has ended
+ *   ioctl(BLKLAT_IOC_WAIT)     waits until no event that began before the call is still being counted; EINVAL before
+ *                              BLKLAT_IOC_SETUP
  *   close, or the process ends: everything is undone
  *
  * SETUP and START are separate so that userspace can read the kernel's own statistics in between. Of every IO that these
  * count from then on, the session either sees the start, or counts the end in BLKLAT_BEFORE.
- *
- *   ioctl(BLKLAT_IOC_WAIT)     waits until no event that began before the call is still being counted
  *
  * The mapping begins with a struct blklat_header that says where the arrays are. Userspace writes only the epoch, the
  * extremes' cells of the next interval, own, a series that it takes back and the shared one that takes its counts,
@@ -196,7 +196,10 @@ struct blklat_series {
 };
 _Static_assert(sizeof(struct blklat_series) == 64, "the bins begin at a cache line");
 
-/* The series that a CPU has of one watch; a cache line that no other CPU writes to. */
+/*
+ * The series that a CPU has of one watch; a cache line that no other CPU writes to. A series may be given to another CPU
+ * after BLKLAT_IOC_WAIT (of BPF programs: a grace period of RCU).
+ */
 struct blklat_own {
 	__u32 series[8];	/* [op] the number of a spare series; 0: none, so the CPU counts in the shared one */
 	__u32 shared[8];	/* [op] how often it has counted in the shared one; set to 0 by userspace, so not exact */

@@ -304,9 +304,9 @@ TEST(test_default_memory)
 	most = ram / 100 > least ? ram / 100 : least;
 	assert_int_equal(capture_default_memory(0), least);
 	assert_int_equal(capture_default_memory(1), least);
-	assert_int_equal(capture_default_memory(500), least);
-	assert_int_equal(capture_default_memory(8000), most < 1000 * MIB ? most : least > 1000 * MIB ? least : 1000 * MIB);
-	assert_int_equal(capture_default_memory(100000000), most);
+	assert_int_equal(capture_default_memory(32 * MIB), least);
+	assert_int_equal(capture_default_memory(500 * MIB), most < 1000 * MIB ? most : least > 1000 * MIB ? least : 1000 * MIB);
+	assert_int_equal(capture_default_memory(1ULL << 50), most);
 }
 
 /* Recording slow IOs takes a ring, and room for four notes per bio. */

@@ -46,7 +46,7 @@ const struct argp_option capture_option_list[] = {
 	{ "scale", KEY_SCALE, "N", 0, "Bins an octave: 2^N, N 0 to 6, or auto (default): the finest",
 	  0 },
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that the counters may take (default 64M or 0.1 % of the "
-	  "machine's memory, the larger; for many devices more)", 0 },
+	  "machine's memory, the larger; more where it does not do)", 0 },
 	{ "max-bios", KEY_MAX_BIOS, "N", 0, "Stage total: room for N bios in flight (default 65536)", 0 },
 	{ "idle-gap", KEY_IDLE_GAP, "S", 0, "Count separately the IOs issued after the device had been idle for S "
 	  "seconds; 0: off (default; record: 0.1)", 0 },

@@ -116,7 +116,7 @@ struct findings {
 	struct machine machine;
 	struct device_table devices;
 	struct watches watches;		/* those of a device are next to each other */
-	u64 memory_limit;
+	u64 max_memory;		/* 0: the default */
 	u32 n_engines;
 	struct engine {
 		const struct capture_engine *is;
@@ -134,8 +134,8 @@ static const struct argp_option option_list[] = {
 	{ "by", KEY_BY, "WHAT", 0, "Assume parts by 'size', 'flags', 'depth', 'beside' or 'cgroup', see 'blklat live "
 	  "--help'", 0 },
 	{ "max-parts", KEY_MAX_PARTS, "N", 0, "By cgroup: assume a part for each of N (default 64)", 0 },
-	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Apply this limit (default: 64M or 0.1 % of RAM, the larger; for "
-	  "many devices more)", 0 },
+	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Apply this limit (default: 64M or 0.1 % of RAM, the larger; more "
+	  "where it does not do)", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default) or json", 0 },
 	{ "sysroot", KEY_SYSROOT, "DIR", 0, "Read the tree recorded in DIR instead of this machine's; engines are "
 	  "still tried on this machine", 0 },
@@ -206,7 +206,7 @@ static int find_out(struct findings *f, struct check *c, struct problem *p)
 		return err;
 	wanted_tell_uncharged(&c->wanted, f->devices.root);
 	machine_read(&f->machine, c->sysroot);
-	f->memory_limit = c->max_memory ? c->max_memory : capture_default_memory(f->watches.n);
+	f->max_memory = c->max_memory;
 	for (u32 i = 0; capture_engines[i] && i < ENGINES_MAX; i++) {
 		struct engine *e = &f->engines[f->n_engines++];
 
@@ -226,7 +226,7 @@ static struct run_cost cost_of(const struct findings *f, struct watch *w, u32 n)
 {
 	const struct capture_config cfg = {
 		.devices = &f->devices, .watches = w, .n_watches = n, .scale = -1,
-		.max_memory = f->memory_limit, .max_bios = CAPTURE_MAX_BIOS,
+		.max_memory = f->max_memory, .max_bios = CAPTURE_MAX_BIOS,
 	};
 	struct problem unused;
 	struct run_cost cost;
@@ -355,7 +355,7 @@ static int print_text(const struct findings *f)
 	char limit[16], title[32], text[sizeof(struct problem) + 16];
 
 	print_machine(&f->machine);
-	size_text(f->memory_limit, limit, sizeof(limit));
+	size_text(cost_of(f, f->watches.w, f->watches.n).memory.limit_bytes, limit, sizeof(limit));
 	print_fact("memory limit", limit);
 	putchar('\n');
 	for (u32 i = 0; i < f->n_engines; i++) {
@@ -436,7 +436,7 @@ static int print_json(const struct findings *f)
 	struct json_object *o = json_machine(&f->machine);
 
 	json_add(o, "engines", json_engines(f));
-	json_add(o, "memory_limit_bytes", json_new_count(f->memory_limit));
+	json_add(o, "memory_limit_bytes", json_new_count(cost_of(f, f->watches.w, f->watches.n).memory.limit_bytes));
 	json_add(o, "runs", json_runs(f));
 	json_add(o, "together", f->watches.n ? json_cost(cost_of(f, f->watches.w, f->watches.n)) : NULL);
 	return json_print(o);

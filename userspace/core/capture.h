@@ -161,6 +161,7 @@ extern const struct capture_engine *const capture_engines[];
 struct capture_memory {
 	u32 scale;
 	u32 spare;		/* series that CPUs may have for themselves: as many as can be used, or as the limit leaves room for */
+	u64 limit_bytes;
 	u64 fixed_bytes;	/* without those */
 	u64 bytes;
 };
@@ -172,9 +173,9 @@ struct capture_memory {
 int capture_memory(const struct capture_config *cfg, u32 cpus, u32 rows, struct capture_memory *ret, struct problem *p);
 
 /*
- * Memory the counters may take unless the user says otherwise: 64 MiB, or 0.1 % of RAM, or 128 KiB for each of the
- * @watches but no more than 1 % of RAM; the largest of these.
+ * Memory the counters may take unless the user says otherwise: 64 MiB, or 0.1 % of RAM, or twice the @fixed bytes that they need
+ * but no more than 1 % of RAM; the largest of these.
  */
-u64 capture_default_memory(u32 watches);
+u64 capture_default_memory(u64 fixed);
 
 #endif

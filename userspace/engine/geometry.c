@@ -8,7 +8,6 @@
 
 #define KIB 1024
 #define LEAST_MEMORY_BYTES (64ULL << 20)
-#define WATCH_MEMORY_BYTES (128ULL << 10)
 #define RING_MOST (8ULL << 20)
 #define NOTES_A_BIO 4		/* so that few notes overwrite another one that is still needed */
 
@@ -149,13 +148,15 @@ static u64 fixed_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32
 
 int capture_memory(const struct capture_config *cfg, u32 cpus, u32 rows, struct capture_memory *ret, struct problem *p)
 {
-	u64 limit = cfg->max_memory ? cfg->max_memory : capture_default_memory(cfg->n_watches);
 	u32 scale = cfg->scale < 0 ? BLKLAT_SCALE_MAX : cfg->scale;
 	u64 series = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)), fixed = fixed_bytes(cfg, cpus, rows, scale), spare;
+	u64 limit = cfg->max_memory ?: capture_default_memory(fixed);
 
 	spare = min_u64((u64)cpus * cfg->n_watches * BLKLAT_OPS, fixed < limit ? (limit - fixed) / series : 0);
 	spare = min_u64(spare, BLKLAT_MAX_SPARE);
-	*ret = (struct capture_memory){ .scale = scale, .spare = spare, .fixed_bytes = fixed, .bytes = fixed + spare * series };
+	*ret = (struct capture_memory){
+		.scale = scale, .spare = spare, .limit_bytes = limit, .fixed_bytes = fixed, .bytes = fixed + spare * series,
+	};
 	if (fixed <= limit)
 		return 0;
 	return problem_set(p, -E2BIG, "the counters need %lluK of memory at scale %u and may take %lluK: raise "
@@ -164,12 +165,11 @@ int capture_memory(const struct capture_config *cfg, u32 cpus, u32 rows, struct 
 			   cfg->by ? "watch fewer devices, or leave --by out" : "watch fewer devices");
 }
 
-u64 capture_default_memory(u32 watches)
+u64 capture_default_memory(u64 fixed)
 {
 	u64 ram = (u64)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-	u64 many = watches * WATCH_MEMORY_BYTES;
 
-	return max_u64(max_u64(LEAST_MEMORY_BYTES, ram / 1000), many < ram / 100 ? many : ram / 100);
+	return max_u64(max_u64(LEAST_MEMORY_BYTES, ram / 1000), min_u64(2 * fixed, ram / 100));
 }
 
 bool capture_fits(const struct capture *c, u32 i)

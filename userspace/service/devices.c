@@ -100,7 +100,7 @@ void service_look(struct service *s)
 {
 	struct known *known CLEANUP(cleanup_free) = calloc(service_watches(s) + 1, sizeof(*known));
 	u64 limit = s->cfg->scout->capture.max_memory, used = s->info.memory_bytes;
-	u32 n = 0, watches = 0;
+	u32 n = 0;
 
 	s->look_ns = now_ns() + SERVICE_LOOK_NS;
 	if (!known || s->heir)
@@ -111,17 +111,15 @@ void service_look(struct service *s)
 
 			if (m->intervals.frames.f[i].gone)
 				continue;
-			watches++;
 			if (w->part)
 				continue;
 			known[n] = (struct known){ .major = w->device->major, .minor = w->device->minor, .stage = w->stage };
 			strcpy(known[n++].name, w->device->name);
 		}
 	}
-	if (s->join || !s->members)
-		scout_limit(s->scout, limit, s->cfg->scout->capture.scale);
-	else
-		scout_limit(s->scout, room_beside(limit ?: capture_default_memory(watches), used), s->info.scale);
+	if (limit && !s->join && s->members)
+		limit = room_beside(limit, used);
+	scout_limit(s->scout, limit);
 	if (scout_look(s->scout, known, n, s->join))
 		s->join = false;
 	else

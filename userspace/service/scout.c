@@ -191,13 +191,11 @@ bool scout_look(struct scout *s, const struct known *known, u32 n_known, bool an
 	return idle;
 }
 
-void scout_limit(struct scout *s, u64 max_memory, int scale)
+void scout_limit(struct scout *s, u64 max_memory)
 {
 	pthread_mutex_lock(&s->lock);
-	if (s->state == IDLE) {
+	if (s->state == IDLE)
 		s->capture.max_memory = max_memory;
-		s->capture.scale = scale;
-	}
 	pthread_mutex_unlock(&s->lock);
 }
 

@@ -91,8 +91,8 @@ int scout_fd(const struct scout *s);
  */
 bool scout_look(struct scout *s, const struct known *known, u32 n_known, bool anew);
 
-/* Sets the memory that new captures may take, and the scale they must have (-1: any). To be called before a look. */
-void scout_limit(struct scout *s, u64 max_memory, int scale);
+/* Sets the memory that new captures may take. To be called before a look. */
+void scout_limit(struct scout *s, u64 max_memory);
 
 /* Returns whether a look was done; its result is the caller's. */
 bool scout_take(struct scout *s, struct scouted *ret);
