@@ -106,7 +106,7 @@ static struct blklat_series *series_of(u32 capture, u32 cpu, u32 watch)
 {
 	const struct region *r = &w.k[capture].region;
 
-	return region_series(r, own_of(r, cpu, watch, 0) ?: watch * BLKLAT_OPS);
+	return region_series(r, r->own[cpu * r->watches + watch].series[0] ?: watch * BLKLAT_OPS);
 }
 
 static struct blklat_slot *slot_of(u32 capture, u32 io)
@@ -278,7 +278,7 @@ static void open_one(u32 capture)
 			r->own[cpu * watches + watch].shared[0] = 1000;
 	owns_settle(r, 0, NULL, NULL);
 	for (u32 cpu = 0; cpu < CPUS; cpu++)
-		assert_int_equal(own_of(r, cpu, watches - 1, 0) != 0, cpu < w.schedule.own[capture]);
+		assert_int_equal(r->own[cpu * watches + watches - 1].series[0] != 0, cpu < w.schedule.own[capture]);
 	assert_int_equal(slots_of(&w.device[capture], 1).stride, stride);
 	assert_int_equal(snapshot_init(&w.read[capture], watches, SCALE), 0);
 }

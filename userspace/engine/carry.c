@@ -155,41 +155,32 @@ static void add_difference(struct op_counts *apart, const struct op_counts *from
 	apart->after_idle_sum_ns += from->after_idle_sum_ns - to->after_idle_sum_ns;
 }
 
-/* The series of @op that @cpu has for itself; 0: none. */
-static u32 own_of(const struct region *r, u32 cpu, u32 watch, u32 op)
+/* What has the same CPU in @in as this one of @r's series: 0 if it has none there. */
+static u32 twin_of(const struct region *r, u32 number, const struct region *in, u32 watch, u32 op)
 {
-	return r->own[(size_t)cpu * r->watches + watch].series[op];
+	u32 cpu = r->owns.spare[number - r->owns.first].cpu;
+
+	return in->own[(size_t)cpu * in->watches + watch].series[op];
 }
 
-static void begin_group(struct group *g, const struct region *r, u32 number)
+/* Begins with a shared series; those that only one of the captures has beside it are added. */
+static void find_others(struct group *g, const struct region *r, u32 i, const struct region *in, u32 watch, u32 op)
 {
+	u32 row = i * BLKLAT_OPS + op;
+
 	g->r = r;
 	g->n = 0;
-	if (number)
-		g->number[g->n++] = number - 1;
+	g->number[g->n++] = row;
+	for (u32 n = owns_first(&r->owns, row); n; n = owns_next(&r->owns, n))
+		if (!twin_of(r, n, in, watch, op))
+			g->number[g->n++] = n;
 }
 
-/*
- * The series that are compared together: those that @cpu has in both captures; with cpus instead of a CPU, all others, since
- * an IO may count in the shared series of one capture and in a CPU's own of the other.
- */
-static void find_group(struct over *o, const struct carried *c, u32 cpu, u32 op)
+static void put_alone(struct group *g, const struct region *r, u32 number)
 {
-	const struct region *from = &c->of->region, *to = &o->to->region;
-	bool others = cpu == to->cpus;
-
-	begin_group(&o->group_from, from, others ? 1 + c->from * BLKLAT_OPS + op : 0);
-	begin_group(&o->group_to, to, others ? 1 + c->to * BLKLAT_OPS + op : 0);
-	for (u32 i = others ? 0 : cpu; i < (others ? cpu : cpu + 1); i++) {
-		u32 f = own_of(from, i, c->from, op), t = own_of(to, i, c->to, op);
-
-		if (others == (f && t))
-			continue;
-		if (f)
-			o->group_from.number[o->group_from.n++] = f;
-		if (t)
-			o->group_to.number[o->group_to.n++] = t;
-	}
+	g->r = r;
+	g->n = 1;
+	g->number[0] = number;
 }
 
 static u64 progress(const struct group *g)
@@ -236,17 +227,29 @@ static bool add_group(const struct over *o, u32 op, struct op_counts *apart)
 	return is == was;
 }
 
-/* @c: a whole or a part. Returns how many groups could not be read at one moment. */
+/*
+ * @c: a whole or a part. What a CPU has in both captures is compared by itself; all others together, since an IO may count in
+ * the shared series of one capture and in a CPU's own of the other. Returns how many groups could not be read at one moment.
+ */
 static u32 take_watch(struct over *o, const struct carried *c, struct watch_counts *apart)
 {
+	const struct region *from = &c->of->region, *to = &o->to->region;
 	u32 moved = 0;
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		clear_sums(&apart->ops[op]);
-		for (u32 cpu = 0; cpu <= o->to->region.cpus; cpu++) {
-			find_group(o, c, cpu, op);
+		for (u32 n = owns_first(&from->owns, c->from * BLKLAT_OPS + op); n; n = owns_next(&from->owns, n)) {
+			u32 twin = twin_of(from, n, to, c->to, op);
+
+			if (!twin)
+				continue;
+			put_alone(&o->group_from, from, n);
+			put_alone(&o->group_to, to, twin);
 			moved += !add_group(o, op, &apart->ops[op]);
 		}
+		find_others(&o->group_from, from, c->from, to, c->to, op);
+		find_others(&o->group_to, to, c->to, from, c->from, op);
+		moved += !add_group(o, op, &apart->ops[op]);
 	}
 	return moved;
 }
