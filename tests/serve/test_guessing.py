@@ -71,15 +71,16 @@ def test_a_first_right_password_from_elsewhere(tmp_path, script):
         serve.process.send_signal(signal.SIGHUP)
         serve.until(lambda: status(serve, right) == 401, "the new password")
 
-        def cost_ms(headers, wanted, source):
-            before = serve.cpu_ms()
-            assert status(serve, headers, source) == wanted
-            return serve.cpu_ms() - before
-        one = cost_ms(right, 401, "127.0.0.8")
+        before = serve.cpu_ms()
+        # A busy machine may still be short of time for checks: then this one is refused at first, which costs little.
+        serve.until(lambda: status(serve, right, "127.0.0.8") == 401, "a check")
+        one = serve.cpu_ms() - before
         with attackers(serve, 0, 60, False):
             time.sleep(1)
+            before = serve.cpu_ms()
+            assert status(serve, basic("prometheus", "changed"), "127.0.0.9") == 200
             # The check that is under way, its own, and refusals; of the guesses 20 are checked at once.
-            assert cost_ms(basic("prometheus", "changed"), 200, "127.0.0.9") < 8 * one
+            assert serve.cpu_ms() - before < 8 * one
 
 
 def test_guessing_is_bounded(tmp_path, script):
