@@ -12,9 +12,9 @@ SHAPE = (-1.593, -0.967, -0.589, -0.282, 0.0, 0.282, 0.589, 0.967, 1.593)
 class Script:
     """A run, written interval by interval."""
 
-    def __init__(self, devices=("sda",), stage="device", seed=1, idle_gap=None, scale=6, by=None):
+    def __init__(self, devices=("sda",), stage="device", seed=1, idle_gap=None, by=None):
         self.random = random.Random(seed)
-        self.lines = ["blklat-replay 1", "engine bpf", "start 2026-11-21T07:35:00.000Z", f"scale {scale}"]
+        self.lines = ["blklat-replay 1", "engine bpf", "start 2026-11-21T07:35:00.000Z", "scale 6"]
         if idle_gap:
             self.lines.append(f"idle-gap {idle_gap}")
         if by:

@@ -37,11 +37,6 @@ def test_levels_of_a_sweep_are_no_finding(tmp_path, report):
     assert changes() == changes((8.3, "QD 4")) == 2
 
 
-def test_without_marks_there_are_none(tmp_path, report):
-    run, = report(synthetic.mixed(5).write(tmp_path / "run.blklat"))["runs"]
-    assert run["phases"] == []
-
-
 def levels(path, rates=(400, 1600, 400), seconds=12, rest=3):
     """Levels of IOPS at one latency, the first after a rest; no marks."""
     script = synthetic.Script()

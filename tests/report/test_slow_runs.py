@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Slow IOs of a run: which ones a report keeps, their times, what they have in common, and whether that is significant."""
 import math
-from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -154,21 +153,6 @@ def test_neighbours_in_common(report, tmp_path):
     assert (common[1]["value"], common[1]["ios"], common[1]["of"]) == ("9-16", 65, 70)
     assert {(io["depth"], io["beside"], io["part"]["label"]) for io in only_slow(document)["ios"]} == {
         (12, "flush", "9-16"), (11, "big write", "9-16"), (1, "nothing", "1"), (None, None, "9-16")}
-
-
-def test_flags_in_common(report, tmp_path):
-    """Undivided, the most frequent class of those that are known is told, and it is no finding, as nobody counts the classes of all IOs."""
-    s = script()
-    s.io("read", 90e3, 900)
-    for flags, n in (("flags=metadata", 30), ("flags=sync", 25), ("", 45)):
-        slow(s, "read", 9 * MS, n=n, more=flags)
-    s.tick()
-    document = report(s.write(tmp_path / "run.blklat"))
-    common = only_slow(document)["common"]
-    assert [c["by"] for c in common] == ["op", "flags", "bytes"]
-    assert common[1] == {"by": "flags", "value": "metadata", "ios": 30, "of": 55, "share_of_all": None, "p": None}
-    assert not findings(document)
-    assert Counter(io["flags"] for io in only_slow(document)["ios"]) == {"metadata": 30, "sync": 25, None: 45}
 
 
 @pytest.mark.parametrize("writes,says", [(50, False), (60, False), (90, True), (10, True)])

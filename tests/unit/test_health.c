@@ -106,44 +106,36 @@ TEST(a_new_level_is_marked_for_a_while)
 	assert_in_range(marked, 22, 24);
 }
 
-TEST(what_waits)
+TEST(what_waits_or_failed)
 {
-	struct frame *f;
+	static const struct { u64 ios, in_flight, oldest_ns, errors; enum ailment ailment; u64 worst_ns; const char *text; } cases[] = {
+		{ 100, 1, 1000000000, 0, AILMENT_NONE, 1000000000, "" },
+		{ 100, 1, 1000000001, 0, AILMENT_OLD, 1000000001, "an IO waits for 1.00 s" },
+		{ 0, 3, 600000000, 0, AILMENT_STALLED, 600000000, "stalled: nothing ends, an IO waits for 600 ms" },
+		{ 100, 0, 0, 1, AILMENT_ERRORS, 1000000, "1 IO failed" },
+	};
 	struct health one;
+	struct frame *f;
 
-	f = interval(1000000, 100);
-	f->in_flight = 1;
-	f->oldest_ns = 1000000000;
-	assert_int_equal(judge().ailment, AILMENT_NONE);
-	f->oldest_ns = 1000000001;
-	one = judge();
-	assert_int_equal(one.ailment, AILMENT_OLD);
-	assert_true(health_worst_ns(&one, one.p99_ns) == 1000000001);
-	assert_string_equal(health_text(text, &one), "an IO waits for 1.00 s");
-
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		f = interval(1000000, cases[i].ios);
+		f->in_flight = cases[i].in_flight;
+		f->oldest_ns = cases[i].oldest_ns;
+		f->ops[BLKLAT_OP_READ].errors = cases[i].errors;
+		one = judge();
+		assert_int_equal(one.ailment, cases[i].ailment);
+		assert_true(health_worst_ns(&one, one.p99_ns) == cases[i].worst_ns);
+		assert_string_equal(health_text(text, &one), cases[i].text);
+	}
+	/* The kernel has counted their ends: they were missed, and nothing hangs. */
 	f = interval(0, 0);
 	f->in_flight = 3;
 	f->oldest_ns = 600000000;
-	one = judge();
-	assert_int_equal(one.ailment, AILMENT_STALLED);
-	assert_string_equal(health_text(text, &one), "stalled: nothing ends, an IO waits for 600 ms");
-	/* The kernel has counted their ends: they were missed, and nothing hangs. */
 	f->accounting = (struct accounting){ .started = 3, .in_flight = 3, .kernel_known = true, .kernel_ios = 3 };
 	assert_true(accounting_ends_missed(&f->accounting));
 	one = judge();
 	assert_int_equal(one.ailment, AILMENT_NONE);
 	assert_true(health_worst_ns(&one, one.p99_ns) == 0);
-}
-
-TEST(failed)
-{
-	struct health one;
-
-	interval(1000000, 100)->ops[BLKLAT_OP_READ].errors = 1;
-	one = judge();
-	assert_int_equal(one.ailment, AILMENT_ERRORS);
-	assert_string_equal(health_text(text, &one), "1 IO failed");
-	assert_int_equal(of(1000000, 100), AILMENT_NONE);
 }
 
 /* A minute of rest is no change, and no past either. */
