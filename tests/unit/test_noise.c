@@ -114,66 +114,42 @@ TEST(the_resolution_is_no_change)
 	}
 }
 
-static double figure(double median, double deviation, double outliers)
+/* How often '> +10% beyond noise' holds, judged as compare does. */
+static const struct gate {
+	u32 n, n_other;
+	double deviation, deviation_other, outliers, change, least, most;
+} gates[] = {
+	/* Identical jobs pass: one side of 95 % is 2.5 %; two standard errors of 8000 rounds are 0.35 %. */
+	{ 3, 3, 0.02, 0.02, 0, 1, 0, 0.0285 }, { 2, 2, 0.02, 0.02, 0, 1, 0, 0.0285 }, { 5, 5, 0.02, 0.02, 0.1, 1, 0, 0.0285 },
+	{ 3, 3, 0.3, 0.3, 0, 1, 0, 0.0285 }, { 2, 2, 0.3, 0.3, 0, 1, 0, 0.0285 }, { 5, 5, 0.3, 0.3, 0.1, 1, 0, 0.0285 },
+	/* Welch's degrees of freedom are estimates: where sides differ in noise or number it comes close, as the manual says. */
+	{ 3, 6, 0.1, 0.1, 0, 1, 0, 0.035 }, { 3, 3, 0.1, 0.025, 0, 1, 0, 0.04 }, { 2, 10, 0.1, 0.025, 0, 1, 0, 0.08 },
+	{ 3, 6, 1, 1, 0, 1, 0, 0.035 }, { 3, 3, 1, 0.25, 0, 1, 0, 0.04 }, { 2, 10, 1, 0.25, 0, 1, 0, 0.08 },
+	/* A real change is found. */
+	{ 3, 3, 0.05, 0.05, 0, 1.3, 0.95, 1 }, { 5, 5, 0.1, 0.1, 0, 1.3, 0.9, 1 }, { 10, 10, 0.15, 0.15, 0, 1.3, 0.9, 1 },
+};
+
+static void fill(double *to, u32 n, double median, double deviation, double outliers)
 {
-	return median * exp(deviation * synthetic_normal(&s)) * (synthetic_random(&s) < outliers ? 4 : 1);
+	for (u32 i = 0; i < n; i++)
+		to[i] = median * exp(deviation * synthetic_normal(&s)) * (synthetic_random(&s) < outliers ? 4 : 1);
 }
 
-/* The share of rounds in which '> +10% beyond noise' holds, judged as compare does. */
-static double share(u32 n, double deviation, double outliers, u32 n_other, double deviation_other, double change)
+TEST(how_often_a_gate_trips)
 {
-	u32 held = 0;
-
-	for (int round = 0; round < ROUNDS; round++) {
-		double a[10], b[10];
-		struct noise r;
-
-		for (u32 i = 0; i < n; i++)
-			a[i] = figure(300e3, deviation, outliers);
-		for (u32 i = 0; i < n_other; i++)
-			b[i] = figure(300e3 * change, deviation_other, outliers);
-		r = noise_of(a, n, b, n_other, 1);
-		held += r.other.median > 1.1 * r.base.median && noise_beyond(&r, true);
-	}
-	print_message("%u against %u, deviation %.2f and %.2f, outliers %.2f, change %.2f: %.4f\n", n, n_other, deviation,
-		      deviation_other, outliers, change, (double)held / ROUNDS);
-	return (double)held / ROUNDS;
-}
-
-/* One side of 95 % is 2.5 %; two standard errors of 8000 rounds are 0.35 %. */
-TEST(identical_jobs_pass)
-{
-	static const double noise[] = { 0.02, 0.3 };
-	const double most = 0.025 + 2 * sqrt(0.025 * 0.975 / ROUNDS);
-
 	s.random = 14;
-	for (u32 i = 0; i < 2; i++) {
-		assert_true(share(3, noise[i], 0, 3, noise[i], 1) < most);
-		assert_true(share(2, noise[i], 0, 2, noise[i], 1) < most);
-		assert_true(share(5, noise[i], 0.1, 5, noise[i], 1) < most);
+	for (const struct gate *g = gates; g < gates + ARRAY_SIZE(gates); g++) {
+		double a[10], b[10], share = 0;
+
+		for (u32 round = 0; round < ROUNDS; round++) {
+			struct noise r;
+
+			fill(a, g->n, 300e3, g->deviation, g->outliers);
+			fill(b, g->n_other, 300e3 * g->change, g->deviation_other, g->outliers);
+			r = noise_of(a, g->n, b, g->n_other, 1);
+			share += (r.other.median > 1.1 * r.base.median && noise_beyond(&r, true)) / (double)ROUNDS;
+		}
+		if (share < g->least || share > g->most)
+			fail_msg("row %zu: %.4f", g - gates, share);
 	}
-}
-
-/*
- * Welch's degrees of freedom are estimates: the level is not exact where sides differ in noise or number, as the manual
- * says.
- */
-TEST(uneven_sides_come_close)
-{
-	static const double noise[] = { 0.1, 1 };
-
-	s.random = 6;
-	for (u32 i = 0; i < 2; i++) {
-		assert_true(share(3, noise[i], 0, 6, noise[i], 1) < 0.035);
-		assert_true(share(3, noise[i], 0, 3, noise[i] / 4, 1) < 0.04);
-		assert_true(share(2, noise[i], 0, 10, noise[i] / 4, 1) < 0.08);
-	}
-}
-
-TEST(a_real_change_is_found)
-{
-	s.random = 30;
-	assert_true(share(3, 0.05, 0, 3, 0.05, 1.3) > 0.95);
-	assert_true(share(5, 0.1, 0, 5, 0.1, 1.3) > 0.9);
-	assert_true(share(10, 0.15, 0, 10, 0.15, 1.3) > 0.9);
 }
