@@ -9,18 +9,14 @@ from recordings import blklat, compared
 MARKS = ((10, "ten"), (20.25, "twenty and a bit"), (30, "twice"), (40, "twice"))
 
 
-def constant():
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
     """400 IOPS for 59.7 s that begin 1.3 s into the run, 2 s before it ends; twice as many from 30 s on."""
     s = synthetic.Script()
     for second, ios in enumerate([0, 280] + [400] * 28 + [800] * 30 + [240, 0, 0]):
         s.io("write", 1e6 if second < 30 else 2e6, ios)
         s.tick()
-    return s
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    return mark(constant().write(tmp_path_factory.mktemp("window") / "run.blklat"), *MARKS)
+    return mark(s.write(tmp_path_factory.mktemp("window") / "run.blklat"), *MARKS)
 
 
 def run_of(report, *args):

@@ -61,8 +61,8 @@ test("all that is known is said, and no more", () => {
         ["30.0\u00a0ms, ended at 4.5\u00a0s, 07:35:04.500 UTC", "read 4.00\u00a0KiB", "ended on CPU 1"]);
 });
 
-test("depth and neighbour are said once each, as exactly as they are known", () => {
-    const part = COLUMNS.find(({ head }) => head === "part"), said = (io) => [told(slowIo(io)).filter((line) => /depth|beside|flush|size/.test(line)), part.key(slowIo(io))];
+test("depth, neighbour and flags are said once each, as exactly as they are known", () => {
+    const part = COLUMNS.find(({ head }) => head === "part"), said = (io) => [told(slowIo(io)).filter((line) => /depth|beside|flush|size|flags/.test(line)), part.key(slowIo(io))];
     const depth = { by: "depth", label: "9-16" }, beside = { by: "beside", label: "flush" }, size = { by: "size", label: "4 KiB" };
     assert.deepEqual(said({ part: depth }), [["depth 9-16"], "depth 9-16"]);
     assert.deepEqual(said({ part: depth, depth: 12, beside: "flush" }), [["depth 12, beside flush"], null]);
@@ -70,10 +70,6 @@ test("depth and neighbour are said once each, as exactly as they are known", () 
     assert.deepEqual(said({ part: beside, depth: 12 }), [["depth 12, beside flush"], "beside flush"]);
     assert.deepEqual(said({ part: size, depth: 12, beside: "flush" }), [["depth 12, beside flush, size 4 KiB"], "size 4 KiB"]);
     assert.deepEqual(said({ part: { by: "cgroup", label: "/a/b" } }), [[], null]);
-});
-
-test("flags are said once, by the IO or by its part", () => {
-    const part = COLUMNS.find(({ head }) => head === "part"), said = (io) => [told(slowIo(io)).filter((line) => /flags|size/.test(line)), part.key(slowIo(io))];
     const flags = { by: "flags", label: "sync" };
     assert.deepEqual(said({ part: flags }), [["flags sync"], "flags sync"]);
     assert.deepEqual(said({ part: flags, flags: "sync" }), [["read 4.00\u00a0KiB, sector 8, flags sync"], null]);
