@@ -44,13 +44,13 @@ def test_the_command_has_what_a_shell_gives(loop, file):
     words = ["sh", "-c", "cat; ls /proc/self/fd; ulimit -Sn; exec grep -E 'Sig(Blk|Ign|Pnd)' /proc/self/status"]
 
     def printed(argv):
-        done = subprocess.run([str(a) for a in argv], input="hello", capture_output=True, text=True,
+        done = subprocess.run(["sh", "-c", 'ulimit -Sn 123; exec "$@"', "sh", *map(str, argv)], input="hello", capture_output=True, text=True,
                               timeout=DEADLINE_S)
         # Without the realtime signals: posix_spawn() of glibc ignores the two that are its own.
         return re.sub(r"\b[0-9a-f]{16}$", lambda m: f"{int(m[0], 16) & 0x7fffffff:x}", done.stdout, flags=re.M)
 
     plain = printed(words)
-    assert plain.startswith("hello") and "SigIgn" in plain
+    assert plain.startswith("hello") and "\n123\n" in plain and "SigIgn" in plain
     assert printed(record_argv(loop, file, command=words)) == plain
 
 

@@ -28,20 +28,6 @@ def is_held(pid):
     return pathlib.Path(f"/proc/{pid}/task/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "D"
 
 
-# Both signals are handled alike, so each is sent in half of the tests.
-@pytest.mark.parametrize("fmt, number", [("text", signal.SIGINT), ("json", signal.SIGTERM)])
-def test_output_that_nobody_takes(loop, fmt, number):
-    """The counters go on meanwhile, and the end counts as success."""
-    argv = [*blklat_argv(loop), "--interval", "0.01", "--format", fmt]
-    with full_pipe() as (out, _), running(argv, stdout=out, stderr=subprocess.PIPE) as p:
-        # Only the pipe holds it up for so long.
-        until_still(p, 1)
-        with leaves_nothing(p.pid):
-            p.send_signal(number)
-            assert p.wait(END_S) == 0
-            assert p.stderr.read() == b""
-
-
 def test_command_whose_recorder_can_not_show(loop, file):
     """The signal gets to the command, and its end is in the recording."""
     script = "trap 'sleep 1; exit 40' INT; while :; do sleep 0.01; done"

@@ -68,19 +68,6 @@ def ios_of(both, **of):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sums_count_nothing_twice(both, kind):
-    s, total = getattr(both, kind), sum(map(len, both.ios.values()))
-    count = {"native": "histogram_count(blklat_io_latency_seconds)", "classic": "blklat_io_latency_seconds_count"}[kind]
-    bytes_ = sum(c * len(v) for (_, _, c), v in both.ios.items())
-    sums = {name: (s.value(f'sum({count} and on (instance) up{{instance="{a}"}})'),
-                   s.value(f'sum(blklat_io_bytes_total{{instance="{a}"}})'), s.value(f'sum(blklat_io_errors_total{{instance="{a}"}})'))
-            for name, a in both.addresses.items()}
-    assert sums["plain"] == sums["divided"] == (total, bytes_, len(both.ios) * TICKS)
-    by_op = told(s, f"sum by (instance, device, op) ({count})")
-    assert by_op[both.addresses["plain"]] == by_op[both.addresses["divided"]]
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_each_part_has_its_ios(both, kind):
     s, a = getattr(both, kind), both.addresses["divided"]
     count = {"native": "histogram_count(blklat_io_latency_seconds{%s})", "classic": "blklat_io_latency_seconds_count{%s}"}[kind]

@@ -91,13 +91,6 @@ static inline void sink_run_reads(void)
 	};
 }
 
-/* Parts of IOs that have yet to end: 4096 bytes and an error of reads, 512 bytes of others. */
-static inline void sink_run_parts(void)
-{
-	r.frames.f[0].ops[BLKLAT_OP_READ].partial = (struct op_sums){ .bytes = 4096, .errors = 1 };
-	r.frames.f[0].ops[BLKLAT_OP_OTHER].partial.bytes = 512;
-}
-
 static inline void sink_run_interval(void)
 {
 	assert_int_equal(r.sink->ops->interval(r.sink, &r.frames), 0);

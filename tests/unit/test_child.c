@@ -10,7 +10,6 @@
 #include "live/child.h"
 #include "live/loop.h"
 #include "util/clock.h"
-#include "util/process.h"
 
 #define MS 1000000ULL
 #define PATIENCE_MS 500	/* enough for a busy machine to reap what was killed */
@@ -130,29 +129,6 @@ TEST(test_exit_status)
 		assert_ends_with(cases[i].status);
 		child_uninit(&child);
 	}
-}
-
-/* It may open as many files as we could at the start, whatever limit we give ourselves meanwhile. */
-TEST(test_open_files)
-{
-	static char *argv[] = { "sh", "-c", "ulimit -Sn >$0/out", folder, NULL };
-	struct rlimit ours, files;
-	struct problem p;
-
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &ours), 0);
-	files = ours;
-	files.rlim_cur = 123;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
-	assert_int_equal(child_init(&child, argv, &p), 0);
-	limits_raise_files();
-	signals_block();
-	assert_int_equal(child_start(&child, &p), 0);
-	assert_string_equal(line_of("out"), "123\n");
-	assert_true(child_wait(&child, in_ms(5000)));
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
-	assert_int_equal(files.rlim_cur, files.rlim_max);
-	assert_int_equal(files.rlim_max, ours.rlim_max);
-	setrlimit(RLIMIT_NOFILE, &ours);
 }
 
 static int failure(char *name, const char *sentence)

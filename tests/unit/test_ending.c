@@ -155,23 +155,6 @@ TEST(test_nobody_asked)
 	assert_int_equal(end_of(pass_on), 0);
 }
 
-static void ask_again(void)
-{
-	kill(getpid(), SIGTERM);
-	hear();
-	ending_begin();
-	kill(getpid(), SIGTERM);
-	poll(NULL, 0, FOREVER_MS);
-}
-
-TEST(test_again)
-{
-	int status = end_of(ask_again);
-
-	assert_true(WIFSIGNALED(status));
-	assert_int_equal(WTERMSIG(status), SIGTERM);
-}
-
 TEST(test_without_a_start)
 {
 	assert_false(ending_asked());

@@ -1,25 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* CSV, byte for byte. */
+/* CSV; tests/cli/test_live_output.py has the figures, test_manual.py the columns. */
 #include "sink_run.h"
-
-TEST(one_header_then_a_row_for_each_op)
-{
-	sink_run_init(FORMAT_CSV);
-	sink_run_open();
-	sink_run_interval();
-	sink_run_reads();
-	sink_run_parts();
-	r.frames.f[0].accounting.skipped_unexplained = 5;
-	sink_run_interval();
-	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
-	assert_string_equal(r.text,
-		"time,interval_s,device,stage,engine,op,ios,bytes,errors,iops,bytes_per_s,mean_ns,min_ns,max_ns,p50_ns,p99.9_ns,"
-		"in_flight,oldest_ns,queue_depth,started,completed,lost,requeued,kernel_ios,partial_bytes,partial_errors,"
-		"skipped_unexplained\n"
-		"2026-11-21T07:35:01.000Z,1.000000,loop0,device,bpf,-,0,0,0,0.0,0.0,,,,,,0,0,0.000,0,0,0,0,,0,0,0\n"
-		"2026-11-21T07:35:01.000Z,1.000000,loop0,device,bpf,read,4,16384,0,4.0,16384.0,545250.0,60000,2000000,"
-		"60188.4,2000000.0,32,81234,0.002,36,4,0,0,4,4608,1,5\n");
-}
 
 TEST(names_are_quoted_when_they_must)
 {

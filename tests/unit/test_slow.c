@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "blklat/parts.h"
 #include "blklat/slow.h"
 #include "core/intervals.h"
 #include "core/slow.h"
@@ -150,27 +149,6 @@ TEST(test_errors)
 	assert_null(slow_error(0));
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_string_equal(slow_error(cases[i].error), cases[i].name);
-}
-
-static void check_parts(enum blklat_by by, u32 parts)
-{
-	assert_null(slow_part_label(by, 0));
-	for (u32 i = 1; i <= parts; i++)
-		assert_int_equal(slow_part_number(by, slow_part_label(by, i)), i);
-	assert_int_equal(slow_part_number(by, "4 KiB"), 0);
-	assert_int_equal(slow_part_number(by, ""), 0);
-}
-
-TEST(test_parts)
-{
-	assert_string_equal(slow_part_label(BLKLAT_BY_BESIDE, BLKLAT_KIND_FLUSH), "flush");
-	assert_string_equal(slow_part_label(BLKLAT_BY_BESIDE, BLKLAT_KIND_LARGE_WRITE), "big write");
-	assert_string_equal(slow_part_label(BLKLAT_BY_BESIDE, BLKLAT_BESIDE_NOTHING), "nothing");
-	assert_string_equal(slow_part_label(BLKLAT_BY_FLAGS, BLKLAT_FLAGS_FUA), "FUA/flush");
-	assert_string_equal(slow_part_label(BLKLAT_BY_FLAGS, BLKLAT_FLAGS_METADATA), "metadata");
-	assert_string_equal(slow_part_label(BLKLAT_BY_FLAGS, BLKLAT_FLAGS_OTHER), "other");
-	check_parts(BLKLAT_BY_BESIDE, BLKLAT_BESIDE_PARTS);
-	check_parts(BLKLAT_BY_FLAGS, BLKLAT_FLAGS_PARTS);
 }
 
 /* Whoever sends an IO chooses the name of his command, and may be given a cgroup in which to make others. */
