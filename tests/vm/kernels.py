@@ -33,7 +33,7 @@ KERNELS = {k.name: k for k in (
 
 def remove_leftovers():
     """Removes what a killed fetch left."""
-    for pattern in (".*.*", "kernels/.*.*", "kernels/*/tmp*", "apt/tmp*"):
+    for pattern in (".*.*", "kernels/.*.*", "kernels/*/tmp*", "kunit/.*.*", "apt/tmp*"):
         for folder in CACHE.glob(pattern):
             shutil.rmtree(folder)
 

@@ -10,15 +10,13 @@ import argparse
 import os
 import pathlib
 import shutil
-import signal
-import sys
 import tempfile
 
 import chroot
 import matrix
 from kernels import KERNELS, fetch
 from machine import Machine
-from packages import Failure
+from packages import Failure, exit_with
 
 HERE = pathlib.Path(__file__).resolve().parent
 KERNEL = KERNELS["6.1"]
@@ -45,18 +43,14 @@ def run(keyword):
         return machine.run([*PYTEST, "-k", keyword, "."], TIMEOUT_S, show=show, out=out)
 
 
-def main():
-    # So that the clean-up runs.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    p = argparse.ArgumentParser(prog="service_guest.py", description=__doc__)
-    p.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="only tests that match, as pytest's -k")
-    try:
-        result = run(p.parse_args().keyword)
-    except Failure as e:
-        print(f"service_guest.py: {e}", file=sys.stderr)
-        return 1
-    return matrix.verdict(KERNEL, result, show)
+def tests(run, text):
+    """The program whose run(keyword) runs pytest in a guest."""
+    def main():
+        p = argparse.ArgumentParser(description=text)
+        p.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="only tests that match, as pytest's -k")
+        return matrix.verdict(KERNEL, run(p.parse_args().keyword), show)
+    exit_with(main)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    tests(run, __doc__)

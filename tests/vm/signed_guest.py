@@ -6,24 +6,19 @@ firmware knows one of two keys. The tests in signed/ are run there.
 
 usage: signed_guest.py [-k EXPR]
 """
-import argparse
 import os
 import pathlib
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 
 import matrix
-from kernels import KERNELS, fetch
+from kernels import fetch
 from machine import Machine
-from packages import Failure, run
+from packages import run
 from secure_boot import firmware
-from service_guest import PYTEST, show
+from service_guest import KERNEL, PYTEST, show, tests
 
 HERE = pathlib.Path(__file__).resolve().parent
-KERNEL = KERNELS["6.1"]
 TIMEOUT_S = 600
 
 
@@ -60,19 +55,10 @@ def boot(keyword, folder):
     return machine.run([*PYTEST, "-k", keyword, HERE / "signed"], TIMEOUT_S, env, show=show, out=out)
 
 
-def main():
-    # So that the clean-up runs.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    p = argparse.ArgumentParser(prog="signed_guest.py", description=__doc__)
-    p.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="only tests that match, as pytest's -k")
-    try:
-        with tempfile.TemporaryDirectory(prefix="blklat-signed-") as scratch:
-            result = boot(p.parse_args().keyword, pathlib.Path(scratch))
-    except (Failure, subprocess.CalledProcessError) as e:
-        print(f"signed_guest.py: {e}", file=sys.stderr)
-        return 1
-    return matrix.verdict(KERNEL, result, show)
+def run_tests(keyword):
+    with tempfile.TemporaryDirectory(prefix="blklat-signed-") as scratch:
+        return boot(keyword, pathlib.Path(scratch))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    tests(run_tests, __doc__)

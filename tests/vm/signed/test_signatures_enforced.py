@@ -10,7 +10,7 @@ import pytest
 TESTS = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TESTS / folder) for folder in ("", "vm/guest", "vm", "host")]
 
-from alarms import ALARM  # noqa: E402
+from alarms import quiet_kernel  # noqa: E402
 from engines import both  # noqa: E402
 from guest import SINGLE, virtio  # noqa: E402
 from load import BLKLAT, fio  # noqa: E402
@@ -19,16 +19,10 @@ OUT = pathlib.Path(os.environ["VM_OUT"])
 REJECTED = "Key was rejected by service"
 
 
-def kernel_log():
-    return subprocess.run(["dmesg"], capture_output=True, text=True, check=True).stdout.splitlines()
-
-
 @pytest.fixture(autouse=True)
 def log():
-    """A function that returns the kernel's log since the start of the test, which must have no complaint."""
-    before = len(kernel_log())
-    yield lambda: kernel_log()[before:]
-    assert [line for line in kernel_log()[before:] if ALARM.search(line)] == []
+    with quiet_kernel() as since:
+        yield since
 
 
 def insmod(name):
