@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections import Counter
 
+from cgroups import enter, hierarchy
 from devices import run, unmount
 from engines import both
 from faulty import null_blks
@@ -17,36 +18,6 @@ from slow import slow_of
 from stack import file_loop
 
 STAGES = "device", "queue", "total"
-ROOT = pathlib.Path("/sys/fs/cgroup")
-
-
-@contextlib.contextmanager
-def hierarchy():
-    """Makes cgroups by their paths below the root, with the controllers that charge IO and writeback."""
-    made = []
-
-    def make(path):
-        group = ROOT
-        for name in path.split("/"):
-            (group / "cgroup.subtree_control").write_text("+io +memory")
-            group /= name
-            if not group.exists():
-                group.mkdir()
-                made.append(group)
-        return group
-
-    run("mount", "-t", "cgroup2", "none", ROOT)
-    try:
-        yield make
-        for group in reversed(made):
-            group.rmdir()
-    finally:
-        run("umount", ROOT)
-
-
-def enter(group):
-    """For subprocess: moves the process that calls it into that cgroup."""
-    return lambda: (group / "cgroup.procs").write_text("0")
 
 
 def divided(*devices, stages=STAGES, more=(), interval=None):
@@ -112,7 +83,6 @@ def test_room():
             group.rmdir()
             for b in engines:
                 b.next(device, "device", n=8)
-            group.mkdir()  # for the hierarchy to take away
         for name, ios in ("a", 20), ("b", 21), ("c", 22), ("d", 23), ("b", 100):
             assert fio_in(make(name), device, rw="randread", bs=4096, number_ios=ios).wait(timeout=60) == 0
         engines.settle()
@@ -197,7 +167,6 @@ def test_written_back():
             dd_in(other, f"if={folder}/file", "of=/dev/null", "bs=1M", "iflag=direct")
             run("sync", "-f", folder)
             engines.settle()
-            writer.mkdir()  # for the hierarchy to take away
     assert charged >= 8 << 20
     for of_writer, of_root in alive:
         # Metadata is charged to the root.

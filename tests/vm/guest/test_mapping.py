@@ -8,12 +8,11 @@ import os
 import pathlib
 import re
 import subprocess
-import tempfile
 
 import abi
 import pytest
 from abi import NODE, Session, a_watch
-from devices import run
+from cgroups import enter, hierarchy
 from engines import blklat_module
 from guest import at_least, null_blk
 from load import BLKLAT, DEADLINE_S, fio
@@ -146,27 +145,6 @@ def test_moved_and_cut(device, disk):
 # --- whose memory it is ------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def memory_group():
-    """A memory cgroup, as its folder."""
-    with tempfile.TemporaryDirectory() as at:
-        run("mount", "-t", "cgroup2", "none", at)
-        try:
-            root = pathlib.Path(at)
-            (root / "cgroup.subtree_control").write_text("+memory")
-            (root / "group").mkdir()
-            try:
-                yield root / "group"
-            finally:
-                (root / "group").rmdir()
-        finally:
-            run("umount", at)
-
-
-def enter(group):
-    (group / "cgroup.procs").write_text("0")
-
-
 def figure(group, file, name=None):
     text = (group / file).read_text()
     return int(text if name is None else dict(line.split() for line in text.splitlines())[name])
@@ -178,7 +156,7 @@ def in_group(group, function):
     process = os.fork()
     if not process:
         with contextlib.suppress(BaseException):
-            enter(group)
+            enter(group)()
             os.write(write_end, str(function()).encode())
         os._exit(0)
     os.close(write_end)
@@ -194,7 +172,8 @@ def big_watch(disk):
 
 def test_memory_is_its_users(disk):
     """A session's memory is charged to the cgroup of the process that sets it up, and returned at its end."""
-    with memory_group() as group:
+    with hierarchy() as make:
+        group = make("group")
         def growth(*watches, **settings):
             """How much the cgroup grows beyond the session's own figure."""
             def one():
@@ -211,7 +190,8 @@ def test_memory_is_its_users(disk):
 
 def test_no_memory_in_the_cgroup(disk):
     """ENOMEM and nothing else: nobody is killed, nothing is left, and with less it works."""
-    with memory_group() as group:
+    with hierarchy() as make:
+        group = make("group")
         (group / "memory.max").write_text(str(16 * MIB))
 
         def tried():
@@ -228,11 +208,12 @@ def test_no_memory_in_the_cgroup(disk):
 
 
 def test_no_memory_for_blklat(device):
-    with memory_group() as group:
+    with hierarchy() as make:
+        group = make("group")
         (group / "memory.max").write_text(str(48 * MIB))
         refused = subprocess.run([BLKLAT, "--engine", "kmod", "--dev", device.name, "--stage", "total", "--count", "1",
                                   "--max-bios", "1000000", "--max-memory", "900M"], capture_output=True, text=True,
-                                 timeout=DEADLINE_S, preexec_fn=lambda: enter(group))
+                                 timeout=DEADLINE_S, preexec_fn=enter(group))
         assert figure(group, "memory.events", "oom_kill") == 0
     assert refused.stdout == ""
     assert refused.stderr == ("blklat live: the kernel, or this process's memory cgroup, has too little memory for the "

@@ -13,7 +13,7 @@ import pytest
 from devices import MIB, run
 from engines import both
 from guest import KERNEL, null_blk
-from limits import cgroup, fios_in
+from cgroups import cgroup, fios_in
 from skips import ALTERED
 from stack import SECTOR, file_loop, mapped, traffic
 

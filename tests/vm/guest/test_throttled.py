@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from engines import both
 from guest import null_blk
-from limits import cgroup, fios_in
+from cgroups import cgroup, fios_in
 from load import BLKLAT, assert_closed, fio_argv
 
 IOS = 40
