@@ -5,27 +5,19 @@
 
 #include "util/cleanup.h"
 
+static const struct wire_field slow_fields[] = {
+	WIRE_FIELD(blklat_slow, latency_ns), WIRE_FIELD(blklat_slow, queue_ns), WIRE_FIELD(blklat_slow, device_ns),
+	WIRE_FIELD(blklat_slow, sector), WIRE_FIELD(blklat_slow, bytes), WIRE_FIELD(blklat_slow, error),
+	WIRE_FIELD(blklat_slow, submitter), WIRE_FIELD(blklat_slow, hw_queue), WIRE_FIELD(blklat_slow, start_cpu),
+	WIRE_FIELD(blklat_slow, end_cpu), WIRE_FIELD(blklat_slow, op), WIRE_FIELD(blklat_slow, known),
+	WIRE_FIELD(blklat_slow, depth), WIRE_FIELD(blklat_slow, beside), WIRE_FIELD(blklat_slow, flags),
+	WIRE_FIELD(blklat_slow, comm),
+};
+
 static void put_io(struct wire_out *to, const struct slow_io *io)
 {
-	const struct blklat_slow *t = &io->told;
-
 	wire_put_signed(to, io->end_ns);
-	wire_put(to, t->latency_ns);
-	wire_put(to, t->queue_ns);
-	wire_put(to, t->device_ns);
-	wire_put(to, t->sector);
-	wire_put(to, t->bytes);
-	wire_put_signed(to, t->error);
-	wire_put(to, t->submitter);
-	wire_put(to, t->hw_queue);
-	wire_put(to, t->start_cpu);
-	wire_put(to, t->end_cpu);
-	wire_put(to, t->op);
-	wire_put(to, t->known);
-	wire_put(to, t->depth);
-	wire_put(to, t->beside);
-	wire_put(to, t->flags);
-	wire_put_text(to, t->comm);
+	WIRE_PUT_FIELDS(to, &io->told, slow_fields);
 	wire_put_text(to, io->part ? io->part->by : NULL);
 	wire_put_text(to, io->part ? io->part->label : NULL);
 	wire_put_text(to, io->cgroup);
@@ -38,36 +30,16 @@ static const struct part *get_part(struct wire_in *from)
 	return by && label ? part_find(by, label) : NULL;
 }
 
-static s32 get_error(struct wire_in *from)
-{
-	s64 error = wire_get_signed(from);
-
-	from->failed |= error != (s32)error;
-	return error;
-}
-
 static int get_io(struct wire_in *from, u32 watch, struct slow_ios *slow)
 {
-	struct slow_io io = { .watch = watch };
+	struct slow_io io = { .watch = watch, .end_ns = wire_get_signed(from) };
 	struct blklat_slow *t = &io.told;
 
-	io.end_ns = wire_get_signed(from);
-	t->latency_ns = wire_get(from);
-	t->queue_ns = wire_get(from);
-	t->device_ns = wire_get(from);
-	t->sector = wire_get(from);
-	t->bytes = wire_get_most(from, UINT32_MAX);
-	t->error = get_error(from);
-	t->submitter = wire_get_most(from, UINT32_MAX);
-	t->hw_queue = wire_get_most(from, UINT16_MAX);
-	t->start_cpu = wire_get_most(from, UINT16_MAX);
-	t->end_cpu = wire_get_most(from, UINT16_MAX);
-	t->op = wire_get_most(from, BLKLAT_OPS - 1);
-	t->known = wire_get_most(from, UINT8_MAX);
-	t->depth = wire_get_most(from, UINT32_MAX);
-	t->beside = wire_get_most(from, BLKLAT_BESIDE_PARTS);
-	t->flags = wire_get_most(from, BLKLAT_FLAGS_PARTS);
-	wire_get_text(from, t->comm, sizeof(t->comm));
+	WIRE_GET_FIELDS(from, t, slow_fields);
+	if (t->op >= BLKLAT_OPS || t->beside > BLKLAT_BESIDE_PARTS || t->flags > BLKLAT_FLAGS_PARTS) {
+		from->failed = true;
+		t->op = t->beside = t->flags = 0;
+	}
 	io.part = get_part(from);
 	io.cgroup = wire_dup_text(from);
 	return slow_ios_add(slow, &io);

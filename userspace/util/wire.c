@@ -179,51 +179,49 @@ bool wire_ended(const struct wire_in *from)
 	return !from->failed && from->at == from->end;
 }
 
-static u64 load_number(const void *at, size_t size)
+/* Numbers lie in memory with their lowest byte first. */
+static void put_field(struct wire_out *to, const void *at, const struct wire_field *f)
 {
-	if (size == sizeof(bool))
-		return *(const bool *)at;
-	return size == sizeof(u32) ? *(const u32 *)at : *(const u64 *)at;
+	u64 n = 0;
+
+	if (f->kind == WIRE_TEXT)
+		return wire_put_text(to, at);
+	memcpy(&n, at, f->size);
+	if (f->kind == WIRE_DOUBLE)
+		wire_put_double(to, *(const double *)at);
+	else if (f->kind == WIRE_SIGNED)
+		wire_put_signed(to, f->size == sizeof(s32) ? (s32)n : (s64)n);
+	else
+		wire_put(to, n);
+}
+
+static void get_field(struct wire_in *from, void *at, const struct wire_field *f)
+{
+	s64 n;
+
+	if (f->kind == WIRE_TEXT)
+		return wire_get_text(from, at, f->size);
+	if (f->kind == WIRE_DOUBLE) {
+		*(double *)at = wire_get_double(from);
+		return;
+	}
+	if (f->kind == WIRE_SIGNED)
+		n = wire_get_signed(from);
+	else
+		n = wire_get_most(from, f->kind == WIRE_BOOL ? 1 : UINT64_MAX >> (64 - 8 * f->size));
+	if (f->kind == WIRE_SIGNED && f->size == sizeof(s32) && n != (s32)n)
+		fail(from);
+	memcpy(at, &n, f->size);
 }
 
 void wire_put_fields(struct wire_out *to, const void *of, const struct wire_field *list, size_t n)
 {
-	for (; n; n--, list++) {
-		const void *at = (const char *)of + list->offset;
-
-		if (list->kind == WIRE_TEXT)
-			wire_put_text(to, at);
-		else if (list->kind == WIRE_DOUBLE)
-			wire_put_double(to, *(const double *)at);
-		else if (list->kind == WIRE_SIGNED)
-			wire_put_signed(to, *(const s64 *)at);
-		else
-			wire_put(to, load_number(at, list->size));
-	}
-}
-
-static void get_number(struct wire_in *from, void *at, size_t size)
-{
-	if (size == sizeof(bool))
-		*(bool *)at = wire_get_most(from, 1);
-	else if (size == sizeof(u32))
-		*(u32 *)at = wire_get_most(from, UINT32_MAX);
-	else
-		*(u64 *)at = wire_get(from);
+	for (; n; n--, list++)
+		put_field(to, (const char *)of + list->offset, list);
 }
 
 void wire_get_fields(struct wire_in *from, void *of, const struct wire_field *list, size_t n)
 {
-	for (; n; n--, list++) {
-		void *at = (char *)of + list->offset;
-
-		if (list->kind == WIRE_TEXT)
-			wire_get_text(from, at, list->size);
-		else if (list->kind == WIRE_DOUBLE)
-			*(double *)at = wire_get_double(from);
-		else if (list->kind == WIRE_SIGNED)
-			*(s64 *)at = wire_get_signed(from);
-		else
-			get_number(from, at, list->size);
-	}
+	for (; n; n--, list++)
+		get_field(from, (char *)of + list->offset, list);
 }

@@ -50,8 +50,9 @@ bool wire_ended(const struct wire_in *from);
 /* --- the members of a structure, read and written by the same list --- */
 
 enum wire_field_kind {
-	WIRE_NUMBER,		/* bool, u32 or u64 */
-	WIRE_SIGNED,		/* s64 */
+	WIRE_NUMBER,		/* of 1, 2, 4 or 8 bytes */
+	WIRE_BOOL,
+	WIRE_SIGNED,		/* s32 or s64 */
 	WIRE_DOUBLE,
 	WIRE_TEXT,		/* char [], '\0' at its end */
 };
@@ -62,7 +63,8 @@ struct wire_field {
 };
 
 #define WIRE_FIELD(type, name) { offsetof(struct type, name), sizeof(((struct type *)0)->name), \
-	_Generic(((struct type *)0)->name, s64: WIRE_SIGNED, double: WIRE_DOUBLE, char *: WIRE_TEXT, default: WIRE_NUMBER) }
+	_Generic(((struct type *)0)->name, bool: WIRE_BOOL, s32: WIRE_SIGNED, s64: WIRE_SIGNED, double: WIRE_DOUBLE, \
+		char *: WIRE_TEXT, default: WIRE_NUMBER) }
 
 /*
  * Writes or reads all fields of the array @list. A value that does not fit its member fails the reader
