@@ -29,10 +29,9 @@ static int open_beside(struct output *o)
 	int fd;
 
 	umask(mask);
-	if (asprintf(&o->beside, "%s.XXXXXX", o->file) < 0) {
-		o->beside = NULL;
+	o->beside = joined(o->file, ".XXXXXX");
+	if (!o->beside)
 		return -ENOMEM;
-	}
 	fd = mkstemp(o->beside);
 	if (fd < 0) {
 		int err = -errno;

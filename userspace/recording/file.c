@@ -31,9 +31,9 @@ static int remove_files(const char *name)
 	if (unlink(name))
 		return -errno;
 	for (u32 i = 0; i < ARRAY_SIZE(besides); i++) {
-		char *path CLEANUP(cleanup_free) = NULL;
+		char *path CLEANUP(cleanup_free) = joined(name, besides[i]);
 
-		if (asprintf(&path, "%s%s", name, besides[i]) >= 0)
+		if (path)
 			unlink(path);
 	}
 	return 0;
@@ -46,13 +46,11 @@ static int remove_files(const char *name)
 static int check_beside(const char *name, const struct stat *replaced, struct problem *p)
 {
 	for (u32 i = 0; i < ARRAY_SIZE(besides); i++) {
-		char *path CLEANUP(cleanup_free) = NULL;
+		char *path CLEANUP(cleanup_free) = joined(name, besides[i]);
 		struct stat st;
 
-		if (asprintf(&path, "%s%s", name, besides[i]) < 0) {
-			path = NULL;
+		if (!path)
 			return problem_set(p, -ENOMEM, "%s: no memory", name);
-		}
 		if (lstat(path, &st) ||
 		    (replaced && st.st_uid == replaced->st_uid && (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode))))
 			continue;
@@ -195,13 +193,11 @@ static int open_database(struct recording_file *f)
 /* We make the log ourselves, since SQLite would use one that somebody has put there meanwhile. */
 static int make_log(const char *name, struct problem *p)
 {
-	char *path CLEANUP(cleanup_free) = NULL;
+	char *path CLEANUP(cleanup_free) = joined(name, "-wal");
 	int fd;
 
-	if (asprintf(&path, "%s-wal", name) < 0) {
-		path = NULL;
+	if (!path)
 		return problem_set(p, -ENOMEM, "%s: no memory", name);
-	}
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	return fd < 0 ? problem_set(p, -errno, "%s: can't be made: %s", path, strerror(errno)) : fd;
 }

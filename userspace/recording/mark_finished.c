@@ -75,12 +75,10 @@ static int check_beside(const struct finished *f, struct problem *p)
 	static const char *const ends[] = { "-wal", "-journal" };
 
 	for (u32 i = 0; i < ARRAY_SIZE(ends); i++) {
-		char *name CLEANUP(cleanup_free) = NULL;
+		char *name CLEANUP(cleanup_free) = joined(f->name, ends[i]);
 
-		if (asprintf(&name, "%s%s", f->name, ends[i]) < 0) {
-			name = NULL;
+		if (!name)
 			return failed(f, -ENOMEM, p);
-		}
 		if (!faccessat(f->folder, name, F_OK, AT_SYMLINK_NOFOLLOW))
 			return problem_set(p, -EEXIST, "%s: was cut off, and %s%s is beside it: make a complete copy "
 					   "with 'blklat record --replay %s -o NEW', and mark that", f->file, f->file, ends[i], f->file);

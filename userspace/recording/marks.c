@@ -54,10 +54,9 @@ int recording_marks_open(struct recording_marks *m, const char *file, struct pro
 	int err;
 
 	m->fifo = -1;
-	if (asprintf(&m->name, "%s" RECORDING_MARK_END, file) < 0) {
-		m->name = NULL;
+	m->name = joined(file, RECORDING_MARK_END);
+	if (!m->name)
 		return problem_set(p, -ENOMEM, "%s: no memory", file);
-	}
 	err = mkfifo(m->name, 0600) ? -errno : 0;
 	if (has_no_fifos(err))
 		return 0;
@@ -147,14 +146,13 @@ static int check_recorded(int fd, const char *file, struct problem *p)
 /* The FIFO has to belong to the recording's owner, so that nobody else can read the mark. Opening never blocks. */
 static int open_fifo_of(int file, const char *name, struct problem *p)
 {
-	char *real CLEANUP(cleanup_free) = realpath(name, NULL), *path CLEANUP(cleanup_free) = NULL;
+	char *real CLEANUP(cleanup_free) = realpath(name, NULL);
+	char *path CLEANUP(cleanup_free) = real ? joined(real, RECORDING_MARK_END) : NULL;
 	struct stat st, recorded;
 	int fd;
 
-	if (!real || asprintf(&path, "%s" RECORDING_MARK_END, real) < 0) {
-		path = NULL;
+	if (!path)
 		return problem_set(p, -ENOMEM, "%s: no memory", name);
-	}
 	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 && errno == ENOENT)
 		return problem_set(p, -ENXIO, "%s: takes no marks: it has %d already, or lies on a file system without "

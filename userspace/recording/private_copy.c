@@ -22,12 +22,12 @@ static const char *folder(void)
 /* Not all file systems can make a file without a name (O_TMPFILE). On others, make one and unlink it. */
 static int make_file(void)
 {
-	char *name CLEANUP(cleanup_free) = NULL;
+	char *name CLEANUP(cleanup_free) = joined(folder(), "/blklat-XXXXXX");
 	int fd = open(folder(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
 		return fd < 0 ? -errno : fd;
-	if (asprintf(&name, "%s/blklat-XXXXXX", folder()) < 0)
+	if (!name)
 		return -ENOMEM;
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
@@ -108,13 +108,11 @@ int private_copy_to(int from, int to, const char *name, struct problem *p)
 /* Makes a file in a new folder. Returns a descriptor, or a negative errno and then leaves nothing behind. */
 static int make_named(char **ret_path)
 {
-	char *path CLEANUP(cleanup_free) = NULL;
+	char *path CLEANUP(cleanup_free) = joined(folder(), "/blklat-XXXXXX/recording");
 	int fd, err;
 
-	if (asprintf(&path, "%s/blklat-XXXXXX/recording", folder()) < 0) {
-		path = NULL;
+	if (!path)
 		return -ENOMEM;
-	}
 	*strrchr(path, '/') = '\0';
 	if (!mkdtemp(path))
 		return -errno;

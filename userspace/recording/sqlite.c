@@ -11,11 +11,7 @@
 
 char *sqlite_path(const char *file)
 {
-	char *path;
-
-	if (asprintf(&path, "%s%s", *file == '/' ? "" : "./", file) < 0)
-		return NULL;
-	return path;
+	return joined(*file == '/' ? "" : "./", file);
 }
 
 int sqlite_errno(sqlite3 *db, int rc)

@@ -45,10 +45,10 @@ static int no_reading(const struct sqlite_reader *r, int err, struct problem *p)
 /* Opens the file whose name is ours plus @end. Returns a descriptor and sets @st, or returns a negative errno. */
 static int open_beside(const struct sqlite_reader *r, const char *end, struct stat *st)
 {
-	char *name CLEANUP(cleanup_free) = NULL;
+	char *name CLEANUP(cleanup_free) = joined(r->name, end);
 	int fd;
 
-	if (asprintf(&name, "%s%s", r->name, end) < 0)
+	if (!name)
 		return -ENOMEM;
 	/* Don't wait for a FIFO, don't acquire a terminal, don't follow a link. */
 	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
