@@ -1,67 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <zlib.h>
 
 #include "service/server_state.h"
 
 #define GZIP_LEVEL 1		/* this kind of text shrinks to a tenth; 6 takes 3 times as long for a fifth less */
 #define GZIP_WRAPPER 16		/* added to the window bits, see zlib.h */
-
-static const char blank[] = " \t";
-
-/* Whether the parameters of a coding contain a q that refuses it: "q=0", "q=0.0", ... */
-static bool refused(const char *parameters, size_t len)
-{
-	while (len) {
-		size_t part = 0, i;
-
-		while (part < len && parameters[part] != ';')
-			part++;
-		for (i = 0; i < part && strchr(blank, parameters[i]) && parameters[i]; i++)
-			;
-		if (i + 3 <= part && (parameters[i] | 0x20) == 'q' && parameters[i + 1] == '=' && parameters[i + 2] == '0') {
-			for (i += 3; i < part && (parameters[i] == '.' || parameters[i] == '0' ||
-						  parameters[i] == ' ' || parameters[i] == '\t'); i++)
-				;
-			return i == part;
-		}
-		parameters += part;
-		len -= part;
-		if (len) {
-			parameters++;
-			len--;
-		}
-	}
-	return false;
-}
-
-static bool is_coding(const char *at, size_t len, const char *name)
-{
-	return strlen(name) == len && !strncasecmp(at, name, len);
-}
-
-bool encoding_gzip_wanted(const char *accept)
-{
-	bool any = false;
-
-	while (accept && *accept) {
-		size_t len, name;
-
-		accept += strspn(accept, " \t,");
-		len = strcspn(accept, ",");
-		name = strcspn(accept, ";, \t");
-		if (name > len)
-			name = len;
-		if (is_coding(accept, name, "gzip") || is_coding(accept, name, "x-gzip"))
-			return !refused(accept + name, len - name);
-		if (is_coding(accept, name, "*"))
-			any = !refused(accept + name, len - name);
-		accept += len;
-	}
-	return any;
-}
 
 /* Compresses @b, which stays the caller's. NULL if there is no memory. */
 static struct blob *encoding_gzip(const struct blob *b)

@@ -176,7 +176,7 @@ enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c);
 /* Resumes waiting streams: there is a new interval, or a sign of life is due. */
 void streams_wake(struct server *s, bool all);
 
-/* --- encoding.c: Content-Encoding gzip (RFC 9110, 12.5.3) --- */
+/* --- accept.c --- */
 
 /* Whether a request with this Accept-Encoding wants it. @accept may be any text; NULL: no such header. */
 bool encoding_gzip_wanted(const char *accept);

@@ -164,33 +164,20 @@ int parse_scale(const char *option, const char *value, int max, int *ret, struct
 	return 0;
 }
 
-/* "text, json or csv" */
-static void enumerate(const char *const *names, u32 n, char *ret, size_t size)
-{
-	size_t used = 0;
-
-	ret[0] = '\0';
-	for (u32 i = 0; i < n && used < size; i++)
-		used += snprintf(ret + used, size - used, "%s%s", !i ? "" : i + 1 < n ? ", " : " or ", names[i]);
-}
-
-static int name_unknown(const char *option, const char *value, const char *const *names, u32 n, struct problem *p)
-{
-	char all[200];
-
-	enumerate(names, n, all, sizeof(all));
-	return problem_set(p, -EINVAL, "%s '%s': must be %s", option, value, all);
-}
-
 int parse_name(const char *option, const char *value, const char *const *names, u32 n, u32 *ret, struct problem *p)
 {
+	char all[200];		/* "text, json or csv" */
+	size_t used = 0;
+
 	for (u32 i = 0; i < n; i++) {
 		if (!strcmp(value, names[i])) {
 			*ret = i;
 			return 0;
 		}
+		if (used < sizeof(all))
+			used += snprintf(all + used, sizeof(all) - used, "%s%s", !i ? "" : i + 1 < n ? ", " : " or ", names[i]);
 	}
-	return name_unknown(option, value, names, n, p);
+	return problem_set(p, -EINVAL, "%s '%s': must be %s", option, value, all);
 }
 
 int parse_names(const char *option, const char *value, const char *const *names, u32 n, u32 *ret, struct problem *p)

@@ -19,20 +19,25 @@ static int digits_of_three(double value)
 	return value < 99.95 ? 1 : 0;
 }
 
-const char *units_ns(char text[UNITS_TEXT], double ns)
+/* In the largest of @units of which there is one or more. A whole number of the first needs no digits behind the point. */
+static const char *scaled(char text[UNITS_TEXT], double value, double step, const char *const *units)
 {
-	static const char *const units[] = { " ns", " us", " ms", " s" };
 	u32 unit = 0;
 
-	if (!isfinite(ns) || ns < 0)
-		return strcpy(text, "-");
-	/* A whole number of ns needs no digits behind the point; a mean or a percentile of some ns may have them. */
-	while (unit < ARRAY_SIZE(units) - 1 && ns >= 999.5) {
-		ns /= 1000;
+	while (units[unit + 1] && value >= step - 0.5) {
+		value /= step;
 		unit++;
 	}
-	decimal(text, ns, ns == floor(ns) && !unit ? 0 : digits_of_three(ns), units[unit]);
+	decimal(text, value, !unit && value == floor(value) ? 0 : digits_of_three(value), units[unit]);
 	return text;
+}
+
+const char *units_ns(char text[UNITS_TEXT], double ns)
+{
+	static const char *const units[] = { " ns", " us", " ms", " s", NULL };
+
+	/* A mean or a percentile of some ns may have digits behind the point. */
+	return isfinite(ns) && ns >= 0 ? scaled(text, ns, 1000, units) : strcpy(text, "-");
 }
 
 const char *units_number(char text[UNITS_TEXT], double value)
@@ -56,21 +61,11 @@ const char *units_number(char text[UNITS_TEXT], double value)
 
 const char *units_short(char text[UNITS_TEXT], double value)
 {
-	static const char *const units[] = { "", "k", "M", "G" };
-	u32 unit = 0;
+	static const char *const units[] = { "", "k", "M", "G", NULL };
 
 	if (!isfinite(value) || value < 0)
 		return strcpy(text, "-");
-	if (value < 999.5 && value == floor(value))
-		return units_count(text, value);
-	if (value < 0.005)
-		return strcpy(text, "<0.01");
-	while (unit < ARRAY_SIZE(units) - 1 && value >= 999.5) {
-		value /= 1000;
-		unit++;
-	}
-	decimal(text, value, digits_of_three(value), units[unit]);
-	return text;
+	return value && value < 0.005 ? strcpy(text, "<0.01") : scaled(text, value, 1000, units);
 }
 
 const char *units_share(char text[UNITS_TEXT], double share)
@@ -109,18 +104,6 @@ const char *units_count(char text[UNITS_TEXT], u64 n)
 		*to++ = digits[i];
 	}
 	*to = '\0';
-	return text;
-}
-
-static const char *scaled(char text[UNITS_TEXT], double value, double step, const char *const *units)
-{
-	u32 unit = 0;
-
-	while (units[unit + 1] && value >= step - 0.5) {
-		value /= step;
-		unit++;
-	}
-	decimal(text, value, unit ? digits_of_three(value) : 0, units[unit]);
 	return text;
 }
 

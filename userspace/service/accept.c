@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finds the format that a scraper wants: Accept of RFC 9110, section 12.5.1. */
+/* Finds what a client wants: the format by Accept, and gzip by Accept-Encoding (RFC 9110, sections 12.5.1 and 12.5.3). */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
 #include "service/prometheus.h"
+#include "service/server_state.h"
 
 const char *const prometheus_content_types[PROMETHEUS_FORMATS] = {
 	[PROMETHEUS_PROTOBUF] = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; "
@@ -19,7 +20,7 @@ struct word {
 	size_t len;
 };
 
-/* One element: a media range and its parameters. */
+/* One element: a media range or a coding, and its parameters. */
 struct range {
 	struct word type;
 	struct word version, proto, encoding;
@@ -148,4 +149,20 @@ enum prometheus_format prometheus_negotiate(const char *accept)
 		weight = r.weight;
 	}
 	return best;
+}
+
+bool encoding_gzip_wanted(const char *accept)
+{
+	struct word rest = { accept, accept ? strlen(accept) : 0 };
+	bool any = false;
+
+	while (rest.len) {
+		struct range r = read_range(cut(&rest, ','));
+
+		if (is(r.type, "gzip") || is(r.type, "x-gzip"))
+			return r.weight > 0;
+		if (is(r.type, "*"))
+			any = r.weight > 0;
+	}
+	return any;
 }
