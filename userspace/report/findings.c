@@ -14,11 +14,10 @@
 struct finding *finding_add(const struct inquiry *q, const char *kind, int op)
 {
 	struct findings *fs = q->to;
-	struct finding *f;
+	bool added = !array_more(&fs->f, sizeof(*fs->f), fs->n, &fs->room);
+	struct finding *f = added ? &fs->f[fs->n++] : &fs->spare;
 
-	if (array_more(&fs->f, sizeof(*fs->f), fs->n, &fs->room))
-		return NULL;
-	f = &fs->f[fs->n++];
+	fs->lacks_memory |= !added;
 	*f = (struct finding){
 		.kind = kind, .watch = q->watch->watch, .op = op,
 		.from_s = q->run->n ? q->run->start_s[0] : 0, .to_s = run_end(q->run),
@@ -212,9 +211,9 @@ int findings_make(const struct run *r, const struct steady_window *w, struct fin
 		q.window = w;
 		err = inquire(&q);
 	}
-	if (err) {
+	if (err || made.lacks_memory) {
 		findings_uninit(&made);
-		return err;
+		return -ENOMEM;
 	}
 	*ret = made;
 	return 0;

@@ -54,6 +54,8 @@ struct findings {
 	u32 n;
 	u32 room;
 	struct finding *f;
+	bool lacks_memory;	/* one could not be added, and */
+	struct finding spare;	/* is this */
 };
 
 /* Makes all findings of @r, watch by watch; looks for the steady state in @w. Returns 0, or -ENOMEM and makes none. */

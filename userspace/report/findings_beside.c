@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* For IOs divided by what they run beside: what makes them slower, and by how much. */
-#include <errno.h>
 #include <string.h>
 
 #include "blklat/parts.h"
@@ -45,15 +44,13 @@ static double p_of(const struct op_frame *o, double q)
 	return quantile_ns(&o->hist, q, o->min_ns, o->max_ns);
 }
 
-static int report(const struct inquiry *q, u32 op, const struct op_frame *o, u32 kind, const struct op_frame *base, const char *base_name)
+static void report(const struct inquiry *q, u32 op, const struct op_frame *o, u32 kind, const struct op_frame *base, const char *base_name)
 {
 	double p50 = p_of(o, 0.5), p99 = p_of(o, 0.99), base_p50 = p_of(base, 0.5), base_p99 = p_of(base, 0.99);
 	double share = (double)o->ios / q->watch->ops[op].total->ios;
 	char who[FINDING_WHO], ios[UNITS_TEXT], part[UNITS_TEXT], a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT], d[UNITS_TEXT];
 	struct finding *f = finding_add(q, "beside", op);
 
-	if (!f)
-		return -ENOMEM;
 	finding_value(f, "ios", o->ios);
 	finding_value(f, "share", share);
 	finding_value(f, "p50_ns", p50);
@@ -69,7 +66,6 @@ static int report(const struct inquiry *q, u32 op, const struct op_frame *o, u32
 	finding_rule(f, "of the kinds beside which %d or more IOs began, the one with the highest p99, if its p50 or "
 		     "p99 is at least %d times that of the IOs beside nothing, or beside reads only where those are "
 		     "fewer than %d", PART_IOS_LEAST, FACTOR, PART_IOS_LEAST);
-	return 0;
 }
 
 static int find_of_op(const struct inquiry *q, u32 op)
@@ -89,7 +85,8 @@ static int find_of_op(const struct inquiry *q, u32 op)
 	}
 	if (!worst || (p_of(worst, 0.5) < FACTOR * p_of(base, 0.5) && p_of(worst, 0.99) < FACTOR * p_of(base, 0.99)))
 		return 0;
-	return report(q, op, worst, kind, base, base_kind == BLKLAT_KIND_READ ? "beside reads only" : "beside nothing");
+	report(q, op, worst, kind, base, base_kind == BLKLAT_KIND_READ ? "beside reads only" : "beside nothing");
+	return 0;
 }
 
 int find_beside(const struct inquiry *q)

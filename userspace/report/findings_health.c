@@ -3,7 +3,6 @@
  * Findings about things that should not happen: lost IOs, counts that disagree, errors, IOs that hang,
  * a device that went away.
  */
-#include <errno.h>
 #include <math.h>
 
 #include "report/findings_rules.h"
@@ -12,7 +11,7 @@
 #define HUNG_LEAST_NS (1 * NSEC_PER_SEC)
 #define HUNG_MOST_NS (30 * NSEC_PER_SEC)	/* timeout of a command in the kernel's SCSI layer */
 
-static int find_lost(const struct inquiry *q)
+static void find_lost(const struct inquiry *q)
 {
 	const struct accounting *a = &q->watch->account;
 	char who[FINDING_WHO], lost[UNITS_TEXT], percent[UNITS_TEXT];
@@ -21,11 +20,9 @@ static int find_lost(const struct inquiry *q)
 	double share;
 
 	if (!a->lost)
-		return 0;
+		return;
 	share = (double)a->lost / (a->completed + a->lost);
 	f = finding_add(q, "losses", -1);
-	if (!f)
-		return -ENOMEM;
 	finding_value(f, "lost", a->lost);
 	finding_value(f, "share", share);
 	finding_say(f, "%s: %s IO%s lost from the figures (%s)", finding_who(q, -1, who), units_count(lost, a->lost),
@@ -38,21 +35,18 @@ static int find_lost(const struct inquiry *q)
 		separator = ", ";
 	}
 	finding_rule(f, "started = completed + in flight + lost, at the end of the run");
-	return 0;
 }
 
 /* The kernel also counts IOs that were in flight at the start, and some that end in unusual ways. */
-static int find_kernel_count(const struct inquiry *q)
+static void find_kernel_count(const struct inquiry *q)
 {
 	const struct accounting *a = &q->watch->total->accounting;
 	char who[FINDING_WHO], kernel[UNITS_TEXT], own[UNITS_TEXT];
 	struct finding *f;
 
 	if (!accounting_kernel_gap(a))
-		return 0;
+		return;
 	f = finding_add(q, "kernel_count", -1);
-	if (!f)
-		return -ENOMEM;
 	finding_value(f, "kernel_ios", a->kernel_ios);
 	finding_value(f, "completed", a->completed);
 	finding_say(f, "%s: the kernel's statistics counted %s IOs, blklat %s", finding_who(q, -1, who),
@@ -60,23 +54,22 @@ static int find_kernel_count(const struct inquiry *q)
 	finding_rule(f, "at the end of the run, when no IO started or ended, the two differ by more than the IOs that "
 		     "were in flight at the start or at the end, were lost, failed before they were issued, or may be "
 		     "left out by the kernel (op other)");
-	return 0;
 }
 
 int find_losses(const struct inquiry *q)
 {
-	return find_lost(q) ?: find_kernel_count(q);
+	find_lost(q);
+	find_kernel_count(q);
+	return 0;
 }
 
-static int report_errors(const struct inquiry *q, u32 op)
+static void report_errors(const struct inquiry *q, u32 op)
 {
 	const struct series_run *s = &q->watch->ops[op];
 	struct finding *f = finding_add(q, "errors", op);
 	char who[FINDING_WHO], errors[UNITS_TEXT], ios[UNITS_TEXT], at[UNITS_TEXT];
 	u32 first = 0, last = q->run->n - 1;
 
-	if (!f)
-		return -ENOMEM;
 	while (first < last && !s->errors[first])
 		first++;
 	while (last > first && !s->errors[last])
@@ -89,17 +82,14 @@ static int report_errors(const struct inquiry *q, u32 op)
 		    units_count(errors, s->total->errors), units_count(ios, s->total->ios),
 		    units_seconds(at, f->from_s));
 	finding_rule(f, "IOs that completed with an error");
-	return 0;
 }
 
 int find_errors(const struct inquiry *q)
 {
-	int err = 0;
-
-	for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (q->watch->ops[op].total->errors)
-			err = report_errors(q, op);
-	return err;
+			report_errors(q, op);
+	return 0;
 }
 
 /* An IO that takes at least this long hangs. */
@@ -134,8 +124,6 @@ int find_hung(const struct inquiry *q)
 	if (oldest == n || w->oldest_ns[oldest] < hung_ns(w))
 		return 0;
 	f = finding_add(q, "hung", -1);
-	if (!f)
-		return -ENOMEM;
 	f->to_s = run_end_of(q->run, oldest);
 	f->from_s = fmax(f->to_s - (double)w->oldest_ns[oldest] / NSEC_PER_SEC, 0);
 	finding_value(f, "oldest_ns", w->oldest_ns[oldest]);
@@ -159,8 +147,6 @@ int find_gone(const struct inquiry *q)
 	if (!q->watch->gone)
 		return 0;
 	f = finding_add(q, "gone", -1);
-	if (!f)
-		return -ENOMEM;
 	f->from_s = (r->n ? r->start_s[0] : 0) + q->watch->total->interval_s;
 	finding_value(f, "at_s", f->from_s);
 	finding_say(f, "%s: the device went away at %s", finding_who(q, -1, who), units_seconds(at, f->from_s));

@@ -327,13 +327,11 @@ static void state_rule(struct finding *f)
 		     "changed by a factor of 1.5 or more at most %d intervals apart", LEVEL_LEAST, SAME_CUT);
 }
 
-static int report_change(const struct trace *t, u32 i)
+static void report_change(const struct trace *t, u32 i)
 {
 	struct finding *f = finding_add(t->q, "level_change", t->op);
 	struct change c = change_at(t, i);
 
-	if (!f)
-		return -ENOMEM;
 	f->from_s = f->to_s = c.at_s;
 	finding_value(f, "at_s", c.at_s);
 	finding_value(f, "share", c.share);
@@ -350,19 +348,16 @@ static int report_change(const struct trace *t, u32 i)
 	finding_value(f, "rest_s", c.rest_s);
 	say_change(f, t, &c);
 	state_rule(f);
-	return 0;
 }
 
 /* Sums up many changes, such as those of a drive that cleans up now and then, or of a load in steps. */
-static int report_many(const struct trace *t)
+static void report_many(const struct trace *t)
 {
 	struct finding *f = finding_add(t->q, "level_change", t->op);
 	char who[FINDING_WHO], a[UNITS_TEXT], b[UNITS_TEXT], first_s[UNITS_TEXT], last_s[UNITS_TEXT];
 	struct level least, most;
 	struct change first, last;
 
-	if (!f)
-		return -ENOMEM;
 	least = most = level_of(t, 0);
 	for (u32 i = 1; i <= t->n_cuts; i++) {
 		struct level l = level_of(t, i);
@@ -389,7 +384,6 @@ static int report_many(const struct trace *t)
 	finding_say(f, "%s, the highest %s IOPS", units_ns(a, least.p50_ns), units_short(b, most.iops));
 	finding_say(f, " with %s", units_ns(a, most.p50_ns));
 	state_rule(f);
-	return 0;
 }
 
 static bool is_at_mark(const struct run *r, double at_s)
@@ -414,13 +408,13 @@ static int find_of_op(const struct inquiry *q, u32 op)
 	struct trace t CLEANUP(trace_uninit) = { 0 };
 	int err = trace_init(&t, q, op) ?: find_cuts(&t);
 
-	if (!err && is_sweep(&t))
-		return 0;
-	if (!err && t.n_cuts > TOLD_MAX)
-		return report_many(&t);
-	for (u32 i = 0; !err && i < t.n_cuts; i++)
-		err = report_change(&t, i);
-	return err;
+	if (err || is_sweep(&t))
+		return err;
+	if (t.n_cuts > TOLD_MAX)
+		report_many(&t);
+	for (u32 i = 0; t.n_cuts <= TOLD_MAX && i < t.n_cuts; i++)
+		report_change(&t, i);
+	return 0;
 }
 
 int find_level_changes(const struct inquiry *q)

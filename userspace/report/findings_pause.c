@@ -64,15 +64,13 @@ static int measure(const struct op_frame *o, double *ret_first, double *ret_rest
 	return 0;
 }
 
-static int report(const struct inquiry *q, u32 op, double first_ns, double rest_ns)
+static void report(const struct inquiry *q, u32 op, double first_ns, double rest_ns)
 {
 	const struct op_frame *o = q->watch->ops[op].total;
 	struct finding *f = finding_add(q, "after_pause", op);
 	char who[FINDING_WHO], ios[UNITS_TEXT], share[UNITS_TEXT], gap[UNITS_TEXT], first[UNITS_TEXT], rest[UNITS_TEXT];
 	u64 gap_ns = q->run->origin.idle_gap_ns;
 
-	if (!f)
-		return -ENOMEM;
 	finding_value(f, "ios", o->after_idle_ios);
 	finding_value(f, "share", (double)o->after_idle_ios / o->ios);
 	finding_value(f, "first_p50_ns", first_ns);
@@ -84,7 +82,6 @@ static int report(const struct inquiry *q, u32 op, double first_ns, double rest_
 		    gap_ns ? units_ns(gap, gap_ns) : "", units_ns(first, first_ns), units_ns(rest, rest_ns));
 	finding_rule(f, "%d or more IOs that were issued after the device had been idle for the idle gap, whose median differs "
 		     "from the others' by a factor of 1.5 or more", IOS_LEAST);
-	return 0;
 }
 
 int find_after_pause(const struct inquiry *q)
@@ -100,7 +97,7 @@ int find_after_pause(const struct inquiry *q)
 			continue;
 		err = measure(o, &first_ns, &rest_ns);
 		if (!err && (first_ns >= FACTOR * rest_ns || rest_ns >= FACTOR * first_ns))
-			err = report(q, op, first_ns, rest_ns);
+			report(q, op, first_ns, rest_ns);
 	}
 	return err;
 }

@@ -178,7 +178,7 @@ static double place_ns(const struct hist *h, u32 cell)
 	return sqrt((double)hist_lower_ns(h->scale, cell) * hist_upper_ns(h->scale, cell));
 }
 
-static int report(const struct inquiry *q, u32 op, const struct landscape *l)
+static void report(const struct inquiry *q, u32 op, const struct landscape *l)
 {
 	static const char *const names[PEAKS_MAX][2] = {
 		{ "peak1_ns", "peak1_share" }, { "peak2_ns", "peak2_share" }, { "peak3_ns", "peak3_share" },
@@ -188,8 +188,6 @@ static int report(const struct inquiry *q, u32 op, const struct landscape *l)
 	char who[FINDING_WHO], at[UNITS_TEXT], share[UNITS_TEXT];
 	double ios = q->watch->ops[op].total->ios;
 
-	if (!f)
-		return -ENOMEM;
 	finding_say(f, "%s: %u separate peaks:", finding_who(q, op, who), l->n_peaks);
 	for (u32 i = 0; i < l->n_peaks; i++) {
 		double ns = place_ns(l->hist, l->peaks[i].cell);
@@ -201,7 +199,6 @@ static int report(const struct inquiry *q, u32 op, const struct landscape *l)
 	}
 	finding_rule(f, "maxima of the density over log latency, smoothed over 1/10 decade, with 0.5 %% of the IOs or more, "
 		     "parted by valleys at most half as high as the smaller; shares are exact, from valley to valley");
-	return 0;
 }
 
 static int find_of_op(const struct inquiry *q, u32 op)
@@ -215,7 +212,9 @@ static int find_of_op(const struct inquiry *q, u32 op)
 	find_tops(&l);
 	join(&l);
 	drop_small(&l, o->ios);
-	return l.n_peaks > 1 ? report(q, op, &l) : 0;
+	if (l.n_peaks > 1)
+		report(q, op, &l);
+	return 0;
 }
 
 int find_peaks(const struct inquiry *q)

@@ -41,8 +41,8 @@ int find_hung(const struct inquiry *q);
 int find_gone(const struct inquiry *q);
 
 /*
- * Adds a finding about the whole run, which the caller fills in; NULL: no memory. The pointer is
- * invalid once the next one is added.
+ * Adds a finding about the whole run, which the caller fills in. The pointer is invalid once the next one is added. If
+ * there is no memory, findings_make() will fail.
  */
 struct finding *finding_add(const struct inquiry *q, const char *kind, int op);
 void finding_value(struct finding *f, const char *name, double value);

@@ -20,117 +20,68 @@ struct key {
 	u64 n;
 };
 
-struct respect {
-	const char *by;		/* NULL: the name of the part's division */
-	/* Returns false if the value is not known for this IO. */
-	bool (*key)(const struct device *d, const struct slow_io *io, struct key *ret);
-	void (*say)(const struct device *d, const struct key *k, char ret[SLOW_COMMON_TEXT]);
+enum respect { RESPECT_OP, RESPECT_PART, RESPECT_FLAGS, RESPECT_BESIDE, RESPECT_ERROR, RESPECT_BYTES, RESPECT_COMM, RESPECT_CGROUP,
+	       RESPECT_HW_QUEUE, RESPECT_REGION };
+
+static const char *const respects[SLOW_COMMON_MAX] = {
+	"op", NULL /* the name of the part's division */, "flags", "beside", "error", "bytes", "comm", "cgroup", "hw_queue", "region",
 };
 
-static bool op_key(const struct device *d, const struct slow_io *io, struct key *ret)
+/* Returns false if the value is not known for this IO. */
+static bool key_of(enum respect by, const struct device *d, const struct slow_io *io, struct key *ret)
 {
-	(void)d;
-	*ret = (struct key){ .text = op_names[io->told.op] };
-	return true;
-}
-
-static bool part_key(const struct device *d, const struct slow_io *io, struct key *ret)
-{
-	(void)d;
-	*ret = (struct key){ .text = io->part ? io->part->label : NULL };
-	return io->part;
-}
-
-static bool flags_key(const struct device *d, const struct slow_io *io, struct key *ret)
-{
-	(void)d;
-	*ret = (struct key){ .text = slow_part_label(BLKLAT_BY_FLAGS, io->told.flags) };
-	return ret->text;
-}
-
-static bool beside_key(const struct device *d, const struct slow_io *io, struct key *ret)
-{
-	(void)d;
-	*ret = (struct key){ .text = slow_part_label(BLKLAT_BY_BESIDE, io->told.beside) };
-	return ret->text;
-}
-
-static bool error_key(const struct device *d, const struct slow_io *io, struct key *ret)
-{
-	(void)d;
-	*ret = (struct key){ .text = slow_error(io->told.error) };
-	return ret->text;
-}
-
-static bool bytes_key(const struct device *d, const struct slow_io *io, struct key *ret)
-{
-	(void)d;
-	*ret = (struct key){ .n = io->told.bytes };
-	return true;
-}
-
-static bool comm_key(const struct device *d, const struct slow_io *io, struct key *ret)
-{
-	(void)d;
-	*ret = (struct key){ .text = io->told.comm };
-	return io->told.known & BLKLAT_SLOW_SUBMITTER;
-}
-
-static bool cgroup_key(const struct device *d, const struct slow_io *io, struct key *ret)
-{
-	(void)d;
-	*ret = (struct key){ .text = io->cgroup };
-	return io->cgroup;
-}
-
-static bool queue_key(const struct device *d, const struct slow_io *io, struct key *ret)
-{
-	(void)d;
-	*ret = (struct key){ .n = io->told.hw_queue };
-	return io->told.known & BLKLAT_SLOW_QUEUE;
-}
-
-/* Sectors count from the start of the disk, so for a partition its size does not tell the region. */
-static bool region_key(const struct device *d, const struct slow_io *io, struct key *ret)
-{
+	const struct blklat_slow *t = &io->told;
 	u64 sectors = d->size_bytes / 512;
 
-	*ret = (struct key){ .n = sectors ? (unsigned __int128)io->told.sector * REGIONS / sectors : 0 };
-	return io->told.known & BLKLAT_SLOW_SECTOR && !device_is_partition(d) && io->told.sector < sectors;
+	*ret = (struct key){ 0 };
+	switch (by) {
+	case RESPECT_BYTES:
+		ret->n = t->bytes;
+		return true;
+	case RESPECT_HW_QUEUE:
+		ret->n = t->hw_queue;
+		return t->known & BLKLAT_SLOW_QUEUE;
+	case RESPECT_REGION:
+		/* Sectors count from the start of the disk, so for a partition its size does not tell the region. */
+		ret->n = sectors ? (unsigned __int128)t->sector * REGIONS / sectors : 0;
+		return t->known & BLKLAT_SLOW_SECTOR && !device_is_partition(d) && t->sector < sectors;
+	case RESPECT_OP:
+		ret->text = op_names[t->op];
+		break;
+	case RESPECT_PART:
+		ret->text = io->part ? io->part->label : NULL;
+		break;
+	case RESPECT_FLAGS:
+		ret->text = slow_part_label(BLKLAT_BY_FLAGS, t->flags);
+		break;
+	case RESPECT_BESIDE:
+		ret->text = slow_part_label(BLKLAT_BY_BESIDE, t->beside);
+		break;
+	case RESPECT_ERROR:
+		ret->text = slow_error(t->error);
+		break;
+	case RESPECT_COMM:
+		ret->text = t->known & BLKLAT_SLOW_SUBMITTER ? t->comm : NULL;
+		break;
+	case RESPECT_CGROUP:
+		ret->text = io->cgroup;
+		break;
+	}
+	return ret->text;
 }
 
-static void say_text(const struct device *d, const struct key *k, char ret[SLOW_COMMON_TEXT])
-{
-	(void)d;
-	snprintf(ret, SLOW_COMMON_TEXT, "%s", k->text);
-}
-
-static void say_number(const struct device *d, const struct key *k, char ret[SLOW_COMMON_TEXT])
-{
-	(void)d;
-	snprintf(ret, SLOW_COMMON_TEXT, "%llu", k->n);
-}
-
-static void say_region(const struct device *d, const struct key *k, char ret[SLOW_COMMON_TEXT])
+static void say_key(enum respect by, const struct device *d, const struct key *k, char ret[SLOW_COMMON_TEXT])
 {
 	char from[UNITS_TEXT], to[UNITS_TEXT];
 
-	snprintf(ret, SLOW_COMMON_TEXT, "%s to %s", units_capacity(from, d->size_bytes / REGIONS * k->n),
-		 units_capacity(to, d->size_bytes / REGIONS * (k->n + 1)));
+	if (k->text)
+		snprintf(ret, SLOW_COMMON_TEXT, "%s", k->text);
+	else if (by == RESPECT_REGION)
+		snprintf(ret, SLOW_COMMON_TEXT, "%s to %s", units_capacity(from, d->size_bytes / REGIONS * k->n),
+			 units_capacity(to, d->size_bytes / REGIONS * (k->n + 1)));
+	else
+		snprintf(ret, SLOW_COMMON_TEXT, "%llu", k->n);
 }
-
-static const struct respect respects[SLOW_COMMON_MAX] = {
-	{ "op", op_key, say_text },
-	{ NULL, part_key, say_text },
-	{ "flags", flags_key, say_text },
-	{ "beside", beside_key, say_text },
-	{ "error", error_key, say_text },
-	{ "bytes", bytes_key, say_number },
-	{ "comm", comm_key, say_text },
-	{ "cgroup", cgroup_key, say_text },
-	{ "hw_queue", queue_key, say_number },
-	{ "region", region_key, say_region },
-};
 
 static int by_key(const void *of_a, const void *of_b)
 {
@@ -158,13 +109,13 @@ static u64 part_ios(const struct run *r, u32 watch, const char *label)
 }
 
 /* The value's share of all IOs; negative: not counted. */
-static double share_of_all(const struct run *r, u32 watch, const struct respect *by, const struct key *k)
+static double share_of_all(const struct run *r, u32 watch, enum respect by, const struct key *k)
 {
 	u64 all = watch_run_ios(&r->watches[watch]), ios;
 
-	if (by->key != op_key && by->key != part_key)
+	if (by != RESPECT_OP && by != RESPECT_PART)
 		return -1;
-	ios = by->key == op_key ? op_ios(&r->watches[watch], k->text) : part_ios(r, watch, k->text);
+	ios = by == RESPECT_OP ? op_ios(&r->watches[watch], k->text) : part_ios(r, watch, k->text);
 	return ios ? (double)ios / all : -1;
 }
 
@@ -177,14 +128,14 @@ static bool tells_more(const struct slow_common *a, const struct slow_common *b)
 }
 
 /* @keys are sorted. */
-static void choose(const struct run *r, u32 watch, const struct respect *by, const struct key *keys, u32 n, struct slow_common *ret)
+static void choose(const struct run *r, u32 watch, enum respect by, const struct key *keys, u32 n, struct slow_common *ret)
 {
 	const struct device *d = r->copies[watch].device;
 	u32 values = 0;
 
-	*ret = (struct slow_common){ .by = by->by, .p = -1 };
+	*ret = (struct slow_common){ .by = respects[by], .p = -1 };
 	for (u32 from = 0, to; from < n; from = to) {
-		struct slow_common one = { .by = by->by, .of = n, .p = -1 };
+		struct slow_common one = { .by = respects[by], .of = n, .p = -1 };
 
 		for (to = from + 1; to < n && !by_key(&keys[from], &keys[to]); to++)
 			;
@@ -194,7 +145,7 @@ static void choose(const struct run *r, u32 watch, const struct respect *by, con
 		if (one.share_of_all >= 0)
 			one.p = binomial_at_least(one.ios, n, one.share_of_all);
 		if (!ret->ios || tells_more(&one, ret)) {
-			by->say(d, &keys[from], one.value);
+			say_key(by, d, &keys[from], one.value);
 			*ret = one;
 		}
 	}
@@ -215,14 +166,14 @@ int slow_common_of(const struct run *r, u32 watch, struct slow_common ret[SLOW_C
 		u32 known = 0;
 
 		/* What divides the watch is reported only once, by the part: its share of all IOs is known. */
-		if (respects[i].by && of->n && io->part && !strcmp(io->part->by, respects[i].by))
+		if (respects[i] && of->n && io->part && !strcmp(io->part->by, respects[i]))
 			continue;
 		for (u32 k = 0; k < of->n; k++)
-			known += respects[i].key(r->copies[watch].device, &io[k], &keys[known]);
+			known += key_of(i, r->copies[watch].device, &io[k], &keys[known]);
 		if (!known)
 			continue;
 		qsort(keys, known, sizeof(*keys), by_key);
-		choose(r, watch, &respects[i], keys, known, &ret[n]);
+		choose(r, watch, i, keys, known, &ret[n]);
 		ret[n].by = ret[n].by ?: io->part->by;
 		n++;
 	}
@@ -241,14 +192,12 @@ static bool stands_out(const struct slow_common *c)
 	       (share >= FACTOR * c->share_of_all || 1 - share <= (1 - c->share_of_all) / FACTOR);
 }
 
-static int report(const struct inquiry *q, const struct slow_common *c)
+static void report(const struct inquiry *q, const struct slow_common *c)
 {
 	char who[FINDING_WHO], n[UNITS_TEXT], found[UNITS_TEXT], slow[UNITS_TEXT], all[UNITS_TEXT];
 	const struct slow_of *of = &q->run->slow.of[q->watch - q->run->watches];
 	struct finding *f = finding_add(q, "slow_common", -1);
 
-	if (!f)
-		return -ENOMEM;
 	finding_value(f, "slow", c->of);
 	finding_value(f, "share", (double)c->ios / c->of);
 	finding_value(f, "share_of_all", c->share_of_all);
@@ -260,19 +209,18 @@ static int report(const struct inquiry *q, const struct slow_common *c)
 		    strcmp(c->by, by_names[BLKLAT_BY_BESIDE]) ? "of " : "", c->by, c->value, units_share(all, c->share_of_all));
 	finding_rule(f, "%d or more slow IOs, at least %d times as frequent as among all IOs, or all others at most "
 		     "half as frequent; p < %g (%s; it takes IOs for independent, which those of one burst are not)", IOS_LEAST, FACTOR, SURE, SLOW_COMMON_METHOD);
-	return 0;
 }
 
 int find_slow_common(const struct inquiry *q)
 {
 	struct slow_common all[SLOW_COMMON_MAX];
-	int err = 0, n;
+	int n;
 
 	if (!q->run->slow.most)
 		return 0;
 	n = slow_common_of(q->run, q->watch - q->run->watches, all);
-	for (int i = 0; !err && i < n; i++)
+	for (int i = 0; i < n; i++)
 		if (stands_out(&all[i]))
-			err = report(q, &all[i]);
-	return n < 0 ? n : err;
+			report(q, &all[i]);
+	return n < 0 ? n : 0;
 }

@@ -113,7 +113,7 @@ static int report(const struct flow *flow, const struct stalls *s)
 	char who[FINDING_WHO];
 	struct period period;
 
-	if (!f || find_period(s, &period))
+	if (find_period(s, &period))
 		return -ENOMEM;
 	f->from_s = s->s[0].from_s;
 	f->to_s = s->s[s->n - 1].to_s;

@@ -60,8 +60,6 @@ static int find_of_op(const struct inquiry *q, u32 op)
 	struct steady_state s;
 	double first_s;
 
-	if (!f)
-		return -ENOMEM;
 	finding_who(q, op, who);
 	finding_rule(f, "SNIA PTS 2.0: five rounds, each a fifth of the window (%s), whose largest and smallest average "
 		     "differ by at most 20 %% of the mean, and the least-squares line through them by at most 10 %% "

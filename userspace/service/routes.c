@@ -177,24 +177,6 @@ static const struct {
 	{ "/", page },
 };
 
-static enum MHD_Result refuse_host(struct MHD_Connection *c)
-{
-	return answer_text(c, MHD_HTTP_FORBIDDEN, "this address answers only to localhost; to be reached by name, use "
-			   "--listen with another address, and --web-config\n", NULL);
-}
-
-static enum MHD_Result refuse_user(struct MHD_Connection *c)
-{
-	return answer_text(c, MHD_HTTP_UNAUTHORIZED, "a user and a password are needed\n",
-			   (const char *const[]){ MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"blklat\", charset=\"UTF-8\"" });
-}
-
-static enum MHD_Result refuse_for_now(struct MHD_Connection *c)
-{
-	return answer_text(c, MHD_HTTP_TOO_MANY_REQUESTS, "too many passwords are waiting to be checked, or were wrong\n",
-			   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "5" });
-}
-
 static enum MHD_Result answer_path(struct server *s, struct MHD_Connection *c, const char *url, const char *method)
 {
 	static const char *const allow[2] = { MHD_HTTP_HEADER_ALLOW, "GET, HEAD" };
@@ -285,11 +267,14 @@ enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, c
 		/* Every browser begins without a password and is then asked for it, so only wrong ones count. */
 		if (header(c, MHD_HTTP_HEADER_AUTHORIZATION))
 			prometheus_refused(s->cfg.prometheus, REFUSAL_PASSWORD);
-		return refuse_user(c);
+		return answer_text(c, MHD_HTTP_UNAUTHORIZED, "a user and a password are needed\n",
+				   (const char *const[]){ MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"blklat\", charset=\"UTF-8\"" });
 	case ACCESS_LATER:
 		prometheus_refused(s->cfg.prometheus, REFUSAL_BUSY);
-		return refuse_for_now(c);
+		return answer_text(c, MHD_HTTP_TOO_MANY_REQUESTS, "too many passwords are waiting to be checked, or were wrong\n",
+				   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "5" });
 	default:
-		return refuse_host(c);
+		return answer_text(c, MHD_HTTP_FORBIDDEN, "this address answers only to localhost; to be reached by name, use "
+				   "--listen with another address, and --web-config\n", NULL);
 	}
 }
