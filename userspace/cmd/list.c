@@ -59,11 +59,6 @@ static const struct options options = {
 	.take = take,
 };
 
-static bool is_partition(const struct device_table *t, u32 i)
-{
-	return t->d[i].parent != i;
-}
-
 /* The names of the lower devices, separated by commas. */
 static void lower_text(const struct device_table *t, const struct device *d, char *ret, size_t size)
 {
@@ -76,7 +71,7 @@ static void lower_text(const struct device_table *t, const struct device *d, cha
 
 static const char *kind_text(const struct device *d)
 {
-	if (!strcmp(d->kind, "partition"))
+	if (device_is_partition(d))
 		return "part";
 	return d->hidden ? "path" : d->kind;
 }
@@ -94,7 +89,7 @@ static const char *model_text(const struct device *d)
 static int add_row(struct table *table, const struct device_table *t, u32 i)
 {
 	const struct device *d = &t->d[i];
-	bool part = is_partition(t, i), requests = d->hw_queues;
+	bool part = device_is_partition(d), requests = d->hw_queues;
 	char name[DEVICE_NAME_MAX + 2], size[16], queues[16], lower[512];
 	const char *const cells[] = {
 		name, kind_text(d), size, part ? "" : model_text(d),
@@ -196,7 +191,7 @@ static struct json_object *json_device(const struct device_table *t, const struc
 	json_add(o, "major", d->hidden ? NULL : json_new_count(d->major));
 	json_add(o, "minor", d->hidden ? NULL : json_new_count(d->minor));
 	json_add(o, "size_bytes", json_new_count(d->size_bytes));
-	json_add(o, "disk", json_text(is_partition(t, i) ? t->d[d->parent].name : ""));
+	json_add(o, "disk", json_text(device_is_partition(d) ? t->d[d->parent].name : ""));
 	json_add(o, "on", json_lower(t, d));
 	json_add(o, "scheduler", json_text(d->scheduler));
 	json_add(o, "hw_queues", json_new_count(d->hw_queues));

@@ -11,11 +11,6 @@
 #include "core/device.h"
 #include "util/parse.h"
 
-static bool is_partition(const struct device_table *t, u32 i)
-{
-	return t->d[i].parent != i;
-}
-
 static void add(u32 *set, u32 *n, u32 index)
 {
 	for (u32 i = 0; i < *n; i++)
@@ -63,7 +58,7 @@ static int not_block(const struct device_table *t, const char *path, mode_t mode
 	const char *last = strrchr(path, '/') + 1;
 
 	for (u32 i = 0; S_ISCHR(mode) && i < t->n; i++)
-		if (!strncmp(t->d[i].name, last, strlen(last)) && !is_partition(t, i) && !t->d[i].hidden)
+		if (!strncmp(t->d[i].name, last, strlen(last)) && !device_is_partition(&t->d[i]) && !t->d[i].hidden)
 			return problem_set(p, -ENOTBLK, "'%s' is %s, not a block device; did you mean '%s'?",
 					   path, file_type(mode), t->d[i].name);
 	return problem_set(p, -ENOTBLK, "'%s' is %s, not a block device; 'blklat list' shows all", path,
@@ -138,7 +133,7 @@ static int find_all(const struct device_table *t, u32 *set, u32 *n, struct probl
 	u32 found = 0;
 
 	for (u32 i = 0; i < t->n; i++) {
-		if (is_partition(t, i) || t->d[i].hidden || !t->d[i].size_bytes)
+		if (device_is_partition(&t->d[i]) || t->d[i].hidden || !t->d[i].size_bytes)
 			continue;
 		add(set, n, i);
 		found++;

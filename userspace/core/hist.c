@@ -187,3 +187,12 @@ bool hist_range(const struct hist *h, u32 *ret_first, u32 *ret_last)
 	*ret_last = last;
 	return true;
 }
+
+u32 hist_next(const struct hist *h, u32 cell)
+{
+	u32 end = BLKLAT_CELLS(h->scale);
+
+	while (h->octaves && cell < end && !h->cells[cell])
+		cell++;
+	return h->octaves ? cell : end;
+}

@@ -85,4 +85,10 @@ s32 hist_bucket(u32 scale, u32 cell);
 /* First and last cell that hold IOs. Returns false when there is none. */
 bool hist_range(const struct hist *h, u32 *ret_first, u32 *ret_last);
 
+/* The first cell from @cell on that holds IOs; BLKLAT_CELLS() if there is none. */
+u32 hist_next(const struct hist *h, u32 cell);
+
+#define hist_for_each(cell, h) \
+	for (u32 cell = hist_next(h, 0); cell < BLKLAT_CELLS((h)->scale); cell = hist_next(h, cell + 1))
+
 #endif

@@ -91,17 +91,11 @@ struct json_object *json_latencies(const struct op_frame *o, const struct percen
 struct json_object *json_bins(const struct hist *h)
 {
 	struct json_object *to = json_new_array(0);
-	u32 first, last;
 
-	if (!hist_range(h, &first, &last))
-		return to;
-	for (u32 cell = first; cell <= last; cell++) {
+	hist_for_each(cell, h) {
 		u64 upper_ns = hist_upper_ns(h->scale, cell);
-		struct json_object *bin;
+		struct json_object *bin = json_new_array(3);
 
-		if (!h->cells[cell])
-			continue;
-		bin = json_new_array(3);
 		json_append(bin, json_new_count(hist_lower_ns(h->scale, cell)));
 		json_append(bin, upper_ns == UINT64_MAX ? NULL : json_new_count(upper_ns));
 		json_append(bin, json_new_count(h->cells[cell]));

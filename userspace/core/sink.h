@@ -37,8 +37,9 @@ struct sink_ops {
 	void (*close)(struct sink *s);
 };
 
-/* A summary hook for sinks that only show intervals. */
+/* Hooks for sinks that only show intervals, and for those that own nothing but their memory. */
 int sink_without_summary(struct sink *s, const struct frames *run);
+void sink_free(struct sink *s);
 
 /* Takes NULL. */
 void sink_close(struct sink *s);

@@ -131,15 +131,10 @@ static void put_watch(const struct csv *c, FILE *f, const struct frame *fr)
 static void put_bins(const struct csv *c, FILE *f, const struct frame *fr, u32 op)
 {
 	const struct hist *h = &fr->ops[op].hist;
-	u32 first, last;
 
-	if (!hist_range(h, &first, &last))
-		return;
-	for (u32 cell = first; cell <= last; cell++) {
+	hist_for_each(cell, h) {
 		u64 upper_ns = hist_upper_ns(h->scale, cell);
 
-		if (!h->cells[cell])
-			continue;
 		put_key(c, f, fr, op_names[op]);
 		put_empty(f, 19 + c->run->percentiles.n);
 		fprintf(f, ",%llu,", hist_lower_ns(h->scale, cell));

@@ -33,15 +33,10 @@ static int lines_interval(struct sink *s, const struct frames *interval)
 	return err;
 }
 
-static void lines_close(struct sink *s)
-{
-	free(s);
-}
-
 static const struct sink_ops sink_lines = {
 	.interval = lines_interval,
 	.summary = sink_without_summary,
-	.close = lines_close,
+	.close = sink_free,
 };
 
 static int lines_open(const struct run_info *run, FILE *out, enum format format, bool bins, struct sink **ret)

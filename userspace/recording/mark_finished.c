@@ -234,8 +234,7 @@ static int replace(const struct finished *f, struct problem *p)
 int recording_mark_at(const char *file, const struct moment *at, const char *text, struct problem *p)
 {
 	struct finished f CLEANUP(finished_uninit) = { .file = file, .folder = -1, .fd = -1 };
-	char clean[RECORDING_MARK_BYTES + 1];
 
-	return recording_mark_text(text, clean, p) ?: open_file(&f, p) ?: check_beside(&f, p) ?: examine(&f, at, p) ?:
-	       private_copy_named(f.fd, file, &f.copy, p) ?: add(&f, clean, p) ?: replace(&f, p);
+	return open_file(&f, p) ?: check_beside(&f, p) ?: examine(&f, at, p) ?:
+	       private_copy_named(f.fd, file, &f.copy, p) ?: add(&f, text, p) ?: replace(&f, p);
 }

@@ -120,15 +120,6 @@ void recording_marks_close(struct recording_marks *m)
 	free(TAKE(m->name));
 }
 
-int recording_mark_text(const char *text, char *clean, struct problem *p)
-{
-	if (strlen(text) > RECORDING_MARK_BYTES)
-		return problem_set(p, -EINVAL, "a mark's text has at most %d bytes", RECORDING_MARK_BYTES);
-	strcpy(clean, text);
-	text_clean(clean);
-	return *clean ? 0 : problem_set(p, -EINVAL, "a mark needs a text");
-}
-
 /* A recorder holds an exclusive lock on its file. If we get a shared lock, there is no recorder. */
 static int check_recorded(int fd, const char *file, struct problem *p)
 {
@@ -182,10 +173,9 @@ int recording_mark(const char *file, const char *text, struct problem *p)
 {
 	struct message m = { clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME), "" };
 	int fd CLEANUP(cleanup_close) = -1, fifo CLEANUP(cleanup_close) = -1;
-	int err = recording_mark_text(text, m.text, p);
+	int err;
 
-	if (err)
-		return err;
+	snprintf(m.text, sizeof(m.text), "%s", text);
 	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return problem_set(p, -errno, "%s: can't be opened: %s", file, strerror(errno));

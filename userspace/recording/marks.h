@@ -35,22 +35,18 @@ int recording_marks_take(struct recording_marks *m, struct sqlite3 *db);
 void recording_marks_close(struct recording_marks *m);
 
 /*
- * The other end: has the recorder of @file note an event at the time of the call. It is in the file
- * once the interval has ended. Never blocks. Returns 0, or a negative errno and a sentence: -EINVAL (no
- * text, or too long), -ENXIO (the file is not being recorded, or takes no more marks), -EAGAIN (too
- * many at once), -EBADMSG (not a recording), or another error.
+ * The other end: has the recorder of @file note an event at the time of the call. It is in the file once the interval has
+ * ended. @text is one line of at most RECORDING_MARK_BYTES. Never blocks. Returns 0, or a negative errno and a sentence:
+ * -ENXIO (the file is not being recorded, or takes no more marks), -EAGAIN (too many at once), -EBADMSG (not a recording),
+ * or another error.
  */
 int recording_mark(const char *file, const char *text, struct problem *p);
 
 /*
  * Adds a mark to @file, a recording that has ended, at a time within it. The file is replaced by a copy
- * with the mark. Returns 0, or a negative errno and a sentence: -EINVAL (not within the recording, or
- * no text), -EBUSY (it is being recorded), -EEXIST (the recorder was killed, and its log lies beside
+ * with the mark. Returns 0, or a negative errno and a sentence: -EINVAL (not within the recording), -EBUSY (it is being recorded), -EEXIST (the recorder was killed, and its log lies beside
  * the file), an error of the reader, or another error.
  */
 int recording_mark_at(const char *file, const struct moment *at, const char *text, struct problem *p);
-
-/* Copies a mark's text, cleaned; @clean has room for RECORDING_MARK_BYTES. Returns 0, or -EINVAL and a sentence. */
-int recording_mark_text(const char *text, char *clean, struct problem *p);
 
 #endif

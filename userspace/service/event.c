@@ -15,13 +15,8 @@
 static struct json_object *cells(const struct hist *h)
 {
 	struct json_object *to = json_new_array(0);
-	u32 first, last;
 
-	if (!hist_range(h, &first, &last))
-		return to;
-	for (u32 cell = first; cell <= last; cell++) {
-		if (!h->cells[cell])
-			continue;
+	hist_for_each(cell, h) {
 		json_append(to, json_new_int(cell));
 		json_append(to, json_new_count(h->cells[cell]));
 	}

@@ -110,18 +110,12 @@ static int get_slow(struct wire_in *from, const struct frames *fs, struct slow_i
 /* Writes the cells with IOs: the distance of each from the previous one, and its IOs. */
 static void put_hist(struct wire_out *to, const struct hist *h)
 {
-	u32 first, last, n = 0, next = 0;
+	u32 n = 0, next = 0;
 
-	if (!hist_range(h, &first, &last)) {
-		wire_put(to, 0);
-		return;
-	}
-	for (u32 i = first; i <= last; i++)
-		n += h->cells[i] > 0;
+	hist_for_each(i, h)
+		n++;
 	wire_put(to, n);
-	for (u32 i = first; i <= last; i++) {
-		if (!h->cells[i])
-			continue;
+	hist_for_each(i, h) {
 		wire_put(to, i - next);
 		wire_put(to, h->cells[i]);
 		next = i + 1;

@@ -83,15 +83,10 @@ static int prometheus_interval(struct sink *s, const struct frames *interval)
 	return advance((struct capture_sink *)s, interval);
 }
 
-static void prometheus_close(struct sink *s)
-{
-	free(s);
-}
-
 static const struct sink_ops sink_prometheus = {
 	.interval = prometheus_interval,
 	.summary = sink_without_summary,
-	.close = prometheus_close,
+	.close = sink_free,
 };
 
 static int prometheus_open(struct sink_source *of, const struct run_info *run, struct sink **ret)

@@ -117,6 +117,17 @@ static void walk_latency(struct walk *w)
 		put(w, &none, value_); \
 	}
 
+/* What is 1 for the value of a label. */
+#define WALK_INFO(of, name) \
+	static void walk_##of(struct walk *w) \
+	{ \
+		struct labels l = { 0 }; \
+		label(&l, #name, w->t->facts.name); \
+		put(w, &l, 1); \
+	}
+
+WALK_INFO(build, version)
+WALK_INFO(capture, engine)
 WALK_OPS(bytes, bytes)
 WALK_OPS(errors, errors)
 WALK_SERIES(started, s->started.total)
@@ -213,22 +224,6 @@ static void walk_devices(struct walk *w)
 		label(&l, "wwid", d->wwid);
 		put(w, &l, 1);
 	}
-}
-
-static void walk_build(struct walk *w)
-{
-	struct labels l = { 0 };
-
-	label(&l, "version", w->t->facts.version);
-	put(w, &l, 1);
-}
-
-static void walk_capture(struct walk *w)
-{
-	struct labels l = { 0 };
-
-	label(&l, "engine", w->t->facts.engine);
-	put(w, &l, 1);
 }
 
 static void walk_end(struct walk *w)
