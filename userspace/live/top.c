@@ -116,19 +116,6 @@ static void top_heat_put(struct top_heat *heat, const struct top_scale *s, u64 s
 		heat->level[sample % TOP_SAMPLES][step] = level_of(ios[step]);
 }
 
-/* Stores an interval without IOs. */
-static void top_heat_put_none(struct top_heat *heat, u64 sample)
-{
-	memset(heat->level[sample % TOP_SAMPLES], 0, TOP_STEPS);
-}
-
-/* Adds the IOs of interval @sample to @ret, by step. */
-static void top_heat_add(const struct top_heat *heat, const struct top_scale *s, u64 sample, double ret[TOP_STEPS])
-{
-	for (u32 step = 0; step < TOP_STEPS; step++)
-		ret[step] += s->ios[heat->level[sample % TOP_SAMPLES][step]];
-}
-
 u32 top_shade(double ios, double most, u32 shades)
 {
 	double shade;
@@ -252,7 +239,7 @@ static void begin_interval(struct top *t)
 
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			if (item->heat[op])
-				top_heat_put_none(item->heat[op], t->samples);
+				memset(item->heat[op]->level[t->samples % TOP_SAMPLES], 0, TOP_STEPS);
 		if (t->paused)
 			continue;
 		memset(item->figures, 0, sizeof(item->figures));
@@ -306,8 +293,8 @@ u64 top_first_sample(const struct top *t)
 void top_heat_of(const struct top *t, const struct top_item *item, u64 sample, double ret[TOP_STEPS])
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		if (item->heat[op] && (t->op == TOP_ALL_OPS || t->op == op))
-			top_heat_add(item->heat[op], &t->scale, sample, ret);
+		for (u32 step = 0; item->heat[op] && (t->op == TOP_ALL_OPS || t->op == op) && step < TOP_STEPS; step++)
+			ret[step] += t->scale.ios[item->heat[op]->level[sample % TOP_SAMPLES][step]];
 }
 
 /* --- decides on the order of the lines, which ones are folded, and which is selected --- */

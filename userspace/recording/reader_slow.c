@@ -88,32 +88,25 @@ static bool column_known(sqlite3_stmt *s, int i, u64 max, u64 *ret, bool *ret_kn
 
 static bool take_latencies(sqlite3_stmt *s, struct blklat_slow *t)
 {
-	u64 queue_ns, device_ns, latency_ns;
 	bool known;
 
-	if (!column_u64(s, SLOW_latency_ns, RECORDING_TOTAL_MAX, &latency_ns) ||
-	    !column_known(s, SLOW_queue_ns, RECORDING_TOTAL_MAX, &queue_ns, &known) ||
-	    !column_known(s, SLOW_device_ns, RECORDING_TOTAL_MAX, &device_ns, &known))
-		return false;
-	t->latency_ns = latency_ns;
-	t->queue_ns = queue_ns;
-	t->device_ns = device_ns;
-	return true;
+	return column_u64(s, SLOW_latency_ns, RECORDING_TOTAL_MAX, &t->latency_ns) &&
+	       column_known(s, SLOW_queue_ns, RECORDING_TOTAL_MAX, &t->queue_ns, &known) &&
+	       column_known(s, SLOW_device_ns, RECORDING_TOTAL_MAX, &t->device_ns, &known);
 }
 
 static bool take_place(sqlite3_stmt *s, struct blklat_slow *t)
 {
-	u64 op, bytes, sector, hw_queue, start_cpu, end_cpu;
+	u64 op, bytes, hw_queue, start_cpu, end_cpu;
 	bool known[3];
 
 	if (!column_u64(s, SLOW_op, BLKLAT_OPS - 1, &op) || !column_u64(s, SLOW_bytes, UINT32_MAX, &bytes) ||
-	    !column_known(s, SLOW_sector, 1ULL << 55, &sector, &known[0]) ||
+	    !column_known(s, SLOW_sector, 1ULL << 55, &t->sector, &known[0]) ||
 	    !column_known(s, SLOW_hw_queue, UINT16_MAX, &hw_queue, &known[1]) ||
 	    !column_known(s, SLOW_start_cpu, UINT16_MAX, &start_cpu, &known[2]) || !column_u64(s, SLOW_end_cpu, UINT16_MAX, &end_cpu))
 		return false;
 	t->op = op;
 	t->bytes = bytes;
-	t->sector = sector;
 	t->hw_queue = hw_queue;
 	t->start_cpu = start_cpu;
 	t->end_cpu = end_cpu;

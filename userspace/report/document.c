@@ -91,13 +91,9 @@ static struct json_object *document_phases(const struct run *r)
 
 /* --- the slow IOs of one device and stage --- */
 
-struct listed {
-	const struct slow_io *io;
-};
-
 static struct json_object *slow_at(const void *of, u32 i)
 {
-	const struct slow_io *io = &((const struct listed *)of)->io[i];
+	const struct slow_io *io = &(*(const struct slow_io *const *)of)[i];
 	struct json_object *to = json_slow(io);
 
 	json_add_decimal(to, "t_s", io->told.end_ns / 1e9, 6);
@@ -136,7 +132,7 @@ static struct json_object *document_slow(const struct run *r, const struct watch
 {
 	u32 watch = w - r->watches;
 	const struct slow_of *of = &r->slow.of[watch];
-	const struct listed all = { &r->slow.io[of->first] };
+	const struct slow_io *all = &r->slow.io[of->first];
 	struct json_object *to = json_new_object();
 
 	json_add_count(to, "found", of->found);
@@ -183,12 +179,6 @@ static struct json_object *devices(const struct run *r)
 	return to;
 }
 
-static void add_part(struct json_object *to, const struct run *r, const struct watch_run *w)
-{
-	json_add(to, "part", json_part(w->watch->part));
-	json_add(to, "all_ops", document_all_ops(r, w));
-}
-
 static struct json_object *watch(const struct run *r, const struct watch_run *w, const struct steady_window *steady)
 {
 	struct json_object *to = json_new_object(), *ops = json_new_array(0);
@@ -199,8 +189,10 @@ static struct json_object *watch(const struct run *r, const struct watch_run *w,
 			json_append(ops, document_series(r, w, op, steady));
 	json_add_text(to, "device", w->watch->device->name);
 	json_add_text(to, "stage", stage_names[w->watch->stage]);
-	if (w->watch->part)
-		add_part(to, r, w);
+	if (w->watch->part) {
+		json_add(to, "part", json_part(w->watch->part));
+		json_add(to, "all_ops", document_all_ops(r, w));
+	}
 	json_add(to, "gone", json_new_boolean(w->gone));
 	json_add(to, "queue_depth", json_decimals(w->queue_depth, r->n, 3));
 	json_add(to, "in_flight", json_counts(w->in_flight, r->n));

@@ -85,22 +85,16 @@ static struct json_object *by_little(const struct part *part, const struct op_fr
 	return to;
 }
 
-static u64 bytes_of(const struct frame *f)
-{
-	u64 bytes = 0;
-
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		bytes += f->ops[op].ios ? f->ops[op].bytes : 0;
-	return bytes;
-}
-
 static struct op_frame sums_of(const struct frame *f)
 {
-	struct op_frame all = { .bytes = bytes_of(f) };
+	struct op_frame all = { 0 };
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		if (!f->ops[op].ios)
+			continue;
 		all.ios += f->ops[op].ios;
-		all.sum_ns += f->ops[op].ios ? f->ops[op].sum_ns : 0;
+		all.bytes += f->ops[op].bytes;
+		all.sum_ns += f->ops[op].sum_ns;
 	}
 	return all;
 }

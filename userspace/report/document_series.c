@@ -14,22 +14,12 @@ static struct json_object *maximum_at(const void *of, u32 i)
 	return s->ios[i] ? json_new_count(s->max_ns[i]) : NULL;
 }
 
+/* The total time of the IOs that ended in the interval. */
 static struct json_object *time_at(const void *of, u32 i)
 {
 	u64 ns = (*(const struct series_run *const *)of)->sum_ns[i];
 
 	return ns ? json_decimal(ns / 1e9, 6) : json_new_count(0);
-}
-
-/* The total time of the IOs that ended in each interval. */
-static struct json_object *times(const struct run *r, const struct series_run *s)
-{
-	return json_values_later(r->n, time_at, &s, sizeof(s));
-}
-
-static struct json_object *maxima(const struct run *r, const struct series_run *s)
-{
-	return json_values_later(r->n, maximum_at, &s, sizeof(s));
 }
 
 struct percentile_over_time {
@@ -207,7 +197,7 @@ static struct json_object *describe(const void *of)
 	json_add(to, "op", json_new_text(op_names[d->op]));
 	json_add(to, "ios", json_counts(s->ios, r->n));
 	json_add(to, "bytes", json_counts(s->bytes, r->n));
-	json_add(to, "max_ns", maxima(r, s));
+	json_add(to, "max_ns", json_values_later(r->n, maximum_at, &s, sizeof(s)));
 	json_add(to, "percentiles_ns", document_percentiles(r, &s->percentiles));
 	json_add(to, "total", total);
 	if (!w->watch->part) {
@@ -217,7 +207,7 @@ static struct json_object *describe(const void *of)
 	json_add(to, "bins", json_bins(&s->total->hist));
 	json_add(to, "after_idle", after_idle(s->total));
 	if (w->watch->part) {
-		json_add(to, "time_s", times(r, s));
+		json_add(to, "time_s", json_values_later(r->n, time_at, &s, sizeof(s)));
 		document_of_part(to, r, w, d->op);
 	} else {
 		json_add(to, "heat", heat(&s->heat));

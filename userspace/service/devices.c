@@ -109,9 +109,7 @@ void service_look(struct service *s)
 		for (u32 i = 0; i < m->capture->n_watches; i++) {
 			const struct watch *w = &m->capture->watches[i];
 
-			if (m->intervals.frames.f[i].gone)
-				continue;
-			if (w->part)
+			if (m->intervals.frames.f[i].gone || w->part)
 				continue;
 			known[n] = (struct known){ .major = w->device->major, .minor = w->device->minor, .stage = w->stage };
 			strcpy(known[n++].name, w->device->name);

@@ -55,7 +55,6 @@ void service_wait_uninit(struct service_wait *w)
 		close(w->uevents);
 }
 
-
 static bool take_signal(int fd, enum service_event *ret)
 {
 	struct signalfd_siginfo info;
