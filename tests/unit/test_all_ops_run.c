@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "report/phases.h"
 #include "report/run.h"
 
 #define FLUSH BLKLAT_OP_FLUSH
@@ -31,14 +30,12 @@ static double of_one_histogram(const struct seen *seen, double q)
 	return quantile_ns(&h, q, min_ns, max_ns);
 }
 
-/* A whole, and its parts for two owners; @marks may be NULL. */
-static void begin(struct mark *marks, u32 n_marks)
+/* A whole, and its parts for two owners. */
+static void begin(void)
 {
 	static const char *const labels[] = { "/a.service", "/b.service" };
 
 	init_run();
-	s.origin.marks = marks;
-	s.origin.n_marks = n_marks;
 	for (u32 i = 0; i < 3; i++)
 		s.watch[i] = (struct watch){ .device = &s.device[0], .stage = BLKLAT_STAGE_DEVICE,
 					      .part = i ? part_find(by_names[BLKLAT_BY_CGROUP], labels[i - 1]) : NULL };
@@ -63,7 +60,7 @@ TEST(of_merged_bins)
 	static const double medians[] = { [READ] = 8e4, [WRITE] = 9e5, [FLUSH] = 2e7 };
 	static struct seen seen[200];
 
-	begin(NULL, 0);
+	begin();
 	for (u32 i = 0; i < ARRAY_SIZE(seen); i++) {
 		seen[i].n = 0;
 		for (u32 op = READ; op <= FLUSH; op++)
@@ -95,7 +92,7 @@ TEST(a_second_op_begins_late)
 	const struct watch_run *w;
 	u64 before;
 
-	begin(NULL, 0);
+	begin();
 	w = &s.run.watches[1];
 	for (u32 i = 0; i < 100; i++) {
 		if (i % 2)
@@ -129,7 +126,7 @@ TEST(a_second_op_begins_late)
 /* Owners of a single op, wholes, and parts of another kind take no more memory than before. */
 TEST(those_without)
 {
-	begin(NULL, 0);
+	begin();
 	io(1, READ, 30000);
 	io(2, WRITE, 40000);
 	synthetic_tick(&s, 1);
@@ -156,7 +153,7 @@ TEST(limited)
 	u64 bytes = 0;
 
 	for (u32 pass = 0; pass < 2; pass++) {
-		begin(NULL, 0);
+		begin();
 		s.run.max_bytes = bytes;
 		for (u32 op = READ; op <= WRITE; op++)
 			io(1, op, 30000);
@@ -168,27 +165,4 @@ TEST(limited)
 		assert_int_equal(s.run.full, pass);
 		bytes = run_bytes(&s.run) - 1;
 	}
-}
-
-/* A phase has those of its intervals. */
-TEST(in_a_phase)
-{
-	struct mark marks[] = {
-		{ .mono_ns = SYNTHETIC_START_NS + NSEC_PER_SEC, .text = "a" },
-		{ .mono_ns = SYNTHETIC_START_NS + 3 * NSEC_PER_SEC, .text = "b" },
-	};
-	struct run part;
-
-	begin(marks, ARRAY_SIZE(marks));
-	for (u32 i = 1; i <= 4; i++) {
-		io(1, READ, 1000 * i);
-		io(1, WRITE, 1000 * i);
-		synthetic_tick(&s, 1);
-	}
-	run_finish(&s.run);
-	assert_int_equal(phase_run_make(&s.run, &s.run.phases.p[0], &part), 0);
-	assert_int_equal(part.n, 2);
-	assert_close(at(&part, 1, 0, RUN_P50), 2000, 0);
-	assert_close(at(&part, 1, 1, RUN_P50), 3000, 0);
-	phase_run_free(&part);
 }

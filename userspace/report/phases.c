@@ -241,8 +241,7 @@ static struct series_run series_from(const struct series_run *s, u32 first, cons
 		return (struct series_run){ .total = total };
 	return (struct series_run){
 		.ios = s->ios + first, .bytes = s->bytes + first, .errors = s->errors + first, .sum_ns = s->sum_ns + first,
-		.min_ns = s->min_ns + first, .max_ns = s->max_ns + first,
-		.percentiles = percentiles_run_from(&s->percentiles, first), .total = total,
+		.min_ns = s->min_ns + first, .max_ns = s->max_ns + first, .total = total,
 	};
 }
 
@@ -251,7 +250,7 @@ static struct watch_run watch_from(const struct watch_run *w, u32 first, const s
 	struct watch_run part = {
 		.watch = w->watch, .total = total, .queue_depth = w->queue_depth + first, .in_flight = w->in_flight + first,
 		.oldest_ns = w->oldest_ns + first, .lost = w->lost + first, .gone = w->gone,
-		.all_ops = percentiles_run_from(&w->all_ops, first), .n_there = w->n_there > first ? w->n_there - first : 0,
+		.n_there = w->n_there > first ? w->n_there - first : 0,
 	};
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++)

@@ -147,11 +147,6 @@ double percentiles_run_ns(const struct percentiles_run *p, u32 i, u32 which)
 	return p->ns ? p->ns[i * run_over_time.n + which] : -1;
 }
 
-struct percentiles_run percentiles_run_from(const struct percentiles_run *p, u32 first)
-{
-	return (struct percentiles_run){ .ns = p->ns ? p->ns + first * run_over_time.n : NULL };
-}
-
 u64 percentiles_run_bytes(void)
 {
 	return run_over_time.n * sizeof(double);

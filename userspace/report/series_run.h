@@ -70,9 +70,6 @@ void percentiles_run_copy(struct percentiles_run *to, const struct percentiles_r
 /* Percentile @which of run_over_time in interval @i; negative if there was no IO. */
 double percentiles_run_ns(const struct percentiles_run *p, u32 i, u32 which);
 
-/* Those from interval @first on; borrowed. */
-struct percentiles_run percentiles_run_from(const struct percentiles_run *p, u32 first);
-
 /* The bytes that an interval takes. */
 u64 percentiles_run_bytes(void);
 
