@@ -199,9 +199,10 @@ def test_text_fits_80_columns(tmp_path, build):
 
 
 @pytest.mark.parametrize("args, says", [
-    (["--stage", "device,total", "dm-1"], "--stage 'device': 'dm-1' does not have it; it has total"),
+    (["--stage", "device,total", "sda", "dm-1"], "--stage 'device': 'dm-1' does not have it; it has total"),
+    (["--stage", "device,queue", "dm-1"], "--stage 'device,queue': 'dm-1' does not have it; it has total"),
     (["vg0-rot"], "did you mean 'vg0-root'?"),
-    (["dm-10"], "'dm-10' has no size"),
+    (["sda", "dm-10"], "'dm-10' has no size"),
     (["/dev/dm-10"], "dm-10' has no size"),
 ])
 def test_wrong_devices(tmp_path, args, says):

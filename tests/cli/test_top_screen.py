@@ -170,8 +170,10 @@ def test_keys(steady):
         for name in "flush", "discard", "other", "all":
             press("o", f"op {name}")
         assert "…" not in "".join(press("?", "blklat top: keys"))
-        press("x", "10 idle:")
+        assert "sort p99" in press("s", "10 idle:")[0]
         press("/", "filter: _")
+        press("q", "filter: q_")
+        press("BSpace", "filter: _")
         lines = press("B", "filter: B_")
         assert list(devices(lines)) == ["sdb"] and " idle:" not in "\n".join(lines)
         press("Enter", lambda text: "filter B" in text.split("\n")[0])

@@ -63,7 +63,9 @@ def test_shares_of_the_whole(divided):
     assert (large["total"]["time_s"], write["total"]["time_s"]) == (pytest.approx(large_s), pytest.approx(write_s))
     assert large["time_s"] == pytest.approx([100 * (4e-4 + i * 1e-4) for i in range(10)])
     together = divided["128 KiB"]["all_ops"]
-    assert [together[k] for k in ("ios", "bytes", "errors", "iops", "few")] == [1100, large_bytes + write_bytes, 0, 110, False]
+    assert [together[k] for k in ("ios", "bytes", "errors", "iops", "bytes_per_s", "few")] == [
+        1100, large_bytes + write_bytes, 0, 110, (large_bytes + write_bytes) / 10, False]
+    assert [together["latency_ns"][k] for k in ("min", "max")] == [60e3, 1.3e6]
     assert together["time_s"] == pytest.approx(large_s + write_s)
     assert together["latency_ns"]["mean"] == pytest.approx((large_s + write_s) / 1100 * 1e9, abs=0.1)
     # The 550th and the 1090th of 1100: 100 writes come first.

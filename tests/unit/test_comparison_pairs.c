@@ -141,24 +141,3 @@ TEST(parts_pair_with_their_like)
 	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 1);
 	assert_int_equal(comparison_pairs(&b.run, &a.run, &no_maps, p), 1);
 }
-
-TEST(ops_merge)
-{
-	struct op_frame m;
-
-	begin_run(1, 6, 1);
-	synthetic_io(&s, 0, READ, 60000, 99);
-	synthetic_io(&s, 0, WRITE, 2000000, 1);
-	synthetic_tick(&s, 2);
-	run_finish(&s.run);
-	assert_int_equal(merged_make(s.run.watches[0].total, &m), 0);
-	assert_int_equal(m.ios, 100);
-	assert_int_equal(m.min_ns, 60000);
-	assert_int_equal(m.max_ns, 2000000);
-	assert_close(m.iops, 50, 1e-12);
-	assert_close(m.bytes_per_s, 204800, 1e-9);
-	assert_close(m.mean_ns, (99 * 60000 + 2000000) / 100.0, 1e-9);
-	assert_close(m.percentile_ns[0], 60000, 400);
-	assert_close(m.percentile_ns[4], 2000000, 0);
-	merged_uninit(&m);
-}

@@ -164,20 +164,6 @@ TEST(losses_belong_to_the_watch_not_the_place)
 	frames_uninit(&both);
 }
 
-TEST(colour_only_when_asked)
-{
-	sink_run_reads();
-	interval_text();
-	assert_null(strchr(r.text, '\033'));
-
-	sink_run_init(FORMAT_TEXT);
-	r.look.colour = true;
-	r.frames.f[0].accounting.lost_by[LOST_UNEXPLAINED] = 1;
-	sink_run_open();
-	sink_run_interval();
-	assert_non_null(strstr(r.text, "\033[1;31mwarning: 1 IO lost: 1 unexplained\033[0m\n"));
-}
-
 TEST(summary_adds_up)
 {
 	sink_run_reads();

@@ -39,22 +39,17 @@ static void end(void)
 }
 
 /* The next capture begins, in place of another one. */
-static void begin_at(u32 n, u32 scale)
+static void begin(u32 n)
 {
 	if (s.sink)
 		end();
 	for (u32 i = 0; i < n; i++)
 		s.watches[i] = (struct watch){ .device = &s.devices[i], .stage = BLKLAT_STAGE_DEVICE };
 	s.run = (struct run_info){
-		.version = "1.2.3", .engine = "bpf", .watches = s.watches, .n_watches = n, .scale = scale,
+		.version = "1.2.3", .engine = "bpf", .watches = s.watches, .n_watches = n, .scale = BLKLAT_SCALE_MAX,
 	};
 	assert_int_equal(prometheus_source(s.p)->open(prometheus_source(s.p), &s.run, &s.sink), 0);
-	assert_int_equal(frames_init(&s.frames, s.watches, n, scale), 0);
-}
-
-static void begin(u32 n)
-{
-	begin_at(n, BLKLAT_SCALE_MAX);
+	assert_int_equal(frames_init(&s.frames, s.watches, n, BLKLAT_SCALE_MAX), 0);
 }
 
 void set_up(void)
@@ -89,7 +84,7 @@ static void interval(u64 ios)
 		o->bytes = 4096 * ios;
 		o->counted.bytes = o->bytes;
 		o->sum_ns = 60000 * ios;
-		o->hist.cells[blklat_coarser(CELL_60US, o->hist.scale)] = ios;
+		o->hist.cells[CELL_60US] = ios;
 	}
 	assert_int_equal(s.sink->ops->interval(s.sink, &s.frames), 0);
 }
@@ -122,7 +117,6 @@ static void expect(const char *key, const char *value)
 	assert_null(strstr(text, line));
 }
 
-#define BUCKET(le) "blklat_io_latency_seconds_bucket{device=\"sda\",op=\"read\",stage=\"device\",le=\"" le "\"}"
 #define READS(device) "blklat_io_latency_seconds_count{device=\"" device "\",op=\"read\",stage=\"device\"}"
 #define CREATED(device, op) "blklat_io_latency_seconds_created{device=\"" device "\",op=\"" op "\",stage=\"device\"}"
 #define SUM "blklat_io_latency_seconds_sum{device=\"sda\",op=\"read\",stage=\"device\"}"
@@ -282,20 +276,6 @@ TEST(what_only_the_kernel_saw_end_does_not_hang)
 		expect(GAUGE("in_flight"), steps[i].in_flight);
 		expect(GAUGE("oldest_age_seconds"), steps[i].age);
 	}
-}
-
-TEST(a_coarser_capture_lowers_the_buckets_for_good)
-{
-	begin_at(1, 6);
-	interval(10);
-	expect(BUCKET("6.1035e-05"), "10");
-	expect(BUCKET("8.6316e-05"), "10");
-	begin_at(1, 0);
-	interval(5);
-	begin_at(1, 6);
-	interval(1);
-	expect(BUCKET("6.1035e-05"), "16");
-	expect(BUCKET("8.6316e-05"), "absent");
 }
 
 TEST(a_sum_outgrows_64_bits)

@@ -307,15 +307,6 @@ static void assert_run(u32 n, const double *start_s, const double *length_s, con
 	}
 }
 
-TEST(each_for_itself)
-{
-	begin(1, (struct collect_how){ .merged = 1 });
-	for (u64 i = 1; i <= 3; i++)
-		tick(i);
-	end();
-	assert_run(3, (double[]){ 0, 1, 2 }, (double[]){ 1, 1, 1 }, (u64[]){ 1, 2, 3 });
-}
-
 /* The last one may have fewer. Intervals on both sides of a gap in the clock are not merged. */
 TEST(a_gap_is_between_two)
 {

@@ -301,19 +301,6 @@ TEST(a_device_goes)
 	w.frames.n = n;
 }
 
-TEST(help_and_quit)
-{
-	press("?");
-	assert_true(w.top.help);
-	press("s");
-	assert_false(w.top.help);
-	assert_int_equal(w.top.sort, TOP_BY_P99);
-	press("/q");
-	assert_string_equal(w.top.filter, "q");
-	top_key(&w.top, TOP_ESCAPE);
-	assert_false(top_key(&w.top, 'q'));
-}
-
 TEST(shades)
 {
 	/* log2(31) / log2(1000) is 0.497: the fourth of eight. */

@@ -51,15 +51,6 @@ static void check_watch(u32 i, u32 device, enum blklat_stage stage)
 	assert_int_equal(w.w[i].stage, stage);
 }
 
-/* If there are requests, their time at the device; otherwise that of bios. */
-TEST(test_default_stage)
-{
-	assert_int_equal(make("sda", "dm-0", 0), 0);
-	assert_int_equal(w.n, 2);
-	check_watch(0, 2, BLKLAT_STAGE_DEVICE);
-	check_watch(1, 0, BLKLAT_STAGE_TOTAL);
-}
-
 /*
  * An array is compared with its members at stage total, be they disks or partitions and whatever is named first. No other
  * partition gets that stage.
@@ -89,37 +80,6 @@ TEST(test_members_of_an_array)
 	devices[0].n_lower = 0;
 	assert_int_equal(make("dm-0", "vda1", 0), 0);
 	assert_int_equal(w.n, 2);
-}
-
-TEST(test_several_stages)
-{
-	assert_int_equal(make("sda", NULL, REQUESTS), 0);
-	assert_int_equal(w.n, 3);
-	check_watch(0, 2, BLKLAT_STAGE_DEVICE);
-	check_watch(1, 2, BLKLAT_STAGE_QUEUE);
-	check_watch(2, 2, BLKLAT_STAGE_TOTAL);
-	assert_int_equal(make("sda", "sda", BIOS), 0);
-	assert_int_equal(w.n, 1);
-}
-
-/* Which stage is missing, on which device, and what that has instead; a good device before it does not help. */
-TEST(test_lacking_stage)
-{
-	assert_int_equal(make("sda", "dm-0", 1 << BLKLAT_STAGE_QUEUE | BIOS), -EINVAL);
-	assert_non_null(strstr(p.text, "--stage 'queue'"));
-	assert_non_null(strstr(p.text, "'dm-0' does not have it; it has total"));
-	assert_null(w.w);
-	assert_int_equal(make("dm-0", NULL, REQUESTS), -EINVAL);
-	assert_non_null(strstr(p.text, "--stage 'device,queue'"));
-}
-
-TEST(test_device_without_a_size)
-{
-	assert_true(make("loop5", NULL, 0) < 0);
-	assert_non_null(strstr(p.text, "'loop5' has no size"));
-	assert_null(w.w);
-	assert_true(make("sda", "loop5", 0) < 0);
-	assert_null(w.w);
 }
 
 /* A pattern and 'all' mean the devices that can have IOs, each once. */

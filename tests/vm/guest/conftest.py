@@ -18,6 +18,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), *(str(HERE.parents[1] / level) for level in ("host", "serve", "vm"))]
 
 from alarms import ALARM  # noqa: E402
+from engines import blklat_module  # noqa: E402
+from guest import null_blk  # noqa: E402
 from skips import skips  # noqa: E402, F401
 
 if "VM_OUT" not in os.environ:
@@ -95,6 +97,21 @@ class KernelLog:
 
 
 LOG = KernelLog()
+
+
+@pytest.fixture(scope="module")
+def device():
+    """With the module loaded."""
+    with blklat_module(), null_blk() as (nullb,):
+        yield nullb
+
+
+@pytest.fixture(scope="module")
+def disk(device):
+    """The device, open, as a file descriptor."""
+    fd = os.open(device.path, os.O_RDONLY)
+    yield fd
+    os.close(fd)
 
 
 @pytest.fixture(autouse=True)

@@ -95,6 +95,11 @@ def virtio():
     return disk("vda", "virtio_blk")
 
 
+class All:
+    """Stands for all null block devices where a test's helpers want one."""
+    name = "nullb*"
+
+
 @contextlib.contextmanager
 def null_blk(scheduler="none", **parameters):
     """

@@ -15,18 +15,8 @@ import signal
 import abi
 import pytest
 from abi import Session, a_watch
-from engines import blklat_module
-from guest import null_blk
 from load import DEADLINE_S, wait_until
 from uffd import NO_ADDRESS, Page, libc
-
-
-@pytest.fixture(scope="module")
-def disk():
-    with blklat_module(), null_blk() as (device,):
-        fd = os.open(device.path, os.O_RDONLY)
-        yield fd
-        os.close(fd)
 
 
 def call(fd, number, address):

@@ -11,25 +11,10 @@ import subprocess
 import abi
 import pytest
 from abi import NODE, OPS, Session, a_watch
-from engines import blklat_module
-from guest import null_blk, under_load
+from guest import under_load
 from load import BLKLAT, Blklat, assert_all_counted, fio
 
 NOBODY = 65534
-
-
-@pytest.fixture(scope="module")
-def device():
-    with blklat_module(), null_blk() as (nullb,):
-        yield nullb
-
-
-@pytest.fixture(scope="module")
-def disk(device):
-    """The device, open, as a file descriptor."""
-    fd = os.open(device.path, os.O_RDONLY)
-    yield fd
-    os.close(fd)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import random
 import pytest
 from engines import PREPARED, blklat_module
 from faulty import Null, need_configfs, read
-from guest import module
+from guest import All, module
 from load import Blklat, assert_all_counted
 from service import Serve
 from told import watched
@@ -20,11 +20,6 @@ MEMORY = "200M"
 # Of those that go and those that come, one in EVERY is read from.
 EVERY = max(1, N // 20)
 INTERVAL_S = max(2, N // 50)
-
-
-class All:
-    """Stands for all devices where a test's helpers want one."""
-    name = "nullb*"
 
 
 @contextlib.contextmanager

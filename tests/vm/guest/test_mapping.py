@@ -10,11 +10,9 @@ import re
 import subprocess
 
 import abi
-import pytest
 from abi import NODE, Session, a_watch
 from cgroups import enter, hierarchy
-from engines import blklat_module
-from guest import at_least, null_blk
+from guest import at_least
 from load import BLKLAT, DEADLINE_S, fio
 from uffd import NO_ADDRESS, libc
 
@@ -31,19 +29,6 @@ libc.mremap.argtypes = [ctypes.c_void_p, *[ctypes.c_size_t] * 2, ctypes.c_int, c
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-
-
-@pytest.fixture(scope="module")
-def device():
-    with blklat_module(), null_blk() as (nullb,):
-        yield nullb
-
-
-@pytest.fixture(scope="module")
-def disk(device):
-    fd = os.open(device.path, os.O_RDONLY)
-    yield fd
-    os.close(fd)
 
 
 def error(returned):

@@ -2,7 +2,7 @@
 """A thousand devices at three stages: both engines agree on those in use, and the others cost nothing."""
 import pytest
 from engines import PREPARED
-from guest import null_blk
+from guest import All, null_blk
 from load import Blklat, assert_all_counted, fio
 
 N = 1000
@@ -11,11 +11,6 @@ STAGES = "device,queue,total"
 
 # What a guest of 1 GiB can spare; the default is less there.
 MEMORY = "340M"
-
-
-class All:
-    """Stands for all devices where a test's helpers want one."""
-    name = "nullb*"
 
 
 @pytest.fixture(scope="module")
