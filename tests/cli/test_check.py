@@ -178,7 +178,7 @@ def test_odd_names_are_found(tmp_path):
 
 def test_stages(tmp_path):
     sysfs_tree.laptop(tmp_path)
-    f = facts(tmp_path, "--stage", "queue,device", "nvme0n1")
+    f = facts(tmp_path, "--stage", "queue,device,queue", "nvme0n1")
     assert [r["stages"] for r in f["runs"]] == [["device", "queue"]]
 
 

@@ -365,13 +365,19 @@ def test_cgroups_by_what_their_paths_tell(tmp_path, columns):
 
 
 def test_stages(tmp_path):
-    lines = ["blklat-replay 1", "device sda", "device sdb", "watch sda device", "watch sda total", "watch sdb device"]
+    """Each device has a line, at the chosen stage or at the one that it has; the same device stays selected."""
+    lines = ["blklat-replay 1", "device sda", "device sdb", "watch sda device", "watch sdb device", "watch sda total"]
     lines += ["on sda device", "io read 1ms 4096 x10", "on sda total", "io read 5ms 4096 x10", "on sdb device", "io read 2ms 4096 x10", "tick 1"]
     file = write_recording("\n".join(lines), tmp_path / "run.blklat")
     with top(file) as s:
         text = ended(s)
         assert "stage device" in text[0]
         assert [line.split()[:2] for line in text[2:4]] == [["sdb", "device"], ["sda", "device"]]
+        s.keys("Down")
+        s.until("sda device  ")
         s.keys("S")
         text = s.until("stage total")
         assert [line.split()[:2] for line in text[2:4]] == [["sda", "total"], ["sdb", "device"]]
+        assert "sda total  " in "\n".join(text[4:])
+        s.keys("S")
+        s.until("stage device")

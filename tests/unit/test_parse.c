@@ -56,23 +56,6 @@ TEST(test_refused)
 		}
 }
 
-static void check_sentence(int err, const char *sentence)
-{
-	assert_int_equal(err, -EINVAL);
-	assert_string_equal(p.text, sentence);
-}
-
-TEST(test_sentences)
-{
-	u32 set;
-
-	check_sentence(parse_seconds("--interval", "0", &(double){ 0 }, &p),
-		       "--interval '0': must be a number of seconds above 0 and at most 86400 (a day)");
-	check_sentence(parse_names("--stage", "total,devcie", stages, 3, &set, &p),
-		       "--stage 'devcie': must be device, queue or total");
-	check_sentence(parse_name("--stage", "x", stages, 3, &set, &p), "--stage 'x': must be device, queue or total");
-}
-
 TEST(test_seconds)
 {
 	static const struct { const char *value; double seconds; } good[] = {
@@ -116,21 +99,6 @@ TEST(test_whole_numbers)
 	}
 	assert_int_equal(parse_level("--opt", "5", 6, &scale, &p), 0);
 	assert_int_equal(scale, 5);
-}
-
-TEST(test_names)
-{
-	static const struct { const char *value; u32 set; } good[] = {
-		{ "device", 1 }, { "total", 4 }, { "queue,device", 3 }, { "total,total", 4 },
-		{ "device,queue,total", 7 },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
-		u32 set = 0;
-
-		assert_int_equal(parse_names("--opt", good[i].value, stages, 3, &set, &p), 0);
-		assert_int_equal(set, good[i].set);
-	}
 }
 
 /* Distances by the textbook definition, worked out by hand: twice these, and 1 more where lengths differ. */

@@ -327,17 +327,3 @@ TEST(lists_full)
 	for (u32 i = 0; i < 16; i++)
 		assert_true(fabs(ps.p[i].q - (i + 1) / 100.) < 1e-14);
 }
-
-TEST(defaults)
-{
-	const char *bad = NULL;
-	struct percentiles ps;
-	int len = 0;
-
-	assert_int_equal(percentiles_parse("p50,p90,p99,p99.9,p99.99", &ps, &bad, &len), 0);
-	assert_int_equal(ps.n, percentiles_default.n);
-	for (u32 i = 0; i < ps.n; i++) {
-		assert_string_equal(ps.p[i].name, percentiles_default.p[i].name);
-		assert_true(ps.p[i].q == percentiles_default.p[i].q);
-	}
-}

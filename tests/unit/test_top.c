@@ -13,7 +13,7 @@ static const struct device devices[DEVICES] = {
 };
 
 static struct {
-	struct watch watches[2 * DEVICES];
+	struct watch watches[DEVICES];
 	struct run_info run;
 	struct frames frames;
 	struct top top;
@@ -26,21 +26,14 @@ void tear_down(void)
 	memset(&w, 0, sizeof(w));
 }
 
-static void begin(u32 n)
-{
-	tear_down();
-	w.run = (struct run_info){ .watches = w.watches, .n_watches = n, .scale = BLKLAT_SCALE_MAX, .interval_s = 1 };
-	for (u32 i = 0; i < n; i++)
-		w.watches[i] = (struct watch){ .device = &devices[i % DEVICES],
-						.stage = i < DEVICES ? BLKLAT_STAGE_DEVICE : BLKLAT_STAGE_TOTAL };
-	assert_int_equal(frames_init(&w.frames, w.watches, n, BLKLAT_SCALE_MAX), 0);
-	assert_int_equal(top_init(&w.top, &w.run), 0);
-	w.top.room = 4;
-}
-
 void set_up(void)
 {
-	begin(DEVICES);
+	w.run = (struct run_info){ .watches = w.watches, .n_watches = DEVICES, .scale = BLKLAT_SCALE_MAX, .interval_s = 1 };
+	for (u32 i = 0; i < DEVICES; i++)
+		w.watches[i] = (struct watch){ .device = &devices[i], .stage = BLKLAT_STAGE_DEVICE };
+	assert_int_equal(frames_init(&w.frames, w.watches, DEVICES, BLKLAT_SCALE_MAX), 0);
+	assert_int_equal(top_init(&w.top, &w.run), 0);
+	w.top.room = 4;
 }
 
 static struct frame *put(u32 i, enum blklat_op op, u64 ns, u64 n)
@@ -263,27 +256,6 @@ TEST(history)
 	/* A device that never had an IO needs no history. */
 	assert_null(w.top.items[1].heat[BLKLAT_OP_WRITE]);
 	assert_null(w.top.items[0].heat[BLKLAT_OP_READ]);
-}
-
-/* Each device has a line, at the chosen stage or at the one it has. */
-TEST(stages)
-{
-	begin(2 * DEVICES - 3);
-	put(0, BLKLAT_OP_READ, 1 * MS, 1);
-	put(DEVICES, BLKLAT_OP_READ, 5 * MS, 1);
-	put(11, BLKLAT_OP_READ, 3 * MS, 1);
-	take();
-	assert_int_equal(w.top.stage, BLKLAT_STAGE_DEVICE);
-	assert_string_equal(lines(&w.top), "dm-0 sd10|nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9");
-	top_key(&w.top, TOP_DOWN);
-	assert_string_equal(selected(), "sd10");
-	press("S");
-	assert_int_equal(w.top.stage, BLKLAT_STAGE_TOTAL);
-	assert_string_equal(lines(&w.top), "sd10 dm-0|nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9");
-	assert_string_equal(selected(), "sd10");
-	assert_int_equal(top_selected(&w.top)->watch->stage, BLKLAT_STAGE_TOTAL);
-	press("S");
-	assert_int_equal(w.top.stage, BLKLAT_STAGE_DEVICE);
 }
 
 /* The interval in which a device goes away still shows it; after that the loop leaves it out. */
