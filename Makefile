@@ -340,7 +340,7 @@ $(O)/bench/floor.o: $(O)/bench/floor.skel.h
 $(O)/bench/floor: $(O)/bench/floor.o
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
-$(O)/bench/drain $(O)/bench/recording $(O)/bench/exposition: $(O)/bench/%: $(O)/bench/%.o $(LIBRARY)
+$(O)/bench/drain $(O)/bench/recording $(O)/bench/exposition $(O)/bench/scale: $(O)/bench/%: $(O)/bench/%.o $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
 # A tool to compare with that can't be had is skipped by name.
@@ -362,7 +362,7 @@ bench-report: all
 bench-web: all
 	@WEB=$(abspath $(WEB)) $(NODE) --test --test-reporter=spec bench/web.mjs
 
-bench-programs: $(O)/blklat $(addprefix $(O)/bench/,floor drain recording exposition)
+bench-programs: $(O)/blklat $(addprefix $(O)/bench/,floor drain recording exposition scale)
 
 # --- tests -----------------------------------------------------------------------------------
 

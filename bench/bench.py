@@ -19,13 +19,14 @@ import sys
 import machine
 import measure
 import report
+import scale
 from contenders import bio_contenders, contenders, version
 from machine import MIB, BenchError, Lacking, LoopDevice
 
 SIZE_BYTES = 1024 * MIB
 ZRAM_BYTES = 256 * MIB
 SPARE_DEVICES = 3
-PARTS = ("cost", "bios", "iops", "daemon", "drain", "recording", "many")
+PARTS = ("cost", "bios", "iops", "daemon", "drain", "recording", "many", "scale")
 
 
 def options():
@@ -106,7 +107,7 @@ def run(o, stack):
     raw = {"schema": 1, "machine": about, "versions": versions, "options": vars(o),
            "contenders": {"none": "no tool", **{c.name: c.about for c in picked}},
            "cost": [], "zram": [], "dm": [], "iops": [], "skipped": {}, "daemon": None, "drain": None, "recording": None,
-           "many": None}
+           "many": None, "scale": None}
     if "cost" in o.only:
         with machine.bpf_statistics():
             raw["cost"], raw["skipped"] = measure.rounds_of(device, picked, o.rounds, o.seconds, progress)
@@ -127,6 +128,8 @@ def run(o, stack):
             raw["recording"] = measure.recording(o, device, progress)
         if "many" in o.only:
             raw["many"] = measure.many(o, progress)
+        if "scale" in o.only:
+            raw["scale"] = scale.measure(o.build, progress)
     progress("")
     raw["results"] = report.verdicts(raw)
     return raw

@@ -3,6 +3,8 @@
 import operator
 import statistics
 
+import scale
+
 # (what, the figure's key, how the target compares, the target, how to show both)
 TARGETS = [
     ("cost per IO, of biolatency's", "cost_of_biolatency", "<=", 0.36, "{:.2f}"),
@@ -218,5 +220,5 @@ def table(raw):
     for t in raw["results"]:
         word = "not judged" if t["noisy"] else {None: "", True: "met", False: "MISSED"}[t["met"]]
         lines.append(f"{t['what']:33} {t['shown']:>12} {t['target']:>12}   {word}".rstrip())
-    lines += [""] + list(recording_lines(raw["recording"] or {})) + list(warnings(raw))
+    lines += [""] + list(recording_lines(raw["recording"] or {})) + list(scale.lines(raw["scale"] or [])) + list(warnings(raw))
     return "\n".join(lines).rstrip()
