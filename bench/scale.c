@@ -29,7 +29,6 @@ struct made {
 	struct region_slots *ranges;
 	struct blklat_slots *slots;
 	struct snapshot s;
-	u64 *rested_at;
 	char *caches;
 	u32 epoch;
 };
@@ -127,7 +126,6 @@ static int make(struct made *m, const char *tree, u32 stages, struct problem *p)
 		slots += m->ranges[i].n;
 	}
 	m->slots = array(slots / BLKLAT_SLOTS, sizeof(*m->slots));
-	m->rested_at = array(n, sizeof(*m->rested_at));
 	m->caches = array(CACHES_BYTES, 1);
 	m->r = (struct region){
 		.cpus = cpus, .rows = cpus, .watches = n, .scale = BLKLAT_SCALE_MAX, .series_bytes = bytes,
@@ -135,7 +133,7 @@ static int make(struct made *m, const char *tree, u32 stages, struct problem *p)
 		.accounts = array((size_t)cpus * n * BLKLAT_ACCOUNTS, sizeof(u64)), .slots = m->slots, .ranges = m->ranges,
 		.epoch = &m->epoch,
 	};
-	err = snapshot_init(&m->s, n, m->r.scale) ?: owns_init(&m->r, spare);
+	err = snapshot_init(&m->s, n, m->r.scale) ?: region_init(&m->r, spare);
 	snapshot_track(&m->s);
 	return err;
 }
@@ -171,7 +169,7 @@ static double drain_ms(struct made *m)
 		began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		region_next_epoch(&m->r);
 		for (u32 i = 0; i < m->r.watches; i++)
-			region_read(&m->r, i, &m->rested_at[i], now, &m->s.w[i]);
+			region_read(&m->r, i, now, &m->s.w[i]);
 		owns_settle(&m->r, now, NULL, NULL);
 		if (n)
 			ns[n - 1] = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;

@@ -32,7 +32,6 @@ struct fake {
 	struct blklat_own own[FAKE_CPUS * FAKE_WATCHES];
 	struct blklat_slots *slots;
 	struct snapshot before, now;
-	u64 rested_at[FAKE_WATCHES];
 };
 
 /* There is one at a time. */
@@ -47,7 +46,7 @@ void tear_down_world(void)
 {
 	if (!fake_last)
 		return;
-	owns_uninit(&fake_last->r);
+	region_uninit(&fake_last->r);
 	snapshot_uninit(&fake_last->before);
 	snapshot_uninit(&fake_last->now);
 	free(fake_last->series);
@@ -74,7 +73,7 @@ static inline struct fake *fake_new(u32 scale)
 		.series = f->series, .own = f->own, .accounts = f->accounts, .slots = f->slots, .ranges = f->ranges,
 		.epoch = &f->epoch,
 	};
-	if (owns_init(&f->r, FAKE_CPUS * FAKE_SHARED) || snapshot_init(&f->before, FAKE_WATCHES, scale) || snapshot_init(&f->now, FAKE_WATCHES, scale))
+	if (region_init(&f->r, FAKE_CPUS * FAKE_SHARED) || snapshot_init(&f->before, FAKE_WATCHES, scale) || snapshot_init(&f->now, FAKE_WATCHES, scale))
 		abort();
 	snapshot_track(&f->before);
 	snapshot_track(&f->now);
@@ -151,7 +150,7 @@ static inline const struct watch_counts *fake_read(struct fake *f, u32 watch)
 	f->before = f->now;
 	f->now = swap;
 	for (u32 i = 0; i < FAKE_WATCHES; i++)
-		region_read(&f->r, i, &f->rested_at[i], 1000000, &f->now.w[i]);
+		region_read(&f->r, i, 1000000, &f->now.w[i]);
 	return &f->now.w[watch];
 }
 

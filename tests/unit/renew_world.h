@@ -111,6 +111,7 @@ static inline int engine_open(const struct capture_config *cfg, struct capture *
 		.accounts = calloc(cfg->n_watches * BLKLAT_ACCOUNTS, sizeof(u64)),
 		.slots = calloc(blocks, sizeof(struct blklat_slots)), .ranges = c->ranges, .epoch = &c->epoch,
 	};
+	assert_int_equal(region_init(&c->k.region, 0), 0);
 	kernel_capture_note_statistics(&c->k);
 	w.open[w.opened++] = c;
 	*ret = &c->k.capture;

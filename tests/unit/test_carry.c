@@ -272,7 +272,7 @@ static void open_one(u32 capture)
 		.accounts = calloc(CPUS * watches * BLKLAT_ACCOUNTS, sizeof(u64)),
 		.slots = calloc(slots / BLKLAT_SLOTS, sizeof(struct blklat_slots)), .ranges = w.ranges[capture], .epoch = &w.epoch,
 	};
-	assert_int_equal(owns_init(r, w.schedule.own[capture] * shared), 0);
+	assert_int_equal(region_init(r, w.schedule.own[capture] * shared), 0);
 	for (u32 watch = 0; watch < watches; watch++)
 		for (u32 cpu = 0; cpu < w.schedule.own[capture]; cpu++)
 			r->own[cpu * watches + watch].shared[0] = 1000;
@@ -285,7 +285,7 @@ static void open_one(u32 capture)
 
 static void close_one(u32 capture)
 {
-	owns_uninit(&w.k[capture].region);
+	region_uninit(&w.k[capture].region);
 	free(w.k[capture].region.series);
 	free(w.k[capture].region.own);
 	free((void *)w.k[capture].region.accounts);
@@ -329,9 +329,7 @@ static void begin(const struct schedule *s, u64 seed)
 
 static void read_one(u32 capture)
 {
-	u64 never = MOVES;
-
-	region_read(&w.k[capture].region, 0, &never, 2000, &w.read[capture].w[0]);
+	region_read(&w.k[capture].region, 0, 2000, &w.read[capture].w[0]);
 }
 
 static void end(void)

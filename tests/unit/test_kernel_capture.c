@@ -60,11 +60,11 @@ void set_up(void)
 	t.k.capture.watches[2].stage = BLKLAT_STAGE_TOTAL;
 	t.k.region = t.f->r;
 	t.f->r.owns = (struct owns){ 0 };
+	t.f->r.rested_at = NULL;
 	t.k.bios = calloc(FAKE_WATCHES, sizeof(*t.k.bios));
 	t.k.ios = calloc(FAKE_WATCHES, sizeof(*t.k.ios));
 	t.k.gone = calloc(FAKE_WATCHES, sizeof(*t.k.gone));
 	t.k.gaps = calloc(FAKE_WATCHES, sizeof(*t.k.gaps));
-	t.k.rested_at = calloc(FAKE_WATCHES, sizeof(*t.k.rested_at));
 	for (u32 i = 0; i < FAKE_WATCHES; i++)
 		t.k.gone[i].gone = t.k.gone[i].told = true;	/* there is no such device in sysfs */
 }

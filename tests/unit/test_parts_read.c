@@ -26,7 +26,7 @@ static const struct watch_counts *read_at(u64 now_ns)
 	f->before = f->now;
 	f->now = swap;
 	region_next_epoch(&f->r);
-	region_read(&f->r, 0, &f->rested_at[0], now_ns, f->now.w);
+	region_read(&f->r, 0, now_ns, f->now.w);
 	return f->now.w;
 }
 

@@ -158,7 +158,7 @@ TEST(test_total_has_no_slots)
 	w->in_flight_after = 14;
 	w->oldest_ns = 15;
 	*fake_account(f, 0, 2, BLKLAT_OVERWRITTEN) = 16;
-	region_read(&f->r, 2, &f->rested_at[2], 1000000, w);
+	region_read(&f->r, 2, 1000000, w);
 	assert_int_equal(w->started, 11);
 	assert_int_equal(w->started_after, 12);
 	assert_int_equal(w->in_flight, 13);
@@ -210,6 +210,25 @@ TEST(test_at_rest)
 	check(fake_drain(f, 0), 3, 0, 1);
 	block_of(9)->ns[(16 + 9) % 16] = 77;
 	check(fake_drain(f, 0), 3, 1, 1);
+}
+
+/* Each sixteen slots rest for themselves. */
+TEST(test_at_rest_beside_others)
+{
+	start(4, 100);
+	complete(4, 1000);
+	start(20, 200);
+	check(fake_drain(f, 0), 2, 1, 0);
+	block_of(9)->ns[9] = 77;
+	check(fake_drain(f, 0), 2, 1, 0);
+	start(5, 300);
+	check(fake_drain(f, 0), 3, 3, 0);
+	block_of(9)->ns[9] = BLKLAT_SLOT_FREE;
+	complete(5, 1000);
+	complete(20, 1000);
+	check(fake_drain(f, 0), 3, 0, 0);
+	block_of(25)->ns[9] = 77;
+	check(fake_drain(f, 0), 3, 0, 0);
 }
 
 /* A slot starts again before its end was seen: once and twice, in flight and after the last IO ended. */
@@ -285,9 +304,9 @@ TEST(test_reading_while_ios_move)
 	/* Longer if the machine is too busy to run both at once. */
 	for (u32 i = 0; i < 20000 || (!moved && i < 4000000); i++) {
 		const struct watch_counts *now = &f->now.w[0];
-		u64 done, rested_at = 0;
+		u64 done;
 
-		region_read(&f->r, 0, &rested_at, 1000000, &f->now.w[0]);
+		region_read(&f->r, 0, 1000000, &f->now.w[0]);
 		done = completed(now);
 		assert_int_equal(now->accounts[BLKLAT_OVERWRITTEN], 0);
 		assert_in_range(now->in_flight, 0, 16);
@@ -364,7 +383,7 @@ static const struct watch_counts *read_with(void (*at_the_bins)(void), void (*at
 		if (traps[i].then)
 			mprotect(traps[i].page, traps[i].bytes, PROT_NONE);
 	sigaction(SIGSEGV, &on_fault, &before);
-	region_read(&f->r, 0, &f->rested_at[0], 1000000, &f->now.w[0]);
+	region_read(&f->r, 0, 1000000, &f->now.w[0]);
 	sigaction(SIGSEGV, &before, NULL);
 	assert_true(!bins->then && !accounts->then);
 	take_off_the_page(bins, &f->series);

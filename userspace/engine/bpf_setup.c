@@ -231,7 +231,7 @@ static int map_region(struct bpf_capture *b)
 	b->kernel.region.idle = b->idle.at;
 	b->kernel.region.epoch = &s->bss->epoch;
 	b->kernel.wait = bpf_can_wait() ? bpf_wait_for_programs : NULL;
-	return owns_init(&b->kernel.region, b->kernel.spare);
+	return region_init(&b->kernel.region, b->kernel.spare);
 }
 
 int bpf_write_targets(struct bpf_capture *b)

@@ -95,7 +95,7 @@ static void freeze(struct kernel_capture *k, bool amid, int (*count_bios)(struct
 		if (!g->gone || g->frozen.n || g->told || snapshot_init(&g->frozen, 1 + k->parts, k->capture.scale))
 			continue;
 		w = g->frozen.w;
-		region_read(&k->region, i, &k->rested_at[i], now, w);
+		region_read(&k->region, i, now, w);
 		for (u32 p = 0; amid && p <= k->parts; p++)
 			take_late_extremes(&w[p]);
 		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)

@@ -29,10 +29,9 @@ static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
 	k->gone = calloc(n, sizeof(*k->gone));
 	k->files = calloc(n, sizeof(*k->files));
 	k->gaps = calloc(n, sizeof(*k->gaps));
-	k->rested_at = calloc(n, sizeof(*k->rested_at));
 	for (u32 i = 0; k->files && i < n; i++)
 		k->files[i] = DEVICE_FILES_NONE;
-	if (!k->capture.watches || !k->bios || !k->ios || !k->gone || !k->files || !k->gaps || !k->rested_at)
+	if (!k->capture.watches || !k->bios || !k->ios || !k->gone || !k->files || !k->gaps)
 		return -ENOMEM;
 	memcpy(k->capture.watches, cfg->watches, n * sizeof(*cfg->watches));
 	k->capture.n_watches = n;
@@ -82,14 +81,13 @@ void kernel_capture_uninit(struct kernel_capture *k)
 	for (u32 i = 0; k->gone && i < k->capture.n_watches; i++)
 		snapshot_uninit(&k->gone[i].frozen);
 	free(k->gone);
-	owns_uninit(&k->region);
+	region_uninit(&k->region);
 	snapshot_uninit(&k->carry);
 	slow_ios_uninit(&k->slow_ios);
 	free(k->slow_counted);
 	for (u32 i = 0; k->files && i < k->capture.n_watches; i++)
 		device_files_close(&k->files[i]);
 	free(k->owners);
-	free(k->rested_at);
 	free(k->bios);
 	free(k->ios);
 	free(k->files);
@@ -210,7 +208,7 @@ static int read_once(struct kernel_capture *k, struct snapshot *s, int (*count_b
 	err = count_bios(k);
 	take_bios(k, s);
 	for (u32 i = 0; i < s->n; i = next_whole(k, i))
-		region_read(&k->region, i, &k->rested_at[i], s->mono_ns, &s->w[i]);
+		region_read(&k->region, i, s->mono_ns, &s->w[i]);
 	if (!err)
 		err = count_bios(k);
 	take_bios_after(k, s);

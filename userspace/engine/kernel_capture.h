@@ -73,7 +73,6 @@ struct kernel_capture {
 	struct gone_watch *gone;
 	struct device_files *files;	/* open for the first of a device's watches, which are next to each other */
 	struct gap *gaps;		/* as of the last read without movement */
-	u64 *rested_at;			/* see region_read() */
 };
 
 /* The whole after whole @i; the whole of a watch. */

@@ -305,7 +305,7 @@ static int map_region(struct kmod_capture *k, const struct capture_config *cfg, 
 	};
 	k->kernel.wait = wait_for_module;
 	kmod_slow_map(&k->slow, &k->kernel, cfg, h);
-	return owns_init(&k->kernel.region, h->series - h->watches * BLKLAT_OPS) ? problem_set(p, -ENOMEM, "out of memory") : 0;
+	return region_init(&k->kernel.region, h->series - h->watches * BLKLAT_OPS) ? problem_set(p, -ENOMEM, "out of memory") : 0;
 }
 
 /* --- reading ------------------------------------------------------------------------------- */

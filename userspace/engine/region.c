@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "engine/region.h"
 
+#include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "blklat/parts.h"
 #include "core/accounting.h"
+#include "util/array.h"
 
-#define MOVES UINT64_MAX	/* for rested_at: the slots were not at rest */
+#define MOVES UINT64_MAX	/* for rested_at: some slot was not at rest */
 
 struct blklat_series *region_series(const struct region *r, u32 number)
 {
@@ -17,6 +20,23 @@ struct blklat_series *region_series(const struct region *r, u32 number)
 static bool is_shared(const struct region *r, u32 number)
 {
 	return number < r->watches * BLKLAT_OPS;
+}
+
+int region_init(struct region *r, u32 spare)
+{
+	u32 slots = 0;
+
+	for (u32 i = 0; i < r->watches; i++)
+		slots = max_u64(slots, r->ranges[i].first + r->ranges[i].n);
+	r->rested_at = sparse_calloc(slots / BLKLAT_SLOTS + 1, sizeof(*r->rested_at));
+	return r->rested_at ? owns_init(r, spare) : -ENOMEM;
+}
+
+void region_uninit(struct region *r)
+{
+	owns_uninit(r);
+	free(r->rested_at);
+	r->rested_at = NULL;
 }
 
 /* The engine writes what we read; each cell is one aligned word. */
@@ -58,6 +78,7 @@ void region_use_all_octaves(struct region *r)
 struct scan {
 	u64 now_ns;
 	u64 started, overwritten;
+	bool rests;		/* all are known to be free by their starts */
 	struct waiting {
 		u64 in_flight, oldest_ns, waited_ns;
 	} all;
@@ -111,7 +132,8 @@ u64 region_slot_starts(const struct region *r, u32 watch, u32 slot)
 	return load(&r->slots[n / BLKLAT_SLOTS].started[n % BLKLAT_SLOTS]);
 }
 
-static void scan_slot(const struct blklat_slots *slots, u32 i, struct scan *s)
+/* Returns whether the slot is free and all ends in it were seen. */
+static bool scan_slot(const struct blklat_slots *slots, u32 i, struct scan *s)
 {
 	struct slot_look l = look_at(slots, i);
 	u32 part = s->n_parts ? blklat_slot_part(l.ns, s->by) : 0;
@@ -120,54 +142,59 @@ static void scan_slot(const struct blklat_slots *slots, u32 i, struct scan *s)
 	s->started += l.started;
 	s->overwritten += l.overwritten;
 	if (l.ns <= BLKLAT_SLOT_VACANT)
-		return;
+		return !l.overwritten;
 	age_ns = age_of(s->now_ns, l.ns, s->n_parts ? 64 - BLKLAT_SLOT_PART_SHIFT : 2);
 	add_waiting(&s->all, age_ns);
 	if (s->parts && part && part <= s->n_parts)
 		add_waiting(&s->parts[part - 1], age_ns);
+	return false;
 }
 
-static struct scan scan_slots(const struct region *r, u32 i, u64 now_ns, struct waiting *parts)
+static u64 count_starts(const struct blklat_slots *slots)
 {
-	const struct blklat_slots *slots = r->slots + r->ranges[i].first / BLKLAT_SLOTS;
-	struct scan s = { .now_ns = now_ns, .parts = parts, .n_parts = r->parts, .by = r->by };
-
-	if (parts)
-		memset(parts, 0, r->parts * sizeof(*parts));
-	for (u32 n = 0; n < r->ranges[i].n; n++)
-		scan_slot(slots + n / BLKLAT_SLOTS, n % BLKLAT_SLOTS, &s);
-	return s;
-}
-
-/* The number of starts, which is all that slots at rest have to say. */
-static u64 count_starts(const struct region *r, u32 i)
-{
-	const struct blklat_slots *slots = r->slots + r->ranges[i].first / BLKLAT_SLOTS;
 	u64 started = 0;
 
-	for (u32 block = 0; block < r->ranges[i].n / BLKLAT_SLOTS; block++)
-		for (u32 k = 0; k < BLKLAT_SLOTS; k++)
-			started += load(&slots[block].started[k]);
-	/* Everything else is read after this, as in scan_slot(). */
-	atomic_thread_fence(memory_order_acquire);
+	for (u32 i = 0; i < BLKLAT_SLOTS; i++)
+		started += load(&slots->started[i]);
 	return started;
 }
 
-/*
- * If nothing was in flight at the last read, all ends had been seen, and nothing has been started since, then the slots
- * are free. Only their starts have to be read, a third of their memory. Most devices are at rest.
- */
-static bool at_rest(const struct region *r, u32 i, u64 rested_at)
+/* Sixteen slots. Returns the value of rested_at for the next look. */
+static u64 scan_block(const struct blklat_slots *slots, struct scan *s)
 {
-	return rested_at != MOVES && count_starts(r, i) == rested_at;
+	u64 before = s->started;
+	bool rests = true;
+
+	for (u32 i = 0; i < BLKLAT_SLOTS; i++)
+		rests &= scan_slot(slots, i, s);
+	return rests ? s->started - before : MOVES;
 }
 
-/* The value of rested_at for the next read. */
-static u64 rests_at(const struct watch_counts *w)
+/*
+ * If all slots of a block were free at the last look, all ends had been seen, and nothing has been started since, then they
+ * are still free. Only their starts have to be read, a third of their memory. Most devices are at rest, and a busy one uses
+ * few of its tags at a time. @all: look at every slot nevertheless.
+ */
+static struct scan scan_slots(const struct region *r, u32 i, u64 now_ns, struct waiting *parts, bool all)
 {
-	bool rests = !w->in_flight_after && !w->accounts[BLKLAT_OVERWRITTEN] && w->started == w->started_after;
+	struct scan s = { .now_ns = now_ns, .parts = parts, .n_parts = r->parts, .by = r->by, .rests = true };
+	u32 first = r->ranges[i].first / BLKLAT_SLOTS;
 
-	return rests ? w->started : MOVES;
+	if (parts)
+		memset(parts, 0, r->parts * sizeof(*parts));
+	for (u32 block = first; block < first + r->ranges[i].n / BLKLAT_SLOTS; block++) {
+		u64 started = count_starts(&r->slots[block]);
+
+		if (!all && started == r->rested_at[block]) {
+			s.started += started;
+			continue;
+		}
+		r->rested_at[block] = scan_block(&r->slots[block], &s);
+		s.rests = false;
+	}
+	/* Everything else is read after the starts, as in look_at(). */
+	atomic_thread_fence(memory_order_acquire);
+	return s;
 }
 
 /* Cells that are 0 are not written to: if all octaves are marked as in use, most are in fact empty. */
@@ -284,7 +311,7 @@ u64 region_progress(const struct region *r, u32 number)
 
 u64 region_in_flight(const struct region *r, u32 i)
 {
-	return scan_slots(r, i, 0, NULL).all.in_flight;
+	return scan_slots(r, i, 0, NULL, true).all.in_flight;
 }
 
 u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)
@@ -307,9 +334,9 @@ static void take_scan(const struct scan *scan, struct watch_counts *w)
 	w->waited_ns = scan->all.waited_ns;
 	w->accounts[BLKLAT_OVERWRITTEN] = scan->overwritten;
 	for (u32 p = 0; p < scan->n_parts; p++) {
-		w[1 + p].in_flight = scan->parts ? scan->parts[p].in_flight : 0;
-		w[1 + p].oldest_ns = scan->parts ? scan->parts[p].oldest_ns : 0;
-		w[1 + p].waited_ns = scan->parts ? scan->parts[p].waited_ns : 0;
+		w[1 + p].in_flight = scan->parts[p].in_flight;
+		w[1 + p].oldest_ns = scan->parts[p].oldest_ns;
+		w[1 + p].waited_ns = scan->parts[p].waited_ns;
 	}
 }
 
@@ -320,7 +347,7 @@ static void take_scan_after(const struct scan *scan, struct watch_counts *w)
 	w->in_flight_after = scan->all.in_flight;
 	w->waited_after_ns = scan->all.waited_ns;
 	for (u32 p = 0; p < scan->n_parts; p++)
-		w[1 + p].waited_after_ns = scan->parts ? scan->parts[p].waited_ns : 0;
+		w[1 + p].waited_after_ns = scan->parts[p].waited_ns;
 }
 
 /* Reads the whole's own series and those of its parts, which are part of the whole as well. */
@@ -336,14 +363,11 @@ static void read_all_series(const struct region *r, u32 i, struct watch_counts *
 /*
  * Reads slots, bins, and slots again. If the first look found the slots at rest and the bins agree, one look is enough.
  */
-static void read_once(const struct region *r, u32 i, u64 rested_at, u64 now_ns, struct watch_counts *w)
+static void read_once(const struct region *r, u32 i, u64 now_ns, struct watch_counts *w)
 {
 	struct waiting parts[BLKLAT_PARTS_MAX];
-	struct scan scan = { .started = rested_at, .n_parts = r->parts };
-	bool rests = r->ranges[i].n && at_rest(r, i, rested_at);
+	struct scan scan = scan_slots(r, i, now_ns, parts, false);
 
-	if (!rests)
-		scan = scan_slots(r, i, now_ns, parts);
 	read_all_series(r, i, w);
 	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
 		w->accounts[cell] = region_account(r, i, cell);
@@ -351,21 +375,20 @@ static void read_once(const struct region *r, u32 i, u64 rested_at, u64 now_ns, 
 		return;
 	take_scan(&scan, w);
 	take_scan_after(&scan, w);
-	if (rests && !accounting_gap(w))
+	if (scan.rests && !accounting_gap(w))
 		return;
-	scan = scan_slots(r, i, now_ns, parts);
+	scan = scan_slots(r, i, now_ns, parts, scan.rests);
 	take_scan_after(&scan, w);
 }
 
-void region_read(const struct region *r, u32 i, u64 *rested_at, u64 now_ns, struct watch_counts *w)
+void region_read(const struct region *r, u32 i, u64 now_ns, struct watch_counts *w)
 {
 	/* If a CPU is held up between freeing a slot and counting in a bin, it is usually done a moment later. */
 	for (int tries = 0; tries < 3; tries++) {
-		read_once(r, i, *rested_at, now_ns, w);
+		read_once(r, i, now_ns, w);
 		if (!r->ranges[i].n || !accounting_still(w) || !accounting_gap(w))
 			break;
 	}
 	if (r->ranges[i].n)
 		accounting_settle_ages(w, r->parts);
-	*rested_at = rests_at(w);
 }

@@ -23,9 +23,14 @@ struct region {
 	const struct region_slots {	/* of each watch, multiples of 16; n is 0 at stage total */
 		u32 first, n;
 	} *ranges;			/* a part has none */
+	u64 *rested_at;			/* [slots / 16], from region_init(): the number of starts if all were free then */
 	const void *idle;		/* [watch][op], struct blklat_idle_series; NULL: pauses are not looked for */
 	volatile u32 *epoch;		/* number of the interval, read by the engine */
 };
+
+/* Makes what the reader keeps: rested_at, and r->owns for @spare series. The rest is set. Returns 0 or -ENOMEM; uninit in both cases. */
+int region_init(struct region *r, u32 spare);
+void region_uninit(struct region *r);
 
 /*
  * Ends the interval: clears the extremes' cells of the other parity and makes the engine use them. Call it once, just
@@ -35,17 +40,16 @@ void region_next_epoch(struct region *r);
 
 /*
  * Marks every octave of all series as in use, so that the engine never has to: for kernels where that would not be safe,
- * since a program may run on top of itself. After owns_init().
+ * since a program may run on top of itself. After region_init().
  */
 void region_use_all_octaves(struct region *r);
 
 /*
  * Reads watch @i, a whole, into @w, and its parts into the entries after @w. It leaves out what the
  * engine gets elsewhere: kernel_ios, gone and, if the watch has no slots (stage total), the starts and
- * the IOs in flight. *@rested_at is 0 at first and is kept from one read to the next: it is the number
- * of starts if the slots were at rest then. @now_ns is CLOCK_MONOTONIC.
+ * the IOs in flight. @now_ns is CLOCK_MONOTONIC.
  */
-void region_read(const struct region *r, u32 i, u64 *rested_at, u64 now_ns, struct watch_counts *w);
+void region_read(const struct region *r, u32 i, u64 now_ns, struct watch_counts *w);
 
 /* The series with this number: watch * BLKLAT_OPS + op is a shared one. */
 struct blklat_series *region_series(const struct region *r, u32 number);
