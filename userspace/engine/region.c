@@ -204,15 +204,17 @@ static struct scan scan_slots(const struct region *r, u32 i, u64 now_ns, struct 
 static void add_octave(const struct blklat_series *s, u32 octave, struct hist *h)
 {
 	u32 first, n = hist_octave(h->scale, octave, &first);
+	u64 *cells = h->cells, any = 0;
 
 	for (u32 cell = first; cell < first + n; cell++) {
 		u64 ios = load(&s->bins[cell]);
 
-		if (!ios)
-			continue;
-		h->cells[cell] += ios;
-		h->octaves |= 1ULL << octave;
+		if (ios)
+			cells[cell] += ios;
+		any |= ios;
 	}
+	if (any)
+		h->octaves |= 1ULL << octave;
 }
 
 static void add_extremes(const struct blklat_series *s, u32 parity, u64 *min_ns, u64 *max_ns)
