@@ -28,7 +28,10 @@ struct region {
 	volatile u32 *epoch;		/* number of the interval, read by the engine */
 };
 
-/* Makes what the reader keeps: rested_at, and r->owns for @spare series. The rest is set. Returns 0 or -ENOMEM; uninit in both cases. */
+/*
+ * Makes what the reader keeps: rested_at, and r->owns for @spare series (owns_init()). All else in @r is set, and the counters
+ * are 0. Returns 0 or -ENOMEM; region_uninit() frees it in both cases.
+ */
 int region_init(struct region *r, u32 spare);
 void region_uninit(struct region *r);
 
