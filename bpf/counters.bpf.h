@@ -498,16 +498,20 @@ static __always_inline u64 *count_latency(struct blklat_series *s, u64 ns, enum 
 {
 	u32 parity = epoch & 1;
 	u32 octave, cell = blklat_place(ns, cfg_merged, &octave);
+	u64 *bin;
 
 	if (cell >= cfg_cells)
 		return NULL;
 	/* Without this, the compiler would compute the address before the comparison. */
 	asm volatile("" : "+r"(cell));
+	bin = &s->bins[cell];
+	/* And without this long after it, from a copy of the cell that the verifier has not seen compared. */
+	asm volatile("" : "+r"(bin));
 	raise(&s->max_ns[parity], ns, sharing);
 	raise(&s->not_min_ns[parity], ~ns, sharing);
 	add(&s->sum_ns, ns, sharing);
 	note_octave(s, octave, sharing);
-	return &s->bins[cell];
+	return bin;
 }
 
 #endif
