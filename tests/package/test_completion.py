@@ -76,12 +76,14 @@ def test_stages_are_a_list():
 
 
 def offered_while(known, complete, line):
-    """Returns @known() and what a shell offers; repeats both if a loop device came or went meanwhile."""
+    """Returns @known() and what a shell offers; repeats both if a loop device came or went meanwhile, or both."""
     deadline = time.monotonic() + 60
     while True:
         before = known()
         offered = set(complete(line))
-        if known() == before or time.monotonic() > deadline:
+        went = [name for word in offered if (name := pathlib.Path(word).name).startswith("loop") and
+                not pathlib.Path("/sys/class/block", name).exists()]
+        if (known() == before and not went) or time.monotonic() > deadline:
             return before, offered
 
 
