@@ -466,28 +466,20 @@ static __always_inline void note_octave(struct blklat_series *s, u32 octave, enu
 		s->octaves |= 1ULL << octave;
 }
 
-#define RAISE_TRIES 4
-
 /*
- * Raises an extreme to @value. If others raise that of a shared series each time in between, the lesser value may remain. The
- * reader then uses the bound of the bin.
+ * Raises an extreme to @value. If another raises that of a shared series at the same moment, the lesser value may remain. The
+ * reader then uses the bound of the bin. (Trying again would take the verifier beyond its limit where everything is asked for.)
  */
 static __always_inline void raise(u64 *cell, u64 value, enum sharing sharing)
 {
-	u64 was, is = *cell;
+	u64 is = *cell;
 
 	if (is >= value)
 		return;
-	if (sharing != SHARED) {
+	if (sharing == SHARED)
+		__sync_val_compare_and_swap(cell, is, value);
+	else
 		*cell = value;
-		return;
-	}
-	for (u32 i = 0; i < RAISE_TRIES && is < value; i++) {
-		was = is;
-		is = __sync_val_compare_and_swap(cell, was, value);
-		if (is == was)
-			break;
-	}
 }
 
 /*

@@ -10,7 +10,7 @@ STAGES = "device,queue,total"
 
 
 # What a guest of 1 GiB can spare; the default is less there.
-MEMORY = "340M"
+MEMORY = "200M"
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def many():
 @pytest.mark.parametrize("engine", PREPARED)
 def test_each_is_counted(many, engine):
     used = many[0], many[N // 2], many[-1]
-    with PREPARED[engine](), Blklat(All, stage=STAGES, interval=2, args=["--engine", engine, "--max-memory", MEMORY]) as b:
+    with PREPARED[engine](), Blklat(All, stage=STAGES, interval=2, args=["--engine", engine, "--max-memory", MEMORY, "--scale", "3"]) as b:
         for i, device in enumerate(used):
             fio(device, number_ios=200 + i)
         b.next(used[-1], "total")
