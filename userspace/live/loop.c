@@ -95,7 +95,7 @@ static bool ends_before(const struct loop *l, u64 deadline_ns)
 	return true;
 }
 
-/* The same, but meanwhile has the engine look for devices that go away. */
+/* The same, but meanwhile has the engine look: for devices that go away, and early (capture_early_look()). */
 static bool wait_until(struct loop *l, u64 deadline_ns)
 {
 	bool end, gone;

@@ -216,10 +216,9 @@ static int step_live(struct service *s, struct problem *p)
 	if (err)
 		return err;
 	err = read_members(s, p);
-	if (!err)
-		service_outgrown(s);
 	if (err)
 		return err;
+	service_outgrown(s);
 	heir = service_heir_begins(s);
 	err = publish(s, p);
 	mind_priority(s);
