@@ -11,6 +11,7 @@
 #include "parts.bpf.h"
 #include "bio_cells.bpf.h"
 #include "pauses.bpf.h"
+#include "series.bpf.h"
 #include "slow.bpf.h"
 
 #include <asm-generic/errno-base.h>

@@ -11,6 +11,7 @@
 #include "counters.bpf.h"
 #include "parts.bpf.h"
 #include "pauses.bpf.h"
+#include "series.bpf.h"
 #include "slow.bpf.h"
 #include "splits.bpf.h"
 

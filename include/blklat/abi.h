@@ -31,7 +31,7 @@
  * The series of a watch and op is shared: any CPU counts there, atomically. Userspace gives the CPUs that count most often a
  * spare series each, in which that CPU alone counts, plainly, and takes it back when it is not used (engine/own.h). So what
  * was counted is the sum of the shared series and of those that CPUs have. BPF programs that may interrupt each other count
- * in the shared ones (bpf/counters.bpf.h), and have a row of accounts more, which all CPUs share. A CPU writes its own
+ * in the shared ones (bpf/series.bpf.h), and have a row of accounts more, which all CPUs share. A CPU writes its own
  * accounts, and a tag belongs to one request at a time, so no other write needs to be atomic, except in idle, because IOs
  * after a pause are rare. The number of IOs has no cell: it is the sum of the bins, so the two can't disagree.
  *

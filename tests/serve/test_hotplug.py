@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A service on this machine's kernel counts every IO, whichever devices come and go."""
+import re
 import signal
 
 import pytest
@@ -188,6 +189,20 @@ def test_a_device_named_that_is_not_there_yet(slots, tmp_path, there):
         assert s.read_stderr().count(f"waiting: no block device '{late}'") == 1
         assert f"{late} is watched now" in s.stderr
         assert next(text for _, text in iter(manager.next, None) if text.startswith(b"STATUS=")) == b"STATUS=Watching"
+
+
+def test_a_device_for_which_there_is_no_room(slots):
+    """It is not watched, a message says why, and the others go on."""
+    slots.detach_all()
+    first = slots.attach(0)
+    needed = re.search(r"need (\d+K)", refused("--dev", first.name, "--max-memory", "1").stderr)[1]
+    with Serve("--dev", slots.pattern, "--interval", "0.2", "--max-memory", needed) as s:
+        wait_for(s, first)
+        slots.attach(1)
+        s.until(lambda: f"K of memory at scale 6 and may take {needed}: raise --max-memory" in s.read_stderr(), "word of it")
+        fio(first, number_ios=300)
+        settled(s, first)
+        assert total(s, first, "read") == 300 and [line["device"] for line in s.snapshot()] == [first.name]
 
 
 def test_a_first_capture_that_another_start_may_open(slots):
