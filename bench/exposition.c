@@ -17,7 +17,7 @@
 #define ROUNDS 200
 #define INTERVALS 30
 #define IOS 5000 		/* per op and interval */
-#define DEVICES_MAX 1024
+#define MOST_DEVICES 1024
 
 struct host {
 	u32 n;
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 		.schema = schema, .classic_schema = PROMETHEUS_CLASSIC_SCHEMA, .native_only = argc > 3,
 	};
 
-	if (!n || n > DEVICES_MAX || schema > BLKLAT_SCALE_MAX) {
+	if (!n || n > MOST_DEVICES || schema > BLKLAT_SCALE_MAX) {
 		fprintf(stderr, "usage: exposition [DEVICES [SCHEMA [native-only]]]\n");
 		return 2;
 	}

@@ -70,7 +70,7 @@ static noinline void unstart(struct blklat_session *s, struct blklat_target *t, 
 	struct blklat_slot *slot;
 	u64 began;
 
-	if (!t->watch[stage] || !blklat_slot_of(s, t, rq, stage, &slot))
+	if (!blklat_is_open(t, BLKLAT_ENDS(stage)) || !blklat_slot_of(s, t, rq, stage, &slot))
 		return;
 	began = blklat_slot_ns(slot);
 	if (began <= BLKLAT_SLOT_FREE)
@@ -105,7 +105,7 @@ static void tell_if_slow(const struct blklat_session *s, const struct blklat_tar
 
 static void insert(struct blklat_session *s, struct blklat_target *t, struct request *rq)
 {
-	if (!t->watch[BLKLAT_STAGE_QUEUE] || READ_ONCE(t->gone))
+	if (!blklat_is_open(t, BLKLAT_STARTS(BLKLAT_STAGE_QUEUE)))
 		return;
 	if (s->parts)
 		start_marked(s, t, rq, BLKLAT_STAGE_QUEUE);
@@ -160,9 +160,9 @@ static noinline void end_queue(struct blklat_session *s, struct blklat_target *t
 
 static void issue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
 {
-	if (t->watch[BLKLAT_STAGE_QUEUE])
+	if (blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_QUEUE)))
 		end_queue(s, t, rq);
-	if (!t->watch[BLKLAT_STAGE_DEVICE] || READ_ONCE(t->gone))
+	if (!blklat_is_open(t, BLKLAT_STARTS(BLKLAT_STAGE_DEVICE)))
 		return;
 	if (s->marks)
 		start_marked(s, t, rq, BLKLAT_STAGE_DEVICE);
@@ -180,7 +180,7 @@ static noinline void issue_only(struct blklat_session *s, struct request *rq)
 {
 	struct blklat_target *t = blklat_target_of(s, rq->q);
 
-	if (t && !READ_ONCE(t->gone))
+	if (t && blklat_is_open(t, BLKLAT_STARTS(BLKLAT_STAGE_DEVICE)))
 		start_marked(s, t, rq, BLKLAT_STAGE_DEVICE);
 }
 
@@ -238,7 +238,7 @@ static noinline void complete_unstarted(struct blklat_session *s, struct blklat_
 	 * Starts of a removed device are not seen any more, and its address may be another device's by
 	 * now.
 	 */
-	if (cell < BLKLAT_ACCOUNTS && !READ_ONCE(t->gone))
+	if (cell < BLKLAT_ACCOUNTS && blklat_is_open(t, BLKLAT_STARTS(BLKLAT_STAGE_DEVICE)))
 		blklat_account_here(s, t->watch[BLKLAT_STAGE_DEVICE], cell);
 }
 
@@ -323,10 +323,10 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 static noinline void complete_target(struct blklat_session *s, struct blklat_target *t, struct request *rq, int error,
 			    u32 bytes, u64 now)
 {
-	if (t->watch[BLKLAT_STAGE_DEVICE])
+	if (blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_DEVICE)))
 		complete_request(s, t, rq, now ?: blklat_now_ns(), error, bytes, true);
 	/* A request that failed before its issue, or needed none, never left the queue. */
-	if (t->watch[BLKLAT_STAGE_QUEUE])
+	if (blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_QUEUE)))
 		unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
 }
 
@@ -334,7 +334,7 @@ static noinline void complete_target(struct blklat_session *s, struct blklat_tar
 static noinline void complete_any(struct blklat_session *s, struct request *rq, int error, u32 bytes, u64 now)
 {
 	struct blklat_target *t = blklat_target_of(s, rq->q);
-	bool total = t && t->watch[BLKLAT_STAGE_TOTAL];
+	bool total = t && blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_TOTAL));
 
 	if (t)
 		complete_target(s, t, rq, error, bytes, now);
@@ -342,10 +342,9 @@ static noinline void complete_any(struct blklat_session *s, struct request *rq, 
 		t = blklat_target_of(s, rq->part);
 		if (t)
 			complete_target(s, t, rq, error, bytes, now);
-		total |= t && t->watch[BLKLAT_STAGE_TOTAL];
+		total |= t && blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_TOTAL));
 	}
-	/* A device without requests may pass its bios on unchanged (nvme multipath, md raid0): look for those too. */
-	if (s->bios && (total || s->remapped))
+	if (s->bios && (total || s->bios_anywhere))
 		blklat_capture_end_bios(s, rq, bytes, error);
 }
 

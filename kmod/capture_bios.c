@@ -7,11 +7,11 @@
 #include "pauses.h"
 #include "slow.h"
 
-static u32 total_watch(const struct blklat_session *s, const void *key)
+static __always_inline u32 total_watch(const struct blklat_session *s, const void *key)
 {
 	const struct blklat_target *t = blklat_target_of(s, key);
 
-	return t && !READ_ONCE(t->gone) ? t->watch[BLKLAT_STAGE_TOTAL] : 0;
+	return t && blklat_is_open(t, BLKLAT_STARTS(BLKLAT_STAGE_TOTAL)) ? t->watch[BLKLAT_STAGE_TOTAL] : 0;
 }
 
 static void account_bio(const struct blklat_session *s, const struct blklat_bio *bio, enum blklat_account cell)

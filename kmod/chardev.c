@@ -6,6 +6,7 @@
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -15,6 +16,7 @@
 #include "kernel.h"
 #include "probe.h"
 #include "session.h"
+#include "targets.h"
 
 /*
  * A file's life goes one way. Each step is claimed by an atomic exchange, with no lock held: a caller
@@ -28,6 +30,7 @@ struct client {
 	atomic_t step;
 	atomic_t mapped;
 	struct blklat_session *session;		/* NULL until SET_UP; then it lives as long as the file */
+	struct mutex changes;			/* held while a watch comes, goes or moves */
 };
 
 static bool claim(struct client *c, enum step from, enum step to)
@@ -50,6 +53,7 @@ static int chardev_open(struct inode *inode, struct file *file)
 	c = kzalloc(sizeof(*c), BLKLAT_GFP);
 	if (!c)
 		return -ENOMEM;
+	mutex_init(&c->changes);
 	file->private_data = c;
 	return nonseekable_open(inode, file);
 }
@@ -75,16 +79,6 @@ static int chardev_release(struct inode *inode, struct file *file)
 
 /* --- BLKLAT_IOC_SETUP ---------------------------------------------------------------------- */
 
-static int check_watches(const struct blklat_watch *watch, u32 n)
-{
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < n && !err; i++)
-		err = blklat_watch_check(&watch[i]);
-	return err;
-}
-
 static int find_devices(const struct blklat_watch *watch, u32 n, struct blklat_device *device)
 {
 	int err = 0;
@@ -95,7 +89,7 @@ static int find_devices(const struct blklat_watch *watch, u32 n, struct blklat_d
 	return err;
 }
 
-static int make_session(struct blklat_setup *setup, struct blklat_watch *watch, struct blklat_session **ret)
+static int make_session(const struct blklat_setup *setup, const struct blklat_watch *watch, struct blklat_session **ret)
 {
 	u32 n = setup->watches;
 	struct blklat_device *device = kvcalloc(n, sizeof(*device), BLKLAT_GFP);
@@ -104,7 +98,7 @@ static int make_session(struct blklat_setup *setup, struct blklat_watch *watch, 
 
 	if (!device)
 		return -ENOMEM;
-	err = check_watches(watch, n) ?: find_devices(watch, n, device) ?: blklat_session_new(setup, watch, device, &s);
+	err = find_devices(watch, n, device) ?: blklat_session_new(setup, watch, device, &s);
 	if (!err) {
 		blklat_device_join(s);
 		/* Look once more: nobody has told the session of devices removed before it joined. */
@@ -118,21 +112,7 @@ static int make_session(struct blklat_setup *setup, struct blklat_watch *watch, 
 	return err;
 }
 
-/*
- * SETUP's results are written before the session can be used, so a session whose results can't be
- * written is never used.
- */
-static int answer(const struct blklat_session *s, struct blklat_setup *setup, const struct blklat_watch *watch,
-		  struct blklat_setup __user *arg)
-{
-	if (copy_to_user(u64_to_user_ptr(setup->watch), watch, setup->watches * sizeof(*watch)))
-		return -EFAULT;
-	/* The header has this too, but it has to be known before the mapping is made. */
-	setup->bytes = s->bytes;
-	return copy_to_user(arg, setup, sizeof(*setup)) ? -EFAULT : 0;
-}
-
-static int setup_watches(struct blklat_setup *setup, struct blklat_setup __user *arg, struct blklat_session **ret)
+static int setup_watches(const struct blklat_setup *setup, struct blklat_setup __user *arg, struct blklat_session **ret)
 {
 	struct blklat_watch *watch = vmemdup_user(u64_to_user_ptr(setup->watch), setup->watches * sizeof(*watch));
 	struct blklat_session *s = NULL;
@@ -141,8 +121,12 @@ static int setup_watches(struct blklat_setup *setup, struct blklat_setup __user 
 	if (IS_ERR(watch))
 		return PTR_ERR(watch);
 	err = make_session(setup, watch, &s);
+	/*
+	 * The header has this too, but it has to be known before the mapping is made. It is written before the session can be used,
+	 * so a session for which it can't be written is never used.
+	 */
 	if (!err)
-		err = answer(s, setup, watch, arg);
+		err = put_user(s->bytes, &arg->bytes);
 	kvfree(watch);
 	if (err)
 		end_session(s);
@@ -281,6 +265,57 @@ static long wait_for_events(const struct blklat_session *s)
 	return 0;
 }
 
+/* --- watches come, go and move ------------------------------------------------------------- */
+
+static int add(struct blklat_session *s, const struct blklat_watch *watch)
+{
+	struct blklat_device d;
+	struct blklat_entry e;
+	int err = blklat_device_of(watch->fd, &d) ?: blklat_entry_check(s, watch, &d) ?: blklat_entry_add(s, watch, &d, &e);
+
+	if (err)
+		return err;
+	blklat_probe_wait_now();
+	/* Look again: only if the device is still there, a target with its address that is gone was another device's. */
+	err = blklat_device_of(watch->fd, &d);
+	if (!err) {
+		blklat_entry_show(s, &e);
+		/* And again: if it was removed in between, it was shown although it is gone. */
+		err = blklat_device_of(watch->fd, &d);
+	}
+	if (err)
+		blklat_entry_remove(s, &e);
+	return err;
+}
+
+static long change_watches(struct client *c, unsigned int cmd, unsigned long arg)
+{
+	union {
+		struct blklat_watch watch;
+		struct blklat_move move;
+	} change;
+	struct blklat_session *s = session_of(c);
+	struct blklat_entry e;
+	int err;
+
+	if (cmd != BLKLAT_IOC_REMOVE && copy_from_user(&change, (void __user *)arg, _IOC_SIZE(cmd)))
+		return -EFAULT;
+	if (!s || atomic_read(&c->step) != STARTED || (cmd == BLKLAT_IOC_REMOVE && arg > U32_MAX))
+		return -EINVAL;
+	mutex_lock(&c->changes);
+	if (cmd == BLKLAT_IOC_ADD) {
+		err = add(s, &change.watch);
+	} else if (cmd == BLKLAT_IOC_MOVE) {
+		err = blklat_entry_find(s, change.move.number, &e) ?: blklat_entry_move(s, &e, &change.move);
+	} else {
+		err = blklat_entry_find(s, arg, &e);
+		if (!err)
+			blklat_entry_remove(s, &e);
+	}
+	mutex_unlock(&c->changes);
+	return err;
+}
+
 static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct client *c = file->private_data;
@@ -301,6 +336,10 @@ static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		return leave_cgroups(session_of(c), at);
 	case BLKLAT_IOC_WAIT:
 		return wait_for_events(session_of(c));
+	case BLKLAT_IOC_ADD:
+	case BLKLAT_IOC_REMOVE:
+	case BLKLAT_IOC_MOVE:
+		return change_watches(c, cmd, arg);
 	default:
 		return -ENOTTY;
 	}

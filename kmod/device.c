@@ -10,6 +10,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/string.h>
 
 #include "kernel.h"
@@ -23,10 +24,14 @@ static BLKLAT_REMOVE_DEV(on_removed)
 	u32 i;
 
 	mutex_lock(&sessions_lock);
-	list_for_each_entry(s, &sessions, list)
+	list_for_each_entry(s, &sessions, list) {
+		/* A target that gets another device meanwhile gets it after a grace period (targets.h). */
+		rcu_read_lock();
 		for (i = 0; i < s->buckets; i++)
-			if (s->targets[i].number == dev->devt)
+			if (READ_ONCE(s->targets[i].number) == dev->devt)
 				blklat_target_gone(&s->targets[i]);
+		rcu_read_unlock();
+	}
 	mutex_unlock(&sessions_lock);
 }
 

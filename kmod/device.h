@@ -14,7 +14,7 @@ int blklat_device_of(int fd, struct blklat_device *ret);
 /*
  * Between join and leave, targets of the session whose device is removed are marked as gone. leave
  * accepts a session that never joined. To find devices removed before the join, look them up once more
- * after it.
+ * after it; and likewise that of a watch that is added later, after a grace period.
  */
 void blklat_device_join(struct blklat_session *s);
 void blklat_device_leave(struct blklat_session *s);

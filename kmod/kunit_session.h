@@ -51,6 +51,7 @@ struct fake {
 	u32 by;
 	u32 slow_places, notes, owners;
 	u32 spare;				/* series that no CPU gets; 0: see fake_give() */
+	u32 room, more_slots;			/* for watches that come later, and beyond those that the first ones have */
 };
 
 static inline u64 fake_random(u64 *state)	/* splitmix64 */
@@ -130,13 +131,19 @@ static inline struct blklat_device fake_device(const struct fake_disk *d, bool p
 	};
 }
 
-static inline struct blklat_watch fake_geometry(u32 stage)
+/* Its slots begin at @slot, which is moved behind them. */
+static inline struct blklat_watch fake_geometry(u32 stage, u32 number, u32 *slot)
 {
+	struct blklat_watch w = { .stage = stage, .number = number };
+
 	if (stage == BLKLAT_STAGE_TOTAL)
-		return (struct blklat_watch){ .stage = stage };
-	return (struct blklat_watch){
-		.stage = stage, .queues = FAKE_QUEUES, .tags = FAKE_TAGS, .stride = FAKE_STRIDE,
-	};
+		return w;
+	w.queues = FAKE_QUEUES;
+	w.tags = FAKE_TAGS;
+	w.stride = FAKE_STRIDE;
+	w.first_slot = *slot;
+	*slot += FAKE_SLOTS;
+	return w;
 }
 
 /*
@@ -169,13 +176,15 @@ static inline struct blklat_session *fake_session(struct kunit *test, u32 i, u32
 	setup.notes = f->notes;
 	setup.owners = f->owners;
 	setup.cgroups = f->by == BLKLAT_BY_CGROUP ? FAKE_CGROUPS : 0;
-	setup.spare = f->spare ?: nr_cpu_ids * n * (1 + blklat_parts(f->by, setup.cgroups)) * BLKLAT_OPS;
+	setup.room = f->room;
+	setup.spare = f->spare ?: nr_cpu_ids * (n + f->room) * (1 + blklat_parts(f->by, setup.cgroups)) * BLKLAT_OPS;
 	blklat_session_free(f->s[i]);
 	f->s[i] = NULL;
 	for (k = 0; k < n; k++) {
 		device[k] = fake_device(f->disk[w[k].disk], w[k].partition, w[k].no_requests);
-		f->watch[i][k] = fake_geometry(w[k].stage);
+		f->watch[i][k] = fake_geometry(w[k].stage, k, &setup.slots);
 	}
+	setup.slots += f->more_slots;
 	KUNIT_ASSERT_EQ(test, blklat_session_new(&setup, f->watch[i], device, &f->s[i]), 0);
 	if (!f->spare)
 		fake_give(f->s[i], 1);

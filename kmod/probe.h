@@ -28,4 +28,10 @@ static inline void blklat_probe_wait(void)
 	synchronize_rcu();
 }
 
+/* The same within a millisecond, for what is rare: it interrupts all CPUs. */
+static inline void blklat_probe_wait_now(void)
+{
+	synchronize_rcu_expedited();
+}
+
 #endif

@@ -13,10 +13,10 @@
 #include "kernel.h"
 #include "parts.h"
 #include "slow.h"
+#include "targets.h"
 
 #define MAX_QUEUES 65536
 #define MAX_STRIDE (1 << 20)
-#define MAX_SLOTS (1ULL << 26)
 
 static bool can_be_places(u32 n)
 {
@@ -37,136 +37,48 @@ int blklat_setup_check(const struct blklat_setup *setup)
 	if (setup->version != BLKLAT_ABI_VERSION)
 		return -EPROTO;
 	if (!setup->watches || setup->scale > BLKLAT_SCALE_MAX || setup->by >= BLKLAT_BYS ||
-	    setup->idle_gap_ns & BLKLAT_SLOT_AFTER_IDLE)
+	    setup->idle_gap_ns & BLKLAT_SLOT_AFTER_IDLE || setup->slots % BLKLAT_SLOTS)
 		return -EINVAL;
 	if (setup->by == BLKLAT_BY_CGROUP ? !setup->cgroups || setup->cgroups > BLKLAT_CGROUPS_MAX : setup->cgroups)
 		return -EINVAL;
-	if (setup->watches > BLKLAT_MAX_WATCHES / (1 + blklat_parts(setup->by, setup->cgroups)))
+	if ((u64)setup->watches + setup->room > BLKLAT_MAX_WATCHES / (1 + blklat_parts(setup->by, setup->cgroups)))
 		return -E2BIG;
-	return setup->max_bios > BLKLAT_MAX_BIOS || setup->spare > BLKLAT_MAX_SPARE ? -E2BIG : check_slow(setup);
+	if (setup->max_bios > BLKLAT_MAX_BIOS || setup->spare > BLKLAT_MAX_SPARE || setup->slots > BLKLAT_MAX_SLOTS)
+		return -E2BIG;
+	return check_slow(setup);
 }
 
-int blklat_watch_check(const struct blklat_watch *watch)
+int blklat_watch_check(const struct blklat_watch *watch, u32 slots)
 {
-	bool slots = watch->queues || watch->tags || watch->stride;
-
-	if (watch->stage >= BLKLAT_STAGES || watch->first_slot || watch->reserved[0] || watch->reserved[1])
+	if (watch->stage >= BLKLAT_STAGES || watch->first_slot % BLKLAT_SLOTS || watch->reserved)
 		return -EINVAL;
 	if (watch->stage == BLKLAT_STAGE_TOTAL)
-		return slots ? -EINVAL : 0;
+		return watch->queues || watch->tags || watch->stride || watch->first_slot ? -EINVAL : 0;
 	if (!watch->queues || !watch->stride || watch->stride % BLKLAT_SLOTS || watch->tags > watch->stride)
 		return -EINVAL;
-	return watch->queues > MAX_QUEUES || watch->stride > MAX_STRIDE ? -E2BIG : 0;
+	if (watch->queues > MAX_QUEUES || watch->stride > MAX_STRIDE)
+		return -E2BIG;
+	return watch->first_slot + (u64)watch->queues * watch->stride > slots ? -EINVAL : 0;
 }
 
 /* --- targets ------------------------------------------------------------------------------- */
 
-struct blklat_target *blklat_find_target(const struct blklat_session *s, const void *key)
+/* @n: how many are watched from the beginning. */
+static int make_targets(struct blklat_session *s, const struct blklat_watch *watch, const struct blklat_device *device, u32 n)
 {
-	u32 i = blklat_bucket_of(s, key);
-
-	/* The search ends, as there are twice as many buckets as targets. */
-	while (s->targets[i].key != key) {
-		if (s->targets[i].key == BLKLAT_NO_KEY)
-			return NULL;
-		i = blklat_next_bucket(s, i);
-	}
-	return &s->targets[i];
-}
-
-static struct blklat_target *add_target(struct blklat_session *s, const void *key, dev_t number)
-{
-	u32 i = blklat_bucket_of(s, key);
-
-	while (s->targets[i].key != BLKLAT_NO_KEY && s->targets[i].key != key)
-		i = blklat_next_bucket(s, i);
-	s->targets[i].key = key;
-	s->targets[i].number = number;
-	return &s->targets[i];
-}
-
-/* The keys by which IO at @stage is found: requests by queue, bios by disk, both by partition. */
-static int keys_of(const struct blklat_device *d, u32 stage, const void *ret[2])
-{
-	int n = 0;
-
-	if (stage != BLKLAT_STAGE_TOTAL && !d->queue)
-		return -EOPNOTSUPP;
-	if (d->partition) {
-		if (stage == BLKLAT_STAGE_TOTAL && !BLKLAT_BIO_HAS_BDEV)
-			return -EOPNOTSUPP;
-		ret[n++] = d->part;
-		return n;
-	}
-	if (stage == BLKLAT_STAGE_TOTAL)
-		ret[n++] = d->disk;
-	if (d->queue)
-		ret[n++] = d->queue;
-	return n;
-}
-
-/* The stages of one device that have slots share their geometry. */
-static int place_slots(struct blklat_session *s, struct blklat_target *t, struct blklat_watch *watch)
-{
-	if (watch->stage == BLKLAT_STAGE_TOTAL)
-		return 0;
-	if (t->queues && (t->queues != watch->queues || t->stride != watch->stride || t->tags != watch->tags))
-		return -EINVAL;
-	t->queues = watch->queues;
-	t->stride = watch->stride;
-	t->tags = watch->tags;
-	t->first_slot[watch->stage] = watch->first_slot = s->n_slots;
-	s->n_slots += (u64)watch->queues * watch->stride;
-	return s->n_slots > MAX_SLOTS ? -E2BIG : 0;
-}
-
-static int add_watch(struct blklat_session *s, u32 number, struct blklat_watch *watch,
-		     const struct blklat_device *d)
-{
-	const void *keys[2];
-	int n = keys_of(d, watch->stage, keys), i, err = 0;
-
-	if (n < 0)
-		return n;
-	for (i = 0; i < n; i++) {
-		struct blklat_target *t = add_target(s, keys[i], d->number);
-
-		if (t->watch[watch->stage])
-			return -EEXIST;
-		t->watch[watch->stage] = number + 1;
-		err = err ?: place_slots(s, t, watch);
-	}
-	/* Notes on senders need the disk of each bio, at any stage. */
-	if (s->slow && s->slow->notes && !d->partition)
-		add_target(s, d->disk, d->number);
-	s->stages[watch->stage] = true;
-	s->partitions |= d->partition;
-	if (watch->stage == BLKLAT_STAGE_TOTAL) {
-		s->remapped |= d->passes_bios_on;
-		s->hides_splits |= d->hides_splits;
-	}
-	return err;
-}
-
-/* @n: number of wholes; each is followed by its parts. */
-static int make_targets(struct blklat_session *s, struct blklat_watch *watch, const struct blklat_device *device, u32 n)
-{
-	int err = 0;
+	int err = blklat_targets_new(s, s->watches / (1 + s->parts));
 	u32 i;
 
-	/* A watch has up to two keys; twice as many buckets keep searches short. */
-	s->buckets = roundup_pow_of_two(4 * n);
-	s->shift = 64 - ilog2(s->buckets);
-	s->targets = kvcalloc(s->buckets, sizeof(*s->targets), BLKLAT_GFP);
-	if (!s->targets)
-		return -ENOMEM;
-	for (i = 0; i < s->buckets; i++)
-		s->targets[i].key = s->targets[i].plain_key = BLKLAT_NO_KEY;
-	for (i = 0; i < n && !err; i++)
-		err = add_watch(s, i * (1 + s->parts), &watch[i], &device[i]);
+	for (i = 0; i < n && !err; i++) {
+		struct blklat_entry e;
+
+		err = watch[i].number == i ? blklat_entry_add(s, &watch[i], &device[i], &e) : -EINVAL;
+		if (!err)
+			blklat_entry_show(s, &e);
+	}
 	s->requests_only = !s->stages[BLKLAT_STAGE_QUEUE] && !s->stages[BLKLAT_STAGE_TOTAL] && !s->partitions;
 	if (s->requests_only && !s->marks)
-		for (i = 0; i < s->buckets; i++)
+		for (i = 0; i < s->buckets && !err; i++)
 			s->targets[i].plain_key = s->targets[i].key;
 	return err;
 }
@@ -259,7 +171,7 @@ static int make_in_flight(struct blklat_session *s)
 	return s->company ? 0 : -ENOMEM;
 }
 
-int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *watch,
+int blklat_session_new(const struct blklat_setup *setup, const struct blklat_watch *watch,
 		       const struct blklat_device *device, struct blklat_session **ret)
 {
 	struct blklat_session *s = kzalloc(sizeof(*s), BLKLAT_GFP);
@@ -274,7 +186,8 @@ int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *wa
 	s->parts = blklat_parts(setup->by, setup->cgroups);
 	if (s->cgroups)
 		blklat_cgroups_get(s->cgroups);
-	s->watches = setup->watches * (1 + s->parts);
+	s->watches = (setup->watches + setup->room) * (1 + s->parts);
+	s->n_slots = setup->slots;
 	s->scale = setup->scale;
 	s->series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(s->scale));
 	s->merged = BLKLAT_SCALE_MAX - s->scale;

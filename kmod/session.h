@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A session: what one user of /dev/blklat watches, and its counters. It is complete before probes see
- * it, and they read it without a lock. After that, only the epoch, own, the counters and the mark "gone"
- * of a target change.
+ * it, and they read it without a lock. After that, only the epoch, own, the counters and the targets
+ * change (targets.h).
  */
 #ifndef KMOD_SESSION_H
 #define KMOD_SESSION_H
 
+#include <linux/atomic.h>
 #include <linux/cache.h>
 #include <linux/hash.h>
 #include <linux/list.h>
@@ -35,31 +36,38 @@ struct blklat_device {
 };
 
 /*
- * Not the address of an object, and not NULL either, which is the part of a request without a
- * partition.
+ * Not addresses of objects, and not NULL either, which is the part of a request without a partition. A search ends at a
+ * bucket without a key, but not at one that has had a key.
  */
 #define BLKLAT_NO_KEY ((const void *)1)
+#define BLKLAT_OLD_KEY ((const void *)2)
 
 /* A queue, disk or partition that IO can belong to, and what is watched there. */
 struct blklat_target {
-	const void *key;			/* BLKLAT_NO_KEY: an empty bucket */
+	const void *key;			/* also BLKLAT_NO_KEY, BLKLAT_OLD_KEY */
 	const void *plain_key;			/* key if only stage device has to be handled, else BLKLAT_NO_KEY */
-	u32 watch[BLKLAT_STAGES];		/* number + 1; 0: stage not watched */
+	u32 watch[BLKLAT_STAGES];		/* number + 1; 0: none. Only used at stages that are open. */
 	u32 first_slot[2];			/* of stages device and queue */
-	u32 queues;
+	u32 queues;				/* 0: no request has a slot */
 	u32 stride;
 	u32 tags;
 	dev_t number;
-	bool gone;				/* the device was removed: nothing starts there any more */
+	atomic_t open;				/* bit set: BLKLAT_STARTS() and BLKLAT_ENDS() of stages */
 	u64 seen_ns;				/* of requests, see pauses.h */
 } ____cacheline_aligned;
+
+/* IOs at a stage are counted when they start, or when they end. If the device was removed, nothing starts any more. */
+#define BLKLAT_STARTS(stage) (1 << (stage))
+#define BLKLAT_ENDS(stage) (1 << (BLKLAT_STAGES + (stage)))
+#define BLKLAT_ALL_STARTS (BLKLAT_STARTS(BLKLAT_STAGES) - 1)
 
 struct blklat_session {
 	struct blklat_target *targets;	/* hash, linear probing */
 	u32 buckets;			/* a power of two */
+	u32 reach;			/* no key is farther than this from the bucket where its search begins */
 	u32 shift;			/* from a 64-bit hash to a bucket */
 	u32 cpus;
-	u32 watches;			/* parts included */
+	u32 watches;			/* parts and room included */
 	u32 by;				/* enum blklat_by */
 	u32 parts;			/* of each whole; they follow it */
 	u32 cgroups;			/* how many of the parts are for cgroups; 0: not divided by cgroup */
@@ -74,7 +82,7 @@ struct blklat_session {
 	u32 n_series;
 	bool stages[BLKLAT_STAGES];	/* watched on some device */
 	bool partitions;		/* a partition is watched */
-	bool remapped;			/* stage total is watched on a device that passes bios on */
+	bool bios_anywhere;		/* bios may end with requests of a queue at which stage total is not watched */
 	bool hides_splits;		/* or on one that hides splits */
 	bool requests_only;		/* only stage device is watched, and only of whole devices */
 	bool marks;			/* times in slots have marks of pauses, or parts */
@@ -83,7 +91,7 @@ struct blklat_session {
 	struct blklat_own *own;		/* [cpu][watch] */
 	u64 *accounts;			/* [cpu][watch][BLKLAT_ACCOUNTS] */
 	struct blklat_slots *slots;
-	u64 n_slots;
+	u32 n_slots;
 	u64 idle_gap_ns;		/* 0: pauses are not looked for, and the next three are unused */
 	void *idle;			/* [watch][op], idle_bytes each */
 	u32 idle_bytes;
@@ -97,18 +105,17 @@ struct blklat_session {
 };
 
 /*
- * Check everything in a configuration except its devices: counts, scale, geometry, reserved fields. The
- * caller checks each of the setup->watches watches. Return 0, -EPROTO, -EINVAL or -E2BIG, as abi.h
- * says.
+ * Check a configuration, and a watch of a session with @slots, except for its device and number. Return 0, -EPROTO,
+ * -EINVAL or -E2BIG, as abi.h says.
  */
 int blklat_setup_check(const struct blklat_setup *setup);
-int blklat_watch_check(const struct blklat_watch *watch);
+int blklat_watch_check(const struct blklat_watch *watch, u32 slots);
 
 /*
- * Makes a session from a checked configuration; @device has an entry for each of @watch. Sets each
- * watch's first_slot. Returns 0, -EEXIST, -EINVAL, -EOPNOTSUPP, -E2BIG or -ENOMEM, as abi.h says.
+ * Makes a session from a checked configuration; @device has an entry for each of @watch, which are checked here. Returns 0
+ * or an errno, as abi.h says.
  */
-int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *watch,
+int blklat_session_new(const struct blklat_setup *setup, const struct blklat_watch *watch,
 		       const struct blklat_device *device, struct blklat_session **ret);
 
 /* Frees a session that no probe can see any more. Takes NULL. */
@@ -120,10 +127,15 @@ static inline u32 blklat_next_bucket(const struct blklat_session *s, u32 bucket)
 	return (bucket + 1) & (s->buckets - 1);
 }
 
+static __always_inline bool blklat_is_open(const struct blklat_target *t, u32 events)
+{
+	return atomic_read(&t->open) & events;
+}
+
 static inline void blklat_target_gone(struct blklat_target *t)
 {
 	WRITE_ONCE(t->plain_key, BLKLAT_NO_KEY);
-	WRITE_ONCE(t->gone, true);
+	atomic_andnot(BLKLAT_ALL_STARTS, &t->open);
 }
 
 static __always_inline u64 blklat_bucket_of(const struct blklat_session *s, const void *key)
@@ -146,7 +158,7 @@ static __always_inline struct blklat_target *blklat_target_of(const struct blkla
 {
 	struct blklat_target *t = &s->targets[blklat_bucket_of(s, key)];
 
-	return likely(t->key == key) ? t : blklat_find_target(s, key);
+	return likely(READ_ONCE(t->key) == key) ? t : blklat_find_target(s, key);
 }
 
 #endif

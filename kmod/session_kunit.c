@@ -10,10 +10,11 @@
 
 #include "kunit_session.h"
 
-enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_SPARE = 1 << 24, MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
+enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_SPARE = 1 << 24, MAX_SLOTS = 1 << 26 };
+enum { MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
 
-#define SETUP(...) { .version = 10, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 11, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -26,8 +27,8 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.scale = 7), -EINVAL },
 		{ SETUP(.scale = U32_MAX), -EINVAL },
 		{ SETUP(.version = 0), -EPROTO },
-		{ SETUP(.version = 9), -EPROTO },
-		{ SETUP(.version = 11, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
+		{ SETUP(.version = 10), -EPROTO },
+		{ SETUP(.version = 12, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
 		{ SETUP(.watches = 0), -EINVAL },
 		{ SETUP(.watches = MAX_WATCHES), 0 },
 		{ SETUP(.watches = MAX_WATCHES + 1), -E2BIG },
@@ -78,6 +79,15 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.spare = MAX_SPARE), 0 },
 		{ SETUP(.spare = MAX_SPARE + 1), -E2BIG },
 		{ SETUP(.spare = U32_MAX), -E2BIG },
+		{ SETUP(.room = MAX_WATCHES - 1), 0 },
+		{ SETUP(.room = MAX_WATCHES), -E2BIG },
+		{ SETUP(.room = U32_MAX), -E2BIG },
+		{ SETUP(.by = 1, .room = MAX_WATCHES / 10 - 1), 0 },
+		{ SETUP(.by = 1, .room = MAX_WATCHES / 10), -E2BIG },
+		{ SETUP(.slots = MAX_SLOTS), 0 },
+		{ SETUP(.slots = MAX_SLOTS + 16), -E2BIG },
+		{ SETUP(.slots = U32_MAX - 15), -E2BIG },
+		{ SETUP(.slots = 15), -EINVAL },
 	};
 	u32 i;
 
@@ -99,11 +109,17 @@ static void blklat_session_test_watch_check(struct kunit *test)
 		{ WATCH(.stage = TOTAL), -EINVAL },
 		{ WATCH(.stage = 3), -EINVAL },
 		{ WATCH(.stage = U32_MAX), -EINVAL },
-		{ WATCH(.first_slot = 16), -EINVAL },
-		{ WATCH(.reserved = { 1, 0 }), -EINVAL },
-		{ WATCH(.reserved = { 0, 1 }), -EINVAL },
+		{ WATCH(.first_slot = 1), -EINVAL },
+		{ WATCH(.first_slot = 16), 0 },
+		{ WATCH(.first_slot = MAX_SLOTS - 128), 0 },
+		{ WATCH(.first_slot = MAX_SLOTS - 112), -EINVAL },
+		{ WATCH(.first_slot = U32_MAX - 15), -EINVAL },
+		{ WATCH(.number = U32_MAX), 0 },	/* nor is the number checked here */
+		{ WATCH(.reserved = 1), -EINVAL },
 		{ WATCH(.queues = 0), -EINVAL },
-		{ WATCH(.queues = MAX_QUEUES), 0 },
+		{ WATCH(.queues = MAX_QUEUES, .stride = 1024), 0 },
+		{ WATCH(.queues = MAX_QUEUES, .stride = 1040), -EINVAL },
+		{ WATCH(.queues = MAX_QUEUES, .stride = MAX_STRIDE), -EINVAL },
 		{ WATCH(.queues = MAX_QUEUES + 1), -E2BIG },
 		{ WATCH(.queues = U32_MAX), -E2BIG },
 		{ WATCH(.tags = 0), 0 },
@@ -125,14 +141,13 @@ static void blklat_session_test_watch_check(struct kunit *test)
 		{ TOTAL_WATCH(.queues = 1), -EINVAL },
 		{ TOTAL_WATCH(.tags = 1), -EINVAL },
 		{ TOTAL_WATCH(.stride = 16), -EINVAL },
-		{ TOTAL_WATCH(.first_slot = 1), -EINVAL },
-		{ TOTAL_WATCH(.reserved = { 1, 0 }), -EINVAL },
-		{ TOTAL_WATCH(.reserved = { 0, 1 }), -EINVAL },
+		{ TOTAL_WATCH(.first_slot = 16), -EINVAL },
+		{ TOTAL_WATCH(.reserved = 1), -EINVAL },
 	};
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
-		KUNIT_EXPECT_EQ_MSG(test, blklat_watch_check(&cases[i].watch), cases[i].wanted, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, blklat_watch_check(&cases[i].watch, MAX_SLOTS), cases[i].wanted, "case %u", i);
 }
 
 /* --- the region ---------------------------------------------------------------------------- */
@@ -158,7 +173,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	u32 i;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 10);
+	EXPECT_U64(test, h->version, 11);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);
@@ -179,9 +194,8 @@ static void blklat_session_test_layout(struct kunit *test)
 		{ TOTAL, 0 }, { DEVICE, 0 }, { QUEUE, 0 }, { QUEUE, 1 }, { DEVICE, 1, .partition = true },
 		{ DEVICE, 1 },
 	};
-	static const u32 first_slot[] = { 0, 0, 96, 192, 288, 384 };
 	struct fake *f = test->priv;
-	u32 scale, n, i;
+	u32 scale, n;
 
 	for (scale = 0; scale <= 6; scale++)
 		for (n = 1; n <= ARRAY_SIZE(w); n++) {
@@ -189,12 +203,10 @@ static void blklat_session_test_layout(struct kunit *test)
 
 			f->idle_gap_ns = n % 2;
 			f->spare = 1 + scale * n;
+			f->room = scale % 3;
+			f->more_slots = scale % 2 * 160;
 			s = fake_session(test, 0, scale, FAKE_MAX_BIOS, w, n);
-			expect_layout(test, s, scale, n, f->spare, (n - 1) * 96, n % 2);
-			EXPECT_U64(test, s->n_slots, (n - 1) * 96);
-			for (i = 0; i < n; i++)
-				EXPECT_U64_MSG(test, f->watch[0][i].first_slot, first_slot[i],
-					       "watch %u of %u", i, n);
+			expect_layout(test, s, scale, n + f->room, f->spare, (n - 1) * 96 + f->more_slots, n % 2);
 		}
 }
 
@@ -239,9 +251,9 @@ static void blklat_session_test_parted_layout(struct kunit *test)
 		struct blklat_session *s;
 
 		f->idle_gap_ns = n % 2;
+		f->room = n - 1;
 		s = fake_session(test, 0, n, FAKE_MAX_BIOS, w, n);
-		expect_layout(test, s, n, n * 10, 7, min(n, 2U) * 96, n % 2);
-		EXPECT_U64(test, f->watch[0][n - 1].first_slot, n == 2 ? 96 : 0);
+		expect_layout(test, s, n, (2 * n - 1) * 10, 7, min(n, 2U) * 96, n % 2);
 	}
 }
 
@@ -250,12 +262,12 @@ static void blklat_session_test_stages(struct kunit *test)
 {
 	static const struct {
 		struct fake_watch w;
-		bool stages[BLKLAT_STAGES], partitions, remapped;
+		bool stages[BLKLAT_STAGES], partitions, bios_anywhere;
 	} cases[] = {
 		{ { DEVICE }, { true } },
 		{ { QUEUE }, { false, true } },
 		{ { TOTAL }, { false, false, true } },
-		{ { TOTAL, .no_requests = true }, { false, false, true }, .remapped = true },
+		{ { TOTAL, .no_requests = true }, { false, false, true }, .bios_anywhere = true },
 		{ { DEVICE, .partition = true }, { true }, .partitions = true },
 	};
 	u32 i;
@@ -267,17 +279,17 @@ static void blklat_session_test_stages(struct kunit *test)
 		EXPECT_U64_MSG(test, s->partitions, cases[i].partitions, "case %u", i);
 		EXPECT_U64_MSG(test, s->requests_only, !cases[i].partitions && !cases[i].stages[BLKLAT_STAGE_QUEUE] &&
 			       !cases[i].stages[BLKLAT_STAGE_TOTAL], "case %u", i);
-		EXPECT_U64_MSG(test, s->remapped, cases[i].remapped, "case %u", i);
+		EXPECT_U64_MSG(test, s->bios_anywhere, cases[i].bios_anywhere, "case %u", i);
 		EXPECT_U64_MSG(test, !!s->bios, cases[i].w.stage == TOTAL, "case %u", i);
 	}
 }
 
 /* --- invalid configurations ---------------------------------------------------------------- */
 
-static int session_of(struct kunit *test, struct blklat_watch *watch, const struct blklat_device *device, u32 n,
-		      u32 max_bios)
+static int session_of(struct kunit *test, const struct blklat_watch *watch, const struct blklat_device *device, u32 n,
+		      u32 max_bios, u32 slots)
 {
-	struct blklat_setup setup = { .version = 5, .watches = n, .max_bios = max_bios };
+	struct blklat_setup setup = { .version = 5, .watches = n, .max_bios = max_bios, .slots = slots };
 	struct blklat_session *s = NULL;
 	int err = blklat_session_new(&setup, watch, device, &s);
 
@@ -313,14 +325,15 @@ static void blklat_session_test_pairs(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct blklat_watch watch[2];
 		struct blklat_device device[2];
+		u32 slots = 0;
 
 		for (k = 0; k < 2; k++) {
 			const struct fake_watch *w = &cases[i].w[k];
 
-			watch[k] = fake_geometry(w->stage);
+			watch[k] = fake_geometry(w->stage, k, &slots);
 			device[k] = fake_device(f->disk[w->disk], w->partition, w->no_requests);
 		}
-		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8), cases[i].wanted, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8, slots), cases[i].wanted, "case %u", i);
 	}
 }
 
@@ -342,14 +355,16 @@ static void blklat_session_test_one_geometry(struct kunit *test)
 		struct blklat_watch watch[2] = {
 			{ .stage = DEVICE, .queues = 2, .tags = 8, .stride = 16 },
 			{ .stage = QUEUE, .queues = cases[i].queues, .tags = cases[i].tags,
-			  .stride = cases[i].stride },
+			  .stride = cases[i].stride, .first_slot = 32, .number = 1 },
 		};
 
-		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8), cases[i].wanted, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8, 96), cases[i].wanted, "case %u", i);
 		/* Another device may have another geometry. */
-		watch[0].first_slot = watch[1].first_slot = 0;
 		device[1] = fake_device(f->disk[1], false, false);
-		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8), 0, "case %u, two disks", i);
+		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8, 96), 0, "case %u, two disks", i);
+		/* But numbers follow the order. */
+		watch[1].number = 2;
+		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8, 96), -EINVAL, "case %u, number", i);
 	}
 }
 
@@ -360,24 +375,15 @@ static void blklat_session_test_one_geometry(struct kunit *test)
 static void blklat_session_test_too_big(struct kunit *test)
 {
 	struct fake *f = test->priv;
-	struct blklat_device device[2] = {
-		fake_device(f->disk[0], false, false), fake_device(f->disk[1], false, false),
-	};
-	struct blklat_watch most[2] = {
-		{ .stage = DEVICE, .queues = 64, .tags = 0, .stride = MAX_STRIDE },
-		{ .stage = DEVICE, .queues = 1, .tags = 0, .stride = 16 },
-	};
+	struct blklat_device device = fake_device(f->disk[0], false, false);
+	struct blklat_watch watch = { .stage = DEVICE, .queues = 1, .stride = 16 };
 	bool fits = (24ULL << 26) / PAGE_SIZE <= si_mem_available() / 2;
 
-	KUNIT_EXPECT_EQ(test, session_of(test, most, device, 1, 0), fits ? 0 : -ENOMEM);
-	most[0].first_slot = most[1].first_slot = 0;
-	KUNIT_EXPECT_EQ(test, session_of(test, most, device, 2, 0), -E2BIG);
-	most[0] = (struct blklat_watch){ .stage = DEVICE, .queues = MAX_QUEUES, .stride = MAX_STRIDE };
-	KUNIT_EXPECT_EQ(test, session_of(test, most, device, 1, 0), -E2BIG);
-	most[0] = (struct blklat_watch){ .stage = TOTAL };
+	KUNIT_EXPECT_EQ(test, session_of(test, &watch, &device, 1, 0, MAX_SLOTS), fits ? 0 : -ENOMEM);
+	watch = (struct blklat_watch){ .stage = TOTAL };
 	/* An entry takes 32 bytes, and there are twice as many as bios. */
 	fits = (64ULL << 24) / PAGE_SIZE <= si_mem_available() / 2;
-	KUNIT_EXPECT_EQ(test, session_of(test, most, device, 1, MAX_BIOS), fits ? 0 : -ENOMEM);
+	KUNIT_EXPECT_EQ(test, session_of(test, &watch, &device, 1, MAX_BIOS, 0), fits ? 0 : -ENOMEM);
 	blklat_session_free(NULL);
 }
 
@@ -408,7 +414,7 @@ static void expect_targets(struct kunit *test, const struct blklat_session *s, c
 		struct blklat_target *t = blklat_target_of(s, (void *)key[i]);
 
 		wrong += !t || t->key != (void *)key[i] || t->watch[TOTAL] != i / 2 + 1 || t->watch[DEVICE] ||
-			 t->watch[QUEUE] || t->number != i / 2 || t->gone;
+			 t->watch[QUEUE] || t->number != i / 2 || !blklat_is_open(t, BLKLAT_STARTS(TOTAL));
 	}
 	for (i = KEYS; i < 2 * KEYS; i++)
 		found += !!blklat_target_of(s, (void *)key[i]);
@@ -429,7 +435,7 @@ static void blklat_session_test_targets(struct kunit *test)
 	for (same_hash = 0; same_hash < 2; same_hash++) {
 		make_keys(key, 2 * KEYS, same_hash);
 		for (i = 0; i < MANY; i++) {
-			watch[i] = (struct blklat_watch){ .stage = TOTAL };
+			watch[i] = (struct blklat_watch){ .stage = TOTAL, .number = i };
 			device[i] = (struct blklat_device){
 				.disk = (void *)key[2 * i], .queue = (void *)key[2 * i + 1], .number = i,
 			};

@@ -137,7 +137,7 @@ static bool is_watched(const struct blklat_session *s, const void *key)
 {
 	const struct blklat_target *t = blklat_target_of(s, key);
 
-	return t && !READ_ONCE(t->gone);
+	return t && blklat_is_open(t, BLKLAT_ALL_STARTS);
 }
 
 static void note_owner(struct blklat_note *n, struct bio *bio)

@@ -179,7 +179,7 @@ def shared(build):
 
 
 def threaded(build):
-    """What has threads, under the thread sanitizer: the unit tests that have some, and the service with its scout."""
+    """What has threads, under the thread sanitizer: the unit tests that have some, and the service."""
     count = unit_programs(build, [source for source in UNIT_TESTS if "pthread_create" in source.read_text()])
     serve = [f"tests/serve/test_{name}.py" for name in ("access", "service_life", "routes", "stream")]
     options = f"atexit_sleep_ms=0:{TO_STDERR}"

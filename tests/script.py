@@ -21,7 +21,7 @@ word that begins with '#' starts a comment. First come the facts about the whole
   slow-max MOST                slow IOs are reported, at most MOST of a watch and interval
   start TIME                   as 2026-11-21T07:35:00.000Z; default 1970-01-01T00:00:00Z
   device NAME [kind=TEXT] [model=TEXT] [mapper=TEXT] [scheduler=TEXT] [size=BYTES] [queues=N] [tags=N]
-  watch NAME STAGE             of a device above; STAGE is device, queue or total. At least one
+  watch NAME STAGE [later]     of a device above; STAGE is device, queue or total. At least one; later: see come
 
 Then comes what happens. It belongs to the watch that 'on' chose last, and before any 'on' to the first one:
 
@@ -47,6 +47,7 @@ Then comes what happens. It belongs to the watch that 'on' chose last, and befor
                                how many IOs in flight
   kernel-ios +N|-N|unknown     the kernel counts N IOs more or less than complete here
   skipped N                    the kernel skipped N more program runs, which were not made up for; all watches together
+  come                         the device has come, with all of its watches that are there later; not before the first tick
   gone                         the device is gone at the next tick, with all of its watches
   tick SECONDS [at=TIME]       the interval ends, SECONDS after the previous one; at= sets the wall clock, which otherwise
                                advances as far. A script has to end with a tick
@@ -193,7 +194,7 @@ class Watch:
         self.started = self.in_flight = self.in_flight_before = self.oldest_ns = self.waited_ns = 0
         self.completed = self.kernel_more = 0
         self.accounts = dict.fromkeys(ACCOUNTS, 0)
-        self.kernel_known, self.gone, self.gone_before = True, False, False
+        self.kernel_known, self.there, self.gone, self.gone_before = True, True, False, False
         self.begin()
 
     def begin(self):
@@ -243,8 +244,9 @@ class Run:
     def do_device(self, name, *words):
         self.devices[name] = pairs(words)
 
-    def do_watch(self, name, stage):
+    def do_watch(self, name, stage, *later):
         self.watches[name, stage] = watch = Watch(len(self.watches), list(self.devices).index(name), stage)
+        watch.there = later != ("later",)
         self.on = self.on or watch
 
     # --- what happens ---
@@ -333,6 +335,10 @@ class Run:
     def do_skipped(self, n):
         self.skipped += int(n)
 
+    def do_come(self):
+        for watch in self.watches.values():
+            watch.there |= watch.device == self.on.device
+
     def do_gone(self):
         for watch in self.watches.values():
             watch.gone |= watch.device == self.on.device
@@ -346,7 +352,7 @@ class Run:
         self.wall_ns = wall_clock(at.removeprefix("at=")) if at else self.wall_ns + length_ns
         self.rows["interval"].append((self.intervals, self.mono_ns, self.wall_ns, self.skipped, 1))
         for watch in self.watches.values():
-            if not watch.gone_before:
+            if watch.there and not watch.gone_before:
                 self.end_state(watch)
             self.end_series(watch)
             self.end_slow(watch)

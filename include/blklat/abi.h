@@ -56,6 +56,9 @@
  *   ioctl(BLKLAT_IOC_LEAVE)    releases parts whose cgroup has ended
  *   ioctl(BLKLAT_IOC_WAIT)     waits until no event that began before the call is still being counted; EINVAL before
  *                              BLKLAT_IOC_SETUP
+ *   ioctl(BLKLAT_IOC_ADD)      watches another device and stage
+ *   ioctl(BLKLAT_IOC_REMOVE)   stops watching one
+ *   ioctl(BLKLAT_IOC_MOVE)     gives a device other slots. EINVAL before BLKLAT_IOC_START, as the two above
  *   close, or the process ends: everything is undone
  *
  * SETUP and START are separate so that userspace can read the kernel's own statistics in between. Of every IO that these
@@ -222,20 +225,21 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 10
+#define BLKLAT_ABI_VERSION 11
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)
 #define BLKLAT_MAX_SLOW_PLACES (1 << 20)
 #define BLKLAT_MAX_NOTES (4 * BLKLAT_MAX_BIOS)
 #define BLKLAT_MAX_SPARE (1 << 24)
+#define BLKLAT_MAX_SLOTS (1 << 26)
 
 /* The beginning of the mapping. Offsets and sizes are in bytes. */
 struct blklat_header {
 	__u64 magic;
 	__u32 version;
 	__u32 cpus;		/* rows of own and accounts: one for each possible CPU number */
-	__u32 watches;		/* parts included */
+	__u32 watches;		/* parts and room included */
 	__u32 scale;
 	__u32 series_bytes;	/* from one series to the next */
 	__u32 epoch;		/* number of the interval, set by userspace; its parity selects the extremes */
@@ -253,29 +257,34 @@ struct blklat_header {
 };
 _Static_assert(sizeof(struct blklat_header) == 112, "no padding");
 
-/* One device and stage to watch. With parts, entry n is watch n * (1 + parts) of the region. */
+/*
+ * One device and stage to watch, a whole: with parts, the whole with number n is watch n * (1 + parts) of the region. Its slots
+ * are slots first_slot to first_slot + queues * stride - 1 of the session's. Userspace makes sure that no other watch has them,
+ * and that they are all 0.
+ */
 struct blklat_watch {
-	__s32 fd;		/* an open block device; may be closed after BLKLAT_IOC_SETUP */
+	__s32 fd;		/* an open block device; may be closed afterwards */
 	__u32 stage;		/* enum blklat_stage */
-	/* Room for tags, see struct blklat_slots: all 0 at stage total, and equal for all other stages of a device. */
+	/* See struct blklat_slots: all 0 at stage total; the first three are equal for all other stages of a device. */
 	__u32 queues;
 	__u32 tags;
 	__u32 stride;		/* a multiple of BLKLAT_SLOTS, at least tags */
-	__u32 first_slot;	/* returned: where this watch's queues * stride slots begin */
-	__u32 reserved[2];	/* 0 */
+	__u32 first_slot;	/* a multiple of BLKLAT_SLOTS */
+	__u32 number;		/* of the whole */
+	__u32 reserved;		/* 0 */
 };
 _Static_assert(sizeof(struct blklat_watch) == 32, "no padding");
 
 /*
  * What to watch. If it fails, nothing has been done:
  *   EPROTO      another version
- *   EINVAL      an invalid scale, stage, geometry, idle gap, by, number of places, reserved field or number
- *   E2BIG       more than BLKLAT_MAX_WATCHES, parts included, BLKLAT_MAX_BIOS, BLKLAT_MAX_SLOW_PLACES, BLKLAT_MAX_NOTES or
- *               BLKLAT_MAX_SPARE, or a geometry larger than any device's
+ *   EINVAL      an invalid scale, stage, geometry, idle gap, by, number of places or of a watch, reserved field or number
+ *   E2BIG       more than BLKLAT_MAX_WATCHES, parts and room included, BLKLAT_MAX_BIOS, BLKLAT_MAX_SLOW_PLACES,
+ *               BLKLAT_MAX_NOTES, BLKLAT_MAX_SPARE or BLKLAT_MAX_SLOTS, or a geometry larger than any device's
  *   EBADF       an fd that is not open
  *   ENOTBLK     an fd that is not a block device
  *   ENODEV      a device that went away
- *   EEXIST      a device and stage given twice
+ *   EEXIST      a device and stage, or a number, given twice
  *   EOPNOTSUPP  a stage at which this device or kernel can't be watched
  *   ENOMEM      the region would take more than half of the available memory
  *   EBUSY       this file has its session already
@@ -283,7 +292,7 @@ _Static_assert(sizeof(struct blklat_watch) == 32, "no padding");
 struct blklat_setup {
 	__u32 version;		/* BLKLAT_ABI_VERSION */
 	__u32 watches;		/* 1 to BLKLAT_MAX_WATCHES */
-	__u64 watch;		/* address of as many struct blklat_watch */
+	__u64 watch;		/* address of as many struct blklat_watch, numbered from 0 in their order */
 	__u32 scale;		/* 0 to 6 */
 	__u32 max_bios;		/* room for bios in flight; only used where stage total is watched */
 	__u64 bytes;		/* returned: of the mapping */
@@ -298,8 +307,38 @@ struct blklat_setup {
 	__u32 notes;		/* places for notes on the senders of bios, a power of two >= 2; 0: no notes */
 	__u32 owners;		/* 1: notes include the process and the cgroup; else 0 */
 	__u32 spare;		/* series that CPUs may have for themselves */
+	__u32 room;		/* for watches that BLKLAT_IOC_ADD may add */
+	__u32 slots;		/* for all watches, a multiple of BLKLAT_SLOTS */
 };
-_Static_assert(sizeof(struct blklat_setup) == 64, "no padding");
+_Static_assert(sizeof(struct blklat_setup) == 72, "no padding");
+
+/*
+ * BLKLAT_IOC_ADD takes a struct blklat_watch with a number below setup.watches + setup.room that no watch has. Userspace makes
+ * sure that the counts and accounts of this number, and of its parts, are those from which it subtracts. A device that was
+ * removed, and is still watched, is another one, even if the new one is at its address. If it fails, nothing has been done.
+ * Errors are those of SETUP for a watch, and
+ *   ENOSPC      only a session that was set up for such a watch can have it: at that stage; of anything but requests of whole
+ *               devices; or of md at stage total
+ *
+ * BLKLAT_IOC_REMOVE takes a number, and frees it. The device may have been removed. When it returns, nothing is being counted
+ * there, except that bios in flight (BLKLAT_IOC_BIOS) still end there: before that, the number should not be used again. Slots
+ * stay as they are. EINVAL if no watch has that number.
+ */
+
+/*
+ * BLKLAT_IOC_MOVE gives a device other slots, at stages device and queue. Requests that start meanwhile are counted in
+ * BLKLAT_TAG_RANGE. Requests in flight are not seen to end; those that end when it is done are counted in BLKLAT_BEFORE. When it
+ * returns, the slots that the device had are no longer used. EINVAL or E2BIG for an invalid geometry, as in SETUP; EINVAL for a
+ * number that no watch has, at stage total, or if the session is divided by what is in flight.
+ */
+struct blklat_move {
+	__u32 number;		/* of its watch at stage device, or at stage queue */
+	__u32 queues;
+	__u32 tags;
+	__u32 stride;
+	__u32 first_slot[2];	/* of stages device and queue; 0 for one that is not watched */
+};
+_Static_assert(sizeof(struct blklat_move) == 24, "no padding");
 
 struct blklat_bio_count {
 	__u64 in_flight;
@@ -380,5 +419,8 @@ _Static_assert(sizeof(struct blklat_leaving) == 16 && sizeof(struct blklat_leave
 #define BLKLAT_IOC_CGROUPS _IOW(BLKLAT_IOCTL, 4, struct blklat_cgroups)
 #define BLKLAT_IOC_LEAVE _IOW(BLKLAT_IOCTL, 5, struct blklat_leave)
 #define BLKLAT_IOC_WAIT _IO(BLKLAT_IOCTL, 6)
+#define BLKLAT_IOC_ADD _IOW(BLKLAT_IOCTL, 7, struct blklat_watch)
+#define BLKLAT_IOC_REMOVE _IO(BLKLAT_IOCTL, 8)	/* the number is the argument itself */
+#define BLKLAT_IOC_MOVE _IOW(BLKLAT_IOCTL, 9, struct blklat_move)
 
 #endif

@@ -124,6 +124,17 @@ def intervals(script):
     return ticks
 
 
+def last_before(script):
+    """{(device, stage): the last tick before it has come}, of those that come."""
+    at, on, n = {}, None, -1
+    for line in script.read_text().splitlines():
+        on = tuple(line.split()[1:3]) if line.startswith("on ") else on
+        n += line.startswith("tick ")
+        if line == "come":
+            at[on] = n
+    return at
+
+
 def shown_parts(ticks, key):
     """For each tick, bytes and errors of parts that its IOs include besides their own, and those left over: {op: (bytes, errors)}."""
     left = {}
@@ -152,7 +163,7 @@ def test_figures_are_those_of_the_script(script):
     assert lines
     scale = next((int(line.split()[1]) for line in script.read_text().splitlines() if line.startswith("scale")), 6)
     width = 2 ** (1 / 2**scale)
-    per_watch = {}
+    per_watch = last_before(script)
     for line in lines:
         key = (line["device"], line["stage"], label_of(line))
         # A part without IO has no line. A part belongs to the same interval as its whole, which precedes it.

@@ -46,6 +46,7 @@ COMMANDS = {
     "record": ("record", "--replay", "FILE", "-o", "OUT", "--quiet"),
     "record-max-size": ("record", "--replay", "FILE", "-o", "OUT", "--quiet", "--max-size", "12M"),
     "report": ("report", "FILE", "-o", "OUT"),
+    "report-text": ("report", "--format", "text", "FILE"),
     "compare": ("compare", "FILE", "FILE"),
     "live": ("live", "--replay", "FILE"),
     "live-json": ("live", "--replay", "FILE", "--format", "json"),

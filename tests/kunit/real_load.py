@@ -26,7 +26,7 @@ from abi import Session, a_watch  # noqa: E402
 
 CONFIG = pathlib.Path("/sys/kernel/config")
 POWER_OFF = 0x4321fedc
-REQUEUED, NO_START, TABLE_FULL, BEFORE = 0, 1, 4, 5
+REQUEUED, NO_START, OVERWRITTEN, TABLE_FULL, BEFORE = 0, 1, 2, 4, 5
 STARTED = 8
 # Timers complete the IOs, some time after the calls.
 SLOW = {"size": 256, "irqmode": 2, "completion_nsec": 5000000, "hw_queue_depth": 64}
@@ -153,7 +153,7 @@ def sessions_come_and_go():
             load.more()
             with Session() as s:
                 slow = {"slow_places": 64, "notes": 64, "owners": 1} if i % 3 else {}
-                setup, _ = s.setup(*all_stages(a), *all_stages(b), scale=i % 7, idle_gap_ns=i % 2 * 1000000, **slow)
+                setup = s.setup(*all_stages(a), *all_stages(b), scale=i % 7, idle_gap_ns=i % 2 * 1000000, **slow)
                 if chance.random() < 0.2:
                     continue
                 s.map(setup.bytes)
@@ -224,7 +224,38 @@ def own_series():
         assert s.ios(0) >= 40 * BATCH and all(own[i] for i in (0, 2, 3, 5)), own
 
 
-CASES = exact, sessions_come_and_go, spoiled_mapping, removed_under_load, own_series
+def devices_come_and_go():
+    """A session that counts gets devices, loses them, removed or not, and moves them, all under load. The one that stays is exact."""
+    chance = random.Random(3)
+    with Null("nullb0") as stays, opened(stays) as fd, Session() as alone, Session() as s:
+        stays.set_scheduler("mq-deadline")
+        alone.begin(*all_stages(fd))
+        s.begin(*all_stages(fd), room=3, more_slots=4 * 1024)
+        with Load(stays) as load:
+            for turn in range(30):
+                before = [s.ios(watch) for watch in range(3, 6)]
+                with Null("nullb1") as device, Load(device) as more:
+                    with opened(device) as there:
+                        for watch in chance.sample(all_stages(there), 3):
+                            s.add(watch, 3 + watch.stage, 2048 + 1024 * watch.stage if watch.queues else 0)
+                    for i in range(3):
+                        load.more()
+                        more.more()
+                        # The requests in flight then are counted as begun before.
+                        if i == 0 and chance.random() < 0.5:
+                            s.move(chance.choice((3, 4)), 4096, 5120, queues=4, tags=64, stride=256)
+                    if turn % 2:
+                        device.remove()
+                    for number in chance.sample((3, 4, 5), 3):
+                        s.ioctl(abi.IOC_REMOVE, number)
+                counted = [s.ios(watch) - before[watch - 3] for watch in range(3, 6)]
+                assert counted[0] >= BATCH and counted[2] >= 2 * BATCH and not counted[1], counted
+                assert not any(s.account(cell, watch) for cell in (NO_START, OVERWRITTEN, TABLE_FULL) for watch in range(3, 6))
+        assert [s.ios(watch) for watch in range(3)] == [alone.ios(watch) for watch in range(3)]
+        assert s.ios(0) >= 90 * BATCH and not any(lost(s, watch) for watch in range(3))
+
+
+CASES = exact, sessions_come_and_go, spoiled_mapping, removed_under_load, own_series, devices_come_and_go
 
 
 def main():

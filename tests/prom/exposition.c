@@ -57,7 +57,7 @@ static int begin(struct player *p, const char *file, struct problem *problem)
 	p->run = (struct run_info){
 		.version = "1.2.3", .engine = c->engine, .watches = c->watches, .n_watches = c->n_watches,
 		.devices = c->devices, .cpus = c->cpus, .scale = c->scale, .memory_bytes = c->memory_bytes,
-		.interval_s = 1, .percentiles = percentiles_default, .slow_most = c->slow ? c->slow->most : 0,
+		.reopened = p->run.reopened + 1, .interval_s = 1, .percentiles = percentiles_default, .slow_most = c->slow ? c->slow->most : 0,
 	};
 	err = snapshot_init(&p->snapshots[0], c->n_watches, c->scale) ?:
 	      snapshot_init(&p->snapshots[1], c->n_watches, c->scale) ?:
@@ -82,7 +82,7 @@ static int tick(struct player *p, struct problem *problem)
 		return err;
 	frames_between(&p->frames, &p->snapshots[!p->now], &p->snapshots[p->now], &p->run.percentiles, c->cpus);
 	p->frames.slow = c->slow;
-	prometheus_drained(p->prometheus, DRAIN_NS);
+	prometheus_drained(p->prometheus, 1, DRAIN_NS);
 	err = p->sink->ops->interval(p->sink, &p->frames);
 	if (!err)
 		puts("ok");

@@ -45,8 +45,11 @@ def test_stream_has_every_io_of_a_load(loop):
 def test_devices_come_and_go(slots):
     """One device is under load all the time; another comes, works, goes and comes back. Each total is exact."""
     slots.detach_all()
-    first = slots.attach(0)
     with Serve("--dev", slots.pattern, "--interval", "0.2") as s:
+        # There is no device yet, which is no failure.
+        s.until(lambda: s.request("/api/snapshot").status == 200, "an interval")
+        assert s.snapshot() == [] and s.request("/healthz").text == "ok\n"
+        first = slots.attach(0)
         wait_for(s, first)
         assert [line["device"] for line in s.snapshot()] == [first.name]
         before = Delta(first)
@@ -73,11 +76,14 @@ def test_devices_come_and_go(slots):
         assert totals(s, first) == (done, 0) and done == a["completed"] == before()["ios"]
         started = s.metrics()[f'blklat_io_started_total{{device="{second.name}",stage="device"}}']
         assert started == 2000
+        slots.detach_all()
+        s.until(lambda: not s.snapshot(), "none")
+        assert s.request("/healthz").text == "ok\n"
 
 
 @exact
 def test_another_device_of_the_same_name(slots):
-    """A device goes and comes back within one interval, and no total falls. A separate capture counts its IOs."""
+    """A device goes and comes back within one interval, and no total falls. Its IOs are counted from 0."""
     slots.detach_all()
     device = slots.attach(0)
     with Serve("--dev", slots.pattern, "--interval", "1") as s, s.stream() as stream:
@@ -101,33 +107,47 @@ def test_another_device_of_the_same_name(slots):
         assert set(seen) <= {0, 1500}
 
 
-def test_captures_are_joined_under_load(slots):
-    """Ten come one by one while two are never at rest. Captures are joined twice, and each IO is counted once."""
-    busy = [slots.attach(i) for i in range(2)]
+def test_devices_come_beside_a_load(slots):
+    """
+    Three come while two are never at rest, and each IO is counted once. For the next one there is no room: another capture is
+    opened, which a message tells, and the totals go on.
+    """
+    there = [slots.attach(i) for i in range(6)]
+    busy = there[:2]
     with Unseen() as unseen, Serve("--dev", slots.pattern, "--interval", "0.2") as s:
-        for device in busy:
+        for device in there:
             wait_for(s, device)
         before = [Delta(device) for device in busy]
         with Fio(busy[0], **deep(3600, iodepth=8)) as reads, Fio(busy[1], **deep(3600, iodepth=2, rw="randwrite")) as writes:
-            for joins, more in enumerate((range(2, 6), range(6, 10)), 1):
-                for i in more:
-                    wait_for(s, slots.attach(i))
-                s.until(lambda: s.read_stderr().count("one capture of all devices takes over\n") == joins, "one capture")
+            for i in range(6, 9):
+                wait_for(s, slots.attach(i))
             s.later_snapshot()
             done = reads.end().ios("read"), writes.end().ios("write")
         s.later_snapshot()
+        counted = []
         for i, device in enumerate(busy):
             a = watched(s, device)[0]["accounting"]
             assert done[i] == a["started"] == a["kernel_ios"] == before[i]()["ios"]
             assert s.metrics()[f'blklat_io_started_total{{device="{device.name}",stage="device"}}'] == done[i]
             # Completions that this kernel showed to no program are reported as missing.
             assert missing(a) <= unseen.of(device), (a, unseen.counts())
-            assert total(s, device, ("read", "write")[i]) == a["completed"] == done[i] - missing(a)
+            counted.append(total(s, device, ("read", "write")[i]))
+            assert counted[i] == a["completed"] == done[i] - missing(a)
+        assert "another capture" not in s.read_stderr()
+        last = slots.attach(9)
+        wait_for(s, last)
+        s.until(lambda: f"another capture was opened, since there is no room for {last.name}" in s.read_stderr(), "word of it")
+        for i, device in enumerate([*busy, last]):
+            fio(device, rw=("randread", "randwrite", "randread")[i], number_ios=100)
+            s.until(lambda d=device: watched(s, d)[0]["accounting"]["completed"] == 100, "its IOs, counted from 0")
+            assert total(s, device, ("read", "write", "read")[i]) == [*counted, 0][i] + 100
+        assert s.metrics()[f'blklat_io_started_total{{device="{busy[0].name}",stage="device"}}'] == done[0] + 100
+        assert s.stderr.count("another capture") == 1
 
 
 @exact
 def test_more_requests_than_slots(slots):
-    """nr_requests is raised: a capture with more room takes over, and counts what the first had no slots for."""
+    """nr_requests is raised: the device is given more slots, or another capture is opened. All that it does with them is counted."""
     slots.detach_all()
     device = slots.attach(0)
     device.setting("scheduler", "mq-deadline")
@@ -136,17 +156,21 @@ def test_more_requests_than_slots(slots):
         wait_for(s, device)
         fio(device, number_ios=100)
         settled(s, device)
-        device.setting("nr_requests", 2000)
-        s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "a larger capture")
-        fio(device, rw="randwrite", ioengine="libaio", iodepth=1500, number_ios=2000)
+        device.setting("nr_requests", 1000)
+        s.until(lambda: f"blklat: {device.name} had more tags than there was room for and was given more" in s.read_stderr(), "more slots")
+        fio(device, rw="randwrite", ioengine="libaio", iodepth=900, number_ios=2000)
         assert settled(s, device)["completed"] == 2100
-        assert totals(s, device) == (100, 2000)
-        told = f"blklat serve: {device.name} has more tags now than there is room for"
-        assert s.stderr.count(told) == 1 and s.stderr.count("takes over\n") == 1
+        device.setting("nr_requests", 2048)
+        s.until(lambda: f"another capture was opened, since {device.name} has more tags now" in s.read_stderr(), "another capture")
+        s.later_snapshot()
+        fio(device, rw="randwrite", ioengine="libaio", iodepth=1900, number_ios=2000)
+        assert settled(s, device)["completed"] == 2000
+        assert totals(s, device) == (100, 4000)
+        assert s.read_stderr().count("given more") == s.stderr.count("another capture") == 1
 
 
 def test_more_requests_of_a_device_named(slots):
-    """A service that lacks the privileges for a new capture says what to do, once."""
+    """A service that lacks the privileges for another capture says what to do, once."""
     device = slots.attach(0)
     device.setting("scheduler", "mq-deadline")
     with Serve("--dev", device.name, "--interval", "0.1") as s:
@@ -195,14 +219,14 @@ def test_a_device_for_which_there_is_no_room(slots):
     """It is not watched, a message says why, and the others go on."""
     slots.detach_all()
     first = slots.attach(0)
-    needed = re.search(r"need (\d+K)", refused("--dev", first.name, "--max-memory", "1").stderr)[1]
+    needed = re.search(r"need (\d+K)", refused("--dev", slots.pattern, "--max-memory", "1").stderr)[1]
     with Serve("--dev", slots.pattern, "--interval", "0.2", "--max-memory", needed) as s:
         wait_for(s, first)
-        slots.attach(1)
+        there = [first, *(slots.attach(i) for i in range(1, 4))]
         s.until(lambda: f"K of memory at scale 6 and may take {needed}: raise --max-memory" in s.read_stderr(), "word of it")
         fio(first, number_ios=300)
         settled(s, first)
-        assert total(s, first, "read") == 300 and [line["device"] for line in s.snapshot()] == [first.name]
+        assert total(s, first, "read") == 300 and len(s.snapshot()) == len(there) - 1
 
 
 def test_a_first_capture_that_another_start_may_open(slots):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A hundred devices come, are joined in one capture, and go."""
+"""A service with a hundred devices."""
 import os
 import time
 
@@ -12,8 +12,8 @@ N = 100
 
 
 @exact
-def test_captures_are_joined_and_the_end_is_plain(need_root):
-    """Beside a large capture, more small ones come than are kept apart. One takes over, and SIGTERM gives status 0."""
+def test_some_come_and_the_end_is_plain(need_root):
+    """Each IO of those that come, and of one that stays, is counted. SIGTERM gives status 0."""
     with many_loops(N) as many:
         later = many[-5:]
         for device in later:
@@ -25,7 +25,6 @@ def test_captures_are_joined_and_the_end_is_plain(need_root):
                 wait_for(s, device)
                 fio(device, number_ios=100 + i)
                 settled(s, device)
-            s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "one capture")
             s.until(lambda: len(s.snapshot()) == N, "all of them")
             for device in many[0], *later:
                 fio(device, number_ios=50, rw="randwrite")

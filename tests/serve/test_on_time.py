@@ -42,7 +42,7 @@ def on_time(got, sleeper, interval_s=0.1):
 
 
 def test_intervals_are_on_time_while_devices_come_and_scrapers_storm(slots):
-    """Opening a capture takes much of a second, an interval a tenth. Captures are joined, too."""
+    """The thread that captures also adds devices. Nothing that it does for that takes long."""
     first = slots.attach(0)
     with Serve("--dev", slots.pattern, "--interval", "0.1") as s, s.stream() as stream, sleeper() as machine:
         got = watching(stream, first)
@@ -52,7 +52,6 @@ def test_intervals_are_on_time_while_devices_come_and_scrapers_storm(slots):
         with slow_clients(s, 200) as slow:
             for i in range(5, 7):
                 got += watching(stream, slots.attach(i))
-            s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "one capture")
         got += stream.intervals(10)
         assert storm.said > 100 and slow.said > 1000
         on_time(got, machine)

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A service that divides IOs by size: its parts against 'blklat live', and through later captures."""
+"""A service that divides IOs by size: its parts against 'blklat live'. On devices that come: test_serve_by_cgroup.py."""
 import collections
 import json
 import re
-import signal
 import subprocess
 
-from devices import run
-from load import exact, fio
 from script import TESTS, recorded
 from service import BLKLAT, Serve, refused
-from told import Slow, by_part, settled, wait_for
 
 RECORDING = recorded(TESTS / "cli/replay/sizes.txt")
 
@@ -35,46 +31,6 @@ def test_outputs_have_the_parts_of_live():
             assert [(o["op"], o["ios"], o["bytes"]) for o in w["ops"]] == [(o["op"], o["ios"], o["bytes"]) for o in line["ops"]]
             parts.update({(w["device"], w["stage"], o["op"]): o["ios"] for o in w["ops"] if "part" in w})
         assert parts == wholes
-
-
-@exact
-def test_devices_that_come_are_divided_too(slots):
-    """
-    Six devices come one by one, so that one capture takes over; a reload; one goes and comes back. Each part's totals continue, and
-    each IO is reported once as a slow one.
-    """
-    slots.detach_all()
-    with Serve("--dev", slots.pattern, "--by", "size", "--slow", "1us", "--slow-max", "10000", "--interval", "0.2") as s, s.stream() as stream:
-        # There is no device yet, which is no failure.
-        s.until(lambda: s.request("/api/snapshot").status == 200, "an interval")
-        assert s.snapshot() == [] and s.request("/healthz").text == "ok\n"
-        devices, slow = [], Slow(stream)
-        for i in range(6):
-            devices.append(slots.attach(i))
-            wait_for(s, devices[-1])
-            fio(devices[-1], number_ios=100 + i)
-            settled(s, devices[-1])
-        s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "one capture")
-        for device in devices:
-            fio(device, number_ios=50, rw="randwrite", bs="16k")
-        s.process.send_signal(signal.SIGHUP)
-        for i, device in enumerate(devices):
-            slow.of(s, device, 150 + i)
-        run("losetup", "-d", devices[0].path)
-        s.until(lambda: f"{devices[0].name} went away" in s.read_stderr(), "word of it")
-        slots.attach(0)
-        wait_for(s, devices[0])
-        fio(devices[0], number_ios=70, bs="64k")
-        slow.forget()
-        slow.of(s, devices[0], 70)
-        for i, device in enumerate(devices):
-            settled(s, device)
-            back = {("read", "64 KiB"): 70} if not i else {}
-            assert by_part(s, device) == {("read", "4 KiB"): 100 + i, ("write", "16 KiB"): 50, **back}, device.name
-        for device in devices:
-            run("losetup", "-d", device.path)
-        s.until(lambda: not s.snapshot(), "none")
-        assert s.request("/healthz").text == "ok\n"
 
 
 def test_more_than_fits_is_said(loop):

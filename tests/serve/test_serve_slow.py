@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A service that reports slow IOs: the same as 'blklat live', each once. On devices: test_serve_by_size.py and test_serve_by_cgroup.py."""
+"""A service that reports slow IOs: the same as 'blklat live', each once. On devices: test_serve_by_cgroup.py."""
 import json
 import subprocess
 

@@ -117,6 +117,7 @@ static inline void any_frames(struct frames *fs, u32 percentiles)
 	for (u32 i = 0; i < fs->n; i++) {
 		struct frame *f = &fs->f[i];
 
+		f->number = any();
 		f->end_ns = (s64)any64();
 		f->interval_s = any_double();
 		f->in_flight = any();
@@ -170,6 +171,7 @@ static inline void assert_same_hist(const struct hist *a, const struct hist *b)
 
 static inline void assert_same_frame(const struct frame *a, const struct frame *b)
 {
+	assert_int_equal(a->number, b->number);
 	assert_memory_equal(&a->end_ns, &b->end_ns, sizeof(u64) + sizeof(double));
 	assert_true(a->in_flight == b->in_flight && a->oldest_ns == b->oldest_ns && a->queue_depth == b->queue_depth);
 	assert_true(a->gone == b->gone && a->replaced == b->replaced && a->pauses_hidden == b->pauses_hidden);
@@ -188,7 +190,7 @@ static inline void assert_same_run(const struct run_info *a, const struct watch 
 {
 	assert_string_equal(a->version, b->version);
 	assert_string_equal(a->engine, b->engine);
-	assert_true(a->cpus == b->cpus && a->scale == b->scale && a->memory_bytes == b->memory_bytes);
+	assert_true(a->cpus == b->cpus && a->scale == b->scale && a->memory_bytes == b->memory_bytes && a->reopened == b->reopened);
 	assert_true(a->interval_s == b->interval_s && a->slow_most == b->slow_most);
 	assert_int_equal(a->percentiles.n, b->percentiles.n);
 	for (u32 i = 0; i < a->percentiles.n; i++) {
@@ -269,7 +271,8 @@ static inline void world_init(u64 seed)
 		w.watches[i] = (struct watch){ .device = &w.devices[i / 4], .stage = i == 3, .part = part_find("size", labels[i]) };
 	w.run = (struct run_info){
 		.version = "1.2.3", .engine = "bpf", .watches = w.watches, .n_watches = WATCHES, .devices = &w.table,
-		.cpus = any(), .scale = SCALE, .memory_bytes = any(), .interval_s = any_double(), .percentiles = percentiles_default,
+		.cpus = any(), .scale = SCALE, .memory_bytes = any(), .reopened = any(), .interval_s = any_double(),
+		.percentiles = percentiles_default,
 	};
 	assert_int_equal(frames_init(&w.frames, w.watches, WATCHES, SCALE), 0);
 	frames_track(&w.frames);

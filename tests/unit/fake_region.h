@@ -66,11 +66,11 @@ static inline struct fake *fake_new(u32 scale)
 	f->series = calloc(FAKE_SERIES * words, sizeof(u64));
 	f->accounts = calloc(FAKE_CPUS * FAKE_WATCHES * BLKLAT_ACCOUNTS, sizeof(u64));
 	f->slots = calloc(FAKE_BLOCKS, sizeof(*f->slots));
-	f->ranges[0] = (struct region_slots){ 16, 32 };
-	f->ranges[1] = (struct region_slots){ 48, 16 };
+	f->ranges[0] = (struct region_slots){ .first = 16, .n = 32 };
+	f->ranges[1] = (struct region_slots){ .first = 48, .n = 16 };
 	f->r = (struct region){
 		.cpus = FAKE_CPUS, .rows = FAKE_CPUS, .watches = FAKE_WATCHES, .scale = scale, .series_bytes = words * 8,
-		.series = f->series, .own = f->own, .accounts = f->accounts, .slots = f->slots, .ranges = f->ranges,
+		.series = f->series, .own = f->own, .accounts = f->accounts, .slots = f->slots, .n_slots = FAKE_BLOCKS * BLKLAT_SLOTS, .ranges = f->ranges,
 		.epoch = &f->epoch,
 	};
 	if (region_init(&f->r, FAKE_CPUS * FAKE_SHARED) || snapshot_init(&f->before, FAKE_WATCHES, scale) || snapshot_init(&f->now, FAKE_WATCHES, scale))

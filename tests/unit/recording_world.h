@@ -233,39 +233,45 @@ static inline void same_snapshot(const struct snapshot *a, const struct snapshot
 
 /* --- a recording of a script --------------------------------------------------------------------------- */
 
-static inline void recording_nobody(const struct device *d, bool replaced)
+static inline void recording_nobody(void *into, const struct device *d, bool replaced)
 {
-	(void)d, (void)replaced;
+	(void)into, (void)d, (void)replaced;
 }
 
 /* Makes the source, a recording of @script, and records its replay into the file. */
 static inline void recording_of(const char *script, int scale)
 {
 	const struct recorder_config cfg = { .file = at.file };
+	const struct monitor_config source = {
+		.engine = &capture_replay, .capture = { .scale = scale, .replay_file = at.source }, .hooks.gone = recording_nobody,
+	};
 	struct origin origin = recording_origin;
+	struct monitor m;
 	struct run_info info;
 	struct loop_config loop;
 	struct sink *s = NULL;
 	enum loop_end end;
 
 	run_command("python3 tests/script.py %s %s", script, at.source);
-	replay(at.source, scale);
-	origin.idle_gap_ns = c->origin->idle_gap_ns;
-	info = (struct run_info){
-		.version = "1.2.3", .engine = c->engine, .watches = c->watches, .n_watches = c->n_watches,
-		.devices = c->devices, .origin = &origin, .cpus = c->cpus, .scale = c->scale,
-		.memory_bytes = c->memory_bytes, .interval_s = 1, .percentiles = percentiles_default,
-	};
+	if (monitor_open(&m, &source, &p))
+		fail_msg("%s", p.text);
+	origin.idle_gap_ns = m.capture->origin->idle_gap_ns;
+	info = monitor_run_info(&m, 1);
+	info.version = "1.2.3";
+	info.origin = &origin;
+	info.slow_most = 0;
+	info.interval_s = 1;
+	info.percentiles = percentiles_default;
 	loop = (struct loop_config){ .interval_s = 1, .percentiles = &info.percentiles };
 	if (recorder_open(&info, &cfg, &s, &p))
 		fail_msg("%s", p.text);
 	signals_block();
-	end = loop_run(c, s, &loop, recording_nobody, &p);
+	end = loop_run(&m, &info, s, &loop, &p);
 	recorder_problem(s, &p);
 	if (end != LOOP_DONE && end != LOOP_GONE)
 		fail_msg("%s", p.text);
 	s->ops->close(s);
-	close_replay();
+	monitor_close(&m);
 }
 
 /* --- a test -------------------------------------------------------------------------------------------- */

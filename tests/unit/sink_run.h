@@ -55,7 +55,7 @@ static inline void sink_run_init(enum format format)
 	assert_non_null(r.look.out);
 	assert_int_equal(frames_init(&r.frames, &r.watch, 1, BLKLAT_SCALE_MAX), 0);
 	r.frames.f[0].end_ns = SINK_RUN_END_NS;
-	r.frames.f[0].interval_s = 1;
+	r.frames.interval_s = r.frames.f[0].interval_s = 1;
 }
 
 static inline void sink_run_open(void)

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "engine/bpf_engine.h"
-#include "engine/geometry.h"
+#include "engine/room.h"
 
 enum { CPUS = 4, MOST = 400 };
 
@@ -20,18 +20,48 @@ static const struct device part = {
 static const struct device dm = { .name = "dm-0", .kind = "dm" };
 
 static struct targets t;
+static struct kernel_capture k;
+static u32 n_slots;
 static struct problem p;
 
 void tear_down(void)
 {
+	free(t.table);
 	targets_free(&t);
+	free(k.slots);
+	free(k.region.ranges);
+	k = (struct kernel_capture){ 0 };
 	p.text[0] = '\0';
+}
+
+static struct targets_of of(void)
+{
+	return (struct targets_of){ k.capture.watches, k.slots, k.region.ranges };
+}
+
+/* With room for as many watches, of which some are more than the @n first ones. */
+static int make_room(struct watch *watches, const struct found_device *found, u32 n, u32 room)
+{
+	struct targets_of made;
+	int err;
+
+	tear_down();
+	k.capture = (struct capture){ .watches = watches, .n_watches = n, .cpus = CPUS };
+	k.slots = calloc(room, sizeof(*k.slots));
+	k.region.ranges = calloc(room, sizeof(*k.region.ranges));
+	n_slots = room_place(&k);
+	made = of();
+	err = targets_make(&t, &made, found, n, room, &p);
+	if (!err)
+		t.table = calloc(1U << t.bits, sizeof(*t.table));
+	if (!err)
+		targets_fill(&t);
+	return err;
 }
 
 static int make(const struct watch *watches, const struct found_device *found, u32 n)
 {
-	tear_down();
-	return targets_make(&t, watches, found, n, CPUS, &p);
+	return make_room((struct watch *)watches, found, n, n);
 }
 
 /* Addresses of kernel objects: in a direct map of 64 GiB, aligned. */
@@ -73,13 +103,13 @@ static u32 check_buckets(void)
 /* Each range is in bounds and consists of whole blocks, and no slot is in two ranges. */
 static void check_slots(u32 n)
 {
-	u32 *owner = calloc(t.n_slots + 1, sizeof(*owner));
+	u32 *owner = calloc(n_slots + 1, sizeof(*owner));
 
 	for (u32 i = 0; i < n; i++) {
-		assert_int_equal(t.slots[i].first % BLKLAT_SLOTS, 0);
-		assert_int_equal(t.slots[i].n % BLKLAT_SLOTS, 0);
-		assert_true(t.slots[i].first + t.slots[i].n <= t.n_slots);
-		for (u32 s = t.slots[i].first; s < t.slots[i].first + t.slots[i].n; s++) {
+		assert_int_equal(k.region.ranges[i].first % BLKLAT_SLOTS, 0);
+		assert_int_equal(k.region.ranges[i].n % BLKLAT_SLOTS, 0);
+		assert_true(k.region.ranges[i].first + k.region.ranges[i].n <= n_slots);
+		for (u32 s = k.region.ranges[i].first; s < k.region.ranges[i].first + k.region.ranges[i].n; s++) {
 			assert_int_equal(owner[s], 0);
 			owner[s] = i + 1;
 		}
@@ -113,21 +143,26 @@ static void check_many(u32 n, u32 alignment, u64 *state)
 	check_slots(n);
 }
 
-/* Thousands of devices at three stages, each with a queue and a disk. Returns what targets_make() does. */
+/* Thousands of devices at three stages, each with a queue and a disk, and with slots of its own. Returns what targets_make() does. */
 static int make_thousands(u32 devices, u32 alignment)
 {
 	struct watch *watches = calloc(3 * devices, sizeof(*watches));
 	struct found_device *found = calloc(3 * devices, sizeof(*found));
+	struct device *disks = calloc(devices, sizeof(*disks));
 	u64 seed = devices;
 	int err;
 
 	for (u32 i = 0; i < 3 * devices; i++) {
-		watches[i] = (struct watch){ .device = &disk, .stage = (enum blklat_stage)(i % 3) };
+		disks[i / 3] = disk;
+		watches[i] = (struct watch){ .device = &disks[i / 3], .stage = (enum blklat_stage)(i % 3) };
 		found[i] = i % 3 ? found[i - 1] : (struct found_device){
 			.queue = kernel_pointer(&seed, alignment), .disk = kernel_pointer(&seed, alignment),
 		};
 	}
 	err = make(watches, found, 3 * devices);
+	if (!err)
+		check_slots(3 * devices);
+	free(disks);
 	free(watches);
 	free(found);
 	return err;
@@ -144,7 +179,6 @@ TEST(test_thousands)
 		/* No larger than necessary, and one look for most. */
 		assert_in_range(1u << t.bits, 2 * t.n, 5 * t.n);
 		assert_in_range(check_buckets(), 3 * t.n / 4, t.n);
-		check_slots(3 * devices[i]);
 	}
 }
 
@@ -180,14 +214,23 @@ TEST(test_same_devices_give_the_same_table)
 {
 	const struct watch watches[] = { { .device = &disk, .stage = BLKLAT_STAGE_DEVICE }, { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE } };
 	const struct found_device found[] = { { .queue = 0xffff888012345000 }, { .queue = 0xffff888054321000 } };
-	struct targets a, b;
+	u32 factor, bits;
 
-	assert_int_equal(targets_make(&a, watches, found, 2, CPUS, &p), 0);
-	assert_int_equal(targets_make(&b, watches, found, 2, CPUS, &p), 0);
-	assert_memory_equal(a.factor, b.factor, sizeof(a.factor));
-	assert_int_equal(a.bits, b.bits);
-	targets_free(&a);
-	targets_free(&b);
+	assert_int_equal(make(watches, found, 2), 0);
+	factor = t.factor[0];
+	bits = t.bits;
+	assert_int_equal(make(watches, found, 2), 0);
+	assert_int_equal(t.factor[0], factor);
+	assert_int_equal(t.bits, bits);
+}
+
+/* The target that the programs find by a key; NULL: none. */
+static const struct target *look_up(u64 key)
+{
+	for (u32 look = 0; look < 2; look++)
+		if (t.table[bucket_of(key, look)].key == key)
+			return &t.table[bucket_of(key, look)];
+	return NULL;
 }
 
 /* A device that went away is no longer found, at any stage; the others still are. */
@@ -199,10 +242,97 @@ TEST(test_drop)
 					      { .queue = 0x3000, .disk = 0x4000 } };
 
 	assert_int_equal(make(watches, found, 3), 0);
-	assert_true(targets_drop(&t, 1));	/* by its disk as by its queue */
-	assert_false(targets_drop(&t, 0));
-	for (u32 i = 0; i < t.n; i++)
-		assert_int_equal(t.list[i].key, t.list[i].watch[BLKLAT_STAGE_DEVICE] == 3 ? 0x3000 : 0);
+	assert_non_null(look_up(0x1000));
+	assert_non_null(look_up(0x2000));
+	targets_drop(&t, 1);	/* by its disk as by its queue */
+	assert_null(look_up(0x1000));
+	assert_null(look_up(0x2000));
+	assert_int_equal(look_up(0x3000)->watch[BLKLAT_STAGE_DEVICE], 3);
+}
+
+/* Devices come and go, a thousand times: each is found with its watches and slots while it is there, and not afterwards. */
+TEST(test_devices_come_and_go)
+{
+	enum { DEVICES = 24, WATCHES = 3 };
+	struct watch watches[DEVICES * WATCHES];
+	struct found_device found[DEVICES * WATCHES];
+	bool there[DEVICES] = { true };
+	struct targets_of those;
+	u64 seed = 7, refused = 0;
+
+	for (u32 i = 0; i < DEVICES * WATCHES; i++) {
+		watches[i] = (struct watch){ .device = &nvme, .stage = (enum blklat_stage)(i % WATCHES) };
+		found[i] = (struct found_device){ .queue = kernel_pointer(&seed, 64), .disk = kernel_pointer(&seed, 64) };
+		if (i % WATCHES)
+			found[i] = found[i - 1];
+	}
+	assert_int_equal(make_room(watches, found, WATCHES, DEVICES * WATCHES), 0);
+	those = of();
+	for (u32 n = 0; n < 1000; n++) {
+		u32 device = next_random(&seed) % DEVICES, at = device * WATCHES;
+		struct found_device is = { .queue = kernel_pointer(&seed, 64), .disk = kernel_pointer(&seed, 64) };
+
+		if (there[device]) {
+			for (u32 i = at; i < at + WATCHES; i++)
+				targets_drop(&t, i);
+			there[device] = false;
+		} else {
+			for (u32 i = at; i < at + WATCHES; i++) {
+				found[i] = is;
+				k.slots[i] = (struct slots){ 4, 64 + n % 7 * 16, 60 };
+				k.region.ranges[i] = (struct region_slots){ .first = 16 * n + (i % WATCHES == 1 ? 256 : 0), .n = 256 };
+			}
+			there[device] = !targets_add(&t, &those, &is, at, WATCHES);
+			refused += !there[device];
+		}
+		for (u32 d = 0; d < DEVICES; d++) {
+			const struct target *queue = look_up(found[d * WATCHES].queue), *by_disk = look_up(found[d * WATCHES].disk);
+
+			assert_int_equal(queue != NULL, there[d]);
+			assert_int_equal(by_disk != NULL, there[d]);
+			for (u32 stage = 0; there[d] && stage < BLKLAT_STAGES; stage++)
+				assert_int_equal(queue->watch[stage], d * WATCHES + stage + 1);
+			if (!there[d])
+				continue;
+			assert_int_equal(by_disk->watch[BLKLAT_STAGE_TOTAL], d * WATCHES + BLKLAT_STAGE_TOTAL + 1);
+			assert_int_equal(by_disk->watch[BLKLAT_STAGE_DEVICE], 0);
+			assert_int_equal(queue->first_slot, k.region.ranges[d * WATCHES].first);
+			assert_int_equal(queue->stride, k.slots[d * WATCHES].stride);
+		}
+	}
+	/* Two buckets of 64 for each: hardly one has none. */
+	assert_in_range(refused, 0, 2);
+}
+
+/* A program sees no mixture of old and new: no queues, until all that were running have ended, and again. */
+static u32 waits;
+
+static void look_while_it_moves(void *unused)
+{
+	const struct target *is = look_up(0x1000);
+
+	(void)unused;
+	assert_int_equal(is->queues, 0);
+	assert_int_equal(is->stride, waits ? 4096 : slots_of(&nvme, CPUS).stride);
+	assert_int_equal(is->first_slot, waits ? 640 : 0);
+	assert_int_equal(look_up(0x3000)->queues, slots_of(&disk, CPUS).queues);
+	waits++;
+}
+
+TEST(test_move)
+{
+	const struct watch watches[] = { { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &nvme, .stage = BLKLAT_STAGE_QUEUE },
+					 { .device = &disk, .stage = BLKLAT_STAGE_DEVICE } };
+	const struct found_device found[] = { { .queue = 0x1000 }, { .queue = 0x1000 }, { .queue = 0x3000 } };
+
+	assert_int_equal(make(watches, found, 3), 0);
+	waits = 0;
+	targets_move(&t, 0, 2, &(struct slots){ 8, 4096, 2048 }, 640, look_while_it_moves);
+	assert_int_equal(waits, 2);
+	assert_int_equal(look_up(0x1000)->queues, 8);
+	assert_int_equal(look_up(0x1000)->tags, 2048);
+	assert_int_equal(look_up(0x1000)->stride, 4096);
+	assert_int_equal(look_up(0x1000)->first_slot, 640);
 }
 
 /* Equal lower halves: two of them take both looks; three are an error with a sentence, and leave nothing to free. */
@@ -219,7 +349,6 @@ TEST(test_equal_lower_halves)
 	assert_string_not_equal(p.text, "");
 	assert_null(t.list);
 	assert_null(t.bucket);
-	assert_null(t.slots);
 }
 
 static const struct target *target_with(u64 key)
@@ -258,16 +387,16 @@ TEST(test_stages_side_by_side)
 	assert_int_equal(target->queues, s.queues);
 	assert_int_equal(target->stride, s.stride);
 	assert_int_equal(target->tags, 1023);
-	assert_int_equal(t.slots[2].first, target->first_slot);
-	assert_int_equal(t.slots[2].n, s.queues * s.stride);
-	assert_int_equal(t.slots[0].first, target->first_slot + s.queues * s.stride);
-	assert_int_equal(t.slots[0].n, s.queues * s.stride);
-	assert_int_equal(t.slots[1].n, 0);
+	assert_int_equal(k.region.ranges[2].first, target->first_slot);
+	assert_int_equal(k.region.ranges[2].n, s.queues * s.stride);
+	assert_int_equal(k.region.ranges[0].first, target->first_slot + s.queues * s.stride);
+	assert_int_equal(k.region.ranges[0].n, s.queues * s.stride);
+	assert_int_equal(k.region.ranges[1].n, 0);
 	target = target_with(DISK);
 	assert_int_equal(target->watch[BLKLAT_STAGE_TOTAL], 2);
 	assert_int_equal(target->watch[BLKLAT_STAGE_DEVICE], 0);
 	assert_int_equal(target_with(QUEUE + 64)->watch[BLKLAT_STAGE_DEVICE], 4);
-	assert_int_equal(t.n_slots, 2 * s.queues * s.stride + s2.queues * s2.stride);
+	assert_int_equal(n_slots, 2 * s.queues * s.stride + s2.queues * s2.stride);
 }
 
 /* Where only stage queue is watched, its slots still have their place behind the device's. */
@@ -278,8 +407,8 @@ TEST(test_queue_alone)
 
 	assert_int_equal(make(&watch, &here, 1), 0);
 	check_slots(1);
-	assert_int_equal(t.slots[0].first, t.list[0].first_slot + s.queues * s.stride);
-	assert_int_equal(t.slots[0].n, s.queues * s.stride);
+	assert_int_equal(k.region.ranges[0].first, t.list[0].first_slot + s.queues * s.stride);
+	assert_int_equal(k.region.ranges[0].n, s.queues * s.stride);
 }
 
 /* A partition is known by its own object at every stage, and has its own slots beside those of its disk. */
@@ -297,10 +426,10 @@ TEST(test_partition_and_disk)
 	assert_int_equal(target_with(PART)->watch[BLKLAT_STAGE_DEVICE], 1);
 	assert_int_equal(target_with(PART)->watch[BLKLAT_STAGE_TOTAL], 2);
 	assert_int_equal(target_with(QUEUE)->watch[BLKLAT_STAGE_DEVICE], 3);
-	assert_int_not_equal(t.slots[0].n, 0);
-	assert_int_equal(t.slots[1].n, 0);
-	assert_int_equal(target_with(PART)->first_slot, t.slots[0].first);
-	assert_int_equal(target_with(QUEUE)->first_slot, t.slots[2].first);
+	assert_int_not_equal(k.region.ranges[0].n, 0);
+	assert_int_equal(k.region.ranges[1].n, 0);
+	assert_int_equal(target_with(PART)->first_slot, k.region.ranges[0].first);
+	assert_int_equal(target_with(QUEUE)->first_slot, k.region.ranges[2].first);
 }
 
 /* Stage total has no slots. A device with requests is found by its disk and by its queue, another by its disk alone. */
@@ -311,8 +440,8 @@ TEST(test_totals)
 
 		assert_int_equal(make(&watch, &here, 1), 0);
 		assert_int_equal(t.n, 1 + requests);
-		assert_int_equal(t.n_slots, 0);
-		assert_int_equal(t.slots[0].n, 0);
+		assert_int_equal(n_slots, 0);
+		assert_int_equal(k.region.ranges[0].n, 0);
 		assert_int_equal(target_with(DISK)->watch[BLKLAT_STAGE_TOTAL], 1);
 		if (requests)
 			assert_int_equal(target_with(QUEUE)->watch[BLKLAT_STAGE_TOTAL], 1);

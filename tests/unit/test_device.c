@@ -224,3 +224,159 @@ TEST(test_passes_bios_on)
 		assert_int_equal(device_hides_splits(&cases[i].d), cases[i].hides);
 	}
 }
+
+/* --- a table that is kept up to date --- */
+
+static void update(const bool *used)
+{
+	assert_int_equal(device_table_update(&x.t, used, &x.p), 0);
+}
+
+static void keep_up_to_date(void)
+{
+	device_table_free(&x.t);
+	assert_int_equal(device_table_init(&x.t, x.root, &x.p), 0);
+	folder_put(x.root, "/sys/block/sda/sda2/size", "8\n");
+	folder_put(x.root, "/sys/block/dm-0/queue/nr_requests", "");
+	folder_put(x.root, "/sys/block/loop0/queue/nr_requests", "");
+	folder_put(x.root, "/sys/block/nvme0c0n1/queue/nr_requests", "");
+	update(NULL);
+}
+
+static u32 number_of(const char *name)
+{
+	u32 found = UINT32_MAX;
+
+	for (u32 i = 0; i < x.t.n; i++) {
+		if (x.t.d[i].absent || strcmp(x.t.d[i].name, name))
+			continue;
+		assert_int_equal(found, UINT32_MAX);
+		found = i;
+	}
+	return found;
+}
+
+static void take(const char *path)
+{
+	char at[128];
+
+	snprintf(at, sizeof(at), "%s/sys/block/%s", x.root, path);
+	folder_remove(at);
+}
+
+/* At first it is as if it was read; later nothing moves, and the queues of what is known are not read again. */
+TEST(test_update_nothing)
+{
+	const struct device *first;
+	struct device_table read;
+	u32 n;
+
+	keep_up_to_date();
+	assert_int_equal(device_table_read(&read, x.root, &x.p), 0);
+	first = x.t.d;
+	n = x.t.n;
+	assert_int_equal(n, read.n);
+	assert_memory_equal(first, read.d, n * sizeof(*first));
+	device_table_free(&read);
+	folder_put(x.root, "/sys/block/sda/mq/0/nr_tags", "99\n");
+	folder_put(x.root, "/sys/block/sda/size", "4096\n");
+	update(NULL);
+	assert_ptr_equal(x.t.d, first);
+	assert_int_equal(x.t.n, n);
+	assert_int_equal(named("sda")->tags, 48);
+	assert_int_equal(named("sda")->size_bytes, 4096 * 512);
+}
+
+/* A disk with a partition, a partition of a known disk, and what lies on them. */
+TEST(test_update_comes)
+{
+	u32 n, sdb, md;
+
+	keep_up_to_date();
+	n = x.t.n;
+	folder_put(x.root, "/sys/block/sdb/dev", "8:16\n");
+	folder_put(x.root, "/sys/block/sdb/size", "8\n");
+	folder_put(x.root, "/sys/block/sdb/sdb1/dev", "8:17\n");
+	folder_put(x.root, "/sys/block/sdb/sdb1/partition", "1\n");
+	folder_put(x.root, "/sys/block/md0/dev", "9:0\n");
+	folder_put(x.root, "/sys/block/md0/slaves/sdb1/x", "");
+	folder_put(x.root, "/sys/block/md0/slaves/sda1/x", "");
+	folder_put(x.root, "/sys/block/md0/queue/nr_requests", "");
+	folder_put(x.root, "/sys/block/sda/sda3/dev", "8:3\n");
+	folder_put(x.root, "/sys/block/sda/sda3/partition", "3\n");
+	folder_put(x.root, "/sys/block/sda/mq/0/nr_tags", "99\n");
+	folder_put(x.root, "/sys/block/dm-0/slaves/sda3/x", "");
+	/* It is not complete as long as it has no queue. */
+	update(NULL);
+	assert_int_equal(number_of("sdb"), UINT32_MAX);
+	folder_put(x.root, "/sys/block/sdb/queue/nr_requests", "64\n");
+	update(NULL);
+	sdb = number_of("sdb");
+	md = number_of("md0");
+	assert_int_equal(x.t.n, n + 4);
+	assert_true(sdb >= n && number_of("sdb1") == sdb + 1);
+	assert_int_equal(x.t.d[sdb + 1].parent, sdb);
+	assert_int_equal(x.t.d[number_of("sda3")].parent, number_of("sda"));
+	assert_int_equal(x.t.d[number_of("sda3")].tags, 99);
+	assert_int_equal(x.t.d[md].n_lower, 2);
+	assert_int_equal(x.t.d[md].lower[0], number_of("sda1"));
+	assert_int_equal(x.t.d[md].lower[1], sdb + 1);
+	assert_int_equal(x.t.d[number_of("dm-0")].lower[1], number_of("sda3"));
+}
+
+/* A disk goes with its partitions, and nobody lies on them any more. Another medium, or a size, makes another device. */
+TEST(test_update_goes)
+{
+	u32 set[32], n = 0, sda, loop, was;
+
+	keep_up_to_date();
+	was = x.t.n;
+	sda = number_of("sda");
+	loop = number_of("loop0");
+	take("sda");
+	folder_put(x.root, "/sys/block/loop0/size", "8\n");
+	update(NULL);
+	assert_int_equal(number_of("sda"), UINT32_MAX);
+	assert_int_equal(number_of("sda2"), UINT32_MAX);
+	assert_int_equal(x.t.d[number_of("dm-0")].n_lower, 0);
+	assert_string_equal(x.t.d[sda].name, "sda");
+	assert_int_equal(device_find(&x.t, "sda", set, &n, &x.p), -ENODEV);
+	assert_int_equal(device_find(&x.t, "sd*", set, &n, &x.p), -ENOENT);
+	/* What had no size was never watched. */
+	assert_int_equal(number_of("loop0"), loop);
+	assert_int_equal(x.t.n, was);
+	folder_put(x.root, "/sys/block/loop0/diskseq", "7\n");
+	folder_put(x.root, "/sys/block/loop0/size", "0\n");
+	update(NULL);
+	assert_int_equal(number_of("loop0"), was);
+	folder_put(x.root, "/sys/block/loop0/size", "8\n");
+	update(NULL);
+	assert_int_equal(number_of("loop0"), was);
+	folder_put(x.root, "/sys/block/loop0/diskseq", "8\n");
+	update(NULL);
+	assert_int_equal(number_of("loop0"), was + 1);
+	assert_int_equal(x.t.d[was].diskseq, 7);
+}
+
+/* Places of absent devices are used again only if they are free. */
+TEST(test_update_again)
+{
+	bool used[32] = { false };
+	u32 was, sda;
+
+	keep_up_to_date();
+	was = x.t.n;
+	sda = number_of("sda");
+	used[sda] = true;
+	take("sda");
+	update(used);
+	folder_put(x.root, "/sys/block/sda/dev", "8:0\n");
+	folder_put(x.root, "/sys/block/sda/queue/nr_requests", "64\n");
+	folder_put(x.root, "/sys/block/sda/sda7/dev", "8:1\n");
+	folder_put(x.root, "/sys/block/sda/sda7/partition", "7\n");
+	update(used);
+	assert_int_equal(x.t.n, was);
+	assert_int_equal(number_of("sda"), sda + 1);
+	assert_int_equal(x.t.d[number_of("sda7")].parent, sda + 1);
+	assert_true(x.t.d[sda].absent);
+}

@@ -192,27 +192,3 @@ TEST(sums_add_up)
 	assert_int_equal(run->counted.bytes, o->bytes);
 	assert_int_equal(run->counted.errors, o->errors);
 }
-
-/* One capture ends, and another goes on with its devices: it inherits only from the same watch. */
-TEST(an_heir_inherits)
-{
-	static const struct device sda = { .name = "sda", .major = 8 }, again = { .name = "sda", .major = 8 };
-	static const struct device sdb = { .name = "sdb", .major = 8, .minor = 16 };
-	static const struct watch old[] = { { .device = &sda, .stage = BLKLAT_STAGE_DEVICE }, { .device = &sdb, .stage = BLKLAT_STAGE_DEVICE } };
-	static const struct watch all[] = { { .device = &again, .stage = BLKLAT_STAGE_QUEUE }, { .device = &sdb, .stage = BLKLAT_STAGE_DEVICE },
-					    { .device = &again, .stage = BLKLAT_STAGE_DEVICE } };
-	struct frames from, to;
-
-	assert_int_equal(frames_init(&from, old, 2, 1), 0);
-	assert_int_equal(frames_init(&to, all, 3, 1), 0);
-	from.f[0].ops[BLKLAT_OP_READ].partial = (struct op_sums){ .bytes = 4096, .errors = 1, .sum_ns = 7 };
-	from.f[1].ops[BLKLAT_OP_READ].partial.bytes = 512;
-	from.f[1].gone = true;
-	frames_inherit(&to, &from);
-	assert_partial(&to.f[0].ops[BLKLAT_OP_READ], 0, 0, 0);
-	assert_partial(&to.f[1].ops[BLKLAT_OP_READ], 0, 0, 0);
-	assert_partial(&to.f[2].ops[BLKLAT_OP_READ], 4096, 1, 7);
-	assert_partial(&to.f[2].ops[BLKLAT_OP_WRITE], 0, 0, 0);
-	frames_uninit(&from);
-	frames_uninit(&to);
-}

@@ -73,18 +73,62 @@ TEST(test_bios_need_no_slots)
 	struct slots s = slots_of(&dm, 64);
 
 	assert_int_equal(s.queues * s.stride, 0);
-	assert_int_equal(slots_total(&dm, false, false, 64), 0);
+}
+
+static u32 slots_at(const struct device *d, u32 n, const enum blklat_stage *stages)
+{
+	struct watch watches[BLKLAT_STAGES + 1];
+
+	for (u32 i = 0; i < n; i++)
+		watches[i] = (struct watch){ .device = d, .stage = stages[i] };
+	watches[n] = (struct watch){ .device = &disk, .stage = BLKLAT_STAGE_DEVICE };
+	return slots_for(watches, 0, n + 1, 16);
 }
 
 TEST(test_slots_of_stages)
 {
 	struct slots s = slots_of(&nvme, 16);
 
-	assert_int_equal(slots_total(&nvme, false, false, 16), 0);
-	assert_int_equal(slots_total(&nvme, true, false, 16), s.queues * s.stride);
-	assert_int_equal(slots_total(&nvme, true, true, 16), 2 * s.queues * s.stride);
+	assert_int_equal(slots_at(&nvme, 1, (enum blklat_stage[]){ BLKLAT_STAGE_TOTAL }), 0);
+	assert_int_equal(slots_at(&nvme, 1, (enum blklat_stage[]){ BLKLAT_STAGE_DEVICE }), s.queues * s.stride);
+	assert_int_equal(slots_at(&nvme, 3, (enum blklat_stage[]){ 0, 1, 2 }), 2 * s.queues * s.stride);
 	/* The half of stage device stays empty: one rule says where the slots of stage queue are. */
-	assert_int_equal(slots_total(&nvme, false, true, 16), 2 * s.queues * s.stride);
+	assert_int_equal(slots_at(&nvme, 1, (enum blklat_stage[]){ BLKLAT_STAGE_QUEUE }), 2 * s.queues * s.stride);
+	assert_int_equal(slots_at(&dm, 1, (enum blklat_stage[]){ BLKLAT_STAGE_TOTAL }), 0);
+}
+
+/*
+ * A named device with many queues has its own slots; several devices have spare ones for one of them, and those that may come have
+ * watches, too. One with a single queue has spare ones for all tags that its scheduler can get.
+ */
+TEST(test_room)
+{
+	struct watch watches[40];
+	struct capture_config cfg = { .watches = watches, .max_bios = 1000 };
+	u32 each = slots_of(&nvme, 16).queues * slots_of(&nvme, 16).stride;
+	struct device d[20];
+
+	for (u32 i = 0; i < 40; i++) {
+		d[i / 2] = nvme;
+		watches[i] = (struct watch){ .device = &d[i / 2], .stage = i % 2 ? BLKLAT_STAGE_TOTAL : BLKLAT_STAGE_DEVICE };
+	}
+	for (u32 devices = 1; devices <= 20; devices++) {
+		struct capture_room room;
+
+		cfg.n_watches = 2 * devices;
+		cfg.follow = false;
+		room = capture_room(&cfg, 16);
+		assert_int_equal(room.watches, 2 * devices);
+		assert_int_equal(room.slots, each * (devices > 1 ? devices + 1 : 1));
+		cfg.follow = true;
+		room = capture_room(&cfg, 16);
+		assert_int_equal(room.watches, 2 * (devices + 2 + devices / 4));
+		assert_int_equal(room.slots, each * (devices + 1) + 4096);
+	}
+	watches[0].device = &disk;
+	cfg.n_watches = 1;
+	cfg.follow = false;
+	assert_int_equal(capture_room(&cfg, 16).slots, slots_at(&disk, 1, (enum blklat_stage[]){ 0 }) + 8 * (disk.tags + 2048));
 }
 
 static const u64 series_bytes[] = { 384, 640, 1152, 2240, 4352, 8576, 17024 };
@@ -137,11 +181,11 @@ TEST(test_memory)
 
 	for (u32 scale = 0; scale <= 6; scale++) {
 		assert_int_equal(memory_bytes(watches + 2, 1, 4, scale, 1000),
-				 watch_bytes(scale, 4) + slot_bytes(&disk, 4, 1));
+				 watch_bytes(scale, 4) + slot_bytes(&disk, 4, 1) + 24 * 4 * (256 + 2048));
 		assert_int_equal(memory_bytes(watches, 2, 16, scale, 1000),
 				 2 * watch_bytes(scale, 16) + slot_bytes(&nvme, 16, 2));
 		assert_int_equal(memory_bytes(watches, 5, 16, scale, 1000),
-				 5 * watch_bytes(scale, 16) + slot_bytes(&nvme, 16, 2) +
+				 5 * watch_bytes(scale, 16) + 2 * slot_bytes(&nvme, 16, 2) +
 				 slot_bytes(&disk, 16, 1) + 2048 * bio);
 		assert_int_equal(memory_bytes(watches + 4, 1, 1, scale, 65536),
 				 watch_bytes(scale, 1) + 131072 * bio);
@@ -329,8 +373,7 @@ TEST(slow_ios_take_memory)
 		u64 with, counted = cfg.by == BLKLAT_BY_DEPTH || cfg.by == BLKLAT_BY_BESIDE;
 
 		for (w.stage = BLKLAT_STAGE_DEVICE; w.stage < BLKLAT_STAGES; w.stage++) {
-			u64 slots = w.stage == BLKLAT_STAGE_TOTAL ? 0 : slots_total(&d, w.stage == BLKLAT_STAGE_DEVICE,
-										  w.stage == BLKLAT_STAGE_QUEUE, 2);
+			u64 slots = slots_for(&w, 0, 1, 2);
 
 			cfg.slow.wanted = true;
 			room = slow_room(&cfg);

@@ -49,10 +49,14 @@ static int count_bios(struct kernel_capture *k)
 	return 0;
 }
 
+static const struct kernel_hooks hooks = { .count_bios = count_bios };
+
 void set_up(void)
 {
 	t = (struct world){ .f = fake_new(3), .device = { .kind = "loop" } };
+	t.k.hooks = &hooks;
 	t.k.capture.devices = &t.devices;
+	t.k.capture.room = FAKE_WATCHES;
 	t.k.capture.n_watches = FAKE_WATCHES;
 	t.k.capture.watches = calloc(FAKE_WATCHES, sizeof(struct watch));
 	for (u32 i = 0; i < FAKE_WATCHES; i++)
@@ -61,6 +65,7 @@ void set_up(void)
 	t.k.region = t.f->r;
 	t.f->r.owns = (struct owns){ 0 };
 	t.f->r.rested_at = NULL;
+	t.k.region.ranges = memcpy(calloc(FAKE_WATCHES, sizeof(*t.f->ranges)), t.f->ranges, sizeof(t.f->ranges));
 	t.k.bios = calloc(FAKE_WATCHES, sizeof(*t.k.bios));
 	t.k.ios = calloc(FAKE_WATCHES, sizeof(*t.k.ios));
 	t.k.gone = calloc(FAKE_WATCHES, sizeof(*t.k.gone));
@@ -80,7 +85,7 @@ static u32 readings(void)
 	struct problem p;
 
 	t.reads = 0;
-	assert_int_equal(kernel_capture_read(&t.k, &t.f->now, count_bios, &p), 0);
+	assert_int_equal(kernel_capture_read(&t.k, &t.f->now, &p), 0);
 	gone_reported(&t.k);
 	return t.reads / 2;
 }
@@ -244,7 +249,7 @@ TEST(test_extremes_of_a_device_that_goes)
 	snapshot_copy(&t.f->before, &t.f->now);
 	fake_io(t.f, 1, 0, BLKLAT_OP_READ, longer);
 	t.k.gone[0].told = false;
-	gone_freeze(&t.k, count_bios);
+	gone_freeze(&t.k);
 	readings();
 	o = &t.f->now.w[0].ops[BLKLAT_OP_READ];
 	assert_int_equal(hist_count(&o->hist), 2);

@@ -88,7 +88,7 @@ TEST(idle_stalled_and_late)
 		sink_run_init(FORMAT_TEXT);
 		r.frames.f[0].in_flight = cases[i].in_flight;
 		r.frames.f[0].oldest_ns = cases[i].oldest_ns;
-		r.frames.f[0].interval_s = cases[i].interval_s;
+		r.frames.interval_s = r.frames.f[0].interval_s = cases[i].interval_s;
 		r.frames.f[0].accounting = (struct accounting){
 			.completed = 7, .in_flight = cases[i].in_flight,
 			.kernel_in_flight = cases[i].kernel_in_flight,
@@ -148,7 +148,7 @@ TEST(losses_belong_to_the_watch_not_the_place)
 	r.info.watches = watches;
 	r.info.n_watches = 2;
 	assert_int_equal(frames_init(&both, watches, 2, BLKLAT_SCALE_MAX), 0);
-	both.f[0].interval_s = both.f[1].interval_s = 1;
+	both.interval_s = both.f[0].interval_s = both.f[1].interval_s = 1;
 	both.f[0].accounting.lost_by[LOST_TAG_RANGE] = 2;
 	both.f[1].accounting.lost_by[LOST_TAG_RANGE] = 4;
 	sink_run_open();
@@ -164,10 +164,36 @@ TEST(losses_belong_to_the_watch_not_the_place)
 	frames_uninit(&both);
 }
 
+/* From then on it has lines of its own; that it is at another stage shows in all names. */
+TEST(a_device_comes)
+{
+	struct device second = { .name = "loop1", .kind = "loop", .scheduler = "none", .size_bytes = 1 << 30 };
+	struct watch watches[2] = { r.watch, { .device = &second, .stage = BLKLAT_STAGE_TOTAL } };
+	struct frames both;
+	size_t told;
+
+	r.info.watches = watches;
+	r.info.most_watches = 2;
+	assert_int_equal(frames_init(&both, watches, 2, BLKLAT_SCALE_MAX), 0);
+	both.interval_s = both.f[0].interval_s = both.f[1].interval_s = 1;
+	both.f[1].accounting.lost_by[LOST_TAG_RANGE] = 4;
+	sink_run_open();
+	both.n = 1;
+	assert_int_equal(r.sink->ops->interval(r.sink, &both), 0);
+	assert_non_null(strstr(r.text, "\nloop0   no IO"));
+	told = r.len;
+	both.n = r.info.n_watches = 2;
+	assert_int_equal(r.sink->ops->interval(r.sink, &both), 0);
+	assert_non_null(strstr(r.text + told, "loop0 device  no IO"));
+	assert_non_null(strstr(r.text + told, "loop1 total  no IO"));
+	assert_non_null(strstr(r.text + told, "warning: 4 IOs lost"));
+	frames_uninit(&both);
+}
+
 TEST(summary_adds_up)
 {
 	sink_run_reads();
-	r.frames.f[0].interval_s = 10;
+	r.frames.interval_s = r.frames.f[0].interval_s = 10;
 	r.frames.f[0].accounting = (struct accounting){
 		.started = 5237090, .completed = 5237058, .in_flight = 32, .kernel_ios = 5237058,
 		.kernel_known = true, .requeued = 3,

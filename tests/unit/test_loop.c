@@ -26,7 +26,9 @@ static struct watch watches[WATCHES] = {
 
 /* What the engine is to do and what happened. Global, so that the callbacks find it. */
 static struct run {
+	struct monitor monitor;
 	struct capture capture;
+	bool follow;
 	struct sink sink;
 	u32 fail_read;			/* this read fails, 0 being the one before the loop; 0: none */
 	int fail_err;
@@ -35,6 +37,7 @@ static struct run {
 	u32 late_read;			/* this read takes late_ns longer */
 	u64 late_ns;
 	u32 gone_at[WATCHES];		/* the watch is gone from this read on; 0: never */
+	u32 since[WATCHES];		/* it was added after so many reads */
 	u32 stored;			/* replay: number of stored reads */
 	u32 fail_interval;		/* this call of the sink fails, counted from 1; 0: none */
 	int sink_err, summary_err;
@@ -45,6 +48,7 @@ static struct run {
 	u64 ios[MOST_READS];
 	u32 shown[MOST_READS];		/* bit i: watch i */
 	u32 shown_gone[MOST_READS];	/* the same for those reported as gone */
+	u32 slow[MOST_READS];		/* the same for those with slow IOs */
 	u64 summary_ios;
 	double summary_s;
 	u32 summary_frames;
@@ -67,6 +71,7 @@ static void fill(struct watch_counts *w, u32 i, u32 n)
 	w->gone = run.gone_at[i] && n >= run.gone_at[i];
 	if (run.gone_at[i] && n >= run.gone_at[i])
 		n = run.gone_at[i] - 1;
+	n -= run.since[i];
 	op->hist.octaves = HIST_ALL_OCTAVES;
 	op->hist.cells[CELL] = n * IOS_A_READ;
 	op->min_ns = op->max_ns = hist_upper_ns(6, CELL);
@@ -91,6 +96,11 @@ static int fake_read(struct capture *c, struct snapshot *s, struct problem *p)
 	s->mono_ns = run.mono_ns[n] = c->live ? now_ns() : n * 7 * NSEC_PER_SEC;
 	for (u32 i = 0; i < s->n; i++)
 		fill(&s->w[i], i, n);
+	/* One of the second watch. */
+	if (c->slow) {
+		slow_ios_clear(c->slow);
+		slow_ios_add(c->slow, &(struct slow_io){ .watch = 1 });
+	}
 	return 0;
 }
 
@@ -103,12 +113,14 @@ static int fake_interval(struct sink *s, const struct frames *fs)
 	assert_non_null(fs->now);
 	assert_int_equal(fs->now->n, run.capture.n_watches);
 	assert_int_equal(fs->now->mono_ns, run.mono_ns[run.reads - 1]);
-	run.interval_s[n] = fs->f[0].interval_s;
+	run.interval_s[n] = fs->interval_s;
 	for (u32 i = 0; i < fs->n; i++) {
 		run.ios[n] += fs->f[i].ops[BLKLAT_OP_READ].ios;
-		run.shown[n] |= 1u << (fs->f[i].watch - watches);
-		run.shown_gone[n] |= (u32)fs->f[i].gone << (fs->f[i].watch - watches);
+		run.shown[n] |= 1u << (fs->f[i].watch - run.monitor.all);
+		run.shown_gone[n] |= (u32)fs->f[i].gone << (fs->f[i].watch - run.monitor.all);
 	}
+	for (u32 i = 0; fs->slow && i < fs->slow->n_watches; i++)
+		run.slow[n] |= (u32)!!fs->slow->of[i].found << i;
 	return run.intervals == run.fail_interval ? run.sink_err : 0;
 }
 
@@ -119,7 +131,7 @@ static int fake_summary(struct sink *s, const struct frames *fs)
 	run.summary_frames = fs->n;
 	for (u32 i = 0; i < fs->n; i++)
 		run.summary_ios += fs->f[i].ops[BLKLAT_OP_READ].ios;
-	run.summary_s = fs->f[0].interval_s;
+	run.summary_s = fs->interval_s;
 	return run.summary_err;
 }
 
@@ -129,26 +141,62 @@ static void fake_look(struct capture *c)
 	assert_ptr_equal(c, &run.capture);
 }
 
-static const struct capture_ops fake_capture = { .name = "fake", .read = fake_read };
-static const struct live_ops fake_live = { .look = fake_look };
+static int fake_open(const struct capture_config *cfg, struct capture **ret, struct problem *p);
+static void fake_close(struct capture *c);
+static const struct capture_ops fake_capture = { .name = "fake", .open = fake_open, .read = fake_read, .close = fake_close };
+static void fake_set_slow(struct capture *c, const u64 *from_ns)
+{
+	assert_int_equal(from_ns[(c->n_watches - 1) * BLKLAT_OPS], 1000);
+}
+
+static const struct live_ops fake_live = { .look = fake_look, .set_slow = fake_set_slow };
 static const struct sink_ops fake_sink = {
 	.interval = fake_interval, .summary = fake_summary,
 };
 
-static void on_gone(const struct device *d, bool replaced)
+static void on_gone(void *into, const struct device *d, bool replaced)
 {
-	(void)replaced;
+	(void)into, (void)replaced;
 	strcat(run.gone, d->name);
+}
+
+static int fake_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
+{
+	(void)cfg, (void)p;
+	*ret = &run.capture;
+	return 0;
+}
+
+static void fake_close(struct capture *c)
+{
+	assert_ptr_equal(c, &run.capture);
 }
 
 static void begin(u32 n_watches, bool live)
 {
 	memset(&run, 0, sizeof(run));
 	run.capture = (struct capture){
-		.ops = &fake_capture, .watches = watches, .n_watches = n_watches, .scale = 6, .cpus = 1,
+		.ops = &fake_capture, .watches = watches, .n_watches = n_watches, .room = WATCHES, .scale = 6, .cpus = 1,
 		.live = live ? &fake_live : NULL, .engine = "fake",
 	};
 	run.sink.ops = &fake_sink;
+}
+
+/* No devices are looked for, as if it was a replay. */
+static enum loop_end go_with(const struct loop_config *cfg)
+{
+	const struct monitor_config of = {
+		.engine = &fake_capture, .capture = { .follow = run.follow, .replay_file = "" }, .hooks.gone = on_gone,
+	};
+	struct run_info info;
+	enum loop_end end;
+
+	assert_int_equal(monitor_open(&run.monitor, &of, &run.p), 0);
+	info = monitor_run_info(&run.monitor, cfg->interval_s);
+	end = loop_run(&run.monitor, &info, &run.sink, cfg, &run.p);
+	assert_int_equal(info.n_watches, run.monitor.n_all);
+	monitor_close(&run.monitor);
+	return end;
 }
 
 static enum loop_end go(double interval_s, u64 count, double duration_s)
@@ -158,7 +206,7 @@ static enum loop_end go(double interval_s, u64 count, double duration_s)
 		.percentiles = &percentiles_default,
 	};
 
-	return loop_run(&run.capture, &run.sink, &cfg, on_gone, &run.p);
+	return go_with(&cfg);
 }
 
 static void check_lengths(void)
@@ -411,6 +459,63 @@ TEST(test_devices_go)
 	}
 }
 
+/* After the third interval b, which is gone, is replaced, and another one is added. */
+static bool come(struct loop_input *in)
+{
+	static const struct device d = { .name = "d" }, e = { .name = "e" };
+
+	(void)in;
+	if (run.intervals != 3 || run.since[1])
+		return true;
+	watches[1].device = &d;
+	watches[3].device = &e;
+	run.gone_at[1] = 0;
+	run.since[1] = run.since[3] = run.reads - 1;
+	intervals_enter(&run.monitor.intervals, 1, 1);
+	run.capture.n_watches = 4;
+	intervals_enter(&run.monitor.intervals, 3, 1);
+	return true;
+}
+
+/* Devices that come are watches of their own, with slow IOs of their own; those before them stay in the summary. */
+TEST(test_devices_come)
+{
+	static const u32 shown[] = { 0x7, 0x7, 0x5, 0x1d, 0x1d }, slow[] = { 0x2, 0x2, 0x2, 0x8, 0x8 };
+	struct loop_input input = { .take = come };
+	const struct loop_config cfg = { .interval_s = 0.002, .count = 5, .percentiles = &percentiles_default, .input = &input };
+	struct watch before[WATCHES];
+	struct slow_ios found;
+
+	memcpy(before, watches, sizeof(before));
+	begin(3, true);
+	run.follow = true;
+	run.gone_at[1] = 2;
+	assert_int_equal(slow_ios_init(&found, WATCHES, 3), 0);
+	run.capture.slow = &found;
+	run.capture.slow_wanted = (struct slow_wanted){ .wanted = true, .from_ns = 1000 };
+	assert_int_equal(go_with(&cfg), LOOP_DONE);
+	memcpy(watches, before, sizeof(before));
+	slow_ios_uninit(&found);
+	assert_string_equal(run.gone, "b");
+	for (u32 i = 0; i < ARRAY_SIZE(shown); i++) {
+		assert_int_equal(run.shown[i], shown[i]);
+		assert_int_equal(run.slow[i], slow[i]);
+		assert_int_equal(run.ios[i], (__builtin_popcount(shown[i]) - (i == 1)) * IOS_A_READ);
+	}
+	assert_int_equal(run.summary_frames, 5);
+	assert_int_equal(run.summary_ios, (2 * 5 + 1 + 2 * 2) * IOS_A_READ);
+}
+
+/* Without a device it waits for others, if they may come. */
+TEST(test_all_go)
+{
+	begin(1, true);
+	run.follow = true;
+	run.gone_at[0] = 2;
+	assert_int_equal(go(0.002, 5, 0), LOOP_DONE);
+	assert_int_equal(run.intervals, 5);
+}
+
 /* No waiting for a clock: stored intervals come as fast as they are read, and have their own length. */
 TEST(test_replay)
 {
@@ -463,7 +568,7 @@ static enum loop_end listen(struct listener *l, double interval_s)
 	const struct loop_config cfg = { .interval_s = interval_s, .percentiles = &percentiles_default, .input = &l->input };
 
 	l->input.take = on_take;
-	return loop_run(&run.capture, &run.sink, &cfg, on_gone, &run.p);
+	return go_with(&cfg);
 }
 
 /* Another process sends SIGIO after @ns. */
@@ -549,7 +654,7 @@ TEST(test_a_command)
 	signal(SIGIO, SIG_DFL);
 	assert_int_equal(child_init(&child, argv, &run.p), 0);
 	signals_block();
-	assert_int_equal(loop_run(&run.capture, &run.sink, &cfg, on_gone, &run.p), LOOP_DONE);
+	assert_int_equal(go_with(&cfg), LOOP_DONE);
 	assert_int_equal(child_status(&child), 4);
 	assert_int_equal(run.intervals, 1);
 	assert_int_equal(run.summaries, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A service that goes from capture to capture, and its scrapes: what is kept from one interval and capture to the next, and
- * rendering: labels, order, failures, and what happens concurrently.
+ * A service whose devices come and go, and its scrapes: what is kept from one interval to the next, also when another capture is
+ * opened; and rendering: labels, order, failures, and what happens concurrently.
  */
 #include "unit.h"
 
@@ -25,6 +25,7 @@ struct service {
 	struct sink *sink;
 	struct frames frames;
 	s64 now_ns;
+	u32 numbers;		/* of watches so far */
 	char *text;		/* the last scrape */
 	size_t len;
 };
@@ -38,18 +39,32 @@ static void end(void)
 	frames_uninit(&s.frames);
 }
 
-/* The next capture begins, in place of another one. */
+/* @n devices come, in place of those before. */
 static void begin(u32 n)
 {
+	u32 reopened = s.run.reopened;
+
 	if (s.sink)
 		end();
 	for (u32 i = 0; i < n; i++)
 		s.watches[i] = (struct watch){ .device = &s.devices[i], .stage = BLKLAT_STAGE_DEVICE };
 	s.run = (struct run_info){
 		.version = "1.2.3", .engine = "bpf", .watches = s.watches, .n_watches = n, .scale = BLKLAT_SCALE_MAX,
+		.reopened = reopened,
 	};
 	assert_int_equal(prometheus_source(s.p)->open(prometheus_source(s.p), &s.run, &s.sink), 0);
 	assert_int_equal(frames_init(&s.frames, s.watches, n, BLKLAT_SCALE_MAX), 0);
+	for (u32 i = 0; i < n; i++)
+		s.frames.f[i].number = s.numbers++;
+}
+
+/* The same devices go on in another capture, whose accounts begin at 0. */
+static void reopen(void)
+{
+	s.run.reopened++;
+	for (u32 i = 0; i < s.frames.n; i++)
+		s.frames.f[i].accounting = (struct accounting){ 0 };
+	s.frames.skipped_unexplained = 0;
 }
 
 void set_up(void)
@@ -122,11 +137,12 @@ static void expect(const char *key, const char *value)
 #define SUM "blklat_io_latency_seconds_sum{device=\"sda\",op=\"read\",stage=\"device\"}"
 #define LOST(reason) "blklat_io_lost_total{device=\"sda\",reason=\"" reason "\",stage=\"device\"}"
 #define GAUGE(name) "blklat_io_" name "{device=\"sda\",stage=\"device\"}"
+#define STARTED "blklat_io_started_total{device=\"sda\",stage=\"device\"}"
 #define REQUEUES "blklat_io_requeues_total{device=\"sda\",stage=\"device\"}"
 
 /* --- totals ---------------------------------------------------------------------------------- */
 
-TEST(totals_go_on_with_the_next_capture)
+TEST(totals_go_on_with_another_capture)
 {
 	begin(1);
 	s.frames.f[0].accounting.requeued = 5;
@@ -134,7 +150,7 @@ TEST(totals_go_on_with_the_next_capture)
 	interval(10);
 	expect(READS("sda"), "20");
 	expect(REQUEUES, "5");
-	begin(1);
+	reopen();
 	expect(READS("sda"), "20");	/* the old value stays until the device has an interval */
 	s.frames.f[0].accounting.requeued = 2;
 	interval(1);
@@ -146,7 +162,7 @@ TEST(totals_go_on_with_the_next_capture)
 	expect(SUM, "0.00132");
 }
 
-/* Runs that are explained later stay reported; the next capture counts from 0 again. */
+/* Runs that are explained later stay reported; another capture counts from 0 again. */
 TEST(skipped_runs_never_fall)
 {
 	static const u64 unexplained[] = { 0, 3, 1, 4 };
@@ -157,14 +173,14 @@ TEST(skipped_runs_never_fall)
 		interval(1);
 		expect("blklat_capture_skipped_runs_total", i == 3 ? "4" : i ? "3" : "0");
 	}
-	begin(2);
+	reopen();
 	expect("blklat_capture_skipped_runs_total", "4");
 	s.frames.skipped_unexplained = 1;
 	interval(1);
 	expect("blklat_capture_skipped_runs_total", "5");
 }
 
-/* From the next interval on; by reason, and across captures. */
+/* From the next interval on, by reason. */
 TEST(refusals_are_counted)
 {
 	begin(1);
@@ -202,6 +218,28 @@ TEST(a_device_that_comes_back_goes_on)
 	expect(CREATED("sdc", "read"), "1795246503");
 }
 
+/* It goes and comes back within an interval. The one that is gone may stand behind the one that is there. */
+TEST(a_device_that_took_its_own_place_goes_on)
+{
+	begin(1);
+	s.frames.f[0].accounting.started = 10;
+	interval(10);
+	begin(2);
+	strcpy(s.devices[1].name, s.devices[0].name);
+	s.frames.f[0].accounting.started = 4;
+	s.frames.f[1].accounting.started = 12;
+	s.frames.f[1].number = 0;
+	s.frames.f[1].gone = true;
+	interval(3);
+	expect(READS("sda"), "16");
+	expect(STARTED, "16");
+	s.frames.n = 1;
+	s.frames.f[0].accounting.started = 5;
+	interval(1);
+	expect(READS("sda"), "17");
+	expect(STARTED, "17");
+}
+
 TEST(a_device_that_is_no_more_watched_is_dropped)
 {
 	begin(2);
@@ -228,23 +266,29 @@ TEST(an_op_is_exposed_from_its_first_io_on)
 	expect(CREATED("sda", "flush"), "1795246501");
 }
 
+static void come_back(void)
+{
+	begin(1);
+}
+
 TEST(losses_never_fall_nor_count_twice)
 {
-	static const struct { u64 no_start, recursion, unexplained; const char *totals[3]; bool next_capture; } steps[] = {
-		{ 3, 0, 0, { "3", "0", "0" }, false },
-		{ 1, 2, 0, { "3", "0", "0" }, false },		/* two of them are explained now */
-		{ 1, 3, 0, { "3", "1", "0" }, false },		/* and one is new */
-		{ 1, 3, 1, { "3", "1", "1" }, false },
-		{ 1, 3, 0, { "3", "1", "1" }, false },		/* what was unexplained for a moment stays reported */
-		{ 2, 0, 0, { "5", "1", "1" }, true },
+	static const struct { u64 no_start, recursion, unexplained; const char *totals[3]; void (*before)(void); } steps[] = {
+		{ 3, 0, 0, { "3", "0", "0" }, NULL },
+		{ 1, 2, 0, { "3", "0", "0" }, NULL },		/* two of them are explained now */
+		{ 1, 3, 0, { "3", "1", "0" }, NULL },		/* and one is new */
+		{ 1, 3, 1, { "3", "1", "1" }, NULL },
+		{ 1, 3, 0, { "3", "1", "1" }, NULL },		/* what was unexplained for a moment stays reported */
+		{ 2, 0, 0, { "5", "1", "1" }, reopen },
+		{ 1, 0, 0, { "6", "1", "1" }, come_back },
 	};
 
 	begin(1);
 	for (u32 i = 0; i < ARRAY_SIZE(steps); i++) {
 		u64 *lost_by;
 
-		if (steps[i].next_capture)
-			begin(1);
+		if (steps[i].before)
+			steps[i].before();
 		lost_by = s.frames.f[0].accounting.lost_by;
 		lost_by[LOST_NO_START] = steps[i].no_start;
 		lost_by[LOST_RECURSION] = steps[i].recursion;

@@ -3,6 +3,7 @@
 #include "recording_feed.h"
 
 #include "recording/marks.h"
+#include "recording/ring.h"
 
 static void same_device(const struct device *a, const struct device *b)
 {
@@ -41,6 +42,8 @@ TEST(devices_below_are_kept)
 	assert_int_equal(frames_init(&is, w, 2, 2), 0);
 	now.mono_ns = 5 * NSEC_PER_SEC;
 	is.before = is.now = &now;
+	for (u32 i = 0; i < 2; i++)
+		is.f[i].counts = &now.w[i];
 	assert_int_equal(recorder_open(&info, &cfg, &s, &p), 0);
 	assert_int_equal(s->ops->interval(s, &is), 0);
 	s->ops->close(s);
@@ -90,6 +93,73 @@ static void write_shown(void)
 	free(shown.f);
 }
 
+/* A device that comes has rows of its own from there on; it may have the name of another one. */
+static void record_one_that_comes(u64 max_bytes, u32 comes, u32 n, struct snapshot *past)
+{
+	feed_begin(4);
+	for (u32 i = 0; i < 4; i++)
+		f.watches[i] = (struct watch){ .device = &f.device[i / 2], .stage = i % 2 };
+	strcpy(f.device[1].name, "loop0");
+	f.info.n_watches = 2;
+	f.info.most_watches = 4;
+	f.table.n = 1;
+	assert_int_equal(feed_open_as(&(struct recorder_config){ .file = at.file, .overwrite = true, .max_bytes = max_bytes }), 0);
+	for (u32 i = 0; i < n; i++) {
+		if (i == comes) {
+			f.info.n_watches = 4;
+			f.table.n = 2;
+			snapshot_enter(&f.now, 2, 2);
+			frames_enter(&f.is, f.watches + 2, 2, 2, 2);
+		}
+		feed_make();
+		f.is.n = f.info.n_watches;
+		assert_int_equal(f.sink->ops->interval(f.sink, &f.is), 0);
+		f.is.n = 4;
+		if (past) {
+			snapshot_make(&past[i], 4, SCALE);
+			snapshot_copy(&past[i], &f.now);
+		}
+	}
+	feed_close();
+}
+
+TEST(a_device_that_comes)
+{
+	enum { N = 6, COMES = 2 };
+	struct snapshot past[N];
+
+	record_one_that_comes(0, COMES, N, past);
+	replay_summed(at.file);
+	assert_int_equal(c->n_watches, 4);
+	assert_int_equal(c->devices->n, 2);
+	assert_ptr_equal(c->watches[3].device, &c->devices->d[1]);
+	assert_string_equal(c->watches[3].device->name, "loop0");
+	for (u32 i = 0; i < N; i++) {
+		assert_int_equal(read_summed(), 0);
+		for (u32 k = 0; k < 4; k++) {
+			if (k < 2 || i >= COMES)
+				same_watch(&past[i].w[k], &sum.w[k], ALL_IS_KNOWN);
+			else
+				assert_true(sum.w[k].awaited && sum.w[k].gone && !sum.w[k].started);
+		}
+		snapshot_uninit(&past[i]);
+	}
+	assert_int_equal(read_summed(), -ENODATA);
+}
+
+/* The same where intervals are merged and dropped, before it came and behind. */
+TEST(a_device_that_comes_to_a_ring)
+{
+	for (u32 comes = 5; comes < 400; comes += 97) {
+		record_one_that_comes(ring_least_bytes(2), comes, 400, NULL);
+		replay_summed(at.file);
+		while (!read_summed())
+			;
+		assert_string_equal(p.text, "the replay is at its end");
+		assert_int_equal(sum.w[3].kernel_ios, f.now.w[3].kernel_ios);
+	}
+}
+
 /* Wholes and parts, what each has in flight, one device replaced before the run and another one during it. */
 TEST(parts_are_kept)
 {
@@ -113,7 +183,8 @@ TEST(parts_are_kept)
 	assert_int_equal(c->n_watches, WHOLES * 10);
 	for (u32 i = 0; i < c->n_watches; i++) {
 		assert_true(same_part(&c->watches[i], &f.watches[i]));
-		assert_true(sum.w[i].gone == (f.watches[i].device == &f.device[1]) && sum.w[i].replaced == sum.w[i].gone);
+		assert_true(sum.w[i].gone && sum.w[i].awaited == (f.watches[i].device != &f.device[1]) &&
+			    sum.w[i].replaced == !sum.w[i].awaited);
 	}
 	for (u32 i = 0; i < N; i++) {
 		assert_int_equal(read_summed(), 0);

@@ -17,13 +17,15 @@ static struct {
 	struct run_info run;
 	struct snapshot before, now;
 	struct frames is;
+	struct recorded_ids ids;
 	struct recording_rows rows;
 	s64 id;
 } w;
 
 void set_up(void)
 {
-	static const struct device device = { .name = "sda" };
+	static struct device device = { .name = "sda" };
+	static const struct device_table table = { .n = 1, .d = &device };
 	static const struct watch whole = { .device = &device };
 	u32 n;
 
@@ -31,18 +33,20 @@ void set_up(void)
 	assert_int_equal(sqlite3_open(":memory:", &w.db), SQLITE_OK);
 	for (u32 i = 0; recording_tables[i].name; i++)
 		assert_int_equal(sqlite_run(w.db, recording_tables[i].sql), SQLITE_OK);
-	assert_int_equal(sqlite_run(w.db, "INSERT INTO watch(id, device, stage) VALUES(0, 0, 'device')"), SQLITE_OK);
 	assert_int_equal(watches_divide(&whole, 1, BLKLAT_BY_CGROUP, CGROUPS, &w.watches, &n), 0);
-	w.run = (struct run_info){ .watches = w.watches, .n_watches = n, .scale = SCALE };
+	w.run = (struct run_info){ .watches = w.watches, .n_watches = n, .devices = &table, .scale = SCALE };
 	assert_int_equal(snapshot_init(&w.before, n, SCALE), 0);
 	assert_int_equal(snapshot_init(&w.now, n, SCALE), 0);
 	assert_int_equal(frames_init(&w.is, w.watches, n, SCALE), 0);
-	assert_int_equal(recording_rows_init(&w.rows, w.db, false), SQLITE_OK);
+	assert_int_equal(recorded_ids_init(&w.ids, &w.run), 0);
+	assert_int_equal(recorder_write_watches(w.db, &w.run, &w.ids), SQLITE_OK);
+	assert_int_equal(recording_rows_init(&w.rows, w.db, &w.run, &w.ids), SQLITE_OK);
 }
 
 void tear_down(void)
 {
 	recording_rows_uninit(&w.rows);
+	recorded_ids_uninit(&w.ids);
 	sqlite3_close(w.db);
 	snapshot_uninit(&w.before);
 	snapshot_uninit(&w.now);
@@ -96,7 +100,7 @@ TEST(test_ids)
 	end_interval();
 	/* /a and /c have the numbers of their parts, /b the next free one. A returning owner keeps its id, even in another part. */
 	assert_int_equal(number("SELECT id FROM watch WHERE part = '/c'"), FIRST + 1);
-	assert_int_equal(number("SELECT count(*) FROM watch WHERE part_of = 0"), 3);
+	assert_int_equal(number("SELECT count(*) FROM watch WHERE part_of = 0"), 5);
 	assert_int_equal(number("SELECT id FROM watch WHERE part = '/b'"), behind);
 	assert_int_equal(number("SELECT sum(ios) FROM series s JOIN watch w ON w.id = s.watch WHERE part = '/a'"), 1 + 8 + 16);
 	assert_int_equal(number("SELECT sum(ios) FROM series s JOIN watch w ON w.id = s.watch WHERE part = '/b'"), 2 + 32);
@@ -107,9 +111,7 @@ TEST(test_ids)
 /* An owner that comes when all ids are taken is counted in the rest, beside the rest's own IOs. */
 TEST(test_no_more_ids)
 {
-	w.rows.room = w.rows.n_later = BLKLAT_MAX_WATCHES - w.run.n_watches;
-	w.rows.later = calloc(w.rows.room, sizeof(*w.rows.later));
-	assert_non_null(w.rows.later);
+	w.ids.next_watch = BLKLAT_MAX_WATCHES;
 	count(FIRST, "/a", 1, 1000);
 	end_interval();
 	count(REST, "rest", 3, 2000);

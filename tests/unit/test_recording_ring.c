@@ -161,6 +161,7 @@ TEST(growing_intervals_find_room)
 static void make_ring(struct recording_ring *r)
 {
 	struct recording_rows rows;
+	struct recorded_ids ids;
 	sqlite3 *db;
 	int rc;
 
@@ -170,7 +171,9 @@ static void make_ring(struct recording_ring *r)
 	assert_int_equal(sqlite_run(db, "CREATE TABLE other(bytes)"), SQLITE_OK);
 	feed_begin(1);
 	assert_int_equal(ring_init(r, db, ring_least_bytes(1), SCALE, false), SQLITE_OK);
-	assert_int_equal(recording_rows_init(&rows, db, false), SQLITE_OK);
+	assert_int_equal(recorded_ids_init(&ids, &f.info), 0);
+	assert_int_equal(recorder_write_watches(db, &f.info, &ids), SQLITE_OK);
+	assert_int_equal(recording_rows_init(&rows, db, &f.info, &ids), SQLITE_OK);
 	for (s64 id = 1; sqlite_number(db, "PRAGMA page_count", &rc) < (s64)r->most / 2; id++) {
 		feed_make();
 		if (id == 1)
@@ -179,6 +182,7 @@ static void make_ring(struct recording_ring *r)
 		ring_add(r, id);
 	}
 	recording_rows_uninit(&rows);
+	recorded_ids_uninit(&ids);
 }
 
 /* Whether room can be made for an interval. Undoes what was done for it. */

@@ -104,6 +104,8 @@ void set_up(void)
 
 	memset(&l, 0, sizeof(l));
 	world_init(7);
+	for (u32 i = 0; i < WATCHES; i++)
+		w.frames.f[i].number = i;
 	assert_true(w.slow.n > 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	assert_int_equal(channel_new(pair[0], &l.channel), 0);
@@ -177,7 +179,7 @@ TEST(test_what_is_told_arrives)
 		line_interval(20);
 	end_relay(50, true);
 	assert_true(l.told.intervals == 50 && l.told.opens == 1 && l.told.slow_told == 50 * w.slow.n);
-	assert_int_equal(l.runs, 0);	/* nothing of the run has changed */
+	assert_int_equal(l.runs, 1);	/* nothing of the run has changed since the first */
 }
 
 /* Nobody reads: what waits is bounded, and no counts are missing when somebody reads again. */
@@ -212,8 +214,26 @@ TEST(test_devices_that_go_while_nobody_reads)
 	memset(w.devices[1].name, 'x', 5);	/* as when the memory is used again */
 	line_interval(300);
 	end_relay(n, false);
-	assert_int_equal(l.runs, 1);
+	assert_int_equal(l.runs, 2);
 	w.frames.n++;
+}
+
+/* Another device under the same name, or another capture, whose accounts begin at 0: held intervals belong to the previous one. */
+TEST(test_what_looks_the_same_is_told_anew)
+{
+	u32 *const changed[] = { &w.frames.f[0].number, &w.run.reopened };
+	u32 n = 0;
+
+	for (u32 i = 0; i < ARRAY_SIZE(changed); i++) {
+		for (; channel_waiting(l.channel) <= RELAY_HOLD; n++)
+			line_interval(300);
+		line_interval(300);	/* held */
+		++*changed[i];
+		line_interval(300);
+		n += 2;
+	}
+	end_relay(n, false);
+	assert_int_equal(l.runs, 3);
 }
 
 /* The relay gives up rather than take all memory: each change of the devices is a message of its own. */

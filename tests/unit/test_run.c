@@ -364,3 +364,26 @@ TEST(a_device_that_goes)
 	assert_int_equal(s.run.watches[1].total->ops[READ].ios, 5);
 	assert_true(fabs(s.run.watches[1].total->interval_s - 2) < 1e-9);
 }
+
+/* It has nothing before, and its time counts from there. */
+TEST(a_device_that_comes)
+{
+	begin(2, (struct collect_how){ .merged = 2 });
+	s.frames.n = 1;
+	for (u64 i = 1; i <= 4; i++)
+		tick(i);
+	s.frames.n = 2;
+	for (u64 i = 5; i <= 6; i++) {
+		synthetic_io(&s, 1, READ, 70000, 5);
+		tick(i);
+	}
+	end();
+	assert_int_equal(s.run.n, 3);
+	assert_false(s.run.watches[1].gone);
+	assert_true(s.run.watches[1].first_there == 2 && s.run.watches[1].n_there == 3);
+	assert_int_equal(s.run.watches[1].ops[READ].ios[1], 0);
+	assert_int_equal(s.run.watches[1].ops[READ].ios[2], 10);
+	assert_true(fabs(s.run.watches[1].total->interval_s - 2) < 1e-9);
+	assert_true(fabs(active_time(&s.run, &s.run.watches[1]) - 2) < 1e-9);
+	assert_true(fabs(s.run.watches[1].total->ops[READ].iops - 5) < 1e-9);
+}

@@ -164,7 +164,7 @@ static struct fake *write_in(const struct weak_memory *how, const struct writer 
 
 	weak = *how;
 	f->epoch = 1;		/* so that the cells of parity 0 are those of the interval that ends */
-	f->ranges[0] = (struct region_slots){ 16, 16 };
+	f->ranges[0] = (struct region_slots){ .first = 16, .n = 16 };
 	f->r.rows = 1;
 	write_ios(f, w);
 	return f;

@@ -194,7 +194,8 @@ static void begin(const struct slow_wanted *wanted)
 	w.watches[0] = (struct watch){ .device = &w.device };
 	w.watches[1] = (struct watch){ .device = &w.device, .stage = BLKLAT_STAGE_TOTAL };
 	assert_int_equal(frames_init(&w.frames, w.watches, 2, BLKLAT_SCALE_MAX), 0);
-	assert_int_equal(slow_limits_init(&w.limits, wanted, w.watches, 2, BLKLAT_SCALE_MAX), 0);
+	assert_int_equal(slow_limits_init(&w.limits, wanted, 2, BLKLAT_SCALE_MAX), 0);
+	slow_limits_enter(&w.limits, 0, 2);
 }
 
 void tear_down(void)
@@ -252,6 +253,18 @@ TEST(test_follows)
 		assert_near(interval(0, 0), i < 8 ? 2000000 : 20000000);
 	assert_true(interval(0, 0) == UINT64_MAX);
 	assert_near(interval(100000, 1000), 1000000);
+}
+
+/* A watch that takes another's place has no past. */
+TEST(test_enters)
+{
+	const struct slow_wanted wanted = { .wanted = true, .q = 0.995 };
+
+	begin(&wanted);
+	assert_near(interval(100000, 1000), 1000000);
+	slow_limits_enter(&w.limits, 1, 1);
+	assert_true(w.limits.from_ns[BLKLAT_OPS + BLKLAT_OP_READ] == UINT64_MAX);
+	assert_near(interval(2000000, 1000), 20000000);
 }
 
 /*

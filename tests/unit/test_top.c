@@ -283,3 +283,22 @@ TEST(shades)
 	/* One IO, where the most is one, gets the full shade. */
 	assert_int_equal(top_shade(1, 1, 8), 8);
 }
+
+/* It is on the screen from then on; what was selected stays so, also if that was the first line. */
+TEST(a_device_comes)
+{
+	top_uninit(&w.top);
+	w.run.n_watches = w.frames.n = DEVICES - 1;
+	w.run.most_watches = DEVICES;
+	assert_int_equal(top_init(&w.top, &w.run), 0);
+	put(2, BLKLAT_OP_READ, MS, 10);
+	take();
+	assert_null(strstr(lines(&w.top), devices[DEVICES - 1].name));
+	w.run.n_watches = w.frames.n = DEVICES;
+	put(2, BLKLAT_OP_READ, 2 * MS, 10);
+	put(DEVICES - 1, BLKLAT_OP_READ, MS, 10);
+	take();
+	assert_string_equal(selected(), devices[2].name);
+	assert_int_equal(w.top.n_lines, 2);
+	assert_non_null(strstr(lines(&w.top), devices[DEVICES - 1].name));
+}

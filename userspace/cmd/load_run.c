@@ -91,21 +91,15 @@ static int window_find(const struct window_words *words, const struct origin *or
 #define LEVEL_NAME 24	/* "level 1", with any number */
 
 /* The run itself shows that a device went away; nobody needs to be told now. */
-static void ignore_gone(const struct device *d, bool replaced)
+static void ignore_gone(void *into, const struct device *d, bool replaced)
 {
-	(void)d, (void)replaced;
+	(void)into, (void)d, (void)replaced;
 }
 
-static void cleanup_capture(struct capture **c)
-{
-	if (*c)
-		(*c)->ops->close(*c);
-}
-
-static int collect(struct capture *c, const char *file, const struct origin *origin, const struct collect_how *how,
+static int collect(struct monitor *m, const char *file, const struct origin *origin, const struct collect_how *how,
 		   struct run *into, struct problem *p)
 {
-	struct run_info info = run_info_of(c, 0);
+	struct run_info info = monitor_run_info(m, 0);
 	const struct loop_config loop = { .percentiles = &run_over_time };
 	struct sink *sink = NULL;
 	enum loop_end end;
@@ -113,7 +107,7 @@ static int collect(struct capture *c, const char *file, const struct origin *ori
 	info.origin = origin;
 	if (collect_open(&info, how, into, &sink))
 		return problem_set(p, -ENOMEM, "out of memory");
-	end = loop_run(c, sink, &loop, ignore_gone, p);
+	end = loop_run(m, &info, sink, &loop, p);
 	sink_close(sink);
 	if (end != LOOP_FAILED)
 		return 0;
@@ -139,15 +133,21 @@ static int nothing_there(const char *file, const struct run *r, struct problem *
 /* @marked: an origin of which only the marks count, which are added to the file's own; NULL: none. */
 static int load(const char *file, const struct load_how *how, const struct origin *marked, struct run *ret, struct problem *p)
 {
-	const struct capture_config cfg = { .scale = -1, .replay_file = file, .max_memory = how->max_bytes };
-	struct capture *c CLEANUP(cleanup_capture) = NULL;
+	const struct monitor_config cfg = {
+		.engine = &capture_replay,
+		.capture = { .scale = -1, .replay_file = file, .max_memory = how->max_bytes },
+		.hooks.gone = ignore_gone,
+	};
+	struct monitor m CLEANUP(monitor_close) = { 0 };
+	const struct capture *c;
 	struct collect_how collected = { .merged = how->merged };
 	struct origin origin;
 	u64 played;
-	int err = capture_replay.open(&cfg, &c, p);
+	int err = monitor_open(&m, &cfg, p);
 
 	if (err)
 		return err;
+	c = m.capture;
 	played = snapshot_run_bytes(c->n_watches, c->scale);
 	collected.max_bytes = how->max_bytes > played ? how->max_bytes - played : 1;
 	err = window_find(&how->window, c->origin, &collected.asked, p);
@@ -157,7 +157,7 @@ static int load(const char *file, const struct load_how *how, const struct origi
 		origin.marks = marked->marks;
 	}
 	if (!err)
-		err = collect(c, file, &origin, &collected, ret, p);
+		err = collect(&m, file, &origin, &collected, ret, p);
 	if (!err && !ret->n && ret->seen_s > 0)
 		return nothing_there(file, ret, p);
 	if (!err && !ret->n)

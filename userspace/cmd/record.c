@@ -151,7 +151,7 @@ static int make_origin(struct record *r, const struct run_capture *c, const char
 		return err;
 	if (!from) {
 		r->origin.interval_s = r->o.interval_s;
-		r->origin.idle_gap_ns = c->idle_gap_ns;
+		r->origin.idle_gap_ns = c->config.capture.idle_gap_ns;
 	}
 	err = origin_text(&r->origin.file, r->file);
 	return !err && r->label ? origin_text(&r->origin.label, r->label) : err;

@@ -63,20 +63,6 @@ struct slow_wanted run_capture_slow(const struct capture_options *o)
 	return slow;
 }
 
-static void print_renewed(const struct capture_renewal *r)
-{
-	if (r->err)
-		fprintf(stderr, "blklat: %s has more tags now than there is room for, and IOs are lost until a larger capture can "
-				"be opened: %s\n", r->device->name, r->problem.text);
-	else if (r->gap_ns)
-		fprintf(stderr, "blklat: %s has more tags now than there was room for: a larger capture takes over; IOs that "
-				"ended within %llu us in between may be lost\n",
-			r->device->name, (r->gap_ns + 999) / 1000);
-	else
-		fprintf(stderr, "blklat: %s has more tags now than there was room for: a larger capture takes over\n",
-			r->device->name);
-}
-
 #define THROTTLES_TOLD 3
 
 /*
@@ -85,11 +71,11 @@ static void print_renewed(const struct capture_renewal *r)
  */
 static const char *where_throttled(const struct run_capture *r, u32 device)
 {
-	const struct device *d = r->devices.d;
+	const struct device *d = r->monitor.devices.d;
 	bool watched = false, total = false;
 
-	for (u32 i = 0; i < r->watches.n; i++) {
-		const struct watch *w = &r->watches.w[i];
+	for (u32 i = 0; i < r->info.n_watches; i++) {
+		const struct watch *w = &r->info.watches[i];
 
 		if (w->device != &d[device] && &d[w->device->parent] != &d[device])
 			continue;
@@ -99,7 +85,7 @@ static const char *where_throttled(const struct run_capture *r, u32 device)
 	if (!watched)
 		return NULL;
 	if (total)
-		return r->capture->sees_held ? "waiting for that is part of stage total" :
+		return r->monitor.capture->sees_held ? "waiting for that is part of stage total" :
 					       "waiting for that is in no stage, as this kernel does not let it be "
 					       	"seen";
 	return "waiting for that is in none of these stages, but may be in stage total";
@@ -111,7 +97,7 @@ static void tell_throttled(const struct run_capture *r)
 	CLEANUP(throttles_uninit) struct throttles ts = { 0 };
 	u32 more = 0, told = 0;
 
-	if (throttles_read(&r->devices, &ts))
+	if (throttles_read(&r->monitor.devices, &ts))
 		return;
 	for (u32 i = 0; i < ts.n; i++) {
 		const struct throttle *t = &ts.t[i];
@@ -121,7 +107,7 @@ static void tell_throttled(const struct run_capture *r)
 			continue;
 		if (told++ < THROTTLES_TOLD)
 			fprintf(stderr, "blklat: cgroup %s has io.max %s of %s: %s\n", t->cgroup, t->limits,
-				r->devices.d[t->device].name, where);
+				r->monitor.devices.d[t->device].name, where);
 		else
 			more++;
 	}
@@ -139,100 +125,175 @@ static int take_signals(struct run_capture *r, struct problem *p)
 	return ends_begin(r->who, &ends, !r->child, p);
 }
 
+/* --- the monitor's hooks -------------------------------------------------------------------- */
+
+/* The first time, also chooses the engine: what is wrong with the names of devices is told first. */
+static int find(void *run, const struct device_table *t, struct watch **ret, u32 *ret_n, struct problem *p)
+{
+	struct run_capture *r = run;
+	struct wanted wanted = r->o->wanted;
+	struct watches made = { 0 };
+	int err;
+
+	if (r->begun < RUN_BEGUN)
+		r->begun = RUN_FINDS;
+	wanted.lenient = r->begun == RUN_BEGUN;
+	wanted.partitions_lack_total = r->partitions_lack_total;
+	err = watches_make(t, &wanted, &made, p);
+	if (!err && r->begun < RUN_BEGUN) {
+		r->begun = RUN_CHOOSES_ENGINE;
+		err = run_capture_engine(r->o, &r->config.engine, p);
+	}
+	if (err) {
+		watches_free(&made);
+		return err;
+	}
+	if (r->begun < RUN_BEGUN) {
+		r->begun = RUN_OPENS;
+		r->config.capture.idle_gap_ns = idle_gap_ns(r->o, r->config.engine);
+	}
+	r->partitions_at_total = made.partitions_at_total;
+	*ret = made.w;
+	*ret_n = made.n;
+	return 0;
+}
+
+void print_came(void *run, const struct device *d)
+{
+	(void)run;
+	fprintf(stderr, "blklat: %s is watched now\n", d->name);
+}
+
+void print_gone(void *run, const struct device *d, bool replaced)
+{
+	(void)run;
+	fprintf(stderr, "blklat: %s went away%s\n", d->name, replaced ? ", and another device took its place before "
+		"that was noticed: some of its last IOs may belong to the new one" : "");
+}
+
+void print_outgrown(void *run, const struct device *d)
+{
+	(void)run;
+	fprintf(stderr, "blklat: %s had more tags than there was room for and was given more; of its IOs in flight at that moment "
+		"some are lost\n", d->name);
+}
+
+void print_reopened(void *run, const char *why, u64 gap_ns)
+{
+	(void)run;
+	fprintf(stderr, "blklat: another capture was opened, since %s; IOs that ended within %llu us in between may be missing\n", why,
+		(gap_ns + 999) / 1000);
+}
+
+static void print_failed(void *run, const struct problem *p)
+{
+	command_fail(((struct run_capture *)run)->who, 0, p);
+}
+
+/* It has its privileges all the time. */
+static void ignore_privileged(void *run, bool begins)
+{
+	(void)run, (void)begins;
+}
+
+/* --- the run -------------------------------------------------------------------------------- */
+
+/* The exit status for what failed at the beginning. */
+static int status_of(const struct run_capture *r, int err)
+{
+	switch (r->begun) {
+	case RUN_READS_DEVICES:
+		return STATUS_FAILED;
+	case RUN_FINDS:
+		return STATUS_USAGE;
+	case RUN_CHOOSES_ENGINE:
+		return r->o->engine ? STATUS_USAGE : run_capture_status_of(NULL, err);
+	default:
+		return run_capture_status_of(r->config.engine, err);
+	}
+}
+
 /*
  * Before 5.12 a partition has no total. If it was only to be watched for the sake of its array, we go
  * on without it and say so.
  */
-static int open_without_totals(struct run_capture *r, const struct capture_ops *engine, struct capture_config *cfg, struct problem *p)
+static int open_without_totals(struct run_capture *r, struct problem *p)
 {
-	struct wanted wanted = r->o->wanted;
 	const struct problem why = *p;
 	int err;
 
-	wanted.partitions_lack_total = true;
-	watches_free(&r->watches);
-	err = watches_make(&r->devices, &wanted, &r->watches, p);
-	if (err)
-		return err;
-	cfg->watches = r->watches.w;
-	cfg->n_watches = r->watches.n;
-	err = capture_open(engine, cfg, print_renewed, &r->capture, p);
+	r->partitions_lack_total = true;
+	monitor_close(&r->monitor);
+	err = monitor_open(&r->monitor, &r->config, p);
 	if (!err)
 		fprintf(stderr, "blklat: an array is not compared with its members: %s\n", why.text);
 	return err;
 }
 
-/* A recording that is being made is copied first. Meanwhile a signal ends us as it does any program. */
-static int open_capture(struct run_capture *r, const struct capture_ops *engine, struct capture_config *cfg,
-			struct problem *p)
+static int open_live(struct run_capture *r, struct problem *p)
 {
-	bool live = engine != &capture_replay;
-	int err = live ? take_signals(r, p) : 0;
+	int err = monitor_open(&r->monitor, &r->config, p);
 
-	err = err ?: capture_open(engine, cfg, print_renewed, &r->capture, p);
-	if ((err == -EINVAL || err == -EOPNOTSUPP) && r->watches.partitions_at_total)
-		err = open_without_totals(r, engine, cfg, p);
-	return err || live ? err : take_signals(r, p);
+	if ((err == -EINVAL || err == -EOPNOTSUPP) && r->begun == RUN_OPENS && r->partitions_at_total)
+		err = open_without_totals(r, p);
+	if (!err && !r->monitor.capture)
+		err = problem_set(p, -ESTALE, "all devices went away before they could be watched");
+	return err;
 }
 
-static int begin(struct run_capture *r, const struct capture_ops *engine)
+/* A recording that is being made is copied first. Meanwhile a signal ends us as it does any program. */
+static int open_capture(struct run_capture *r, struct problem *p)
 {
-	const struct capture_options *o = r->o;
-	struct capture_config cfg = {
-		.devices = &r->devices,
-		.watches = r->watches.w,
-		.n_watches = r->watches.n,
-		.by = o->wanted.by,
-		.cgroups = wanted_cgroups(&o->wanted),
-		.scale = o->scale,
-		.max_memory = o->max_memory,
-		.max_bios = o->max_bios,
-		.idle_gap_ns = idle_gap_ns(o, engine),
-		.slow = run_capture_slow(o),
-		.replay_file = o->replay,
-	};
-	struct problem p;
-	int err;
+	if (r->o->replay) {
+		r->begun = RUN_OPENS;
+		return monitor_open(&r->monitor, &r->config, p) ?: take_signals(r, p);
+	}
+	return take_signals(r, p) ?: open_live(r, p);
+}
 
-	err = open_capture(r, engine, &cfg, &p);
-	if (err)
-		return command_fail(r->who, run_capture_status_of(engine, err), &p);
-	r->idle_gap_ns = cfg.idle_gap_ns;
-	r->info = run_info_of(r->capture, o->interval_s);
-	r->info.version = BLKLAT_VERSION;
-	r->info.percentiles = o->percentiles;
-	return -1;
+static bool may_come(const struct wanted *w)
+{
+	for (u32 i = 0; i < w->n; i++)
+		if (names_many(w->devices[i]))
+			return true;
+	return false;
 }
 
 int run_capture_begin(struct run_capture *r, const struct capture_options *o, struct child *child, const char *who)
 {
-	const struct capture_ops *engine = NULL;
 	struct problem p;
 	int err;
 
 	*r = (struct run_capture){ .o = o, .child = child, .who = who };
+	r->config = (struct monitor_config){
+		.engine = o->replay ? &capture_replay : NULL,
+		.capture = {
+			.by = o->wanted.by,
+			.cgroups = wanted_cgroups(&o->wanted),
+			.scale = o->scale,
+			.max_memory = o->max_memory,
+			.max_bios = o->max_bios,
+			.follow = !o->replay && may_come(&o->wanted),
+			.slow = run_capture_slow(o),
+			.replay_file = o->replay,
+		},
+		.find = find,
+		.find_into = r,
+		.hooks = { print_came, print_gone, print_outgrown, print_reopened, print_failed, ignore_privileged, r },
+	};
 	limits_raise_files();
-	if (o->replay)
-		return begin(r, &capture_replay);
-	if (device_table_read(&r->devices, "", &p))
-		return command_fail(who, STATUS_FAILED, &p);
-	if (watches_make(&r->devices, &o->wanted, &r->watches, &p))
-		return command_fail(who, STATUS_USAGE, &p);
-	err = run_capture_engine(o, &engine, &p);
+	err = open_capture(r, &p);
 	if (err)
-		return command_fail(who, o->engine ? STATUS_USAGE : run_capture_status_of(engine, err), &p);
-	err = begin(r, engine);
-	if (err < 0) {
+		return command_fail(who, status_of(r, err), &p);
+	r->begun = RUN_BEGUN;
+	r->info = monitor_run_info(&r->monitor, o->interval_s);
+	r->info.version = BLKLAT_VERSION;
+	r->info.percentiles = o->percentiles;
+	if (!o->replay) {
 		tell_throttled(r);
-		wanted_tell_uncharged(&o->wanted, r->devices.root);
+		wanted_tell_uncharged(&o->wanted, "");
 	}
-	return err;
-}
-
-void print_gone(const struct device *d, bool replaced)
-{
-	fprintf(stderr, "blklat: %s went away%s\n", d->name, replaced ? ", and another device took its place before "
-		"that was noticed: some of its last IOs may belong to the new one" : "");
+	return -1;
 }
 
 enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct problem *p)
@@ -246,7 +307,7 @@ enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct 
 		.input = r->input,
 	};
 
-	return loop_run(r->capture, sink, &loop, print_gone, p);
+	return loop_run(&r->monitor, &r->info, sink, &loop, p);
 }
 
 int run_capture_status(const struct run_capture *r, enum loop_end end, struct problem *p)
@@ -264,9 +325,5 @@ int run_capture_status(const struct run_capture *r, enum loop_end end, struct pr
 
 void run_capture_end(struct run_capture *r)
 {
-	if (r->capture)
-		r->capture->ops->close(r->capture);
-	watches_free(&r->watches);
-	device_table_free(&r->devices);
-	r->capture = NULL;
+	monitor_close(&r->monitor);
 }

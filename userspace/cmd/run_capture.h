@@ -25,12 +25,13 @@ struct run_capture {
 	const struct capture_options *o;
 	const char *who;		/* the command's name in messages */
 	struct child *child;		/* the command to run meanwhile; NULL: none */
-	struct device_table devices;
-	struct watches watches;
-	struct capture *capture;
-	u64 idle_gap_ns;		/* the pauses looked for; 0: none. Unknown for a replay */
+	struct monitor_config config;
+	struct monitor monitor;
 	struct run_info info;		/* for the sink */
 	struct loop_input *input;	/* set before the loop, if there is one; NULL: none */
+	/* How far it has begun, and what the last look for devices found: */
+	enum { RUN_READS_DEVICES, RUN_FINDS, RUN_CHOOSES_ENGINE, RUN_OPENS, RUN_BEGUN } begun;
+	bool partitions_at_total, partitions_lack_total;	/* as in struct watches, struct wanted */
 };
 
 /*
@@ -39,8 +40,11 @@ struct run_capture {
  */
 int run_capture_begin(struct run_capture *r, const struct capture_options *o, struct child *child, const char *who);
 
-/* Prints that a watched device is gone; @replaced as in struct watch_counts. */
-void print_gone(const struct device *d, bool replaced);
+/* Hooks of a monitor that print what it tells; they do not use their first argument. */
+void print_came(void *, const struct device *d);
+void print_gone(void *, const struct device *d, bool replaced);
+void print_outgrown(void *, const struct device *d);
+void print_reopened(void *, const char *why, u64 gap_ns);
 
 /* Runs the loop with @sink, and the child meanwhile. */
 enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct problem *p);

@@ -38,6 +38,7 @@ struct serve_devices {
 	bool follow;		/* wanted devices may appear: a pattern, "all", or one waited for */
 	bool begun;		/* a first look succeeded */
 	bool *waits;		/* [wanted name] its device is not there yet */
+	bool *optional;		/* [wanted name] it may be absent at the first look */
 	u32 n_waits;
 };
 
@@ -61,7 +62,7 @@ int serve_devices_find(struct serve_devices *s, const struct device_table *t, st
 		       struct problem *p);
 
 /*
- * The exit status if the first capture could not be opened. A failure that another start may cure is
+ * The exit status if the capture could not be opened. A failure that another start may cure is
  * not an error of the command line: a device that went away, or more devices than there is memory for.
  */
 int serve_devices_exit(const struct capture_ops *engine, int err);

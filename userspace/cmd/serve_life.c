@@ -33,40 +33,29 @@ struct serve {
 	struct user user;		/* that the server runs as, if root started it */
 	struct serve_server server;
 	struct relay *relay;
-	struct scout_config scout;
+	struct monitor_config monitor;
 	struct service_config config;
 	struct service *service;
 };
 
 /* --- what the service tells ----------------------------------------------------------------- */
 
-static void on_gone(void *serve, const struct device *d, bool replaced)
-{
-	(void)serve;
-	print_gone(d, replaced);
-}
-
-static void on_came(void *serve, const struct device *d)
-{
-	(void)serve;
-	fprintf(stderr, "blklat: %s is watched now\n", d->name);
-}
-
-static void on_joined(void *serve, u64 gap_ns)
-{
-	(void)serve;
-	if (gap_ns)
-		fprintf(stderr, "blklat: one capture of all devices takes over; IOs that ended within %llu us in between may be "
-				"missing\n", (gap_ns + 999) / 1000);
-	else
-		fputs("blklat: one capture of all devices takes over\n", stderr);
-}
-
 static void on_failed(void *serve, const struct problem *p)
 {
 	struct serve *s = serve;
 
 	command_fail(s->who, 0, p);
+}
+
+/* Devices that were all named are not looked for, so it is another capture that could not be opened. */
+static void on_watching_failed(void *serve, const struct problem *p)
+{
+	struct serve *s = serve;
+	struct problem more;
+
+	if (!s->devices.follow)
+		problem_set(&more, 0, "%.400s; restart the service, which has given up the privileges for that", p->text);
+	on_failed(s, s->devices.follow ? p : &more);
 }
 
 static void on_stopped(void *serve, const char *why)
@@ -97,8 +86,8 @@ static void on_beat(void *serve)
 /* --- the web server -------------------------------------------------------------------------- */
 
 /*
- * Must run before the first capture is opened, so that the server inherits nothing of it, and before we
- * connect to the service manager. The server begins to serve once the captures have begun.
+ * Must run before the capture is opened, so that the server inherits nothing of it, and before we
+ * connect to the service manager. The server begins to serve once the capture has begun.
  */
 static int start_server(struct serve *s, struct problem *p)
 {
@@ -237,7 +226,7 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 {
 	const struct capture_options *o = &s->o->capture;
 
-	s->scout = (struct scout_config){
+	s->monitor = (struct monitor_config){
 		.engine = engine,
 		.capture = {
 			.by = o->wanted.by,
@@ -245,25 +234,32 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 			.scale = o->scale,
 			.max_memory = o->max_memory,
 			.max_bios = o->max_bios,
+			.follow = s->devices.follow,
 			.slow = run_capture_slow(o),
 			.replay_file = o->replay,
 		},
+		.root = "",
+		.reuse = true,
 		.find = on_find,
-		.privileged = on_privileged,
-		.into = s,
+		.find_into = s,
+		.hooks = {
+			.came = print_came,
+			.gone = print_gone,
+			.outgrown = print_outgrown,
+			.reopened = print_reopened,
+			.failed = on_watching_failed,
+			.privileged = on_privileged,
+			.into = s,
+		},
 	};
 	s->config = (struct service_config){
 		.interval_s = o->interval_s,
 		.percentiles = &o->percentiles,
-		.scout = &s->scout,
-		.follow = s->devices.follow,
+		.monitor = &s->monitor,
 		.beat_ns = s->notify.watchdog_ns / 3,
 		.lifeline = s->server.process,
 		.version = BLKLAT_VERSION,
 		.hooks = {
-			.gone = on_gone,
-			.came = on_came,
-			.joined = on_joined,
 			.failed = on_failed,
 			.stopped = on_stopped,
 			.reload = on_reload,
@@ -271,8 +267,7 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 			.drained = on_drained,
 			.into = s,
 		},
-		.n_sinks = 1,
-		.sinks = { relay_source(s->relay) },
+		.sink = relay_source(s->relay),
 	};
 }
 
@@ -282,7 +277,7 @@ static int hold_up_nothing(struct serve *s, struct problem *p)
 	sigset_t ends;
 
 	streams_drop_errors();
-	service_wait_signals_of_end(&ends);
+	service_signals_of_end(&ends);
 	return ends_begin(s->who, &ends, true, p);
 }
 
@@ -314,10 +309,9 @@ static int serve(struct serve *s, struct problem *p)
 }
 
 /*
- * Each capture that is opened reads the kernel's type information, some MB that are not needed again.
- * So blocks of this size are to be mapped separately and returned when they are freed, and the heap
- * must not keep freed memory. By default libc keeps more after each capture; and malloc_trim() would
- * lock the heap for milliseconds while the capturing thread needs it.
+ * Opening the capture reads the kernel's type information, some MB that are not needed again. So blocks
+ * of this size are to be mapped separately and returned when they are freed, and the heap must not keep
+ * freed memory, as it does by default.
  */
 static void give_memory_back(void)
 {

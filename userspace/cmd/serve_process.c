@@ -123,15 +123,14 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 	return err;
 }
 
-/* --- what is told of the captures ------------------------------------------------------------- */
+/* --- what is told of the capture -------------------------------------------------------------- */
 
 static void on_interval(void *process, u64 mono_ns, u64 reads, u64 drain_ns)
 {
 	struct process *s = process;
 
 	s->poster.end_mono_ns = mono_ns;
-	prometheus_joined(s->prometheus, reads);
-	prometheus_drained(s->prometheus, drain_ns);
+	prometheus_drained(s->prometheus, reads, drain_ns);
 }
 
 static void on_stopped(void *process, const char *why)

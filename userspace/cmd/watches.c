@@ -113,6 +113,15 @@ static int add_devices(const struct device_table *t, const char *name, u32 *set,
 	return 0;
 }
 
+/* The same for name @i of @wanted. */
+static int add_wanted(const struct device_table *t, const struct wanted *wanted, u32 i, u32 *set, u32 *n, struct problem *p)
+{
+	int err = add_devices(t, wanted->devices[i], set, n, p);
+	bool absent = err == -ENOENT || err == -ENODEV || err == -ENOTBLK;
+
+	return absent && (wanted->lenient || (wanted->optional && wanted->optional[i])) ? 0 : err;
+}
+
 int watches_of(const struct watch *wholes, u32 n, const struct wanted *wanted, struct watches *ret, struct problem *p)
 {
 	bool by = wanted->by;
@@ -169,7 +178,7 @@ static int mark_members(const struct device_table *t, const struct wanted *wante
 
 	for (u32 i = 0; i < wanted->n && !err; i++)
 		if (!is_all(wanted->devices[i]))
-			err = add_devices(t, wanted->devices[i], set, &n, p);
+			err = add_wanted(t, wanted, i, set, &n, p);
 	for (u32 i = 0; i < n && !err; i++)
 		named[set[i]] = true;
 	for (u32 i = 0; i < n && !err; i++)
@@ -206,9 +215,9 @@ int watches_make(const struct device_table *t, const struct wanted *wanted, stru
 	for (u32 i = 0; i < wanted->n && !err; i++) {
 		u32 before = n_set;
 
-		err = add_devices(t, wanted->devices[i], set, &n_set, p);
+		err = add_wanted(t, wanted, i, set, &n_set, p);
 		for (; before < n_set; before++)
-			matched[set[before]] = names_many(wanted->devices[i]);
+			matched[set[before]] = wanted->lenient || names_many(wanted->devices[i]);
 	}
 	if (!err && wanted->members_at_total && !wanted->stages)
 		err = mark_members(t, wanted, member, p);
@@ -221,13 +230,14 @@ int watches_make(const struct device_table *t, const struct wanted *wanted, stru
 			assumed |= device_is_partition(d);
 		}
 		err = check_stages(d, stages, p);
-		if (err && matched[set[i]] && device_is_gone(t, d))
-			stages = err = 0;	/* it was read while it went away */
+		/* It may have been read while it went away. */
+		if (err && (wanted->lenient || (matched[set[i]] && device_is_gone(t, d))))
+			stages = err = 0;
 		for (u32 s = 0; s < BLKLAT_STAGES; s++)
 			if (stages >> s & 1)
 				w[n++] = (struct watch){ .device = d, .stage = s, .matched = matched[set[i]] };
 	}
-	if (!err && n_set && !n)
+	if (!err && n_set && !n && !wanted->lenient && !wanted->optional)
 		err = problem_set(p, -ENOENT, "all devices went away before they could be watched");
 	err = err ?: watches_of(w, n, wanted, ret, p);
 	ret->partitions_at_total = !err && assumed;

@@ -14,6 +14,9 @@ struct wanted {
 	u32 max_parts;		/* by cgroup: how many get a part of their own; 0: not given */
 	bool members_at_total;	/* without stages: members of a named array get total, too; see watches_make() */
 	bool partitions_lack_total;	/* on this kernel; so as members they don't get it */
+	/* Leave out what is not there, or can't be watched as wanted, instead of failing: all of it; and [name] if it is not there. */
+	bool lenient;
+	const bool *optional;		/* NULL: none */
 };
 
 /* Take the value of --by, or of --max-parts. Return 0, or -EINVAL and a sentence. */
@@ -41,7 +44,7 @@ struct watches {
  * or total if a device has no requests. Latencies can only be subtracted at the same stage. So a disk
  * or partition below an array without requests gets device and total if both are named; but not by
  * 'all' or '*', which would measure each disk of a host with LVM twice. Returns 0, or a negative errno
- * and a sentence: that of device_find() or watches_of(), or -EINVAL if a device lacks a stage.
+ * and a sentence: that of device_find(), -EINVAL if a device lacks a stage, or -E2BIG (too many).
  */
 int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret, struct problem *p);
 void watches_free(struct watches *w);

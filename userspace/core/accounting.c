@@ -28,7 +28,7 @@ const char *const lost_words[LOST_REASONS] = {
 	[LOST_UNEXPLAINED] = "unexplained",
 };
 
-static u64 completed(const struct watch_counts *w)
+u64 accounting_completed(const struct watch_counts *w)
 {
 	u64 n = 0;
 
@@ -50,7 +50,7 @@ bool accounting_still(const struct watch_counts *w)
 
 s64 accounting_gap(const struct watch_counts *w)
 {
-	return expected(w, w->started, w->in_flight) - (s64)completed(w);
+	return expected(w, w->started, w->in_flight) - (s64)accounting_completed(w);
 }
 
 /*
@@ -130,7 +130,7 @@ void accounting_make(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_lef
 	const struct watch_counts *w = &s->w[i];
 	const u64 *accounts = w->accounts;
 	struct accounting a = {
-		.completed = completed(w),
+		.completed = accounting_completed(w),
 		.in_flight = w->in_flight,
 		.lost_by = {
 			[LOST_NO_START] = accounts[BLKLAT_NO_START],

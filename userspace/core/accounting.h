@@ -64,6 +64,9 @@ bool accounting_ends_missed(const struct accounting *a);
 /* Whether nothing moved while @w was read: the figures of before and after the bins agree. */
 bool accounting_still(const struct watch_counts *w);
 
+/* How many IOs are in the bins. */
+u64 accounting_completed(const struct watch_counts *w);
+
 /*
  * How many IOs the bins of @w lack, judged by the slots read before them (negative: they have too many). If it is not 0
  * although nothing moved, a CPU was held up between freeing a slot and counting in a bin, or an event was missed.

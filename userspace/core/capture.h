@@ -28,6 +28,7 @@ struct capture_config {
 	int scale;			/* 0..6, or -1: the finest */
 	u64 max_memory;			/* bytes; 0: the default, see capture_default_memory() */
 	u32 max_bios;			/* room for bios in flight (stage total) */
+	bool follow;			/* devices may be added later: there is to be room for some, see live_ops.add */
 	u64 idle_gap_ns;		/* shortest pause after which an IO counts in after_idle; 0: do not look for pauses */
 	struct slow_wanted slow;	/* which IOs to report as slow; a replay does not use it */
 	const char *replay_file;	/* replay only */
@@ -36,14 +37,22 @@ struct capture_config {
 /* An open capture. Engines embed it at the start of their own state. */
 struct capture {
 	const struct capture_ops *ops;
-	struct watch *watches;		/* owned by the engine */
+	struct watch *watches;		/* owned by the engine; see live_ops.add */
 	u32 n_watches;
+	u32 room;			/* the most that there can be */
 	u32 scale;
 	u32 cpus;			/* slack of the accounting, see accounting_make() */
 	u64 memory_bytes;		/* size of the counters */
 	struct slow_wanted slow_wanted;
 	struct slow_ios *slow;		/* slow IOs of the last read, owned by the engine; NULL: not wanted */
 	u64 slow_ns;			/* CLOCK_MONOTONIC before collecting; has all that ended CAPTURE_SLOW_TOLD_NS earlier */
+	/*
+	 * Of the last read: the device that had outgrown its slots, since its user or driver gave it more tags or queues; NULL:
+	 * none had. It has been given more slots, and only its IOs in flight at that moment are told as lost (tag_range); or,
+	 * with a negative errno, there is no room for that in this capture, only in a new one.
+	 */
+	const struct device *outgrown;
+	int outgrown_err;
 	bool sees_held;			/* stage total includes the wait for limits of cgroups */
 	const struct live_ops *live;	/* NULL: a replay, where each read is a stored interval and takes no time */
 	const char *engine;		/* name to show; of a replay, the engine that captured */
@@ -93,6 +102,13 @@ struct live_ops {
 	 * more. Before the first call only failed IOs are reported. Only called if slow IOs are wanted.
 	 */
 	void (*set_slow)(struct capture *c, const u64 *from_ns);
+	/*
+	 * Watches a device that has come, too: @w are its @n watches in a row, copied; its device is in capture.devices. They
+	 * become those from *@ret on: at the end of the list, or in place of watches that the last read has reported as gone.
+	 * All their counts begin at 0. No other device is touched. Returns 0, or a negative errno and a sentence: -ENODEV if the
+	 * device went away, -ENOSPC if there is no room, or only a new capture could watch it.
+	 */
+	int (*add)(struct capture *c, const struct watch *w, u32 n, u32 *ret, struct problem *p);
 };
 
 /* An engine of this machine that the user can choose. */
@@ -108,45 +124,6 @@ struct capture_engine {
  * -ESTALE: no device is left.
  */
 int capture_open_present(const struct capture_ops *engine, struct capture_config *cfg, struct capture **ret, struct problem *p);
-
-/* The result of opening a larger capture; see capture_open(). */
-struct capture_renewal {
-	const struct device *device;	/* the first device that had outgrown its slots */
-	int err;			/* 0, or why it failed, with the problem; it is tried again later */
-	struct problem problem;
-	u64 gap_ns;			/* IOs that ended within this time may be lost; 0: none is lost */
-};
-
-/*
- * Opens a capture as capture_open_present() does. If the user or the driver of a device gives it more tags or queues
- * than there are slots, a live capture opens another one with more room beside it. The new one takes over in that read,
- * or in a later one while IOs are in flight whose start it has not seen. @renewed is called when it has taken over, or
- * could not be opened. All counts go on; none begins again. The new capture leaves out devices that are gone.
- */
-int capture_open(const struct capture_ops *engine, struct capture_config *cfg,
-		 void (*renewed)(const struct capture_renewal *r), struct capture **ret, struct problem *p);
-
-/* A capture that is about to end, and its last read. */
-struct capture_end {
-	const struct capture *capture;
-	const struct snapshot *read;
-};
-
-/*
- * From here on @heir counts in place of the @n captures @from. These are live, of the same engine and scale, and still
- * open; they may be closed afterwards. No count begins again and no IO is missed: @begin is filled with what @heir
- * would have read at the time of the others' last read. @read is a read of @heir just before those, as its extremes
- * start there; a watch that none of them has begins there, too. IOs that ended within *@ret_gap_ns may be lost; 0: none
- * is lost. Returns 0, or -ENOMEM with nothing done.
- */
-int capture_join(struct capture *heir, const struct snapshot *read, const struct capture_end *from, u32 n,
-		 struct snapshot *begin, u64 *ret_gap_ns);
-
-/*
- * Are there still slots for all tags that requests of watch @i's device can carry? Reads sysfs; true if
- * that does not say.
- */
-bool capture_fits(const struct capture *c, u32 i);
 
 extern const struct capture_ops capture_bpf;
 extern const struct capture_ops capture_kmod;

@@ -16,8 +16,6 @@
 #include "util/utf8.h"
 
 #define SECTOR_BYTES 512	/* sysfs's unit, whatever the device's own sectors are */
-#define DEVICES_MAX 65536
-
 struct reading {
 	struct device_table *t;
 	const struct device *disk;	/* the disk whose partitions are being read; NULL: disks are being read */
@@ -219,11 +217,21 @@ static int append(struct reading *r, const struct device *d)
 	return 0;
 }
 
+/*
+ * Opens a directory that may be a partition's: it is named after its disk (add_partition() in block/partitions/core.c), and no
+ * link, as those lead elsewhere, for example to the driver.
+ */
+static int open_partition(int dir, const char *entry, const struct device *disk)
+{
+	const char *name = strrchr(disk->sysfs, '/') + 1;
+
+	return strncmp(entry, name, strlen(name)) ? -1 : openat(dir, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 static int add_partition(int dir, const char *entry, void *into)
 {
 	struct reading *r = into;
-	/* A partition is a directory of its own; links lead elsewhere, for example to the driver. */
-	CLEANUP(cleanup_close) int fd = openat(dir, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	CLEANUP(cleanup_close) int fd = open_partition(dir, entry, r->disk);
 	struct device d;
 
 	if (fd < 0 || read_partition(&d, fd, entry, r->disk) || r->t->n >= DEVICES_MAX)
@@ -299,51 +307,237 @@ static int add_lower(int dir, const char *entry, void *into)
 	if (d->n_lower == ARRAY_SIZE(d->lower) || name_from_sysfs(entry, name))
 		return 0;
 	for (u32 i = 0; i < s->t->n; i++)
-		if (!strcmp(s->t->d[i].name, name))
+		if (!s->t->d[i].absent && !strcmp(s->t->d[i].name, name))
 			d->lower[d->n_lower++] = i;
 	return 0;
 }
 
-/* Finds the devices below each device. Links name other devices, so the table must be complete and sorted. */
-static void resolve_stack(struct device_table *t, int block)
+/* Finds the devices below a disk. Links name other devices, so all must be in the table. */
+static void resolve_lower(struct device_table *t, u32 disk, int block)
 {
-	for (u32 i = 0; i < t->n; i++) {
-		struct stacking s = { .t = t, .d = &t->d[i] };
-		char path[PATH_MAX];
+	struct stacking s = { .t = t, .d = &t->d[disk] };
+	char path[PATH_MAX];
 
-		if (t->d[i].parent != i)
-			continue;
-		snprintf(path, sizeof(path), "%s/slaves", t->d[i].sysfs + strlen("/sys/block/"));
-		sysfs_entries(block, path, add_lower, &s);
-		qsort(s.d->lower, s.d->n_lower, sizeof(*s.d->lower), compare_u32);
-	}
+	s.d->n_lower = 0;
+	snprintf(path, sizeof(path), "%s/slaves", s.d->sysfs + strlen("/sys/block/"));
+	sysfs_entries(block, path, add_lower, &s);
+	qsort(s.d->lower, s.d->n_lower, sizeof(*s.d->lower), compare_u32);
+}
+
+/* Opens the directory of disks below @root. Returns a descriptor, or a negative errno and a sentence. */
+static int open_block(const char *root, struct problem *p)
+{
+	char path[sizeof(((struct device_table *)0)->root) + sizeof("/sys/block")];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/sys/block", root);
+	fd = sysfs_open_dir(AT_FDCWD, path);
+	return fd < 0 ? problem_set(p, fd, "can't read '%s', where the block devices are found: %s", path, strerror(-fd)) : fd;
+}
+
+static int unreadable(const char *root, int err, struct problem *p)
+{
+	return problem_set(p, err, "can't read the block devices in '%s/sys/block': %s", root, strerror(-err));
+}
+
+static int set_root(struct device_table *t, const char *root, struct problem *p)
+{
+	if (strlen(root) >= sizeof(t->root))
+		return problem_set(p, -ENAMETOOLONG, "the path of the tree is longer than %zu characters",
+				   sizeof(t->root) - 1);
+	*t = (struct device_table){ 0 };
+	strcpy(t->root, root);
+	return 0;
 }
 
 int device_table_read(struct device_table *t, const char *root, struct problem *p)
 {
-	struct device_table table = { 0 };
+	struct device_table table;
 	struct reading r = { .t = &table };
 	CLEANUP(cleanup_close) int block = -1;
-	char path[sizeof(t->root) + sizeof("/sys/block")];
-	int err;
+	int err = set_root(&table, root, p);
 
-	if (strlen(root) >= sizeof(t->root))
-		return problem_set(p, -ENAMETOOLONG, "the path of the tree is longer than %zu characters",
-				   sizeof(t->root) - 1);
-	strcpy(table.root, root);
-	snprintf(path, sizeof(path), "%s/sys/block", root);
-	block = sysfs_open_dir(AT_FDCWD, path);
+	if (err)
+		return err;
+	block = open_block(root, p);
 	if (block < 0)
-		return problem_set(p, block, "can't read '%s', where the block devices are found: %s", path,
-				   strerror(-block));
+		return block;
 	err = sysfs_entries(block, ".", add_disk, &r) ?: sort_table(&table);
 	if (err) {
 		device_table_free(&table);
-		return problem_set(p, err, "can't read the block devices in '%s': %s", path, strerror(-err));
+		return unreadable(root, err, p);
 	}
-	resolve_stack(&table, block);
+	for (u32 i = 0; i < table.n; i++)
+		if (table.d[i].parent == i)
+			resolve_lower(&table, i, block);
 	*t = table;
 	return 0;
+}
+
+/* --- a table that is kept up to date -------------------------------------------------------- */
+
+struct updating {
+	struct device_table *t;
+	u32 *known, n_known;		/* the entries that are not absent */
+	bool *seen;			/* [entry] */
+	u32 disk;			/* the known disk whose partitions are looked at */
+	struct device_table disks;	/* what has come: disks, each followed by its partitions */
+	struct device_table partitions;	/* and partitions of known disks */
+	struct reading new_disks, new_partitions;
+};
+
+/* Marks as seen and returns the device that is known by this name, if it is still the one in the directory; else NULL. */
+static struct device *known_device(struct updating *u, const char *entry, int dir, bool partition)
+{
+	struct device *d = NULL;
+	char name[DEVICE_NAME_MAX];
+	u64 sectors = 0, diskseq = 0;
+	struct stat st;
+
+	for (u32 i = 0; !d && i < u->n_known; i++) {
+		d = &u->t->d[u->known[i]];
+		if (name_from_sysfs(entry, name) || strcmp(d->name, name))
+			d = NULL;
+	}
+	if (!d || fstat(dir, &st) || (d->node && st.st_ino != d->node) || sysfs_u64(dir, "size", &sectors))
+		return NULL;
+	if (d->diskseq && !partition && (sysfs_u64(dir, "diskseq", &diskseq) || diskseq != d->diskseq))
+		return NULL;
+	if (!sectors != !d->size_bytes)
+		return NULL;
+	d->size_bytes = sectors * SECTOR_BYTES;
+	u->seen[d - u->t->d] = true;
+	return d;
+}
+
+static int update_partition(int dir, const char *entry, void *into)
+{
+	struct updating *u = into;
+	struct device *disk = &u->t->d[u->disk], d;
+	CLEANUP(cleanup_close) int fd = open_partition(dir, entry, disk);
+
+	if (fd < 0 || known_device(u, entry, fd, true) || read_partition(&d, fd, entry, disk))
+		return 0;
+	d.parent = u->disk;
+	device_read_queue(u->t, &d);	/* the disk's may have changed since it was read */
+	return append(&u->new_partitions, &d);
+}
+
+static int update_disk(int dir, const char *entry, void *into)
+{
+	struct updating *u = into;
+	CLEANUP(cleanup_close) int fd = sysfs_open_dir(dir, entry);
+	struct device *disk;
+	int err;
+
+	if (fd < 0)
+		return 0;
+	disk = known_device(u, entry, fd, false);
+	if (disk) {
+		u->disk = disk - u->t->d;
+		err = sysfs_entries(fd, ".", update_partition, u);
+		return err == -ENOMEM ? err : 0;
+	}
+	/* Without a queue it is not complete yet; its event is still to come (device_add_disk()). */
+	return faccessat(fd, "queue", F_OK, 0) ? 0 : add_disk(dir, entry, &u->new_disks);
+}
+
+static void mark_absent(struct device_table *t, u32 gone)
+{
+	t->d[gone].absent = true;
+	for (u32 i = 0; i < t->n; i++) {
+		struct device *d = &t->d[i];
+		u32 kept = 0;
+
+		for (u32 l = 0; l < d->n_lower; l++)
+			if (d->lower[l] != gone)
+				d->lower[kept++] = d->lower[l];
+		d->n_lower = kept;
+	}
+}
+
+/* The entry for a device that has come. One without a size is never watched, so nothing refers to it. */
+static u32 free_entry(const struct device_table *t, const bool *used, u32 n_used, u32 from)
+{
+	u32 i = from;
+
+	while (i < n_used && !(t->d[i].absent && (!t->d[i].size_bytes || (used && !used[i]))))
+		i++;
+	return i < n_used ? i : max_u64(t->n, n_used);
+}
+
+/* Puts the devices of @come into the table; their parents are in @come, too, or in the table. */
+static int take_in(struct device_table *t, const bool *used, u32 n_used, const struct device_table *come, bool parents_too)
+{
+	u32 at = 0, disk = 0;
+
+	for (u32 i = 0; i < come->n; i++) {
+		at = free_entry(t, used, n_used, at);
+		if (at >= DEVICES_MAX)
+			return -ENOSPC;
+		if (come->d[i].parent == i)
+			disk = at;
+		t->d[at] = come->d[i];
+		if (parents_too)
+			t->d[at].parent = disk;
+		t->n = max_u64(t->n, at + 1);
+	}
+	return 0;
+}
+
+static int update(struct updating *u, const bool *used, int block)
+{
+	struct device_table *t = u->t;
+	u32 n = t->n;
+	int err;
+
+	for (u32 i = 0; i < n; i++)
+		if (!t->d[i].absent)
+			u->known[u->n_known++] = i;
+	err = sysfs_entries(block, ".", update_disk, u) ?: sort_table(&u->disks);
+	if (err)
+		return err;
+	for (u32 i = 0; i < u->n_known; i++)
+		if (!u->seen[u->known[i]])
+			mark_absent(t, u->known[i]);
+	if (u->partitions.n)
+		qsort_r(u->partitions.d, u->partitions.n, sizeof(*u->partitions.d), by_name, t->d);
+	err = take_in(t, used, n, &u->partitions, false) ?: take_in(t, used, n, &u->disks, true);
+	/* Volumes may be moved, and arrays get other members. */
+	for (u32 i = 0; i < t->n; i++)
+		if (t->d[i].parent == i && !t->d[i].absent && (!t->d[i].hw_queues || i >= n || !u->seen[i]))
+			resolve_lower(t, i, block);
+	return err;
+}
+
+int device_table_init(struct device_table *t, const char *root, struct problem *p)
+{
+	int err = set_root(t, root, p);
+
+	if (err)
+		return err;
+	t->d = sparse_calloc(DEVICES_MAX, sizeof(*t->d));
+	return t->d ? 0 : problem_set(p, -ENOMEM, "out of memory");
+}
+
+int device_table_update(struct device_table *t, const bool *used, struct problem *p)
+{
+	CLEANUP(cleanup_free) u32 *known = calloc(t->n + 1, sizeof(*known));
+	CLEANUP(cleanup_free) bool *seen = calloc(t->n + 1, sizeof(*seen));
+	struct updating u = { .t = t, .known = known, .seen = seen };
+	CLEANUP(cleanup_close) int block = open_block(t->root, p);
+	int err = known && seen ? 0 : -ENOMEM;
+
+	if (block < 0)
+		return block;
+	u.new_disks.t = &u.disks;
+	u.new_partitions.t = &u.partitions;
+	err = err ?: update(&u, used, block);
+	device_table_free(&u.disks);
+	device_table_free(&u.partitions);
+	if (err == -ENOSPC)
+		return problem_set(p, err, "more than %d block devices have come and gone", DEVICES_MAX);
+	return err ? unreadable(t->root, err, p) : 0;
 }
 
 int device_read_queue(const struct device_table *t, struct device *d)

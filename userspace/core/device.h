@@ -33,6 +33,7 @@ struct device {
 	u32 nr_requests;		/* scheduler tags in a hardware queue */
 	bool iostats;			/* the kernel counts its IOs */
 	bool hidden;			/* a hidden path (nvme multipath) */
+	bool absent;			/* it was there before, see device_table_update(); device_find() does not find it */
 	u32 n_lower;			/* devices it lies on (slaves): indices in the table */
 	u32 lower[32];
 	u32 stages;			/* bit s set: stage s of enum blklat_stage can be watched */
@@ -53,15 +54,28 @@ bool device_passes_bios_on(const struct device *d);
 /* Whether it may split bios without block_split, as md raid0 did until 6.17: block_bio_remap then tells of each piece. */
 bool device_hides_splits(const struct device *d);
 
+#define DEVICES_MAX 65536
+
 struct device_table {
 	char root[256];			/* "" or the root of a recorded tree */
 	u32 n;
-	struct device *d;		/* disks sorted by name (numbers by value), each followed by its partitions */
+	struct device *d;		/* disks sorted by name (numbers by value), each followed by its partitions; later ones behind */
 };
 
 /* Reads all block devices below @root/sys. Returns 0, -ENOMEM, or an errno with a sentence in @p. */
 int device_table_read(struct device_table *t, const char *root, struct problem *p);
 void device_table_free(struct device_table *t);
+
+/* Makes an empty table for device_table_update(). Returns 0, or a negative errno and a sentence. */
+int device_table_init(struct device_table *t, const char *root, struct problem *p);
+
+/*
+ * Looks which devices have come and gone. Only those that are not known are read. Entries do not move: what is
+ * no longer there is marked as absent, and so is a device that got another medium or lost its size, which gets a new entry.
+ * New ones are appended, or, if @used is not NULL, take the place of absent ones whose @used is false. Returns 0, or a negative
+ * errno and a sentence.
+ */
+int device_table_update(struct device_table *t, const bool *used, struct problem *p);
 
 /*
  * Reads again what the user or the driver can change on a device: hardware queues and their tags, the scheduler,

@@ -26,6 +26,8 @@ static int not_found(const struct device_table *t, const char *name, struct prob
 	struct nearest nearest = { .typed = slash ? slash + 1 : name };
 
 	for (u32 i = 0; i < t->n; i++) {
+		if (t->d[i].absent)
+			continue;
 		nearest_look(&nearest, t->d[i].name);
 		if (t->d[i].mapper[0])
 			nearest_look(&nearest, t->d[i].mapper);
@@ -58,7 +60,8 @@ static int not_block(const struct device_table *t, const char *path, mode_t mode
 	const char *last = strrchr(path, '/') + 1;
 
 	for (u32 i = 0; S_ISCHR(mode) && i < t->n; i++)
-		if (!strncmp(t->d[i].name, last, strlen(last)) && !device_is_partition(&t->d[i]) && !t->d[i].hidden)
+		if (!strncmp(t->d[i].name, last, strlen(last)) && !device_is_partition(&t->d[i]) && !t->d[i].hidden &&
+		    !t->d[i].absent)
 			return problem_set(p, -ENOTBLK, "'%s' is %s, not a block device; did you mean '%s'?",
 					   path, file_type(mode), t->d[i].name);
 	return problem_set(p, -ENOTBLK, "'%s' is %s, not a block device; 'blklat list' shows all", path,
@@ -68,13 +71,13 @@ static int not_block(const struct device_table *t, const char *path, mode_t mode
 static bool find_name(const struct device_table *t, const char *name, u32 *set, u32 *n)
 {
 	for (u32 i = 0; i < t->n; i++) {
-		if (!strcmp(t->d[i].name, name)) {
+		if (!t->d[i].absent && !strcmp(t->d[i].name, name)) {
 			add(set, n, i);
 			return true;
 		}
 	}
 	for (u32 i = 0; i < t->n; i++) {
-		if (t->d[i].mapper[0] && !strcmp(t->d[i].mapper, name)) {
+		if (!t->d[i].absent && t->d[i].mapper[0] && !strcmp(t->d[i].mapper, name)) {
 			add(set, n, i);
 			return true;
 		}
@@ -94,7 +97,8 @@ static int find_path_live(const struct device_table *t, const char *path, u32 *s
 	if (!S_ISBLK(st.st_mode))
 		return not_block(t, path, st.st_mode, p);
 	for (u32 i = 0; i < t->n; i++) {
-		if (t->d[i].major == major(st.st_rdev) && t->d[i].minor == minor(st.st_rdev) && !t->d[i].hidden) {
+		if (t->d[i].major == major(st.st_rdev) && t->d[i].minor == minor(st.st_rdev) && !t->d[i].hidden &&
+		    !t->d[i].absent) {
 			add(set, n, i);
 			return 0;
 		}
@@ -133,7 +137,7 @@ static int find_all(const struct device_table *t, u32 *set, u32 *n, struct probl
 	u32 found = 0;
 
 	for (u32 i = 0; i < t->n; i++) {
-		if (device_is_partition(&t->d[i]) || t->d[i].hidden || !t->d[i].size_bytes)
+		if (device_is_partition(&t->d[i]) || t->d[i].hidden || t->d[i].absent || !t->d[i].size_bytes)
 			continue;
 		add(set, n, i);
 		found++;
@@ -155,7 +159,7 @@ static int find_pattern(const struct device_table *t, const char *pattern, u32 *
 	u32 found = 0;
 
 	for (u32 i = 0; i < t->n; i++) {
-		if (t->d[i].hidden || fnmatch(names, t->d[i].name, 0))
+		if (t->d[i].hidden || t->d[i].absent || fnmatch(names, t->d[i].name, 0))
 			continue;
 		add(set, n, i);
 		found++;

@@ -5,32 +5,93 @@
 #include <stdlib.h>
 #include <string.h>
 
-int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale)
-{
-	struct frames made = { .n = n, .f = calloc(n ? n : 1, sizeof(*made.f)) };
-	u64 *cells = made.cells = op_cells_make(n, scale);
+#include "util/array.h"
 
-	if (!made.f || !cells) {
+static void track(struct frames *fs, u32 first, u32 n)
+{
+	for (u32 i = first; i < first + n; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			hist_track(&fs->f[i].ops[op].hist);
+			hist_track(&fs->f[i].ops[op].after_idle);
+		}
+}
+
+void frames_track(struct frames *fs)
+{
+	fs->tracked = true;
+	track(fs, 0, fs->n);
+}
+
+int frames_init_room(struct frames *fs, u32 room, u32 scale)
+{
+	struct frames made = { .scale = scale, .f = sparse_calloc(room + 1, sizeof(*made.f)), .cells = op_cells_make(room, scale) };
+
+	if (!made.f || !made.cells) {
 		frames_uninit(&made);
 		return scale > BLKLAT_SCALE_MAX ? -EINVAL : -ENOMEM;
-	}
-	for (u32 i = 0; i < n; i++) {
-		made.f[i].watch = &watches[i];
-		made.f[i].part = watches[i].part;
-		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			cells = op_cells_take(cells, scale, &made.f[i].ops[op].hist, &made.f[i].ops[op].after_idle);
 	}
 	*fs = made;
 	return 0;
 }
 
+int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale)
+{
+	int err = frames_init_room(fs, n, scale);
+
+	if (!err)
+		frames_enter(fs, watches, 0, n, 0);
+	return err;
+}
+
+/* Makes frames from @first on anew. Their cells are the first of @cells, unless they have some. */
+static void enter(struct frames *fs, u64 *cells, const struct watch *watches, u32 first, u32 n, u32 number)
+{
+	for (u32 i = 0; i < n; i++) {
+		struct frame *f = &fs->f[first + i];
+		struct frame entered = { .watch = &watches[i], .part = watches[i].part, .number = number + i };
+
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			struct op_frame *o = &entered.ops[op];
+
+			o->hist = f->ops[op].hist;
+			o->after_idle = f->ops[op].after_idle;
+			op_cells_take(cells, i, op, fs->scale, &o->hist, &o->after_idle);
+		}
+		*f = entered;
+	}
+	fs->n = max_u64(fs->n, first + n);
+	if (fs->tracked)
+		track(fs, first, n);
+}
+
+void frames_enter(struct frames *fs, const struct watch *watches, u32 first, u32 n, u32 number)
+{
+	enter(fs, fs->cells + (size_t)first * BLKLAT_OPS * OP_CELLS(fs->scale), watches, first, n, number);
+}
+
+int frames_append(struct frames *fs, const struct watch *watches, u32 n)
+{
+	u64 *cells = op_cells_make(n, fs->scale);
+
+	if (!cells || array_grow(&fs->f, sizeof(*fs->f), fs->n + n) ||
+	    array_grow(&fs->appended, sizeof(*fs->appended), fs->n_appended + 1)) {
+		free(cells);
+		return -ENOMEM;
+	}
+	memset(&fs->f[fs->n], 0, n * sizeof(*fs->f));
+	fs->appended[fs->n_appended++] = cells;
+	enter(fs, cells, watches, fs->n, n, fs->n);
+	return 0;
+}
+
 void frames_uninit(struct frames *fs)
 {
+	for (u32 i = 0; i < fs->n_appended; i++)
+		free(fs->appended[i]);
+	free(fs->appended);
 	free(fs->f);
 	free(fs->cells);
-	fs->f = NULL;
-	fs->cells = NULL;
-	fs->n = 0;
+	*fs = (struct frames){ 0 };
 }
 
 u32 frames_parts(const struct frames *fs, u32 i)
@@ -60,7 +121,7 @@ bool frames_agree_with_kernel(const struct frames *fs)
 
 void frame_clear(struct frame *f)
 {
-	struct frame cleared = { .watch = f->watch, .part = f->part };
+	struct frame cleared = { .watch = f->watch, .number = f->number, .part = f->part };
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		struct op_frame *o = &cleared.ops[op];
@@ -71,15 +132,6 @@ void frame_clear(struct frame *f)
 		hist_clear(&o->after_idle);
 	}
 	*f = cleared;
-}
-
-void frames_track(struct frames *fs)
-{
-	for (u32 i = 0; i < fs->n; i++)
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			hist_track(&fs->f[i].ops[op].hist);
-			hist_track(&fs->f[i].ops[op].after_idle);
-		}
 }
 
 /* Computes the figures to show from the counts: bins, sums and the interval. */
@@ -293,7 +345,7 @@ static struct frame *rest_of(struct frames *fs, u32 whole)
  * Moves the counts of owners that their watches do not have any more to the rest. Frames without a
  * watch, as in sums that nobody reads alone, are skipped.
  */
-static void follow_parts(struct frames *fs)
+void frames_follow_parts(struct frames *fs)
 {
 	u32 whole = 0;
 
@@ -324,7 +376,8 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 	u64 skipped_left = now->skipped;
 	bool doubtful = false;
 
-	follow_parts(fs);	/* the partial sums */
+	frames_follow_parts(fs);	/* the partial sums */
+	fs->interval_s = (double)(s64)(now->mono_ns - before->mono_ns) / NSEC_PER_SEC;
 	for (u32 i = 0; i < fs->n; i++) {
 		const struct watch_counts *w = &now->w[i];
 		struct frame *f = &fs->f[i];
@@ -333,14 +386,15 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			op_between(&f->ops[op], now->replayed ? NULL : &before->w[i].ops[op], &w->ops[op]);
 		f->end_ns = now->wall_ns;
-		f->interval_s = (double)(s64)(now->mono_ns - before->mono_ns) / NSEC_PER_SEC;
+		f->interval_s = fs->interval_s;
 		f->in_flight = w->in_flight;
 		f->oldest_ns = w->oldest_ns;
 		f->in_flight_ns = in_flight_between(f, &before->w[i], w);
 		f->tag_range = w->accounts[BLKLAT_TAG_RANGE] - before->w[i].accounts[BLKLAT_TAG_RANGE];
 		f->gone = w->gone;
-		f->gone_before = before->w[i].gone;
+		f->gone_before = w->gone && before->w[i].gone;
 		f->replaced = w->replaced;
+		f->counts = w;
 		if (whole)
 			accounting_make(now, i, cpus, &skipped_left, &f->accounting);
 		/* A pause is the device's: what hides it from the whole hides it from the parts, which come next. */
@@ -357,25 +411,6 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 	fs->idle_gap_ns = now->idle_gap_ns;
 	fs->before = before;
 	fs->now = now;
-}
-
-static bool same_watch(const struct frame *a, const struct frame *b)
-{
-	const struct device *d = a->watch->device, *e = b->watch->device;
-
-	return a->watch->stage == b->watch->stage && same_part(a->watch, b->watch) && d->major == e->major && d->minor == e->minor &&
-	       !strcmp(d->name, e->name);
-}
-
-void frames_inherit(struct frames *to, const struct frames *from)
-{
-	for (u32 i = 0; i < to->n; i++)
-		for (u32 j = 0; j < from->n; j++) {
-			if (from->f[j].gone || !same_watch(&to->f[i], &from->f[j]))
-				continue;
-			for (u32 op = 0; op < BLKLAT_OPS; op++)
-				sums_add(&to->f[i].ops[op].partial, &from->f[j].ops[op].partial);
-		}
 }
 
 void op_frame_merge(struct op_frame *to, const struct op_frame *from)
@@ -430,29 +465,36 @@ static void op_accumulate(struct op_frame *run, const struct op_frame *o)
 	hist_add(&run->after_idle, &o->after_idle);
 }
 
-void frames_accumulate(struct frames *run, const struct frames *interval, const struct percentiles *ps)
+void frame_accumulate(struct frame *r, const struct frame *f, const struct percentiles *ps)
 {
-	follow_parts(run);
-	for (u32 i = 0; i < run->n; i++) {
-		const struct frame *f = &interval->f[i];
-		struct frame *r = &run->f[i];
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		op_accumulate(&r->ops[op], &f->ops[op]);
+	r->end_ns = f->end_ns;
+	r->interval_s += f->interval_s;
+	/* Modulo 2^64, as a recording may contain any value. */
+	r->in_flight_ns = (u64)r->in_flight_ns + f->in_flight_ns;
+	r->in_flight = f->in_flight;
+	r->oldest_ns = f->oldest_ns;
+	r->gone = f->gone;
+	r->replaced = f->replaced;
+	r->accounting = f->accounting;
+	derive(r, ps);
+}
 
-		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			op_accumulate(&r->ops[op], &f->ops[op]);
-		r->end_ns = f->end_ns;
-		r->interval_s += f->interval_s;
-		/* Modulo 2^64, as a recording may contain any value. */
-		r->in_flight_ns = (u64)r->in_flight_ns + f->in_flight_ns;
-		r->in_flight = f->in_flight;
-		r->oldest_ns = f->oldest_ns;
-		r->gone = f->gone;
-		r->replaced = f->replaced;
-		r->accounting = f->accounting;
-		derive(r, ps);
-	}
+void frames_accumulate_rest(struct frames *run, const struct frames *interval)
+{
+	run->interval_s += interval->interval_s;
 	run->skipped_unexplained = interval->skipped_unexplained;
 	run->mono_ns = interval->mono_ns;
 	run->idle_gap_ns = interval->idle_gap_ns;
+}
+
+void frames_accumulate(struct frames *run, const struct frames *interval, const struct percentiles *ps)
+{
+	frames_follow_parts(run);
+	for (u32 i = 0; i < run->n; i++)
+		frame_accumulate(&run->f[i], &interval->f[i], ps);
+	frames_accumulate_rest(run, interval);
 }
 
 void frames_set_percentiles(struct frames *run, const struct percentiles *ps)

@@ -57,6 +57,7 @@ struct op_frame {
 
 struct frame {
 	const struct watch *watch;
+	u32 number;		/* of the watch in the run: a watch that takes the place of one that is gone has another */
 	/*
 	 * The part that these counts belong to. By cgroup, a watch may get another part from one
 	 * interval to the next, after its owner has ended. In frames that are kept, the counts of the
@@ -73,8 +74,9 @@ struct frame {
 	struct accounting accounting;	/* of a whole; a part has none */
 	u64 tag_range;		/* of the interval's lost IOs, those with a tag beyond the slots */
 	bool gone;
-	bool gone_before;	/* already gone when the interval began */
+	bool gone_before;	/* already gone when the interval began, or, in a replay, not there yet at its end */
 	bool replaced;		/* gone, and see watch_counts.replaced */
+	const struct watch_counts *counts;	/* for a recording, as struct frames.now: those at the end */
 	bool pauses_hidden;	/* an IO took as long as the idle gap, see after_idle; kept for the next interval */
 };
 
@@ -121,20 +123,25 @@ static inline bool frame_just_gone(const struct frame *f)
 struct frames {
 	u32 n;
 	struct frame *f;
+	double interval_s;	/* the length of the interval, or of the run: a watch may have been there for less */
 	/*
 	 * Program runs that were skipped without a known consequence, see struct accounting; of all
 	 * captures of these frames together. It falls when a loss is found that one of them explains.
 	 */
 	u64 skipped_unexplained;
 	u64 mono_ns;		/* CLOCK_MONOTONIC at the interval's end; 0: not known */
-	u64 idle_gap_ns;	/* as in struct snapshot; also 0 if they come from more than one capture */
+	u64 idle_gap_ns;	/* as in struct snapshot */
 	const struct slow_ios *slow;	/* slow IOs of the interval; NULL: not looked for, or a whole run */
 	/*
 	 * For a recording: the two snapshots from which the frames of an interval were made. NULL for a
-	 * whole run, and if the frames come from several captures or another process.
+	 * whole run, and if the frames come from another process. Their order is that of the capture's watches.
 	 */
 	const struct snapshot *before, *now;
 	u64 *cells;		/* the cells of all histograms; NULL in a shallow copy */
+	u64 **appended;		/* the same, of each frames_append() */
+	u32 n_appended;
+	u32 scale;
+	bool tracked;
 };
 
 /* The number of parts of whole @i, whose frames follow its own. */
@@ -146,11 +153,18 @@ u32 frames_parts(const struct frames *fs, u32 i);
  */
 bool frames_agree_with_kernel(const struct frames *fs);
 
-/* Returns 0 or -ENOMEM. @watches is borrowed and must outlive the frames. */
+/* Their numbers are those of @watches, which are borrowed and must outlive the frames. Returns 0 or -ENOMEM. */
 int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale);
 void frames_uninit(struct frames *fs);
 
-/* Empties it, except for its watch and part, and the place of its histograms. */
+/* As snapshot_init_room() and snapshot_enter(); of those that enter, @watches has the first. They are numbered from @number on. */
+int frames_init_room(struct frames *fs, u32 room, u32 scale);
+void frames_enter(struct frames *fs, const struct watch *watches, u32 first, u32 n, u32 number);
+
+/* Adds frames for @watches behind the others, with memory of their own; they are numbered on. Returns 0 or -ENOMEM. */
+int frames_append(struct frames *fs, const struct watch *watches, u32 n);
+
+/* Empties it, except for its watch, number and part, and the place of its histograms. */
 void frame_clear(struct frame *f);
 
 /* From now on their histograms are tracked, see hist_track(). */
@@ -163,12 +177,6 @@ void frames_track(struct frames *fs);
 void frames_between(struct frames *fs, const struct snapshot *before, const struct snapshot *now,
 		    const struct percentiles *ps, u32 cpus);
 
-/*
- * Called before @to's first frames are made, if @to's capture continues the one of @from. If both have a device and
- * stage, the partial sums in @from are handed over: they belong to IOs whose ends @to will see.
- */
-void frames_inherit(struct frames *to, const struct frames *from);
-
 /* Adds the IOs of @from to @to, with their sums, extremes and bins. Rates and percentiles of @to are left alone. */
 void op_frame_merge(struct op_frame *to, const struct op_frame *from);
 
@@ -180,11 +188,22 @@ void merged_uninit(struct op_frame *m);
 void frame_merge_ops(const struct frame *f, struct op_frame *ret);
 
 /*
- * Adds an interval's frames to the frames of the whole run: bins, sums and extremes are added, while
+ * Adds an interval's frame to the frame of the whole run: bins, sums and extremes are added, while
  * the end, in flight, partial sums and accounting are those of the newer. Then recomputes rates and
- * percentiles. If a watch's part has another owner now, or none, the counts of the previous owner go to
- * "rest" first, so the parts still add up to the whole.
+ * percentiles.
  */
+void frame_accumulate(struct frame *run, const struct frame *interval, const struct percentiles *ps);
+
+/*
+ * Called before the frames of an interval are added: if a watch's part has another owner now, or none, the counts of the previous
+ * owner go to "rest", so the parts still add up to the whole.
+ */
+void frames_follow_parts(struct frames *run);
+
+/* What is not of one watch. */
+void frames_accumulate_rest(struct frames *run, const struct frames *interval);
+
+/* All of this, if both have the same watches. */
 void frames_accumulate(struct frames *run, const struct frames *interval, const struct percentiles *ps);
 
 /* Computes @ps for a run whose intervals were accumulated without percentiles. */

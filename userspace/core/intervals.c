@@ -7,46 +7,53 @@
 #include "util/array.h"
 #include "util/clock.h"
 
-static u32 count_wholes(const struct watch *watches, u32 n)
+int slow_limits_init(struct slow_limits *l, const struct slow_wanted *wanted, u32 room, u32 scale)
 {
-	u32 wholes = 0;
+	size_t rows = (size_t)room * BLKLAT_OPS * SLOW_INTERVALS;
 
-	for (u32 i = 0; i < n; i++)
-		wholes += !watches[i].part;
-	return wholes;
-}
-
-static int make_past(struct slow_limits *l, const struct watch *watches, u32 n, u32 scale)
-{
-	size_t each;
-	u32 rows;
-
-	if (scale > SLOW_SCALE)
-		scale = SLOW_SCALE;
-	l->wholes = count_wholes(watches, n);
-	rows = SLOW_INTERVALS * l->wholes * BLKLAT_OPS;
-	each = BLKLAT_CELLS(scale);
-	l->past = calloc(rows, sizeof(*l->past));
-	l->cells = sparse_calloc(rows + 1, each * sizeof(*l->cells));
+	scale = min_u64(scale, SLOW_SCALE);
+	*l = (struct slow_limits){ .wanted = *wanted, .scale = scale, .from_ns = sparse_calloc(room + 1, sizeof(*l->from_ns) * BLKLAT_OPS) };
+	if (!l->from_ns)
+		return -ENOMEM;
+	if (wanted->from_ns)
+		return 0;
+	l->past = sparse_calloc(rows + 1, sizeof(*l->past));
+	l->cells = sparse_calloc(rows + 1, BLKLAT_CELLS(scale) * sizeof(*l->cells));
 	if (!l->past || !l->cells)
 		return -ENOMEM;
-	for (u32 i = 0; i < rows; i++) {
-		l->past[i].hist = hist_on(l->cells + i * each, scale);
-		hist_track(&l->past[i].hist);
-	}
-	l->sum = hist_on(l->cells + rows * each, scale);
+	l->sum = hist_on(l->cells + rows * BLKLAT_CELLS(scale), scale);
 	hist_track(&l->sum);
 	return 0;
 }
 
-int slow_limits_init(struct slow_limits *l, const struct slow_wanted *wanted, const struct watch *watches, u32 n, u32 scale)
+/* The last intervals of a watch and op. */
+static struct slow_past *past_of(struct slow_limits *l, u32 watch, u32 op)
 {
-	*l = (struct slow_limits){ .wanted = *wanted, .n_watches = n, .from_ns = calloc((size_t)n * BLKLAT_OPS, sizeof(*l->from_ns)) };
-	if (!l->from_ns)
-		return -ENOMEM;
-	for (size_t i = 0; i < (size_t)n * BLKLAT_OPS; i++)
-		l->from_ns[i] = wanted->from_ns ?: UINT64_MAX;
-	return wanted->from_ns ? 0 : make_past(l, watches, n, scale);
+	return &l->past[((size_t)watch * BLKLAT_OPS + op) * SLOW_INTERVALS];
+}
+
+static void forget(struct slow_limits *l, u32 watch, u32 op)
+{
+	struct slow_past *past = past_of(l, watch, op);
+
+	for (u32 i = 0; i < SLOW_INTERVALS; i++) {
+		if (!past[i].hist.cells) {
+			past[i].hist = hist_on(l->cells + (past + i - l->past) * BLKLAT_CELLS(l->scale), l->scale);
+			hist_track(&past[i].hist);
+		}
+		hist_clear(&past[i].hist);
+		past[i].max_ns = 0;
+	}
+}
+
+void slow_limits_enter(struct slow_limits *l, u32 first, u32 n)
+{
+	for (u32 i = first; i < first + n; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			l->from_ns[i * BLKLAT_OPS + op] = l->wanted.from_ns ?: UINT64_MAX;
+			if (l->past)
+				forget(l, i, op);
+		}
 }
 
 void slow_limits_uninit(struct slow_limits *l)
@@ -57,19 +64,16 @@ void slow_limits_uninit(struct slow_limits *l)
 	*l = (struct slow_limits){ 0 };
 }
 
-static u64 limit_of(struct slow_limits *l, u32 row)
+static u64 limit_of(struct slow_limits *l, const struct slow_past *past)
 {
-	u32 rows = l->wholes * BLKLAT_OPS;
 	u64 max_ns = 0;
 
 	hist_clear(&l->sum);
-	for (u32 turn = 0; turn < SLOW_INTERVALS; turn++) {
-		const struct slow_past *past = &l->past[turn * rows + row];
-
-		if (!past->hist.octaves)
+	for (u32 i = 0; i < SLOW_INTERVALS; i++) {
+		if (!past[i].hist.octaves)
 			continue;
-		hist_add(&l->sum, &past->hist);
-		max_ns = past->max_ns > max_ns ? past->max_ns : max_ns;
+		hist_add(&l->sum, &past[i].hist);
+		max_ns = max_u64(max_ns, past[i].max_ns);
 	}
 	return max_ns ? quantile_ns(&l->sum, l->wanted.q, 0, max_ns) : UINT64_MAX;
 }
@@ -84,34 +88,32 @@ static void note(struct slow_past *past, const struct op_frame *o)
 
 void slow_limits_follow(struct slow_limits *l, const struct frames *interval)
 {
-	u32 whole = 0;
-
 	if (!l->past)
 		return;
 	for (u32 i = 0; i < interval->n; i++) {
 		if (interval->f[i].watch->part)
 			continue;
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			u32 row = whole * BLKLAT_OPS + op;
+			struct slow_past *past = past_of(l, i, op);
 
-			note(&l->past[l->turn * l->wholes * BLKLAT_OPS + row], &interval->f[i].ops[op]);
-			l->from_ns[i * BLKLAT_OPS + op] = limit_of(l, row);
+			note(&past[l->turn], &interval->f[i].ops[op]);
+			l->from_ns[i * BLKLAT_OPS + op] = limit_of(l, past);
 		}
-		whole++;
 	}
 	l->turn = (l->turn + 1) % SLOW_INTERVALS;
 }
 
 int intervals_init(struct intervals *in, struct capture *c)
 {
+	u32 room = max_u64(c->room, c->n_watches);
 	int err;
 
 	*in = (struct intervals){ .capture = c };
-	err = snapshot_init(&in->snapshots[0], c->n_watches, c->scale);
-	err = err ?: snapshot_init(&in->snapshots[1], c->n_watches, c->scale);
-	err = err ?: frames_init(&in->frames, c->watches, c->n_watches, c->scale);
+	err = snapshot_init_room(&in->snapshots[0], room, c->scale);
+	err = err ?: snapshot_init_room(&in->snapshots[1], room, c->scale);
+	err = err ?: frames_init_room(&in->frames, room, c->scale);
 	if (!err && c->slow && c->live)
-		err = slow_limits_init(&in->slow, &c->slow_wanted, c->watches, c->n_watches, c->scale);
+		err = slow_limits_init(&in->slow, &c->slow_wanted, room, c->scale);
 	if (err)
 		return err;
 	snapshot_track(&in->snapshots[0]);
@@ -119,9 +121,52 @@ int intervals_init(struct intervals *in, struct capture *c)
 	frames_track(&in->frames);
 	in->snapshots[0].mono_ns = clock_ns(CLOCK_MONOTONIC);
 	in->snapshots[0].wall_ns = clock_ns(CLOCK_REALTIME);
-	if (in->slow.from_ns)
-		c->live->set_slow(c, in->slow.from_ns);
+	intervals_enter(in, 0, c->n_watches);
 	return 0;
+}
+
+void intervals_enter(struct intervals *in, u32 first, u32 n)
+{
+	struct capture *c = in->capture;
+
+	snapshot_enter(&in->snapshots[0], first, n);
+	snapshot_enter(&in->snapshots[1], first, n);
+	frames_enter(&in->frames, c->watches + first, first, n, in->numbers);
+	in->numbers += n;
+	for (u32 i = 0; i < in->frames.n; i++)
+		in->frames.f[i].watch = &c->watches[i];	/* the list may have moved */
+	if (!in->slow.from_ns)
+		return;
+	slow_limits_enter(&in->slow, first, n);
+	c->live->set_slow(c, in->slow.from_ns);
+}
+
+/* The frame of the whole @watch among @fs, unless its device is gone; NULL: there is none. */
+static const struct frame *find_whole(const struct frames *fs, const struct watch *watch)
+{
+	for (u32 i = 0; i < fs->n; i++) {
+		const struct watch *w = fs->f[i].watch;
+
+		if (!w->part && !fs->f[i].gone && w->device == watch->device && w->stage == watch->stage)
+			return &fs->f[i];
+	}
+	return NULL;
+}
+
+void intervals_continue(struct intervals *in, const struct intervals *from)
+{
+	const struct frame *same = NULL;
+	u32 part = 0;
+
+	in->numbers = from->numbers;
+	for (u32 i = 0; i < in->frames.n; i++) {
+		struct frame *f = &in->frames.f[i];
+
+		part = f->watch->part ? part + 1 : 0;
+		if (!part)
+			same = find_whole(&from->frames, f->watch);
+		f->number = same ? same[part].number : in->numbers++;
+	}
 }
 
 void intervals_uninit(struct intervals *in)

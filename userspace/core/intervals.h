@@ -16,18 +16,21 @@ struct slow_limits {
 	struct slow_wanted wanted;
 	u64 *from_ns;			/* [watch][op], of wholes; UINT64_MAX: no IO is slow */
 	/* If decided by percentile, the last intervals: */
-	u32 n_watches, wholes, turn;
+	u32 turn, scale;
 	struct slow_past {
 		struct hist hist;
 		u64 max_ns;
-	} *past;			/* [interval][whole][op] */
+	} *past;			/* [watch][op][interval]; only wholes use theirs */
 	struct hist sum;
 	u64 *cells;
 };
 
-/* For @n watches. Returns 0 or -ENOMEM; slow_limits_uninit() has to be called in both cases, and works on all 0. */
-int slow_limits_init(struct slow_limits *l, const struct slow_wanted *wanted, const struct watch *watches, u32 n, u32 scale);
+/* With room for @room watches. Returns 0 or -ENOMEM; slow_limits_uninit() has to be called in both cases, and works on all 0. */
+int slow_limits_init(struct slow_limits *l, const struct slow_wanted *wanted, u32 room, u32 scale);
 void slow_limits_uninit(struct slow_limits *l);
+
+/* The @n watches from @first on begin, without a past. */
+void slow_limits_enter(struct slow_limits *l, u32 first, u32 n);
 
 /*
  * Called after each interval. By percentile, the limit of an op of a device and stage is the latency that this share of
@@ -41,6 +44,7 @@ struct intervals {
 	u32 now;			/* index of the newer one */
 	struct slow_limits slow;	/* all 0 if slow IOs are not wanted */
 	struct frames frames;		/* of the interval that intervals_next() ended last */
+	u32 numbers;			/* of watches that have been given, see struct frame */
 };
 
 /*
@@ -49,6 +53,15 @@ struct intervals {
  */
 int intervals_init(struct intervals *in, struct capture *c);
 void intervals_uninit(struct intervals *in);	/* also if all is 0 */
+
+/* The capture's @n watches from @first on are new, as live_ops.add has them: they begin now, at 0, with numbers of their own. */
+void intervals_enter(struct intervals *in, u32 first, u32 n);
+
+/*
+ * Called after intervals_init() if the capture replaces the one of @from: watches of a device, stage and part that @from has, too,
+ * have the same numbers. @from's is not used for new ones any more.
+ */
+void intervals_continue(struct intervals *in, const struct intervals *from);
 
 /* Reads and discards what was counted so far: the next interval begins here. Returns the engine's result. */
 int intervals_begin(struct intervals *in, struct problem *p);

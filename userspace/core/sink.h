@@ -13,17 +13,28 @@
 struct run_info {
 	const char *version;
 	const char *engine;
+	/*
+	 * A frame's watch is in this list, and always in the same place. In a run that devices may come to, each that comes is
+	 * added behind the others, up to the most that there can be.
+	 */
 	const struct watch *watches;
-	u32 n_watches;
+	u32 n_watches, most_watches;
 	const struct device_table *devices;	/* contains the watches' devices */
 	const struct origin *origin;	/* NULL: nothing is known besides the above */
 	u32 slow_most;			/* the most slow IOs reported for a watch and interval; 0: none */
 	u32 cpus;			/* slack of the accounting, see accounting_make() */
 	u32 scale;
 	u64 memory_bytes;
+	u32 reopened;			/* how often another capture was opened, where accounts begin at 0 again */
 	double interval_s;		/* as asked for */
 	struct percentiles percentiles;
 };
+
+/* For arrays that have an element for each watch; most are never touched, see sparse_calloc(). */
+static inline u32 run_most_watches(const struct run_info *run)
+{
+	return run->most_watches > run->n_watches ? run->most_watches : run->n_watches;
+}
 
 struct sink {
 	const struct sink_ops *ops;
@@ -45,8 +56,8 @@ void sink_free(struct sink *s);
 void sink_close(struct sink *s);
 
 /*
- * Something that opens sinks: the code that captures opens one whenever the run changes, and closes the
- * previous one. Embedded at the start of its owner's state.
+ * Something that opens a sink once the run is known. Devices come and go meanwhile, and @run changes. Embedded at the start of its
+ * owner's state.
  */
 struct sink_source {
 	/* Returns 0 or a negative errno. @run outlives the sink. */

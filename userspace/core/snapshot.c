@@ -59,24 +59,60 @@ const char *const op_names[BLKLAT_OPS] = {
 	[BLKLAT_OP_OTHER] = "other",
 };
 
-int snapshot_init(struct snapshot *s, u32 n, u32 scale)
+int snapshot_init_room(struct snapshot *s, u32 room, u32 scale)
 {
-	struct snapshot made = { .n = n, .w = calloc(n ? n : 1, sizeof(*made.w)) };
-	u64 *cells = made.cells = op_cells_make(n, scale);
+	struct snapshot made = { .scale = scale, .w = sparse_calloc(room + 1, sizeof(*made.w)), .cells = op_cells_make(room, scale) };
 
-	if (!made.w || !cells) {
+	if (!made.w || !made.cells) {
 		snapshot_uninit(&made);
 		return scale > BLKLAT_SCALE_MAX ? -EINVAL : -ENOMEM;
 	}
-	for (u32 i = 0; i < n; i++)
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			struct op_counts *o = &made.w[i].ops[op];
-
-			cells = op_cells_take(cells, scale, &o->hist, &o->after_idle);
-			o->late_min_ns = UINT64_MAX;
-		}
 	*s = made;
 	return 0;
+}
+
+int snapshot_init(struct snapshot *s, u32 n, u32 scale)
+{
+	int err = snapshot_init_room(s, n, scale);
+
+	if (!err)
+		snapshot_enter(s, 0, n);
+	return err;
+}
+
+static void track(struct snapshot *s, u32 first, u32 n)
+{
+	for (u32 i = first; i < first + n; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			hist_track(&s->w[i].ops[op].hist);
+			hist_track(&s->w[i].ops[op].after_idle);
+		}
+}
+
+void snapshot_track(struct snapshot *s)
+{
+	s->tracked = true;
+	track(s, 0, s->n);
+}
+
+void snapshot_enter(struct snapshot *s, u32 first, u32 n)
+{
+	for (u32 i = first; i < first + n; i++) {
+		struct watch_counts entered = { 0 };
+
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			struct op_counts *o = &entered.ops[op];
+
+			o->hist = s->w[i].ops[op].hist;
+			o->after_idle = s->w[i].ops[op].after_idle;
+			op_cells_take(s->cells, i, op, s->scale, &o->hist, &o->after_idle);
+			o->late_min_ns = UINT64_MAX;
+		}
+		s->w[i] = entered;
+	}
+	s->n = max_u64(s->n, first + n);
+	if (s->tracked)
+		track(s, first, n);
 }
 
 void snapshot_uninit(struct snapshot *s)
@@ -100,20 +136,17 @@ u64 snapshot_run_bytes(u32 watches, u32 scale)
 	return RUN_COPIES * (u64)watches * BLKLAT_OPS * OP_CELLS(scale) * sizeof(u64);
 }
 
-u64 *op_cells_take(u64 *cells, u32 scale, struct hist *hist, struct hist *after_idle)
+void op_cells_take(u64 *cells, u32 watch, u32 op, u32 scale, struct hist *hist, struct hist *after_idle)
 {
-	*hist = hist_on(cells, scale);
-	*after_idle = hist_on(cells + BLKLAT_CELLS(scale), idle_scale(scale));
-	return cells + OP_CELLS(scale);
-}
+	u64 *own = cells + ((size_t)watch * BLKLAT_OPS + op) * OP_CELLS(scale);
 
-void snapshot_track(struct snapshot *s)
-{
-	for (u32 i = 0; i < s->n; i++)
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			hist_track(&s->w[i].ops[op].hist);
-			hist_track(&s->w[i].ops[op].after_idle);
-		}
+	if (hist->cells) {
+		hist_clear(hist);
+		hist_clear(after_idle);
+		return;
+	}
+	*hist = hist_on(own, scale);
+	*after_idle = hist_on(own + BLKLAT_CELLS(scale), idle_scale(scale));
 }
 
 u64 op_counts_ios(const struct op_counts *o)
@@ -145,14 +178,14 @@ void watch_counts_copy(struct watch_counts *to, const struct watch_counts *from)
 
 void snapshot_copy(struct snapshot *to, const struct snapshot *from)
 {
-	struct watch_counts *w = to->w;
-	u64 *cells = to->cells;
+	struct snapshot copy = *from;
 
-	*to = *from;
-	to->w = w;
-	to->cells = cells;
+	copy.w = to->w;
+	copy.cells = to->cells;
+	copy.tracked = to->tracked;
+	*to = copy;
 	for (u32 i = 0; i < from->n; i++)
-		watch_counts_copy(&w[i], &from->w[i]);
+		watch_counts_copy(&to->w[i], &from->w[i]);
 }
 
 void op_counts_add_extremes(struct op_counts *to, const struct op_counts *more)

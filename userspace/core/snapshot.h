@@ -69,11 +69,11 @@ static inline u32 idle_scale(u32 scale)
 /*
  * The cells of both histograms of each watch and op, in one allocation, so that the many that stay 0
  * touch no memory. op_cells_make() returns NULL if there is no memory or the scale is invalid.
- * op_cells_take() places two histograms on the first cells and returns the cells after them.
+ * op_cells_take() gives those of a watch and op their place; if they have it, they are emptied.
  */
 #define OP_CELLS(scale) (BLKLAT_CELLS(scale) + BLKLAT_CELLS(idle_scale(scale)))
 u64 *op_cells_make(u32 watches, u32 scale);
-u64 *op_cells_take(u64 *cells, u32 scale, struct hist *hist, struct hist *after_idle);
+void op_cells_take(u64 *cells, u32 watch, u32 op, u32 scale, struct hist *hist, struct hist *after_idle);
 
 /* Bytes of all histograms of a replayed run: those of what is read, of two snapshots, of frames and of their sums. */
 u64 snapshot_run_bytes(u32 watches, u32 scale);
@@ -97,6 +97,7 @@ struct watch_counts {
 	u64 kernel_in_flight;	/* in the same statistics */
 	bool kernel_known;	/* false: not available for this device and stage */
 	bool gone;		/* the device went away; the counts are its last */
+	bool awaited;		/* only in a replay: it has not come yet; gone is set, too */
 	bool replaced;		/* gone, and another device took its place before that was noticed: some IOs may be the other's */
 	bool unsettled;		/* the account does not close although nothing moved, which may be temporary */
 };
@@ -108,6 +109,8 @@ struct snapshot {
 	u64 skipped;		/* program runs that the kernel skipped so far, without a standby that made up for it */
 	bool replayed;		/* the ops' counts are only those since the previous snapshot */
 	u32 n;			/* watches */
+	u32 scale;
+	bool tracked;
 	struct watch_counts *w;
 	u64 *cells;		/* of all their histograms */
 };
@@ -115,6 +118,12 @@ struct snapshot {
 /* Makes an empty snapshot for @n watches. Returns 0 or -ENOMEM. */
 int snapshot_init(struct snapshot *s, u32 n, u32 scale);
 void snapshot_uninit(struct snapshot *s);
+
+/* The same without any watch yet, but with room for @room. What is not used takes no memory. */
+int snapshot_init_room(struct snapshot *s, u32 room, u32 scale);
+
+/* The @n watches from @first on begin at 0. They may be new, in the room behind the others. */
+void snapshot_enter(struct snapshot *s, u32 first, u32 n);
 
 /* From now on its histograms are tracked, see hist_track(). */
 void snapshot_track(struct snapshot *s);

@@ -12,22 +12,23 @@
 #include "blklat.skel.h"
 #include "engine/bpf_engine.h"
 #include "engine/gone.h"
+#include "engine/room.h"
 #include "engine/slow.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/sysfs.h"
 
-/* Drops devices that went away, as their addresses may be reused for others. */
-static void drop_gone(struct bpf_capture *b, const struct snapshot *s)
+static void remove_watch(struct kernel_capture *kernel, u32 whole)
 {
-	bool any = false;
+	targets_drop(&((struct bpf_capture *)kernel)->targets, whole);
+}
 
-	for (u32 i = 0; i < s->n; i = next_whole(&b->kernel, i))
-		if (s->w[i].gone && !b->kernel.gone[i].told)
-			any |= targets_drop(&b->targets, i);
-	/* All other entries are rewritten with the values that they have already, so a partial write does no harm. */
-	if (any)
-		bpf_write_targets(b);
+static int move_watches(struct kernel_capture *kernel, u32 at, u32 n, const struct slots *s, u32 first)
+{
+	if (!kernel->wait)
+		return -ENOSPC;
+	targets_move(&((struct bpf_capture *)kernel)->targets, at, n, s, first, kernel->wait);
+	return 0;
 }
 
 static int count_bios(struct kernel_capture *kernel)
@@ -45,18 +46,17 @@ static int count_bios(struct kernel_capture *kernel)
 /* IOs that have started in this capture alone, at every stage. */
 static u64 started(const struct bpf_capture *b, const struct snapshot *s)
 {
-	const struct snapshot *carry = &b->kernel.carry;
 	u64 n = 0;
 
 	for (u32 i = 0; i < b->kernel.capture.n_watches; i = next_whole(&b->kernel, i))
-		n += s->w[i].started - (i < carry->n ? carry->w[i].started : 0);
+		n += s->w[i].started;
 	return n;
 }
 
 static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
 	struct bpf_capture *b = (struct bpf_capture *)c;
-	int err = kernel_capture_read(&b->kernel, s, count_bios, p);
+	int err = kernel_capture_read(&b->kernel, s, p);
 
 	if (err)
 		return err;
@@ -74,26 +74,20 @@ static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 	err = bpf_cgroups_leave(b, s);
 	if (err)
 		return problem_set(p, err, "could not let go of cgroups that have ended: %s", strerror(-err));
-	drop_gone(b, s);
-	s->skipped = b->kernel.carry.skipped + bpf_skipped_runs(b, started(b, s));
-	gone_reported(&b->kernel);
+	s->skipped = bpf_skipped_runs(b, started(b, s));
+	kernel_capture_end_read(&b->kernel, s);
 	return 0;
 }
 
 static void bpf_look(struct capture *c)
 {
 	struct bpf_capture *b = (struct bpf_capture *)c;
-	bool any = false;
 
 	owns_settle(&b->kernel.region, now_ns(), b->kernel.wait, b);
 	if (!gone_find(&b->kernel))
 		return;
-	for (u32 i = 0; i < c->n_watches; i = next_whole(&b->kernel, i))
-		if (b->kernel.gone[i].gone)
-			any |= targets_drop(&b->targets, i);
-	if (any)
-		bpf_write_targets(b);
-	gone_freeze(&b->kernel, count_bios);
+	room_remove_gone(&b->kernel);
+	gone_freeze(&b->kernel);
 }
 
 /* --- open and close ------------------------------------------------------------------------ */
@@ -105,6 +99,8 @@ static void bpf_close(struct capture *c)
 	if (!b)
 		return;
 	bpf_slow_unmap(b);
+	bpf_finder_close(b->finder);
+	mapping_unmap(&b->table);
 	mapping_unmap(&b->series);
 	mapping_unmap(&b->own);
 	mapping_unmap(&b->accounts);
@@ -119,7 +115,10 @@ static void bpf_close(struct capture *c)
 	free(b);
 }
 
-static const struct live_ops live = { .look = bpf_look, .set_slow = bpf_slow_set };
+static const struct live_ops live = { .look = bpf_look, .set_slow = bpf_slow_set, .add = room_add };
+static const struct kernel_hooks hooks = {
+	.count_bios = count_bios, .add = bpf_add, .remove = remove_watch, .move = move_watches,
+};
 
 static int start(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p)
 {
@@ -132,7 +131,7 @@ static int start(struct bpf_capture *b, const struct capture_config *cfg, struct
 	if (err)
 		return err;
 	/* For each IO that the kernel counts from here on we see the start, or count it in BLKLAT_BEFORE. */
-	kernel_capture_note_statistics(&b->kernel);
+	kernel_capture_note_statistics(&b->kernel, 0, b->kernel.capture.n_watches);
 	return bpf_attach_starts(b, p);
 }
 
@@ -154,6 +153,7 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 	if (!b)
 		return problem_set(p, -ENOMEM, "out of memory");
 	b->table_fd = -1;
+	b->kernel.hooks = &hooks;
 	bpf_quiet();
 	err = bpf_kernel_traits(watches_bios(cfg), &b->traits, p);
 	if (!err)

@@ -46,25 +46,47 @@ u32 standbys_wanted(struct standbys *s, u32 n, bool first_skipped, bool last_ski
 /* --- the hash of targets in which the BPF programs look up IOs --- */
 
 struct targets {
-	u32 n;
-	struct target *list;
+	u32 n, room;
+	struct target *list;	/* its key is 0: not used, or its device went away */
 	u32 *bucket;		/* for each in the list, its bucket in the hash */
 	u32 bits;		/* the hash has 2^bits buckets */
 	u32 factor[2];		/* bucket = (u32)key * factor >> (32 - bits); the second is 0 if one lookup is enough */
-	u32 n_slots;
-	struct region_slots *slots;	/* for each watch; a part has none */
+	struct target *table;	/* the hash that the programs use; NULL: not mapped yet */
+};
+
+/* The watches of a capture that targets are made for, with their slots. Parts have no targets. */
+struct targets_of {
+	const struct watch *watches;
+	const struct slots *slots;
+	const struct region_slots *ranges;
 };
 
 /*
- * Lists the targets of @watches and gives each a bucket of its own, by the first factor or else by the second.
- * @found[i] has the kernel's pointers for the device of watch i. Returns 0, -ENOMEM, or -E2BIG and a sentence.
+ * Lists the targets of the first @n watches and gives each a bucket of its own, by the first factor or else by the second.
+ * @found[i] has the kernel's pointers for the device of watch i. @room: how many watches there may be; if more than n, there are
+ * enough buckets for others to find one. Returns 0, -ENOMEM, or -E2BIG and a sentence.
  */
-int targets_make(struct targets *t, const struct watch *watches, const struct found_device *found,
-		 u32 n, u32 cpus, struct problem *p);
+int targets_make(struct targets *t, const struct targets_of *of, const struct found_device *found, u32 n, u32 room,
+		 struct problem *p);
 void targets_free(struct targets *t);
 
-/* Removes the targets of a watch from the list (their key becomes 0). Returns whether there were any. */
-bool targets_drop(struct targets *t, u32 watch);
+/* Fills the table, which the programs do not use yet. */
+void targets_fill(struct targets *t);
+
+/*
+ * Adds the targets of watches @at to @at + n - 1, of one device, to the list and the table, where programs find them at once.
+ * Returns 0, or -ENOSPC if one has no bucket; then none was added.
+ */
+int targets_add(struct targets *t, const struct targets_of *of, const struct found_device *found, u32 at, u32 n);
+
+/* Programs that start from now on do not find the targets of watch @i. */
+void targets_drop(struct targets *t, u32 i);
+
+/*
+ * Programs use the slots @s from @first on for the targets of watches @at to @at + n - 1. @wait() returns when all programs that
+ * were running have ended; those that run meanwhile find no slot.
+ */
+void targets_move(struct targets *t, u32 at, u32 n, const struct slots *s, u32 first, void (*wait)(void *arg));
 
 struct blklat;	/* the skeleton */
 
@@ -98,7 +120,9 @@ struct bpf_capture {
 	struct targets targets;
 	struct bpf_cgroups *cgroups;	/* in bpf_cgroups.c; NULL: not divided by cgroup */
 	int table_fd;		/* the map in which the programs look up targets; -1: not made yet */
-	struct mapping series, own, accounts, slots, idle, bios;
+	bool hides_splits;	/* see bpf_hides_splits() */
+	struct bpf_finder *finder;	/* in bpf_find.c; NULL: no devices are added */
+	struct mapping table, series, own, accounts, slots, idle, bios;
 	struct bpf_slow *slow;	/* NULL: slow IOs are not wanted */
 	struct bpf_chain chains[BPF_EVENTS];
 };
@@ -118,8 +142,8 @@ int bpf_setup(struct bpf_capture *b, const struct capture_config *cfg, struct pr
 /* Whether stage total of such a device is watched: see device_hides_splits(). */
 bool bpf_hides_splits(const struct capture *c);
 
-/* Rewrites the table of targets, which the programs see at once. Returns 0 or a negative errno. */
-int bpf_write_targets(struct bpf_capture *b);
+/* See struct kernel_hooks. */
+int bpf_add(struct kernel_capture *k, u32 at, u32 n, struct problem *p);
 
 /* --- the BPF engine's table of bios in flight, stage total: cells or, on kernels before 5.12, a hash --- */
 
@@ -181,11 +205,18 @@ int bpf_cgroups_leave(struct bpf_capture *b, const struct snapshot *s);
 
 /* --- the kernel's pointers for devices, see bpf/find.bpf.c --- */
 
+/* Finds devices as often as it is needed. */
+struct bpf_finder;
+
+/* Returns 0, or a negative errno and a sentence. */
+int bpf_finder_open(struct bpf_finder **ret, struct problem *p);
+void bpf_finder_close(struct bpf_finder *f);	/* takes NULL */
+
 /*
  * Fills ret[i] for each of the @n devices (fd is set to i). Opens only their directories in sysfs.
  * Returns 0, or a negative errno and a sentence (-ENODEV: one of them is gone).
  */
-int bpf_find_devices(const struct device *const *devices, u32 n, struct found_device *ret, struct problem *p);
+int bpf_find_devices(struct bpf_finder *f, const struct device *const *devices, u32 n, struct found_device *ret, struct problem *p);
 
 /* --- the ring in which the BPF programs report slow IOs --- */
 

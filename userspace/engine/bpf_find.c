@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/bpf_probe.h"
@@ -13,15 +14,10 @@
 
 #define AT_ONCE 512	/* directories that are open at a time */
 
-static void cleanup_find(struct find **f)
-{
-	find__destroy(*f);
-}
-
-static void cleanup_link(struct bpf_link **l)
-{
-	bpf_link__destroy(*l);
-}
+struct bpf_finder {
+	struct find *skel;
+	struct bpf_link *link;
+};
 
 /* Keeps the iterator's results for our own descriptors. */
 static int read_found(int iter, const int *fds, u32 n, struct found_device *ret)
@@ -76,27 +72,34 @@ static int find_some(struct bpf_link *link, const struct device *const *devices,
 	return err;
 }
 
-static int find_all(const struct device *const *devices, u32 n, struct found_device *ret, struct problem *p)
+int bpf_finder_open(struct bpf_finder **ret, struct problem *p)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, open, .btf_custom_path = bpf_kernel_types());
-	struct find *skel CLEANUP(cleanup_find) = find__open_opts(&open);
-	struct bpf_link *link CLEANUP(cleanup_link) = NULL;
-	int err = skel ? find__load(skel) : -errno;
-	u32 done = 0;
+	struct bpf_finder *f = calloc(1, sizeof(*f));
+	int err;
 
+	if (!f)
+		return problem_set(p, -ENOMEM, "out of memory");
+	f->skel = find__open_opts(&open);
+	err = f->skel ? find__load(f->skel) : -errno;
 	if (err)
-		return problem_set(p, err, "the kernel refused a BPF iterator over open files: %s", strerror(-err));
-	link = bpf_program__attach_iter(skel->progs.find_devices, NULL);
-	if (!link)
-		return problem_set(p, -errno, "could not attach a BPF iterator: %s", strerror(errno));
-	/* At least once: bpf_probe() calls this without devices, to check that it works. */
-	do {
-		u32 some = n - done < AT_ONCE ? n - done : AT_ONCE;
-
-		err = find_some(link, devices + done, some, ret + done, p);
-		done += some;
-	} while (!err && done < n);
+		problem_set(p, err, "the kernel refused a BPF iterator over open files: %s", strerror(-err));
+	else if (!(f->link = bpf_program__attach_iter(f->skel->progs.find_devices, NULL)))
+		err = problem_set(p, -errno, "could not attach a BPF iterator: %s", strerror(errno));
+	if (err)
+		bpf_finder_close(f);
+	else
+		*ret = f;
 	return err;
+}
+
+void bpf_finder_close(struct bpf_finder *f)
+{
+	if (!f)
+		return;
+	bpf_link__destroy(f->link);
+	find__destroy(f->skel);
+	free(f);
 }
 
 static int check_found(const struct device *const *devices, u32 n, struct found_device *found, struct problem *p)
@@ -113,9 +116,17 @@ static int check_found(const struct device *const *devices, u32 n, struct found_
 	return 0;
 }
 
-int bpf_find_devices(const struct device *const *devices, u32 n, struct found_device *ret, struct problem *p)
+int bpf_find_devices(struct bpf_finder *f, const struct device *const *devices, u32 n, struct found_device *ret, struct problem *p)
 {
-	int err = find_all(devices, n, ret, p);
+	u32 done = 0;
+	int err;
 
-	return err ? err : check_found(devices, n, ret, p);
+	/* At least once: bpf_probe() calls this without devices, to check that it works. */
+	do {
+		u32 some = n - done < AT_ONCE ? n - done : AT_ONCE;
+
+		err = find_some(f->link, devices + done, some, ret + done, p);
+		done += some;
+	} while (!err && done < n);
+	return err ?: check_found(devices, n, ret, p);
 }

@@ -303,6 +303,7 @@ void bpf_quiet(void)
 
 int bpf_probe(struct problem *p)
 {
+	struct bpf_finder *finder = NULL;
 	int err = check_capabilities(p);
 
 	bpf_quiet();
@@ -315,5 +316,10 @@ int bpf_probe(struct problem *p)
 	if (!err)
 		err = check_tracepoints(p);
 	/* The real test: load, run and unload one of our own programs. */
-	return err ? err : bpf_find_devices(NULL, 0, NULL, p);
+	if (!err)
+		err = bpf_finder_open(&finder, p);
+	if (!err)
+		err = bpf_find_devices(finder, NULL, 0, NULL, p);
+	bpf_finder_close(finder);
+	return err;
 }

@@ -56,8 +56,8 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_idle_gap_ns = b->kernel.idle_gap_ns;
 	ro->cfg_idle_merged = BLKLAT_SCALE_MAX - idle_scale(b->kernel.capture.scale);
 	ro->cfg_idle_cells = BLKLAT_CELLS(idle_scale(b->kernel.capture.scale));
-	ro->cfg_watches = b->kernel.capture.n_watches;
-	ro->cfg_all_own = owns_all(b->kernel.spare, b->kernel.capture.n_watches, b->kernel.capture.cpus);
+	ro->cfg_watches = b->kernel.capture.room;
+	ro->cfg_all_own = owns_all(b->kernel.spare, b->kernel.capture.room, b->kernel.capture.cpus);
 	ro->cfg_standby_row = b->kernel.capture.cpus;
 	ro->cfg_unguarded = b->traits.unguarded;
 	ro->cfg_only_adds = !b->traits.compares_and_exchanges;
@@ -91,7 +91,7 @@ static u32 at_least_1(u32 n)
 /* Maps that are not needed keep one element, since the programs refer to them. */
 static void size_idle_maps(struct bpf_capture *b)
 {
-	u32 watches = b->kernel.capture.n_watches;
+	u32 watches = b->kernel.capture.room;
 	struct blklat *s = b->skel;
 
 	bpf_map__set_value_size(s->maps.idle_series, BLKLAT_IDLE_SERIES_BYTES(s->rodata->cfg_idle_cells));
@@ -118,12 +118,12 @@ static void size_bios(struct bpf_capture *b, u32 max_bios)
 
 static void size_maps(struct bpf_capture *b, const struct capture_config *cfg)
 {
-	u32 watches = b->kernel.capture.n_watches;
+	u32 watches = b->kernel.capture.room;
 	const struct slow_room room = slow_room(cfg);
 	struct blklat *s = b->skel;
 
 	b->kernel.region.series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(b->kernel.capture.scale));
-	bpf_map__set_max_entries(s->maps.slots, at_least_1(b->targets.n_slots / BLKLAT_SLOTS));
+	bpf_map__set_max_entries(s->maps.slots, at_least_1(b->kernel.region.n_slots / BLKLAT_SLOTS));
 	bpf_map__set_value_size(s->maps.series, b->kernel.region.series_bytes);
 	bpf_map__set_max_entries(s->maps.series, watches * BLKLAT_OPS + b->kernel.spare);
 	bpf_map__set_max_entries(s->maps.own, watches * b->kernel.capture.cpus);
@@ -132,12 +132,24 @@ static void size_maps(struct bpf_capture *b, const struct capture_config *cfg)
 	size_idle_maps(b);
 	bpf_slow_size(b, &room);
 	if (blklat_counts_in_flight(b->kernel.by))
-		bpf_map__set_max_entries(s->maps.in_flight, b->kernel.capture.n_watches);
+		bpf_map__set_max_entries(s->maps.in_flight, watches);
 }
 
 static int make_array(const char *name, u32 value_bytes)
 {
-	return bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(u32), value_bytes, 1, NULL);
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(u32), value_bytes, 1, &opts);
+}
+
+/* Loading would map the whole table at the place of the section, and so over what lies behind it. */
+static void do_not_map(const struct bpf_capture *b, const struct bpf_map *map)
+{
+	struct bpf_object_skeleton *s = b->skel->skeleton;
+
+	for (int i = 0; i < s->map_cnt; i++)
+		if (*s->maps[i].map == map)
+			s->maps[i].mmaped = NULL;
 }
 
 /*
@@ -157,6 +169,7 @@ static int load_with_lent_table(struct bpf_capture *b, u32 bytes)
 	err = bpf_map__reuse_fd(section, b->table_fd);
 	if (err)
 		return err;
+	do_not_map(b, section);
 	err = blklat__load(b->skel);
 	if (!bpf_map__reuse_fd(section, own))
 		return err;
@@ -184,14 +197,19 @@ static int load_programs(struct bpf_capture *b)
 	return b->table_fd < 0 ? -errno : 0;
 }
 
-int mapping_map(struct mapping *m, const struct bpf_map *map)
+static int map_fd(struct mapping *m, int fd, size_t bytes)
 {
-	m->bytes = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
-	m->at = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	m->bytes = bytes;
+	m->at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (m->at != MAP_FAILED)
 		return 0;
 	m->at = NULL;
 	return -errno;
+}
+
+int mapping_map(struct mapping *m, const struct bpf_map *map)
+{
+	return map_fd(m, bpf_map__fd(map), (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map));
 }
 
 void mapping_unmap(struct mapping *m)
@@ -203,8 +221,10 @@ void mapping_unmap(struct mapping *m)
 static int map_region(struct bpf_capture *b)
 {
 	struct blklat *s = b->skel;
-	int err = mapping_map(&b->series, s->maps.series);
+	int err = map_fd(&b->table, b->table_fd, sizeof(struct target) << b->targets.bits);
 
+	if (!err)
+		err = mapping_map(&b->series, s->maps.series);
 	if (!err)
 		err = mapping_map(&b->own, s->maps.own);
 	if (!err)
@@ -219,7 +239,7 @@ static int map_region(struct bpf_capture *b)
 		return err;
 	b->kernel.region.cpus = b->kernel.capture.cpus;
 	b->kernel.region.rows = bpf_rows(b);
-	b->kernel.region.watches = b->kernel.capture.n_watches;
+	b->kernel.region.watches = b->kernel.capture.room;
 	b->kernel.region.parts = b->kernel.parts;
 	b->kernel.region.by = b->kernel.by;
 	b->kernel.region.scale = b->kernel.capture.scale;
@@ -227,28 +247,18 @@ static int map_region(struct bpf_capture *b)
 	b->kernel.region.own = b->own.at;
 	b->kernel.region.accounts = b->accounts.at;
 	b->kernel.region.slots = b->slots.at;
-	b->kernel.region.ranges = b->targets.slots;
 	b->kernel.region.idle = b->idle.at;
 	b->kernel.region.epoch = &s->bss->epoch;
 	b->kernel.wait = bpf_can_wait() ? bpf_wait_for_programs : NULL;
+	b->targets.table = b->table.at;
 	return region_init(&b->kernel.region, b->kernel.spare);
 }
 
-int bpf_write_targets(struct bpf_capture *b)
-{
-	struct target *table CLEANUP(cleanup_free) = calloc(1U << b->targets.bits, sizeof(*table));
-
-	if (!table)
-		return -ENOMEM;
-	for (u32 i = 0; i < b->targets.n; i++)
-		if (b->targets.list[i].key)
-			table[b->targets.bucket[i]] = b->targets.list[i];
-	return bpf_map_update_elem(b->table_fd, &(u32){ 0 }, table, BPF_ANY);
-}
-
 /* A device is looked up once for watches that are next to each other. */
-static int find_watched(const struct capture *c, struct targets *t, struct problem *p)
+static int find_watched(struct bpf_capture *b, struct problem *p)
 {
+	const struct capture *c = &b->kernel.capture;
+	const struct targets_of of = { c->watches, b->kernel.slots, b->kernel.region.ranges };
 	const struct device **devices CLEANUP(cleanup_free) = calloc(c->n_watches, sizeof(*devices));
 	struct found_device *found CLEANUP(cleanup_free) = calloc(c->n_watches, sizeof(*found));
 	u32 n = 0, last;
@@ -259,7 +269,7 @@ static int find_watched(const struct capture *c, struct targets *t, struct probl
 	for (u32 i = 0; i < c->n_watches; i++)
 		if (!i || c->watches[i].device != c->watches[i - 1].device)
 			devices[n++] = c->watches[i].device;
-	err = bpf_find_devices(devices, n, found, p);
+	err = bpf_find_devices(b->finder, devices, n, found, p);
 	/*
 	 * Spread the results from the devices to the watches, from the last one on, so that nothing is
 	 * overwritten that is still needed.
@@ -270,7 +280,58 @@ static int find_watched(const struct capture *c, struct targets *t, struct probl
 		if (i && c->watches[i].device != c->watches[i - 1].device)
 			last--;
 	}
-	return err ? err : targets_make(t, c->watches, found, c->n_watches, c->cpus, p);
+	return err ? err : targets_make(&b->targets, &of, found, c->n_watches, c->room, p);
+}
+
+/* Has the programs of this capture what @w needs? */
+static bool has_programs(const struct bpf_capture *b, const struct watch *w)
+{
+	const struct blklat__rodata *ro = b->skel->rodata;
+	const struct device *d = w->device;
+
+	if (device_is_partition(d) && ro->cfg_mode != MODE_PARTITIONS && ro->cfg_mode != MODE_PARTS)
+		return false;
+	if (w->stage == BLKLAT_STAGE_QUEUE)
+		return ro->cfg_queue;
+	if (w->stage != BLKLAT_STAGE_TOTAL)
+		return true;
+	return ro->cfg_bios && (ro->cfg_remapped || !device_passes_bios_on(d)) && (b->hides_splits || !device_hides_splits(d));
+}
+
+/* Makes the counts of watch @i 0 that are not in the region. Returns 0 or a negative errno. */
+static int clear_counts(const struct bpf_capture *b, u32 i)
+{
+	const struct blklat__rodata *ro = b->skel->rodata;
+	const struct in_flight none = { 0 };
+	const u64 never = 0;
+	int err = 0;
+
+	if (blklat_counts_in_flight(b->kernel.by))
+		err = bpf_map_update_elem(bpf_map__fd(b->skel->maps.in_flight), &i, &none, BPF_ANY);
+	if (!err && b->kernel.idle_gap_ns && ro->cfg_bios)
+		err = bpf_map_update_elem(bpf_map__fd(b->skel->maps.bios_seen), &i, &never, BPF_ANY);
+	return err;
+}
+
+int bpf_add(struct kernel_capture *k, u32 at, u32 n, struct problem *p)
+{
+	struct bpf_capture *b = (struct bpf_capture *)k;
+	const struct targets_of of = { k->capture.watches, k->slots, k->region.ranges };
+	const struct device *d = k->capture.watches[at].device;
+	struct found_device found;
+	int err;
+
+	for (u32 i = at; i < at + n; i++) {
+		if (!has_programs(b, &k->capture.watches[i]))
+			return problem_set(p, -ENOSPC, "%s needs programs that were not loaded for the devices before it", d->name);
+		err = clear_counts(b, i);
+		if (err)
+			return problem_set(p, err, "could not begin to watch %s: %s", d->name, strerror(-err));
+	}
+	err = bpf_find_devices(b->finder, &d, 1, &found, p);
+	if (!err && targets_add(&b->targets, &of, &found, at, n))
+		err = problem_set(p, -ENOSPC, "there is no place for %s in the table of devices", d->name);
+	return err;
 }
 
 static int load(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p)
@@ -293,8 +354,8 @@ static int load(struct bpf_capture *b, const struct capture_config *cfg, struct 
 		return problem_set(p, err, "could not map the counters: %s", strerror(-err));
 	if (b->traits.unguarded)
 		region_use_all_octaves(&b->kernel.region);
-	err = bpf_write_targets(b);
-	return err ? problem_set(p, err, "could not fill the table of devices: %s", strerror(-err)) : 0;
+	targets_fill(&b->targets);
+	return 0;
 }
 
 /* Before 5.12 a bio is remapped to the whole device before it is queued, so it no longer knows its partition. */
@@ -322,9 +383,13 @@ static int check_slow(const struct bpf_capture *b, struct problem *p)
 
 int bpf_setup(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p)
 {
-	int err = check_partitions(b, p) ?: check_slow(b, p);
+	int err = check_partitions(b, p) ?: check_slow(b, p) ?: bpf_finder_open(&b->finder, p);
 
-	if (!err)
-		err = find_watched(&b->kernel.capture, &b->targets, p);
-	return err ? err : load(b, cfg, p);
+	b->hides_splits = bpf_hides_splits(&b->kernel.capture);
+	err = err ?: find_watched(b, p) ?: load(b, cfg, p);
+	if (!cfg->follow) {
+		bpf_finder_close(b->finder);
+		b->finder = NULL;
+	}
+	return err;
 }

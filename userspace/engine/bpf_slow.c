@@ -36,13 +36,13 @@ void bpf_slow_size(struct bpf_capture *b, const struct slow_room *room)
 	s->rodata->cfg_owners = !b->kernel.slow.no_owners;
 	s->rodata->cfg_notes_shift = 32 - __builtin_ctz(room->notes);
 	bpf_map__set_max_entries(s->maps.notes, room->notes);
-	bpf_map__set_max_entries(s->maps.slow_from, b->kernel.capture.n_watches * BLKLAT_OPS);
-	bpf_map__set_max_entries(s->maps.slow_untold, b->kernel.capture.n_watches);
+	bpf_map__set_max_entries(s->maps.slow_from, b->kernel.capture.room * BLKLAT_OPS);
+	bpf_map__set_max_entries(s->maps.slow_untold, b->kernel.capture.room);
 	if (!blklat_counts_in_flight(b->kernel.by))
 		return;
 	s->rodata->cfg_company = true;
-	if (b->targets.n_slots)
-		bpf_map__set_max_entries(s->maps.request_company, b->targets.n_slots);
+	if (b->kernel.region.n_slots)
+		bpf_map__set_max_entries(s->maps.request_company, b->kernel.region.n_slots);
 	if (capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_TOTAL))
 		bpf_map__set_max_entries(s->maps.bio_company, room->notes);
 }

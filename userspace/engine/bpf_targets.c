@@ -89,25 +89,16 @@ static int list_targets(struct targets *t, const struct watch *watches, const st
 }
 
 /* For stages device and queue; devices that have neither tags nor slots are left empty. */
-static void place_slots(struct targets *t, const struct watch *watches, u32 n, u32 cpus, struct target **targets)
+static void set_slots(struct target *t, const struct targets_of *of, u32 i)
 {
-	for (u32 i = 0; i < n; i++) {
-		struct slots s = slots_of(watches[i].device, cpus);
-		struct target *target = targets[i];
+	const struct slots *s = &of->slots[i];
 
-		if (watches[i].part || watches[i].stage == BLKLAT_STAGE_TOTAL)
-			continue;
-		if (!target->queues) {
-			target->queues = s.queues;
-			target->stride = s.stride;
-			target->tags = s.tags;
-			target->first_slot = t->n_slots;
-			t->n_slots += slots_total(watches[i].device, target->watch[BLKLAT_STAGE_DEVICE],
-						  target->watch[BLKLAT_STAGE_QUEUE], cpus);
-		}
-		t->slots[i].n = s.queues * s.stride;
-		t->slots[i].first = target->first_slot + (watches[i].stage == BLKLAT_STAGE_QUEUE ? t->slots[i].n : 0);
-	}
+	if (of->watches[i].part || of->watches[i].stage == BLKLAT_STAGE_TOTAL)
+		return;
+	t->queues = s->queues;
+	t->stride = s->stride;
+	t->tags = s->tags;
+	t->first_slot = of->ranges[i].first - (of->watches[i].stage == BLKLAT_STAGE_QUEUE ? of->ranges[i].n : 0);
 }
 
 /* --- a bucket for each target ------------------------------------------------------------------ */
@@ -138,14 +129,16 @@ static bool collides(struct targets *t, u32 *stamps, u32 stamp)
 }
 
 /* Finds a factor with which no two share a bucket. The hash grows only to the size for a few hundred targets. */
-static int place_for_one_look(struct targets *t, u64 *random)
+static int place_for_one_look(struct targets *t, u64 *random, u32 least)
 {
 	u32 *stamps CLEANUP(cleanup_free) = calloc(1U << BLKLAT_TARGET_BITS, sizeof(*stamps));
 	u32 stamp = 0;
 
 	if (!stamps)
 		return -ENOMEM;
-	for (t->bits = 1; t->bits <= BLKLAT_TARGET_BITS; t->bits++)
+	for (t->bits = 1; t->bits < BLKLAT_TARGET_BITS && 1U << t->bits < least; t->bits++)
+		;
+	for (; t->bits <= BLKLAT_TARGET_BITS; t->bits++)
 		for (u32 i = 0; i < ONE_LOOK_TRIES; i++) {
 			t->factor[0] = next_random(random) | 1;
 			if (!collides(t, stamps, ++stamp))
@@ -208,9 +201,9 @@ static bool place_all(struct targets *t, u32 *owners, u64 *random)
  * For any number of targets, with two lookups (cuckoo hashing, Pagh and Rodler 2001); fills the hash to nearly a half.
  * If the lower halves of more than two addresses are equal, these have no place at any size.
  */
-static int place_for_two_looks(struct targets *t, u64 *random)
+static int place_for_two_looks(struct targets *t, u64 *random, u32 most)
 {
-	for (t->bits = 1; t->bits < TWO_LOOK_BITS && 9ULL << t->bits < 20ULL * t->n; t->bits++)
+	for (t->bits = 1; t->bits < TWO_LOOK_BITS && 9ULL << t->bits < 20ULL * most; t->bits++)
 		;
 	for (u32 larger = 0; larger < 3 && t->bits <= TWO_LOOK_BITS; larger++, t->bits++) {
 		u32 *owners CLEANUP(cleanup_free) = malloc(sizeof(*owners) << t->bits);
@@ -227,31 +220,35 @@ static int place_for_two_looks(struct targets *t, u64 *random)
 	return -E2BIG;
 }
 
-static int place_targets(struct targets *t)
+static int place_targets(struct targets *t, bool more)
 {
 	u64 random = 0x9e3779b97f4a7c15ULL;
-	int err = place_for_one_look(t, &random);
+	int err = place_for_one_look(t, &random, more ? 64 * t->room : 0);
 
-	return err == -E2BIG ? place_for_two_looks(t, &random) : err;
+	if (err == -E2BIG)
+		err = place_for_two_looks(t, &random, more ? t->room : t->n);
+	/* Those that come later have a second chance for a bucket. */
+	if (!err && more && !t->factor[1])
+		t->factor[1] = next_random(&random) | 1;
+	return err;
 }
 
-int targets_make(struct targets *t, const struct watch *watches, const struct found_device *found,
-		 u32 n, u32 cpus, struct problem *p)
+int targets_make(struct targets *t, const struct targets_of *of, const struct found_device *found, u32 n, u32 room,
+		 struct problem *p)
 {
 	struct target **target CLEANUP(cleanup_free) = calloc(n, sizeof(*target));
 	int err = -ENOMEM;
 
 	*t = (struct targets){
-		.list = calloc(2 * n, sizeof(*t->list)),	/* a watch has up to two keys */
-		.bucket = calloc(2 * n, sizeof(*t->bucket)),
-		.slots = calloc(n, sizeof(*t->slots)),
+		.room = 2 * room,	/* a watch has up to two keys */
+		.list = calloc(2 * room, sizeof(*t->list)),
+		.bucket = calloc(2 * room, sizeof(*t->bucket)),
 	};
-	if (target && t->list && t->bucket && t->slots)
-		err = list_targets(t, watches, found, n, target);
-	if (!err) {
-		place_slots(t, watches, n, cpus, target);
-		err = place_targets(t);
-	}
+	if (target && t->list && t->bucket)
+		err = list_targets(t, of->watches, found, n, target);
+	for (u32 i = 0; !err && i < n; i++)
+		set_slots(target[i], of, i);
+	err = err ?: place_targets(t, room > n);
 	if (!err)
 		return 0;
 	err = err == -ENOMEM ? problem_set(p, err, "out of memory") :
@@ -261,23 +258,125 @@ int targets_make(struct targets *t, const struct watch *watches, const struct fo
 	return err;
 }
 
-bool targets_drop(struct targets *t, u32 watch)
-{
-	bool any = false;
-
-	for (u32 i = 0; i < t->n; i++)
-		for (u32 stage = 0; stage < BLKLAT_STAGES; stage++)
-			if (t->list[i].watch[stage] == watch + 1 && t->list[i].key) {
-				t->list[i].key = 0;
-				any = true;
-			}
-	return any;
-}
-
 void targets_free(struct targets *t)
 {
 	free(t->list);
 	free(t->bucket);
-	free(t->slots);
 	*t = (struct targets){ 0 };
+}
+
+/* --- while the programs run ----------------------------------------------------------------- */
+
+void targets_fill(struct targets *t)
+{
+	for (u32 i = 0; i < t->n; i++)
+		t->table[t->bucket[i]] = t->list[i];
+}
+
+/* Programs see a target's other fields, too, when they see its key. */
+static void set_key(struct targets *t, u32 i, u64 key)
+{
+	t->list[i].key = key;
+	__atomic_store_n(&t->table[t->bucket[i]].key, key, __ATOMIC_RELEASE);
+}
+
+#define RESERVED 1	/* a key that no IO has */
+
+/* Adds a target with this key and nothing else, which programs do not find yet. Returns its position, or t->room. */
+static u32 add_key(struct targets *t, u64 key)
+{
+	u32 i = 0;
+
+	while (i < t->n && t->list[i].key)
+		i++;
+	if (i == t->room)
+		return i;
+	t->list[i] = (struct target){ .key = key };
+	for (u32 look = 0; look < 2 && t->factor[look]; look++) {
+		t->bucket[i] = bucket_at(t, i, look);
+		if (t->table[t->bucket[i]].key)
+			continue;
+		t->table[t->bucket[i]].key = RESERVED;
+		t->n = max_u64(t->n, i + 1);
+		return i;
+	}
+	t->list[i].key = 0;
+	return t->room;
+}
+
+int targets_add(struct targets *t, const struct targets_of *of, const struct found_device *found, u32 at, u32 n)
+{
+	struct added {
+		u32 i;
+		u64 key;
+	} added[2 * BLKLAT_STAGES];
+	u32 n_added = 0;
+	bool full = false;
+
+	for (u32 i = at; i < at + n && !full; i++) {
+		u64 keys[2];
+		u32 n_keys = of->watches[i].part ? 0 : keys_of(&of->watches[i], found, keys);
+
+		for (u32 k = 0; k < n_keys && !full; k++) {
+			u32 a = 0;
+
+			while (a < n_added && added[a].key != keys[k])
+				a++;
+			if (a == n_added)
+				added[n_added++] = (struct added){ add_key(t, keys[k]), keys[k] };
+			full = added[a].i == t->room;
+			if (full)
+				break;
+			t->list[added[a].i].watch[of->watches[i].stage] = i + 1;
+			set_slots(&t->list[added[a].i], of, i);
+		}
+	}
+	for (u32 a = 0; a < n_added && added[a].i < t->room; a++) {
+		struct target *is = &t->table[t->bucket[added[a].i]];
+
+		*is = t->list[added[a].i];
+		is->key = RESERVED;
+		set_key(t, added[a].i, full ? 0 : added[a].key);
+	}
+	return full ? -ENOSPC : 0;
+}
+
+static bool has_watch(const struct target *t, u32 at, u32 n)
+{
+	for (u32 stage = 0; stage < BLKLAT_STAGES; stage++)
+		if (t->key && t->watch[stage] > at && t->watch[stage] <= at + n)
+			return true;
+	return false;
+}
+
+void targets_drop(struct targets *t, u32 i)
+{
+	for (u32 j = 0; j < t->n; j++)
+		if (has_watch(&t->list[j], i, 1))
+			set_key(t, j, 0);
+}
+
+static void set_queues(struct targets *t, u32 at, u32 n, u32 queues)
+{
+	for (u32 j = 0; j < t->n; j++)
+		if (has_watch(&t->list[j], at, n) && t->list[j].queues)
+			__atomic_store_n(&t->table[t->bucket[j]].queues, queues, __ATOMIC_RELAXED);
+}
+
+void targets_move(struct targets *t, u32 at, u32 n, const struct slots *s, u32 first, void (*wait)(void *arg))
+{
+	/* No program may see some of the new values beside some of the old ones. */
+	set_queues(t, at, n, 0);
+	wait(NULL);
+	for (u32 j = 0; j < t->n; j++) {
+		struct target *is = &t->table[t->bucket[j]];
+
+		if (!has_watch(&t->list[j], at, n) || !t->list[j].queues)
+			continue;
+		is->stride = s->stride;
+		is->tags = s->tags;
+		is->first_slot = first;
+	}
+	wait(NULL);
+	set_queues(t, at, n, s->queues);
 }

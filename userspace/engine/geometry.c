@@ -16,15 +16,10 @@ static bool has_scheduler(const struct device *d)
 	return d->scheduler[0] && strcmp(d->scheduler, "none");
 }
 
-struct slots slots_of(const struct device *d, u32 cpus)
+/* Slots for a device whose scheduler has so many tags, or may get them. */
+static struct slots slots_with(const struct device *d, u32 cpus, u32 scheduler_tags)
 {
 	struct slots s = { .tags = d->tags };
-	/*
-	 * A scheduler has tags of its own: twice the smaller of the driver's and 128
-	 * (blk_mq_default_nr_requests()), until the user asks for more. Without a scheduler,
-	 * nr_requests is the number of driver tags; with one, it is the number of tags besides those.
-	 */
-	u32 scheduler_tags = has_scheduler(d) ? max_u64(512, 2 * d->nr_requests) : 256;
 
 	if (!d->hw_queues)
 		return s;
@@ -34,49 +29,97 @@ struct slots slots_of(const struct device *d, u32 cpus)
 	return s;
 }
 
-/* Is there room in @s for all tags that @d's requests can carry? */
-static bool slots_fit(const struct slots *s, const struct device *d)
+/*
+ * A scheduler has tags of its own: twice the smaller of the driver's and 128 (blk_mq_default_nr_requests()), until the user
+ * asks for more, up to MAX_SCHED_RQ. Without a scheduler, nr_requests is the number of driver tags; with one, it is the number
+ * of tags besides those.
+ */
+#define SCHEDULER_TAGS_MOST 2048U
+
+struct slots slots_of(const struct device *d, u32 cpus)
+{
+	u32 most = max_u64(SCHEDULER_TAGS_MOST, d->nr_requests);
+
+	return slots_with(d, cpus, has_scheduler(d) ? min_u64(max_u64(512, 2 * d->nr_requests), most) : 256);
+}
+
+bool slots_fit(const struct slots *s, const struct device *d)
 {
 	u32 scheduler_tags = has_scheduler(d) ? d->nr_requests : 0;
 
 	return d->hw_queues <= s->queues && max_u64(d->tags, s->tags + scheduler_tags) <= s->stride;
 }
 
-u32 slots_total(const struct device *d, bool device_stage, bool queue_stage, u32 cpus)
+/* If the device of watch @first has slots @s, at all of its stages. */
+static u32 at_all_stages(const struct watch *watches, u32 first, u32 n, const struct slots *s)
 {
-	struct slots s = slots_of(d, cpus);
+	const struct device *d = watches[first].device;
+	bool any = false, queue = false;
 
-	if (!device_stage && !queue_stage)
-		return 0;
+	for (u32 i = first; i < n && watches[i].device == d; i++) {
+		any |= watches[i].stage != BLKLAT_STAGE_TOTAL;
+		queue |= watches[i].stage == BLKLAT_STAGE_QUEUE;
+	}
 	/* Those of the queue stage follow those of the device stage. */
-	return s.queues * s.stride * (queue_stage ? 2 : 1);
+	return any ? s->queues * s->stride * (queue ? 2 : 1) : 0;
 }
 
-/* Slots of the device of watch @i, counted only at the first of its watches, which are next to each other. */
-static u64 slots_at(const struct watch *watches, u32 i, u32 n, u32 cpus)
+u32 slots_for(const struct watch *watches, u32 first, u32 n, u32 cpus)
 {
-	const struct device *d = watches[i].device;
-	bool stages[BLKLAT_STAGES] = { false };
+	struct slots s = slots_of(watches[first].device, cpus);
 
-	if (i && watches[i - 1].device == d)
-		return 0;
-	for (; i < n && watches[i].device == d; i++)
-		stages[watches[i].stage] = true;
-	return slots_total(d, stages[BLKLAT_STAGE_DEVICE], stages[BLKLAT_STAGE_QUEUE], cpus);
+	return at_all_stages(watches, first, n, &s);
+}
+
+/* Slots to spare for moving the device of watch @first: all that it can get if it has one queue, else as many as it has. */
+static u32 slots_to_move(const struct watch *watches, u32 first, u32 n, u32 cpus)
+{
+	const struct device *d = watches[first].device;
+	struct slots s = d->hw_queues > 1 ? slots_of(d, cpus) : slots_with(d, cpus, SCHEDULER_TAGS_MOST);
+
+	return at_all_stages(watches, first, n, &s);
+}
+
+#define SMALL_SLOTS 4096	/* for devices with one queue that come, such as loop devices */
+
+struct capture_room capture_room(const struct capture_config *cfg, u32 cpus)
+{
+	struct capture_room room = { cfg->n_watches, 0 };
+	u32 devices = 0, most_watches = 0, most_slots = 0;
+	bool queues = false;
+
+	for (u32 i = 0, n; i < cfg->n_watches; i += n) {
+		for (n = 1; i + n < cfg->n_watches && cfg->watches[i + n].device == cfg->watches[i].device;)
+			n++;
+		devices++;
+		most_watches = max_u64(most_watches, n);
+		most_slots = max_u64(most_slots, slots_to_move(cfg->watches, i, cfg->n_watches, cpus));
+		room.slots += slots_for(cfg->watches, i, cfg->n_watches, cpus);
+		queues |= cfg->watches[i].device->hw_queues > 1;
+	}
+	/* One device may be moved, or one like the largest may come. A single one would double the memory if it has many queues. */
+	if (devices > 1 || cfg->follow || !queues)
+		room.slots += most_slots;
+	if (!cfg->follow)
+		return room;
+	room.watches = min_u64(room.watches + (2 + devices / 4) * (u64)most_watches, BLKLAT_MAX_WATCHES);
+	if (most_slots)
+		room.slots += SMALL_SLOTS;
+	return room;
 }
 
 /* Memory for pauses: a series for each watch and op, and the time of each watch's last use. */
-static u64 idle_bytes(const struct capture_config *cfg, u32 scale)
+static u64 idle_bytes(const struct capture_config *cfg, u64 watches, u32 scale)
 {
 	u64 series = BLKLAT_IDLE_SERIES_BYTES((u64)BLKLAT_CELLS(idle_scale(scale)));
 
-	return cfg->idle_gap_ns ? cfg->n_watches * (series * BLKLAT_OPS + sizeof(u64)) : 0;
+	return cfg->idle_gap_ns ? watches * (series * BLKLAT_OPS + sizeof(u64)) : 0;
 }
 
 /* Memory for counting IOs in flight: a cache line for each watch. */
-static u64 in_flight_bytes(const struct capture_config *cfg)
+static u64 in_flight_bytes(const struct capture_config *cfg, u64 watches)
 {
-	return blklat_counts_in_flight(cfg->by) ? cfg->n_watches * sizeof(struct in_flight) : 0;
+	return blklat_counts_in_flight(cfg->by) ? watches * sizeof(struct in_flight) : 0;
 }
 
 u32 bio_buckets(u32 max_bios)
@@ -131,28 +174,27 @@ static u64 slow_bytes(const struct capture_config *cfg, u64 slots)
 }
 
 /* All but the spare series. */
-static u64 fixed_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32 scale)
+static u64 fixed_bytes(const struct capture_config *cfg, const struct capture_room *room, u32 cpus, u32 rows, u32 scale)
 {
-	u64 n = cfg->n_watches, series = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)), slots = 0, bytes;
+	u64 n = room->watches, series = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)), bytes;
 	bool total = false;
 
-	for (u32 i = 0; i < cfg->n_watches; i++) {
+	for (u32 i = 0; i < cfg->n_watches; i++)
 		total |= cfg->watches[i].stage == BLKLAT_STAGE_TOTAL;
-		slots += slots_at(cfg->watches, i, cfg->n_watches, cpus);
-	}
 	bytes = n * (BLKLAT_OPS * series + cpus * sizeof(struct blklat_own) + rows * BLKLAT_ACCOUNTS * sizeof(u64));
-	bytes += slots / BLKLAT_SLOTS * sizeof(struct blklat_slots);
-	bytes += idle_bytes(cfg, scale) + in_flight_bytes(cfg) + slow_bytes(cfg, slots);
+	bytes += (u64)room->slots / BLKLAT_SLOTS * sizeof(struct blklat_slots);
+	bytes += idle_bytes(cfg, n, scale) + in_flight_bytes(cfg, n) + slow_bytes(cfg, room->slots);
 	return bytes + (total ? (u64)bio_buckets(cfg->max_bios) * sizeof(struct bio_bucket) : 0);
 }
 
 int capture_memory(const struct capture_config *cfg, u32 cpus, u32 rows, struct capture_memory *ret, struct problem *p)
 {
 	u32 scale = cfg->scale < 0 ? BLKLAT_SCALE_MAX : cfg->scale;
-	u64 series = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)), fixed = fixed_bytes(cfg, cpus, rows, scale), spare;
+	const struct capture_room room = capture_room(cfg, cpus);
+	u64 series = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)), fixed = fixed_bytes(cfg, &room, cpus, rows, scale), spare;
 	u64 limit = cfg->max_memory ?: capture_default_memory(fixed);
 
-	spare = min_u64((u64)cpus * cfg->n_watches * BLKLAT_OPS, fixed < limit ? (limit - fixed) / series : 0);
+	spare = min_u64((u64)cpus * room.watches * BLKLAT_OPS, fixed < limit ? (limit - fixed) / series : 0);
 	spare = min_u64(spare, BLKLAT_MAX_SPARE);
 	*ret = (struct capture_memory){
 		.scale = scale, .spare = spare, .limit_bytes = limit, .fixed_bytes = fixed, .bytes = fixed + spare * series,
@@ -170,15 +212,4 @@ u64 capture_default_memory(u64 fixed)
 	u64 ram = (u64)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 
 	return max_u64(max_u64(LEAST_MEMORY_BYTES, ram / 1000), min_u64(2 * fixed, ram / 100));
-}
-
-bool capture_fits(const struct capture *c, u32 i)
-{
-	const struct watch *w = &c->watches[i];
-	struct device now = *w->device;
-	struct slots s = slots_of(w->device, c->cpus);
-
-	if (w->stage == BLKLAT_STAGE_TOTAL || !s.queues || device_read_queue(c->devices, &now))
-		return true;
-	return slots_fit(&s, &now);
 }

@@ -14,9 +14,23 @@ struct slots {
 
 /*
  * Room for the tags that @d's requests can carry, and some more, since queues and tags can be added while the device is
- * watched. IOs beyond that are lost (BLKLAT_TAG_RANGE) until there is a capture with more room (engine/renew.c).
+ * watched. IOs beyond that are lost (BLKLAT_TAG_RANGE) until the device is moved to more slots (engine/room.h).
  */
 struct slots slots_of(const struct device *d, u32 cpus);
+
+/* Is there room in @s for all tags that @d's requests can carry? */
+bool slots_fit(const struct slots *s, const struct device *d);
+
+/* Slots for the device of watch @first of @n, at all of its stages that follow there. */
+u32 slots_for(const struct watch *watches, u32 first, u32 n, u32 cpus);
+
+/* The watches and slots that a capture of @cfg has room for: those that it begins with, and some that may be added. */
+struct capture_room {
+	u32 watches;
+	u32 slots;
+};
+
+struct capture_room capture_room(const struct capture_config *cfg, u32 cpus);
 
 /* Buckets of the BPF engine's table of bios: a power of two, with at least twice as many cells as bios. */
 u32 bio_buckets(u32 max_bios);
@@ -29,8 +43,5 @@ struct slow_room {
 };
 
 struct slow_room slow_room(const struct capture_config *cfg);
-
-/* Slots that all watches of one device need. */
-u32 slots_total(const struct device *d, bool device_stage, bool queue_stage, u32 cpus);
 
 #endif

@@ -82,11 +82,11 @@ static void take_late_extremes(struct watch_counts *w)
 }
 
 /* Takes the final figures of devices that are gone and were not reported yet; @amid an interval, or at its end. */
-static void freeze(struct kernel_capture *k, bool amid, int (*count_bios)(struct kernel_capture *k))
+static void freeze(struct kernel_capture *k, bool amid)
 {
 	u64 now = now_ns();
 
-	count_bios(k);
+	k->hooks->count_bios(k);
 	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
 		struct gone_watch *g = &k->gone[i];
 		struct watch_counts *w;
@@ -128,15 +128,15 @@ bool gone_find(struct kernel_capture *k)
 	return any;
 }
 
-void gone_freeze(struct kernel_capture *k, int (*count_bios)(struct kernel_capture *k))
+void gone_freeze(struct kernel_capture *k)
 {
-	freeze(k, true, count_bios);
+	freeze(k, true);
 }
 
-void gone_finish(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k))
+void gone_finish(struct kernel_capture *k, struct snapshot *s)
 {
 	wait_for_ends(k);
-	freeze(k, false, count_bios);
+	freeze(k, false);
 	gone_take_frozen(k, s);
 	for (u32 i = 0; i < s->n; i = next_whole(k, i))
 		gone_mark(k, i, &s->w[i]);

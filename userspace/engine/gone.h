@@ -32,7 +32,7 @@ void gone_take_frozen(const struct kernel_capture *k, struct snapshot *s);
  * For a read that has just found devices gone: @s gets their last figures, which include what they did
  * since the region was read for it.
  */
-void gone_finish(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k));
+void gone_finish(struct kernel_capture *k, struct snapshot *s);
 
 /*
  * For an engine's look: notes which devices went away since the last look or read, and waits up to 20 ms for their IOs
@@ -40,7 +40,7 @@ void gone_finish(struct kernel_capture *k, struct snapshot *s, int (*count_bios)
  * the engine stops counting them, as far as it can, and calls gone_freeze(). From then on their figures stay.
  */
 bool gone_find(struct kernel_capture *k);
-void gone_freeze(struct kernel_capture *k, int (*count_bios)(struct kernel_capture *k));
+void gone_freeze(struct kernel_capture *k);
 
 /* Ends an engine's read: devices that are gone have now been reported. */
 void gone_reported(struct kernel_capture *k);

@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "core/accounting.h"
-#include "engine/carry.h"
 #include "engine/gone.h"
+#include "engine/room.h"
 #include "util/clock.h"
 
 bool capture_has_stage(const struct capture *c, enum blklat_stage stage)
@@ -21,20 +21,25 @@ bool capture_has_stage(const struct capture *c, enum blklat_stage stage)
 
 static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
 {
-	u32 n = cfg->n_watches;
+	u32 room = k->capture.room;
 
-	k->capture.watches = malloc(n * sizeof(*cfg->watches));
-	k->bios = calloc(n, sizeof(*k->bios));
-	k->ios = calloc(n, sizeof(*k->ios));
-	k->gone = calloc(n, sizeof(*k->gone));
-	k->files = calloc(n, sizeof(*k->files));
-	k->gaps = calloc(n, sizeof(*k->gaps));
-	for (u32 i = 0; k->files && i < n; i++)
+	k->capture.watches = calloc(room, sizeof(*cfg->watches));
+	k->slots = calloc(room, sizeof(*k->slots));
+	k->region.ranges = calloc(room, sizeof(*k->region.ranges));
+	k->told_tag_range = calloc(room, sizeof(*k->told_tag_range));
+	k->bios = calloc(room, sizeof(*k->bios));
+	k->ios = calloc(room, sizeof(*k->ios));
+	k->gone = calloc(room, sizeof(*k->gone));
+	k->files = calloc(room, sizeof(*k->files));
+	k->gaps = calloc(room, sizeof(*k->gaps));
+	for (u32 i = 0; k->files && i < room; i++)
 		k->files[i] = DEVICE_FILES_NONE;
-	if (!k->capture.watches || !k->bios || !k->ios || !k->gone || !k->files || !k->gaps)
+	if (!k->capture.watches || !k->slots || !k->region.ranges || !k->told_tag_range || !k->bios || !k->ios || !k->gone ||
+	    !k->files || !k->gaps)
 		return -ENOMEM;
-	memcpy(k->capture.watches, cfg->watches, n * sizeof(*cfg->watches));
-	k->capture.n_watches = n;
+	memcpy(k->capture.watches, cfg->watches, cfg->n_watches * sizeof(*cfg->watches));
+	k->capture.n_watches = cfg->n_watches;
+	room_place(k);
 	if (k->cgroups) {
 		k->owners = calloc(k->cgroups, sizeof(*k->owners));
 		if (!k->owners)
@@ -43,15 +48,16 @@ static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
 	if (!cfg->slow.wanted)
 		return 0;
 	k->capture.slow = &k->slow_ios;
-	k->slow_counted = calloc(n, sizeof(*k->slow_counted));
+	k->slow_counted = calloc(room, sizeof(*k->slow_counted));
 	if (!k->slow_counted)
 		return -ENOMEM;
-	return slow_ios_init(&k->slow_ios, n, cfg->slow.most);
+	return slow_ios_init(&k->slow_ios, room, cfg->slow.most);
 }
 
 int kernel_capture_init(struct kernel_capture *k, const struct capture *is, const struct capture_config *cfg, u32 rows,
 			struct problem *p)
 {
+	const struct capture_room room = capture_room(cfg, is->cpus);
 	struct capture_memory memory;
 	int err = capture_memory(cfg, is->cpus, rows, &memory, p);
 
@@ -63,8 +69,10 @@ int kernel_capture_init(struct kernel_capture *k, const struct capture *is, cons
 	k->by = cfg->by;
 	k->cgroups = cfg->cgroups;
 	k->parts = blklat_parts(cfg->by, cfg->cgroups);
+	k->region.n_slots = room.slots;
 	k->capture = (struct capture){
 		.ops = is->ops,
+		.room = room.watches,
 		.scale = memory.scale,
 		.cpus = is->cpus,
 		.memory_bytes = memory.bytes,
@@ -82,7 +90,9 @@ void kernel_capture_uninit(struct kernel_capture *k)
 		snapshot_uninit(&k->gone[i].frozen);
 	free(k->gone);
 	region_uninit(&k->region);
-	snapshot_uninit(&k->carry);
+	free(k->region.ranges);
+	free(k->slots);
+	free(k->told_tag_range);
 	slow_ios_uninit(&k->slow_ios);
 	free(k->slow_counted);
 	for (u32 i = 0; k->files && i < k->capture.n_watches; i++)
@@ -104,20 +114,29 @@ void kernel_capture_set_slow(struct capture *c, const u64 *from_ns)
 			k->slow_from[op] = from_ns[op];
 }
 
-void kernel_capture_note_statistics(struct kernel_capture *k)
+void kernel_capture_note_statistics(struct kernel_capture *k, u32 at, u32 n)
 {
 	struct kernel_stat stat = { 0 };
 
-	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
+	for (u32 i = at; i < at + n; i = next_whole(k, i)) {
 		const struct device *d = k->capture.watches[i].device;
 
-		if (!i || k->capture.watches[i - 1].device != d) {
+		if (i == at || k->capture.watches[i - 1].device != d) {
 			stat = (struct kernel_stat){ 0 };
 			device_files_open(k->capture.devices, d, &k->files[i]);
 			device_files_stat(&k->files[i], k->capture.devices, d, &stat);
 		}
-		k->ios[i].base = k->ios[i].last = stat.ios;
+		k->ios[i] = (struct kernel_ios){ .base = stat.ios, .last = stat.ios };
 	}
+}
+
+void kernel_capture_check_statistics(struct kernel_capture *k, u32 at, u32 n)
+{
+	struct kernel_stat stat = { 0 };
+	int err = device_files_stat(&k->files[at], k->capture.devices, k->capture.watches[at].device, &stat);
+
+	for (u32 i = at; i < at + n; i = next_whole(k, i))
+		k->ios[i].unsure |= err || stat.in_flight || stat.ios != k->ios[i].base;
 }
 
 static u64 age_ns(u64 start_ns, u64 now_ns)
@@ -197,7 +216,7 @@ static void take_bios_after(const struct kernel_capture *k, struct snapshot *s)
  * and then the bios in flight, at the end the other way round. An IO that had started then and is not
  * in flight now has surely completed; one that is in flight now surely had not.
  */
-static int read_once(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k))
+static int read_once(struct kernel_capture *k, struct snapshot *s)
 {
 	int err;
 
@@ -205,12 +224,12 @@ static int read_once(struct kernel_capture *k, struct snapshot *s, int (*count_b
 	s->wall_ns = clock_ns(CLOCK_REALTIME);
 	for (u32 i = 0; i < s->n; i = next_whole(k, i))
 		k->bios[i].started = region_account(&k->region, i, BLKLAT_STARTED);
-	err = count_bios(k);
+	err = k->hooks->count_bios(k);
 	take_bios(k, s);
 	for (u32 i = 0; i < s->n; i = next_whole(k, i))
 		region_read(&k->region, i, s->mono_ns, &s->w[i]);
 	if (!err)
-		err = count_bios(k);
+		err = k->hooks->count_bios(k);
 	take_bios_after(k, s);
 	return err;
 }
@@ -269,9 +288,14 @@ static bool kernel_comparable(const struct watch *w, const u64 *accounts)
 static void take_kernel(struct kernel_capture *k, u32 i, struct kernel_read *read, struct watch_counts *w)
 {
 	int err = gone_read_statistics(k, i, read);
-	u64 ios = read->stat.ios - k->ios[i].base - w->accounts[BLKLAT_EMPTY_FLUSH];
+	u64 ios;
 
-	w->kernel_known = !err && kernel_comparable(&k->capture.watches[i], w->accounts) && (s64)ios >= 0;
+	if (!err && k->ios[i].unsure && !read->stat.in_flight && !w->in_flight && accounting_still(w))
+		k->ios[i] = (struct kernel_ios){
+			.base = read->stat.ios - w->accounts[BLKLAT_EMPTY_FLUSH] - accounting_completed(w), .last = read->stat.ios,
+		};
+	ios = read->stat.ios - k->ios[i].base - w->accounts[BLKLAT_EMPTY_FLUSH];
+	w->kernel_known = !err && !k->ios[i].unsure && kernel_comparable(&k->capture.watches[i], w->accounts) && (s64)ios >= 0;
 	w->kernel_ios = w->kernel_known ? ios : 0;
 	w->kernel_in_flight = w->kernel_known ? read->stat.in_flight : 0;
 }
@@ -292,26 +316,30 @@ static bool read_kernel(struct kernel_capture *k, struct snapshot *s)
 	return any;
 }
 
-int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k),
-			struct problem *p)
+int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, struct problem *p)
 {
 	int err;
 
 	region_next_epoch(&k->region);
 	s->idle_gap_ns = k->idle_gap_ns;
-	err = read_once(k, s, count_bios);
+	err = read_once(k, s);
 	for (long ms = 1; !err && !settled(k, s) && ms <= 16; ms *= 4) {
 		nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
-		err = read_once(k, s, count_bios);
+		err = read_once(k, s);
 	}
 	if (err)
 		return problem_set(p, err, "could not read the bios in flight: %s", strerror(-err));
 	note_gaps(k, s);
 	gone_take_frozen(k, s);
 	if (read_kernel(k, s))
-		gone_finish(k, s, count_bios);
-	for (u32 i = 0; i < k->carry.n; i++)
-		carry_add(&s->w[i], &k->carry.w[i]);
+		gone_finish(k, s);
 	owns_settle(&k->region, s->mono_ns, k->wait, k);
 	return 0;
+}
+
+void kernel_capture_end_read(struct kernel_capture *k, const struct snapshot *s)
+{
+	gone_reported(k);
+	room_remove_gone(k);
+	room_move_outgrown(k, s);
 }

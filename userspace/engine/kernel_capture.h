@@ -7,6 +7,7 @@
 #define ENGINE_KERNEL_CAPTURE_H
 
 #include "core/capture.h"
+#include "engine/geometry.h"
 #include "engine/region.h"
 
 /*
@@ -24,12 +25,15 @@ struct bio_counts {
 struct kernel_ios {
 	u64 base;
 	u64 last;
+	bool unsure;		/* IOs ended while the base was read: it is taken anew when the device is at rest */
 };
 
 /* A watch whose device went away, see gone.h. */
 struct gone_watch {
 	bool gone;
 	bool told;		/* the last read has reported it; else it went away since then */
+	bool removed;		/* nothing starts there any more */
+	bool left;		/* and nothing is being counted: another device may take its place */
 	bool replaced;		/* see watch_counts */
 	struct snapshot frozen;	/* the last counts of this watch and its parts; empty while it is not gone */
 };
@@ -49,16 +53,40 @@ struct owner {
 	u32 quiet;		/* consecutive reads since then with nothing in flight and nothing counted */
 };
 
+struct kernel_capture;
+
+/* What an engine does for the code that all engines share. */
+struct kernel_hooks {
+	/* Fills k->bios with the bios in flight. Returns 0 or a negative errno. */
+	int (*count_bios)(struct kernel_capture *k);
+	/*
+	 * From now on IOs of the @n watches from @at on are counted; these have their ranges of slots. Returns as live_ops.add
+	 * does; then nothing is counted there.
+	 */
+	int (*add)(struct kernel_capture *k, u32 at, u32 n, struct problem *p);
+	/* Nothing starts any more at a whole. After k->wait() nothing is counted there, except for bios in flight. */
+	void (*remove)(struct kernel_capture *k, u32 whole);
+	/*
+	 * The @n watches from @at on are all those of a device. Requests that start from now on are in slots @s from @first on,
+	 * those of the queue stage behind those of the device stage; or, meanwhile, are counted in BLKLAT_TAG_RANGE. When it
+	 * returns, the slots that they had are not used any more. Returns 0, or -ENOSPC if it can't.
+	 */
+	int (*move)(struct kernel_capture *k, u32 at, u32 n, const struct slots *s, u32 first);
+};
+
 /* Engines embed it at the start of their own state, and set up its region. */
 struct kernel_capture {
 	struct capture capture;
+	const struct kernel_hooks *hooks;	/* set by the engine */
 	struct region region;
+	struct slots *slots;		/* of each watch's device */
+	u64 *told_tag_range;		/* [watch]: see room_move_outgrown() */
+	u32 turn;			/* the whole whose device's queues are looked at next */
 	u32 spare;			/* series that CPUs may have for themselves */
 	void (*wait)(void *k);		/* see owns_settle(); set by the engine */
 	enum blklat_by by;		/* what each watch is divided by */
 	u32 parts;			/* number of parts of each whole, which follow it */
 	u32 cgroups;			/* number of those parts that are for cgroups */
-	struct snapshot carry;		/* to be added to what is read, see capture_join(); or empty */
 	struct bio_counts *bios;	/* of each watch; filled by the engine */
 	struct owner *owners;		/* [cgroups] */
 	u64 idle_gap_ns;		/* 0: pauses are not looked for */
@@ -101,20 +129,24 @@ bool capture_has_stage(const struct capture *c, enum blklat_stage stage);
 /* The engines' live_ops.set_slow. */
 void kernel_capture_set_slow(struct capture *c, const u64 *from_ns);
 
-/* Notes the kernel's statistics: to be called when ends are seen and starts not yet. */
-void kernel_capture_note_statistics(struct kernel_capture *k);
+/* Notes the kernel's statistics of @n watches from @at on: to be called when ends are seen and starts not yet. */
+void kernel_capture_note_statistics(struct kernel_capture *k, u32 at, u32 n);
+
+/* To be called when starts are seen, if ends were not seen before either: notes whether IOs ended meanwhile. */
+void kernel_capture_check_statistics(struct kernel_capture *k, u32 at, u32 n);
 
 /*
- * Reads everything into @s except s->skipped. @count_bios fills k->bios with the bios in flight; it
- * returns 0 or a negative errno, which is returned with a sentence.
+ * Reads everything into @s except s->skipped. Returns 0, or a negative errno and a sentence.
  *
  * If the account of a device at rest does not close, because a CPU is held up in the middle of an end,
  * the device is read again, for up to 21 ms. A virtual CPU can be away for longer. So such reads are
  * marked (see watch_counts.unsettled), and later reads try again for a second. Whatever is still
  * missing then is lost, and no longer waited for.
  */
-int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k),
-			struct problem *p);
+int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, struct problem *p);
+
+/* Ends an engine's read: devices that are gone have been reported, and one that has outgrown its slots is given more. */
+void kernel_capture_end_read(struct kernel_capture *k, const struct snapshot *s);
 
 /* The bios in flight of a whole and its parts, as last counted, go into @w; their ages are those at @now_ns. */
 void kernel_capture_take_bios(const struct kernel_capture *k, u32 whole, u64 now_ns, struct watch_counts *w);

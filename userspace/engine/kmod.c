@@ -13,6 +13,7 @@
 #include "engine/geometry.h"
 #include "engine/gone.h"
 #include "engine/kernel_capture.h"
+#include "engine/room.h"
 #include "engine/slow.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -77,7 +78,6 @@ struct kmod_capture {
 	int fd;				/* the session; -1: not open */
 	struct blklat_header *header;	/* the beginning of the mapping; NULL: not mapped */
 	u64 bytes;			/* of the mapping */
-	struct region_slots *ranges;
 	struct blklat_bio_count *counts;
 	struct kmod_slow slow;
 };
@@ -181,23 +181,34 @@ static u32 n_wholes(const struct kmod_capture *k)
 	return k->kernel.capture.n_watches / (1 + k->kernel.parts);
 }
 
+static u32 number_of(const struct kernel_capture *kernel, u32 whole)
+{
+	return whole / (1 + kernel->parts);
+}
+
+/* What the module is told of watch @i, a whole. Its fd is negative if that could not be opened; then with a sentence. */
+static struct blklat_watch describe(const struct kmod_capture *k, u32 i, struct problem *p)
+{
+	const struct watch *w = &k->kernel.capture.watches[i];
+	const struct slots *s = &k->kernel.slots[i];
+	struct blklat_watch ret = { .fd = open_device(w->device, p), .stage = w->stage, .number = number_of(&k->kernel, i) };
+
+	if (w->stage == BLKLAT_STAGE_TOTAL)
+		return ret;
+	ret.queues = s->queues;
+	ret.tags = s->tags;
+	ret.stride = s->stride;
+	ret.first_slot = k->kernel.region.ranges[i].first;
+	return ret;
+}
+
 /* Returns how many were opened: all, or fewer with a sentence. */
 static u32 describe_watches(const struct kmod_capture *k, struct blklat_watch *watch, struct problem *p)
 {
-	const struct capture *c = &k->kernel.capture;
-
 	for (u32 i = 0; i < n_wholes(k); i++) {
-		const struct watch *w = &c->watches[i * (1 + k->kernel.parts)];
-		struct slots s = slots_of(w->device, c->cpus);
-
-		watch[i] = (struct blklat_watch){ .fd = open_device(w->device, p), .stage = w->stage };
+		watch[i] = describe(k, i * (1 + k->kernel.parts), p);
 		if (watch[i].fd < 0)
 			return i;
-		if (w->stage == BLKLAT_STAGE_TOTAL)
-			continue;
-		watch[i].queues = s.queues;
-		watch[i].tags = s.tags;
-		watch[i].stride = s.stride;
 	}
 	return n_wholes(k);
 }
@@ -218,7 +229,7 @@ static int setup_problem(const struct capture *c, int err, struct problem *p)
 	case -EOPNOTSUPP:
 		return unsupported(c, p);
 	case -ENODEV:
-		return problem_set(p, err, "a device went away while the capture was being set up");
+		return problem_set(p, err, "a device went away while it was being added to the capture");
 	case -E2BIG:
 		return problem_set(p, err, "too many devices and stages, or too many queues, for the kernel module: "
 				   "watch fewer");
@@ -243,15 +254,14 @@ static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, con
 		.by = k->kernel.by,
 		.cgroups = k->kernel.cgroups,
 		.spare = k->kernel.spare,
+		.room = c->room / (1 + k->kernel.parts) - n_wholes(k),
+		.slots = k->kernel.region.n_slots,
 	};
 
 	kmod_slow_size(&k->kernel, cfg, &setup);
 	if (ioctl(k->fd, BLKLAT_IOC_SETUP, &setup))
 		return setup_problem(c, -errno, p);
 	k->bytes = setup.bytes;
-	for (u32 i = 0; i < n_wholes(k); i++)
-		k->ranges[i * (1 + k->kernel.parts)] =
-			(struct region_slots){ watch[i].first_slot, watch[i].queues * watch[i].stride };
 	return 0;
 }
 
@@ -277,35 +287,32 @@ static void wait_for_module(void *k)
 static int map_region(struct kmod_capture *k, const struct capture_config *cfg, struct problem *p)
 {
 	void *at = mmap(NULL, k->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, k->fd, 0);
+	struct region *r = &k->kernel.region;
 	struct blklat_header *h = at;
 
 	if (at == MAP_FAILED)
 		return problem_set(p, -errno, "could not map the counters: %s", strerror(errno));
 	k->header = h;
 	if (h->magic != BLKLAT_MAGIC || h->version != BLKLAT_ABI_VERSION || h->bytes != k->bytes ||
-	    h->watches != k->kernel.capture.n_watches)
+	    h->watches != k->kernel.capture.room)
 		return problem_set(p, -EPROTO, "the kernel module's counters have a layout that this blklat does not "
 				   "know: build and load the module of the same release");
 	k->kernel.capture.cpus = h->cpus;
-	k->kernel.region = (struct region){
-		.cpus = h->cpus,
-		.rows = h->cpus,
-		.watches = h->watches,
-		.parts = k->kernel.parts,
-		.by = k->kernel.by,
-		.scale = h->scale,
-		.series_bytes = h->series_bytes,
-		.series = (char *)at + h->series_offset,
-		.own = (void *)((char *)at + h->own_offset),
-		.accounts = (void *)((char *)at + h->accounts_offset),
-		.slots = (void *)((char *)at + h->slots_offset),
-		.ranges = k->ranges,
-		.idle = h->idle_offset ? (char *)at + h->idle_offset : NULL,
-		.epoch = &h->epoch,
-	};
+	r->cpus = r->rows = h->cpus;
+	r->watches = h->watches;
+	r->parts = k->kernel.parts;
+	r->by = k->kernel.by;
+	r->scale = h->scale;
+	r->series_bytes = h->series_bytes;
+	r->series = (char *)at + h->series_offset;
+	r->own = (void *)((char *)at + h->own_offset);
+	r->accounts = (void *)((char *)at + h->accounts_offset);
+	r->slots = (void *)((char *)at + h->slots_offset);
+	r->idle = h->idle_offset ? (char *)at + h->idle_offset : NULL;
+	r->epoch = &h->epoch;
 	k->kernel.wait = wait_for_module;
 	kmod_slow_map(&k->slow, &k->kernel, cfg, h);
-	return region_init(&k->kernel.region, h->series - h->watches * BLKLAT_OPS) ? problem_set(p, -ENOMEM, "out of memory") : 0;
+	return region_init(r, h->series - h->watches * BLKLAT_OPS) ? problem_set(p, -ENOMEM, "out of memory") : 0;
 }
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -313,7 +320,7 @@ static int map_region(struct kmod_capture *k, const struct capture_config *cfg, 
 static int count_bios(struct kernel_capture *kernel)
 {
 	struct kmod_capture *k = (struct kmod_capture *)kernel;
-	struct blklat_bios bios = { .counts = (uintptr_t)k->counts, .watches = kernel->capture.n_watches };
+	struct blklat_bios bios = { .counts = (uintptr_t)k->counts, .watches = kernel->capture.room };
 
 	if (!capture_has_stage(&kernel->capture, BLKLAT_STAGE_TOTAL))
 		return 0;
@@ -349,7 +356,7 @@ static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
 	struct kmod_capture *k = (struct kmod_capture *)c;
 	struct blklat_cgroup list[BLKLAT_CGROUPS_MAX];
-	int err = kernel_capture_read(&k->kernel, s, count_bios, p);
+	int err = kernel_capture_read(&k->kernel, s, p);
 
 	if (err)
 		return err;
@@ -368,7 +375,7 @@ static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 	if (err)
 		return problem_set(p, err, "could not let go of cgroups that have ended: %s", strerror(-err));
 	s->skipped = 0;
-	gone_reported(&k->kernel);
+	kernel_capture_end_read(&k->kernel, s);
 	return 0;
 }
 
@@ -379,7 +386,58 @@ static void kmod_look(struct capture *c)
 
 	owns_settle(&k->kernel.region, now_ns(), k->kernel.wait, k);
 	if (gone_find(&k->kernel))
-		gone_freeze(&k->kernel, count_bios);
+		gone_freeze(&k->kernel);
+}
+
+/* --- watches come, go and move ------------------------------------------------------------- */
+
+static void remove_watch(struct kernel_capture *kernel, u32 whole)
+{
+	ioctl(((struct kmod_capture *)kernel)->fd, BLKLAT_IOC_REMOVE, number_of(kernel, whole));
+}
+
+static int add_watch(struct kmod_capture *k, u32 whole, struct problem *p)
+{
+	struct blklat_watch watch = describe(k, whole, p);
+	int err;
+
+	if (watch.fd < 0)
+		return watch.fd;
+	err = ioctl(k->fd, BLKLAT_IOC_ADD, &watch) ? -errno : 0;
+	close(watch.fd);
+	if (err == -ENOSPC)
+		return problem_set(p, err, "%s needs tracepoints that were not hooked for the devices before it",
+				   k->kernel.capture.watches[whole].device->name);
+	return err ? setup_problem(&k->kernel.capture, err, p) : 0;
+}
+
+static int add_watches(struct kernel_capture *kernel, u32 at, u32 n, struct problem *p)
+{
+	u32 i, added = at;
+	int err = 0;
+
+	for (i = at; i < at + n && !err; i = next_whole(kernel, i)) {
+		added = i;
+		err = add_watch((struct kmod_capture *)kernel, i, p);
+	}
+	for (i = at; err && i < added; i = next_whole(kernel, i))
+		remove_watch(kernel, i);
+	return err;
+}
+
+static int move_watches(struct kernel_capture *kernel, u32 at, u32 n, const struct slots *s, u32 first)
+{
+	struct blklat_move move = { .queues = s->queues, .tags = s->tags, .stride = s->stride };
+
+	for (u32 i = at; i < at + n; i = next_whole(kernel, i)) {
+		enum blklat_stage stage = kernel->capture.watches[i].stage;
+
+		if (stage == BLKLAT_STAGE_TOTAL)
+			continue;
+		move.number = number_of(kernel, i);
+		move.first_slot[stage] = first + (stage == BLKLAT_STAGE_QUEUE ? s->queues * s->stride : 0);
+	}
+	return ioctl(((struct kmod_capture *)kernel)->fd, BLKLAT_IOC_MOVE, &move) ? -ENOSPC : 0;
 }
 
 /* --- open and close ------------------------------------------------------------------------ */
@@ -395,12 +453,14 @@ static void kmod_close(struct capture *c)
 	if (k->fd >= 0)
 		close(k->fd);
 	kernel_capture_uninit(&k->kernel);
-	free(k->ranges);
 	free(k->counts);
 	free(k);
 }
 
-static const struct live_ops live = { .look = kmod_look, .set_slow = kernel_capture_set_slow };
+static const struct live_ops live = { .look = kmod_look, .set_slow = kernel_capture_set_slow, .add = room_add };
+static const struct kernel_hooks hooks = {
+	.count_bios = count_bios, .add = add_watches, .remove = remove_watch, .move = move_watches,
+};
 
 static int start(struct kmod_capture *k, const struct capture_config *cfg, struct problem *p)
 {
@@ -409,9 +469,8 @@ static int start(struct kmod_capture *k, const struct capture_config *cfg, struc
 
 	if (err)
 		return err;
-	k->ranges = calloc(cfg->n_watches, sizeof(*k->ranges));
-	k->counts = calloc(cfg->n_watches, sizeof(*k->counts));
-	if (!k->ranges || !k->counts)
+	k->counts = calloc(k->kernel.capture.room, sizeof(*k->counts));
+	if (!k->counts)
 		return problem_set(p, -ENOMEM, "out of memory");
 	k->fd = open_session(p);
 	if (k->fd < 0)
@@ -421,7 +480,7 @@ static int start(struct kmod_capture *k, const struct capture_config *cfg, struc
 		err = map_region(k, cfg, p);
 	if (err)
 		return err;
-	kernel_capture_note_statistics(&k->kernel);
+	kernel_capture_note_statistics(&k->kernel, 0, k->kernel.capture.n_watches);
 	started = ioctl(k->fd, BLKLAT_IOC_START);
 	k->kernel.capture.sees_held = started > 0;
 	return started < 0 ? setup_problem(&k->kernel.capture, -errno, p) : 0;
@@ -436,6 +495,7 @@ static int kmod_open(const struct capture_config *cfg, struct capture **ret, str
 	if (!k)
 		return problem_set(p, -ENOMEM, "out of memory");
 	k->fd = -1;
+	k->kernel.hooks = &hooks;
 	err = start(k, cfg, p);
 	if (err) {
 		kmod_close(&k->kernel.capture);

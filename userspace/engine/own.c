@@ -124,8 +124,7 @@ static void fold(const struct region *r, u32 number, u32 row)
 	for (u32 cell = 0; cell < cells; cell++)
 		if (from->bins[cell])
 			__atomic_fetch_add(&to->bins[cell], from->bins[cell], __ATOMIC_RELAXED);
-	memset(from, 0, sizeof(*from) + cells * sizeof(*from->bins));
-	from->octaves = r->octaves_used;
+	region_clear_series(r, number);
 }
 
 /* Takes the series that follows *@at from its CPU. It is folded when its last IO has been counted. */
@@ -199,4 +198,27 @@ void owns_settle(struct region *r, u64 now_ns, void (*wait)(void *arg), void *ar
 			break;
 		give(r, asking[i].cpu, asking[i].row, now_ns);
 	}
+}
+
+void owns_clear(struct region *r, u32 row)
+{
+	struct owns *o = &r->owns;
+	bool kept = owns_all(o->n, r->watches, r->cpus);
+
+	for (u32 number = owns_first(o, row), next; number; number = next) {
+		struct spare *s = &o->spare[number - o->first];
+
+		next = s->next;
+		region_clear_series(r, number);
+		s->sums = 0;
+		if (kept)
+			continue;
+		own_of(r, s->cpu, row)->series[row % BLKLAT_OPS] = 0;
+		s->next = o->free;
+		o->free = number;
+	}
+	if (o->n && !kept)
+		o->of[row] = 0;
+	for (u32 cpu = 0; cpu < r->cpus; cpu++)
+		own_of(r, cpu, row)->shared[row % BLKLAT_OPS] = 0;
 }

@@ -56,4 +56,10 @@ static inline u32 owns_next(const struct owns *o, u32 number)
  */
 void owns_settle(struct region *r, u64 now_ns, void (*wait)(void *arg), void *arg);
 
+/*
+ * For a row in which nobody counts: if CPUs have series by need, they are spare again, empty; else they are emptied, and the CPUs
+ * keep them.
+ */
+void owns_clear(struct region *r, u32 row);
+
 #endif

@@ -23,13 +23,17 @@ static bool is_shared(const struct region *r, u32 number)
 	return number < r->watches * BLKLAT_OPS;
 }
 
+void region_clear_series(const struct region *r, u32 number)
+{
+	struct blklat_series *s = region_series(r, number);
+
+	memset(s, 0, BLKLAT_SERIES_BYTES((size_t)BLKLAT_CELLS(r->scale)));
+	s->octaves = r->octaves_used;
+}
+
 int region_init(struct region *r, u32 spare)
 {
-	u32 slots = 0;
-
-	for (u32 i = 0; i < r->watches; i++)
-		slots = max_u64(slots, r->ranges[i].first + r->ranges[i].n);
-	r->rested_at = sparse_calloc(slots / BLKLAT_SLOTS + 1, sizeof(*r->rested_at));
+	r->rested_at = sparse_calloc(r->n_slots / BLKLAT_SLOTS + 1, sizeof(*r->rested_at));
 	return r->rested_at ? owns_init(r, spare) : -ENOMEM;
 }
 
@@ -106,6 +110,13 @@ static u64 age_of(u64 now_ns, u64 ns, u32 no_time)
 	return age > 0 ? age : 0;
 }
 
+/* The result of one look at a slot. */
+struct slot_look {
+	u64 ns;			/* its time, without the engine's marks */
+	u64 started, ended;
+	u64 overwritten;	/* starts whose ends were missed: never one too many; one too few while another IO ends */
+};
+
 /* Reads in the order given in abi.h, so that an IO just starting or ending never looks like a missed end. */
 static struct slot_look look_at(const struct blklat_slots *slots, u32 i)
 {
@@ -117,20 +128,6 @@ static struct slot_look look_at(const struct blklat_slots *slots, u32 i)
 	explained = l.ended + (l.ns > BLKLAT_SLOT_VACANT);
 	l.overwritten = l.started > explained ? l.started - explained : 0;
 	return l;
-}
-
-struct slot_look region_look_at_slot(const struct region *r, u32 watch, u32 slot)
-{
-	u32 n = r->ranges[watch].first + slot;
-
-	return look_at(r->slots + n / BLKLAT_SLOTS, n % BLKLAT_SLOTS);
-}
-
-u64 region_slot_starts(const struct region *r, u32 watch, u32 slot)
-{
-	u32 n = r->ranges[watch].first + slot;
-
-	return load(&r->slots[n / BLKLAT_SLOTS].started[n % BLKLAT_SLOTS]);
 }
 
 /* Returns whether the slot is free and all ends in it were seen. */
@@ -245,7 +242,7 @@ static void add_series(const struct blklat_series *s, u32 epoch, struct op_count
 }
 
 /* Of a shared series. */
-static const struct blklat_idle_series *idle_series_at(const struct region *r, u32 number)
+static struct blklat_idle_series *idle_series_at(const struct region *r, u32 number)
 {
 	return (void *)((char *)r->idle + number * BLKLAT_IDLE_SERIES_BYTES((size_t)BLKLAT_CELLS(idle_scale(r->scale))));
 }
@@ -331,13 +328,14 @@ u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)
 }
 
 /* What the slots say before the bins are read. */
-static void take_scan(const struct scan *scan, struct watch_counts *w)
+static void take_scan(const struct scan *scan, const struct region_slots *had, struct watch_counts *w)
 {
-	w->started = scan->started;
+	w->started = scan->started + had->starts;
 	w->in_flight = scan->all.in_flight;
 	w->oldest_ns = scan->all.oldest_ns;
 	w->waited_ns = scan->all.waited_ns;
-	w->accounts[BLKLAT_OVERWRITTEN] = scan->overwritten;
+	w->accounts[BLKLAT_OVERWRITTEN] = scan->overwritten + had->overwritten;
+	w->accounts[BLKLAT_TAG_RANGE] += had->left;
 	for (u32 p = 0; p < scan->n_parts; p++) {
 		w[1 + p].in_flight = scan->parts[p].in_flight;
 		w[1 + p].oldest_ns = scan->parts[p].oldest_ns;
@@ -346,9 +344,9 @@ static void take_scan(const struct scan *scan, struct watch_counts *w)
 }
 
 /* What they say afterwards. */
-static void take_scan_after(const struct scan *scan, struct watch_counts *w)
+static void take_scan_after(const struct scan *scan, const struct region_slots *had, struct watch_counts *w)
 {
-	w->started_after = scan->started;
+	w->started_after = scan->started + had->starts;
 	w->in_flight_after = scan->all.in_flight;
 	w->waited_after_ns = scan->all.waited_ns;
 	for (u32 p = 0; p < scan->n_parts; p++)
@@ -378,12 +376,12 @@ static void read_once(const struct region *r, u32 i, u64 now_ns, struct watch_co
 		w->accounts[cell] = region_account(r, i, cell);
 	if (!r->ranges[i].n)
 		return;
-	take_scan(&scan, w);
-	take_scan_after(&scan, w);
+	take_scan(&scan, &r->ranges[i], w);
+	take_scan_after(&scan, &r->ranges[i], w);
 	if (scan.rests && !accounting_gap(w))
 		return;
 	scan = scan_slots(r, i, now_ns, parts, scan.rests);
-	take_scan_after(&scan, w);
+	take_scan_after(&scan, &r->ranges[i], w);
 }
 
 void region_read(const struct region *r, u32 i, u64 now_ns, struct watch_counts *w)
@@ -396,4 +394,35 @@ void region_read(const struct region *r, u32 i, u64 now_ns, struct watch_counts 
 	}
 	if (r->ranges[i].n)
 		accounting_settle_ages(w, r->parts);
+}
+
+void region_move(struct region *r, u32 i, u32 first, u32 n)
+{
+	struct region_slots *s = &r->ranges[i];
+	struct scan scan = scan_slots(r, i, 0, NULL, true);
+
+	s->starts += scan.started - scan.all.in_flight;
+	s->overwritten += scan.overwritten;
+	s->left += scan.all.in_flight;
+	s->first = first;
+	s->n = n;
+}
+
+void region_clear_slots(struct region *r, u32 first, u32 n)
+{
+	memset(&r->slots[first / BLKLAT_SLOTS], 0, n / BLKLAT_SLOTS * sizeof(*r->slots));
+	memset(&r->rested_at[first / BLKLAT_SLOTS], 0, n / BLKLAT_SLOTS * sizeof(*r->rested_at));
+}
+
+void region_clear(struct region *r, u32 i)
+{
+	for (u32 row = i * BLKLAT_OPS; row < (i + 1) * BLKLAT_OPS; row++) {
+		owns_clear(r, row);
+		region_clear_series(r, row);
+		if (r->idle)
+			memset(idle_series_at(r, row), 0, BLKLAT_IDLE_SERIES_BYTES((size_t)BLKLAT_CELLS(idle_scale(r->scale))));
+	}
+	for (u32 row = 0; row < r->rows; row++)
+		memset(r->accounts + ((size_t)row * r->watches + i) * BLKLAT_ACCOUNTS, 0, BLKLAT_ACCOUNTS * sizeof(u64));
+	r->ranges[i] = (struct region_slots){ 0 };
 }

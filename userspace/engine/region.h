@@ -9,7 +9,7 @@
 struct region {
 	u32 cpus;			/* rows of own */
 	u32 rows;			/* of accounts: one for each CPU, and perhaps one that all share */
-	u32 watches;			/* parts included */
+	u32 watches;			/* that there is room for; parts included */
 	u32 parts;			/* of each whole; they follow it */
 	u32 by;				/* enum blklat_by */
 	u32 scale;
@@ -18,13 +18,15 @@ struct region {
 	struct blklat_own *own;		/* [cpu][watch] */
 	struct owns owns;		/* which CPU has which spare series */
 	u64 octaves_used;		/* the octaves of a series in which nothing was counted: see region_use_all_octaves() */
-	const u64 *accounts;		/* [row][watch][BLKLAT_ACCOUNTS] */
-	const struct blklat_slots *slots;
-	const struct region_slots {	/* of each watch, multiples of 16; n is 0 at stage total */
-		u32 first, n;
-	} *ranges;			/* a part has none */
+	u64 *accounts;			/* [row][watch][BLKLAT_ACCOUNTS] */
+	struct blklat_slots *slots;
+	u32 n_slots;			/* of all watches */
+	struct region_slots {		/* of each watch; a part has none */
+		u32 first, n;		/* multiples of 16; n is 0 at stage total */
+		u64 starts, overwritten, left;	/* in the slots that it had before; left: in flight when it was moved */
+	} *ranges;
 	u64 *rested_at;			/* [slots / 16], from region_init(): the number of starts if all were free then */
-	const void *idle;		/* [watch][op], struct blklat_idle_series; NULL: pauses are not looked for */
+	void *idle;			/* [watch][op], struct blklat_idle_series; NULL: pauses are not looked for */
 	volatile u32 *epoch;		/* number of the interval, read by the engine */
 };
 
@@ -57,11 +59,11 @@ void region_read(const struct region *r, u32 i, u64 now_ns, struct watch_counts 
 /* The series with this number: watch * BLKLAT_OPS + op is a shared one. */
 struct blklat_series *region_series(const struct region *r, u32 number);
 
-/*
- * Adds the bins and sums of a series to @ret; with a shared one also the IOs after a pause. For comparing two regions at one
- * moment.
- */
+/* Adds the bins and sums of a series to @ret; with a shared one also the IOs after a pause. */
 void region_add_series(const struct region *r, u32 number, struct op_counts *ret);
+
+/* Makes a series that nobody counts in what it was when the capture began. */
+void region_clear_series(const struct region *r, u32 number);
 
 /*
  * A number that grows whenever one of the series' sums does, that is, with each IO and before its bin; of a shared one, also
@@ -69,18 +71,12 @@ void region_add_series(const struct region *r, u32 number, struct op_counts *ret
  */
 u64 region_progress(const struct region *r, u32 number);
 
-/* The result of one look at a slot. */
-struct slot_look {
-	u64 ns;			/* its time, without the engine's marks */
-	u64 started, ended;
-	u64 overwritten;	/* starts whose ends were missed: never one too many; one too few while another IO ends */
-};
+/* Watch @i gets other slots. Its starts, and its ends that were missed, go on; what is in flight in those it had is left there. */
+void region_move(struct region *r, u32 i, u32 first, u32 n);
 
-/* @slot counts from the watch's first slot. */
-struct slot_look region_look_at_slot(const struct region *r, u32 watch, u32 slot);
-
-/* The starts alone, of the same slot. */
-u64 region_slot_starts(const struct region *r, u32 watch, u32 slot);
+/* All counts of watch @i, which nobody writes to, become 0; and all of its slots. The series of its CPUs are spare again. */
+void region_clear(struct region *r, u32 i);
+void region_clear_slots(struct region *r, u32 first, u32 n);
 
 /* Requests of watch @i in flight, by its slots. */
 u64 region_in_flight(const struct region *r, u32 i);

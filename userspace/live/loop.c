@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/intervals.h"
 #include "core/uevents.h"
+#include "util/array.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/ending.h"
@@ -61,19 +61,26 @@ int signals_wait(u64 deadline_ns, siginfo_t *ret)
 }
 
 struct loop {
-	struct capture *capture;
+	struct monitor *monitor;
+	struct run_info *info;
 	struct sink *sink;
 	const struct loop_config *cfg;
-	void (*gone)(const struct device *d, bool replaced);
 	int uevents;			/* -1: not available */
-	struct intervals intervals;
-	struct frames run;
+	struct frames run;		/* [number] */
 	struct frames shown;		/* shallow copies of the frames of devices still there */
+	u32 *numbers;			/* [watch of the capture] */
+	u32 room;			/* of these two */
+	struct slow_ios slow;		/* of the interval, by number */
 	u64 done;			/* intervals so far */
+	bool any_left;			/* a watched device is there */
 	bool exhausted;			/* the replay has ended */
 	u64 start_ns, end_ns;		/* CLOCK_MONOTONIC; end_ns: of --duration, or UINT64_MAX */
-	u64 look_ns;			/* of the next early look; UINT64_MAX: there is none */
 };
+
+static bool is_live(const struct loop *l)
+{
+	return l->monitor->capture->live;
+}
 
 /*
  * Returns true if the run is to end by a signal, or because the command ended. Returns false at
@@ -95,17 +102,23 @@ static bool ends_before(const struct loop *l, u64 deadline_ns)
 	return true;
 }
 
-/* The same, but meanwhile has the engine look: for devices that go away, and early (capture_early_look()). */
+static enum monitor_news take_news(const struct loop *l)
+{
+	bool gone;
+
+	if (l->uevents < 0 || !uevents_take(l->uevents, &gone))
+		return MONITOR_NO_NEWS;
+	return gone ? MONITOR_DEVICES_GONE : MONITOR_DEVICES;
+}
+
+/* The same, but meanwhile looks for devices that come and go. */
 static bool wait_until(struct loop *l, u64 deadline_ns)
 {
-	bool end, gone;
+	bool end;
 
 	do {
-		end = ends_before(l, min_u64(deadline_ns, l->look_ns));
-		if ((l->uevents >= 0 && uevents_take(l->uevents, &gone) && gone) || now_ns() >= l->look_ns) {
-			l->capture->live->look(l->capture);
-			l->look_ns = capture_early_look(l->start_ns, now_ns());
-		}
+		end = ends_before(l, min_u64(deadline_ns, monitor_due_ns(l->monitor)));
+		monitor_tend(l->monitor, take_news(l));
 		end = end || (l->cfg->input && !l->cfg->input->take(l->cfg->input));
 	} while (!end && now_ns() < deadline_ns);
 	return end;
@@ -115,73 +128,94 @@ static void loop_uninit(struct loop *l)
 {
 	if (l->uevents >= 0)
 		close(l->uevents);
-	intervals_uninit(&l->intervals);
 	frames_uninit(&l->run);
+	slow_ios_uninit(&l->slow);
 	free(l->shown.f);
+	free(l->numbers);
+}
+
+/* --- an interval, by the numbers of its watches ---------------------------------------------- */
+
+/* Adds the watches that have come to the run. */
+static int take_watches(struct loop *l)
+{
+	u32 n = l->monitor->intervals.frames.n, more = l->monitor->n_all - l->run.n;
+
+	l->info->n_watches = l->monitor->n_all;
+	if (n > l->room && (array_grow(&l->shown.f, sizeof(*l->shown.f), n) || array_grow(&l->numbers, sizeof(*l->numbers), n)))
+		return -ENOMEM;
+	l->room = max_u64(l->room, n);
+	return more ? frames_append(&l->run, l->monitor->all + l->run.n, more) : 0;
 }
 
 static int loop_init(struct loop *l)
 {
-	struct capture *c = l->capture;
-	int err = intervals_init(&l->intervals, c);
+	const struct capture *c = l->monitor->capture;
+	int err;
 
-	if (!err)
-		err = frames_init(&l->run, c->watches, c->n_watches, c->scale);
-	if (err)
-		return err;
-	if (c->live)
+	if (is_live(l))
 		l->uevents = uevents_open_signalled();
-	frames_track(&l->run);
-	l->shown.f = calloc(c->n_watches, sizeof(*l->shown.f));
-	return l->shown.f ? 0 : -ENOMEM;
+	l->run.scale = c->scale;
+	l->run.tracked = true;
+	err = take_watches(l);
+	return err || !c->slow ? err : slow_ios_init(&l->slow, l->monitor->most, c->slow->most);
+}
+
+/* Adds it to the run. Of devices that were gone before, the time does not count. */
+static void accumulate(struct loop *l)
+{
+	static const struct percentiles none;	/* the run's percentiles are computed once, at its end */
+	const struct frames *interval = &l->monitor->intervals.frames;
+
+	frames_follow_parts(&l->run);
+	for (u32 i = 0; i < interval->n; i++) {
+		const struct frame *f = &interval->f[i];
+		struct frame *run = &l->run.f[f->number];
+
+		if (!f->gone_before) {
+			frame_accumulate(run, f, &none);
+			continue;
+		}
+		run->gone = !f->counts->awaited;
+		run->accounting = f->accounting;
+	}
+	frames_accumulate_rest(&l->run, interval);
+}
+
+static int number_slow(struct loop *l)
+{
+	const struct frames *interval = &l->monitor->intervals.frames;
+	bool same = true;
+
+	for (u32 i = 0; i < interval->n; i++) {
+		l->numbers[i] = interval->f[i].number;
+		same = same && l->numbers[i] == i;
+	}
+	if (!interval->slow || same)
+		return 0;
+	slow_ios_clear(&l->slow);
+	l->slow.n_watches = l->monitor->n_all;
+	l->shown.slow = &l->slow;
+	return slow_ios_move(&l->slow, l->monitor->capture->slow, l->numbers, SLOW_ALL);
 }
 
 /* Leaves out devices that were gone before this interval. */
-static void choose_shown(struct loop *l)
+static int choose_shown(struct loop *l)
 {
-	const struct frames *interval = &l->intervals.frames;
+	const struct frames *interval = &l->monitor->intervals.frames;
 	struct frame *shown = l->shown.f;
 
 	l->shown = *interval;
 	l->shown.cells = NULL;
 	l->shown.f = shown;
 	l->shown.n = 0;
-	for (u32 i = 0; i < interval->n; i++)
-		if (!interval->f[i].gone_before)
-			l->shown.f[l->shown.n++] = interval->f[i];
-}
-
-/*
- * Whether the end of the device was already told for another of its watches, in an earlier interval or
- * earlier in this one.
- */
-static bool told_before(const struct frames *interval, u32 i)
-{
-	const struct frame *f = interval->f;
-	bool told = false;
-
-	for (u32 j = 0; j < interval->n; j++)
-		told |= f[j].watch->device == f[i].watch->device && (f[j].gone_before || (j < i && frame_just_gone(&f[j])));
-	return told;
-}
-
-/*
- * Tells of devices that went away, once for each device, however many watches it has. Returns how many
- * watches are left.
- */
-static u32 report_gone(struct loop *l)
-{
-	const struct frames *interval = &l->intervals.frames;
-	u32 left = 0;
-
 	for (u32 i = 0; i < interval->n; i++) {
-		const struct frame *f = &interval->f[i];
-
-		left += !f->gone;
-		if (frame_just_gone(f) && !told_before(interval, i))
-			l->gone(f->watch->device, f->replaced);
+		if (interval->f[i].gone_before)
+			continue;
+		shown[l->shown.n] = interval->f[i];
+		shown[l->shown.n++].watch = &l->monitor->all[interval->f[i].number];
 	}
-	return left;
+	return number_slow(l);
 }
 
 /* What a failed call of the sink means. That the reader of a pipe goes away is not an error. */
@@ -196,27 +230,31 @@ static enum loop_end sink_failed(int err, struct problem *p)
 /* Does one interval. Returns LOOP_DONE to go on. */
 static enum loop_end step(struct loop *l, struct problem *p)
 {
-	static const struct percentiles none;	/* the run's percentiles are computed once, at its end */
-	int err = intervals_next(&l->intervals, l->cfg->percentiles, p);
+	bool more = l->monitor->cfg->capture.follow || !is_live(l);
+	int err = monitor_next(l->monitor, l->cfg->percentiles, p);
 
 	if (err) {
-		l->exhausted = err == -ENODATA && !l->capture->live;
+		l->exhausted = err == -ENODATA && !is_live(l);
 		return l->exhausted ? LOOP_DONE : LOOP_FAILED;
 	}
-	frames_accumulate(&l->run, &l->intervals.frames, &none);
-	choose_shown(l);
+	if (take_watches(l) || choose_shown(l)) {
+		problem_set(p, -ENOMEM, "out of memory");
+		return LOOP_FAILED;
+	}
+	accumulate(l);
 	err = l->sink->ops->interval(l->sink, &l->shown);
 	if (err)
 		return sink_failed(err, p);
 	l->done++;
-	return report_gone(l) ? LOOP_DONE : LOOP_GONE;
+	l->any_left = monitor_tell_gone(l->monitor);
+	return l->any_left || more ? LOOP_DONE : LOOP_GONE;
 }
 
 /* The first deadline after now, on the grid of intervals since the start. */
 static u64 next_deadline(const struct loop *l)
 {
 	u64 interval_ns = l->cfg->interval_s * NSEC_PER_SEC;
-	u64 elapsed = intervals_read_ns(&l->intervals) - l->start_ns;
+	u64 elapsed = intervals_read_ns(&l->monitor->intervals) - l->start_ns;
 
 	/* A read is always slightly later than its deadline. */
 	return l->start_ns + (elapsed / interval_ns + 1) * interval_ns;
@@ -233,7 +271,7 @@ static enum loop_end run_live(struct loop *l, struct problem *p)
 		stop = wait_until(l, deadline < l->end_ns ? deadline : l->end_ns);
 		end = step(l, p);
 		stop |= l->cfg->count && l->done >= l->cfg->count;
-		stop |= intervals_read_ns(&l->intervals) >= l->end_ns;
+		stop |= intervals_read_ns(&l->monitor->intervals) >= l->end_ns;
 	}
 	return end;
 }
@@ -246,7 +284,7 @@ static enum loop_end run_replay(struct loop *l, struct problem *p)
 	while (end == LOOP_DONE && !l->exhausted && !wait_until(l, now_ns() + pace_ns) &&
 	       !(l->cfg->count && l->done >= l->cfg->count))
 		end = step(l, p);
-	return end;
+	return end == LOOP_DONE && !l->any_left ? LOOP_GONE : end;
 }
 
 static enum loop_end run(struct loop *l, struct problem *p)
@@ -254,15 +292,14 @@ static enum loop_end run(struct loop *l, struct problem *p)
 	enum loop_end end;
 	int err;
 
-	if (intervals_begin(&l->intervals, p))
+	if (intervals_begin(&l->monitor->intervals, p))
 		return LOOP_FAILED;
 	/* The command starts only now, so everything that it does is in the first interval or later ones. */
 	if (l->cfg->child && child_start(l->cfg->child, p))
 		return LOOP_FAILED;
-	l->start_ns = intervals_read_ns(&l->intervals);
-	l->look_ns = l->capture->live ? capture_early_look(l->start_ns, l->start_ns) : UINT64_MAX;
+	l->start_ns = intervals_read_ns(&l->monitor->intervals);
 	l->end_ns = l->cfg->duration_s > 0 ? l->start_ns + (u64)(l->cfg->duration_s * NSEC_PER_SEC) : UINT64_MAX;
-	end = l->capture->live ? run_live(l, p) : run_replay(l, p);
+	end = is_live(l) ? run_live(l, p) : run_replay(l, p);
 	if (end == LOOP_PIPE || end == LOOP_FAILED)
 		return end;
 	frames_set_percentiles(&l->run, l->cfg->percentiles);
@@ -274,10 +311,9 @@ static enum loop_end run(struct loop *l, struct problem *p)
 	return end;
 }
 
-enum loop_end loop_run(struct capture *c, struct sink *s, const struct loop_config *cfg,
-		       void (*gone)(const struct device *d, bool replaced), struct problem *p)
+enum loop_end loop_run(struct monitor *m, struct run_info *info, struct sink *s, const struct loop_config *cfg, struct problem *p)
 {
-	struct loop l CLEANUP(loop_uninit) = { .capture = c, .sink = s, .cfg = cfg, .gone = gone, .uevents = -1 };
+	struct loop l CLEANUP(loop_uninit) = { .monitor = m, .info = info, .sink = s, .cfg = cfg, .uevents = -1, .any_left = true };
 
 	if (loop_init(&l)) {
 		problem_set(p, -ENOMEM, "out of memory");

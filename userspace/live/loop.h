@@ -8,7 +8,7 @@
 
 #include <signal.h>
 
-#include "core/capture.h"
+#include "core/monitor.h"
 #include "core/sink.h"
 #include "live/child.h"
 #include "util/types.h"
@@ -46,15 +46,15 @@ struct loop_config {
 enum loop_end {
 	LOOP_DONE,		/* count, duration, end of a replay, signal, child's end, or the input ended it */
 	LOOP_PIPE,		/* the reader of the output went away */
-	LOOP_GONE,		/* the last device went away */
+	LOOP_GONE,		/* the last device went away, and none can come */
 	LOOP_FAILED,		/* see the problem */
 };
 
 /*
  * Runs until one of these ends, then gives the sink the summary. The last interval is partial if the
- * end comes within it. @gone is called once for each device that went away (the caller prints it);
- * @replaced as in struct watch_counts. A device's end is noticed when the kernel reports it, otherwise
- * at the interval's end. Signals must be blocked by signals_block() before the capture is opened.
+ * end comes within it. @m has just been opened. Devices that come are added to @info, which the sink has; those that went away
+ * are told by the monitor's hooks, when the kernel reports it, otherwise at the interval's end. Signals must be blocked by
+ * signals_block() before the capture is opened.
  *
  * The child is started once the capture has been read for the first time. Signals are then passed on to
  * it, and the loop ends with it; another end of the loop leaves it running.
@@ -62,7 +62,6 @@ enum loop_end {
  * With an input a user is watching. So each interval of a replay takes interval_s, and after its end
  * and the summary, the loop waits until the input ends the run.
  */
-enum loop_end loop_run(struct capture *c, struct sink *s, const struct loop_config *cfg,
-		       void (*gone)(const struct device *d, bool replaced), struct problem *p);
+enum loop_end loop_run(struct monitor *m, struct run_info *info, struct sink *s, const struct loop_config *cfg, struct problem *p);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/cleanup.h"
 #include "util/stream.h"
 #include "util/units.h"
@@ -362,6 +363,19 @@ static void text_close(struct sink *s)
 	free(t);
 }
 
+/* Devices may have come and gone. */
+static void take_watches(struct text *t, const struct frames *frames)
+{
+	const struct watch *w = t->run->watches;
+
+	for (; t->n_watches < t->run->n_watches; t->n_watches++)
+		t->stages = t->stages || w[t->n_watches].stage != w[0].stage;
+	t->wholes = 0;
+	for (u32 i = 0; i < frames->n; i++)
+		t->wholes += !frames->f[i].watch->part;
+	t->many = t->wholes > TEXT_IDLE_LINES || t->look->devices;
+}
+
 /* Prints one page: the header if it is the first, then the frames by @put, if there are any. */
 static int put_page(struct text *t, const struct frames *frames,
 		    int (*put)(struct text *t, FILE *f, const struct frames *frames))
@@ -371,6 +385,7 @@ static int put_page(struct text *t, const struct frames *frames,
 
 	if (err)
 		return err;
+	take_watches(t, frames);
 	if (!t->headed)
 		text_header(t, buffer.f);
 	t->headed = true;
@@ -401,18 +416,14 @@ static const struct sink_ops sink_text = {
 int text_open(const struct run_info *run, const struct look *look, struct sink **ret)
 {
 	struct text *t = calloc(1, sizeof(*t));
+	u32 most = run_most_watches(run);
 
 	if (!t)
 		return -ENOMEM;
 	*t = (struct text){ .sink.ops = &sink_text, .run = run, .look = look };
 	t->columns = look->columns > TEXT_COLUMNS_MIN ? look->columns : TEXT_COLUMNS_MIN;
-	for (u32 i = 0; i < run->n_watches; i++)
-		t->wholes += !run->watches[i].part;
-	for (u32 i = 1; i < run->n_watches; i++)
-		t->stages = t->stages || run->watches[i].stage != run->watches[0].stage;
-	t->many = t->wholes > TEXT_IDLE_LINES || look->devices;
-	t->told = calloc(run->n_watches ?: 1, sizeof(*t->told));
-	if (!t->told || (t->many && worst_init(&t->worst, run->n_watches, look->devices, run->scale))) {
+	t->told = sparse_calloc(most + 1, sizeof(*t->told));
+	if (!t->told || worst_init(&t->worst, most, look->devices, run->scale)) {
 		text_close(&t->sink);
 		return -ENOMEM;
 	}

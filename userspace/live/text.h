@@ -37,7 +37,8 @@ struct text {
 	const struct look *look;
 	u32 columns;
 	bool headed;
-	u32 wholes;			/* watches that are not parts */
+	u32 wholes;			/* of the frames being printed, those that are not of parts */
+	u32 n_watches;			/* of the run that are known */
 	bool stages;			/* there are several, so a watch's name includes the stage */
 	u64 idle_gap_ns;		/* of the last interval; 0: pauses are not looked for */
 	struct axis axis;
@@ -46,7 +47,7 @@ struct text {
 	} *told;			/* [watch] the losses that were already warned of */
 	bool told_skipped;		/* skipped programs were already warned of */
 	bool many;			/* many devices: idle ones are folded, sick ones are marked */
-	struct worst worst;		/* if many */
+	struct worst worst;		/* of the frames being printed, if many */
 };
 
 /* Switches to a colour, or to none. */

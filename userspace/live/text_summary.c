@@ -387,7 +387,7 @@ int text_summary(struct text *t, FILE *f, const struct frames *run)
 	if (t->many)
 		worst_judge(&t->worst, run, t->run->watches, true);
 	text_paint(t, f, BOLD);
-	fprintf(f, "\nsummary of %s\n", units_ns(length, run->f[0].interval_s * 1e9));
+	fprintf(f, "\nsummary of %s\n", units_ns(length, run->interval_s * 1e9));
 	text_paint(t, f, PLAIN);
 	text_heads(t, f, "");
 	for (u32 i = 0; i < run->n; i += 1 + frames_parts(run, i)) {

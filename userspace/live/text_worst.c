@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
+
 int worst_init(struct worst *w, u32 watches, u64 most, u32 scale)
 {
 	*w = (struct worst){ .most = most };
-	w->of = calloc(watches ?: 1, sizeof(*w->of));
-	w->order = calloc(watches ?: 1, sizeof(*w->order));
-	w->judged = calloc(watches ?: 1, sizeof(*w->judged));
+	w->of = sparse_calloc(watches + 1, sizeof(*w->of));
+	w->order = sparse_calloc(watches + 1, sizeof(*w->order));
+	w->judged = sparse_calloc(watches + 1, sizeof(*w->judged));
 	if (!w->of || !w->order || !w->judged || merged_init(&w->all, scale)) {
 		worst_uninit(w);
 		return -ENOMEM;

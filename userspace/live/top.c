@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
+
 static int by_end(const void *of_a, const void *of_b)
 {
 	const struct slow_io *const *a = of_a, *const *b = of_b;
@@ -144,14 +146,30 @@ void top_look_at(struct top *t, enum blklat_stage stage)
 	}
 }
 
+/* Adds the devices that have come. */
+static void take_watches(struct top *t)
+{
+	const struct watch *w = t->run->watches;
+	u32 before = t->n;
+
+	t->n = t->run->n_watches;
+	for (u32 i = before; i < t->n; i++) {
+		t->items[i] = (struct top_item){ .watch = &w[i], .idle = true, .parts = watch_parts(w, t->n, i) };
+		t->stages |= 1u << w[i].stage;
+	}
+	if (t->n > before)
+		top_look_at(t, before || !t->stages ? t->stage : (u32)__builtin_ctz(t->stages));
+}
+
 int top_init(struct top *t, const struct run_info *run)
 {
+	u32 most = run_most_watches(run);
 	int err = -ENOMEM;
 
-	*t = (struct top){ .run = run, .n = run->n_watches, .chosen = run->n_watches, .op = TOP_ALL_OPS, .room = 1 };
-	t->items = calloc(t->n ?: 1, sizeof(*t->items));
-	t->order = calloc(t->n ?: 1, sizeof(*t->order));
-	t->judged = calloc(t->n ?: 1, sizeof(*t->judged));
+	*t = (struct top){ .run = run, .chosen = TOP_NONE, .op = TOP_ALL_OPS, .room = 1 };
+	t->items = sparse_calloc(most + 1, sizeof(*t->items));
+	t->order = sparse_calloc(most + 1, sizeof(*t->order));
+	t->judged = sparse_calloc(most + 1, sizeof(*t->judged));
 	if (t->items && t->order && t->judged)
 		err = merged_init(&t->all, run->scale);
 	if (err) {
@@ -159,12 +177,7 @@ int top_init(struct top *t, const struct run_info *run)
 		return err;
 	}
 	top_scale_init(&t->scale, run->scale);
-	for (u32 i = 0; i < t->n; i++) {
-		t->items[i] = (struct top_item){ .watch = &run->watches[i], .idle = true,
-						 .parts = watch_parts(run->watches, t->n, i) };
-		t->stages |= 1u << run->watches[i].stage;
-	}
-	top_look_at(t, t->stages ? __builtin_ctz(t->stages) : 0);
+	take_watches(t);
 	top_arrange(t);
 	return 0;
 }
@@ -254,6 +267,7 @@ int top_take(struct top *t, const struct frames *fs)
 {
 	int err = 0;
 
+	take_watches(t);
 	begin_interval(t);
 	for (u32 i = 0; i < fs->n && !err; i++) {
 		const struct frame *f = &fs->f[i];

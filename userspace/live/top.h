@@ -59,6 +59,7 @@ u32 top_shade(double ios, double most, u32 shades);
 
 #define TOP_ALL_OPS BLKLAT_OPS		/* in place of an op */
 #define TOP_FILTER_MAX 32
+#define TOP_NONE UINT32_MAX
 
 enum top_sort { TOP_BY_P99, TOP_BY_OLDEST, TOP_BY_DEPTH, TOP_BY_IOPS, TOP_BY_MBPS, TOP_BY_NAME, TOP_SORTS };
 
@@ -95,7 +96,7 @@ struct top_item {
 struct top {
 	const struct run_info *run;
 	u32 n;
-	struct top_item *items;		/* one for each watch, in their order */
+	struct top_item *items;		/* one for each watch that there was, in the run's order */
 	u32 stages;			/* bit set, over all watches */
 	u32 stage, op;			/* chosen; op may be TOP_ALL_OPS */
 	enum top_sort sort;
@@ -107,7 +108,7 @@ struct top {
 	/* The lines in the chosen order. Idle devices come behind the n_lines others, by name. */
 	u32 *order;
 	u32 n_lines, n_idle;
-	u32 chosen;			/* item that the user selected; n: none, which selects the first line */
+	u32 chosen;			/* item that the user selected; TOP_NONE selects the first line */
 	u32 first, room;		/* first line shown, and how many fit */
 	u64 samples;			/* intervals so far, including those not shown */
 	u64 shown;			/* samples when the figures were made */

@@ -41,7 +41,7 @@ static void next_stage(struct top *t)
 	} while (!(t->stages >> stage & 1) && stage != t->stage);
 	top_look_at(t, stage);
 	/* Selects the same device at the other stage. */
-	for (u32 i = 0; item && t->chosen < t->n && i < t->n; i++)
+	for (u32 i = 0; item && t->chosen != TOP_NONE && i < t->n; i++)
 		if (t->items[i].viewed && !t->items[i].watch->part && t->items[i].watch->device == item->watch->device)
 			t->chosen = i;
 }
@@ -78,7 +78,7 @@ static void move(struct top *t, int key)
 	case TOP_END:
 		return select_line(t, t->n_lines);
 	case TOP_HOME:
-		t->chosen = t->n;
+		t->chosen = TOP_NONE;
 		t->first = 0;
 	}
 }

@@ -269,10 +269,10 @@ static int limit_wal(sqlite3 *db, u32 n_watches)
 	return sqlite3_wal_autocheckpoint(db, pages < WAL_PAGES_MOST ? pages : WAL_PAGES_MOST);
 }
 
-int recording_file_begin(struct recording_file *f, const struct run_info *run, struct problem *p)
+int recording_file_begin(struct recording_file *f, const struct run_info *run, struct recorded_ids *ids, struct problem *p)
 {
 	int rc = limit_wal(f->db, run->n_watches) ?: sqlite_run(f->db, "BEGIN IMMEDIATE") ?:
-		 make_tables(f->db, run->slow_most) ?: recorder_write_facts(f->db, run) ?:
+		 make_tables(f->db, run->slow_most) ?: recorder_write_facts(f->db, run, ids) ?:
 		 sqlite_run(f->db, "COMMIT");
 
 	return rc ? recording_file_failed(f, rc, p) : 0;

@@ -9,6 +9,8 @@
 #include "recording/marks.h"
 #include "util/problem.h"
 
+struct recorded_ids;
+
 struct recording_file {
 	char *name;
 	int lock;		/* holds flock(LOCK_EX): it is being recorded */
@@ -23,7 +25,7 @@ extern const struct recording_file recording_file_none;	/* the state before reco
  * return as recorder_open() does. If one fails, @f still has to be passed to recording_file_remove().
  */
 int recording_file_make(struct recording_file *f, const char *name, bool overwrite, struct problem *p);
-int recording_file_begin(struct recording_file *f, const struct run_info *run, struct problem *p);
+int recording_file_begin(struct recording_file *f, const struct run_info *run, struct recorded_ids *ids, struct problem *p);
 
 /*
  * To be called before an interval is written: writes the marks that have come. Returns 0, or a negative
@@ -41,6 +43,6 @@ void recording_file_close(struct recording_file *f, bool finished);
 void recording_file_remove(struct recording_file *f);
 
 /* Writes the facts about the whole run. Returns an SQLite result. */
-int recorder_write_facts(sqlite3 *db, const struct run_info *run);
+int recorder_write_facts(sqlite3 *db, const struct run_info *run, struct recorded_ids *ids);
 
 #endif

@@ -110,15 +110,20 @@ bool column_watch(const struct recording_reader *r, sqlite3_stmt *s, int i, u32 
 	return *ret < r->n_watches;
 }
 
-/* @whole: set to whether the row is a whole's. */
-static bool take_state(struct recording_reader *r, bool *whole)
+/* @due: set to whether the row is that of a whole that was there before. A device that went away does not come back. */
+static bool take_state(struct recording_reader *r, bool *due)
 {
 	u32 i;
 
 	if (!column_watch(r, r->states, STATE_watch, &i))
 		return false;
-	*whole = !r->watches[i].part;
-	return *whole ? take_whole_state(r, &r->state.w[i]) : take_part_state(r, &r->state.w[i]);
+	*due = !r->watches[i].part && !r->state.w[i].gone;
+	if (r->watches[i].part)
+		return take_part_state(r, &r->state.w[i]);
+	if (!*due && !r->state.w[i].awaited)
+		return false;
+	r->state.w[i].awaited = false;
+	return take_whole_state(r, &r->state.w[i]);
 }
 
 /* Reads the bins in column @i, which must hold as many IOs as column @ios says. */
@@ -205,6 +210,7 @@ static void tell_parts(struct recording_reader *r)
 		if (!r->watches[i].part)
 			continue;
 		r->state.w[i].gone = r->state.w[i - 1].gone;
+		r->state.w[i].awaited = r->state.w[i - 1].awaited;
 		r->state.w[i].replaced = r->state.w[i - 1].replaced;
 	}
 }
@@ -215,11 +221,11 @@ static int take_states(struct recording_reader *r, struct problem *p)
 	int err = 0;
 
 	while (!err && r->state_left && sqlite3_column_int64(r->states, STATE_interval) == r->id) {
-		bool whole;
+		bool was_due;
 
-		if (!take_state(r, &whole))
+		if (!take_state(r, &was_due))
 			return reader_damaged(r, p, "the state at interval %lld is invalid", r->id);
-		n += whole;
+		n += was_due;
 		err = next_state(r, p);
 	}
 	tell_parts(r);

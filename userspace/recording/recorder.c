@@ -13,6 +13,7 @@ struct recorder {
 	struct sink sink;
 	const struct run_info *run;
 	struct recording_file file;
+	struct recorded_ids ids;
 	struct recording_rows rows;
 	struct recording_ring ring;
 	struct sink *also;
@@ -32,6 +33,7 @@ static void recorder_free(struct recorder *r)
 static void recorder_uninit(struct recorder *r)
 {
 	recording_rows_uninit(&r->rows);
+	recorded_ids_uninit(&r->ids);
 	ring_uninit(&r->ring);
 }
 
@@ -53,7 +55,9 @@ static int begin(struct recorder *r, const struct recorder_config *cfg, struct p
 	if (cfg->max_bytes && cfg->max_bytes < least)
 		return problem_set(p, -EINVAL, "%s: %llu bytes are too little for what is watched, at least %llu are "
 				   "needed", cfg->file, cfg->max_bytes, least);
-	err = recording_file_make(&r->file, cfg->file, cfg->overwrite, p) ?: recording_file_begin(&r->file, r->run, p);
+	if (recorded_ids_init(&r->ids, r->run))
+		return problem_set(p, -ENOMEM, "%s: no memory", cfg->file);
+	err = recording_file_make(&r->file, cfg->file, cfg->overwrite, p) ?: recording_file_begin(&r->file, r->run, &r->ids, p);
 	if (err)
 		return err;
 	if (cfg->max_bytes)
@@ -61,7 +65,7 @@ static int begin(struct recorder *r, const struct recorder_config *cfg, struct p
 	/* The source may be a recording that has dropped intervals itself. */
 	r->ring.levels.dropped = r->run->origin->dropped;
 	if (!rc)
-		rc = recording_rows_init(&r->rows, r->file.db, r->run->slow_most);
+		rc = recording_rows_init(&r->rows, r->file.db, r->run, &r->ids);
 	return rc ? recording_file_failed(&r->file, rc, p) : 0;
 }
 
@@ -91,7 +95,8 @@ int recorder_open(const struct run_info *run, const struct recorder_config *cfg,
 
 static int write_rows(struct recorder *r, const struct frames *is, u32 tries)
 {
-	int rc = sqlite_run(r->file.db, "BEGIN IMMEDIATE") ?: ring_make_room(&r->ring, tries);
+	int rc = sqlite_run(r->file.db, "BEGIN IMMEDIATE") ?: ring_make_room(&r->ring, tries) ?:
+		 recorder_write_watches(r->file.db, r->run, &r->ids);
 
 	if (!rc && !r->next)
 		rc = recording_rows_start(&r->rows, r->run, is);
@@ -106,6 +111,7 @@ static int write_rows(struct recorder *r, const struct frames *is, u32 tries)
 static int write_interval(struct recorder *r, const struct frames *is)
 {
 	const struct ring_levels before = r->ring.levels;
+	const struct recorded_ids known = r->ids;
 	int rc = SQLITE_FULL, err = 0;
 
 	for (u32 tries = 0; rc == SQLITE_FULL && tries <= (r->ring.db ? RING_TRIES : 0); tries++) {
@@ -115,6 +121,7 @@ static int write_interval(struct recorder *r, const struct frames *is)
 		/* Must come before the rollback, which would overwrite the error. */
 		err = recording_file_failed(&r->file, rc, &r->problem);
 		r->ring.levels = before;
+		recorded_ids_forget(&r->ids, &known, r->run);
 		if (!sqlite3_get_autocommit(r->file.db))
 			sqlite_run(r->file.db, "ROLLBACK");
 	}

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Writes the facts about a recording's whole run: the machine, its devices, what the numbers mean. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "recording/file.h"
+#include "recording/rows.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
+#include "util/array.h"
 #include "util/cleanup.h"
 
 struct facts {
@@ -13,8 +16,7 @@ struct facts {
 	const struct run_info *run;
 	sqlite3_stmt *row;	/* the INSERT that is being filled in */
 	int rc;			/* of the first call that failed; nothing is done after that */
-	bool *chosen;		/* [device of the run]: it is recorded */
-	s64 *ids;		/* [device of the run]; -1: it is not recorded */
+	struct recorded_ids *ids;
 };
 
 /* Begins a row; columns that get no value are NULL. */
@@ -116,12 +118,17 @@ static void put_marks(struct facts *f)
 	}
 }
 
+static s64 device_id(const struct facts *f, u32 i)
+{
+	return (s64)f->ids->devices[i] - 1;
+}
+
 static void put_device(struct facts *f, u32 i)
 {
 	const struct device *d = &f->run->devices->d[i];
 
 	row_begin(f, "INSERT INTO " SQL_INTO(device));
-	row_number(f, DEVICE_id, f->ids[i]);
+	row_number(f, DEVICE_id, device_id(f, i));
 	row_text(f, DEVICE_name, d->name);
 	row_text(f, DEVICE_mapper, d->mapper);
 	row_text(f, DEVICE_kind, d->kind);
@@ -134,7 +141,7 @@ static void put_device(struct facts *f, u32 i)
 	row_number(f, DEVICE_tags, d->tags);
 	row_number(f, DEVICE_nr_requests, d->nr_requests);
 	if (d->parent != i)
-		row_number(f, DEVICE_parent, f->ids[d->parent]);
+		row_number(f, DEVICE_parent, device_id(f, d->parent));
 	row_number(f, DEVICE_iostats, d->iostats);
 	row_number(f, DEVICE_hidden, d->hidden);
 	row_end(f);
@@ -146,23 +153,30 @@ static void put_lower(struct facts *f, u32 i)
 
 	for (u32 k = 0; k < d->n_lower; k++) {
 		row_begin(f, "INSERT OR IGNORE INTO " SQL_INTO(lower));
-		row_number(f, LOWER_device, f->ids[i]);
-		row_number(f, LOWER_lower, f->ids[d->lower[k]]);
+		row_number(f, LOWER_device, device_id(f, i));
+		row_number(f, LOWER_lower, device_id(f, d->lower[k]));
 		row_end(f);
 	}
 }
 
-static void put_devices(struct facts *f)
+/* Writes the devices of the watches from @first on, unless they are in the file already. */
+static void put_devices(struct facts *f, u32 first)
 {
 	const struct device_table *t = f->run->devices;
-	s64 next = 0;
+	bool *chosen CLEANUP(cleanup_free) = calloc(t->n + 1, sizeof(*chosen));
+	u32 before = f->ids->next_device;
 
-	for (u32 i = 0; i < f->run->n_watches; i++)
-		device_mark_below(t, f->run->watches[i].device - t->d, f->chosen);
+	if (!chosen) {
+		f->rc = SQLITE_NOMEM;
+		return;
+	}
+	for (u32 i = first; i < f->run->n_watches; i++)
+		device_mark_below(t, f->run->watches[i].device - t->d, chosen);
 	for (u32 i = 0; i < t->n; i++)
-		f->ids[i] = f->chosen[i] ? next++ : -1;
+		if (chosen[i] && !f->ids->devices[i])
+			f->ids->devices[i] = ++f->ids->next_device;
 	for (u32 i = 0; i < t->n; i++) {
-		if (!f->chosen[i])
+		if (f->ids->devices[i] <= before)
 			continue;
 		put_device(f, i);
 		put_lower(f, i);
@@ -171,18 +185,24 @@ static void put_devices(struct facts *f)
 
 static void put_watches(struct facts *f)
 {
-	s64 whole = 0;
+	struct recorded_ids *ids = f->ids;
+	u32 whole = 0;
 
-	for (u32 i = 0; i < f->run->n_watches; i++) {
-		const struct watch *w = &f->run->watches[i];
+	for (; ids->n < f->run->n_watches; ids->n++) {
+		const struct watch *w = &f->run->watches[ids->n];
 
+		if (ids->next_watch == BLKLAT_MAX_WATCHES)
+			f->rc = SQLITE_TOOBIG;
+		if (f->rc)
+			return;
+		ids->watches[ids->n] = ids->next_watch++;
 		if (!w->part)
-			whole = i;
+			whole = ids->watches[ids->n];
 		if (w->part && part_is_vacant(w->part))
 			continue;	/* and it has no rows */
 		row_begin(f, "INSERT INTO " SQL_INTO(watch));
-		row_number(f, WATCH_id, i);
-		row_number(f, WATCH_device, f->ids[w->device - f->run->devices->d]);
+		row_number(f, WATCH_id, ids->watches[ids->n]);
+		row_number(f, WATCH_device, device_id(f, w->device - f->run->devices->d));
 		row_text(f, WATCH_stage, stage_names[w->stage]);
 		if (w->part) {
 			row_number(f, WATCH_part_of, whole);
@@ -191,6 +211,44 @@ static void put_watches(struct facts *f)
 		}
 		row_end(f);
 	}
+}
+
+int recorded_ids_init(struct recorded_ids *ids, const struct run_info *run)
+{
+	bool more = run->most_watches > run->n_watches;
+
+	*ids = (struct recorded_ids){
+		.watches = sparse_calloc(run_most_watches(run) + 1, sizeof(*ids->watches)),
+		.devices = sparse_calloc(more ? DEVICES_MAX : run->devices->n + 1, sizeof(*ids->devices)),
+	};
+	return ids->watches && ids->devices ? 0 : -ENOMEM;
+}
+
+void recorded_ids_uninit(struct recorded_ids *ids)
+{
+	free(ids->watches);
+	free(ids->devices);
+	*ids = (struct recorded_ids){ 0 };
+}
+
+void recorded_ids_forget(struct recorded_ids *ids, const struct recorded_ids *before, const struct run_info *run)
+{
+	for (u32 i = 0; i < run->devices->n && ids->next_device > before->next_device; i++)
+		if (ids->devices[i] > before->next_device)
+			ids->devices[i] = 0;
+	ids->n = before->n;
+	ids->next_device = before->next_device;
+}
+
+int recorder_write_watches(sqlite3 *db, const struct run_info *run, struct recorded_ids *ids)
+{
+	struct facts f = { .db = db, .run = run, .ids = ids };
+
+	if (ids->n == run->n_watches)
+		return SQLITE_OK;
+	put_devices(&f, ids->n);
+	put_watches(&f);
+	return f.rc;
 }
 
 static void put_ops(struct facts *f)
@@ -219,22 +277,15 @@ static void put_cells(struct facts *f, u32 scale)
 	}
 }
 
-int recorder_write_facts(sqlite3 *db, const struct run_info *run)
+int recorder_write_facts(sqlite3 *db, const struct run_info *run, struct recorded_ids *ids)
 {
-	u32 n = run->devices->n;
-	s64 *ids CLEANUP(cleanup_free) = calloc(n ? n : 1, sizeof(*ids));
-	bool *chosen CLEANUP(cleanup_free) = calloc(n ? n : 1, sizeof(*chosen));
-	struct facts f = { .db = db, .run = run, .chosen = chosen, .ids = ids, .rc = ids && chosen ? SQLITE_OK : SQLITE_NOMEM };
+	struct facts f = { .db = db, .run = run };
 
-	if (f.rc)
-		return f.rc;
 	put_run(&f);
 	put_marks(&f);
-	put_devices(&f);
-	put_watches(&f);
 	put_ops(&f);
 	put_cells(&f, run->scale);
 	if (idle_scale(run->scale) != run->scale)
 		put_cells(&f, idle_scale(run->scale));
-	return f.rc;
+	return f.rc ?: recorder_write_watches(db, run, ids);
 }

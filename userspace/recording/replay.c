@@ -61,6 +61,8 @@ static int make_room(struct recording_reader *r, const struct capture_config *cf
 	hist_track(&r->row.hist);
 	hist_track(&r->row.after_idle);
 	snapshot_track(&r->state);
+	for (u32 i = 0; i < r->n_watches; i++)
+		r->state.w[i].gone = r->state.w[i].awaited = true;
 	r->state.idle_gap_ns = r->origin.idle_gap_ns;
 	r->capture = (struct capture){
 		.ops = &capture_replay,

@@ -10,7 +10,7 @@
 #include "util/array.h"
 #include "util/cleanup.h"
 
-int recording_rows_init(struct recording_rows *r, sqlite3 *db, bool slow)
+int recording_rows_init(struct recording_rows *r, sqlite3 *db, const struct run_info *run, struct recorded_ids *known)
 {
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
 		{ &r->interval, "INSERT INTO " SQL_INTO(interval) },
@@ -22,10 +22,14 @@ int recording_rows_init(struct recording_rows *r, sqlite3 *db, bool slow)
 		{ &r->slow, "INSERT INTO " SQL_INTO(slow) },
 		{ &r->slow_found, "INSERT INTO " SQL_INTO(slow_found) },
 	};
-	u32 n = ARRAY_SIZE(all) - (slow ? 0 : 2);
+	u32 n = ARRAY_SIZE(all) - (run->slow_most ? 0 : 2), most = run_most_watches(run) + 1;
 	int rc = SQLITE_OK;
 
-	*r = (struct recording_rows){ 0 };
+	*r = (struct recording_rows){
+		.known = known, .ids = sparse_calloc(most, sizeof(*r->ids)), .first = sparse_calloc(most, sizeof(*r->first)),
+	};
+	if (!r->ids || !r->first)
+		return SQLITE_NOMEM;
 	for (u32 i = 0; !rc && i < n; i++)
 		rc = sqlite3_prepare_v3(db, all[i].sql, -1, SQLITE_PREPARE_PERSISTENT, all[i].s, NULL);
 	return rc;
@@ -137,12 +141,12 @@ static bool find_again(const struct recording_rows *r, const struct run_info *ru
 	u32 whole = whole_of(run, watch);
 
 	for (u32 i = whole + 1; i < run->n_watches && run->watches[i].part; i++) {
-		*ret = i;
+		*ret = r->known->watches[i];
 		if (r->first[i] == part && run->watches[i].part != part)
 			return true;
 	}
 	for (u32 i = 0; i < r->n_later; i++) {
-		*ret = run->n_watches + i;
+		*ret = r->later[i].id;
 		if (r->later[i].whole == whole && r->later[i].part == part)
 			return true;
 	}
@@ -153,12 +157,12 @@ static bool find_again(const struct recording_rows *r, const struct run_info *ru
 static int add_later(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret)
 {
 	*ret = NO_ID;
-	if (run->n_watches + r->n_later >= BLKLAT_MAX_WATCHES)
+	if (r->known->next_watch >= BLKLAT_MAX_WATCHES)
 		return SQLITE_OK;
 	if (array_more(&r->later, sizeof(*r->later), r->n_later, &r->room))
 		return SQLITE_NOMEM;
-	*ret = run->n_watches + r->n_later;
-	r->later[r->n_later++] = (struct recorded_part){ whole_of(run, watch), run->watches[watch].part };
+	*ret = r->known->next_watch++;
+	r->later[r->n_later++] = (struct recorded_part){ whole_of(run, watch), *ret, run->watches[watch].part };
 	return SQLITE_OK;
 }
 
@@ -168,7 +172,7 @@ static int find_id(struct recording_rows *r, const struct run_info *run, u32 wat
 	int rc = SQLITE_OK;
 
 	if (r->first[watch] != part && !find_again(r, run, watch, &r->ids[watch])) {
-		r->ids[watch] = watch;
+		r->ids[watch] = r->known->watches[watch];
 		if (r->first[watch])
 			rc = add_later(r, run, watch, &r->ids[watch]);
 		else
@@ -177,7 +181,7 @@ static int find_id(struct recording_rows *r, const struct run_info *run, u32 wat
 	r->n_lost += r->ids[watch] == NO_ID;
 	if (rc || r->ids[watch] == NO_ID)
 		return rc;
-	return put_part(r, r->ids[watch], whole_of(run, watch), part);
+	return put_part(r, r->ids[watch], r->known->watches[whole_of(run, watch)], part);
 }
 
 /* Gives an id to every watch that has rows in the interval. */
@@ -185,15 +189,9 @@ static int find_ids(struct recording_rows *r, const struct run_info *run, const 
 {
 	int rc = SQLITE_OK;
 
-	if (!r->ids) {
-		r->ids = calloc(run->n_watches + 1, sizeof(*r->ids));
-		r->first = calloc(run->n_watches + 1, sizeof(*r->first));
-	}
-	if (!r->ids || !r->first)
-		return SQLITE_NOMEM;
 	r->n_lost = 0;
 	for (u32 i = 0; i < run->n_watches; i++)
-		r->ids[i] = i;
+		r->ids[i] = r->known->watches[i];
 	for (u32 i = 0; !rc && i < is->n; i++) {
 		u32 watch = is->f[i].watch - run->watches;
 
@@ -210,39 +208,33 @@ static bool is_rest(const struct run_info *run, u32 watch)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* The state of the rest, including IOs in flight of the watches that have no id. */
-static struct watch_counts rest_state(const struct recording_rows *r, const struct run_info *run, u32 rest, const struct snapshot *now)
+/* The state of the rest, frame @at of the interval, including IOs in flight of those behind it that have no id. */
+static struct watch_counts rest_state(const struct recording_rows *r, const struct run_info *run, const struct frames *is, u32 at)
 {
-	struct watch_counts all = now->w[rest];
+	struct watch_counts all = *is->f[at].counts;
 
-	for (u32 i = rest + 1; i < run->n_watches && run->watches[i].part; i++) {
-		if (!is_lost(r, i))
+	for (u32 i = at + 1; i < is->n && is->f[i].watch->part; i++) {
+		const struct watch_counts *w = is->f[i].counts;
+
+		if (!is_lost(r, is->f[i].watch - run->watches))
 			continue;
-		all.in_flight += now->w[i].in_flight;
-		all.waited_ns += now->w[i].waited_ns;
-		if (now->w[i].oldest_ns > all.oldest_ns)
-			all.oldest_ns = now->w[i].oldest_ns;
+		all.in_flight += w->in_flight;
+		all.waited_ns += w->waited_ns;
+		all.oldest_ns = max_u64(all.oldest_ns, w->oldest_ns);
 	}
 	return all;
 }
 
-static int put_state_of(struct recording_rows *r, s64 id, const struct run_info *run, u32 watch, const struct snapshot *now)
+static int put_state_of(struct recording_rows *r, s64 id, const struct run_info *run, u32 watch, const struct watch_counts *w)
 {
-	if (r->n_lost && is_rest(run, watch)) {
-		const struct watch_counts all = rest_state(r, run, watch, now);
-
-		return put_part_state(r, id, watch, &all);
-	}
-	if (run->watches[watch].part)
-		return put_part_state(r, id, r->ids ? r->ids[watch] : watch, &now->w[watch]);
-	return put_state(r, id, watch, &now->w[watch]);
+	return run->watches[watch].part ? put_part_state(r, id, r->ids[watch], w) : put_state(r, id, r->ids[watch], w);
 }
 
 int recording_rows_id(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret)
 {
 	int rc = has_owner(run, watch) ? find_id(r, run, watch) : SQLITE_OK;
 
-	*ret = r->ids[watch] == NO_ID ? whole_of(run, watch) : r->ids[watch];
+	*ret = r->ids[watch] == NO_ID ? r->known->watches[whole_of(run, watch)] : r->ids[watch];
 	return rc;
 }
 
@@ -274,15 +266,16 @@ static int put_op_before(struct recording_rows *r, u32 watch, u32 op, const stru
 	return put_series(r, 0, watch, op, &row);
 }
 
-static int put_before(struct recording_rows *r, const struct run_info *run, u32 watch, const struct snapshot *before)
+static int put_before(struct recording_rows *r, const struct run_info *run, u32 watch, const struct watch_counts *before)
 {
 	int rc = SQLITE_OK;
 
+	r->ids[watch] = r->known->watches[watch];
 	/* Its device was already gone, so later intervals say nothing about it. */
-	if (before->w[watch].gone)
+	if (before->gone && !before->awaited)
 		rc = put_state_of(r, 0, run, watch, before);
 	for (u32 op = 0; !rc && has_series(run, watch) && op < BLKLAT_OPS; op++)
-		rc = put_op_before(r, watch, op, &before->w[watch].ops[op]);
+		rc = put_op_before(r, r->ids[watch], op, &before->ops[op]);
 	return rc;
 }
 
@@ -298,8 +291,9 @@ int recording_rows_start(struct recording_rows *r, const struct run_info *run, c
 	if (run->origin->start_mono_ns)
 		wall_ns = run->origin->start_wall_ns + (s64)(mono_ns - run->origin->start_mono_ns);
 	rc = put_interval(r, 0, mono_ns, wall_ns, 0);
-	for (u32 i = 0; !rc && i < run->n_watches; i++)
-		rc = put_before(r, run, i, is->before);
+	/* Devices that have come since began at 0, also those in the place of others. */
+	for (u32 i = 0; !rc && i < run->n_watches && i < is->before->n; i++)
+		rc = put_before(r, run, i, &is->before->w[i]);
 	return rc;
 }
 
@@ -336,7 +330,7 @@ static int put_rest(struct recording_rows *r, s64 id, const struct run_info *run
 			if (is_lost(r, is->f[i].watch - run->watches))
 				series_row_add(&all, &row);
 		}
-		rc = put_series(r, id, watch, op, &all);
+		rc = put_series(r, id, r->ids[watch], op, &all);
 		r->sum = all.hist;
 		r->idle_sum = all.idle;
 	}
@@ -364,9 +358,12 @@ int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_i
 
 	for (u32 i = 0; !rc && i < is->n; i++) {
 		u32 watch = is->f[i].watch - run->watches;
+		struct watch_counts w;
 
-		if (!is_lost(r, watch))
-			rc = put_state_of(r, id, run, watch, is->now) ?: put_series_of(r, id, run, is, i);
+		if (is_lost(r, watch))
+			continue;
+		w = r->n_lost && is_rest(run, watch) ? rest_state(r, run, is, i) : *is->f[i].counts;
+		rc = put_state_of(r, id, run, watch, &w) ?: put_series_of(r, id, run, is, i);
 	}
 	return rc || !is->slow || !r->slow ? rc : recording_rows_slow(r, id, run, is->slow);
 }

@@ -34,11 +34,29 @@ int series_row_bind(sqlite3_stmt *s, int first, const struct series_row *row);
 /* Reads a row's values unchecked: we wrote them ourselves in this run. Returns SQLITE_ROW or SQLITE_CORRUPT. */
 int series_row_read(sqlite3_stmt *s, struct series_row *row);
 
+/* --- the devices and watches that are in the file (recorder_facts.c) --- */
+
+struct recorded_ids {
+	u32 *watches;			/* [watch of the run]; n are in the file */
+	u32 *devices;			/* [device of the run] its id + 1; 0: it is not in the file */
+	u32 n, next_watch, next_device;
+};
+
+/* Returns 0 or -ENOMEM. The other one also works if all is 0. */
+int recorded_ids_init(struct recorded_ids *ids, const struct run_info *run);
+void recorded_ids_uninit(struct recorded_ids *ids);
+
+/* Writes the watches that have come to @run, and their devices with those that they lie on. */
+int recorder_write_watches(sqlite3 *db, const struct run_info *run, struct recorded_ids *ids);
+
+/* What was written since @before is not in the file after all. */
+void recorded_ids_forget(struct recorded_ids *ids, const struct recorded_ids *before, const struct run_info *run);
+
 /* --- the rows of intervals --- */
 
 /* A part by cgroup that has an id in the file. */
 struct recorded_part {
-	u32 whole;
+	u32 whole, id;
 	const struct part *part;
 };
 
@@ -47,19 +65,20 @@ struct recording_rows {
 	sqlite3_stmt *slow, *slow_found;	/* NULL if slow IOs are not recorded */
 	s64 n_slow;				/* so far */
 	/*
-	 * A watch's id is its number. By cgroup that holds for the first cgroup that owns a part.
-	 * Cgroups that get the part after the first one has ended have ids behind those of all watches.
-	 * When these run out, further cgroups are recorded together with the rest.
+	 * A watch has an id, which by cgroup is that of the first cgroup that owns the part. Cgroups that get
+	 * the part after the first one has ended have other ids. When these run out, further cgroups are
+	 * recorded together with the rest.
 	 */
+	struct recorded_ids *known;	/* borrowed */
 	u32 *ids;			/* [watch], for this interval */
 	const struct part **first;	/* [watch]; NULL: no cgroup yet */
-	struct recorded_part *later;	/* by id, from n_watches on */
+	struct recorded_part *later;
 	u32 n_later, room;
 	u32 n_lost;			/* watches without an id in this interval */
 	struct hist sum, idle_sum;	/* for the rest in that case; no cells until needed */
 };
 
-int recording_rows_init(struct recording_rows *r, sqlite3 *db, bool slow);
+int recording_rows_init(struct recording_rows *r, sqlite3 *db, const struct run_info *run, struct recorded_ids *known);
 void recording_rows_uninit(struct recording_rows *r);
 
 /* Writes the start, row 0: when the first interval, @is, began, and what was counted before it. */

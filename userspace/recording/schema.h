@@ -14,7 +14,7 @@
 
 #define RECORDING_COUNT_MAX (1ULL << 58)	/* limit of any count, so that a sum of several never overflows */
 #define RECORDING_TOTAL_MAX (1ULL << 62)	/* limit of anything added up over a run */
-#define RECORDING_DEVICES_MAX 4096
+#define RECORDING_DEVICES_MAX 65536
 #define RECORDING_MARKS_MAX 10000
 #define RECORDING_MARK_BYTES 1024		/* of a mark's text */
 

@@ -84,6 +84,6 @@ int recording_rows_slow(struct recording_rows *r, s64 id, const struct run_info 
 		rc = put_slow(r, id, run, &slow->io[i]);
 	for (u32 i = 0; !rc && i < slow->n_watches; i++)
 		if (slow->of[i].found)
-			rc = put_found(r, id, i, slow->of[i].found);
+			rc = put_found(r, id, r->known->watches[i], slow->of[i].found);
 	return rc;
 }

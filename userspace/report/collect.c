@@ -26,12 +26,10 @@ struct collect {
 static void hold_frame(struct frame *sum, const struct frame *f)
 {
 	static const struct percentiles none;
-	struct frames to = { .n = 1, .f = sum };
-	const struct frames from = { .n = 1, .f = (struct frame *)f };
 	u64 tag_range = sum->tag_range + f->tag_range;
 	bool first = !(sum->interval_s > 0);
 
-	frames_accumulate(&to, &from, &none);
+	frame_accumulate(sum, f, &none);
 	sum->tag_range = tag_range;
 	if (first)
 		sum->gone_before = f->gone_before;

@@ -131,7 +131,7 @@ static int frame_prepare(struct phases *ph, struct frame **to, const struct fram
 			continue;
 		err = take_room(ph, &cells, OP_CELLS(ph->scale) * sizeof(*cells), most_bytes);
 		if (!err)
-			op_cells_take(cells, ph->scale, &o->hist, &o->after_idle);
+			op_cells_take(cells, 0, 0, ph->scale, &o->hist, &o->after_idle);
 	}
 	return err;
 }
@@ -176,14 +176,6 @@ static void phase_restart(struct phases *ph, struct phase *p)
 	p->length_s = p->idle_s = 0;
 }
 
-static void frame_add(struct frame *to, const struct frame *from, const struct percentiles *ps)
-{
-	struct frames run = { .n = 1, .f = to };
-	const struct frames interval = { .n = 1, .f = (struct frame *)from };
-
-	frames_accumulate(&run, &interval, ps);
-}
-
 void phases_add(struct phases *ph, const struct phase_interval *i)
 {
 	static const struct percentiles none;
@@ -207,7 +199,7 @@ void phases_add(struct phases *ph, const struct phase_interval *i)
 	p->idle_s = 0;
 	for (u32 w = 0; w < ph->n_watches; w++)
 		if (has_io(i->frames[w]))
-			frame_add(p->of[w], i->frames[w], &none);
+			frame_accumulate(p->of[w], i->frames[w], &none);
 }
 
 /* Rates are over the whole phase, even if a device was idle for a part of it. */
@@ -217,7 +209,7 @@ static void frame_finish(struct frame *f, double length_s, const struct percenti
 
 	f->interval_s = length_s;
 	f->accounting = (struct accounting){ 0 };	/* would count from the run's begin */
-	frame_add(f, &nothing, ps);
+	frame_accumulate(f, &nothing, ps);
 }
 
 void phases_finish(struct phases *ph, double end_s, const struct percentiles *ps)
@@ -250,7 +242,7 @@ static struct watch_run watch_from(const struct watch_run *w, u32 first, const s
 	struct watch_run part = {
 		.watch = w->watch, .total = total, .queue_depth = w->queue_depth + first, .in_flight = w->in_flight + first,
 		.oldest_ns = w->oldest_ns + first, .lost = w->lost + first, .gone = w->gone,
-		.n_there = w->n_there > first ? w->n_there - first : 0,
+		.first_there = w->first_there > first ? w->first_there - first : 0, .n_there = w->n_there > first ? w->n_there - first : 0,
 	};
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++)

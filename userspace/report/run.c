@@ -239,17 +239,16 @@ static void watch_put(struct run *r, u32 watch, const struct frame *f)
 	w->in_flight[i] = f ? f->in_flight : 0;
 	w->oldest_ns[i] = f ? f->oldest_ns : 0;
 	w->lost[i] = f ? lost_since(&f->accounting, &r->before[watch]) : i ? w->lost[i - 1] : 0;
-	w->gone = !f || f->gone;
+	w->gone = f ? f->gone : w->n_there > 0;
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (w->ops[op].ios)
 			series_run_put(&w->ops[op], i, f ? &f->ops[op] : NULL, !w->watch->part);
 	all_ops_run_put(w, i, f, &r->scratch);
 	if (f) {
-		struct frames to = { .n = 1, .f = &r->total.f[watch] };
-		struct frames from = { .n = 1, .f = (struct frame *)f };
-
+		if (!w->n_there)
+			w->first_there = i;
 		w->n_there = i + 1;
-		frames_accumulate(&to, &from, &none);
+		frame_accumulate(&r->total.f[watch], f, &none);
 	}
 }
 

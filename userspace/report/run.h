@@ -44,11 +44,11 @@ struct watch_run {
 	struct accounting account;	/* only for the window asked for; all 0 for a part */
 	struct series_run ops[BLKLAT_OPS];
 	struct percentiles_run all_ops;	/* see all_ops_run_put() */
-	double *queue_depth;		/* [interval], like the next three; 0 once the device is gone */
+	double *queue_depth;		/* [interval], like the next three; 0 before the device came and once it is gone */
 	u64 *in_flight;
 	u64 *oldest_ns;
 	u64 *lost;			/* cumulative in the window asked for; kept once the device is gone; part: 0 */
-	u32 n_there;			/* intervals until it was gone */
+	u32 first_there, n_there;	/* the interval in which it came, and intervals until it was gone */
 	bool gone;
 };
 

@@ -101,8 +101,8 @@ void heat_add(struct heat *h, u32 interval, const struct hist *ios)
 }
 
 const struct percentiles run_over_time = {
-	.n = 4,
-	.p = { [RUN_P50] = { 0.5, "p50" }, { 0.9, "p90" }, { 0.99, "p99" }, { 0.999, "p99.9" } },
+	.n = PERCENTILES_OVER_TIME,
+	.p = { [RUN_P50] = { 0.5, "p50" }, { 0.9, "p90" }, [RUN_P99] = { 0.99, "p99" }, { 0.999, "p99.9" } },
 };
 
 const struct percentiles run_of_total = {

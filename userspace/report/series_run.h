@@ -49,6 +49,8 @@ struct hist heat_column(const struct heat *h, u32 column);
 extern const struct percentiles run_over_time;
 extern const struct percentiles run_of_total;
 #define RUN_P50 0	/* the median's place in both */
+#define PERCENTILES_OVER_TIME 4
+#define RUN_P99 2	/* its place in run_over_time */
 
 struct percentiles_run {
 	double *ns;		/* [interval * run_over_time.n + i]; negative without IO. NULL: not begun */

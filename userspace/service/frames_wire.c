@@ -161,7 +161,7 @@ static const struct wire_field accounting_fields[] = {
 
 /* A frame without its watch, ops and accounting. */
 static const struct wire_field frame_fields[] = {
-	WIRE_FIELD(frame, end_ns), WIRE_FIELD(frame, interval_s), WIRE_FIELD(frame, in_flight),
+	WIRE_FIELD(frame, number), WIRE_FIELD(frame, end_ns), WIRE_FIELD(frame, interval_s), WIRE_FIELD(frame, in_flight),
 	WIRE_FIELD(frame, oldest_ns), WIRE_FIELD(frame, queue_depth), WIRE_FIELD(frame, gone),
 	WIRE_FIELD(frame, replaced), WIRE_FIELD(frame, pauses_hidden),
 };

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/json_parts.h"
 #include "util/cleanup.h"
@@ -17,9 +16,7 @@ struct tally {
 
 /* A watch in the previous interval. */
 struct shown {
-	char device[DEVICE_NAME_MAX];
-	u64 size_bytes;
-	enum blklat_stage stage;
+	u32 number;			/* see struct frame */
 	const struct part *part;
 	u64 lost;
 	struct tally tally;
@@ -30,8 +27,8 @@ struct board_sink {
 	struct sink sink;
 	struct poster *poster;
 	const struct run_info *run;
-	bool told;			/* the devices were posted, and */
-	u64 told_bytes;			/* what their counters take */
+	const struct watch *told;	/* the run's, when it was posted: another run has others */
+	u32 reopened;			/* run_info.reopened in the previous interval */
 	struct shown *shown;		/* in the previous interval */
 	struct health *health;		/* of this interval's frames, see remember() */
 	u32 n_shown;
@@ -52,8 +49,7 @@ static void board_close(struct sink *s)
 
 static bool same(const struct shown *s, const struct frame *f)
 {
-	return s->stage == f->watch->stage && s->part == f->watch->part && s->size_bytes == f->watch->device->size_bytes &&
-	       !strcmp(s->device, f->watch->device->name);
+	return s->number == f->number && s->part == f->watch->part;
 }
 
 static const struct shown *find(const struct board_sink *b, u32 guess, const struct frame *f)
@@ -89,27 +85,19 @@ static void post_losses(struct board_sink *b, struct tally *t, const struct fram
 
 static void post_skipped(struct board_sink *b, const struct frames *fs, u64 now_ns)
 {
-	u64 more = fs->skipped_unexplained > b->skipped ? fs->skipped_unexplained - b->skipped : 0, ios = 0;
+	u64 before = b->reopened == b->run->reopened ? b->skipped : 0, ios = 0;
+	u64 more = fs->skipped_unexplained > before ? fs->skipped_unexplained - before : 0;
 	char what[160];
 
 	for (u32 i = 0; i < fs->n; i++)
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			ios += fs->f[i].watch->part ? 0 : fs->f[i].ops[op].ios;
-	b->skipped += more;
+	b->skipped = before + more;
 	if (!fs->n || !tally_add(&b->skips, fs->f, ios, more))
 		return;
 	snprintf(what, sizeof(what), "IOs may have been missed within the last minute: the kernel skipped %llu program "
 		 "run%s", more, more == 1 ? "" : "s");
 	board_post_loss(b->poster->board, what, now_ns);
-}
-
-static bool watches_changed(const struct board_sink *b, const struct frames *fs)
-{
-	bool changed = !b->told || b->told_bytes != b->run->memory_bytes || fs->n != b->n_shown;
-
-	for (u32 i = 0; !changed && i < fs->n; i++)
-		changed = !same(&b->shown[i], &fs->f[i]);
-	return changed;
 }
 
 /* Remembers the watches of this interval, and judges them by their past. */
@@ -128,13 +116,10 @@ static void remember(struct board_sink *b, const struct frames *fs, u64 now_ns)
 	for (u32 i = 0; i < fs->n; i++) {
 		const struct frame *f = &fs->f[i];
 		const struct shown *before = find(b, i, f);
-		u64 lost = before ? before->lost : 0;
+		u64 lost = before && b->reopened == b->run->reopened ? before->lost : 0;
 
-		shown[i] = (struct shown){ .stage = f->watch->stage, .part = f->watch->part,
-					   .size_bytes = f->watch->device->size_bytes, .lost = f->accounting.lost,
-					   .tally = before ? before->tally : (struct tally){ 0 },
-					   .past = before ? before->past : (struct health_past){ 0 } };
-		strcpy(shown[i].device, f->watch->device->name);
+		shown[i] = before ? *before : (struct shown){ .number = f->number, .part = f->watch->part };
+		shown[i].lost = f->accounting.lost;
 		health[i] = (struct health){ 0 };
 		if (f->watch->part)
 			continue;
@@ -150,6 +135,7 @@ static void remember(struct board_sink *b, const struct frames *fs, u64 now_ns)
 	free(b->shown);
 	b->shown = shown;
 	b->n_shown = fs->n;
+	b->reopened = b->run->reopened;
 }
 
 /* The same text as 'blklat live --format json' prints. */
@@ -179,8 +165,7 @@ static void post_run(struct board_sink *b, const struct frames *fs)
 
 	if (run)
 		board_post_run(b->poster->board, run);
-	b->told = run;
-	b->told_bytes = b->run->memory_bytes;
+	b->told = run ? b->run->watches : NULL;
 }
 
 static int board_interval(struct sink *s, const struct frames *fs)
@@ -195,7 +180,7 @@ static int board_interval(struct sink *s, const struct frames *fs)
 
 	/* A loss is certain, a skipped program is not, so the loss is posted last. */
 	post_skipped(b, fs, now_ns);
-	if (watches_changed(b, fs))
+	if (b->told != b->run->watches)
 		post_run(b, fs);
 	remember(b, fs, now_ns);
 	at.health = b->n_shown == fs->n ? b->health : NULL;

@@ -11,7 +11,7 @@
 #include "service/board.h"
 #include "util/blob.h"
 
-/* What all captures of a service have in common; must outlive the sink. */
+/* Must outlive its sink. */
 struct poster {
 	struct sink_source source;
 	struct board *board;

@@ -18,9 +18,7 @@ struct prometheus {
 	struct totals *now;
 	atomic_ullong refused[REFUSALS];
 	/* Only for the thread that captures: */
-	u64 captures;			/* so far */
-	u64 drain_ns;			/* not yet in the totals */
-	u64 joined;			/* reads that the next interval stands for; 0: one */
+	u64 reads, drain_ns;		/* of the next interval; 0 reads: one */
 	u32 scale;			/* of the totals' histograms */
 };
 
@@ -28,7 +26,6 @@ struct capture_sink {
 	struct sink sink;
 	struct prometheus *p;
 	const struct run_info *run;
-	u64 number;
 };
 
 void prometheus_free(struct prometheus *p)
@@ -40,14 +37,10 @@ void prometheus_free(struct prometheus *p)
 	free(p);
 }
 
-void prometheus_drained(struct prometheus *p, u64 ns)
+void prometheus_drained(struct prometheus *p, u64 reads, u64 ns)
 {
+	p->reads += reads;
 	p->drain_ns += ns;
-}
-
-void prometheus_joined(struct prometheus *p, u64 reads)
-{
-	p->joined = reads;
 }
 
 void prometheus_refused(struct prometheus *p, enum prometheus_refusal why)
@@ -60,8 +53,7 @@ static int advance(struct capture_sink *c, const struct frames *frames)
 {
 	struct prometheus *p = c->p;
 	struct totals_interval add = {
-		.run = c->run, .frames = frames, .capture = c->number, .drain_ns = p->drain_ns, .scale = p->scale,
-		.reads = p->joined ?: 1,
+		.run = c->run, .frames = frames, .reads = p->reads ?: 1, .drain_ns = p->drain_ns, .scale = p->scale,
 	};
 	struct totals *before = p->now, *next;
 
@@ -70,7 +62,7 @@ static int advance(struct capture_sink *c, const struct frames *frames)
 	next = totals_next(before, &add);
 	if (!next)
 		return -ENOMEM;
-	p->drain_ns = p->joined = 0;
+	p->reads = p->drain_ns = 0;
 	pthread_mutex_lock(&p->lock);
 	p->now = next;
 	pthread_mutex_unlock(&p->lock);
@@ -97,7 +89,7 @@ static int prometheus_open(struct sink_source *of, const struct run_info *run, s
 
 	if (!c)
 		return -ENOMEM;
-	*c = (struct capture_sink){ .sink.ops = &sink_prometheus, .p = p, .run = run, .number = ++p->captures };
+	*c = (struct capture_sink){ .sink.ops = &sink_prometheus, .p = p, .run = run };
 	if (run->scale < p->scale)
 		p->scale = run->scale;
 	err = advance(c, NULL);

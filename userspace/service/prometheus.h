@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What Prometheus scrapes: totals over all captures of a service, and their exposition in three formats.
+ * What Prometheus scrapes: a service's totals, and their exposition in three formats.
  * docs/prometheus.md describes the metrics.
  *
- * One thread captures: it opens a sink for each capture, one after the other, and gives it intervals. Any number of
- * threads may render meanwhile. The capturing thread never waits for them: an interval makes new totals and replaces
- * the previous ones, which are freed when the last thread that renders them is done. So a scrape shows the state at one
- * moment, the end of an interval.
+ * One thread opens a sink and gives it intervals. Any number of threads may render meanwhile. The first never waits for them:
+ * an interval makes new totals and replaces the previous ones, which are freed when the last thread that renders them is done.
+ * So a scrape shows the state at one moment, the end of an interval.
  *
- * Totals are kept by device name, stage, part and op, and never fall: not when the capture is opened again, nor when a
+ * Totals are kept by device name, stage, part and op, and never fall: not when another capture is opened, nor when a
  * device goes and comes back. A device that is gone is not exposed until it is there again.
  */
 #ifndef SERVICE_PROMETHEUS_H
@@ -66,17 +65,13 @@ int prometheus_new(const struct prometheus_config *cfg, struct prometheus **ret)
 void prometheus_free(struct prometheus *p);	/* after its sink was closed and no thread renders; takes NULL */
 
 /*
- * Opens the sinks to which captures add their intervals. If a capture's resolution is coarser than the
- * schemas asked for, these are lowered for good: merging buckets is exact, splitting them is
- * impossible. An interval that fails (-ENOMEM) leaves the totals as they were.
+ * Opens the sink that adds intervals. If the run's resolution is coarser than the schemas asked for, these are lowered for
+ * good: merging buckets is exact, splitting them is impossible. An interval that fails (-ENOMEM) leaves the totals as they were.
  */
 struct sink_source *prometheus_source(struct prometheus *p);
 
-/* Adds the time that reading the counters took; shows with the next interval. Only for the thread that captures. */
-void prometheus_drained(struct prometheus *p, u64 ns);
-
-/* The next interval is the sum of @reads reads. Only for the thread that captures. */
-void prometheus_joined(struct prometheus *p, u64 reads);
+/* The next interval is the sum of @reads reads of the counters, which took @ns. Only for the thread with the sink. */
+void prometheus_drained(struct prometheus *p, u64 reads, u64 ns);
 
 /* Counts a refusal; shows with the next interval. May be called by any thread. */
 void prometheus_refused(struct prometheus *p, enum prometheus_refusal why);

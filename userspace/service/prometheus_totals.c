@@ -57,25 +57,25 @@ static int by_name(const void *va, const void *vb)
 static void raise_by(struct rising *r, u64 more)
 {
 	r->total += more;
-	r->capture += more;
+	r->since += more;
 }
 
 static void raise_to(struct rising *r, u64 now)
 {
-	if (now > r->capture)
-		raise_by(r, now - r->capture);
+	if (now > r->since)
+		raise_by(r, now - r->since);
 }
 
 /*
  * A loss may be explained later and move to another reason. Here it stays with the reason reported first, so that no
- * total falls, and the sum over all reasons is the highest loss that the capture ever reported.
+ * total falls, and the sum over all reasons is the highest loss that was ever reported.
  */
 static void raise_losses(struct rising lost_by[LOST_REASONS], const u64 now[LOST_REASONS])
 {
 	u64 told = 0, known = 0;
 
 	for (u32 i = 0; i < LOST_REASONS; i++) {
-		told += lost_by[i].capture;
+		told += lost_by[i].since;
 		known += now[i];
 	}
 	for (u32 i = 0; i < LOST_REASONS; i++) {
@@ -122,7 +122,7 @@ static int add_op(struct op_total *to, const struct op_total *before, const stru
 		to->created_ns = begin_ns;
 	/*
 	 * Bytes and errors as they were counted, including those of IOs that have not ended: a total keeps them
-	 * whatever becomes of the capture. The sum of latencies stays consistent with the buckets.
+	 * whatever becomes of the device. The sum of latencies stays consistent with the buckets.
 	 */
 	to->bytes += o->counted.bytes;
 	to->errors += o->counted.errors;
@@ -132,22 +132,22 @@ static int add_op(struct op_total *to, const struct op_total *before, const stru
 	return 0;
 }
 
-static void add_watch(struct series *s, const struct frame *f, u64 capture)
+static void add_watch(struct series *s, const struct frame *f, u64 interval, u32 reopened)
 {
 	bool missed = accounting_ends_missed(&f->accounting);
 
-	/* A device that comes back is counted from 0, by a new capture in place of the old one or beside it. */
-	if (s->capture != capture || s->gone) {	/* it counts from 0 again */
-		s->started.capture = s->requeued.capture = 0;
+	if (s->number != f->number || s->reopened != reopened) {	/* it is counted from 0 again */
+		s->started.since = s->requeued.since = 0;
 		for (u32 i = 0; i < LOST_REASONS; i++)
-			s->lost_by[i].capture = s->lost_by[i].last = 0;
+			s->lost_by[i].since = s->lost_by[i].last = 0;
 	}
 	s->device = *f->watch->device;
 	s->stage = f->watch->stage;
 	s->part = f->watch->part;
-	s->capture = capture;
+	s->number = f->number;
+	s->reopened = reopened;
+	s->interval = interval;
 	s->gone = f->gone;
-	s->seen_ns = f->end_ns;
 	/*
 	 * An IO whose end was missed does not hang, so it is left out; its loss is counted when its slot is used again.
 	 */
@@ -203,8 +203,11 @@ static void add_slow(struct series *s, const struct totals_interval *add, const 
 		s->failed[slow_error_number(slow->io[of->first + i].told.error)]++;
 }
 
-/* Makes the series after frame @i. @before is the previous one; NULL: it is new. Returns NULL if there is no memory. */
-static struct series *series_next(const struct series *before, const struct totals_interval *add, u32 i)
+/*
+ * Makes the series after frame @i of an interval with this number. @before is the previous one; NULL: it is new. Returns NULL if
+ * there is no memory.
+ */
+static struct series *series_next(const struct series *before, u64 interval, const struct totals_interval *add, u32 i)
 {
 	const struct frame *f = &add->frames->f[i];
 	s64 begin_ns = f->end_ns - (s64)(f->interval_s * NSEC_PER_SEC);
@@ -217,7 +220,7 @@ static struct series *series_next(const struct series *before, const struct tota
 	atomic_init(&s->refs, 1);
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		s->ops[op].hist.cells = NULL;
-	add_watch(s, f, add->capture);
+	add_watch(s, f, interval, add->run->reopened);
 	add_slow(s, add, f);
 	if (!s->part && frames_parts(add->frames, i))
 		return s;
@@ -248,7 +251,7 @@ static struct series **find(const struct totals *t, u32 n, const struct watch *w
 static bool put_frame(struct totals *t, u32 n_before, const struct totals_interval *add, u32 i)
 {
 	struct series **at = find(t, n_before, add->frames->f[i].watch);
-	struct series *s = series_next(at ? *at : NULL, add, i);
+	struct series *s = series_next(at ? *at : NULL, t->facts.intervals, add, i);
 
 	if (!s)
 		return false;
@@ -270,7 +273,7 @@ static void forget_oldest(struct totals *t)
 		for (u32 i = 0; i < t->n; i++) {
 			if (series_present(t, t->series[i]))
 				continue;
-			if (!absent++ || t->series[i]->seen_ns < t->series[oldest]->seen_ns)
+			if (!absent++ || t->series[i]->interval < t->series[oldest]->interval)
 				oldest = i;
 		}
 		if (absent <= TOTALS_ABSENT_MAX)
@@ -290,27 +293,27 @@ static bool is_vacant(const struct watch *w)
  * By cgroup, a part has no frame any more once its owner has ended, while its whole still has one: everything that it
  * counted was exposed, so its series ends. If the device is gone, the series stays, like the device's own.
  */
-static bool has_ended(const struct totals *t, u32 n_before, const struct series *s)
+static bool has_ended(const struct totals *t, const struct series *s)
 {
 	const struct watch whole = { .device = &s->device, .stage = s->stage };
 	struct series **at;
 
-	if (!s->part || strcmp(s->part->by, by_names[BLKLAT_BY_CGROUP]) != 0 || !series_present(t, s))
+	if (!s->part || strcmp(s->part->by, by_names[BLKLAT_BY_CGROUP]) != 0 || s->gone || s->interval == t->facts.intervals)
 		return false;
-	at = find(t, n_before, &whole);
-	return at && series_present(t, *at) && (*at)->seen_ns != s->seen_ns;
+	at = find(t, t->n, &whole);
+	return at && (*at)->interval == t->facts.intervals;
 }
 
 /* Returns false if there is no memory. */
-static bool forget_ended(struct totals *t, u32 n_before)
+static bool forget_ended(struct totals *t)
 {
-	bool *ended CLEANUP(cleanup_free) = calloc(n_before + 1, sizeof(*ended));
+	bool *ended CLEANUP(cleanup_free) = calloc(t->n + 1, sizeof(*ended));
 	u32 kept = 0;
 
-	for (u32 i = 0; ended && i < n_before; i++)
-		ended[i] = has_ended(t, n_before, t->series[i]);
 	for (u32 i = 0; ended && i < t->n; i++)
-		if (i < n_before && ended[i])
+		ended[i] = has_ended(t, t->series[i]);
+	for (u32 i = 0; ended && i < t->n; i++)
+		if (ended[i])
 			series_unref(t->series[i]);
 		else
 			t->series[kept++] = t->series[i];
@@ -318,21 +321,35 @@ static bool forget_ended(struct totals *t, u32 n_before)
 	return ended;
 }
 
-static bool put_frames(struct totals *t, const struct totals_interval *add)
+/* Adds the frames of devices that are gone, or of the others. Returns false if there is no memory. */
+static bool put_those(struct totals *t, const struct totals_interval *add, bool gone)
 {
 	u32 n_before = t->n;
 
-	for (u32 i = 0; i < add->frames->n; i++)
-		if (!is_vacant(add->frames->f[i].watch) && !put_frame(t, n_before, add, i))
+	for (u32 i = 0; i < add->frames->n; i++) {
+		const struct frame *f = &add->frames->f[i];
+
+		if (f->gone == gone && !is_vacant(f->watch) && !put_frame(t, n_before, add, i))
 			return false;
-	if (t->facts.capture != add->capture)
-		t->facts.skipped.capture = 0;
-	raise_to(&t->facts.skipped, add->frames->skipped_unexplained);
-	t->facts.capture = add->capture;
+	}
+	if (t->n > n_before)
+		qsort(t->series, t->n, sizeof(*t->series), by_name);
+	return true;
+}
+
+static bool put_frames(struct totals *t, const struct totals_interval *add)
+{
 	t->facts.intervals += add->reads;
+	/* The one that took its place in this very interval continues its series. */
+	if (!put_those(t, add, true) || !put_those(t, add, false))
+		return false;
+	if (t->facts.reopened != add->run->reopened)
+		t->facts.skipped.since = 0;
+	t->facts.reopened = add->run->reopened;
+	raise_to(&t->facts.skipped, add->frames->skipped_unexplained);
 	if (add->frames->n)
 		t->facts.end_ns = add->frames->f[0].end_ns;
-	if (!forget_ended(t, n_before))
+	if (!forget_ended(t))
 		return false;
 	forget_oldest(t);
 	qsort(t->series, t->n, sizeof(*t->series), by_name);

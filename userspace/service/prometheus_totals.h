@@ -37,13 +37,13 @@ struct op_total {
 };
 
 /*
- * Turns a figure that each capture counts from its own beginning, and may correct downwards, into a
- * total that only rises.
+ * Turns a figure that is counted from 0 again when its device comes back or another capture is opened, and may be corrected
+ * downwards, into a total that only rises.
  */
 struct rising {
 	u64 total;
-	u64 capture;			/* the share that came from the present capture */
-	u64 last;			/* the capture's last figure */
+	u64 since;			/* the share of it since it was 0 */
+	u64 last;			/* the last figure */
 };
 
 /*
@@ -55,9 +55,9 @@ struct series {
 	struct device device;		/* as last seen; its parent and lower mean nothing here */
 	enum blklat_stage stage;
 	const struct part *part;	/* static; NULL: the whole */
-	u64 capture;			/* number of the last capture that had it */
+	u64 interval;			/* the number of its last interval */
+	u32 number, reopened;		/* frame.number and run_info.reopened then */
 	bool gone;
-	s64 seen_ns;			/* end of its last interval */
 	u64 in_flight;
 	u64 oldest_ns;
 	double queue_depth;
@@ -73,12 +73,12 @@ struct series {
 struct totals {
 	atomic_uint refs;
 	struct totals_facts {
-		char version[32];	/* "" before the first capture */
+		char version[32];	/* "" before the capture */
 		char engine[32];
 		u64 memory_bytes;
 		double interval_s;
-		u64 capture;		/* number of the last capture that had an interval; from 1 */
-		u64 intervals;
+		u64 intervals;		/* so far; the number of the last one */
+		u32 reopened;		/* run_info.reopened then */
 		u64 drain_ns;
 		struct rising skipped;	/* program runs, unexplained */
 		u64 refused[REFUSALS];	/* by the server */
@@ -92,9 +92,8 @@ struct totals {
 struct totals_interval {
 	const struct run_info *run;
 	const struct frames *frames;	/* NULL: the capture was only opened */
-	u64 capture;
-	u64 drain_ns;
 	u64 reads;			/* of the counters, added up in the frames */
+	u64 drain_ns;			/* that these took */
 	u64 refused[REFUSALS];		/* so far */
 	u32 scale;			/* of the histograms to make; none so far is coarser */
 };
@@ -106,10 +105,10 @@ struct totals *totals_next(const struct totals *before, const struct totals_inte
 struct totals *totals_ref(struct totals *t);
 void totals_unref(struct totals *t);	/* takes NULL */
 
-/* Whether a series is exposed: the last capture has it, and its device did not go away. */
+/* Whether a series is exposed: the last interval has it, and its device did not go away. */
 static inline bool series_present(const struct totals *t, const struct series *s)
 {
-	return s->capture == t->facts.capture && !s->gone;
+	return s->interval == t->facts.intervals && !s->gone;
 }
 
 #endif

@@ -10,10 +10,11 @@
 
 /* What the other end knows of the run. The watches are copies, as devices may go away. */
 struct told {
-	const struct device_table *devices;
 	u64 memory_bytes;
+	u32 reopened;
 	u32 n;
 	struct watch *watches;
+	u32 *numbers;			/* see struct frame */
 	struct device *copies;
 };
 
@@ -42,6 +43,7 @@ struct relay_sink {
 static void forget(struct relay *r)
 {
 	free(r->told.watches);
+	free(r->told.numbers);
 	free(r->told.copies);
 	r->told = (struct told){ 0 };
 }
@@ -87,11 +89,14 @@ static int begin_to_hold(struct relay *r)
 
 	if (!err && r->run->slow_most)
 		err = slow_ios_init(&h->slow, r->told.n, r->run->slow_most);
-	if (err)
+	if (err) {
 		drop_held(h);
-	else
-		frames_track(&h->frames);
-	return err;
+		return err;
+	}
+	frames_track(&h->frames);
+	for (u32 i = 0; i < r->told.n; i++)
+		h->frames.f[i].number = r->told.numbers[i];
+	return 0;
 }
 
 /* Adds slow IOs to those held. The frames' watches are those that the other end knows, in their order. */
@@ -148,18 +153,21 @@ static bool same_device(const struct watch *w, u32 i)
 	return i && w[i].device == w[i - 1].device;
 }
 
-static int remember(struct relay *r, const struct watch *w, u32 n)
+/* @fs: frames of these watches; NULL: none so far, and they are numbered as they stand. */
+static int remember(struct relay *r, const struct watch *w, u32 n, const struct frames *fs)
 {
-	struct told told = { .devices = r->run->devices, .memory_bytes = r->run->memory_bytes, .n = n };
+	struct told told = { .memory_bytes = r->run->memory_bytes, .reopened = r->run->reopened, .n = n };
 
 	told.watches = calloc(n + 1, sizeof(*told.watches));
+	told.numbers = calloc(n + 1, sizeof(*told.numbers));
 	told.copies = calloc(n + 1, sizeof(*told.copies));
 	forget(r);
 	r->told = told;
-	if (!told.watches || !told.copies)
+	if (!told.watches || !told.numbers || !told.copies)
 		return -ENOMEM;
 	for (u32 i = 0; i < n; i++) {
 		told.watches[i] = w[i];
+		told.numbers[i] = fs ? fs->f[i].number : i;
 		if (same_device(w, i)) {
 			told.watches[i].device = told.watches[i - 1].device;
 			continue;
@@ -170,29 +178,29 @@ static int remember(struct relay *r, const struct watch *w, u32 n)
 	return 0;
 }
 
-static int describe(struct relay *r, enum relay_message kind, const struct watch *w, u32 n)
+static int describe(struct relay *r, const struct watch *w, u32 n, const struct frames *fs)
 {
 	struct wire_out bytes = { 0 };
-	int err = remember(r, w, n);
+	int err = remember(r, w, n, fs);
 
 	if (err)
 		return err;
 	wire_put_run(&bytes, r->run, w, n);
-	return channel_post(r->to, kind, &bytes);
+	return channel_post(r->to, RELAY_RUN, &bytes);
 }
 
 static bool is_told(const struct relay *r, const struct frames *fs)
 {
 	const struct told *t = &r->told;
-	bool same = t->devices == r->run->devices && t->memory_bytes == r->run->memory_bytes && t->n == fs->n;
+	bool same = t->memory_bytes == r->run->memory_bytes && t->reopened == r->run->reopened && t->n == fs->n;
 	const struct device *before = NULL;
 
 	for (u32 i = 0; same && i < fs->n; i++) {
 		const struct watch *w = &t->watches[i], *now = fs->f[i].watch;
 
 		/* The first of a device's watches decides. */
-		same = w->stage == now->stage && same_part(w, now) &&
-		       ((same_device(t->watches, i) && now->device == before) || !memcmp(w->device, now->device, sizeof(*w->device)));
+		same = t->numbers[i] == fs->f[i].number && w->part == now->part &&
+		       ((same_device(t->watches, i) && now->device == before) || !memcmp(w->device, now->device, offsetof(struct device, absent)));
 		before = now->device;
 	}
 	return same;
@@ -213,7 +221,7 @@ static int describe_anew(struct relay *r, const struct frames *fs)
 	}
 	for (u32 i = 0; i < fs->n; i++)
 		list[i] = *fs->f[i].watch;
-	err = describe(r, RELAY_RUN, list, fs->n);
+	err = describe(r, list, fs->n, fs);
 	free(list);
 	return err;
 }
@@ -258,7 +266,7 @@ static int relay_open(struct sink_source *of, const struct run_info *run, struct
 		return -ENOMEM;
 	*s = (struct relay_sink){ .sink.ops = &sink_relay, .r = r };
 	r->run = run;
-	err = describe(r, RELAY_OPEN, run->watches, run->n_watches);
+	err = describe(r, run->watches, run->n_watches, NULL);
 	if (err) {
 		r->run = NULL;
 		free(s);

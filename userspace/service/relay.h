@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The sinks of a service are in another process than its captures. This is the link between them: a sink that sends
+ * The sinks of a service are in another process than its capture. This is the link between them: a sink that sends
  * everything as messages (util/channel.h), and a receiver at the other end that passes it to other sinks.
  *
  * The sink never waits. Intervals that the other end is too slow for are added up, so it gets fewer and longer ones. No
@@ -13,14 +13,13 @@
 #include "util/channel.h"
 
 enum relay_message {
-	RELAY_OPEN,		/* a run, for which new sinks are opened */
-	RELAY_RUN,		/* a new run for the same sinks: devices came or went */
+	RELAY_RUN,		/* the run: at first, and when devices have come or gone */
 	RELAY_INTERVAL,		/* its end, how long reading took, its frames */
 	RELAY_STOP,		/* why there will be no more intervals */
 	RELAY_MESSAGES,		/* kinds from here on are for other users */
 };
 
-/* --- the captures' end -------------------------------------------------------------------------- */
+/* --- the capture's end --------------------------------------------------------------------------- */
 
 /* Bytes that may wait in the channel before intervals are added up. */
 #define RELAY_HOLD (4u << 20)
@@ -58,7 +57,7 @@ struct relayed_config {
 
 struct relayed;
 
-/* @cfg is borrowed. Returns 0 or -ENOMEM. */
+/* @cfg is borrowed. The first run opens the sinks. Returns 0 or -ENOMEM. */
 int relayed_new(const struct relayed_config *cfg, struct relayed **ret);
 void relayed_free(struct relayed *r);	/* closes the sinks; takes NULL */
 

@@ -9,6 +9,7 @@
 struct relayed {
 	const struct relayed_config *cfg;
 	struct sink *sinks[RELAYED_SINKS_MAX];
+	bool open;			/* they are */
 	struct wired_run run;
 	struct frames frames;
 	struct slow_ios slow;		/* of these */
@@ -25,23 +26,26 @@ int relayed_new(const struct relayed_config *cfg, struct relayed **ret)
 	return 0;
 }
 
-static void close_sinks(struct relayed *r)
-{
-	for (u32 i = 0; i < r->cfg->n_sinks; i++) {
-		sink_close(r->sinks[i]);
-		r->sinks[i] = NULL;
-	}
-}
-
 void relayed_free(struct relayed *r)
 {
 	if (!r)
 		return;
-	close_sinks(r);
+	for (u32 i = 0; i < r->cfg->n_sinks; i++)
+		sink_close(r->sinks[i]);
 	slow_ios_uninit(&r->slow);
 	frames_uninit(&r->frames);
 	wired_run_free(&r->run);
 	free(r);
+}
+
+static int open_sinks(struct relayed *r)
+{
+	int err = 0;
+
+	for (u32 i = 0; !err && i < r->cfg->n_sinks; i++)
+		err = r->cfg->sinks[i]->open(r->cfg->sinks[i], &r->run.info, &r->sinks[i]);
+	r->open = !err;
+	return err;
 }
 
 /* The run must stay at its address, which sinks keep. */
@@ -70,18 +74,7 @@ static int take_run(struct relayed *r, struct wire_in *bytes)
 	r->run = run;
 	r->run.info.devices = &r->run.devices;
 	r->frames = frames;
-	return 0;
-}
-
-static int take_open(struct relayed *r, struct wire_in *bytes)
-{
-	int err;
-
-	close_sinks(r);
-	err = take_run(r, bytes);
-	for (u32 i = 0; !err && i < r->cfg->n_sinks; i++)
-		err = r->cfg->sinks[i]->open(r->cfg->sinks[i], &r->run.info, &r->sinks[i]);
-	return err;
+	return r->open ? 0 : open_sinks(r);
 }
 
 static int take_interval(struct relayed *r, struct wire_in *bytes)
@@ -111,15 +104,11 @@ static int take_stop(struct relayed *r, struct wire_in *bytes)
 
 int relayed_take(struct relayed *r, u32 kind, struct wire_in *bytes)
 {
-	bool open = r->run.watches;
-
 	switch (kind) {
-	case RELAY_OPEN:
-		return take_open(r, bytes);
 	case RELAY_RUN:
-		return open ? take_run(r, bytes) : -EBADMSG;
+		return take_run(r, bytes);
 	case RELAY_INTERVAL:
-		return open ? take_interval(r, bytes) : -EBADMSG;
+		return r->open ? take_interval(r, bytes) : -EBADMSG;
 	case RELAY_STOP:
 		return take_stop(r, bytes);
 	default:

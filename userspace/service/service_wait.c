@@ -12,7 +12,7 @@
 #include "util/clock.h"
 #include "util/ending.h"
 
-void service_wait_signals_of_end(sigset_t *ret)
+void service_signals_of_end(sigset_t *ret)
 {
 	sigemptyset(ret);
 	sigaddset(ret, SIGINT);
@@ -21,11 +21,11 @@ void service_wait_signals_of_end(sigset_t *ret)
 
 static void signal_set(sigset_t *set)
 {
-	service_wait_signals_of_end(set);
+	service_signals_of_end(set);
 	sigaddset(set, SIGHUP);
 }
 
-void service_wait_block(void)
+void service_signals_block(void)
 {
 	sigset_t set;
 
@@ -38,7 +38,7 @@ int service_wait_init(struct service_wait *w, int lifeline, bool uevents)
 	sigset_t set;
 
 	signal_set(&set);
-	*w = (struct service_wait){ .uevents = -1, .scout = -1, .lifeline = lifeline };
+	*w = (struct service_wait){ .uevents = -1, .lifeline = lifeline };
 	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (w->signals < 0)
 		return -errno;
@@ -71,11 +71,11 @@ enum service_event service_wait(struct service_wait *w, u64 deadline_ns)
 {
 	struct pollfd fds[] = {
 		{ .fd = w->signals, .events = POLLIN },
-		{ .fd = w->scout, .events = POLLIN },
 		{ .fd = w->uevents, .events = POLLIN },
 		{ .fd = w->lifeline, .events = POLLIN },
 	};
 	enum service_event event;
+	bool gone;
 
 	for (;;) {
 		u64 now = now_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
@@ -86,13 +86,11 @@ enum service_event service_wait(struct service_wait *w, u64 deadline_ns)
 			return EVENT_TIME;
 		if (fds[0].revents && take_signal(w->signals, &event))
 			return event;
-		if (n > 0 && fds[3].revents)
+		if (n > 0 && fds[2].revents)
 			return EVENT_END;
 		if (!left)
 			return EVENT_TIME;
-		if (fds[1].revents)
-			return EVENT_SCOUT;
-		if (fds[2].revents && uevents_take(w->uevents, &w->gone))
-			return EVENT_DEVICES;
+		if (fds[1].revents && uevents_take(w->uevents, &gone))
+			return gone ? EVENT_GONE : EVENT_DEVICES;
 	}
 }

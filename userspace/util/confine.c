@@ -321,7 +321,7 @@ static void must(int err)
 	abort();
 }
 
-/* Without them the capture can't be opened, and says why. */
+/* Without them a device can't be added, and the engine says why. */
 void confine_raise(const struct confine *c)
 {
 	in_effect(c, CAPNG_ADD);

@@ -6,7 +6,7 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 10
+VERSION = 11
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
 ACCOUNTS = 9
@@ -17,7 +17,7 @@ BY_CGROUP = 5
 class Watch(ctypes.Structure):
     _fields_ = [("fd", ctypes.c_int32), ("stage", ctypes.c_uint32), ("queues", ctypes.c_uint32),
                 ("tags", ctypes.c_uint32), ("stride", ctypes.c_uint32), ("first_slot", ctypes.c_uint32),
-                ("reserved", ctypes.c_uint32 * 2)]
+                ("number", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
 
 
 class Setup(ctypes.Structure):
@@ -25,7 +25,12 @@ class Setup(ctypes.Structure):
                 ("scale", ctypes.c_uint32), ("max_bios", ctypes.c_uint32), ("bytes", ctypes.c_uint64),
                 ("idle_gap_ns", ctypes.c_uint64), ("by", ctypes.c_uint32), ("cgroups", ctypes.c_uint32),
                 ("slow_places", ctypes.c_uint32), ("notes", ctypes.c_uint32), ("owners", ctypes.c_uint32),
-                ("spare", ctypes.c_uint32)]
+                ("spare", ctypes.c_uint32), ("room", ctypes.c_uint32), ("slots", ctypes.c_uint32)]
+
+
+class Move(ctypes.Structure):
+    _fields_ = [("number", ctypes.c_uint32), ("queues", ctypes.c_uint32), ("tags", ctypes.c_uint32), ("stride", ctypes.c_uint32),
+                ("first_slot", ctypes.c_uint32 * 2)]
 
 
 class Bios(ctypes.Structure):
@@ -73,6 +78,9 @@ IOC_BIOS = number(1, 3, ctypes.sizeof(Bios))
 IOC_CGROUPS = number(1, 4, ctypes.sizeof(Cgroups))
 IOC_LEAVE = number(1, 5, ctypes.sizeof(Leave))
 IOC_WAIT = number(0, 6, 0)
+IOC_ADD = number(1, 7, ctypes.sizeof(Watch))
+IOC_REMOVE = number(0, 8, 0)
+IOC_MOVE = number(1, 9, ctypes.sizeof(Move))
 
 
 def a_watch(fd, stage=DEVICE, queues=8, tags=512, stride=1024):
@@ -101,13 +109,17 @@ class Session:
     def ioctl(self, n, arg=0):
         return fcntl.ioctl(self.fd, n, arg)
 
-    def setup(self, *watches, **settings):
-        """Returns what the kernel wrote back."""
+    def setup(self, *watches, more_slots=0, **settings):
+        """Numbers the watches and gives them slots, one after the other. Returns what the kernel wrote back."""
+        slots = 0
+        for i, watch in enumerate(watches):
+            watch.number, watch.first_slot = i, 0 if watch.stage == TOTAL else slots
+            slots += watch.queues * watch.stride
         array = (Watch * max(len(watches), 1))(*watches)
         setup = Setup(**({"version": VERSION, "watches": len(watches), "watch": ctypes.addressof(array),
-                          "max_bios": 1024} | settings))
+                          "max_bios": 1024, "slots": slots + more_slots} | settings))
         self.ioctl(IOC_SETUP, setup)
-        return setup, array
+        return setup
 
     def map(self, size, flags=mmap.MAP_SHARED, offset=0):
         self.at = mmap.mmap(self.fd, size, flags, mmap.PROT_READ | mmap.PROT_WRITE, offset=offset)
@@ -115,10 +127,23 @@ class Session:
 
     def begin(self, *watches, **settings):
         """Set-up, mapping and start: returns the mapping of a session that counts."""
-        setup, _ = self.setup(*watches, **settings)
-        self.map(setup.bytes)
+        self.map(self.setup(*watches, **settings).bytes)
         self.ioctl(IOC_START)
         return self.at
+
+    def add(self, watch, number, first_slot=0):
+        watch.number, watch.first_slot = number, first_slot
+        self.clear_slots(first_slot, watch.queues * watch.stride)
+        self.ioctl(IOC_ADD, watch)
+
+    def move(self, number, *first_slots, queues=8, tags=512, stride=1024):
+        for first in filter(None, first_slots):
+            self.clear_slots(first, queues * stride)
+        self.ioctl(IOC_MOVE, Move(number, queues, tags, stride, first_slots))
+
+    def clear_slots(self, first, n):
+        at = self.header().slots_offset + first * 24
+        self.at[at:at + n * 24] = bytes(n * 24)
 
     def header(self):
         return Header.from_buffer_copy(self.at)

@@ -45,9 +45,9 @@ class Call:
         self.watches = (abi.Watch * 1)(a_watch(disk, abi.TOTAL))
         self.setup = abi.Setup(version=abi.VERSION, watches=1, max_bios=1024, watch=ctypes.addressof(self.watches))
         self.number, self.address = abi.IOC_SETUP, ctypes.addressof(self.setup)
-        if where == "argument":
+        if where in ("argument", "answer"):
             self.content, self.address = self.setup, self.page.at
-        elif where in ("watches", "answer"):
+        elif where == "watches":
             self.content, self.setup.watch = self.watches, self.page.at
         else:
             self.bios = abi.Bios(counts=self.page.at, watches=1)

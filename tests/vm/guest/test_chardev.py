@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """/dev/blklat itself: what it refuses, with which errno, and that sessions don't harm each other."""
+import concurrent.futures
 import contextlib
 import ctypes
 import errno
@@ -11,7 +12,7 @@ import subprocess
 import abi
 import pytest
 from abi import NODE, OPS, Session, a_watch
-from guest import under_load
+from guest import under_load, virtio
 from load import BLKLAT, Blklat, assert_all_counted, fio
 
 NOBODY = 65534
@@ -22,6 +23,13 @@ def refused(error, what=""):
     with pytest.raises(OSError) as e:
         yield
     assert errno.errorcode[e.value.errno] == error, what
+
+
+@pytest.fixture
+def other():
+    """Another disk, open."""
+    with open(virtio().path, "rb", buffering=0) as there:
+        yield there.fileno()
 
 
 # --- what it refuses ---------------------------------------------------------------------------
@@ -61,7 +69,7 @@ def test_bad_setup(disk):
 
 
 WATCHES = {
-    "stage": ({"stage": 3}, "EINVAL"), "slots": ({"queues": 65536, "stride": 1 << 20}, "E2BIG"),
+    "stage": ({"stage": 3}, "EINVAL"), "queues": ({"queues": 65537, "stride": 1 << 20}, "E2BIG"),
     "memory": ({"queues": 64, "stride": 1 << 20}, "ENOMEM"), "negative fd": ({"fd": -1}, "EBADF"), "closed fd": ({"fd": 1000}, "EBADF"),
 }
 
@@ -108,21 +116,65 @@ def test_order_of_life(disk):
         with refused("EINVAL"):
             s.map(mmap.PAGESIZE)
         with refused("ENOTTY"):
-            s.ioctl(abi.number(0, 9, 0))
+            s.ioctl(abi.number(0, 10, 0))
         s.setup(a_watch(disk))
         with refused("EBUSY"):
             s.setup(a_watch(disk))
         with refused("EINVAL"):
             s.ioctl(abi.IOC_BIOS, abi.Bios(watches=1))  # no stage total
         assert s.ioctl(abi.IOC_WAIT) == 0
+        for number, argument in (abi.IOC_ADD, a_watch(disk)), (abi.IOC_REMOVE, 0), (abi.IOC_MOVE, abi.Move()):
+            with refused("EINVAL"):
+                s.ioctl(number, argument)
         s.ioctl(abi.IOC_START)
         with refused("EBUSY"):
             s.ioctl(abi.IOC_START)
 
 
+# For a session that watches a disk at both stages of requests, with room for one watch and its slots.
+ADDITIONS = {
+    "number": ({"number": 3}, "EINVAL"), "used number": ({"number": 1}, "EEXIST"), "stage": ({"stage": 3}, "EINVAL"),
+    "reserved": ({"reserved": 1}, "EINVAL"), "queues": ({"queues": 1 << 17}, "E2BIG"), "slots": ({"first_slot": 16400}, "EINVAL"),
+    "place": ({"first_slot": 16376}, "EINVAL"), "closed fd": ({"fd": 1000}, "EBADF"),
+    "total": ({"stage": abi.TOTAL, "queues": 0, "tags": 0, "stride": 0, "first_slot": 0}, "ENOSPC"),
+}
+MOVES = {
+    "number": ({"number": 2}, "EINVAL"), "queues": ({"queues": 1 << 17}, "E2BIG"), "stride": ({"stride": 1000}, "EINVAL"),
+    "slots": ({"queues": 9}, "EINVAL"), "one stage's slots": ({"first_slot": (0, 16400)}, "EINVAL"),
+}
+
+
+def changed(structure, fields):
+    for key, value in fields.items():
+        setattr(structure, key, type(getattr(structure, key))(*value) if isinstance(value, tuple) else value)
+    return structure
+
+
+def test_bad_changes(disk, other):
+    with Session() as s:
+        s.begin(a_watch(disk), a_watch(disk, abi.QUEUE), room=1, more_slots=8192)
+        for name, (fields, error) in ADDITIONS.items():
+            with refused(error, name):
+                s.ioctl(abi.IOC_ADD, changed(a_watch(other), {"number": 2, "first_slot": 16384} | fields))
+        with open("/dev/null") as null:
+            for fd, error in (null.fileno(), "ENOTBLK"), (disk, "EEXIST"):
+                with refused(error):
+                    s.add(a_watch(fd), 2, 16384)
+        for name, (fields, error) in MOVES.items():
+            with refused(error, name):
+                s.ioctl(abi.IOC_MOVE, changed(abi.Move(0, 8, 512, 1024, (8192, 16384)), fields))
+        for number, argument, error in ((abi.IOC_ADD, 8, "EFAULT"), (abi.IOC_MOVE, 8, "EFAULT"), (abi.IOC_REMOVE, 2, "EINVAL")):
+            with refused(error):
+                s.ioctl(number, argument)
+        s.add(a_watch(other), 2, 16384)
+        s.ioctl(abi.IOC_REMOVE, 2)
+        with refused("EINVAL"):
+            s.ioctl(abi.IOC_REMOVE, 2)
+
+
 def test_bad_mappings(disk):
     with Session() as s:
-        size = s.setup(a_watch(disk))[0].bytes
+        size = s.setup(a_watch(disk)).bytes
         for arguments in ((size, mmap.MAP_PRIVATE), (size + mmap.PAGESIZE,), (size - mmap.PAGESIZE,),
                           (size, mmap.MAP_SHARED, mmap.PAGESIZE)):
             with refused("EINVAL"):
@@ -225,6 +277,54 @@ def test_series_go_from_cpu_to_cpu(device, disk):
         assert s.ios() - before == shared.ios() - shared_before > 1000
         counted = [s.in_series(number) for number in (0, OPS, OPS + 1)]
         assert all(counted), counted
+
+
+def test_come_and_go_under_load(device, disk, other):
+    """A device under load enters, moves and leaves at any moment: none of its IOs is taken for lost. Then each is counted."""
+    with Session() as alone, Session() as s:
+        alone.begin(a_watch(disk), a_watch(disk, abi.TOTAL))
+        s.begin(a_watch(other), a_watch(other, abi.TOTAL), room=2, more_slots=2 * 8192)
+        with under_load(device):
+            for turn in range(50):
+                s.add(a_watch(disk), 2, 8192)
+                s.add(a_watch(disk, abi.TOTAL), 3)
+                s.move(2, 16384)
+                if turn < 49:
+                    s.ioctl(abi.IOC_REMOVE, 2 + turn % 2)
+                    s.ioctl(abi.IOC_REMOVE, 3 - turn % 2)
+        assert not any(s.account(cell, watch) for cell in (1, 2, 4) for watch in (2, 3))  # lost, but for lack of a slot
+        assert s.account(8, 3) == s.ios(3) > 1000  # started
+        before = [(alone.ios(i), s.ios(2 + i)) for i in range(2)]
+        fio(device, rw="randread", number_ios=1000, thread=1)
+        counted = [(alone.ios(i) - before[i][0], s.ios(2 + i) - before[i][1]) for i in range(2)]
+        assert counted[0][0] == counted[0][1] == counted[1][0] == counted[1][1] >= 1000, counted
+
+
+def test_changes_at_once(device, disk, other):
+    """Threads add, move and remove the same watch beside calls that read. Each change is done or refused as a whole."""
+    done = dict.fromkeys((abi.IOC_ADD, abi.IOC_MOVE, abi.IOC_REMOVE), 0)
+
+    def change(s, seed):
+        chance = random.Random(seed)
+        for _ in range(100):
+            number, argument = chance.choice(((abi.IOC_ADD, changed(a_watch(other), {"number": 1, "first_slot": 8192})),
+                                              (abi.IOC_MOVE, abi.Move(1, 8, 512, 1024, (16384, 0))), (abi.IOC_REMOVE, 1)))
+            try:
+                s.ioctl(number, argument)
+                done[number] += 1
+            except OSError as e:
+                assert e.errno == (errno.EEXIST if number == abi.IOC_ADD else errno.EINVAL)
+            s.ioctl(abi.IOC_WAIT)
+
+    with Session() as alone, Session() as s:
+        alone.begin(a_watch(disk))
+        s.begin(a_watch(disk), room=1, more_slots=2 * 8192)
+        before = alone.ios(), s.ios()
+        with under_load(device), concurrent.futures.ThreadPoolExecutor() as pool:
+            for result in [pool.submit(change, s, seed) for seed in range(4)]:
+                result.result()
+        assert alone.ios() - before[0] == s.ios() - before[1] > 1000
+        assert 0 <= done[abi.IOC_ADD] - done[abi.IOC_REMOVE] <= 1 <= done[abi.IOC_MOVE], done
 
 
 def test_garbage_in_the_mapping(device, disk):

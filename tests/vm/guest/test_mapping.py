@@ -43,7 +43,7 @@ def map_at(fd, size, protection, flags):
 def mapped(disk):
     """A session that counts, the address of its mapping, and its size."""
     with Session() as s:
-        size = s.setup(a_watch(disk))[0].bytes
+        size = s.setup(a_watch(disk)).bytes
         at = map_at(s.fd, size, *SHARED)
         assert at != NO_ADDRESS
         try:
@@ -69,7 +69,7 @@ def magic(at):
 def test_never_executed(disk):
     """Neither from the start nor later."""
     with Session() as s:
-        size = s.setup(a_watch(disk))[0].bytes
+        size = s.setup(a_watch(disk)).bytes
         assert error(map_at(s.fd, size, mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_SHARED)) == errno.EACCES
         at = map_at(s.fd, size, *SHARED)
         for protection in mmap.PROT_EXEC, mmap.PROT_READ | mmap.PROT_EXEC, 7:
@@ -164,7 +164,7 @@ def test_memory_is_its_users(disk):
             def one():
                 with Session() as s:
                     before = figure(group, "memory.current")
-                    size = s.setup(*watches, **settings)[0].bytes
+                    size = s.setup(*watches, **settings).bytes
                     return figure(group, "memory.current") - before - (size if at_least(5, 11) else 0)
             return in_group(group, one)
         assert abs(growth(big_watch(disk))) < LEFT

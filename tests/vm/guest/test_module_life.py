@@ -91,7 +91,7 @@ def test_no_leak():
     def sessions(n):
         for _ in range(n):
             with Session() as s:
-                size = s.setup(a_watch(fd), a_watch(fd, abi.TOTAL), max_bios=65536, scale=6)[0].bytes
+                size = s.setup(a_watch(fd), a_watch(fd, abi.TOTAL), max_bios=65536, scale=6).bytes
                 s.map(size)
                 s.ioctl(abi.IOC_START)
     with blklat_module(), null_blk() as (device,), open(device.path, "rb") as file:

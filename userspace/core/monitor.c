@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "core/monitor.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/array.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+#define LOOK_NS (10 * NSEC_PER_SEC)	/* if there is no news */
+#define SETTLE_NS (NSEC_PER_SEC / 5)	/* news of devices comes in bursts */
+#define RETRY_NS (60 * NSEC_PER_SEC)	/* time before another capture that could not be opened is tried again */
+
+static void tell_failure(struct monitor *m, const struct problem *p)
+{
+	if (!strcmp(m->told, p->text))
+		return;
+	strcpy(m->told, p->text);
+	m->cfg->hooks.failed(m->cfg->hooks.into, p);
+}
+
+static bool is_live(const struct monitor *m)
+{
+	return !m->cfg->capture.replay_file;
+}
+
+/* Which entries of the table the captures refer to. */
+static void mark_used(const struct monitor *m, bool *used)
+{
+	const struct capture *captures[] = { m->capture, m->next.capture };
+
+	for (u32 c = 0; c < ARRAY_SIZE(captures); c++)
+		for (u32 i = 0; captures[c] && i < captures[c]->n_watches; i++)
+			device_mark_below(&m->devices, captures[c]->watches[i].device - m->devices.d, used);
+}
+
+static int find(struct monitor *m, struct watch **ret, u32 *ret_n, struct problem *p)
+{
+	CLEANUP(cleanup_free) bool *used = calloc(m->devices.n + 1, sizeof(*used));
+	int err;
+
+	if (!used)
+		return problem_set(p, -ENOMEM, "out of memory");
+	mark_used(m, used);
+	err = device_table_update(&m->devices, m->cfg->reuse ? used : NULL, p);
+	return err ?: m->cfg->find(m->cfg->find_into, &m->devices, ret, ret_n, p);
+}
+
+/* --- opening -------------------------------------------------------------------------------- */
+
+/* Opens a capture of @watches and prepares its intervals. On failure nothing is left. */
+static int open_capture(struct monitor *m, struct watch *watches, u32 n, struct capture **ret, struct intervals *ret_in, struct problem *p)
+{
+	struct capture_config cfg = m->cfg->capture;
+	int err;
+
+	cfg.devices = &m->devices;
+	cfg.watches = watches;
+	cfg.n_watches = n;
+	err = capture_open_present(m->cfg->engine, &cfg, ret, p);
+	if (err)
+		return err;
+	err = intervals_init(ret_in, *ret);
+	if (!err)
+		return 0;
+	intervals_uninit(ret_in);
+	m->cfg->engine->close(TAKE(*ret));
+	return problem_set(p, err, "out of memory");
+}
+
+/* A capture has just been opened. */
+static void early_looks(struct monitor *m)
+{
+	m->opened_ns = now_ns();
+	m->early_ns = capture_early_look(m->opened_ns, m->opened_ns);
+}
+
+/* Notes what there is, with the parts that they have now. */
+static void note_all(struct monitor *m)
+{
+	const struct frames *fs = &m->intervals.frames;
+
+	for (u32 i = 0; m->all && i < fs->n; i++)
+		m->all[fs->f[i].number] = *fs->f[i].watch;
+	m->n_all = m->intervals.numbers;
+}
+
+static int make_all(struct monitor *m, struct problem *p)
+{
+	m->most = m->cfg->capture.follow ? BLKLAT_MAX_WATCHES : m->capture->n_watches;
+	m->all = sparse_calloc(m->most, sizeof(*m->all));
+	if (!m->all)
+		return problem_set(p, -ENOMEM, "out of memory");
+	note_all(m);
+	return 0;
+}
+
+/* Opens the first capture. */
+static int open_first(struct monitor *m, struct watch *watches, u32 n, struct problem *p)
+{
+	int err = open_capture(m, watches, n, &m->capture, &m->intervals, p);
+
+	if (!err && m->capture->live)
+		early_looks(m);
+	return err || m->cfg->reuse ? err : make_all(m, p);
+}
+
+static void wait_for_first(struct monitor *m)
+{
+	m->intervals = (struct intervals){ .snapshots = { { .mono_ns = now_ns(), .wall_ns = clock_ns(CLOCK_REALTIME) } } };
+}
+
+static int open_live(struct monitor *m, struct problem *p)
+{
+	struct watch *watches CLEANUP(cleanup_free) = NULL;
+	u32 n = 0;
+	int err = device_table_init(&m->devices, m->cfg->root ?: "", p);
+
+	err = err ?: find(m, &watches, &n, p);
+	if (!err && n)
+		err = open_first(m, watches, n, p);
+	/* All went away again: others may come. */
+	if (err == -ESTALE && m->cfg->capture.follow)
+		err = 0;
+	if (!err && !m->capture)
+		wait_for_first(m);
+	return err;
+}
+
+int monitor_open(struct monitor *m, const struct monitor_config *cfg, struct problem *p)
+{
+	*m = (struct monitor){ .cfg = cfg, .look_ns = UINT64_MAX, .early_ns = UINT64_MAX };
+	if (!is_live(m))
+		return open_first(m, NULL, 0, p);
+	if (cfg->capture.follow)
+		m->look_ns = now_ns() + LOOK_NS;
+	return open_live(m, p);
+}
+
+struct run_info monitor_run_info(const struct monitor *m, double interval_s)
+{
+	struct run_info info = run_info_of(m->capture, interval_s);
+
+	info.watches = m->all;
+	info.most_watches = m->most;
+	return info;
+}
+
+static void close_next(struct monitor *m)
+{
+	if (!m->next.capture)
+		return;
+	intervals_uninit(&m->next.intervals);
+	m->cfg->engine->close(m->next.capture);
+	m->next = (struct monitor_next){ 0 };
+}
+
+static void close_capture(struct monitor *m)
+{
+	intervals_uninit(&m->intervals);
+	if (m->capture)
+		m->cfg->engine->close(TAKE(m->capture));
+}
+
+void monitor_close(struct monitor *m)
+{
+	close_next(m);
+	close_capture(m);
+	device_table_free(&m->devices);
+	free(m->all);
+}
+
+/* --- devices that come ---------------------------------------------------------------------- */
+
+static bool watches_device(const struct capture *c, const struct intervals *in, const struct device *d)
+{
+	for (u32 i = 0; i < c->n_watches; i++)
+		if (c->watches[i].device == d && !in->frames.f[i].gone)
+			return true;
+	return false;
+}
+
+/* Another device of this name that is not gone; NULL: there is none. */
+static const struct device *namesake(const struct intervals *in, const struct device *d)
+{
+	for (u32 i = 0; i < in->frames.n; i++) {
+		const struct frame *f = &in->frames.f[i];
+
+		if (f->watch->device != d && !f->gone && !strcmp(f->watch->device->name, d->name))
+			return f->watch->device;
+	}
+	return NULL;
+}
+
+/* Adds a device to the capture that is open, or will be. Returns 0, also if it went away again; -ENOSPC: there is no room. */
+static int add(struct monitor *m, const struct watch *w, u32 n, struct problem *p)
+{
+	struct capture *c = m->next.capture ?: m->capture;
+	struct intervals *in = m->next.capture ? &m->next.intervals : &m->intervals;
+	u32 first;
+	int err;
+
+	if (watches_device(c, in, w->device))
+		return 0;
+	if (m->all && in->numbers + n > m->most)
+		return problem_set(p, -E2BIG, "%s can't be watched: %u pairs of device and stage have come and gone, more are not "
+				   "counted in one run", w->device->name, in->numbers);
+	c->live->look(c);	/* it may have taken the place of one that went away */
+	err = c->live->add(c, w, n, &first, p);
+	if (err)
+		return err == -ENODEV ? 0 : err;
+	intervals_enter(in, first, n);
+	/* If the end of the one before it is still to be told, it is told afterwards. */
+	if (!namesake(in, w->device))
+		m->cfg->hooks.came(m->cfg->hooks.into, w->device);
+	return 0;
+}
+
+static u32 watches_of_device(const struct watch *w, u32 n)
+{
+	u32 i = 1;
+
+	while (i < n && w[i].device == w->device)
+		i++;
+	return i;
+}
+
+/* Adds what is not watched yet. Returns 0, or the first failure. */
+static int add_all(struct monitor *m, const struct watch *w, u32 n, struct problem *p)
+{
+	int err = 0;
+
+	for (u32 i = 0, each; i < n; i += each) {
+		struct problem why;
+		int failed;
+
+		each = watches_of_device(&w[i], n - i);
+		failed = add(m, &w[i], each, &why);
+		if (failed == -ENOSPC && !m->why[0])
+			strcpy(m->why, why.text);
+		if (!failed || failed == -ENOSPC || err)
+			continue;
+		err = failed;
+		*p = why;
+	}
+	return err;
+}
+
+/* Tells which devices @c watches that the open capture does not. */
+static void tell_came(const struct monitor *m, const struct capture *c)
+{
+	for (u32 i = 0; i < c->n_watches; i += watches_of_device(&c->watches[i], c->n_watches - i))
+		if (c == m->capture || !watches_device(m->capture, &m->intervals, c->watches[i].device))
+			m->cfg->hooks.came(m->cfg->hooks.into, c->watches[i].device);
+}
+
+/* Opens the first capture, and tells what has come. */
+static int begin_watching(struct monitor *m, struct watch *watches, u32 n, struct problem *p)
+{
+	int err = n ? open_first(m, watches, n, p) : 0;
+
+	if (m->capture)
+		tell_came(m, m->capture);
+	else
+		wait_for_first(m);
+	return err == -ESTALE ? 0 : err;
+}
+
+void monitor_look(struct monitor *m)
+{
+	struct watch *watches CLEANUP(cleanup_free) = NULL;
+	struct problem p;
+	u32 n = 0;
+	int err;
+
+	if (!m->cfg->capture.follow || !is_live(m))
+		return;
+	m->looked_ns = now_ns();
+	m->look_ns = m->looked_ns + LOOK_NS;
+	m->cfg->hooks.privileged(m->cfg->hooks.into, true);
+	err = find(m, &watches, &n, &p);
+	if (!err)
+		err = m->capture ? add_all(m, watches, n, &p) : begin_watching(m, watches, n, &p);
+	m->cfg->hooks.privileged(m->cfg->hooks.into, false);
+	if (err)
+		tell_failure(m, &p);
+	else if (!m->why[0])
+		m->told[0] = '\0';
+}
+
+/* --- another capture ------------------------------------------------------------------------ */
+
+/* Opens it beside the other. It replaces that when the interval ends, see monitor_next(). */
+static int open_next(struct monitor *m, struct problem *p)
+{
+	struct watch *watches CLEANUP(cleanup_free) = NULL;
+	u32 n = 0;
+	int err = find(m, &watches, &n, p);
+
+	for (u32 i = 0; !err && i < n; i++)
+		device_read_queue(&m->devices, &m->devices.d[watches[i].device - m->devices.d]);
+	err = err ?: open_capture(m, watches, n, &m->next.capture, &m->next.intervals, p);
+	if (err)
+		return err;
+	intervals_continue(&m->next.intervals, &m->intervals);
+	tell_came(m, m->next.capture);
+	early_looks(m);
+	return 0;
+}
+
+static void reopen(struct monitor *m)
+{
+	struct problem p, why;
+	int err;
+
+	m->cfg->hooks.privileged(m->cfg->hooks.into, true);
+	err = open_next(m, &why);
+	m->cfg->hooks.privileged(m->cfg->hooks.into, false);
+	if (!err)
+		return;
+	m->reopen_ns = now_ns() + RETRY_NS;
+	problem_set(&p, err, "%s; another capture could not be opened: %s", m->why, why.text);
+	tell_failure(m, &p);
+}
+
+/* The other capture has been opened: from this read on it counts. */
+static void begin_next(struct monitor *m, u64 read_ns)
+{
+	struct problem p;
+
+	if (intervals_begin(&m->next.intervals, &p)) {
+		tell_failure(m, &p);
+		m->reopen_ns = now_ns() + RETRY_NS;
+		close_next(m);
+		return;
+	}
+	m->next.begun = true;
+	m->cfg->hooks.reopened(m->cfg->hooks.into, m->why, now_ns() - read_ns);
+	m->why[0] = m->told[0] = '\0';
+	m->reopen_ns = 0;
+}
+
+static void replace_capture(struct monitor *m)
+{
+	close_capture(m);
+	m->capture = m->next.capture;
+	m->intervals = m->next.intervals;
+	m->next = (struct monitor_next){ 0 };
+}
+
+static void take_outgrown(struct monitor *m)
+{
+	const struct device *d = m->capture->outgrown;
+
+	if (!d)
+		return;
+	if (!m->capture->outgrown_err)
+		m->cfg->hooks.outgrown(m->cfg->hooks.into, d);
+	else if (!m->why[0])
+		snprintf(m->why, sizeof(m->why), "%s has more tags now than there is room for", d->name);
+}
+
+/* --- interval by interval ------------------------------------------------------------------- */
+
+u64 monitor_due_ns(const struct monitor *m)
+{
+	u64 due_ns = min_u64(m->look_ns, m->early_ns);
+
+	return m->why[0] && !m->next.capture ? min_u64(due_ns, m->reopen_ns) : due_ns;
+}
+
+/* Looks for devices now; or soon, if that has just been done. */
+static void look_soon(struct monitor *m, u64 now)
+{
+	if (m->cfg->capture.follow)
+		m->look_ns = min_u64(m->look_ns, max_u64(now, m->looked_ns + SETTLE_NS));
+}
+
+void monitor_tend(struct monitor *m, enum monitor_news news)
+{
+	struct capture *captures[] = { m->capture, m->next.capture };
+	u64 now = now_ns();
+
+	for (u32 i = 0; i < ARRAY_SIZE(captures); i++)
+		if (captures[i] && captures[i]->live && (news == MONITOR_DEVICES_GONE || m->early_ns <= now))
+			captures[i]->live->look(captures[i]);
+	if (m->early_ns <= now)
+		m->early_ns = capture_early_look(m->opened_ns, now);
+	if (news != MONITOR_NO_NEWS)
+		look_soon(m, now);
+	if (m->look_ns <= now)
+		monitor_look(m);
+	if (m->why[0] && !m->next.capture && m->reopen_ns <= now)
+		reopen(m);
+}
+
+int monitor_next(struct monitor *m, const struct percentiles *ps, struct problem *p)
+{
+	u64 read_ns = now_ns();
+	int err;
+
+	if (m->next.begun)
+		replace_capture(m);
+	if (!m->capture) {
+		wait_for_first(m);
+		return 0;
+	}
+	err = intervals_next(&m->intervals, ps, p);
+	note_all(m);
+	if (err || !m->capture->live)
+		return err;
+	take_outgrown(m);
+	if (m->next.capture)
+		begin_next(m, read_ns);
+	return 0;
+}
+
+/*
+ * Whether the end of the device was already told for another of its watches, in an earlier interval or
+ * earlier in this one.
+ */
+static bool told_before(const struct frames *interval, u32 i)
+{
+	const struct frame *f = interval->f;
+	bool told = false;
+
+	for (u32 j = 0; j < interval->n; j++)
+		told |= f[j].watch->device == f[i].watch->device && (f[j].gone_before || (j < i && frame_just_gone(&f[j])));
+	return told;
+}
+
+static void tell_end(struct monitor *m, const struct frame *f)
+{
+	const struct device *came = namesake(&m->intervals, f->watch->device);
+
+	m->cfg->hooks.gone(m->cfg->hooks.into, f->watch->device, f->replaced);
+	if (came)
+		m->cfg->hooks.came(m->cfg->hooks.into, came);
+}
+
+u32 monitor_tell_gone(struct monitor *m)
+{
+	const struct frames *interval = &m->intervals.frames;
+	u32 left = 0;
+
+	for (u32 i = 0; i < interval->n; i++) {
+		const struct frame *f = &interval->f[i];
+
+		left += !f->gone;
+		if (!frame_just_gone(f))
+			continue;
+		look_soon(m, now_ns());
+		if (!told_before(interval, i))
+			tell_end(m, f);
+	}
+	return left;
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "engine/room.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "blklat/parts.h"
+#include "engine/gone.h"
+
+/* The number of watches, from @first on, of the same device. */
+static u32 same_device(const struct kernel_capture *k, u32 first)
+{
+	u32 n = 1;
+
+	while (first + n < k->capture.n_watches && k->capture.watches[first + n].device == k->capture.watches[first].device)
+		n++;
+	return n;
+}
+
+/* --- slots ----------------------------------------------------------------------------------- */
+
+static bool is_free(const struct kernel_capture *k, u32 first, u32 n, u32 *ret_behind)
+{
+	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
+		const struct region_slots *s = &k->region.ranges[i];
+
+		if (first < s->first + s->n && s->first < first + n) {
+			*ret_behind = s->first + s->n;
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Finds @n slots that no watch has. Returns 0 or -ENOSPC. */
+static int find_slots(const struct kernel_capture *k, u32 n, u32 *ret)
+{
+	u32 first = 0;
+
+	while (n <= k->region.n_slots && first <= k->region.n_slots - n)
+		if (is_free(k, first, n, &first)) {
+			*ret = first;
+			return 0;
+		}
+	return -ENOSPC;
+}
+
+/* The range of watch @i, if its device has the slots from @first on. */
+static struct region_slots range_of(const struct kernel_capture *k, u32 i, const struct slots *s, u32 first)
+{
+	u32 n = s->queues * s->stride, behind = k->capture.watches[i].stage == BLKLAT_STAGE_QUEUE ? n : 0;
+
+	if (k->capture.watches[i].part || k->capture.watches[i].stage == BLKLAT_STAGE_TOTAL)
+		return (struct region_slots){ 0 };
+	return (struct region_slots){ .first = first + behind, .n = n };
+}
+
+/* The @n watches from @at on are those of a device. */
+static void place(struct kernel_capture *k, u32 at, u32 n, u32 first)
+{
+	struct slots s = slots_of(k->capture.watches[at].device, k->capture.cpus);
+
+	for (u32 i = at; i < at + n; i++) {
+		k->slots[i] = s;
+		k->region.ranges[i] = range_of(k, i, &s, first);
+	}
+}
+
+u32 room_place(struct kernel_capture *k)
+{
+	u32 first = 0;
+
+	for (u32 i = 0, n; i < k->capture.n_watches; i += n) {
+		n = same_device(k, i);
+		place(k, i, n, first);
+		first += slots_for(k->capture.watches, i, i + n, k->capture.cpus);
+	}
+	return first;
+}
+
+/* --- devices that come ----------------------------------------------------------------------- */
+
+/* Whether the watches of another device may take the place of @i and the next ones of its whole. */
+static bool is_left(const struct kernel_capture *k, u32 i)
+{
+	const struct gone_watch *g = &k->gone[i];
+
+	if (!g->gone || !g->told || !g->left)
+		return false;
+	/* Bios that still refer to a watch would be counted there when they end. */
+	for (u32 part = i; part < next_whole(k, i); part++)
+		if (k->bios[part].in_flight)
+			return false;
+	return true;
+}
+
+/* Finds a place for @n watches. Returns 0 or -ENOSPC. */
+static int find_place(const struct kernel_capture *k, u32 n, u32 *ret)
+{
+	u32 free = 0, i = 0;
+
+	for (; i < k->capture.n_watches; i = next_whole(k, i)) {
+		free = is_left(k, i) ? free + 1 + k->parts : 0;
+		if (free == n) {
+			*ret = next_whole(k, i) - n;
+			return 0;
+		}
+	}
+	*ret = k->capture.n_watches;
+	return n <= k->capture.room - k->capture.n_watches ? 0 : -ENOSPC;
+}
+
+/* What is known of the watches begins anew. */
+static void forget(struct kernel_capture *k, u32 at, u32 n)
+{
+	for (u32 i = at; i < at + n; i++) {
+		region_clear(&k->region, i);
+		snapshot_uninit(&k->gone[i].frozen);
+		k->gone[i] = (struct gone_watch){ 0 };
+		device_files_close(&k->files[i]);
+		k->files[i] = DEVICE_FILES_NONE;
+		k->bios[i] = (struct bio_counts){ 0 };
+		k->ios[i] = (struct kernel_ios){ 0 };
+		k->gaps[i] = (struct gap){ 0 };
+		k->told_tag_range[i] = 0;
+		for (u32 op = i * BLKLAT_OPS; k->slow_from && op < (i + 1) * BLKLAT_OPS; op++)
+			k->slow_from[op] = UINT64_MAX;
+		if (k->slow_counted)
+			k->slow_counted[i] = k->slow_untold[i];
+	}
+}
+
+/* The watches at @at are not used: others may take their place. */
+static void leave(struct kernel_capture *k, u32 at, u32 n)
+{
+	for (u32 i = at; i < at + n; i++) {
+		k->gone[i].gone = k->gone[i].told = k->gone[i].left = true;
+		k->region.ranges[i].n = 0;
+	}
+}
+
+int room_add(struct capture *c, const struct watch *w, u32 n, u32 *ret, struct problem *p)
+{
+	struct kernel_capture *k = (struct kernel_capture *)c;
+	u32 slots = slots_for(w, 0, n, c->cpus), at, first = 0, had = c->n_watches;
+	int err = find_place(k, n, &at);
+
+	if (!err && slots)
+		err = find_slots(k, slots, &first);
+	if (err)
+		return problem_set(p, err, "there is no room for %s beside the devices that are watched", w->device->name);
+	forget(k, at, n);
+	region_clear_slots(&k->region, first, slots);
+	memcpy(&c->watches[at], w, n * sizeof(*w));
+	if (at + n > c->n_watches)
+		c->n_watches = at + n;
+	place(k, at, n, first);
+	kernel_capture_note_statistics(k, at, n);
+	err = k->hooks->add(k, at, n, p);
+	if (err) {
+		leave(k, at, n);
+		c->n_watches = had;
+		return err;
+	}
+	kernel_capture_check_statistics(k, at, n);
+	*ret = at;
+	return 0;
+}
+
+/* --- devices that go ------------------------------------------------------------------------- */
+
+void room_remove_gone(struct kernel_capture *k)
+{
+	bool any = false;
+
+	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i))
+		if (k->gone[i].gone && !k->gone[i].removed) {
+			k->hooks->remove(k, i);
+			k->gone[i].removed = any = true;
+		}
+	/* Without that, nobody knows when the last IO has been counted there, so nothing takes its place. */
+	if (any && k->wait)
+		k->wait(k);
+	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
+		k->gone[i].left |= k->gone[i].removed && k->wait;
+		/* Its last figures have been read. */
+		if (k->gone[i].left && k->gone[i].told)
+			k->region.ranges[i].n = 0;
+	}
+}
+
+/* --- devices that get more tags -------------------------------------------------------------- */
+
+/*
+ * Looks at the devices that lost IOs for that reason, and at one more each time. Returns the first watch of one that has outgrown
+ * its slots, and that device as it is now; or -1.
+ */
+static int find_outgrown(struct kernel_capture *k, const struct snapshot *s, struct device *now)
+{
+	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
+		const struct watch *w = &k->capture.watches[i];
+		bool lost = s->w[i].accounts[BLKLAT_TAG_RANGE] != k->told_tag_range[i];
+
+		k->told_tag_range[i] = s->w[i].accounts[BLKLAT_TAG_RANGE];
+		if (k->gone[i].gone || !k->region.ranges[i].n || !(lost || i == k->turn))
+			continue;
+		*now = *w->device;
+		if (device_read_queue(k->capture.devices, now) || slots_fit(&k->slots[i], now))
+			continue;
+		while (i && k->capture.watches[i - 1].device == w->device)
+			i--;
+		return i;
+	}
+	k->turn = k->turn < s->n ? next_whole(k, k->turn) : 0;
+	return -1;
+}
+
+static int move(struct kernel_capture *k, u32 at, const struct device *now)
+{
+	struct slots s = slots_of(now, k->capture.cpus);
+	u32 n = same_device(k, at), slots = 0, first;
+	int err;
+
+	/* IOs in flight are counted by kind, and those whose end is not seen could not be taken off again. */
+	if (blklat_counts_in_flight(k->by))
+		return -ENOSPC;
+	for (u32 i = at; i < at + n; i++)
+		slots = max_u64(slots, s.queues * s.stride * (k->capture.watches[i].stage == BLKLAT_STAGE_QUEUE ? 2 : 1));
+	err = find_slots(k, slots, &first);
+	if (err)
+		return err;
+	region_clear_slots(&k->region, first, slots);
+	err = k->hooks->move(k, at, n, &s, first);
+	for (u32 i = at; !err && i < at + n; i++) {
+		struct region_slots range = range_of(k, i, &s, first);
+
+		k->slots[i] = s;
+		if (range.n)
+			region_move(&k->region, i, range.first, range.n);
+	}
+	return err;
+}
+
+void room_move_outgrown(struct kernel_capture *k, const struct snapshot *s)
+{
+	struct device now;
+	int at = find_outgrown(k, s, &now);
+
+	k->capture.outgrown = at < 0 ? NULL : k->capture.watches[at].device;
+	k->capture.outgrown_err = at < 0 ? 0 : move(k, at, &now);
+}
