@@ -46,7 +46,7 @@ _blklat_value()
 	live:--format | live:-f | record:--format | record:-f)
 		COMPREPLY=($(compgen -W 'text json csv' -- "$cur")) ;;
 	report:--format | report:-f)
-		COMPREPLY=($(compgen -W 'html json' -- "$cur")) ;;
+		COMPREPLY=($(compgen -W 'html json text' -- "$cur")) ;;
 	compare:--format | compare:-f)
 		COMPREPLY=($(compgen -W 'text json markdown' -- "$cur")) ;;
 	list:--format | list:-f | check:--format | check:-f)

@@ -89,7 +89,8 @@ def test_findings():
     text = "\n".join(manual.section("FINDINGS"))
     sources = "".join(p.read_text() for p in sorted((ROOT / "userspace/report").glob("findings*.[ch]")))
     kinds = set(re.findall(r'finding_add\(\S+, "(\w+)"', sources))
+    assert kinds == set(re.findall(r'^\t\{ "(\w+)", FINDING_', sources, re.M))
     assert set(re.findall(r"^\.It Cm (\w+)$", text, re.M)) == kinds
     named = set(re.findall(r"\b[a-z][a-z0-9_]+\b", " ".join(re.findall(r"^\.Cm (.*)$", text, re.M))))
-    said = set(re.findall(r'finding_value\(\w+, "(\w+)"', sources))
+    said = {name for call in re.findall(r"finding_values?\(\w+, (.*?)\);", sources, re.S) for name in re.findall(r'"(\w+)"', call)}
     assert len(said) > 10 and said <= named, said - named

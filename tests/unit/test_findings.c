@@ -102,11 +102,11 @@ TEST(stages_and_parts)
 
 /*
  * 90 runs that do not change: noise of 1, 5 and 20 % besides Poisson's, one peak or two (also half and half, where
- * the median may be in either), 60 to 2000 intervals. The only findings allowed are peaks, where there are two.
+ * the median may be in either, as p90 and p99 may at 10 and 1 %), 60 to 2000 intervals. The only findings allowed are peaks, where there are two.
  */
 TEST(steady_runs_are_calm)
 {
-	static const double noises[] = { 0.01, 0.05, 0.20 }, second_shares[] = { 0, 0, 0.02, 0.3, 0.5 };
+	static const double noises[] = { 0.01, 0.05, 0.20 }, second_shares[] = { 0, 0.01, 0.02, 0.1, 0.5 };
 	u64 seed = 88172645463325252ULL;
 
 	for (u32 run = 0; run < 90; run++) {
@@ -138,7 +138,7 @@ TEST(steady_runs_are_calm)
 					 rate, noise, share, sigma);
 			}
 		}
-		if (share)
+		if (share > 0.01)
 			assert_int_equal(only("peaks")->n, 4);
 	}
 }

@@ -47,7 +47,7 @@ static struct steady_state steady_state(void)
 	struct steady_state steady;
 
 	steady_window_active(&s.run, &all);
-	steady_state_of(&s.run, writes(), &all, &steady);
+	steady_state_of(&s.run, &s.run.watches[0], WRITE, &all, &steady);
 	return steady;
 }
 
@@ -121,7 +121,7 @@ TEST(nothing_to_say)
 	assert_int_equal(all.n, 0);
 	consistency_of(&s.run, writes(), &all, &c);
 	assert_true(c.mean == 0 && c.deviation == 0 && c.worst == -1);
-	steady_state_of(&s.run, writes(), &all, &steady);
+	steady_state_of(&s.run, &s.run.watches[0], WRITE, &all, &steady);
 	assert_false(steady.known);
 	assert_int_equal(steady_state_first(&s.run, writes(), 1, &first), 0);
 	assert_true(first < 0);
@@ -239,16 +239,16 @@ TEST(too_short_or_idle)
 
 	steady_seconds(10, 1);
 	steady_window_set(&s.run, 0, 10, &w);
-	steady_state_of(&s.run, writes(), &w, &steady);
+	steady_state_of(&s.run, &s.run.watches[0], WRITE, &w, &steady);
 	assert_true(steady.known && steady.reached);
 	w.n = 4;
-	steady_state_of(&s.run, writes(), &w, &steady);
+	steady_state_of(&s.run, &s.run.watches[0], WRITE, &w, &steady);
 	assert_false(steady.known);
 
 	make(ten_and_a_rest, 20);
 	steady_window_set(&s.run, 10, 20, &w);
 	assert_int_equal(w.n, 10);
-	steady_state_of(&s.run, writes(), &w, &steady);
+	steady_state_of(&s.run, &s.run.watches[0], WRITE, &w, &steady);
 	assert_false(steady.known);
 }
 
@@ -267,7 +267,7 @@ TEST(first_reached)
 		interval(1, i < 500 ? 80000 : 7000);
 	run_finish(&s.run);
 	steady_window_default(&s.run, &w);
-	steady_state_of(&s.run, writes(), &w, &steady);
+	steady_state_of(&s.run, &s.run.watches[0], WRITE, &w, &steady);
 	assert_true(steady.reached);
 	assert_close(steady.round_s, 120, 1e-9);
 	assert_int_equal(steady_state_first(&s.run, writes(), 120, &first), 0);

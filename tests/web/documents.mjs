@@ -201,10 +201,10 @@ export function drive({ n = 2000, fast = 60000, slow = 7000, label = "QD 32", fi
     return run([watch(device, "device", [read, write])], {
         label, file, marks: [{ t_s: n * 0.1, text: "QD 16 starts" }, { t_s: n * 0.3, text: "cache is full?" }],
         findings: [
-            { kind: "level_change", device, stage: "device", op: "write", from_s: knee, to_s: n, values: { at_s: knee, share: 0.9, fast_p50_ns: 27e3, slow_p50_ns: 900e3 },
+            { kind: "level_change", grade: "wrong", also: [], device, stage: "device", op: "write", from_s: knee, to_s: n, values: { at_s: knee, share: 0.9, fast_p50_ns: 27e3, slow_p50_ns: 900e3 },
               text: `${device} write: IOPS fell from 60.0 k to 7.0 k at ${knee} s, after 90 % of the IOs; p50 27.0 us before, 900 us after.`,
               rule: "A change of IOPS by at least a factor of 1.5, both levels steady for five intervals." },
-            { kind: "stall", device, stage: "device", op: "write", from_s: knee, to_s: n, values: { count: 467, period_s: 3, share: 0.23 },
+            { kind: "stall", grade: "wrong", also: [], device, stage: "device", op: "write", from_s: knee, to_s: n, values: { count: 467, period_s: 3, share: 0.23 },
               text: `${device} write: 467 seconds without a completed IO, about every 3 s.`,
               rule: "Intervals at 0 or below 1 % of the median while IOs were in flight." },
         ],

@@ -48,7 +48,7 @@ test("names are text, whatever they are", async (t) => {
         label: i % 2 ? name : "", file: name, host: name, kernel: name, engine: name, version: name, command: name,
         marks: [{ t_s: 1, text: name }],
         devices: [{ name, kind: name, model: name, mapper: name, scheduler: name, size_bytes: 1, lower: [name] }],
-        findings: [{ kind: name, device: name, stage: name, op: name, from_s: 0, to_s: 1, text: name, rule: name, values: { [name]: 1 } }],
+        findings: [{ kind: name, grade: name, also: [{ text: name }], device: name, stage: name, op: name, from_s: 0, to_s: 1, text: name, rule: name, values: { [name]: 1 } }],
         stacks: [{ upper: name, members: [name], queue_depth: { [name]: 1 }, ops: [{ op: name, overhead_ns: { mean: 1 }, upper_ios: 1, member_ios: 1 }] }],
     }));
     const page = await open(t, documentOf(...runs));

@@ -91,14 +91,14 @@ test("the page: a chart, a table, a choice that draws the phases", async (t) => 
     assert.deepEqual(painted, [true, true, true, false]);
     const text = (locator) => locator.allInnerTexts().then((all) => all.map((row) => row.replaceAll("\u00a0", " ").split("\t")));
     const phases = page.getByRole("table", { name: "Each run, device, stage and op by phase" });
-    assert.deepEqual(await text(phases.locator("thead tr")), [["run, device, op", "phase", "from", "to", "IOPS", "MB/s", "mean queue depth", "mean", "p50", "p99", "p99.9", "max"]]);
+    assert.deepEqual(await text(phases.locator("thead tr")), [["run, device, op", "phase", "from", "to", "IOPS", "MB/s", "mean queue depth", "mean", "p50", "p90", "p99", "p99.9", "max"]]);
     const rows = await text(phases.locator("tbody tr"));
     assert.deepEqual(rows.map((row) => row.slice(0, 7)), [
         ["sda device · read", "QD 1", "0 s", "10 s", "1.00k", "4.1", "0.1"], ["sda device · read", "QD 4", "10 s", "20 s", "3.00k", "12.3", "0.39"],
         ["sda device · read", "QD 16", "20 s", "30 s", "3.00k", "12.3", "1.51"], ["sda device · read", "QD 64", "30 s", "40 s", "2.90k", "11.9", "5.83"],
         ["sda device · write", "QD 4", "10 s", "20 s", "100", "0.41", "0.005"]]);
     const { total: { latency_ns } } = op("read", constant(1000), () => 100e3);
-    assert.deepEqual(rows[0].slice(7), ["mean", "p50", "p99", "p99.9", "max"].map((level) => latency(latency_ns[level]).replace("\u00a0", " ")));
+    assert.deepEqual(rows[0].slice(7), ["mean", "p50", "p90", "p99", "p99.9", "max"].map((level) => latency(latency_ns[level]).replace("\u00a0", " ")));
     await page.getByText("none in QD 1, 3 more phases are not shown").waitFor();
     await page.getByRole("combobox", { name: "by phase" }).selectOption({ label: "Phases of read" });
     await settled(page);

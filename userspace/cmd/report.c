@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* blklat report: makes one page of charts from recordings, or prints the same figures as JSON. */
+/* blklat report: makes one page of charts from recordings, or prints the same figures as JSON or text. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +16,7 @@
 #include "util/json.h"
 #include "util/process.h"
 #include "util/parse.h"
+#include "util/stream.h"
 
 struct report {
 	const char **files;
@@ -26,9 +27,9 @@ struct report {
 	struct load_how how;		/* max_bytes is 0 unless given */
 };
 
-enum { FORMAT_HTML, FORMAT_JSON };
+enum { FORMAT_HTML, FORMAT_JSON, FORMAT_TEXT };
 
-static const char *const format_names[] = { "html", "json" };
+static const char *const format_names[] = { "html", "json", "text" };
 
 enum { KEY_STEADY_FROM = OPTIONS_LONG };
 
@@ -38,7 +39,7 @@ static const struct argp_option option_list[] = {
 	{ "output", 'o', "FILE", 0, "Write to FILE, which is replaced once the report is complete (default: standard "
 	  "output)", 0 },
 	{ "format", 'f', "FORMAT", 0, "html (default): one page of charts that needs nothing else; json: the same "
-	  "figures", 0 },
+	  "figures; text: findings and the main figures", 0 },
 	{ "steady-from", KEY_STEADY_FROM, "S", 0, "Look for the steady state from second S on (default: 1400, or the "
 	  "second half of a shorter run)", 0 },
 	{ 0 },
@@ -78,6 +79,16 @@ static const struct options options = {
 	.take = take,
 };
 
+static int write_text(const struct report *r, const struct runs *runs, FILE *out)
+{
+	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
+	struct look look = terminal_look(stdout);
+	int err = print_buffer_open(&buffer);
+
+	look.out = buffer.f;
+	return err ?: document_text(runs->r, runs->n, &r->steady, &look) ?: print_buffer_write(&buffer, out);
+}
+
 static int write_report(const struct report *r, const struct runs *runs, FILE *out)
 {
 	struct json_object *document CLEANUP(cleanup_json) = document_make(runs->r, runs->n, &r->steady);
@@ -105,7 +116,7 @@ static int report(const struct report *r, const char *who)
 	err = output_begin(&out, r->output, who, &p);
 	if (err)
 		return command_fail(who, command_err_is_ours(err) ? STATUS_FAILED : STATUS_USAGE, &p);
-	err = output_end(&out, write_report(r, &runs, out.f), &p);
+	err = output_end(&out, r->format == FORMAT_TEXT ? write_text(r, &runs, out.f) : write_report(r, &runs, out.f), &p);
 	return err ? command_fail(who, STATUS_FAILED, &p) : STATUS_DONE;
 }
 
@@ -115,7 +126,7 @@ static int check(const struct report *r, struct problem *p)
 		return problem_set(p, -EINVAL, "no recording given: say which ('blklat record' makes one)");
 	if (r->format == FORMAT_HTML && !r->output && isatty(STDOUT_FILENO))
 		return problem_set(p, -EINVAL, "a page can't be shown on a terminal: write it to a file with -o "
-				   "report.html, or use --format json");
+				   "report.html, or use --format text or json");
 	return 0;
 }
 

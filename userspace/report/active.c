@@ -185,7 +185,7 @@ double active_time(const struct run *r, const struct watch_run *w)
 {
 	double time = 0;
 
-	for (u32 i = r->active.first; i < r->active.first + r->active.n && i < w->n_there; i++)
+	for (u32 i = max_u64(r->active.first, w->first_there); i < r->active.first + r->active.n && i < w->n_there; i++)
 		time += fmin(run_end_of(r, i), r->active.to_s) - fmax(r->start_s[i], r->active.from_s);
 	return time;
 }

@@ -282,6 +282,7 @@ static struct json_object *finding(const struct finding *f)
 	for (u32 i = 0; i < f->n; i++)
 		json_add(values, f->values[i].name, json_decimal(f->values[i].value, 6));
 	json_add(to, "kind", json_new_text(f->kind));
+	json_add(to, "grade", json_new_text(finding_grades[f->grade]));
 	json_add_text(to, "device", f->watch->device->name);
 	json_add(to, "stage", json_new_text(stage_names[f->watch->stage]));
 	json_add(to, "op", f->op < 0 ? NULL : json_new_text(op_names[f->op]));
@@ -302,8 +303,14 @@ static struct json_object *findings(const struct run *r, const struct steady_win
 	if (findings_make(r, steady, &all))
 		return json_lacks_memory();
 	to = json_new_array(0);
-	for (u32 i = 0; i < all.n; i++)
-		json_append(to, finding(&all.f[i]));
+	for (u32 i = 0; i < all.n; i += 1 + all.f[i].also) {
+		struct json_object *one = finding(&all.f[i]), *also = json_new_array(0);
+
+		for (u32 k = 1; k <= all.f[i].also; k++)
+			json_append(also, finding(&all.f[i + k]));
+		json_add(one, "also", also);
+		json_append(to, one);
+	}
 	return to;
 }
 
@@ -325,15 +332,20 @@ static void add_origin(struct json_object *to, const struct run *r)
 	json_add_decimal(to, "idle_gap_s", o->idle_gap_ns / 1e9, 3);
 }
 
+void document_steady(const struct run *r, const struct document_window *wanted, struct steady_window *ret)
+{
+	if (isnan(wanted->from_s))
+		steady_window_default(r, ret);
+	else
+		steady_window_set(r, wanted->from_s, wanted->to_s, ret);
+}
+
 static struct json_object *run(const struct run *r, const struct document_window *wanted)
 {
 	struct json_object *to = json_new_object(), *watches = json_new_array(0);
 	struct steady_window steady;
 
-	if (isnan(wanted->from_s))
-		steady_window_default(r, &steady);
-	else
-		steady_window_set(r, wanted->from_s, wanted->to_s, &steady);
+	document_steady(r, wanted, &steady);
 	for (u32 i = 0; i < r->n_watches; i++)
 		json_append(watches, watch(r, &r->watches[i], &steady));
 	add_origin(to, r);

@@ -9,6 +9,7 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
+#include "core/text_draw.h"
 #include "report/run.h"
 #include "report/steady.h"
 
@@ -24,6 +25,12 @@ struct document_window {
  * to outlive it: most of it is made only when it is written, so it takes no more memory than its text.
  */
 struct json_object *document_make(const struct run *runs, u32 n, const struct document_window *window);
+
+/* The same findings, and the figures that fit into 80 columns, as text. Returns 0 or -ENOMEM. */
+int document_text(const struct run *runs, u32 n, const struct document_window *window, const struct look *look);
+
+/* The window in which the steady state is looked for. */
+void document_steady(const struct run *r, const struct document_window *wanted, struct steady_window *ret);
 
 /* The window of the rates; used in compare's document, too. */
 struct json_object *document_active(const struct run *r);

@@ -81,7 +81,7 @@ void document_total(struct json_object *to, const struct run *r, const struct wa
 	add_consistency(to, &c);
 }
 
-static struct json_object *steady(const struct run *r, const struct series_run *s, const struct steady_window *window)
+static struct json_object *steady(const struct run *r, const struct watch_run *w, u32 op, const struct steady_window *window)
 {
 	struct json_object *to;
 	struct steady_state state;
@@ -90,8 +90,8 @@ static struct json_object *steady(const struct run *r, const struct series_run *
 	if (!window->n)
 		return NULL;
 	to = json_new_object();
-	consistency_of(r, s->ios, window, &c);
-	steady_state_of(r, s->ios, window, &state);
+	consistency_of(r, w->ops[op].ios, window, &c);
+	steady_state_of(r, w, op, window, &state);
 	json_add_decimal(to, "from_s", window->from_s, 3);
 	json_add_decimal(to, "to_s", window->to_s, 3);
 	json_add(to, "rule", json_new_text(window->rule));
@@ -202,7 +202,7 @@ static struct json_object *describe(const void *of)
 	json_add(to, "total", total);
 	if (!w->watch->part) {
 		json_add(to, "iops_moving", moving(r, s));
-		json_add(to, "steady", steady(r, s, &d->window));
+		json_add(to, "steady", steady(r, w, d->op, &d->window));
 	}
 	json_add(to, "bins", json_bins(&s->total->hist));
 	json_add(to, "after_idle", after_idle(s->total));

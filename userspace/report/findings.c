@@ -2,6 +2,7 @@
 #include "report/findings.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,17 +12,74 @@
 #include "util/array.h"
 #include "util/cleanup.h"
 
+const char *const finding_grades[] = { "wrong", "differs", "well" };
+
+enum when { ALWAYS, IF_RATE_IS_ITS_OWN, WHEN_ALL_ARE_DONE };
+
+/*
+ * The kinds in order of severity, with the grade that they usually have, and the rule that finds them: of a watch, or of
+ * each op that matters. Rules run in this order, as some look at what those before them told.
+ */
+static const struct rule {
+	const char *kind;
+	enum finding_grade grade;
+	enum when when;
+	int (*of_watch)(const struct inquiry *q);
+	int (*of_op)(const struct inquiry *q, u32 op);
+} rules[] = {
+	{ "errors", FINDING_WRONG, .of_watch = find_errors },
+	{ "gone", FINDING_WRONG, .of_watch = find_gone },
+	{ "stall", FINDING_WRONG, IF_RATE_IS_ITS_OWN, .of_watch = find_stalls },
+	{ "hung", FINDING_WRONG, .of_watch = find_hung },
+	{ "level_change", FINDING_WRONG, IF_RATE_IS_ITS_OWN, .of_op = find_level_changes },
+	{ "unlike", FINDING_WRONG, WHEN_ALL_ARE_DONE, .of_op = find_peers },
+	{ "losses", FINDING_WRONG, .of_watch = find_losses },
+	{ "kernel_count", FINDING_WRONG, .when = ALWAYS },	/* by the same rule */
+	{ "saturated", FINDING_DIFFERS, IF_RATE_IS_ITS_OWN, .of_op = find_saturated },
+	{ "beside", FINDING_DIFFERS, .of_op = find_beside },
+	{ "slow_common", FINDING_DIFFERS, .of_watch = find_slow_common },
+	{ "duty_cycle", FINDING_DIFFERS, IF_RATE_IS_ITS_OWN, .of_watch = find_duty_cycle },
+	{ "after_pause", FINDING_DIFFERS, .of_watch = find_after_pause },
+	{ "steady_state", FINDING_DIFFERS, IF_RATE_IS_ITS_OWN, .of_op = find_steady_state },
+	{ "peaks", FINDING_DIFFERS, .of_op = find_peaks },
+};
+
+u32 finding_rank(const char *kind)
+{
+	u32 i = 0;
+
+	while (i + 1 < ARRAY_SIZE(rules) && strcmp(rules[i].kind, kind))
+		i++;
+	return i;
+}
+
+/* Whether the run has another watch of the same device. */
+static bool has_other_stage(const struct inquiry *q)
+{
+	const struct run *r = q->run;
+
+	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i))
+		if (&r->watches[i] != q->watch && r->watches[i].watch->device == q->watch->watch->device)
+			return true;
+	return false;
+}
+
 struct finding *finding_add(const struct inquiry *q, const char *kind, int op)
 {
+	const struct watch *w = q->watch->watch;
 	struct findings *fs = q->to;
 	bool added = !array_more(&fs->f, sizeof(*fs->f), fs->n, &fs->room);
 	struct finding *f = added ? &fs->f[fs->n++] : &fs->spare;
 
 	fs->lacks_memory |= !added;
 	*f = (struct finding){
-		.kind = kind, .watch = q->watch->watch, .op = op,
+		.kind = kind, .grade = rules[finding_rank(kind)].grade, .watch = w, .op = op,
 		.from_s = q->run->n ? q->run->start_s[0] : 0, .to_s = run_end(q->run),
 	};
+	finding_say(f, "%s", w->device->name);
+	if (has_other_stage(q))
+		finding_say(f, " (%s)", stage_names[w->stage]);
+	finding_say(f, "%s%s: ", op < 0 ? "" : " ", op < 0 ? "" : op_names[op]);
 	return f;
 }
 
@@ -29,6 +87,20 @@ void finding_value(struct finding *f, const char *name, double value)
 {
 	if (f->n < FINDING_VALUES_MAX)
 		f->values[f->n++] = (struct finding_value){ name, value };
+}
+
+void finding_add_values(struct finding *f, const struct finding_value *values, u32 n)
+{
+	for (u32 i = 0; i < n; i++)
+		finding_value(f, values[i].name, values[i].value);
+}
+
+double finding_get(const struct finding *f, const char *name)
+{
+	for (u32 i = 0; i < f->n; i++)
+		if (!strcmp(f->values[i].name, name))
+			return f->values[i].value;
+	return NAN;
 }
 
 void finding_say(struct finding *f, const char *format, ...)
@@ -50,44 +122,11 @@ void finding_rule(struct finding *f, const char *format, ...)
 	va_end(args);
 }
 
-/* Whether the run has another watch of the same device. */
-static bool has_other_stage(const struct inquiry *q)
-{
-	const struct run *r = q->run;
-
-	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i))
-		if (&r->watches[i] != q->watch && r->watches[i].watch->device == q->watch->watch->device)
-			return true;
-	return false;
-}
-
-const char *finding_who(const struct inquiry *q, int op, char text[FINDING_WHO])
-{
-	const struct watch *w = q->watch->watch;
-	int n = snprintf(text, FINDING_WHO, "%s", w->device->name);
-
-	if (has_other_stage(q))
-		n += snprintf(text + n, FINDING_WHO - n, " (%s)", stage_names[w->stage]);
-	if (op >= 0)
-		snprintf(text + n, FINDING_WHO - n, " %s", op_names[op]);
-	return text;
-}
-
 bool op_matters(const struct watch_run *w, u32 op)
 {
 	u64 n = w->ops[op].total->ios;
 
 	return n && n >= watch_run_ios(w) / 100.0;
-}
-
-int find_by_op(const struct inquiry *q, int (*find)(const struct inquiry *q, u32 op))
-{
-	int err = 0;
-
-	for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
-		if (op_matters(q->watch, op))
-			err = find(q, op);
-	return err;
 }
 
 u32 main_op(const struct watch_run *w)
@@ -98,6 +137,15 @@ u32 main_op(const struct watch_run *w)
 		if (w->ops[op].total->ios > w->ops[most].total->ios)
 			most = op;
 	return most;
+}
+
+int op_named(const struct watch_run *w, int op)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < BLKLAT_OPS; i++)
+		n += w->ops[i].total->ios > 0;
+	return op < 0 && n == 1 ? (int)main_op(w) : op;
 }
 
 double weighted_median(struct weighted *w, u32 n)
@@ -146,20 +194,24 @@ static void prove_ages(const struct run *r, const struct watch_run *w, bool *pro
 	}
 }
 
-static int inquire(const struct inquiry *q)
+static int apply(const struct rule *rule, const struct inquiry *q)
 {
-	static int (*const of_rate[])(const struct inquiry *) = {
-		find_stalls, find_steady_state, find_level_changes,
-	};
-	static int (*const of_all[])(const struct inquiry *) = {
-		find_peaks, find_after_pause, find_beside, find_slow_common, find_hung, find_errors, find_losses, find_gone,
-	};
+	int err = rule->of_watch ? rule->of_watch(q) : 0;
+
+	for (u32 op = 0; !err && rule->of_op && op < BLKLAT_OPS; op++)
+		if (op_matters(q->watch, op))
+			err = rule->of_op(q, op);
+	return err;
+}
+
+/* Applies the rules to one watch: those before all watches are done, or those after. */
+static int inquire(const struct inquiry *q, bool done)
+{
 	int err = 0;
 
-	for (u32 i = 0; !err && rate_is_its_own(q) && i < ARRAY_SIZE(of_rate); i++)
-		err = of_rate[i](q);
-	for (u32 i = 0; !err && i < ARRAY_SIZE(of_all); i++)
-		err = of_all[i](q);
+	for (u32 i = 0; !err && i < ARRAY_SIZE(rules); i++)
+		if ((rules[i].when == WHEN_ALL_ARE_DONE) == done && (rules[i].when == ALWAYS || rate_is_its_own(q)))
+			err = apply(&rules[i], q);
 	return err;
 }
 
@@ -167,6 +219,7 @@ static int inquire(const struct inquiry *q)
 struct rooms {
 	bool *proven;
 	double *stalled_s, *told_s;
+	u32 sweeps;
 };
 
 static void rooms_uninit(struct rooms *r)
@@ -180,17 +233,18 @@ static int rooms_init(struct rooms *rooms, const struct run *r)
 {
 	u32 n = r->n ?: 1;
 
-	*rooms = (struct rooms){ calloc(n, sizeof(bool)), calloc(n, sizeof(double)), calloc(n, sizeof(double)) };
+	*rooms = (struct rooms){ calloc(n, sizeof(bool)), calloc(n, sizeof(double)), calloc(n, sizeof(double)), 0 };
 	return rooms->proven && rooms->stalled_s && rooms->told_s ? 0 : -ENOMEM;
 }
 
-static struct inquiry inquiry_of(const struct run *r, u32 watch, const struct rooms *rooms, struct findings *to)
+static struct inquiry inquiry_of(const struct run *r, u32 watch, struct rooms *rooms, struct findings *to)
 {
 	const struct inquiry q = {
 		.run = r, .watch = &r->watches[watch], .age_proven = rooms->proven, .stalled_s = rooms->stalled_s,
-		.told_s = rooms->told_s, .to = to,
+		.told_s = rooms->told_s, .sweeps = &rooms->sweeps, .to = to,
 	};
 
+	rooms->sweeps = 0;
 	prove_ages(r, q.watch, rooms->proven);
 	memset(rooms->stalled_s, 0, r->n * sizeof(*rooms->stalled_s));
 	/* What was told of a device's first stage is not told again of the next. */
@@ -209,12 +263,15 @@ int findings_make(const struct run *r, const struct steady_window *w, struct fin
 		struct inquiry q = inquiry_of(r, i, &rooms, &made);
 
 		q.window = w;
-		err = inquire(&q);
+		err = inquire(&q, false);
 	}
+	for (u32 i = 0; !err && i < r->n_watches; i += 1 + run_parts(r, i))
+		err = inquire(&(const struct inquiry){ .run = r, .watch = &r->watches[i], .to = &made }, true);
 	if (err || made.lacks_memory) {
 		findings_uninit(&made);
 		return -ENOMEM;
 	}
+	findings_order(&made, r);
 	*ret = made;
 	return 0;
 }

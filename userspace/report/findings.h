@@ -9,8 +9,12 @@
 #include "report/run.h"
 #include "report/steady.h"
 
-#define FINDING_VALUES_MAX 16
+#define FINDING_VALUES_MAX 24
 #define FINDINGS_LEVELS_MAX 256
+
+enum finding_grade { FINDING_WRONG, FINDING_DIFFERS, FINDING_WELL };
+
+extern const char *const finding_grades[];	/* "wrong", "differs", "well" */
 
 struct finding_value {
 	const char *name;	/* with its unit: "share", "period_s", "fast_p50_ns" */
@@ -27,11 +31,16 @@ struct finding_value {
  *                  period_s (from the begin of one to that of the next), period_deviation_s
  *   level_change   at_s, share (of the IOs, done by then); iops, mean_ns, p50_ns and queue_depth (the device's, of
  *                  all ops), each with before_ and after_; times_slower_by_latency (of the means),
- *                  times_slower_by_iops, rest_s. If there are more than three: changes, first_at_s, last_at_s, and
- *                  least_ and most_ iops, iops_p50_ns
+ *                  times_slower_by_iops, rest_s; tail (0.99: p99), before_ and after_tail_ns, if a percentile behind p50
+ *                  changed; episodes, cause_ before_iops, after_iops and share (of the device's time), victim_ before_ and
+ *                  after_ p50_ns and p99_ns, if another load is surely the cause. If there are more than three: changes,
+ *                  first_at_s, last_at_s, and least_ and most_ iops, iops_p50_ns, mean_ns
+ *   unlike         times, p99_ns, like_p99_ns (the median of all alike), peers (others), intervals, agree (of these), p_value
+ *   saturated      iops and mean_ns, each with from_ (the first phase that is) and to_ (the last phase)
+ *   duty_cycle     bursts, period_s, share (of the time, busy), busy_iops, overall_iops
  *   peaks          peak1_ns, peak1_share, peak2_ns ... in order of latency
  *   after_pause    ios, share, first_p50_ns, rest_p50_ns, first_mean_ns
- *   beside         ios, share (of the op's), p50_ns, p99_ns, base_ios, base_p50_ns, base_p99_ns, times_p50, times_p99
+ *   beside         ios, share (of the op's), p50_ns, p99_ns, base_ios, base_p50_ns, base_p99_ns, times_p50, times_p99, lost_s
  *   slow_common    slow (slow IOs for which it is known), share (of these), share_of_all (of all IOs), p_value
  *   hung           oldest_ns, at_s, in_flight, pending (at the end of the run); not told of an IO that waited in a stall
  *   errors         errors, ios
@@ -41,10 +50,15 @@ struct finding_value {
  */
 struct finding {
 	const char *kind;
+	enum finding_grade grade;
 	const struct watch *watch;	/* in the run */
 	int op;				/* enum blklat_op, or -1: the device as a whole */
 	double from_s, to_s;		/* the part of the run that it is about */
-	char text[512];
+	double times;			/* of one kind, by how much it is worse; 0: not told */
+	const char *cause;		/* the owner or op that changed at the time, and may have caused it; NULL: none is known */
+	int cause_op;
+	u32 also;			/* this many findings behind it are alike, of other devices, and are said with it */
+	char text[640];			/* begins with the name of the device and op, and ": " */
 	char rule[320];
 	u32 n;
 	struct finding_value values[FINDING_VALUES_MAX];
@@ -58,7 +72,10 @@ struct findings {
 	struct finding spare;	/* is this */
 };
 
-/* Makes all findings of @r, watch by watch; looks for the steady state in @w. Returns 0, or -ENOMEM and makes none. */
+/*
+ * Makes all findings of @r; looks for the steady state in @w. The worst come first: by grade, by kind, by how much. Those
+ * alike of several devices follow the one that speaks for them. Returns 0, or -ENOMEM and makes none.
+ */
 int findings_make(const struct run *r, const struct steady_window *w, struct findings *ret);
 void findings_uninit(struct findings *fs);
 

@@ -44,52 +44,52 @@ static double p_of(const struct op_frame *o, double q)
 	return quantile_ns(&o->hist, q, o->min_ns, o->max_ns);
 }
 
+/* How much longer its IOs took in all. */
+static double lost_s(const struct op_frame *o, const struct op_frame *base)
+{
+	return o->ios * (o->mean_ns - base->mean_ns) / NSEC_PER_SEC;
+}
+
+static bool is_slower(const struct op_frame *o, const struct op_frame *base)
+{
+	return p_of(o, 0.5) >= FACTOR * p_of(base, 0.5) || p_of(o, 0.99) >= FACTOR * p_of(base, 0.99);
+}
+
 static void report(const struct inquiry *q, u32 op, const struct op_frame *o, u32 kind, const struct op_frame *base, const char *base_name)
 {
 	double p50 = p_of(o, 0.5), p99 = p_of(o, 0.99), base_p50 = p_of(base, 0.5), base_p99 = p_of(base, 0.99);
 	double share = (double)o->ios / q->watch->ops[op].total->ios;
-	char who[FINDING_WHO], ios[UNITS_TEXT], part[UNITS_TEXT], a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT], d[UNITS_TEXT];
+	char ios[UNITS_TEXT], part[UNITS_TEXT], a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT], d[UNITS_TEXT];
 	struct finding *f = finding_add(q, "beside", op);
 
-	finding_value(f, "ios", o->ios);
-	finding_value(f, "share", share);
-	finding_value(f, "p50_ns", p50);
-	finding_value(f, "p99_ns", p99);
-	finding_value(f, "base_ios", base->ios);
-	finding_value(f, "base_p50_ns", base_p50);
-	finding_value(f, "base_p99_ns", base_p99);
-	finding_value(f, "times_p50", p50 / base_p50);
-	finding_value(f, "times_p99", p99 / base_p99);
-	finding_say(f, "%s: slower beside %s: p50 %s, p99 %s (%s IOs, %s), %s p50 %s, p99 %s", finding_who(q, op, who),
+	finding_values(f, { "ios", o->ios }, { "share", share }, { "p50_ns", p50 }, { "p99_ns", p99 },
+		       { "base_ios", base->ios }, { "base_p50_ns", base_p50 }, { "base_p99_ns", base_p99 },
+		       { "times_p50", p50 / base_p50 }, { "times_p99", p99 / base_p99 }, { "lost_s", lost_s(o, base) });
+	finding_say(f, "slower beside %s: p50 %s, p99 %s (%s IOs, %s), %s p50 %s, p99 %s",
 		    neighbours[kind], units_ns(a, p50), units_ns(b, p99), units_count(ios, o->ios),
 		    units_share(part, share), base_name, units_ns(c, base_p50), units_ns(d, base_p99));
-	finding_rule(f, "of the kinds beside which %d or more IOs began, the one with the highest p99, if its p50 or "
-		     "p99 is at least %d times that of the IOs beside nothing, or beside reads only where those are "
-		     "fewer than %d", PART_IOS_LEAST, FACTOR, PART_IOS_LEAST);
+	finding_say(f, "; %s longer in all", units_ns(a, lost_s(o, base) * NSEC_PER_SEC));
+	finding_rule(f, "of the kinds beside which %d or more IOs began, and whose p50 or p99 is at least %d times that of the IOs "
+		     "beside nothing, or beside reads only where those are fewer than %d, the one that costs most: IOs times how "
+		     "much longer they take on average", PART_IOS_LEAST, FACTOR, PART_IOS_LEAST);
 }
 
-static int find_of_op(const struct inquiry *q, u32 op)
+int find_beside(const struct inquiry *q, u32 op)
 {
 	u32 base_kind, kind = 0;
-	const struct op_frame *base = beside_base(q->watch, op, &base_kind), *worst = NULL;
+	const struct op_frame *base = beside_divides(q->run, q->watch) ? beside_base(q->watch, op, &base_kind) : NULL, *worst = NULL;
 
 	if (!base)
 		return 0;
 	for (u32 k = 1; k <= BLKLAT_KINDS; k++) {
 		const struct op_frame *o = beside_part(q->watch, k, op);
 
-		if (o->ios < PART_IOS_LEAST || o == base || (worst && p_of(o, 0.99) <= p_of(worst, 0.99)))
+		if (o->ios < PART_IOS_LEAST || o == base || !is_slower(o, base) || (worst && lost_s(o, base) <= lost_s(worst, base)))
 			continue;
 		worst = o;
 		kind = k;
 	}
-	if (!worst || (p_of(worst, 0.5) < FACTOR * p_of(base, 0.5) && p_of(worst, 0.99) < FACTOR * p_of(base, 0.99)))
-		return 0;
-	report(q, op, worst, kind, base, base_kind == BLKLAT_KIND_READ ? "beside reads only" : "beside nothing");
+	if (worst)
+		report(q, op, worst, kind, base, base_kind == BLKLAT_KIND_READ ? "beside reads only" : "beside nothing");
 	return 0;
-}
-
-int find_beside(const struct inquiry *q)
-{
-	return beside_divides(q->run, q->watch) ? find_by_op(q, find_of_op) : 0;
 }

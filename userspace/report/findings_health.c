@@ -14,7 +14,7 @@
 static void find_lost(const struct inquiry *q)
 {
 	const struct accounting *a = &q->watch->account;
-	char who[FINDING_WHO], lost[UNITS_TEXT], percent[UNITS_TEXT];
+	char lost[UNITS_TEXT], percent[UNITS_TEXT];
 	const char *separator = ": ";
 	struct finding *f;
 	double share;
@@ -23,9 +23,8 @@ static void find_lost(const struct inquiry *q)
 		return;
 	share = (double)a->lost / (a->completed + a->lost);
 	f = finding_add(q, "losses", -1);
-	finding_value(f, "lost", a->lost);
-	finding_value(f, "share", share);
-	finding_say(f, "%s: %s IO%s lost from the figures (%s)", finding_who(q, -1, who), units_count(lost, a->lost),
+	finding_values(f, { "lost", a->lost }, { "share", share });
+	finding_say(f, "%s IO%s lost from the figures (%s)", units_count(lost, a->lost),
 		    a->lost == 1 ? " is" : "s are", units_share(percent, share));
 	for (u32 i = 0; i < LOST_REASONS; i++) {
 		if (!a->lost_by[i])
@@ -41,15 +40,14 @@ static void find_lost(const struct inquiry *q)
 static void find_kernel_count(const struct inquiry *q)
 {
 	const struct accounting *a = &q->watch->total->accounting;
-	char who[FINDING_WHO], kernel[UNITS_TEXT], own[UNITS_TEXT];
+	char kernel[UNITS_TEXT], own[UNITS_TEXT];
 	struct finding *f;
 
 	if (!accounting_kernel_gap(a))
 		return;
 	f = finding_add(q, "kernel_count", -1);
-	finding_value(f, "kernel_ios", a->kernel_ios);
-	finding_value(f, "completed", a->completed);
-	finding_say(f, "%s: the kernel's statistics counted %s IOs, blklat %s", finding_who(q, -1, who),
+	finding_values(f, { "kernel_ios", a->kernel_ios }, { "completed", a->completed });
+	finding_say(f, "the kernel's statistics counted %s IOs, blklat %s",
 		    units_count(kernel, a->kernel_ios), units_count(own, a->completed));
 	finding_rule(f, "at the end of the run, when no IO started or ended, the two differ by more than the IOs that "
 		     "were in flight at the start or at the end, were lost, failed before they were issued, or may be "
@@ -67,7 +65,7 @@ static void report_errors(const struct inquiry *q, u32 op)
 {
 	const struct series_run *s = &q->watch->ops[op];
 	struct finding *f = finding_add(q, "errors", op);
-	char who[FINDING_WHO], errors[UNITS_TEXT], ios[UNITS_TEXT], at[UNITS_TEXT];
+	char errors[UNITS_TEXT], ios[UNITS_TEXT], at[UNITS_TEXT];
 	u32 first = 0, last = q->run->n - 1;
 
 	while (first < last && !s->errors[first])
@@ -76,9 +74,8 @@ static void report_errors(const struct inquiry *q, u32 op)
 		last--;
 	f->from_s = q->run->start_s[first];
 	f->to_s = run_end_of(q->run, last);
-	finding_value(f, "errors", s->total->errors);
-	finding_value(f, "ios", s->total->ios);
-	finding_say(f, "%s: %s of %s IOs failed, the first at %s", finding_who(q, op, who),
+	finding_values(f, { "errors", s->total->errors }, { "ios", s->total->ios });
+	finding_say(f, "%s of %s IOs failed, the first at %s",
 		    units_count(errors, s->total->errors), units_count(ios, s->total->ios),
 		    units_seconds(at, f->from_s));
 	finding_rule(f, "IOs that completed with an error");
@@ -111,7 +108,7 @@ static bool told_as_stall(const struct inquiry *q, u32 i)
 int find_hung(const struct inquiry *q)
 {
 	const struct watch_run *w = q->watch;
-	char who[FINDING_WHO], age[UNITS_TEXT], at[UNITS_TEXT];
+	char age[UNITS_TEXT], at[UNITS_TEXT];
 	const u64 *ages = w->oldest_ns;
 	u32 n = q->run->n, oldest = n;
 	struct finding *f;
@@ -126,11 +123,9 @@ int find_hung(const struct inquiry *q)
 	f = finding_add(q, "hung", -1);
 	f->to_s = run_end_of(q->run, oldest);
 	f->from_s = fmax(f->to_s - (double)w->oldest_ns[oldest] / NSEC_PER_SEC, 0);
-	finding_value(f, "oldest_ns", w->oldest_ns[oldest]);
-	finding_value(f, "at_s", f->to_s);
-	finding_value(f, "in_flight", w->in_flight[oldest]);
-	finding_value(f, "pending", oldest == n - 1);
-	finding_say(f, "%s: an IO hung: at %s it had been in flight for %s%s", finding_who(q, -1, who),
+	finding_values(f, { "oldest_ns", w->oldest_ns[oldest] }, { "at_s", f->to_s },
+		       { "in_flight", w->in_flight[oldest] }, { "pending", oldest == n - 1 });
+	finding_say(f, "an IO hung: at %s it had been in flight for %s%s",
 		    units_seconds(at, f->to_s), units_ns(age, w->oldest_ns[oldest]),
 		    oldest == n - 1 ? q->run->asked.to ? ", and it still was when the window ended" : ", and it still was when the run ended" : "");
 	finding_rule(f, "an IO that at an interval's end has been in flight for 100 times the median latency, but at least 1 s "
@@ -141,7 +136,7 @@ int find_hung(const struct inquiry *q)
 int find_gone(const struct inquiry *q)
 {
 	const struct run *r = q->run;
-	char who[FINDING_WHO], at[UNITS_TEXT];
+	char at[UNITS_TEXT];
 	struct finding *f;
 
 	if (!q->watch->gone)
@@ -149,7 +144,7 @@ int find_gone(const struct inquiry *q)
 	f = finding_add(q, "gone", -1);
 	f->from_s = (r->n ? r->start_s[0] : 0) + q->watch->total->interval_s;
 	finding_value(f, "at_s", f->from_s);
-	finding_say(f, "%s: the device went away at %s", finding_who(q, -1, who), units_seconds(at, f->from_s));
+	finding_say(f, "the device went away at %s", units_seconds(at, f->from_s));
 	finding_rule(f, "the device was no longer there");
 	return 0;
 }

@@ -1,59 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Level changes: a cache is exhausted, a drive begins to clean up, the load changes. They are searched
- * in the logarithms of IOPS and of the median latency, only over intervals in which the op was busy,
- * since neither pauses of the workload nor stalls are levels.
+ * Level changes: a cache is exhausted, a drive begins to clean up, the load changes, a tail grows. They are searched in the
+ * logarithms of IOPS and of percentiles, only over intervals in which the op was busy, since neither pauses of the
+ * workload nor stalls are levels.
  */
+#include "report/findings_levels.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "blklat/parts.h"
-#include "report/findings_rules.h"
 #include "util/array.h"
 #include "util/cleanup.h"
 
-#define FACTOR 1.5
 #define TOLD_MAX 3		/* if there are more changes, one finding sums them up */
-#define SAME_CUT 2		/* a change of IOPS and one of latency are the same if at most this many intervals apart */
-#define EVEN 1.2		/* figures that differ by a smaller factor count as unchanged */
-#define MATTERS 0.01		/* share of the IOs or bytes from which on another load may be a cause */
-#define ABSENT 0.01		/* a load with less than this share of its later rate has not begun yet */
-
-struct trace {
-	const struct inquiry *q;
-	u32 op;
-	const struct series_run *s;
-	u32 n;
-	u32 *interval;		/* the intervals in which the op was busy */
-	double *y;		/* the values that levels are searched in */
-	struct weighted *room;	/* for medians */
-	u32 cuts[LEVEL_CUTS_MAX];	/* places in interval */
-	u32 n_cuts;
-};
-
-struct level {
-	double iops, bytes_per_s, mean_ns;	/* of one op, or of one owner's IOs of it */
-	double p50_ns, queue_depth;		/* of the op that changed; the queue depth is the device's, of all ops */
-};
-
-/* Another load on the device, of another op or of one owner, that changed at the same time. */
-struct other {
-	const struct watch_run *watch;	/* NULL: there is none */
-	u32 op;
-	struct level before, after;
-	double depth_step;	/* by how much its queue depth changed */
-};
-
-struct change {
-	double at_s, share;
-	double rest_s;		/* pause of the workload before the change */
-	struct level before, after;
-	int iops, mean, latency;	/* 1: rose, -1: fell, 0: about the same; latency: the mean or, if that is, the median */
-	struct other cause;	/* the largest of the other loads that can explain it */
-	bool alone;		/* no other load changed at the time */
-};
+#define TAIL_FACTOR 2.0		/* least step of a percentile behind the median */
+#define TAIL_IOS 2		/* IOs that an interval must have beyond a percentile */
 
 static void trace_uninit(struct trace *t)
 {
@@ -65,6 +28,7 @@ static void trace_uninit(struct trace *t)
 static int trace_init(struct trace *t, const struct inquiry *q, u32 op)
 {
 	const struct run *r = q->run;
+	double ios;
 
 	t->q = q;
 	t->op = op;
@@ -74,9 +38,15 @@ static int trace_init(struct trace *t, const struct inquiry *q, u32 op)
 	t->room = calloc(r->n, sizeof(*t->room));
 	if (!t->interval || !t->y || !t->room)
 		return -ENOMEM;
-	for (u32 i = 0; i < r->n; i++)
-		if (t->s->ios[i] && !q->stalled_s[i] && r->length_s[i] >= r->interval_s / 2)
-			t->interval[t->n++] = i;
+	for (u32 i = 0; i < r->n; i++) {
+		if (!t->s->ios[i] || q->stalled_s[i] || r->length_s[i] < r->interval_s / 2)
+			continue;
+		t->room[t->n] = (struct weighted){ t->s->ios[i], 1 };
+		t->interval[t->n++] = i;
+	}
+	ios = weighted_median(t->room, t->n);
+	for (u32 p = 0; p < PERCENTILES_OVER_TIME; p++)
+		t->backed[p] = p == RUN_P50 || ios * (1 - run_over_time.p[p].q) >= TAIL_IOS * (1 - 1e-9);
 	return 0;
 }
 
@@ -88,38 +58,43 @@ static bool near_a_cut(const struct trace *t, u32 n, u32 cut)
 	return false;
 }
 
-/* Finds the cuts of IOPS, and adds the cuts of the median latency that differ from these. */
-static int find_cuts(struct trace *t)
+/* Adds the cuts of @t->y that differ from those found before. */
+static int add_cuts(struct trace *t, double step)
 {
 	CLEANUP(cleanup_free) u32 *more = calloc(LEVEL_CUTS_MAX, sizeof(*more));
-	int n, of_iops;
+	u32 before = t->n_cuts;
+	int n = more ? levels_find(t->y, t->n, step, more) : -ENOMEM;
 
-	if (!more)
-		return -ENOMEM;
-	for (u32 i = 0; i < t->n; i++)
-		t->y[i] = log(run_iops(t->q->run, t->s->ios, t->interval[i]));
-	of_iops = levels_find(t->y, t->n, log(FACTOR), t->cuts);
-	if (of_iops < 0)
-		return of_iops;
-	for (u32 i = 0; i < t->n; i++)
-		t->y[i] = log(fmax(series_percentile(t->s, t->interval[i], RUN_P50), 1));
-	n = levels_find(t->y, t->n, log(FACTOR), more);
-	if (n < 0)
-		return n;
-	t->n_cuts = of_iops;
 	for (int i = 0; i < n && t->n_cuts < LEVEL_CUTS_MAX; i++)
-		if (!near_a_cut(t, of_iops, more[i]))
+		if (!near_a_cut(t, before, more[i]))
 			t->cuts[t->n_cuts++] = more[i];
-	qsort(t->cuts, t->n_cuts, sizeof(*t->cuts), compare_u32);
-	return 0;
+	return n < 0 ? n : 0;
 }
 
-/* Rates and mean of @s in the busy intervals [from, to). */
-static struct level rates_of(const struct trace *t, const struct series_run *s, u32 from, u32 to)
+/* Finds the cuts of IOPS, and adds those of the median and of percentiles behind it. */
+static int find_cuts(struct trace *t)
+{
+	int err;
+
+	for (u32 i = 0; i < t->n; i++)
+		t->y[i] = log(run_iops(t->q->run, t->s->ios, t->interval[i]));
+	err = add_cuts(t, log(FACTOR));
+	for (u32 p = 0; !err && p < PERCENTILES_OVER_TIME; p++) {
+		if (!t->backed[p])
+			continue;
+		for (u32 i = 0; i < t->n; i++)
+			t->y[i] = log(fmax(series_percentile(t->s, t->interval[i], p), 1));
+		err = add_cuts(t, log(p == RUN_P50 ? FACTOR : TAIL_FACTOR));
+	}
+	qsort(t->cuts, t->n_cuts, sizeof(*t->cuts), compare_u32);
+	return err;
+}
+
+struct level rates_of(const struct trace *t, const struct series_run *s, struct span in)
 {
 	double ios = 0, bytes = 0, sum_ns = 0, time = 0;
 
-	for (u32 i = from; i < to; i++) {
+	for (u32 i = in.from; s->ios && i < in.to; i++) {
 		u32 at = t->interval[i];
 
 		ios += s->ios[at];
@@ -127,44 +102,69 @@ static struct level rates_of(const struct trace *t, const struct series_run *s, 
 		sum_ns += s->sum_ns[at];
 		time += t->q->run->length_s[at];
 	}
-	return (struct level){ .iops = ios / time, .bytes_per_s = bytes / time, .mean_ns = ios > 0 ? fmax(sum_ns / ios, 1) : 0 };
+	if (!(ios > 0))
+		return (struct level){ 0 };
+	return (struct level){ .iops = ios / time, .bytes_per_s = bytes / time, .mean_ns = fmax(sum_ns / ios, 1) };
 }
 
-/* A level's figures. The intervals in which it changes are left out if it is long enough. */
+struct level figures_of(const struct trace *t, const struct series_run *s, struct span in)
+{
+	struct level l = rates_of(t, s, in);
+
+	for (u32 p = 0; l.iops > 0 && p < PERCENTILES_OVER_TIME; p++) {
+		u32 n = 0;
+
+		for (u32 i = in.from; i < in.to; i++)
+			if (s->ios[t->interval[i]])
+				t->room[n++] = (struct weighted){ series_percentile(s, t->interval[i], p), s->ios[t->interval[i]] };
+		l.ns[p] = fmax(weighted_median(t->room, n), 1);
+	}
+	return l;
+}
+
+/* Where a level is. The intervals in which it changes are left out if it is long enough. */
+static struct span span_of(const struct trace *t, u32 level)
+{
+	struct span s = { level ? t->cuts[level - 1] : 0, level < t->n_cuts ? t->cuts[level] : t->n };
+
+	if (s.to - s.from > LEVEL_LEAST) {
+		s.from += level > 0;
+		s.to -= level < t->n_cuts;
+	}
+	return s;
+}
+
 static struct level level_of(const struct trace *t, u32 level)
 {
 	const struct run *r = t->q->run;
-	u32 from = level ? t->cuts[level - 1] : 0, to = level < t->n_cuts ? t->cuts[level] : t->n;
-	struct level l;
+	struct span in = span_of(t, level);
+	struct level l = figures_of(t, t->s, in);
 	double time = 0, depth = 0;
-	u32 n = 0;
 
-	if (to - from > LEVEL_LEAST) {
-		from += level > 0;
-		to -= level < t->n_cuts;
+	for (u32 i = in.from; i < in.to; i++) {
+		time += r->length_s[t->interval[i]];
+		depth += t->q->watch->queue_depth[t->interval[i]] * r->length_s[t->interval[i]];
 	}
-	for (u32 i = from; i < to; i++) {
-		u32 at = t->interval[i];
-
-		time += r->length_s[at];
-		depth += t->q->watch->queue_depth[at] * r->length_s[at];
-		t->room[n++] = (struct weighted){ series_percentile(t->s, at, RUN_P50), t->s->ios[at] };
-	}
-	l = rates_of(t, t->s, from, to);
-	l.p50_ns = fmax(weighted_median(t->room, n), 1);
 	l.queue_depth = depth / time;
 	return l;
 }
 
-/*
- * The change happened within the interval before the cut or the one after it. The moment is computed
- * from the IOs of both intervals: before it they were done at the old rate, afterwards at the new one.
- */
+double moment_of(const struct trace *t, const struct series_run *s, u32 cut, double before, double after)
+{
+	const struct run *r = t->q->run;
+	u32 a = t->interval[cut - 1], b = t->interval[cut];
+	double begin = r->start_s[a], length = run_end_of(r, b) - begin;
+	double at_first = (s->ios[a] + s->ios[b] - after * length) / (before - after);
+
+	/* After a rest, it came with the load. */
+	return b > a + 1 || before == after || !s->ios[a] ? r->start_s[b] : begin + fmin(fmax(at_first, 0), length);
+}
+
 static void place_change(const struct trace *t, u32 cut, struct change *c)
 {
 	const struct run *r = t->q->run;
 	u32 a = t->interval[cut - 1], b = t->interval[cut];
-	double begin = r->start_s[a], end = run_end_of(r, b), ios = t->s->ios[a] + t->s->ios[b], before = 0;
+	double begin = r->start_s[a], before = 0;
 
 	for (u32 i = 0; i < a; i++)
 		before += t->s->ios[i];
@@ -173,216 +173,222 @@ static void place_change(const struct trace *t, u32 cut, struct change *c)
 	if (c->rest_s || !c->iops) {
 		before += t->s->ios[a];
 	} else {
-		double at_first = (ios - c->after.iops * (end - begin)) / (c->before.iops - c->after.iops);
-
-		at_first = fmin(fmax(at_first, 0), end - begin);
-		c->at_s = begin + at_first;
-		before += fmin(at_first * c->before.iops, ios);
+		c->at_s = moment_of(t, t->s, cut, c->before.iops, c->after.iops);
+		before += fmin((c->at_s - begin) * c->before.iops, t->s->ios[a] + t->s->ios[b]);
 	}
 	c->share = before / t->s->total->ios;
 }
 
-static int direction(double before, double after, double factor)
+int direction(double before, double after, double factor)
 {
 	if (after >= before * factor)
 		return 1;
 	return after * factor <= before ? -1 : 0;
 }
 
-/* The mean number of a load's IOs in flight, by Little's law. */
-static double depth_of(const struct level *l)
+double depth_of(const struct level *l)
 {
 	return l->iops * l->mean_ns / NSEC_PER_SEC;
 }
 
-/*
- * Sets the loads of @o, whose watch and op are given, before and after its step: where, in the two levels around cut @i, it
- * is farthest ahead of its mean rate or behind it. Returns the step's direction, or 0 if it is small or not near the cut.
- */
-static int changed_with(const struct trace *t, u32 i, const struct change *c, struct other *o)
+u32 shown_by(const struct change *c)
 {
-	const struct series_run *s = &o->watch->ops[o->op];
-	u32 from = i ? t->cuts[i - 1] : 0, to = i + 1 < t->n_cuts ? t->cuts[i + 1] : t->n, step = from;
-	double mean = s->ios ? rates_of(t, s, from, to).iops : 0, ahead = 0, most = 0;
-	const struct level *larger;
-	int way;
-
-	for (u32 k = from; mean && k < to; k++) {
-		ahead += s->ios[t->interval[k]] - mean * t->q->run->length_s[t->interval[k]];
-		if (fabs(ahead) > most) {
-			most = fabs(ahead);
-			step = k + 1;
-		}
-	}
-	if (step + SAME_CUT < t->cuts[i] || step > t->cuts[i] + SAME_CUT)
-		return 0;
-	/* The intervals beside the step may have some of both. */
-	o->before = rates_of(t, s, from, step - (step > from + 1));
-	o->after = rates_of(t, s, step + (step + 1 < to), to);
-	o->depth_step = fabs(depth_of(&o->after) - depth_of(&o->before));
-	way = direction(o->before.iops, o->after.iops, FACTOR);
-	larger = way > 0 ? &o->after : &o->before;
-	return larger->iops >= MATTERS * c->before.iops || larger->bytes_per_s >= MATTERS * c->before.bytes_per_s ? way : 0;
+	return c->p50 == c->latency ? RUN_P50 : c->tail;
 }
 
-/* By cgroup, each owner counts; what the parts don't show, and undivided runs, go by op. */
-static void find_cause(const struct trace *t, u32 i, struct change *c)
+/* Whether the load changed: more or fewer IOs are in flight, and done. */
+static bool is_load(const struct change *c)
 {
-	const struct watch_run *whole = t->q->watch;
-	u32 parts = run_parts(t->q->run, whole - t->q->run->watches);
+	int depth = direction(depth_of(&c->before), depth_of(&c->after), FACTOR);
 
-	if (parts && strcmp(whole[1].watch->part->by, by_names[BLKLAT_BY_CGROUP]))
-		parts = 0;
-	c->alone = true;
-	for (u32 p = parts + 1; p-- && (p || !c->cause.watch);)
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			struct other o = { .watch = &whole[p], .op = op };
-			int way = op == t->op && !p ? 0 : changed_with(t, i, c, &o);
+	return depth && depth == c->iops;
+}
 
-			/* An owner whose IOs are among those that changed is no other load. */
-			if (!way || (op == t->op && way == c->iops))
-				continue;
-			c->alone = false;
-			if (way == c->latency && (!c->cause.watch || o.depth_step > c->cause.depth_step))
-				c->cause = o;
-		}
+static double size_of(const struct level *l)
+{
+	return l->bytes_per_s / l->iops;
+}
+
+static bool is_resized(const struct change *c)
+{
+	double before = size_of(&c->before), after = size_of(&c->after);
+
+	return before > 0 && after > 0 && direction(before, after, FACTOR);
+}
+
+static bool has_culprit(const struct change *c)
+{
+	return c->cause.watch && c->cause.sure && c->latency > 0 && (c->cause.harms || (!is_load(c) && !is_resized(c)));
+}
+
+static bool is_worse(const struct change *c)
+{
+	return has_culprit(c) || (c->latency > 0 && !is_load(c));
 }
 
 static struct change change_at(const struct trace *t, u32 i)
 {
-	struct change c = { .before = level_of(t, i), .after = level_of(t, i + 1) };
+	struct change c = { .before = level_of(t, i), .after = level_of(t, i + 1), .span = { span_of(t, i), span_of(t, i + 1) } };
 
 	c.iops = direction(c.before.iops, c.after.iops, EVEN);
 	c.mean = direction(c.before.mean_ns, c.after.mean_ns, EVEN);
-	c.latency = c.mean ?: direction(c.before.p50_ns, c.after.p50_ns, EVEN);
+	c.p50 = direction(c.before.ns[RUN_P50], c.after.ns[RUN_P50], EVEN);
+	c.latency = c.mean ?: c.p50;
+	for (u32 p = PERCENTILES_OVER_TIME; --p > RUN_P50;)
+		if (t->backed[p] && direction(c.before.ns[p], c.after.ns[p], FACTOR))
+			c.tail = p;
+	c.latency = c.latency ?: c.tail ? direction(c.before.ns[c.tail], c.after.ns[c.tail], FACTOR) : 0;
 	place_change(t, t->cuts[i], &c);
 	find_cause(t, i, &c);
 	return c;
 }
 
-static void say_other(struct finding *f, const struct other *o)
+/* By how much latency changed, and in what. */
+static double times_of(const struct change *c, const char **ret_what)
 {
-	static const char *const names[BLKLAT_OPS] = { "reads", "writes", "flushes", "discards", "other ops" };
-	const struct level *most = o->after.iops > o->before.iops ? &o->after : &o->before;
-	char a[UNITS_TEXT], b[UNITS_TEXT];
+	u32 p = shown_by(c);
 
-	finding_say(f, ", when %s", names[o->op]);
-	if (most->bytes_per_s > 0)
-		finding_say(f, " of %s", units_memory(a, most->bytes_per_s / most->iops));
-	if (o->watch->watch->part)
-		finding_say(f, " by cgroup %.128s", o->watch->watch->part->label);
-	if (o->before.iops < ABSENT * o->after.iops)
-		finding_say(f, " began (%s IOPS)", units_short(a, o->after.iops));
-	else
-		finding_say(f, " %s from %s to %s IOPS", most == &o->after ? "rose" : "fell",
-			    units_short(a, o->before.iops), units_short(b, o->after.iops));
+	*ret_what = c->mean ? "mean" : p == RUN_P50 ? "median" : run_over_time.p[p].name;
+	return c->mean ? c->after.mean_ns / c->before.mean_ns : c->after.ns[p] / c->before.ns[p];
 }
 
 /* Says what the figures tell about the cause. Whether it is a cache, only the drive knows. */
 static void say_cause(struct finding *f, const struct change *c)
 {
-	int depth = direction(depth_of(&c->before), depth_of(&c->after), FACTOR);
-	double times = c->mean ? c->after.mean_ns / c->before.mean_ns : c->after.p50_ns / c->before.p50_ns;
-	bool load = depth && depth == c->iops;
-	char text[UNITS_TEXT];
+	char a[UNITS_TEXT], b[UNITS_TEXT];
+	const char *what;
+	double times = times_of(c, &what);
 
 	if (c->rest_s)
-		finding_say(f, "; a rest of %s came before", units_seconds(text, c->rest_s));
-	if (load)
+		finding_say(f, "; a rest of %s came before", units_seconds(a, c->rest_s));
+	if (is_load(c))
 		finding_say(f, ": the load changed");
 	else if (c->latency)
-		finding_say(f, ": %s times %s by %s latency", units_number(text, fmax(times, 1 / times)),
-			    c->latency > 0 ? "slower" : "faster", c->mean ? "mean" : "median");
-	if (c->cause.watch)
+		finding_say(f, ": %s times %s by %s latency", units_number(a, fmax(times, 1 / times)),
+			    c->latency > 0 ? "slower" : "faster", what);
+	if (is_resized(c))
+		finding_say(f, ", as their size went from %s to %s", units_memory(a, size_of(&c->before)), units_memory(b, size_of(&c->after)));
+	else if (c->cause.watch)
 		say_other(f, &c->cause);
-	else if (!load && c->latency > 0 && c->alone)
+	else if (!is_load(c) && c->latency > 0 && c->p50 > 0 && c->alone)
 		finding_say(f, ", as when a cache is exhausted");
 }
 
-static void say_change(struct finding *f, const struct trace *t, const struct change *c)
+/* A tail that grew or shrank, while rate and median stayed. */
+static void say_tail(struct finding *f, const struct change *c)
 {
-	bool fell = c->iops ? c->iops < 0 : c->mean ? c->mean < 0 : c->after.p50_ns < c->before.p50_ns;
-	char who[FINDING_WHO], a[UNITS_TEXT], b[UNITS_TEXT], at[UNITS_TEXT], share[UNITS_TEXT];
+	double before = c->before.ns[c->tail], after = c->after.ns[c->tail];
+	char times[UNITS_TEXT], a[UNITS_TEXT], b[UNITS_TEXT], at[UNITS_TEXT];
 
-	finding_who(t->q, t->op, who);
+	finding_say(f, "%s %s %s times at %s, from %s to %s", run_over_time.p[c->tail].name, after > before ? "rose" : "fell",
+		    units_short(times, fmax(after / before, before / after)), units_seconds(at, c->at_s), units_ns(a, before), units_ns(b, after));
+	finding_say(f, "; p50 did not (%s)", units_ns(a, c->after.ns[RUN_P50]));
+	finding_say(f, "; mean %s before, %s after, at %s IOPS", units_ns(a, c->before.mean_ns), units_ns(b, c->after.mean_ns),
+		    units_short(at, c->after.iops));
+	if (c->cause.watch)
+		say_other(f, &c->cause);
+}
+
+static void say_change(struct finding *f, const struct change *c)
+{
+	bool fell = c->iops ? c->iops < 0 : c->mean ? c->mean < 0 : c->after.ns[RUN_P50] < c->before.ns[RUN_P50];
+	int tail = c->tail ? direction(c->before.ns[c->tail] * c->after.ns[RUN_P50], c->after.ns[c->tail] * c->before.ns[RUN_P50], FACTOR) : 0;
+	char a[UNITS_TEXT], b[UNITS_TEXT], at[UNITS_TEXT], share[UNITS_TEXT];
+
 	units_short(a, c->before.iops);
 	units_short(b, c->after.iops);
 	units_seconds(at, c->at_s);
 	units_share(share, c->share);
 	if (c->iops)
-		finding_say(f, "%s: IOPS %s from %s to %s at %s, after %s of the IOs", who, fell ? "fell" : "rose", a, b,
-			    at, share);
+		finding_say(f, "IOPS %s from %s to %s at %s, after %s of the IOs", fell ? "fell" : "rose", a, b, at, share);
 	else
-		finding_say(f, "%s: %s latency %s at %s, after %s of the IOs, at %s IOPS before and %s after", who,
-			    c->mean ? "mean" : "median", fell ? "fell" : "rose", at, share, a, b);
+		finding_say(f, "%s latency %s at %s, after %s of the IOs, at %s IOPS before and %s after", c->mean ? "mean" : "median",
+			    fell ? "fell" : "rose", at, share, a, b);
 	finding_say(f, "; mean %s before, %s after", units_ns(a, c->before.mean_ns), units_ns(b, c->after.mean_ns));
-	finding_say(f, "; p50 %s before, %s after", units_ns(a, c->before.p50_ns), units_ns(b, c->after.p50_ns));
+	finding_say(f, "; p50 %s before, %s after", units_ns(a, c->before.ns[RUN_P50]), units_ns(b, c->after.ns[RUN_P50]));
+	if (tail)
+		finding_say(f, "; %s %s before, %s after", run_over_time.p[c->tail].name, units_ns(a, c->before.ns[c->tail]),
+			    units_ns(b, c->after.ns[c->tail]));
 	say_cause(f, c);
 }
 
 static void state_rule(struct finding *f)
 {
-	finding_rule(f, "a step by a factor of 1.5 or more in IOPS or in the median latency, between levels of %d intervals "
-		     "or more that scatter by at most half the step; rests and stalls are left out; another load is named if it "
-		     "changed by a factor of 1.5 or more at most %d intervals apart", LEVEL_LEAST, SAME_CUT);
+	finding_rule(f, "a step by a factor of 1.5 or more in IOPS or in the median latency, or of 2 in a percentile with %d IOs beyond "
+		     "it, between levels of %d intervals or more that scatter by at most half the step; rests and stalls are left "
+		     "out; another load is named if it changed by a factor of 1.5 or more at most %d intervals apart", TAIL_IOS, LEVEL_LEAST, SAME_CUT);
 }
 
-static void report_change(const struct trace *t, u32 i)
+/* A change, or several times the same by one culprit: @all. */
+static void report_change(const struct trace *t, const struct change *all, u32 n)
 {
 	struct finding *f = finding_add(t->q, "level_change", t->op);
-	struct change c = change_at(t, i);
+	const struct change *c = &all[0];
+	const struct other *o = &c->cause;
+	const char *what;
 
-	f->from_s = f->to_s = c.at_s;
-	finding_value(f, "at_s", c.at_s);
-	finding_value(f, "share", c.share);
-	finding_value(f, "before_iops", c.before.iops);
-	finding_value(f, "after_iops", c.after.iops);
-	finding_value(f, "before_mean_ns", c.before.mean_ns);
-	finding_value(f, "after_mean_ns", c.after.mean_ns);
-	finding_value(f, "before_p50_ns", c.before.p50_ns);
-	finding_value(f, "after_p50_ns", c.after.p50_ns);
-	finding_value(f, "before_queue_depth", c.before.queue_depth);
-	finding_value(f, "after_queue_depth", c.after.queue_depth);
-	finding_value(f, "times_slower_by_latency", c.after.mean_ns / c.before.mean_ns);
-	finding_value(f, "times_slower_by_iops", c.before.iops / c.after.iops);
-	finding_value(f, "rest_s", c.rest_s);
-	say_change(f, t, &c);
+	f->from_s = c->at_s;
+	f->to_s = all[n - 1].at_s;
+	f->times = times_of(c, &what);
+	if (!is_worse(c)) {
+		f->grade = FINDING_DIFFERS;
+		f->times = fmax(f->times, 1 / f->times);
+	}
+	finding_values(f, { "at_s", c->at_s }, { "share", c->share }, { "before_iops", c->before.iops },
+		       { "after_iops", c->after.iops }, { "before_mean_ns", c->before.mean_ns },
+		       { "after_mean_ns", c->after.mean_ns }, { "before_p50_ns", c->before.ns[RUN_P50] },
+		       { "after_p50_ns", c->after.ns[RUN_P50] }, { "before_queue_depth", c->before.queue_depth },
+		       { "after_queue_depth", c->after.queue_depth },
+		       { "times_slower_by_latency", c->after.mean_ns / c->before.mean_ns },
+		       { "times_slower_by_iops", c->before.iops / c->after.iops }, { "rest_s", c->rest_s });
+	if (c->tail)
+		finding_values(f, { "tail", run_over_time.p[c->tail].q }, { "before_tail_ns", c->before.ns[c->tail] },
+			       { "after_tail_ns", c->after.ns[c->tail] });
+	if (o->watch) {
+		f->cause = owner_of(o->watch) ?: op_names[o->op];
+		f->cause_op = o->op;
+	}
+	if (has_culprit(c))
+		say_culprit(f, t, all, n);
+	else if (c->tail && !c->iops && !c->p50)
+		say_tail(f, c);
+	else
+		say_change(f, c);
 	state_rule(f);
 }
 
 /* Sums up many changes, such as those of a drive that cleans up now and then, or of a load in steps. */
-static void report_many(const struct trace *t)
+static void report_many(const struct trace *t, const struct change *all)
 {
 	struct finding *f = finding_add(t->q, "level_change", t->op);
-	char who[FINDING_WHO], a[UNITS_TEXT], b[UNITS_TEXT], first_s[UNITS_TEXT], last_s[UNITS_TEXT];
-	struct level least, most;
-	struct change first, last;
+	const struct level *least = &all[0].before, *most = least, *fastest = least, *slowest = least;
+	char a[UNITS_TEXT], b[UNITS_TEXT], from[UNITS_TEXT], to[UNITS_TEXT];
 
-	least = most = level_of(t, 0);
-	for (u32 i = 1; i <= t->n_cuts; i++) {
-		struct level l = level_of(t, i);
+	f->grade = FINDING_DIFFERS;
+	for (u32 i = 0; i < t->n_cuts; i++) {
+		const struct level *l = &all[i].after;
 
-		if (l.iops < least.iops)
-			least = l;
-		if (l.iops > most.iops)
-			most = l;
+		least = l->iops < least->iops ? l : least;
+		most = l->iops > most->iops ? l : most;
+		fastest = l->mean_ns < fastest->mean_ns ? l : fastest;
+		slowest = l->mean_ns > slowest->mean_ns ? l : slowest;
+		f->grade = is_worse(&all[i]) ? FINDING_WRONG : f->grade;
 	}
-	first = change_at(t, 0);
-	last = change_at(t, t->n_cuts - 1);
-	f->from_s = first.at_s;
-	f->to_s = last.at_s;
-	finding_value(f, "changes", t->n_cuts);
-	finding_value(f, "first_at_s", first.at_s);
-	finding_value(f, "last_at_s", last.at_s);
-	finding_value(f, "least_iops", least.iops);
-	finding_value(f, "most_iops", most.iops);
-	finding_value(f, "least_iops_p50_ns", least.p50_ns);
-	finding_value(f, "most_iops_p50_ns", most.p50_ns);
-	finding_say(f, "%s: the level changed %u times from %s to %s; the lowest has %s IOPS with a p50 of ",
-		    finding_who(t->q, t->op, who), t->n_cuts, units_seconds(first_s, first.at_s),
-		    units_seconds(last_s, last.at_s), units_short(a, least.iops));
-	finding_say(f, "%s, the highest %s IOPS", units_ns(a, least.p50_ns), units_short(b, most.iops));
-	finding_say(f, " with %s", units_ns(a, most.p50_ns));
+	f->from_s = all[0].at_s;
+	f->to_s = all[t->n_cuts - 1].at_s;
+	finding_values(f, { "changes", t->n_cuts }, { "first_at_s", f->from_s }, { "last_at_s", f->to_s },
+		       { "least_iops", least->iops }, { "most_iops", most->iops },
+		       { "least_iops_p50_ns", least->ns[RUN_P50] }, { "most_iops_p50_ns", most->ns[RUN_P50] },
+		       { "least_mean_ns", fastest->mean_ns }, { "most_mean_ns", slowest->mean_ns });
+	finding_say(f, "the level changed %u times from %s to %s; ", t->n_cuts, units_seconds(from, f->from_s), units_seconds(to, f->to_s));
+	/* Named by what moved. */
+	if (direction(least->iops, most->iops, EVEN)) {
+		finding_say(f, "the lowest has %s IOPS with a p50 of %s", units_short(a, least->iops), units_ns(b, least->ns[RUN_P50]));
+		finding_say(f, ", the highest %s IOPS with %s", units_short(a, most->iops), units_ns(b, most->ns[RUN_P50]));
+	} else {
+		finding_say(f, "the mean is %s in the fastest and %s in the slowest", units_ns(a, fastest->mean_ns), units_ns(b, slowest->mean_ns));
+		finding_say(f, ", at %s IOPS", units_short(a, slowest->iops));
+	}
 	state_rule(f);
 }
 
@@ -403,23 +409,47 @@ static bool is_sweep(const struct trace *t)
 	return t->n_cuts > 1;
 }
 
-static int find_of_op(const struct inquiry *q, u32 op)
+/* How many of the changes, from the first on, are for the worse and for the better in turn, as one other load comes and goes. */
+static u32 by_one_cause(const struct change *all, u32 n)
+{
+	const struct other *o = &all[0].cause;
+	u32 i = 1;
+
+	if (!has_culprit(&all[0]))
+		return 0;
+	while (i < n && all[i].cause.watch == o->watch && all[i].cause.op == o->op && all[i].latency == (i % 2 ? -1 : 1))
+		i++;
+	return i;
+}
+
+static int report_changes(const struct trace *t)
+{
+	CLEANUP(cleanup_free) struct change *all = calloc(t->n_cuts ?: 1, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	for (u32 i = 0; i < t->n_cuts; i++)
+		all[i] = change_at(t, i);
+	if (t->n_cuts > TOLD_MAX && by_one_cause(all, t->n_cuts) < t->n_cuts) {
+		report_many(t, all);
+		return 0;
+	}
+	for (u32 i = 0, n; i < t->n_cuts; i += n) {
+		n = by_one_cause(&all[i], t->n_cuts - i) ?: 1;
+		report_change(t, &all[i], n);
+	}
+	return 0;
+}
+
+int find_level_changes(const struct inquiry *q, u32 op)
 {
 	struct trace t CLEANUP(trace_uninit) = { 0 };
 	int err = trace_init(&t, q, op) ?: find_cuts(&t);
 
-	if (err || is_sweep(&t))
-		return err;
-	if (t.n_cuts > TOLD_MAX)
-		report_many(&t);
-	for (u32 i = 0; t.n_cuts <= TOLD_MAX && i < t.n_cuts; i++)
-		report_change(&t, i);
+	if (err || !is_sweep(&t))
+		return err ?: report_changes(&t);
+	*q->sweeps |= 1U << op;
 	return 0;
-}
-
-int find_level_changes(const struct inquiry *q)
-{
-	return find_by_op(q, find_of_op);
 }
 
 int find_levels(const struct inquiry *q, u32 op, double *ret)

@@ -15,6 +15,7 @@
 #define SHARE_LEAST 0.005	/* of the IOs */
 #define VALLEY 0.5		/* height of a valley, at most this share of the lower peak beside it */
 #define STANDARD_ERRORS 5.0	/* by how many a peak must exceed its valley, with Poisson noise */
+#define LEVELS 1.5		/* medians that differ by this factor have peaks of their own */
 #define HALF_WIDTH 0.1		/* of the triangle, in decades */
 
 struct peak {
@@ -185,10 +186,10 @@ static void report(const struct inquiry *q, u32 op, const struct landscape *l)
 		{ "peak4_ns", "peak4_share" }, { "peak5_ns", "peak5_share" }, { "peak6_ns", "peak6_share" },
 	};
 	struct finding *f = finding_add(q, "peaks", op);
-	char who[FINDING_WHO], at[UNITS_TEXT], share[UNITS_TEXT];
+	char at[UNITS_TEXT], share[UNITS_TEXT];
 	double ios = q->watch->ops[op].total->ios;
 
-	finding_say(f, "%s: %u separate peaks:", finding_who(q, op, who), l->n_peaks);
+	finding_say(f, "%u separate peaks:", l->n_peaks);
 	for (u32 i = 0; i < l->n_peaks; i++) {
 		double ns = place_ns(l->hist, l->peaks[i].cell);
 
@@ -201,7 +202,21 @@ static void report(const struct inquiry *q, u32 op, const struct landscape *l)
 		     "parted by valleys at most half as high as the smaller; shares are exact, from valley to valley");
 }
 
-static int find_of_op(const struct inquiry *q, u32 op)
+/* Whether the median changed in the run, by the load or not: then the peaks are of different times, and told as levels or phases. */
+static bool has_levels(const struct inquiry *q, u32 op)
+{
+	bool found = *q->sweeps & 1U << op;
+
+	for (u32 i = 0; i < q->to->n; i++) {
+		const struct finding *f = &q->to->f[i];
+		double before = finding_get(f, "before_p50_ns"), after = finding_get(f, "after_p50_ns");
+
+		found |= f->watch == q->watch->watch && f->op == (int)op && fmax(before, after) >= LEVELS * fmin(before, after);
+	}
+	return found;
+}
+
+int find_peaks(const struct inquiry *q, u32 op)
 {
 	const struct op_frame *o = q->watch->ops[op].total;
 	struct landscape l CLEANUP(landscape_uninit) = { 0 };
@@ -212,12 +227,7 @@ static int find_of_op(const struct inquiry *q, u32 op)
 	find_tops(&l);
 	join(&l);
 	drop_small(&l, o->ios);
-	if (l.n_peaks > 1)
+	if (l.n_peaks > 1 && !has_levels(q, op))
 		report(q, op, &l);
 	return 0;
-}
-
-int find_peaks(const struct inquiry *q)
-{
-	return find_by_op(q, find_of_op);
 }

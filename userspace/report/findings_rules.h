@@ -7,8 +7,6 @@
 #include "util/types.h"
 #include "util/units.h"
 
-#define FINDING_WHO (DEVICE_NAME_MAX + 32)
-
 /* What a rule examines, and where its findings go. */
 struct inquiry {
 	const struct run *run;
@@ -21,47 +19,62 @@ struct inquiry {
 	 */
 	bool *age_proven;
 	double *stalled_s;		/* [interval] For how long the device stalled. Set by find_stalls(), for the rules that run after it. */
+	u32 *sweeps;			/* Bit of each op whose levels change at marks only. Set by find_level_changes(). */
 	double *told_s;			/* [interval] The same for stalls that were told: of the device or one of its ops, at any stage. */
 	struct findings *to;
 };
 
-/* Each returns 0 or -ENOMEM. */
+/* Rules, of a watch or of an op that matters: see findings.c. Each returns 0 or -ENOMEM. */
+int find_errors(const struct inquiry *q);
+int find_gone(const struct inquiry *q);
 int find_stalls(const struct inquiry *q);
-int find_steady_state(const struct inquiry *q);
-int find_level_changes(const struct inquiry *q);
+int find_hung(const struct inquiry *q);
+int find_level_changes(const struct inquiry *q, u32 op);
+int find_peers(const struct inquiry *q, u32 op);	/* of all peers of the watch, if it is the first among them */
+int find_losses(const struct inquiry *q);
+int find_saturated(const struct inquiry *q, u32 op);
+int find_beside(const struct inquiry *q, u32 op);
+int find_slow_common(const struct inquiry *q);
+int find_duty_cycle(const struct inquiry *q);
+int find_after_pause(const struct inquiry *q);
+int find_steady_state(const struct inquiry *q, u32 op);
+int find_peaks(const struct inquiry *q, u32 op);
+
 /* Like findings_levels(), for an op of the watch; find_stalls() must have run before. */
 int find_levels(const struct inquiry *q, u32 op, double *ret);
-int find_peaks(const struct inquiry *q);
-int find_after_pause(const struct inquiry *q);
-int find_beside(const struct inquiry *q);
-int find_slow_common(const struct inquiry *q);
-int find_losses(const struct inquiry *q);
-int find_errors(const struct inquiry *q);
-int find_hung(const struct inquiry *q);
-int find_gone(const struct inquiry *q);
 
 /*
- * Adds a finding about the whole run, which the caller fills in. The pointer is invalid once the next one is added. If
- * there is no memory, findings_make() will fail.
+ * Adds a finding about the whole run, of the kind's usual grade and with the name of device and op as the begin of its text;
+ * the caller fills in the rest. The pointer is invalid once the next one is added. If there is no memory, findings_make()
+ * will fail.
  */
 struct finding *finding_add(const struct inquiry *q, const char *kind, int op);
 void finding_value(struct finding *f, const char *name, double value);
+/* Several: { "share", 0.5 }, { "ios", 7 } */
+#define finding_values(f, ...) finding_add_values(f, (const struct finding_value[]){ __VA_ARGS__ }, \
+						  ARRAY_SIZE(((const struct finding_value[]){ __VA_ARGS__ })))
+void finding_add_values(struct finding *f, const struct finding_value *values, u32 n);
+/* The value of that name; NAN: there is none. */
+double finding_get(const struct finding *f, const char *name);
 __attribute__((format(printf, 2, 3)))
 void finding_say(struct finding *f, const char *format, ...);	/* adds to the text */
 __attribute__((format(printf, 2, 3)))
 void finding_rule(struct finding *f, const char *format, ...);
 
-/* "nvme0n1 write"; also names the stage if the device is watched at several. */
-const char *finding_who(const struct inquiry *q, int op, char text[FINDING_WHO]);
+/* The place of a kind in the order of severity. */
+u32 finding_rank(const char *kind);
+
+/* Puts findings in order, and those that are alike behind the one that speaks for them, whose text then names them. */
+void findings_order(struct findings *fs, const struct run *r);
 
 /* True for an op with at least 1 % of the watch's IOs. A rarer one has no meaningful rate. */
 bool op_matters(const struct watch_run *w, u32 op);
 
-/* Applies a rule to each op that matters, until one call fails. */
-int find_by_op(const struct inquiry *q, int (*find)(const struct inquiry *q, u32 op));
-
 /* The op with the most IOs. */
 u32 main_op(const struct watch_run *w);
+
+/* The op to name: @op or, if it is -1, the only one that has IOs, if there is only one. */
+int op_named(const struct watch_run *w, int op);
 
 struct weighted {
 	double value, weight;	/* sorted by the first */

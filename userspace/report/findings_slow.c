@@ -194,15 +194,13 @@ static bool stands_out(const struct slow_common *c)
 
 static void report(const struct inquiry *q, const struct slow_common *c)
 {
-	char who[FINDING_WHO], n[UNITS_TEXT], found[UNITS_TEXT], slow[UNITS_TEXT], all[UNITS_TEXT];
+	char n[UNITS_TEXT], found[UNITS_TEXT], slow[UNITS_TEXT], all[UNITS_TEXT];
 	const struct slow_of *of = &q->run->slow.of[q->watch - q->run->watches];
 	struct finding *f = finding_add(q, "slow_common", -1);
 
-	finding_value(f, "slow", c->of);
-	finding_value(f, "share", (double)c->ios / c->of);
-	finding_value(f, "share_of_all", c->share_of_all);
-	finding_value(f, "p_value", c->p);
-	finding_say(f, "%s: of %s slow IOs", finding_who(q, -1, who), units_count(n, c->of));
+	finding_values(f, { "slow", c->of }, { "share", (double)c->ios / c->of }, { "share_of_all", c->share_of_all },
+		       { "p_value", c->p });
+	finding_say(f, "of %s slow IOs", units_count(n, c->of));
 	if (of->found > of->n)
 		finding_say(f, " (%s were found)", units_count(found, of->found));
 	finding_say(f, " %s are %s%s %.128s, of all IOs %s", units_share(slow, (double)c->ios / c->of),

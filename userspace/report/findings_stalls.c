@@ -96,41 +96,23 @@ static void say(struct finding *f, const struct flow *flow, const struct stalls 
 	finding_say(f, "; IOs were in flight, %s IOPS is the median", units_short(a, flow->median));
 }
 
-/* The op to name: the flow's own, or the only one that has IOs; else -1. */
-static int op_named(const struct flow *f)
-{
-	u32 n = 0;
-
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		n += f->q->watch->ops[op].total->ios > 0;
-	return f->op < 0 && n == 1 ? (int)main_op(f->q->watch) : f->op;
-}
-
 static int report(const struct flow *flow, const struct stalls *s)
 {
 	const struct inquiry *q = flow->q;
-	struct finding *f = finding_add(q, "stall", op_named(flow));
-	char who[FINDING_WHO];
+	struct finding *f = finding_add(q, "stall", op_named(q->watch, flow->op));
 	struct period period;
 
 	if (find_period(s, &period))
 		return -ENOMEM;
 	f->from_s = s->s[0].from_s;
 	f->to_s = s->s[s->n - 1].to_s;
-	finding_value(f, "stalls", s->n);
-	finding_value(f, "time_s", s->time_s);
-	finding_value(f, "share", share_of(s, q->run));
-	finding_value(f, "intervals", stalls_spread(s, q->run, q->told_s));
-	finding_value(f, "mean_s", s->mean_s);
-	finding_value(f, "longest_s", s->longest_s);
-	finding_value(f, "longest_at_s", s->longest_at_s);
-	finding_value(f, "median_iops", flow->median);
-	finding_value(f, "pending", is_pending(flow, s));
+	finding_values(f, { "stalls", s->n }, { "time_s", s->time_s }, { "share", share_of(s, q->run) },
+		       { "intervals", stalls_spread(s, q->run, q->told_s) }, { "mean_s", s->mean_s },
+		       { "longest_s", s->longest_s }, { "longest_at_s", s->longest_at_s },
+		       { "median_iops", flow->median }, { "pending", is_pending(flow, s) });
 	if (period.mean_s) {
-		finding_value(f, "period_s", period.mean_s);
-		finding_value(f, "period_deviation_s", period.deviation_s);
+		finding_values(f, { "period_s", period.mean_s }, { "period_deviation_s", period.deviation_s });
 	}
-	finding_say(f, "%s: ", finding_who(q, f->op, who));
 	say(f, flow, s, &period);
 	finding_rule(f, "no IO completed, or fewer than 1 %% of the median rate, while an IO was in flight for most "
 		     "of the interval; or an IO took half an interval or more, and at least 80 %% of the IOs that "

@@ -5,16 +5,16 @@
 
 #include "report/findings_rules.h"
 
-static void say_unknown(const struct inquiry *q, struct finding *f, const char *who)
+static void say_unknown(const struct inquiry *q, struct finding *f)
 {
 	const struct steady_window *w = q->window;
 	char from[UNITS_TEXT], to[UNITS_TEXT];
 
 	if (q->run->n >= STEADY_INTERVALS && w->n >= STEADY_ROUNDS)
-		finding_say(f, "%s: no IO from %s to %s, where the steady state is looked for", who,
+		finding_say(f, "no IO from %s to %s, where the steady state is looked for",
 			    units_seconds(from, w->from_s), units_seconds(to, w->to_s));
 	else
-		finding_say(f, "%s: run too short to tell whether it reached a steady state (%u interval%s)", who,
+		finding_say(f, "run too short to tell whether it reached a steady state (%u interval%s)",
 			    q->run->active.n, q->run->active.n == 1 ? "" : "s");
 }
 
@@ -37,14 +37,14 @@ static bool stalled_within(const struct inquiry *q, double from_s, double to_s)
 	return false;
 }
 
-static void say(struct finding *f, const char *who, const struct steady_state *s, double stalled)
+static void say(struct finding *f, const struct steady_state *s, double stalled)
 {
 	char from[UNITS_TEXT], to[UNITS_TEXT], round[UNITS_TEXT], iops[UNITS_TEXT];
 	char excursion[UNITS_TEXT], slope[UNITS_TEXT], share[UNITS_TEXT];
 
-	finding_say(f, "%s: steady state %sreached from %s to %s: five rounds of %s average %s IOPS, differ by %s "
-		    "(limit 20 %%) and %s by %s from first to last (limit 10 %%)", who, s->reached ? "" : "not ",
-		    units_seconds(from, f->from_s), units_seconds(to, f->to_s), units_seconds(round, s->round_s),
+	finding_say(f, "steady state %sreached %sfrom %s to %s: five rounds of %s %saverage %s IOPS, differ by %s "
+		    "(limit 20 %%) and %s by %s from first to last (limit 10 %%)", s->reached ? "" : "not ", s->while_busy ? "while busy, " : "",
+		    units_seconds(from, f->from_s), units_seconds(to, f->to_s), units_seconds(round, s->round_s), s->while_busy ? "of load " : "",
 		    units_short(iops, s->mean), units_share(excursion, s->excursion), s->slope < 0 ? "fall" : "rise",
 		    units_share(slope, fabs(s->slope)));
 	if (s->reached && stalled > 0)
@@ -52,33 +52,37 @@ static void say(struct finding *f, const char *who, const struct steady_state *s
 			    units_share(share, stalled));
 }
 
-static int find_of_op(const struct inquiry *q, u32 op)
+int find_steady_state(const struct inquiry *q, u32 op)
 {
 	const u64 *ios = q->watch->ops[op].ios;
-	struct finding *f = finding_add(q, "steady_state", op);
-	char who[FINDING_WHO], first[UNITS_TEXT];
+	struct finding *f;
+	char first[UNITS_TEXT];
 	struct steady_state s;
 	double first_s;
 
-	finding_who(q, op, who);
+	/* A sweep changes the load, so there is nothing to be steady. */
+	if (*q->sweeps & 1U << op)
+		return 0;
+	f = finding_add(q, "steady_state", op);
 	finding_rule(f, "SNIA PTS 2.0: five rounds, each a fifth of the window (%s), whose largest and smallest average "
 		     "differ by at most 20 %% of the mean, and the least-squares line through them by at most 10 %% "
-		     "from first to last", q->window->rule);
-	steady_state_of(q->run, ios, q->window, &s);
+		     "from first to last; pauses of a duty cycle are left out", q->window->rule);
+	steady_state_of(q->run, q->watch, op, q->window, &s);
 	finding_value(f, "known", s.known);
 	if (!s.known) {
-		say_unknown(q, f, who);
+		say_unknown(q, f);
 		return 0;
 	}
 	f->from_s = q->window->from_s;
 	f->to_s = q->window->to_s;
-	say(f, who, &s, stalled_share(q));
-	finding_value(f, "reached", s.reached);
-	finding_value(f, "iops", s.mean);
-	finding_value(f, "round_s", s.round_s);
-	finding_value(f, "excursion_share", s.excursion);
-	finding_value(f, "slope_share", s.slope);
-	finding_value(f, "stalled_share", stalled_share(q));
+	say(f, &s, stalled_share(q));
+	if (s.reached && !stalled_share(q))
+		f->grade = FINDING_WELL;
+	finding_values(f, { "reached", s.reached }, { "iops", s.mean }, { "round_s", s.round_s },
+		       { "excursion_share", s.excursion }, { "slope_share", s.slope },
+		       { "stalled_share", stalled_share(q) });
+	if (s.while_busy)
+		return 0;
 	if (steady_state_first(q->run, ios, s.round_s, &first_s))
 		return -ENOMEM;
 	if (first_s < 0)
@@ -90,7 +94,22 @@ static int find_of_op(const struct inquiry *q, u32 op)
 	return 0;
 }
 
-int find_steady_state(const struct inquiry *q)
+int find_duty_cycle(const struct inquiry *q)
 {
-	return find_by_op(q, find_of_op);
+	const struct duty d = duty_of(q->run, q->watch);
+	char a[UNITS_TEXT], b[UNITS_TEXT], share[UNITS_TEXT], pause[UNITS_TEXT];
+	struct finding *f;
+
+	if (!d.bursts)
+		return 0;
+	f = finding_add(q, "duty_cycle", op_named(q->watch, -1));
+	f->from_s = d.from_s;
+	finding_values(f, { "bursts", d.bursts }, { "period_s", d.period_s }, { "share", d.share },
+		       { "busy_iops", d.busy_iops }, { "overall_iops", d.overall_iops });
+	finding_say(f, "a duty cycle of %s: %s of load and %s of pause, %u times", units_share(share, d.share),
+		    units_seconds(a, d.share * d.period_s), units_seconds(pause, (1 - d.share) * d.period_s), d.bursts);
+	finding_say(f, "; %s IOPS while busy, %s overall", units_short(a, d.busy_iops), units_short(b, d.overall_iops));
+	finding_rule(f, "five bursts or more of 100 IOs or more, at distances that deviate by at most 25 %%; between them intervals below "
+		     "1 %% of the mean rate with no IO in flight at their ends; the share is the rate of all whole periods over that while busy");
+	return 0;
 }

@@ -141,15 +141,26 @@ static void judge(struct steady_state *s)
 	s->reached = s->excursion <= STEADY_EXCURSION * (1 + 1e-12) && fabs(s->slope) <= STEADY_SLOPE * (1 + 1e-12);
 }
 
-void steady_state_of(const struct run *r, const u64 *ios, const struct steady_window *w, struct steady_state *ret)
+void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w, struct steady_state *ret)
 {
-	struct steady_state s = { .round_s = (w->to_s - w->from_s) / STEADY_ROUNDS };
+	const u64 *ios = of->ops[op].ios;
+	const struct duty duty = duty_of(r, of);
+	struct steady_state s = { .while_busy = duty.bursts };
+	double window_s = w->to_s - w->from_s, at_s = 0;
 
-	if (ios && r->n >= STEADY_INTERVALS && w->n >= STEADY_ROUNDS) {
+	for (u32 i = w->first; i < w->first + w->n; i++)
+		window_s -= duty_leaves_out(&duty, r, of, i) ? r->length_s[i] : 0;
+	s.round_s = window_s / STEADY_ROUNDS;
+	if (ios && r->n >= STEADY_INTERVALS && w->n >= STEADY_ROUNDS && s.round_s > 0) {
 		for (u32 i = w->first; i < w->first + w->n; i++) {
+			double begin = s.while_busy ? at_s : r->start_s[i] - w->from_s;
+
+			if (duty_leaves_out(&duty, r, of, i))
+				continue;
+			at_s += r->length_s[i];
 			for (u32 round = 0; round < STEADY_ROUNDS; round++) {
-				double from = fmax(w->from_s + round * s.round_s, r->start_s[i]);
-				double to = fmin(w->from_s + (round + 1) * s.round_s, run_end_of(r, i));
+				double from = fmax(round * s.round_s, begin);
+				double to = fmin((round + 1) * s.round_s, begin + r->length_s[i]);
 
 				if (to > from)
 					s.rounds[round] += run_iops(r, ios, i) * (to - from) / s.round_s;

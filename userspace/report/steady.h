@@ -66,10 +66,32 @@ void consistency_of(const struct run *r, const u64 *ios, const struct steady_win
 #define MOVING_LEAST 10
 bool consistency_around(const struct run *r, const u64 *ios, const struct steady_window *active, u32 i, struct consistency *ret);
 
+/*
+ * A load that comes and goes regularly: five bursts or more of 100 IOs or more on average, whose distances deviate by at
+ * most 25 %, with pauses in between: intervals below 1 % of the mean rate, at whose ends no IO is in flight.
+ */
+struct duty {
+	u32 bursts;			/* 0: there is none, and nothing else is meaningful */
+	double from_s;			/* begin of the first burst */
+	double period_s;		/* mean, from the begin of a burst to that of the next */
+	double busy_iops;		/* of all ops, while busy */
+	double overall_iops;		/* of all whole periods */
+	double share;			/* of the time that is busy: the one rate over the other */
+	/* Private. */
+	u32 first, end;
+	double low_iops;
+};
+
+struct duty duty_of(const struct run *r, const struct watch_run *w);
+
+/* Whether an interval is not all busy: in a pause, or at an end of a burst of three intervals or more. False if there is no duty cycle. */
+bool duty_leaves_out(const struct duty *d, const struct run *r, const struct watch_run *w, u32 i);
+
 struct steady_state {
 	bool known;			/* false: too short to tell, or no IO in the window */
 	bool reached;
-	double round_s;			/* length of a round */
+	bool while_busy;		/* there is a duty cycle */
+	double round_s;			/* length of a round; the busy time of it */
 	double rounds[STEADY_ROUNDS];	/* IOPS of each */
 	double mean;			/* of the rounds */
 	double excursion;		/* (largest - smallest) / mean */
@@ -77,10 +99,10 @@ struct steady_state {
 };
 
 /*
- * The five rounds are equal parts of the window. An interval that lies in two rounds counts for each in
- * proportion to its time there. Reached: excursion <= STEADY_EXCURSION and |slope| <= STEADY_SLOPE.
+ * The five rounds are equal parts of the window, or with a duty cycle of the busy time in it. An interval that lies in two
+ * rounds counts for each in proportion to its time there. Reached: excursion <= STEADY_EXCURSION and |slope| <= STEADY_SLOPE.
  */
-void steady_state_of(const struct run *r, const u64 *ios, const struct steady_window *w, struct steady_state *ret);
+void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w, struct steady_state *ret);
 
 /*
  * Finds when the first five consecutive rounds of @round_s that pass the test begin, anywhere in the

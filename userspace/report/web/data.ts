@@ -146,8 +146,9 @@ export interface Stack {
     ops: { op: string; overhead_ns: Record<string, number>; upper_ios: number; member_ios: number }[];
 }
 
+/** @also: those alike, of other devices, which its text names. */
 export interface Finding {
-    kind: string; device: string; stage: string; op: string | null;
+    kind: string; grade: "wrong" | "differs" | "well"; also: Omit<Finding, "also">[]; device: string; stage: string; op: string | null;
     from_s: number; to_s: number; text: string; rule: string; values: Record<string, number>;
 }
 

@@ -12,7 +12,7 @@ import type { Theme } from "./theme";
 import { swatch } from "./tip";
 
 const NAMES = Object.keys(QUANTILES) as Quantile[];
-const PART_LEVELS = ["mean", "p50", "p99", "p99.9", "max"] as const;
+const PART_LEVELS = ["mean", "p50", "p90", "p99", "p99.9", "max"] as const;
 
 function scrolled(label: string, content: HTMLElement): HTMLElement {
     return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, content);
@@ -59,40 +59,11 @@ function value(name: string, v: number): string {
     return /share|fraction/.test(name) ? percent(v) : amount(v, 3);
 }
 
-/** Splits a finding's text into its subject and what is said about it. */
-function parts(f: Finding): [string, string] {
-    const colon = f.text.indexOf(": ");
-    return colon < 0 ? ["", f.text] : [f.text.slice(0, colon), f.text.slice(colon + 2)];
-}
-
-/** The text of a finding without its numbers. */
-function shape(f: Finding): string {
-    return `${f.kind}: ${parts(f)[1].replace(/\d[\d.]*( ?([num]?s|%)|[kMG])?/g, "#")}`;
-}
-
-/** Groups findings that several devices have at the same time: the first one speaks for the group. */
-function together(run: Run): Finding[][] {
-    const slack = Math.max(2 * Math.max(...run.length_s), run.duration_s / 100), groups: Finding[][] = [];
-    for (const f of run.findings) {
-        const near = groups.find(([first]) => shape(first) === shape(f) && parts(first)[0] !== parts(f)[0] &&
-            Math.abs(first.from_s - f.from_s) <= slack && Math.abs(first.to_s - f.to_s) <= slack);
-        near ? near.push(f) : groups.push([f]);
-    }
-    return groups;
-}
-
-const NAMED = 4;
-
-function theOthers(others: Finding[]): HTMLElement {
-    const names = others.slice(0, NAMED).map((f) => parts(f)[0]), more = others.length - names.length;
-    return el("details", { class: "others" }, el("summary", {}, `The same of ${names.join(", ")}${more ? ` and ${more} more` : ""}`),
-        ...others.map((f) => el("p", {}, f.text)));
-}
-
-function finding([f, ...others]: Finding[], show: (from: number, to: number) => void): HTMLElement {
+function finding(f: Finding, show: (from: number, to: number) => void): HTMLElement {
     const values = Object.entries(f.values).map(([name, v]) => [name.replace(/_(ns|s)$/, "").replaceAll("_", " "), value(name, v)]);
-    return el("li", { "data-kind": f.kind }, el("p", {}, f.text),
-        others.length > 0 && theOthers(others),
+    return el("li", { "data-kind": f.kind, "data-grade": f.grade }, el("p", {}, f.text),
+        f.also.length > 0 && el("details", { class: "others" }, el("summary", {}, f.also.length > 1 ? `The ${f.also.length} others` : "The other one"),
+            ...f.also.map((one) => el("p", {}, one.text))),
         el("details", {}, el("summary", {}, "Rule and numbers"), el("p", {}, f.rule),
             values.length > 0 && table(`Numbers of: ${f.text}`, ["value", ""], values),
             f.to_s > f.from_s && button(`Show ${seconds(f.from_s)} to ${seconds(f.to_s)}`, () => show(f.from_s, f.to_s))));
@@ -102,7 +73,7 @@ export function findings(runs: Run[], show: (from: number, to: number) => void):
     const names = runNames(runs);
     return runs.flatMap((run, r) => [
         ...runs.length > 1 ? [el("h3", {}, names[r])] : [],
-        run.findings.length ? el("ul", { class: "findings" }, ...together(run).map((group) => finding(group, show)))
+        run.findings.length ? el("ul", { class: "findings" }, ...run.findings.map((f) => finding(f, show)))
             : el("p", { class: "hint" }, "Nothing was found."),
     ]);
 }

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Recordings with known answers: the sentences of the report, in their order, as text of 80 columns."""
+import re
+import statistics
+
+import pytest
+
+import synthetic
+from phases import mark
+from recordings import blklat
+
+Z = [statistics.NormalDist().inv_cdf((i + 0.5) / 20) for i in range(20)]
+
+
+def spread(s, op, median_ns, count, width=0.1, **more):
+    """A lognormal by 20 quantiles; @count is a multiple of 20."""
+    for z in Z:
+        s.io(op, median_ns * 2.718281828 ** (width * z), count // 20, **more)
+
+
+def sentences(path, grade=None):
+    """Those of the text, each in one line; @grade is what they begin with."""
+    text = blklat("report", "--format", "text", path)
+    assert all(len(line) <= 80 for line in text.splitlines())
+    found = text.split("\n\n")[0].split("\n", 2)[-1] if text.splitlines()[1].startswith("over") else text.split("\n\n")[0].split("\n", 1)[-1]
+    joined = re.sub(r"\n   ", " ", found[found.index(next(lead for lead in ("!! ", "*  ", "ok ") if lead in found)):])
+    return [line[3:] for line in joined.splitlines() if grade is None or line.startswith(grade)]
+
+
+@pytest.fixture
+def tail(tmp_path):
+    """Six drives: one has a tail 13 times as long as the others', that of another becomes 200 times as long at 30 s."""
+    drives = [f"nvme{i}n1" for i in range(6)]
+    s = synthetic.Script(drives)
+    for second in range(60):
+        for i, drive in enumerate(drives):
+            s.on(drive)
+            spread(s, "read", 85e3, 4800)
+            spread(s, "read", 2e6 if i == 2 else 30e6 if i == 4 and second >= 30 else 150e3, 200)
+        s.tick()
+    return s.write(tmp_path / "run.blklat")
+
+
+def test_tails(tail):
+    grown, unlike = sentences(tail, "!!")
+    # The 75th percentile of the 200 slow IOs is the 99th of all.
+    at = 150e3 * 2.718281828 ** (0.1 * statistics.NormalDist().inv_cdf(0.75))
+    p99, to = re.fullmatch(r"nvme4n1 read: p99 rose 200 times at 30\.0 s, from (\d+) us to ([\d.]+) ms; p50 did not \(85\.\d us\); "
+                           r"mean 88\.\d us before, 1\.29 ms after, at 5\.00k IOPS", grown).groups()
+    assert float(p99) * 1e3 == pytest.approx(at, rel=0.03) and float(to) * 1e6 == pytest.approx(200 * at, rel=0.03)
+    assert re.fullmatch(r"nvme2n1 read: p99 is 13\.3 times that of the 5 like it: 2\.1\d ms against 16\d us, in 60 of 60 intervals", unlike)
+    assert sentences(tail, "ok") == ["4 are steady from 30.0 s to 60.0 s, 5.00k IOPS each: nvme0n1 read, nvme1n1 read, nvme3n1 read and nvme5n1 read"]
+
+
+def test_a_load_that_slows_another(tmp_path):
+    s = synthetic.Script()
+    for second in range(40):
+        spread(s, "read", 2e6 if second >= 20 else 1e5, 400)
+        s.io("write", 6e6, 500 * (second >= 20), size=2 ** 20)
+        s.tick()
+    first, *others = sentences(s.write(tmp_path / "run.blklat"))
+    # Of the time, 500 writes of 6 ms, 400 reads of 2 ms and half a percent more: 3 / (3 + 0.804).
+    assert re.fullmatch(r"sda read: at 20\.0 s 500 writes/s of 1\.00 MiB began; they have 78\.9 % of the device's time since, and reads went "
+                        r"from p99 1[12]\d us to 2\.[34]\d ms, p50 (99\.\d|100|101) us to (1\.99|2\.0\d) ms, mean 100 us to 2\.01 ms \(20\.0 times slower\)", first)
+    assert all("steady state reached" in other for other in others)     # neither a cache, nor the levels once more
+
+
+def test_a_duty_cycle(tmp_path):
+    s = synthetic.Script()
+    for second in range(100):
+        s.io("write", 27e3, 14700 * (second % 4 < 2))
+        s.tick()
+    duty, steady = sentences(s.write(tmp_path / "run.blklat"))
+    assert duty == "sda write: a duty cycle of 50.0 %: 2.0 s of load and 2.0 s of pause, 25 times; 14.7k IOPS while busy, 7.35k overall"
+    assert steady.startswith("sda write: steady state reached while busy, from 49.0 s to 98.0 s: five rounds of 5.0 s of load average 14.7k IOPS")
+
+
+@pytest.mark.parametrize("rates,told", [((5000, 8100, 8080, 8060, 8040, 8020), "QD 2' on: 8.10k IOPS there and 8.02k in 'QD 32', while the "
+                                         "mean latency rose from 200 us to 3.20 ms"),
+                                        ((1000, 2000, 3990, 4000, 4190, 4199), "QD 16' on: 4.19k IOPS there and 4.20k in 'QD 32'"),
+                                        ((1000, 2000, 4000, 4200, 4190, 4100), "QD 4' on: 4.00k IOPS there and 4.10k in 'QD 32'"),
+                                        ((1000, 2000, 4000, 8000, 16000, 32000), None)])
+def test_a_sweep(tmp_path, rates, told):
+    s = synthetic.Script()
+    for i, rate in enumerate(rates):
+        for _ in range(5):
+            s.io("write", 100e3 * 2 ** i, rate)
+            s.tick()
+    path = mark(s.write(tmp_path / "run.blklat"), *((5 * i, f"QD {2 ** i}") for i in range(len(rates))))
+    found = sentences(path) if told else []
+    assert [one for one in found if "saturated" not in one] == []
+    if told:
+        assert f"sda write: saturated from phase '{told}" in found[0]
+    text = blklat("report", "--format", "text", path)
+    assert [line.split()[:6] for line in text.splitlines()[-6:]] == [["sda", "device", "write", "QD", str(2 ** i), str(rate)] for i, rate in enumerate(rates)]
+
+
+def test_the_text_has_what_the_document_has(tail, report):
+    told = [f["text"] for f in report(tail)["runs"][0]["findings"]]
+    assert sentences(tail) == told
+    text = blklat("report", "--format", "text", tail)
+    assert len(re.findall(r"^nvme\dn1 device read +5000 +20\.5 ", text, re.M)) == 6
+    twice = blklat("report", "--format", "text", tail, tail)
+    assert twice == f"{text}\n{text}"

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Who slowed whom down, and where that is not sure. */
+#include "findings_run.h"
+
+static const struct part db = { "cgroup", "/system.slice/db.service", 3 }, backup = { "cgroup", "/backup", 4 };
+
+/* Two drives, the IOs of each divided: watch 3 * i is a drive, followed by the two owners. */
+static void begin_owners(void)
+{
+	init_run();
+	for (u32 i = 0; i < 6; i++)
+		s.watch[i] = (struct watch){ .device = &s.device[i / 3], .stage = BLKLAT_STAGE_DEVICE, .part = i % 3 == 1 ? &db : i % 3 ? &backup : NULL };
+	synthetic_begin(&s, 6, 6, 1);
+}
+
+static void owned(u32 drive, u32 owner, u32 op, u64 ns, u64 ios)
+{
+	synthetic_io(&s, 3 * drive, op, ns, ios);
+	synthetic_io(&s, 3 * drive + owner, op, ns, ios);
+}
+
+/* The first: the other drive may be as slow, and follows. */
+static const struct finding *change(void)
+{
+	for (u32 i = 0; i < fs.n; i++)
+		if (!strcmp(fs.f[i].kind, "level_change"))
+			return &fs.f[i];
+	fail_msg("nothing changed");
+	return NULL;
+}
+
+/*
+ * Reads of db, 1000 a second, take ten times as long while the backup writes on sda; on sdb as long as told. In the other
+ * cases something speaks against the backup: an earlier one that did no harm, an effect that outlasts it, or a drive as
+ * slow without it: half of the factor counts (3.2 of 10; 3.1 do not).
+ */
+TEST(sure_or_at_the_same_time)
+{
+	static const struct { u32 earlier, until; u64 sdb_ns; bool sdb_written, sure; } cases[] = {
+		{ 0, 60, 100000, false, true }, { 5, 60, 100000, false, true }, { 7, 60, 100000, false, false }, { 0, 53, 100000, false, false },
+		{ 0, 55, 100000, false, true }, { 0, 60, 320000, false, false }, { 0, 60, 310000, false, true }, { 0, 60, 1000000, true, true },
+	};
+
+	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
+		const char *text;
+
+		begin_owners();
+		for (u32 i = 0; i < 60; i++) {
+			bool writes = i < cases[c].earlier || (i >= 30 && i < cases[c].until);
+
+			owned(0, 1, READ, i < 30 ? 100000 : 1000000, 1000);
+			owned(1, 1, READ, i < 30 ? 100000 : cases[c].sdb_ns, 1000);
+			owned(0, 2, WRITE, 5000000, 500 * writes);
+			owned(1, 2, WRITE, 5000000, 500 * (writes && cases[c].sdb_written));
+			synthetic_tick(&s, 1);
+		}
+		judge();
+		text = change()->text;
+		if (!strstr(text, cases[c].sure ? "sda read: at 30.0 s backup began 500 writes/s of 4.00 KiB; it has " : "; at the same time backup began 500 writes/s of 4.00 KiB"))
+			fail_msg("case %u: %s", c, text);
+	}
+}
+
+/* It comes three times, and each time reads are slow: one finding. One that comes by itself is told for itself. */
+TEST(several_times)
+{
+	for (u32 alone = 0; alone < 2; alone++) {
+		begin_owners();
+		for (u32 i = 0; i < 70; i++) {
+			bool writes = i / 10 % 2 && !(alone && i / 10 == 3);
+
+			owned(0, 1, READ, writes || i / 10 == 3 ? 1000000 : 100000, 1000);
+			owned(0, 2, WRITE, 5000000, 500 * writes);
+			owned(1, 1, READ, 100000, 1000);
+			synthetic_tick(&s, 1);
+		}
+		judge();
+		if (alone) {
+			assert_value("level_change", "changes", 6, 0);
+			continue;
+		}
+		assert_value("level_change", "episodes", 3, 0);
+		assert_close(only("level_change")->to_s, 60, 1e-9);
+		assert_non_null(strstr(only("level_change")->text, "at 10.0 s backup began 500 writes/s of 4.00 KiB, until 20.0 s, and 2 times more "
+				       "from 30.0 s on; it has 71.4 % of the device's time meanwhile, and reads of db.service went from p99 100 us"));
+	}
+}
+
+/* 900 IOs that lose 1 ms are worth more than 10 that lose 50 ms: 0.9 and 0.5 s a second. 20 would lose more. */
+TEST(who_loses_most)
+{
+	for (u32 few = 10; few <= 20; few += 10) {
+		begin_owners();
+		for (u32 i = 0; i < 60; i++) {
+			synthetic_io(&s, 0, BLKLAT_OP_FLUSH, 5000000, i < 30 ? 0 : 500);
+			owned(0, 1, READ, i < 30 ? 100000 : 1100000, 900);
+			owned(0, 2, READ, i < 30 ? 100000 : 50100000, few);
+			synthetic_tick(&s, 1);
+		}
+		judge();
+		assert_non_null(strstr(change()->text, "at 30.0 s 500 flushes/s of 4.00 KiB began; they have "));
+		assert_non_null(strstr(change()->text, few == 10 ? "reads of db.service went from" : "reads of backup went from"));
+	}
+}
+
+/* IOs that grow take longer: no cache. By a factor of 1.5 or more (sizes are set by hand; synthetic IOs have 4 KiB). */
+TEST(sizes_that_changed)
+{
+	for (u32 size = 6143; size <= 6144; size++) {
+		begin(1);
+		for (u32 i = 0; i < 60; i++) {
+			synthetic_io(&s, 0, READ, i < 30 ? 100000 : 1000000, 1000);
+			s.frames.f[0].ops[READ].bytes = 1000 * (i < 30 ? 4096 : size);
+			synthetic_tick(&s, 1);
+		}
+		judge();
+		assert_ends(only("level_change"), size == 6144 ? ": 10.0 times slower by mean latency, as their size went from 4.00 KiB to 6.00 KiB" :
+			    ", as when a cache is exhausted");
+	}
+}

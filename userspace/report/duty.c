@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
+
+#include "report/steady.h"
+
+#define BURSTS_LEAST 5
+#define IOS_LEAST 100		/* of a burst, on average */
+#define LOW 0.01		/* an interval below this share of the mean rate is a pause */
+#define DEVIATION 0.25		/* limit of the standard deviation of the periods, over their mean */
+#define SHARE_MOST 0.95		/* a load with fewer pauses is none with a duty cycle */
+
+static u64 ios_of(const struct watch_run *w, u32 i)
+{
+	u64 ios = 0;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		ios += w->ops[op].ios ? w->ops[op].ios[i] : 0;
+	return ios;
+}
+
+/* Nothing to do, as far as can be told: no IO was in flight at either end. */
+static bool rests(const struct duty *d, const struct run *r, const struct watch_run *w, u32 i)
+{
+	return ios_of(w, i) < d->low_iops * r->length_s[i] && !w->in_flight[i] && !(i && w->in_flight[i - 1]);
+}
+
+static bool is_busy(const struct duty *d, const struct run *r, const struct watch_run *w, s64 i)
+{
+	return i >= d->first && i < d->end && !rests(d, r, w, i);
+}
+
+bool duty_leaves_out(const struct duty *d, const struct run *r, const struct watch_run *w, u32 i)
+{
+	/* Of a burst of three intervals or more the load may have begun within the first and ended within the last. */
+	bool first = !is_busy(d, r, w, (s64)i - 1) && is_busy(d, r, w, i + 1) && is_busy(d, r, w, i + 2);
+	bool last = !is_busy(d, r, w, i + 1) && is_busy(d, r, w, (s64)i - 1) && is_busy(d, r, w, (s64)i - 2);
+
+	return d->bursts && (!is_busy(d, r, w, i) || first || last);
+}
+
+/* The rate of the intervals that are not left out. */
+static double busy_iops(const struct duty *d, const struct run *r, const struct watch_run *w)
+{
+	double ios = 0, time = 0;
+
+	for (u32 i = d->first; i < d->end; i++) {
+		if (duty_leaves_out(d, r, w, i))
+			continue;
+		ios += ios_of(w, i);
+		time += r->length_s[i];
+	}
+	return time > 0 ? ios / time : 0;
+}
+
+/* Counts a burst that begins in interval @i, and the time since the last one began. */
+static void begin_burst(struct duty *d, double at_s, double ios, double *last_s, double *squares)
+{
+	if (!d->bursts++)
+		d->from_s = at_s;
+	else
+		*squares += (at_s - *last_s) * (at_s - *last_s);
+	*last_s = at_s;
+	d->overall_iops = ios / (at_s - d->from_s);
+}
+
+struct duty duty_of(const struct run *r, const struct watch_run *w)
+{
+	struct duty d = { .first = r->active.first, .end = r->active.first + r->active.n };
+	double all = 0, ios = 0, last_s = 0, squares = 0, n;
+
+	for (u32 i = d.first; i < d.end; i++)
+		all += ios_of(w, i);
+	d.low_iops = LOW * all / (r->active.to_s - r->active.from_s);
+	for (u32 i = d.first; i < d.end; i++) {
+		if (is_busy(&d, r, w, i) && !is_busy(&d, r, w, (s64)i - 1))
+			begin_burst(&d, r->start_s[i], ios, &last_s, &squares);
+		ios += ios_of(w, i);
+	}
+	if (d.bursts < BURSTS_LEAST || all < IOS_LEAST * d.bursts)
+		return (struct duty){ 0 };
+	n = d.bursts - 1;
+	d.period_s = (last_s - d.from_s) / n;
+	d.busy_iops = busy_iops(&d, r, w);
+	d.share = d.overall_iops / d.busy_iops;
+	if (sqrt(fmax(squares / n - d.period_s * d.period_s, 0)) > DEVIATION * d.period_s || !(d.share <= SHARE_MOST))
+		return (struct duty){ 0 };
+	return d;
+}

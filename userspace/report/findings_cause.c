@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Who made a device slower: another op or another owner whose load changed at the time, and how sure that is. */
+#include <math.h>
+#include <string.h>
+
+#include "blklat/parts.h"
+#include "core/cgroup.h"
+#include "report/findings_levels.h"
+
+#define MATTERS 0.01		/* share of the IOs or bytes from which on another load may be a cause */
+#define ABSENT 0.01		/* a load with less than this share of its later rate has not begun yet */
+#define TOGETHER 0.9		/* share of the busy intervals in which both the load and the effect are there, or neither is */
+
+static const char *const plurals[BLKLAT_OPS] = { "reads", "writes", "flushes", "discards", "other ops" };
+
+/* How many watches behind the whole are owners. */
+static u32 owners_of(const struct trace *t)
+{
+	const struct watch_run *whole = t->q->watch;
+	u32 parts = run_parts(t->q->run, whole - t->q->run->watches);
+
+	return parts && !strcmp(whole[1].watch->part->by, by_names[BLKLAT_BY_CGROUP]) ? parts : 0;
+}
+
+const char *owner_of(const struct watch_run *w)
+{
+	return w->watch->part ? w->watch->part->label : NULL;
+}
+
+/* The unit, as people call it; else the end of the path, or the label. */
+static void say_owner(struct finding *f, const struct watch_run *w)
+{
+	const char *label = owner_of(w), *last = strrchr(label, '/');
+	const struct cgroup_names names = cgroup_names(label);
+
+	finding_say(f, "%.100s", names.unit[0] && !names.container[0] ? names.unit : last && last[1] ? last + 1 : label);
+}
+
+/* It may come for a while before the change, or end long after it. */
+static double median_iops(const struct trace *t, const struct series_run *s, struct span in)
+{
+	for (u32 i = in.from; i < in.to; i++)
+		t->room[i - in.from] = (struct weighted){ run_iops(t->q->run, s->ios, t->interval[i]), 1 };
+	return weighted_median(t->room, in.to - in.from);
+}
+
+/*
+ * Sets the loads of @o, whose watch and op are given, before and after its step: where, in the two levels around cut @i, it
+ * is farthest ahead of its mean rate or behind it. Returns the step's direction, or 0 if it is small or not near the cut.
+ */
+static int changed_with(const struct trace *t, u32 i, const struct change *c, struct other *o)
+{
+	const struct series_run *s = &o->watch->ops[o->op];
+	const struct span both = { i ? t->cuts[i - 1] : 0, i + 1 < t->n_cuts ? t->cuts[i + 1] : t->n };
+	double mean = rates_of(t, s, both).iops, ahead = 0, most = 0;
+	struct span before = both, after = both;
+	const struct level *larger;
+	int way;
+
+	o->step = both.from;
+	for (u32 k = both.from; mean && k < both.to; k++) {
+		ahead += s->ios[t->interval[k]] - mean * t->q->run->length_s[t->interval[k]];
+		if (fabs(ahead) > most) {
+			most = fabs(ahead);
+			o->step = k + 1;
+		}
+	}
+	if (o->step == both.from || o->step + SAME_CUT < t->cuts[i] || o->step > t->cuts[i] + SAME_CUT)
+		return 0;
+	/* The intervals beside the step may have some of both. */
+	before.to = o->step - (o->step > both.from + 1);
+	after.from = o->step + (o->step + 1 < both.to);
+	o->before = rates_of(t, s, before);
+	o->after = rates_of(t, s, after);
+	o->depth_step = fabs(depth_of(&o->after) - depth_of(&o->before));
+	o->iops_before = median_iops(t, s, before);
+	o->iops_after = median_iops(t, s, after);
+	o->at_s = moment_of(t, s, o->step, o->iops_before, o->iops_after);
+	way = direction(o->before.iops, o->after.iops, FACTOR);
+	larger = way > 0 ? &o->after : &o->before;
+	return larger->iops >= MATTERS * c->before.iops || larger->bytes_per_s >= MATTERS * c->before.bytes_per_s ? way : 0;
+}
+
+/* Whether in all of the run the op was slow when the other load was there, and only then. */
+static bool goes_together(const struct trace *t, const struct change *c)
+{
+	const struct other *o = &c->cause;
+	u32 p = shown_by(c), agree = 0;
+	double middle_iops = (o->before.iops + o->after.iops) / 2, middle_ns = sqrt(c->before.ns[p] * c->after.ns[p]);
+
+	for (u32 k = 0; k < t->n; k++) {
+		u32 at = t->interval[k];
+		bool there = run_iops(t->q->run, o->watch->ops[o->op].ios, at) > middle_iops;
+
+		agree += there == (series_percentile(t->s, at, p) > middle_ns);
+	}
+	return agree >= TOGETHER * t->n;
+}
+
+/* Whether the other load changed on this device as well: that of the same owner, or of the same op. */
+static bool has_load(const struct trace *t, const struct change *c, const struct watch_run *whole)
+{
+	const char *owner = owner_of(c->cause.watch);
+	u32 last = owner ? run_parts(t->q->run, whole - t->q->run->watches) : 0;
+
+	for (u32 i = owner ? 1 : 0; i <= last; i++) {
+		const struct series_run *s = &whole[i].ops[c->cause.op];
+
+		double before = rates_of(t, s, c->span[0]).iops, after = rates_of(t, s, c->span[1]).iops;
+
+		if ((!owner || !strcmp(owner, owner_of(&whole[i]))) && before != after && direction(before, after, FACTOR))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether the op changed in the same way on a device that the other load does not reach, by half of the factor or more in
+ * logarithms. Devices on top of others and partitions are slow with those below.
+ */
+static bool changed_without(const struct trace *t, const struct change *c)
+{
+	const struct run *r = t->q->run;
+	const struct watch *own = t->q->watch->watch;
+	u32 p = shown_by(c);
+
+	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
+		const struct watch_run *w = &r->watches[i];
+		const struct device *d = w->watch->device;
+		struct level before, after;
+
+		if (d == own->device || w->watch->stage != own->stage || d->n_lower || device_is_partition(d) || has_load(t, c, w))
+			continue;
+		before = figures_of(t, &w->ops[t->op], c->span[0]);
+		after = figures_of(t, &w->ops[t->op], c->span[1]);
+		if (before.iops && after.iops && direction(before.ns[p], after.ns[p], sqrt(c->after.ns[p] / c->before.ns[p])) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* The owner who lost most: by its IOs times how much longer they take. Undivided, and where no owner did, the whole. */
+static const struct watch_run *victim_of(const struct trace *t, const struct change *c, const struct watch_run *cause)
+{
+	const struct watch_run *whole = t->q->watch, *victim = whole;
+	double most = 0;
+
+	for (const struct watch_run *w = whole + 1; w <= whole + owners_of(t); w++) {
+		struct level before = rates_of(t, &w->ops[t->op], c->span[0]), after = rates_of(t, &w->ops[t->op], c->span[1]);
+		double lost = before.iops ? after.iops * (after.mean_ns - before.mean_ns) : 0;
+
+		if (w == cause || lost <= most)
+			continue;
+		most = lost;
+		victim = w;
+	}
+	return victim;
+}
+
+/* Finds two owners whose IOs take longer since, although they are no more; NULL: there are fewer. */
+static void find_sufferers(const struct trace *t, const struct change *c, const struct watch_run *ret[2])
+{
+	ret[0] = ret[1] = NULL;
+	for (const struct watch_run *w = t->q->watch + 1; !ret[1] && w <= t->q->watch + owners_of(t); w++) {
+		struct level before = rates_of(t, &w->ops[t->op], c->span[0]), after = rates_of(t, &w->ops[t->op], c->span[1]);
+
+		if (before.iops && direction(before.mean_ns, after.mean_ns, FACTOR) > 0 && direction(before.iops, after.iops, EVEN) <= 0)
+			ret[ret[0] != NULL] = w;
+	}
+}
+
+/* By cgroup, each owner counts; what the parts don't show, and undivided runs, go by op. */
+void find_cause(const struct trace *t, u32 i, struct change *c)
+{
+	const struct watch_run *whole = t->q->watch, *sufferers[2];
+
+	find_sufferers(t, c, sufferers);
+	c->alone = true;
+	for (u32 part = owners_of(t) + 1; part-- && (part || !c->cause.watch);)
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			struct other o = { .watch = &whole[part], .op = op };
+			int way = op == t->op && !part ? 0 : changed_with(t, i, c, &o);
+
+			o.harms = way > 0 && part && (sufferers[1] || (sufferers[0] && sufferers[0] != o.watch));
+			/* An owner whose IOs are among those that changed is no other load, unless others suffer. */
+			if (!way || (op == t->op && way == c->iops && !o.harms))
+				continue;
+			c->alone = false;
+			if (way == c->latency && (!c->cause.watch || o.depth_step > c->cause.depth_step))
+				c->cause = o;
+		}
+	if (c->cause.watch && c->latency > 0)
+		c->cause.sure = c->cause.step <= t->cuts[i] && goes_together(t, c) && !changed_without(t, c);
+}
+
+/* "nightly-backup.service began 500 writes/s of 1.00 MiB"; where owners are not known, "500 writes/s of 1.00 MiB began". */
+static void say_load(struct finding *f, const struct other *o)
+{
+	const struct level *most = o->after.iops > o->before.iops ? &o->after : &o->before;
+	bool began = o->iops_before < ABSENT * o->iops_after, owned = owner_of(o->watch);
+	char a[UNITS_TEXT], b[UNITS_TEXT];
+
+	if (began && owned)
+		say_owner(f, o->watch);
+	if (began)
+		finding_say(f, "%s%s ", owned ? " began " : "", units_short(a, o->iops_after));
+	finding_say(f, "%s/s", plurals[o->op]);
+	if (most->bytes_per_s > 0)
+		finding_say(f, " of %s", units_memory(a, most->bytes_per_s / most->iops));
+	if (began) {
+		finding_say(f, "%s", owned ? "" : " began");
+		return;
+	}
+	if (owned) {
+		finding_say(f, " by ");
+		say_owner(f, o->watch);
+	}
+	finding_say(f, " went from %s to %s", units_short(a, o->iops_before), units_short(b, o->iops_after));
+}
+
+void say_other(struct finding *f, const struct other *o)
+{
+	finding_say(f, "; at the same time ");
+	say_load(f, o);
+}
+
+static void say_victim(struct finding *f, const struct trace *t, const struct change *c)
+{
+	const struct watch_run *w = victim_of(t, c, c->cause.watch);
+	struct level before = figures_of(t, &w->ops[t->op], c->span[0]), after = figures_of(t, &w->ops[t->op], c->span[1]);
+	char a[UNITS_TEXT], b[UNITS_TEXT];
+
+	finding_say(f, "%s", plurals[t->op]);
+	if (owner_of(w)) {
+		finding_say(f, " of ");
+		say_owner(f, w);
+	}
+	finding_say(f, " went from");
+	if (t->backed[RUN_P99]) {
+		finding_say(f, " p99 %s to %s,", units_ns(a, before.ns[RUN_P99]), units_ns(b, after.ns[RUN_P99]));
+		finding_values(f, { "victim_before_p99_ns", before.ns[RUN_P99] },
+			       { "victim_after_p99_ns", after.ns[RUN_P99] });
+	}
+	finding_say(f, " p50 %s to %s", units_ns(a, before.ns[RUN_P50]), units_ns(b, after.ns[RUN_P50]));
+	finding_say(f, ", mean %s to %s", units_ns(a, before.mean_ns), units_ns(b, after.mean_ns));
+	finding_say(f, " (%s times slower)", units_number(a, after.mean_ns / before.mean_ns));
+	finding_values(f, { "victim_before_p50_ns", before.ns[RUN_P50] },
+		       { "victim_after_p50_ns", after.ns[RUN_P50] });
+}
+
+/* The cause's share of the time of all IOs on the device, while it was there. */
+static double share_of_time(const struct trace *t, const struct change *c)
+{
+	double all = 0;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		struct level l = rates_of(t, &t->q->watch->ops[op], c->span[1]);
+
+		all += depth_of(&l);
+	}
+	return depth_of(&c->cause.after) / all;
+}
+
+void say_culprit(struct finding *f, const struct trace *t, const struct change *all, u32 n)
+{
+	const struct other *o = &all[0].cause;
+	char a[UNITS_TEXT], share[UNITS_TEXT];
+
+	finding_say(f, "at %s ", units_seconds(a, o->at_s));
+	say_load(f, o);
+	if (n > 1)
+		finding_say(f, ", until %s", units_seconds(a, all[1].at_s));
+	if (n > 2)
+		finding_say(f, ", and %u time%s more from %s on", (n - 1) / 2, n > 4 ? "s" : "", units_seconds(a, all[2].at_s));
+	finding_say(f, "; %s %s of the device's time %s, and ", owner_of(o->watch) ? "it has" : "they have",
+		    units_share(share, share_of_time(t, &all[0])), n > 1 ? "meanwhile" : "since");
+	say_victim(f, t, &all[0]);
+	finding_values(f, { "episodes", (n + 1) / 2 }, { "cause_before_iops", o->iops_before },
+		       { "cause_after_iops", o->iops_after }, { "cause_share", share_of_time(t, &all[0]) });
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Levels of an op, and the changes between them: found and told by findings_levels.c, explained by findings_cause.c. */
+#ifndef REPORT_FINDINGS_LEVELS_H
+#define REPORT_FINDINGS_LEVELS_H
+
+#include "report/findings_rules.h"
+
+#define FACTOR 1.5
+#define SAME_CUT 2		/* a change of IOPS and one of latency are the same if at most this many intervals apart */
+#define EVEN 1.2		/* figures that differ by a smaller factor count as unchanged */
+
+/* An op of a watch in the intervals in which it was busy: not at rest, not stalled. */
+struct trace {
+	const struct inquiry *q;
+	u32 op;
+	const struct series_run *s;
+	u32 n;
+	u32 *interval;
+	double *y;		/* the values that levels are searched in */
+	struct weighted *room;	/* for medians */
+	u32 cuts[LEVEL_CUTS_MAX];	/* places in interval */
+	u32 n_cuts;
+	bool backed[PERCENTILES_OVER_TIME];	/* enough IOs an interval for this percentile */
+};
+
+/* Places in a trace, from the first to before the last. */
+struct span {
+	u32 from, to;
+};
+
+struct level {
+	double iops, bytes_per_s, mean_ns;
+	double ns[PERCENTILES_OVER_TIME];	/* medians of the intervals' percentiles, of run_over_time */
+	double queue_depth;		/* the device's, of all ops */
+};
+
+/* Another load on the device, of another op or of one owner, that changed at the same time. */
+struct other {
+	const struct watch_run *watch;	/* NULL: there is none */
+	u32 op;
+	struct level before, after;	/* only the rates and the mean */
+	double depth_step;	/* by how much its queue depth changed */
+	u32 step;		/* the place where it did */
+	double at_s;
+	double iops_before, iops_after;	/* medians of the intervals' */
+	bool harms;		/* the IOs of other owners take longer since, although they are no more */
+	/* It did not change after the op; both go together in the whole run; and no device without it changed as the op did. */
+	bool sure;
+};
+
+struct change {
+	double at_s, share;
+	double rest_s;		/* pause of the workload before the change */
+	struct span span[2];	/* before and after */
+	struct level before, after;
+	int iops, mean, p50;	/* 1: rose, -1: fell, 0: about the same */
+	int latency;		/* of the mean or, if that is about the same, of the lowest percentile that is not */
+	u32 tail;		/* the lowest percentile behind p50 that changed by FACTOR; 0: none did */
+	struct other cause;	/* the largest of the other loads that can explain it */
+	bool alone;		/* no other load changed at the time */
+};
+
+/* Rates and mean of an op, or of one owner's IOs of it. */
+struct level rates_of(const struct trace *t, const struct series_run *s, struct span in);
+
+/* All figures but the queue depth. */
+struct level figures_of(const struct trace *t, const struct series_run *s, struct span in);
+
+/* 1: rose by @factor or more, -1: fell, 0: neither. */
+int direction(double before, double after, double factor);
+
+/* The mean number of a load's IOs in flight, by Little's law. */
+double depth_of(const struct level *l);
+
+/* When in the intervals before and after place @cut the rate of @s changed, by its IOs there: first at one rate, then at the other. */
+double moment_of(const struct trace *t, const struct series_run *s, u32 cut, double before, double after);
+
+/* The figure that shows a change of latency: a place in run_over_time. */
+u32 shown_by(const struct change *c);
+
+/* --- findings_cause.c --- */
+
+/* Sets cause and alone of the change at cut @i. */
+void find_cause(const struct trace *t, u32 i, struct change *c);
+
+/* "nightly-backup.service", or NULL if IOs are not divided by owner. */
+const char *owner_of(const struct watch_run *w);
+
+/*
+ * Says of a change for the worse whose cause is sure: who, since when, how much, to whom. The @n changes are for the worse
+ * and for the better in turn, as the same load comes and goes.
+ */
+void say_culprit(struct finding *f, const struct trace *t, const struct change *all, u32 n);
+
+/* Says that another load changed, too: "; at the same time writes of 4.00 KiB began (500 IOPS)". */
+void say_other(struct finding *f, const struct other *o);
+
+#endif

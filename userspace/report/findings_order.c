@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The worst first; what is alike of several devices is said once, and what is well in one line. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/findings_rules.h"
+
+#define NEAR_SHARE 0.01		/* of the run: findings at most so far apart are of the same time */
+#define NEAR_INTERVALS 2
+#define LIKE 1.5		/* devices that are worse by factors which differ less are alike */
+#define NAMED 8
+
+/* "also" holds the place before. */
+static int by_severity(const void *of_a, const void *of_b)
+{
+	const struct finding *a = of_a, *b = of_b;
+
+	return ((int)a->grade - (int)b->grade) ?: ((int)finding_rank(a->kind) - (int)finding_rank(b->kind)) ?:
+	       (a->times < b->times) - (a->times > b->times) ?: (int)a->also - (int)b->also;
+}
+
+/* Whether values that are a latency or a rate of their own differ by small factors. */
+static bool alike_in_values(const struct finding *a, const struct finding *b)
+{
+	for (u32 i = 0; i < a->n; i++) {
+		const char *name = a->values[i].name, *unit = strrchr(name, '_');
+		double x = a->values[i].value, y = b->values[i].value;
+
+		if ((!strcmp(name, "iops") || (unit && !strcmp(unit, "_ns"))) && fmax(x, y) > LIKE * fmin(x, y))
+			return false;
+	}
+	return true;
+}
+
+/* Alike are the same op of several devices and, where they are steady, any ops. */
+static bool alike(const struct finding *a, const struct finding *b, double slack_s)
+{
+	bool of_others = !strcmp(a->kind, "steady_state") || (a->op == b->op && a->watch != b->watch);
+
+	return !strcmp(a->kind, b->kind) && a->grade == b->grade && of_others && a->n == b->n &&
+	       fabs(a->from_s - b->from_s) <= slack_s && fabs(a->to_s - b->to_s) <= slack_s &&
+	       fmax(a->times, b->times) <= LIKE * fmin(a->times, b->times) && !strcmp(a->cause ?: "", b->cause ?: "") &&
+	       (a->grade == FINDING_WELL || alike_in_values(a, b));
+}
+
+/* The finding among the first @n that speaks for @f; NULL: none. */
+static struct finding *speaker(struct finding *all, u32 n, const struct finding *f, double slack_s)
+{
+	for (u32 i = 0; i < n; i += 1 + all[i].also)
+		if (alike(&all[i], f, slack_s))
+			return &all[i];
+	return NULL;
+}
+
+/* Moves @f behind @to and those that it speaks for. */
+static void join(struct finding *to, struct finding *f)
+{
+	struct finding *place = to + 1 + to->also, moved = *f;
+
+	memmove(place + 1, place, (f - place) * sizeof(*f));
+	*place = moved;
+	to->also++;
+}
+
+/* The name of the device and op. */
+static int name_length(const struct finding *f)
+{
+	return strstr(f->text, ": ") - f->text;
+}
+
+static void say_names(struct finding *f, const struct finding *from, u32 n)
+{
+	for (u32 i = 0; i < n && i < NAMED; i++)
+		finding_say(f, "%s%.*s", !i ? "" : i + 1 == n ? " and " : ", ", name_length(&from[i]), from[i].text);
+	if (n > NAMED)
+		finding_say(f, " and %u more", n - NAMED);
+}
+
+/* Those that are well need no figures of their own, but their rates. */
+static void say_well(struct finding *f)
+{
+	const struct finding of = *f;
+	double least = finding_get(f, "iops"), most = least;
+	char a[UNITS_TEXT], b[UNITS_TEXT];
+
+	for (u32 i = 1; i <= f->also; i++) {
+		least = fmin(least, finding_get(&f[i], "iops"));
+		most = fmax(most, finding_get(&f[i], "iops"));
+	}
+	snprintf(f->text, sizeof(f->text), "%u are steady from %s to %s", f->also + 1, units_seconds(a, f->from_s), units_seconds(b, f->to_s));
+	finding_say(f, ", %s", units_short(a, least));
+	finding_say(f, strcmp(a, units_short(b, most)) ? " to %s IOPS: " : " IOPS each: ", b);
+	finding_say(f, "%.*s%s", name_length(&of), of.text, f->also > 1 ? ", " : " and ");
+	say_names(f, f + 1, f->also);
+}
+
+/* Whether @f says again that a load changed which @of names as the cause of something. */
+static bool repeats(const struct finding *f, const struct finding *of, double slack_s)
+{
+	bool of_load = !strcmp(f->kind, "steady_state") || (!strcmp(f->kind, "level_change") && f->grade == FINDING_DIFFERS);
+
+	return of_load && of->cause && of->grade == FINDING_WRONG && of->watch == f->watch && of->cause_op == f->op && of->op != f->op &&
+	       of->from_s <= f->to_s + slack_s && of->to_s >= f->from_s - slack_s;
+}
+
+/* Drops what is said elsewhere. A device with which something is wrong is not among those that are well. */
+static void settle(struct findings *fs, double slack_s)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < fs->n; i++) {
+		bool again = false;
+
+		for (u32 k = 0; k < fs->n; k++) {
+			again |= repeats(&fs->f[i], &fs->f[k], slack_s);
+			if (fs->f[k].grade == FINDING_WRONG && fs->f[i].grade == FINDING_WELL && fs->f[k].watch->device == fs->f[i].watch->device)
+				fs->f[i].grade = FINDING_DIFFERS;
+		}
+		if (!again)
+			fs->f[n++] = fs->f[i];
+	}
+	fs->n = n;
+}
+
+void findings_order(struct findings *fs, const struct run *r)
+{
+	double slack_s = fmax(NEAR_INTERVALS * r->interval_s, NEAR_SHARE * r->duration_s);
+
+	settle(fs, NEAR_INTERVALS * r->interval_s);
+	for (u32 i = 0; i < fs->n; i++)
+		fs->f[i].also = i;
+	if (fs->n)
+		qsort(fs->f, fs->n, sizeof(*fs->f), by_severity);
+	for (u32 i = 0; i < fs->n; i++) {
+		struct finding *to = speaker(fs->f, i, &fs->f[i], slack_s);
+
+		fs->f[i].also = 0;
+		if (to)
+			join(to, &fs->f[i]);
+	}
+	for (u32 i = 0; i < fs->n; i += 1 + fs->f[i].also) {
+		struct finding *f = &fs->f[i];
+
+		if (f->also && f->grade == FINDING_WELL) {
+			say_well(f);
+		} else if (f->also) {
+			finding_say(f, "; much the same of ");
+			say_names(f, f + 1, f->also);
+		}
+	}
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A device whose p99 is above that of others of its kind and model, which have a like load. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/health.h"
+#include "report/findings_rules.h"
+#include "util/cleanup.h"
+
+#define FACTOR 1.5
+#define AGREE 0.75		/* share of the intervals in which it is so much slower */
+#define IOS_LEAST 100		/* of an interval, for its p99 */
+#define INTERVALS_LEAST 20
+#define MORE 2			/* a device with so many times as many IOs, or as large ones, has no like load, */
+#define FEWER 10		/* nor has one with so many times fewer; a slow one may have fewer, since it is slow */
+#define SURE 0.001
+#define METHOD "Wilcoxon's signed-rank test, one-sided, Bonferroni's correction"
+
+/* Devices alike, and an op. */
+struct peers {
+	const struct inquiry *q;
+	u32 op, n;
+	const struct watch_run **of;
+	double *like_ns;		/* [interval] the median of their p99; 0: too few have IOs */
+	struct weighted *room;		/* for medians: of devices, or of intervals */
+};
+
+static bool same_kind(const struct watch_run *a, const struct watch_run *b)
+{
+	const struct device *d = a->watch->device, *e = b->watch->device;
+
+	/* What lies on another device is as that one is. */
+	return a->watch->stage == b->watch->stage && !strcmp(d->kind, e->kind) && !strcmp(d->model, e->model) && !d->n_lower &&
+	       !device_is_partition(d) && strcmp(d->kind, "loop");
+}
+
+static double size_of(const struct watch_run *w)
+{
+	double bytes = 0;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		bytes += w->total->ops[op].bytes;
+	return bytes / watch_run_ios(w);
+}
+
+/* Takes devices of the kind that have the op; then drops those whose load is not like the median one. */
+static void gather(struct peers *p)
+{
+	const struct run *r = p->q->run;
+	double ios, size;
+	u32 n = 0;
+
+	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i))
+		if (same_kind(&r->watches[i], p->q->watch) && op_matters(&r->watches[i], p->op))
+			p->of[n++] = &r->watches[i];
+	for (u32 i = 0; i < n; i++)
+		p->room[i] = (struct weighted){ watch_run_ios(p->of[i]), 1 };
+	ios = weighted_median(p->room, n);
+	for (u32 i = 0; i < n; i++)
+		p->room[i] = (struct weighted){ size_of(p->of[i]), 1 };
+	size = weighted_median(p->room, n);
+	for (u32 i = 0; i < n; i++) {
+		double own = watch_run_ios(p->of[i]), own_size = size_of(p->of[i]);
+
+		if (own <= MORE * ios && own * FEWER >= ios && fmax(own_size, size) <= MORE * fmin(own_size, size))
+			p->of[p->n++] = p->of[i];
+	}
+}
+
+/* Negative: too few IOs. */
+static double p99_of(const struct peers *p, const struct watch_run *w, u32 i)
+{
+	const struct series_run *s = &w->ops[p->op];
+
+	return s->ios && s->ios[i] >= IOS_LEAST ? fmax(series_percentile(s, i, RUN_P99), 1) : -1;
+}
+
+/* The lower of two middle ones counts as the median, so it is seen if half of them are slow. */
+static void measure(struct peers *p)
+{
+	for (u32 i = 0; i < p->q->run->n; i++) {
+		u32 n = 0;
+
+		for (u32 k = 0; k < p->n; k++)
+			if (p99_of(p, p->of[k], i) > 0)
+				p->room[n++] = (struct weighted){ p99_of(p, p->of[k], i), 1 };
+		p->like_ns[i] = n >= HEALTH_LIKE_MIN ? weighted_median(p->room, n) : 0;
+	}
+}
+
+static int by_distance(const void *of_a, const void *of_b)
+{
+	double a = fabs(log(((const struct weighted *)of_a)->value)), b = fabs(log(((const struct weighted *)of_b)->value));
+
+	return (a > b) - (a < b);
+}
+
+/* The normal approximation of the probability of ratios so far above 1 by chance. Sorts them by their distance from 1. */
+static double signed_rank(struct weighted *ratios, u32 n)
+{
+	double sum = 0, mean = n * (n + 1.0) / 4, deviation = sqrt(n * (n + 1.0) * (2.0 * n + 1) / 24);
+
+	qsort(ratios, n, sizeof(*ratios), by_distance);
+	for (u32 from = 0, to; from < n; from = to) {
+		for (to = from; to < n && !by_distance(&ratios[from], &ratios[to]); to++)
+			;
+		for (u32 i = from; i < to; i++)
+			sum += ratios[i].value > 1 ? (from + 1 + to) / 2.0 : 0;
+	}
+	return n ? erfc((sum - mean) / deviation / M_SQRT2) / 2 : 1;
+}
+
+/* When it became slower, if that is told; it is compared with the others until then. */
+static double told_from(const struct peers *p, const struct watch_run *w)
+{
+	double from_s = INFINITY;
+
+	for (u32 i = 0; i < p->q->to->n; i++) {
+		const struct finding *f = &p->q->to->f[i];
+
+		if (f->watch == w->watch && f->op == (int)p->op && f->grade == FINDING_WRONG && !strcmp(f->kind, "level_change"))
+			from_s = fmin(from_s, f->from_s);
+	}
+	return from_s;
+}
+
+/* The median over the intervals until then in which both have a p99: of its own, of the others', or of the ratio. */
+enum figure { OWN, OTHERS, TIMES };
+
+static u32 fill(const struct peers *p, const struct watch_run *w, double until_s, enum figure figure)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < p->q->run->n && p->q->run->start_s[i] < until_s; i++) {
+		double ns = p99_of(p, w, i), like_ns = p->like_ns[i];
+
+		if (ns > 0 && like_ns)
+			p->room[n++] = (struct weighted){ figure == OWN ? ns : figure == OTHERS ? like_ns : ns / like_ns, 1 };
+	}
+	return n;
+}
+
+static double median_of(const struct peers *p, const struct watch_run *w, double until_s, enum figure figure)
+{
+	return weighted_median(p->room, fill(p, w, until_s, figure));
+}
+
+static void judge(const struct peers *p, const struct watch_run *w, double until_s)
+{
+	u32 n = fill(p, w, until_s, TIMES), agree = 0;
+	char a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT];
+	struct inquiry q = *p->q;
+	struct finding *f;
+	double chance;
+
+	for (u32 i = 0; i < n; i++)
+		agree += p->room[i].value >= FACTOR;
+	chance = signed_rank(p->room, n) * p->n;
+	if (n < INTERVALS_LEAST || agree < AGREE * n || chance >= SURE)
+		return;
+	q.watch = w;
+	f = finding_add(&q, "unlike", p->op);
+	f->times = median_of(p, w, until_s, TIMES);
+	finding_values(f, { "times", f->times }, { "p99_ns", median_of(p, w, until_s, OWN) },
+		       { "like_p99_ns", median_of(p, w, until_s, OTHERS) }, { "peers", p->n - 1 }, { "intervals", n },
+		       { "agree", agree }, { "p_value", chance });
+	finding_say(f, "p99 is %s times that of the %u like it: %s against %s, in %u of %u intervals", units_short(a, f->times), p->n - 1,
+		    units_ns(b, finding_get(f, "p99_ns")), units_ns(c, finding_get(f, "like_p99_ns")), agree, n);
+	finding_rule(f, "of %d or more devices of one kind and model, none with more than %d times the IOs or the size of IOs of the "
+		     "others: p99 is at least 1.5 times their median in 3/4 of %d intervals or more with %d IOs; p < %g (%s)",
+		     HEALTH_LIKE_MIN, MORE, INTERVALS_LEAST, IOS_LEAST, SURE, METHOD);
+}
+
+int find_peers(const struct inquiry *q, u32 op)
+{
+	CLEANUP(cleanup_free) const struct watch_run **of = calloc(q->run->n_watches, sizeof(*of));
+	CLEANUP(cleanup_free) double *like_ns = calloc(q->run->n, sizeof(*like_ns));
+	CLEANUP(cleanup_free) struct weighted *room = calloc(q->run->n_watches + q->run->n, sizeof(*room));
+	struct peers p = { .q = q, .op = op, .of = of, .like_ns = like_ns, .room = room };
+
+	if (!of || !like_ns || !room)
+		return -ENOMEM;
+	gather(&p);
+	if (p.n < HEALTH_LIKE_MIN || p.of[0] != q->watch)
+		return 0;
+	measure(&p);
+	for (u32 i = 0; i < p.n; i++) {
+		double until_s = told_from(&p, p.of[i]);
+
+		judge(&p, p.of[i], until_s >= q->run->start_s[INTERVALS_LEAST < q->run->n ? INTERVALS_LEAST : 0] ? until_s : INFINITY);
+	}
+	return 0;
+}
