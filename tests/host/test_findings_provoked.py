@@ -4,8 +4,10 @@ The report finds what was done to a device on purpose, at the right time. One fi
 have all of them, and runs in which nothing is found.
 """
 import json
+import sqlite3
 import time
 
+import pytest
 from devices import frozen_loop, run
 from load import BLKLAT, Fio
 from recorder import Recorder
@@ -37,3 +39,31 @@ def test_a_stall(file):
     # Intervals without IO lie inside the frozen time.
     assert going_s - stopped_s - NEAR_S <= stall["longest_s"] <= gone_s - stopping_s + NEAR_S
     assert stall["time_s"] < 1.5 * stall["longest_s"]
+
+
+def test_stalls_hidden_by_a_load_that_catches_up(file):
+    """No interval is without IOs, as the load makes up for each stall within it: only looks between the reads see the stalls."""
+    frozen = []
+    with frozen_loop() as (device, freeze, thaw), Recorder(device, file, "--quiet", interval=1) as r, \
+            Fio(device, rw="randwrite", runtime=12, rate_iops=500, iodepth=8, ioengine="libaio", time_based=1) as load:
+        began = time.monotonic()
+        for n in range(3):
+            time.sleep(began + 3 * n + 1.3 - time.monotonic())
+            freeze()
+            begin = time.monotonic_ns()
+            time.sleep(0.9)
+            frozen.append((begin, time.monotonic_ns()))
+            thaw()
+        load.result()
+        assert r.stop() == 0, r.stderr
+    [found] = [f["values"] for f in json.loads(run(BLKLAT, "report", "--format", "json", file))["runs"][0]["findings"]
+               if f["kind"] == "stall"]
+    db = sqlite3.connect(file)
+    # Those that go on at an interval's end have two rows.
+    halts = db.execute("SELECT from_ns, to_ns FROM halt").fetchall()
+    for begin, end in frozen:
+        halted = sum(max(min(to, end) - max(since, begin), 0) for since, to in halts)
+        assert halted >= end - begin - 0.25e9
+    assert all(count for count, in db.execute("SELECT sum(ios) FROM series WHERE interval BETWEEN 2 AND 9 GROUP BY interval"))
+    # A busy machine may cause others.
+    assert found["stalls"] >= len(frozen) and found["longest_s"] == pytest.approx(0.9, abs=0.4)

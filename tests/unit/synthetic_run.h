@@ -24,9 +24,11 @@ struct synthetic {
 	struct watch watch[SYNTHETIC_WATCHES];
 	struct origin origin;
 	struct snapshot now;
+	struct watch_counts counts[SYNTHETIC_WATCHES];	/* their halts only */
 	s64 waited_ns[SYNTHETIC_WATCHES];	/* by the IOs in flight */
 	struct frames frames;
 	struct run run;
+	bool glanced;
 	u64 random;
 };
 
@@ -35,7 +37,7 @@ static inline int run_add(struct run *r, const struct frames *interval)
 {
 	struct run_span where;
 
-	return run_place(r, interval, &where) ? run_add_at(r, &where, interval) : 0;
+	return run_place(r, interval, &where) ? run_add_halts(r, &where, interval) ?: run_add_at(r, &where, interval) : 0;
 }
 
 static inline double synthetic_random(struct synthetic *s)
@@ -71,12 +73,14 @@ static inline void synthetic_begin(struct synthetic *s, u32 n_watches, u32 scale
 	const struct collect_how how = { 0 };
 	const struct run_info from = {
 		.origin = &s->origin, .devices = &s->table, .watches = s->watch, .n_watches = n_watches,
-		.engine = "bpf", .scale = scale, .interval_s = interval_s,
+		.engine = "bpf", .scale = scale, .interval_s = interval_s, .glanced = s->glanced,
 	};
 
 	assert_int_equal(run_init(&s->run, &from, &how), 0);
 	assert_int_equal(frames_init(&s->frames, s->watch, n_watches, scale), 0);
 	s->frames.now = &s->now;
+	for (u32 i = 0; i < n_watches; i++)
+		s->frames.f[i].counts = &s->counts[i];
 }
 
 /* @n IOs of 4 KiB and this latency in the interval that is being made. */
@@ -124,6 +128,14 @@ static inline void synthetic_spread(struct synthetic *s, u32 watch, u32 op, cons
 	}
 }
 
+/* A halt in the interval that is being made, from and to so many seconds after its begin. */
+static inline void synthetic_halt(struct synthetic *s, u32 watch, double from_s, double to_s)
+{
+	struct watch_counts *c = &s->counts[watch];
+
+	c->halts[c->n_halts++] = (struct halt){ s->now.mono_ns + llround(from_s * 1e9), s->now.mono_ns + llround(to_s * 1e9) };
+}
+
 /* What is in flight as the interval ends. */
 static inline void synthetic_in_flight(struct synthetic *s, u32 watch, u64 ios, u64 oldest_ns)
 {
@@ -161,8 +173,10 @@ static inline void synthetic_tick(struct synthetic *s, double length_s)
 		f->accounting.started = f->accounting.completed + f->in_flight + f->accounting.lost;
 	}
 	assert_int_equal(run_add(&s->run, &s->frames), 0);
-	for (u32 i = 0; i < s->frames.n; i++)
+	for (u32 i = 0; i < s->frames.n; i++) {
 		synthetic_clear(&s->frames.f[i]);
+		s->counts[i].n_halts = 0;
+	}
 }
 
 static inline void synthetic_uninit(struct synthetic *s)

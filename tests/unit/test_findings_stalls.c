@@ -421,3 +421,68 @@ TEST(a_trickle_does_not_stall)
 	judge();
 	assert_count("stall", 0);
 }
+
+static void begin_glanced(void)
+{
+	begin(1);
+	init_run();
+	s.glanced = true;
+	synthetic_begin(&s, 1, 6, 1);
+}
+
+/* The load catches up within the second; each freeze of 0.9 s crosses the end of an interval. */
+TEST(freezes_that_a_load_catches_up_with)
+{
+	begin_glanced();
+	for (u32 i = 0; i < 36; i++) {
+		synthetic_io(&s, 0, WRITE, 50000, i % 3 == 1 ? 600 : i % 3 == 2 ? 5392 : 3000);
+		if (i % 3 == 1)
+			synthetic_halt(&s, 0, 0.2, 1);
+		if (i % 3 == 2) {
+			synthetic_halt(&s, 0, 0, 0.1);
+			synthetic_io(&s, 0, WRITE, 910000000, 8);
+		}
+		synthetic_in_flight(&s, 0, 8, i % 3 == 1 ? 800000000 : 50000);
+		synthetic_tick(&s, 1);
+	}
+	judge();
+	assert_value("stall", "stalls", 12, 0);
+	assert_value("stall", "time_s", 12 * 0.9, 1e-6);
+	assert_value("stall", "mean_s", 0.9, 1e-9);
+	assert_value("stall", "period_s", 3, 1e-6);
+	assert_close(only("stall")->from_s, 1.2, 1e-9);
+}
+
+/*
+ * Not a stall: an IO whose end was missed, while the load rests, as none that ends took as long; a halt too short to be measured;
+ * a load so slow that chance has none end for a while.
+ */
+TEST(halts_that_are_no_stalls)
+{
+	begin_glanced();
+	for (u32 i = 0; i < 30; i++) {
+		synthetic_io(&s, 0, WRITE, 50000, 3000);
+		if (i == 10)
+			synthetic_halt(&s, 0, 0.3, 1);
+		if (i == 20) {
+			synthetic_halt(&s, 0, 0.3, 0.5);
+			synthetic_io(&s, 0, WRITE, 200000000, 8);
+		}
+		synthetic_in_flight(&s, 0, 8, 50000);
+		synthetic_tick(&s, 1);
+	}
+	judge();
+	assert_count("stall", 0);
+	begin_glanced();
+	for (u32 i = 0; i < 30; i++) {
+		synthetic_io(&s, 0, READ, 20000000, 8);
+		if (i % 4 == 1) {
+			synthetic_halt(&s, 0, 0.3, 0.7);
+			synthetic_io(&s, 0, READ, 400000000, 1);
+		}
+		synthetic_in_flight(&s, 0, 1, 10000000);
+		synthetic_tick(&s, 1);
+	}
+	judge();
+	assert_count("stall", 0);
+}

@@ -7,6 +7,7 @@
 
 #include "core/accounting.h"
 #include "engine/gone.h"
+#include "engine/halts.h"
 #include "engine/kernel_capture.h"
 #include "fake_region.h"
 #include "util/clock.h"
@@ -40,7 +41,7 @@ static int count_bios(struct kernel_capture *k)
 		t.bios++;
 	}
 	for (u32 i = 0; i < FAKE_WATCHES; i++) {
-		k->bios[i].earliest_ns = UINT64_MAX;
+		k->bios[i].earliest_ns = i == 2 && t.bios ? BIOS_START_NS : UINT64_MAX;
 		k->bios[i].in_flight = i == 2 ? t.bios : 0;
 		k->bios[i].starts_ns = i == 2 ? t.bios * BIOS_START_NS : 0;
 	}
@@ -70,6 +71,7 @@ void set_up(void)
 	t.k.ios = calloc(FAKE_WATCHES, sizeof(*t.k.ios));
 	t.k.gone = calloc(FAKE_WATCHES, sizeof(*t.k.gone));
 	t.k.gaps = calloc(FAKE_WATCHES, sizeof(*t.k.gaps));
+	t.k.halts = calloc(FAKE_WATCHES, sizeof(*t.k.halts));
 	for (u32 i = 0; i < FAKE_WATCHES; i++)
 		t.k.gone[i].gone = t.k.gone[i].told = true;	/* there is no such device in sysfs */
 }
@@ -274,4 +276,115 @@ TEST(test_one_that_goes_while_it_is_read)
 	readings();
 	assert_true(t.f->now.w[0].gone);
 	assert_int_equal(hist_count(&t.f->now.w[0].ops[BLKLAT_OP_READ].hist), 2);
+}
+
+/* --- halts: looks at 1.0, 1.1 ... s, in which watch 0 is seen as told, and a read at 2 s -------- */
+
+#define MS 1000000ULL
+
+/* An IO is in flight in slot 0 since @start_ns; 0: none is. */
+static void in_flight_since(u64 start_ns)
+{
+	t.f->slots[1].started[0]++;
+	t.f->slots[1].ended[0] += !start_ns;
+	t.f->slots[1].ns[0] = start_ns ?: BLKLAT_SLOT_FREE;
+}
+
+static void looks(u64 from_ms, u64 to_ms, bool ends)
+{
+	for (u64 ms = from_ms; ms <= to_ms; ms += 100) {
+		if (ends)
+			fake_io(t.f, 0, 0, BLKLAT_OP_READ, some);
+		halts_look(&t.k, ms * MS);
+	}
+}
+
+/* @ends: also since the last look. */
+static const struct watch_counts *halts_at(u64 ms, bool ends)
+{
+	if (ends)
+		fake_io(t.f, 0, 0, BLKLAT_OP_READ, some);
+	t.f->now.mono_ns = ms * MS;
+	t.f->now.w[0].in_flight = t.f->slots[1].ns[0] > BLKLAT_SLOT_VACANT;
+	t.f->now.w[2].in_flight = t.bios;
+	halts_read(&t.k, &t.f->now);
+	return &t.f->now.w[0];
+}
+
+static void begin_halts(void)
+{
+	t.k.gone[0] = (struct gone_watch){ 0 };
+}
+
+/* The last IO before it ends between 1.2 and 1.3 s, the next one between 1.7 and 1.8 s. */
+TEST(test_a_halt_within_an_interval)
+{
+	const struct watch_counts *w;
+
+	begin_halts();
+	looks(1000, 1300, true);
+	in_flight_since(1250 * MS);
+	looks(1400, 1700, false);
+	looks(1800, 1900, true);
+	w = halts_at(2000, true);
+	assert_int_equal(w->n_halts, 1);
+	assert_int_equal(w->halts[0].from_ns, 1250 * MS);
+	assert_int_equal(w->halts[0].to_ns, 1750 * MS);
+	assert_int_equal(halts_at(3000, false)->n_halts, 1);	/* the IO still is in flight, and none ends */
+}
+
+/* It is told in both intervals, without a gap. */
+TEST(test_a_halt_goes_on)
+{
+	const struct watch_counts *w;
+
+	begin_halts();
+	looks(1000, 1500, true);
+	in_flight_since(1450 * MS);
+	looks(1600, 1900, false);
+	w = halts_at(2000, false);
+	assert_int_equal(w->n_halts, 1);
+	assert_int_equal(w->halts[0].from_ns, 1450 * MS);
+	assert_int_equal(w->halts[0].to_ns, 2000 * MS);
+	looks(2100, 2200, false);
+	looks(2300, 2900, true);
+	w = halts_at(3000, true);
+	assert_int_equal(w->n_halts, 1);
+	assert_int_equal(w->halts[0].from_ns, 2000 * MS);
+	assert_int_equal(w->halts[0].to_ns, 2250 * MS);
+}
+
+/* A load that rests; and IOs that began only after the last look. */
+TEST(test_no_halt)
+{
+	begin_halts();
+	looks(1000, 1300, true);
+	looks(1400, 1900, false);
+	assert_int_equal(halts_at(2000, false)->n_halts, 0);
+	looks(2100, 2100, true);
+	for (u64 ms = 2200; ms <= 3000; ms += 100) {
+		in_flight_since((ms - 50) * MS);
+		halts_look(&t.k, ms * MS);
+	}
+	assert_int_equal(halts_at(3000, false)->n_halts, 0);
+}
+
+/* Bios have no slots, but are counted; watch 2 is at stage total. */
+TEST(test_a_halt_of_bios)
+{
+	begin_halts();
+	t.k.gone[2] = (struct gone_watch){ 0 };
+	looks(1000, 1000, true);
+	fake_io(t.f, 0, 2, BLKLAT_OP_READ, some);
+	t.bios = 3;
+	looks(1100, 1900, false);
+	halts_at(2000, false);
+	assert_int_equal(t.f->now.w[2].n_halts, 1);
+	assert_int_equal(t.f->now.w[2].halts[0].from_ns, 1050 * MS);
+	assert_int_equal(t.f->now.w[2].halts[0].to_ns, 2000 * MS);
+	assert_int_equal(t.f->now.w[0].n_halts, 0);
+	/* Its device goes: what is in flight does not wait for it. */
+	t.k.gone[2].gone = true;
+	halts_at(3000, false);
+	assert_int_equal(t.f->now.w[2].n_halts, 0);
 }

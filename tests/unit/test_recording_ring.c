@@ -170,7 +170,7 @@ static void make_ring(struct recording_ring *r)
 		assert_int_equal(sqlite_run(db, recording_tables[i].sql), SQLITE_OK);
 	assert_int_equal(sqlite_run(db, "CREATE TABLE other(bytes)"), SQLITE_OK);
 	feed_begin(1);
-	assert_int_equal(ring_init(r, db, ring_least_bytes(1), SCALE, false), SQLITE_OK);
+	assert_int_equal(ring_init(r, db, ring_least_bytes(1), &(struct run_info){ .scale = SCALE }), SQLITE_OK);
 	assert_int_equal(recorded_ids_init(&ids, &f.info), 0);
 	assert_int_equal(recorder_write_watches(db, &f.info, &ids), SQLITE_OK);
 	assert_int_equal(recording_rows_init(&rows, db, &f.info, &ids), SQLITE_OK);

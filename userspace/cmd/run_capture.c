@@ -266,6 +266,7 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, st
 
 	*r = (struct run_capture){ .o = o, .child = child, .who = who };
 	r->config = (struct monitor_config){
+		.interval_s = r->o->interval_s,
 		.engine = o->replay ? &capture_replay : NULL,
 		.capture = {
 			.by = o->wanted.by,

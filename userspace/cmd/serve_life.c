@@ -227,6 +227,7 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 	const struct capture_options *o = &s->o->capture;
 
 	s->monitor = (struct monitor_config){
+		.interval_s = o->interval_s,
 		.engine = engine,
 		.capture = {
 			.by = o->wanted.by,

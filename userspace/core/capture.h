@@ -54,6 +54,7 @@ struct capture {
 	const struct device *outgrown;
 	int outgrown_err;
 	bool sees_held;			/* stage total includes the wait for limits of cgroups */
+	bool glanced;			/* halts are looked for, see live_ops.glance */
 	const struct live_ops *live;	/* NULL: a replay, where each read is a stored interval and takes no time */
 	const char *engine;		/* name to show; of a replay, the engine that captured */
 	const struct device_table *devices;	/* has the watches' devices and those below them */
@@ -97,6 +98,11 @@ struct live_ops {
 	 * given series of their own.
 	 */
 	void (*look)(struct capture *c);
+	/*
+	 * Looks, cheaply, whether IOs of each whole are in flight and none has ended since the last look or read: halts, which
+	 * the next read reports. A load that catches up within the interval would hide them.
+	 */
+	void (*glance)(struct capture *c);
 	/*
 	 * From now on, IOs of whole w and op o are slow if they took @from_ns[w * BLKLAT_OPS + o] or
 	 * more. Before the first call only failed IOs are reported. Only called if slow IOs are wanted.

@@ -13,6 +13,9 @@
 #define LOOK_NS (10 * NSEC_PER_SEC)	/* if there is no news */
 #define SETTLE_NS (NSEC_PER_SEC / 5)	/* news of devices comes in bursts */
 #define RETRY_NS (60 * NSEC_PER_SEC)	/* time before another capture that could not be opened is tried again */
+#define GLANCES 10			/* in an interval, its read included; fewer if they took more than 1 % of a CPU */
+#define GLANCE_LEAST_NS (NSEC_PER_SEC / 50)
+#define GLANCE_SHARE 100
 
 static void tell_failure(struct monitor *m, const struct problem *p)
 {
@@ -51,6 +54,28 @@ static int find(struct monitor *m, struct watch **ret, u32 *ret_n, struct proble
 
 /* --- opening -------------------------------------------------------------------------------- */
 
+/* 0: never */
+static u64 glance_every_ns(const struct monitor *m)
+{
+	u64 interval_ns = m->cfg->interval_s * NSEC_PER_SEC;
+
+	return is_live(m) && interval_ns >= 2 * GLANCE_LEAST_NS ? max_u64(interval_ns / GLANCES, GLANCE_LEAST_NS) : 0;
+}
+
+/* The next glance: the read is one, too. */
+static void plan_glance(struct monitor *m, u64 at_ns)
+{
+	u64 every_ns = glance_every_ns(m), end_ns = intervals_read_ns(&m->intervals) + (u64)(m->cfg->interval_s * NSEC_PER_SEC);
+
+	m->glance_ns = m->capture && every_ns && at_ns + every_ns / 2 <= end_ns ? at_ns : UINT64_MAX;
+}
+
+static void glance(struct monitor *m, u64 now)
+{
+	m->capture->live->glance(m->capture);
+	plan_glance(m, max_u64(now + glance_every_ns(m), now_ns() + GLANCE_SHARE * (now_ns() - now)));
+}
+
 /* Opens a capture of @watches and prepares its intervals. On failure nothing is left. */
 static int open_capture(struct monitor *m, struct watch *watches, u32 n, struct capture **ret, struct intervals *ret_in, struct problem *p)
 {
@@ -64,6 +89,7 @@ static int open_capture(struct monitor *m, struct watch *watches, u32 n, struct 
 	if (err)
 		return err;
 	err = intervals_init(ret_in, *ret);
+	(*ret)->glanced |= glance_every_ns(m) > 0;
 	if (!err)
 		return 0;
 	intervals_uninit(ret_in);
@@ -76,6 +102,7 @@ static void early_looks(struct monitor *m)
 {
 	m->opened_ns = now_ns();
 	m->early_ns = capture_early_look(m->opened_ns, m->opened_ns);
+	plan_glance(m, m->opened_ns + glance_every_ns(m));
 }
 
 /* Notes what there is, with the parts that they have now. */
@@ -132,7 +159,7 @@ static int open_live(struct monitor *m, struct problem *p)
 
 int monitor_open(struct monitor *m, const struct monitor_config *cfg, struct problem *p)
 {
-	*m = (struct monitor){ .cfg = cfg, .look_ns = UINT64_MAX, .early_ns = UINT64_MAX };
+	*m = (struct monitor){ .cfg = cfg, .look_ns = UINT64_MAX, .early_ns = UINT64_MAX, .glance_ns = UINT64_MAX };
 	if (!is_live(m))
 		return open_first(m, NULL, 0, p);
 	if (cfg->capture.follow)
@@ -367,7 +394,7 @@ static void take_outgrown(struct monitor *m)
 
 u64 monitor_due_ns(const struct monitor *m)
 {
-	u64 due_ns = min_u64(m->look_ns, m->early_ns);
+	u64 due_ns = min_u64(m->look_ns, min_u64(m->early_ns, m->glance_ns));
 
 	return m->why[0] && !m->next.capture ? min_u64(due_ns, m->reopen_ns) : due_ns;
 }
@@ -389,6 +416,8 @@ void monitor_tend(struct monitor *m, enum monitor_news news)
 			captures[i]->live->look(captures[i]);
 	if (m->early_ns <= now)
 		m->early_ns = capture_early_look(m->opened_ns, now);
+	if (m->glance_ns <= now)
+		glance(m, now);
 	if (news != MONITOR_NO_NEWS)
 		look_soon(m, now);
 	if (m->look_ns <= now)
@@ -409,6 +438,7 @@ int monitor_next(struct monitor *m, const struct percentiles *ps, struct problem
 		return 0;
 	}
 	err = intervals_next(&m->intervals, ps, p);
+	plan_glance(m, intervals_read_ns(&m->intervals) + glance_every_ns(m));
 	note_all(m);
 	if (err || !m->capture->live)
 		return err;

@@ -28,6 +28,7 @@ struct monitor_config {
 	const struct capture_ops *engine;
 	struct capture_config capture;	/* its devices and watches are the monitor's to fill; of a replay, all is ready */
 	const char *root;		/* of the tree of sysfs, see device_table_read(); NULL: "" */
+	double interval_s;		/* as asked for */
 	bool reuse;			/* nobody else refers to devices and watches that are gone: their places may be used again */
 	/*
 	 * Returns the watches to make for the devices in @t, in malloc()ed memory; none is not an error. Returns 0 or a negative
@@ -53,7 +54,7 @@ struct monitor {
 	char why[sizeof(((struct problem *)0)->text)];	/* another capture is wanted; "": it is not */
 	char told[sizeof(((struct problem *)0)->text)];	/* the last failure */
 	u64 opened_ns, looked_ns;	/* when the capture was opened, and devices were looked for */
-	u64 look_ns, early_ns, reopen_ns;	/* what is due when */
+	u64 look_ns, early_ns, glance_ns, reopen_ns;	/* what is due when */
 };
 
 /*
@@ -76,7 +77,8 @@ enum monitor_news {
 /*
  * To be called between intervals: when the kernel has announced something, and at monitor_due_ns() (CLOCK_MONOTONIC;
  * UINT64_MAX: never). Looks for devices that have come, if the capture follows them; does early looks, see
- * capture_early_look(); opens another capture if that is wanted. Tells failures by the hooks.
+ * capture_early_look(), and nine glances in an interval, see live_ops.glance; opens another capture if that is wanted. Tells
+ * failures by the hooks.
  */
 void monitor_tend(struct monitor *m, enum monitor_news news);
 u64 monitor_due_ns(const struct monitor *m);

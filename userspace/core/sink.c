@@ -32,6 +32,7 @@ struct run_info run_info_of(const struct capture *c, double interval_s)
 		.devices = c->devices,
 		.origin = c->origin,
 		.slow_most = c->slow ? c->slow->most : 0,
+		.glanced = c->glanced,
 		.cpus = c->cpus,
 		.scale = c->scale,
 		.memory_bytes = c->memory_bytes,

@@ -22,6 +22,7 @@ struct run_info {
 	const struct device_table *devices;	/* contains the watches' devices */
 	const struct origin *origin;	/* NULL: nothing is known besides the above */
 	u32 slow_most;			/* the most slow IOs reported for a watch and interval; 0: none */
+	bool glanced;			/* as in struct capture */
 	u32 cpus;			/* slack of the accounting, see accounting_make() */
 	u32 scale;
 	u64 memory_bytes;

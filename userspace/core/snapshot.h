@@ -78,6 +78,13 @@ void op_cells_take(u64 *cells, u32 watch, u32 op, u32 scale, struct hist *hist, 
 /* Bytes of all histograms of a replayed run: those of what is read, of two snapshots, of frames and of their sums. */
 u64 snapshot_run_bytes(u32 watches, u32 scale);
 
+/* A time in which IOs of a whole were in flight and none ended (CLOCK_MONOTONIC). */
+struct halt {
+	u64 from_ns, to_ns;
+};
+
+#define HALTS_MOST 12	/* in an interval */
+
 struct watch_counts {
 	struct op_counts ops[BLKLAT_OPS];
 	/* In a part everything below is 0, except for the IOs in flight and gone and replaced. */
@@ -100,6 +107,12 @@ struct watch_counts {
 	bool awaited;		/* only in a replay: it has not come yet; gone is set, too */
 	bool replaced;		/* gone, and another device took its place before that was noticed: some IOs may be the other's */
 	bool unsettled;		/* the account does not close although nothing moved, which may be temporary */
+	/*
+	 * Since the previous snapshot, in order; see live_ops.glance. One that goes on at the read goes on in the next snapshot.
+	 * Its ends are in the middle between two looks, so it is known to the time between them.
+	 */
+	u32 n_halts;
+	struct halt halts[HALTS_MOST];
 };
 
 struct snapshot {

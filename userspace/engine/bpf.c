@@ -12,6 +12,7 @@
 #include "blklat.skel.h"
 #include "engine/bpf_engine.h"
 #include "engine/gone.h"
+#include "engine/halts.h"
 #include "engine/room.h"
 #include "engine/slow.h"
 #include "util/cleanup.h"
@@ -115,7 +116,7 @@ static void bpf_close(struct capture *c)
 	free(b);
 }
 
-static const struct live_ops live = { .look = bpf_look, .set_slow = bpf_slow_set, .add = room_add };
+static const struct live_ops live = { .look = bpf_look, .glance = halts_glance, .set_slow = bpf_slow_set, .add = room_add };
 static const struct kernel_hooks hooks = {
 	.count_bios = count_bios, .add = bpf_add, .remove = remove_watch, .move = move_watches,
 };

@@ -8,6 +8,7 @@
 
 #include "core/accounting.h"
 #include "engine/gone.h"
+#include "engine/halts.h"
 #include "engine/room.h"
 #include "util/clock.h"
 
@@ -32,10 +33,11 @@ static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
 	k->gone = calloc(room, sizeof(*k->gone));
 	k->files = calloc(room, sizeof(*k->files));
 	k->gaps = calloc(room, sizeof(*k->gaps));
+	k->halts = calloc(room, sizeof(*k->halts));
 	for (u32 i = 0; k->files && i < room; i++)
 		k->files[i] = DEVICE_FILES_NONE;
 	if (!k->capture.watches || !k->slots || !k->region.ranges || !k->told_tag_range || !k->bios || !k->ios || !k->gone ||
-	    !k->files || !k->gaps)
+	    !k->files || !k->gaps || !k->halts)
 		return -ENOMEM;
 	memcpy(k->capture.watches, cfg->watches, cfg->n_watches * sizeof(*cfg->watches));
 	k->capture.n_watches = cfg->n_watches;
@@ -102,6 +104,7 @@ void kernel_capture_uninit(struct kernel_capture *k)
 	free(k->ios);
 	free(k->files);
 	free(k->gaps);
+	free(k->halts);
 	free(k->capture.watches);
 }
 
@@ -333,6 +336,7 @@ int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, struct pro
 	gone_take_frozen(k, s);
 	if (read_kernel(k, s))
 		gone_finish(k, s);
+	halts_read(k, s);
 	owns_settle(&k->region, s->mono_ns, k->wait, k);
 	return 0;
 }

@@ -101,6 +101,7 @@ struct kernel_capture {
 	struct gone_watch *gone;
 	struct device_files *files;	/* open for the first of a device's watches, which are next to each other */
 	struct gap *gaps;		/* as of the last read without movement */
+	struct halts *halts;		/* see halts.h */
 };
 
 /* The whole after whole @i; the whole of a watch. */

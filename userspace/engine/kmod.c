@@ -12,6 +12,7 @@
 #include "engine/cgroups.h"
 #include "engine/geometry.h"
 #include "engine/gone.h"
+#include "engine/halts.h"
 #include "engine/kernel_capture.h"
 #include "engine/room.h"
 #include "engine/slow.h"
@@ -457,7 +458,7 @@ static void kmod_close(struct capture *c)
 	free(k);
 }
 
-static const struct live_ops live = { .look = kmod_look, .set_slow = kernel_capture_set_slow, .add = room_add };
+static const struct live_ops live = { .look = kmod_look, .glance = halts_glance, .set_slow = kernel_capture_set_slow, .add = room_add };
 static const struct kernel_hooks hooks = {
 	.count_bios = count_bios, .add = add_watches, .remove = remove_watch, .move = move_watches,
 };

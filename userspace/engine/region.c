@@ -316,6 +316,11 @@ u64 region_in_flight(const struct region *r, u32 i)
 	return scan_slots(r, i, 0, NULL, true).all.in_flight;
 }
 
+u64 region_oldest_ns(const struct region *r, u32 i, u64 now_ns)
+{
+	return scan_slots(r, i, now_ns, NULL, false).all.oldest_ns;
+}
+
 u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)
 {
 	u32 behind = watch % (1 + r->parts) ? 0 : r->parts;

@@ -78,8 +78,9 @@ void region_move(struct region *r, u32 i, u32 first, u32 n);
 void region_clear(struct region *r, u32 i);
 void region_clear_slots(struct region *r, u32 first, u32 n);
 
-/* Requests of watch @i in flight, by its slots. */
+/* Requests of watch @i in flight, by its slots; and the age of the oldest at @now_ns. */
 u64 region_in_flight(const struct region *r, u32 i);
+u64 region_oldest_ns(const struct region *r, u32 i, u64 now_ns);
 
 /* The sum of an account's cell over the rows; for a whole, over its parts as well. */
 u64 region_account(const struct region *r, u32 watch, enum blklat_account cell);

@@ -6,6 +6,7 @@
 
 #include "blklat/parts.h"
 #include "engine/gone.h"
+#include "engine/halts.h"
 
 /* The number of watches, from @first on, of the same device. */
 static u32 same_device(const struct kernel_capture *k, u32 first)
@@ -122,6 +123,7 @@ static void forget(struct kernel_capture *k, u32 at, u32 n)
 		k->bios[i] = (struct bio_counts){ 0 };
 		k->ios[i] = (struct kernel_ios){ 0 };
 		k->gaps[i] = (struct gap){ 0 };
+		k->halts[i] = (struct halts){ 0 };
 		k->told_tag_range[i] = 0;
 		for (u32 op = i * BLKLAT_OPS; k->slow_from && op < (i + 1) * BLKLAT_OPS; op++)
 			k->slow_from[op] = UINT64_MAX;

@@ -250,8 +250,9 @@ static int make_all(sqlite3 *db, const struct recording_table *tables, const cha
 	return rc;
 }
 
-static int make_tables(sqlite3 *db, bool slow)
+static int make_tables(sqlite3 *db, const struct run_info *run)
 {
+	static const char *const no_views[] = { NULL };
 	char *head CLEANUP(cleanup_free) = NULL;
 	int rc;
 
@@ -259,7 +260,9 @@ static int make_tables(sqlite3 *db, bool slow)
 		     RECORDING_VERSION) < 0)
 		return SQLITE_NOMEM;
 	rc = sqlite_run(db, head) ?: make_all(db, recording_tables, recording_views);
-	return rc || !slow ? rc : make_all(db, recording_slow_tables, recording_slow_views);
+	if (!rc && run->glanced)
+		rc = make_all(db, recording_halt_tables, no_views);
+	return rc || !run->slow_most ? rc : make_all(db, recording_slow_tables, recording_slow_views);
 }
 
 static int limit_wal(sqlite3 *db, u32 n_watches)
@@ -272,7 +275,7 @@ static int limit_wal(sqlite3 *db, u32 n_watches)
 int recording_file_begin(struct recording_file *f, const struct run_info *run, struct recorded_ids *ids, struct problem *p)
 {
 	int rc = limit_wal(f->db, run->n_watches) ?: sqlite_run(f->db, "BEGIN IMMEDIATE") ?:
-		 make_tables(f->db, run->slow_most) ?: recorder_write_facts(f->db, run, ids) ?:
+		 make_tables(f->db, run) ?: recorder_write_facts(f->db, run, ids) ?:
 		 sqlite_run(f->db, "COMMIT");
 
 	return rc ? recording_file_failed(f, rc, p) : 0;

@@ -279,14 +279,14 @@ static int take_interval(struct recording_reader *r, struct problem *p)
 	    !column_u64(s, INTERVAL_merged, RECORDING_COUNT_MAX, &merged) || !merged != !r->begun)
 		return reader_damaged(r, p, "interval %lld is invalid", r->id);
 	begin_interval(state);
-	return take_rows(r, p) ?: reader_take_slow(r, p);
+	return take_rows(r, p) ?: reader_take_halts(r, p) ?: reader_take_slow(r, p);
 }
 
 static int at_end(struct recording_reader *r, struct problem *p)
 {
 	int err;
 
-	if (r->state_left || r->series_left)
+	if (r->state_left || r->series_left || r->halt_left)
 		return reader_damaged(r, p, "it has rows after interval %lld that belong to no interval", r->id);
 	err = reader_end_slow(r, p);
 	if (err)
@@ -329,7 +329,7 @@ int reader_begin(struct recording_reader *r, struct problem *p)
 		err = rc ? reader_failed(r, rc, p) : 0;
 	}
 	r->id = r->state_key = r->series_key = -1;
-	err = err ?: reader_begin_slow(r, p) ?: next_state(r, p) ?: next_series(r, p) ?: reader_next(r, p);
+	err = err ?: reader_begin_slow(r, p) ?: reader_begin_halts(r, p) ?: next_state(r, p) ?: next_series(r, p) ?: reader_next(r, p);
 	if (err)
 		return err;
 	r->origin.start_mono_ns = r->state.mono_ns;

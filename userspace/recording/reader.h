@@ -33,6 +33,10 @@ struct recording_reader {
 	sqlite3_stmt *slow_rows, *slow_found;
 	bool slow_left, found_left;
 	s64 slow_interval, slow_n, found_key;	/* keys of the last rows */
+	sqlite3_stmt *halts;		/* NULL: they were not looked for */
+	bool halt_left;
+	s64 halt_interval, halt_from_ns;	/* of the current row */
+	u32 halt_watch;
 	sqlite3_stmt *intervals, *states, *series;
 	bool state_left, series_left;	/* the query's current row was not used yet */
 	struct op_counts row;		/* of table series, at the captured scale */
@@ -75,6 +79,10 @@ int reader_begin_slow(struct recording_reader *r, struct problem *p);
 int reader_take_slow(struct recording_reader *r, struct problem *p);
 int reader_end_slow(struct recording_reader *r, struct problem *p);
 void reader_close_slow(struct recording_reader *r);
+
+/* The same for halts; none is left at the end, as reader_next() says. */
+int reader_begin_halts(struct recording_reader *r, struct problem *p);
+int reader_take_halts(struct recording_reader *r, struct problem *p);
 
 /* Reads column @i, a watch's id. */
 bool column_watch(const struct recording_reader *r, sqlite3_stmt *s, int i, u32 *ret);

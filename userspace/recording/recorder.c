@@ -61,7 +61,7 @@ static int begin(struct recorder *r, const struct recorder_config *cfg, struct p
 	if (err)
 		return err;
 	if (cfg->max_bytes)
-		rc = ring_init(&r->ring, r->file.db, cfg->max_bytes, r->run->scale, r->run->slow_most);
+		rc = ring_init(&r->ring, r->file.db, cfg->max_bytes, r->run);
 	/* The source may be a recording that has dropped intervals itself. */
 	r->ring.levels.dropped = r->run->origin->dropped;
 	if (!rc)

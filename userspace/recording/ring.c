@@ -67,7 +67,7 @@ static int run(sqlite3 *db, const char *format, ...)
 	return len < 0 ? SQLITE_NOMEM : sqlite_run(db, sql);
 }
 
-int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale, bool slow)
+int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, const struct run_info *of)
 {
 	u64 pages = max_bytes / PAGE_BYTES, wal = pages / WAL_SHARE;
 	int rc;
@@ -75,9 +75,9 @@ int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale, b
 	if (wal > 4000)
 		wal = 4000;
 	/* Each page in the WAL has a header of 24 bytes, the WAL itself one of 32. */
-	*r = (struct recording_ring){ .db = db, .most = pages - wal - wal * 24 / PAGE_BYTES - 2, .slow = slow };
+	*r = (struct recording_ring){ .db = db, .most = pages - wal - wal * 24 / PAGE_BYTES - 2, .slow = of->slow_most, .halts = of->glanced };
 	r->reserve = r->most / RESERVE_SHARE;
-	if (series_row_init(&r->a, scale) || series_row_init(&r->b, scale))
+	if (series_row_init(&r->a, of->scale) || series_row_init(&r->b, of->scale))
 		return SQLITE_NOMEM;
 	/*
 	 * The WAL exceeds the checkpoint's threshold by at most one transaction, and is then reused from its beginning.
@@ -192,6 +192,19 @@ static int merge_slow(struct recording_ring *r, s64 a, s64 b, bool start)
 		   "DELETE FROM slow_found WHERE interval = %lld", b, a, b, a, a);
 }
 
+/* Moves the halts of @a to @b, or drops them. So that there are at most HALTS_MOST, only those are kept that take a share of @b. */
+static int merge_halts(struct recording_ring *r, s64 a, s64 b, bool start)
+{
+	if (!r->halts)
+		return SQLITE_OK;
+	if (start)
+		return run(r->db, "DELETE FROM halt WHERE interval IN (%lld, %lld)", a, b);
+	return run(r->db,
+		   "UPDATE halt SET interval = %lld WHERE interval = %lld;"
+		   "DELETE FROM halt WHERE interval = %lld AND (to_ns - from_ns) * %d < (SELECT mono_ns FROM interval WHERE id = %lld) - "
+		   "ifnull((SELECT mono_ns FROM interval WHERE id < %lld ORDER BY id DESC LIMIT 1), 0)", b, a, b, HALTS_MOST, b, a);
+}
+
 /*
  * Merges interval @a into its successor @b. @merged: how many original intervals the result has; 0: @b
  * becomes the start. First @b's rows without IOs, which are parts of IOs that end later, move on to the
@@ -205,7 +218,7 @@ static int merge(struct recording_ring *r, s64 a, s64 b, u64 merged)
 	if (rc == SQLITE_DONE)
 		rc = move_rows(r, r->any, a, b);
 	if (rc == SQLITE_DONE)
-		rc = merge_slow(r, a, b, !merged) ?: SQLITE_DONE;
+		rc = merge_slow(r, a, b, !merged) ?: merge_halts(r, a, b, !merged) ?: SQLITE_DONE;
 	if (rc != SQLITE_DONE)
 		return rc;
 	/*

@@ -19,7 +19,7 @@
 struct recording_ring {
 	sqlite3 *db;		/* NULL: no limit */
 	u64 most;		/* limit of the database's pages */
-	bool slow;
+	bool slow, halts;
 	u64 reserve;		/* pages of these that must be free before an interval is written */
 	struct ring_levels {
 		u64 n[RING_LEVELS];	/* intervals of each length; longer ones are older */
@@ -36,8 +36,8 @@ u64 ring_least_bytes(u32 n_watches);
 /* How much more is needed for @n slow IOs an interval. */
 u64 ring_slow_bytes(u64 n);
 
-/* Limits @db and its WAL to @max_bytes; @slow: there are tables of slow IOs. Returns an SQLite result. */
-int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale, bool slow);
+/* Limits @db, the recording of @of, and its WAL to @max_bytes. Returns an SQLite result. */
+int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, const struct run_info *of);
 void ring_uninit(struct recording_ring *r);
 
 /*

@@ -18,11 +18,11 @@ int recording_rows_init(struct recording_rows *r, sqlite3 *db, const struct run_
 		{ &r->series, "INSERT INTO " SQL_INTO(series) },
 		{ &r->part, "INSERT OR IGNORE INTO watch(id, device, stage, part_of, part_by, part) "
 			    "SELECT ?1, device, stage, id, ?3, ?4 FROM watch WHERE id = ?2" },
-		/* These come last, as the tables do not always exist. */
-		{ &r->slow, "INSERT INTO " SQL_INTO(slow) },
-		{ &r->slow_found, "INSERT INTO " SQL_INTO(slow_found) },
+		{ run->glanced ? &r->halt : NULL, "INSERT INTO " SQL_INTO(halt) },
+		{ run->slow_most ? &r->slow : NULL, "INSERT INTO " SQL_INTO(slow) },
+		{ run->slow_most ? &r->slow_found : NULL, "INSERT INTO " SQL_INTO(slow_found) },
 	};
-	u32 n = ARRAY_SIZE(all) - (run->slow_most ? 0 : 2), most = run_most_watches(run) + 1;
+	u32 most = run_most_watches(run) + 1;
 	int rc = SQLITE_OK;
 
 	*r = (struct recording_rows){
@@ -30,8 +30,8 @@ int recording_rows_init(struct recording_rows *r, sqlite3 *db, const struct run_
 	};
 	if (!r->ids || !r->first)
 		return SQLITE_NOMEM;
-	for (u32 i = 0; !rc && i < n; i++)
-		rc = sqlite3_prepare_v3(db, all[i].sql, -1, SQLITE_PREPARE_PERSISTENT, all[i].s, NULL);
+	for (u32 i = 0; !rc && i < ARRAY_SIZE(all); i++)
+		rc = !all[i].s ? SQLITE_OK : sqlite3_prepare_v3(db, all[i].sql, -1, SQLITE_PREPARE_PERSISTENT, all[i].s, NULL);
 	return rc;
 }
 
@@ -41,6 +41,7 @@ void recording_rows_uninit(struct recording_rows *r)
 	sqlite3_finalize(r->state);
 	sqlite3_finalize(r->series);
 	sqlite3_finalize(r->part);
+	sqlite3_finalize(r->halt);
 	sqlite3_finalize(r->slow);
 	sqlite3_finalize(r->slow_found);
 	hist_uninit(&r->sum);
@@ -81,6 +82,20 @@ static int put_state(struct recording_rows *r, s64 id, u32 watch, const struct w
 	sqlite_put(s, STATE_unsettled, w->unsettled);
 	sqlite_put(s, STATE_waited_ns, w->waited_ns);
 	return sqlite_step_done(s);
+}
+
+static int put_halts(struct recording_rows *r, s64 id, u32 watch, const struct watch_counts *w)
+{
+	int rc = SQLITE_OK;
+
+	for (u32 i = 0; !rc && r->halt && i < w->n_halts; i++) {
+		sqlite_put(r->halt, HALT_interval, id);
+		sqlite_put(r->halt, HALT_watch, watch);
+		sqlite_put(r->halt, HALT_from_ns, w->halts[i].from_ns);
+		sqlite_put(r->halt, HALT_to_ns, w->halts[i].to_ns);
+		rc = sqlite_step_done(r->halt);
+	}
+	return rc;
 }
 
 /* Everything else about a part is in the whole's row, and NULL here. Writes no row if nothing is in flight. */
@@ -363,7 +378,7 @@ int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_i
 		if (is_lost(r, watch))
 			continue;
 		w = r->n_lost && is_rest(run, watch) ? rest_state(r, run, is, i) : *is->f[i].counts;
-		rc = put_state_of(r, id, run, watch, &w) ?: put_series_of(r, id, run, is, i);
+		rc = put_state_of(r, id, run, watch, &w) ?: put_halts(r, id, r->ids[watch], &w) ?: put_series_of(r, id, run, is, i);
 	}
 	return rc || !is->slow || !r->slow ? rc : recording_rows_slow(r, id, run, is->slow);
 }

@@ -40,6 +40,11 @@ const struct recording_table recording_tables[] = {
 	{ 0 },
 };
 
+const struct recording_table recording_halt_tables[] = {
+	TABLE(halt, ", PRIMARY KEY(interval, watch, from_ns)) WITHOUT ROWID"),
+	{ 0 },
+};
+
 const struct recording_table recording_slow_tables[] = {
 	/* n counts through the whole recording, so rows stay in order when intervals are merged. */
 	TABLE(slow, ", PRIMARY KEY(interval, n)) WITHOUT ROWID"),

@@ -121,6 +121,13 @@
 	C(MARK, wall_ns, INTEGER) SEP \
 	C(MARK, text, TEXT)
 
+/* This table exists only if halts were looked for (struct halt). */
+#define COLUMNS_halt(C, SEP) \
+	C(HALT, interval, INTEGER) SEP \
+	C(HALT, watch, INTEGER) SEP \
+	C(HALT, from_ns, INTEGER) SEP \
+	C(HALT, to_ns, INTEGER)
+
 /* These tables exist only if slow IOs were recorded (slow_most in table meta). */
 #define COLUMNS_slow(C, SEP) \
 	C(SLOW, interval, INTEGER) SEP \
@@ -161,6 +168,7 @@ enum { COLUMNS_interval(COLUMN_NUMBER, ) };
 enum { COLUMNS_state(COLUMN_NUMBER, ) };
 enum { COLUMNS_series(COLUMN_NUMBER, ) SERIES_COLUMNS };
 enum { COLUMNS_mark(COLUMN_NUMBER, ) };
+enum { COLUMNS_halt(COLUMN_NUMBER, ) };
 enum { COLUMNS_slow(COLUMN_NUMBER, ) };
 enum { COLUMNS_slow_found(COLUMN_NUMBER, ) };
 
@@ -178,7 +186,8 @@ struct recording_table {
 	const char *name;
 	const char *sql;
 };
-extern const struct recording_table recording_tables[], recording_slow_tables[];	/* ended by a NULL name */
+/* Ended by a NULL name. */
+extern const struct recording_table recording_tables[], recording_halt_tables[], recording_slow_tables[];
 
 /* Views for people who use SQL; our reader does not need them. */
 extern const char *const recording_views[], *const recording_slow_views[];	/* ended by NULL */

@@ -108,7 +108,8 @@ static int collect_interval(struct sink *s, const struct frames *interval)
 	int err = 0;
 
 	if (run_place(c->run, interval, &where))
-		err = c->run->merged > 1 ? hold(c, &where, interval) : run_add_at(c->run, &where, interval);
+		err = run_add_halts(c->run, &where, interval) ?:
+		      c->run->merged > 1 ? hold(c, &where, interval) : run_add_at(c->run, &where, interval);
 	return err ?: run_add_slow(c->run, interval);
 }
 

@@ -128,10 +128,6 @@ struct flow {
 int flow_init(struct flow *f, const struct inquiry *q, int op);
 void flow_uninit(struct flow *f);
 
-struct stall {
-	double from_s, to_s;
-};
-
 struct stalls {
 	u32 n;
 	struct stall *s;	/* in order; no two touch */

@@ -77,7 +77,7 @@ int run_init(struct run *r, const struct run_info *from, const struct collect_ho
 {
 	struct run made = {
 		.scale = from->scale, .interval_s = from->interval_s, .given = from->watches, .max_bytes = how->max_bytes, .asked = how->asked,
-		.merged = how->merged ?: 1,
+		.merged = how->merged ?: 1, .glanced = from->glanced,
 	};
 	int err = origin_copy(&made.origin, from->origin) ?: device_table_copy(&made.devices, from->devices) ?:
 		  copy_watches(&made, from) ?:
@@ -119,6 +119,7 @@ void run_uninit(struct run *r)
 		free(w->in_flight);
 		free(w->oldest_ns);
 		free(w->lost);
+		free(w->halts);
 	}
 	free(r->watches);
 	free(r->frames);
@@ -317,6 +318,37 @@ int run_add_at(struct run *r, const struct run_span *where, const struct frames 
 	phases_add(&r->phases, &of_phase);
 	r->n++;
 	return 0;
+}
+
+static int add_halt(struct watch_run *w, double from_s, double to_s)
+{
+	struct stall *last = w->n_halts ? &w->halts[w->n_halts - 1] : NULL;
+
+	/* It went on at the interval's end. */
+	if (last && from_s - last->to_s < 1e-6) {
+		last->to_s = to_s;
+		return 0;
+	}
+	if (array_more(&w->halts, sizeof(*w->halts), w->n_halts, &w->halts_room))
+		return -ENOMEM;
+	w->halts[w->n_halts++] = (struct stall){ from_s, to_s };
+	return 0;
+}
+
+int run_add_halts(struct run *r, const struct run_span *where, const struct frames *interval)
+{
+	double end_s = where->start_s + where->length_s;
+	int err = 0;
+
+	for (u32 i = 0; r->glanced && interval->now && i < interval->n; i++) {
+		struct watch_run *w = &r->watches[interval->f[i].watch - r->given];
+		const struct watch_counts *c = interval->f[i].counts;
+
+		for (u32 n = 0; !err && n < c->n_halts; n++)
+			err = add_halt(w, end_s - (double)(s64)(interval->now->mono_ns - c->halts[n].from_ns) / NSEC_PER_SEC,
+				       end_s - (double)(s64)(interval->now->mono_ns - c->halts[n].to_ns) / NSEC_PER_SEC);
+	}
+	return err;
 }
 
 int run_add_slow(struct run *r, const struct frames *interval)

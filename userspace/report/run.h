@@ -32,6 +32,11 @@ struct collect_how {
 	u32 merged;
 };
 
+/* In seconds since the run's start. */
+struct stall {
+	double from_s, to_s;
+};
+
 /* A watch in a run. As in core/snapshot.h, it is followed by its parts. */
 struct watch_run {
 	const struct watch *watch;	/* the run's copy */
@@ -47,6 +52,8 @@ struct watch_run {
 	double *queue_depth;		/* [interval], like the next three; 0 before the device came and once it is gone */
 	u64 *in_flight;
 	u64 *oldest_ns;
+	struct stall *halts;		/* [n_halts] when IOs were in flight and none ended, as the looks between the reads have it */
+	u32 n_halts, halts_room;
 	u64 *lost;			/* cumulative in the window asked for; kept once the device is gone; part: 0 */
 	u32 first_there, n_there;	/* the interval in which it came, and intervals until it was gone */
 	bool gone;
@@ -63,6 +70,7 @@ struct run {
 	u32 scale;
 	double interval_s;		/* as recorded; times merged, the length of most of the run's */
 	u32 merged;			/* 1: not merged */
+	bool glanced;			/* as in struct capture */
 	u32 n;				/* intervals */
 	double *start_s;		/* since origin.start_mono_ns if that is known, else since the first interval */
 	double *length_s;		/* > 0 */
@@ -115,6 +123,9 @@ bool run_place(struct run *r, const struct frames *interval, struct run_span *re
  * -E2BIG (it would take more than max_bytes), and then the run stays as it was.
  */
 int run_add_at(struct run *r, const struct run_span *where, const struct frames *interval);
+
+/* Adds an interval's halts. Returns 0 or -ENOMEM. */
+int run_add_halts(struct run *r, const struct run_span *where, const struct frames *interval);
 
 /* Adds an interval's slow IOs, by the time of their ends. Returns the same. */
 int run_add_slow(struct run *r, const struct frames *interval);

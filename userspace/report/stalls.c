@@ -18,6 +18,8 @@
 #define NEAR_WITHIN 100		/* how many intervals to search for them on each side */
 #define NOISE 3			/* by how many standard deviations the missing IOs must exceed chance */
 #define ROUNDING_S 1e-6		/* a smaller difference is none */
+#define HALT 0.25		/* a shorter share of an interval is no stall: it is known to a tenth on each side */
+#define PROOF 0.7		/* share of it that an IO must have taken which ended after it */
 
 void flow_uninit(struct flow *f)
 {
@@ -280,6 +282,45 @@ static int add_long(const struct flow *f, struct stalls *ret)
 	return err;
 }
 
+/* The interval that @at_s lies in, or the last one. */
+static u32 interval_at(const struct run *r, double at_s)
+{
+	u32 i = 0;
+
+	while (i + 1 < r->n && run_end_of(r, i) < at_s)
+		i++;
+	return i;
+}
+
+/*
+ * Whether an IO that ended right after the halt waited for most of it: an IO whose end was missed seems to be in flight while the
+ * load rests. And whether chance would have had none end for so long.
+ */
+static bool is_stall(const struct flow *f, const struct stall *h, double unevenness)
+{
+	const struct run *r = f->q->run;
+	u32 i = interval_at(r, h->to_s);
+	double iops = usual_iops(f, i), took_ns = f->max_ns[i], due = iops * length_s(h);
+
+	if (i + 1 < r->n && h->to_s > run_end_of(r, i) - r->interval_s * HALT)
+		took_ns = fmax(took_ns, f->max_ns[i + 1]);
+	return length_s(h) >= HALT * r->interval_s && took_ns >= PROOF * length_s(h) * NSEC_PER_SEC &&
+	       due >= NOISE * sqrt(pow(unevenness * due, 2) + due);
+}
+
+/* Adds the stalls that the looks between the reads have found. */
+static int add_halts(const struct flow *f, struct stalls *ret)
+{
+	const struct watch_run *w = f->q->watch;
+	double unevenness;
+	int err = find_unevenness(f, &unevenness);
+
+	for (u32 i = 0; !err && i < w->n_halts; i++)
+		if (is_stall(f, &w->halts[i], unevenness))
+			err = add(ret, w->halts[i].from_s, w->halts[i].to_s);
+	return err;
+}
+
 static int by_begin(const void *a, const void *b)
 {
 	const struct stall *s = a, *t = b;
@@ -315,7 +356,7 @@ static void join(const struct flow *f, struct stalls *s)
 
 int stalls_find(const struct flow *f, struct stalls *ret)
 {
-	int err = add_rows(f, ret) ?: add_long(f, ret);
+	int err = add_rows(f, ret) ?: f->op < 0 && f->q->run->glanced ? add_halts(f, ret) : add_long(f, ret);
 
 	if (!err)
 		join(f, ret);
