@@ -107,9 +107,9 @@ int levels_find(const double *y, u32 n, double step, u32 *ret);
  * of the workload is not a stall, so each stall needs a witness: an IO that was in flight. Pure.
  *
  * There are two signs, used together. The first is an interval that is empty, or nearly, and has a witness. The second,
- * for stalls within intervals that are not empty, is an IO that took half an interval or more and ended while as many
- * IOs were missing as would have completed meanwhile. A stall with the second sign has its true length; one with the
- * first sign alone has that of its intervals.
+ * for stalls within intervals that are not empty, are halts (struct halt), where they were looked for; else an IO that took
+ * half an interval or more and ended while as many IOs were missing as would have completed meanwhile. A stall with the
+ * second sign has its true length; one with the first sign alone has that of its intervals.
  */
 
 /* The IOs of a device, or of one of its ops. */

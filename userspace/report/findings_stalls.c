@@ -115,8 +115,9 @@ static int report(const struct flow *flow, const struct stalls *s)
 	}
 	say(f, flow, s, &period);
 	finding_rule(f, "no IO completed, or fewer than 1 %% of the median rate, while an IO was in flight for most "
-		     "of the interval; or an IO took half an interval or more, and at least 80 %% of the IOs that "
-		     "usually complete in that time are missing; a period takes %d stalls whose distances vary by at "
+		     "of the interval; or looks between the reads found that for a quarter of an interval none ended, or (of "
+		     "recordings without looks, and of single ops) an IO took half an interval or more, and at least 80 %% "
+		     "of the IOs that usually complete in that time are missing; a period takes %d stalls whose distances vary by at "
 		     "most 25 %%", PERIOD_STALLS);
 	return 0;
 }
