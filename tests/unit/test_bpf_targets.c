@@ -240,13 +240,17 @@ TEST(test_drop)
 					 { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE } };
 	const struct found_device found[] = { { .queue = 0x1000, .disk = 0x2000 }, { .queue = 0x1000, .disk = 0x2000 },
 					      { .queue = 0x3000, .disk = 0x4000 } };
+	const struct target *by_queue, *by_disk;
 
 	assert_int_equal(make(watches, found, 3), 0);
-	assert_non_null(look_up(0x1000));
-	assert_non_null(look_up(0x2000));
-	targets_drop(&t, 1);	/* by its disk as by its queue */
-	assert_null(look_up(0x1000));
-	assert_null(look_up(0x2000));
+	by_queue = look_up(0x1000);
+	by_disk = look_up(0x2000);
+	assert_true(by_queue && by_disk);
+	targets_drop(&t, 1, false);
+	assert_true(!look_up(0x1000) && !look_up(0x2000));
+	assert_true(by_queue->key && by_disk->key);	/* nobody takes their places */
+	targets_drop(&t, 1, true);
+	assert_true(!by_queue->key && !by_disk->key);
 	assert_int_equal(look_up(0x3000)->watch[BLKLAT_STAGE_DEVICE], 3);
 }
 
@@ -274,7 +278,7 @@ TEST(test_devices_come_and_go)
 
 		if (there[device]) {
 			for (u32 i = at; i < at + WATCHES; i++)
-				targets_drop(&t, i);
+				targets_drop(&t, i, true);
 			there[device] = false;
 		} else {
 			for (u32 i = at; i < at + WATCHES; i++) {

@@ -234,8 +234,7 @@ static int add(struct kernel_capture *k, u32 at, u32 n, struct problem *p)
 
 static void remove_one(struct kernel_capture *k, u32 whole)
 {
-	(void)k;
-	targets_drop(&w.targets, whole);
+	targets_drop(&w.targets, whole, k->wait);
 	some_events();
 }
 

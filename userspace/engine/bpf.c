@@ -21,7 +21,7 @@
 
 static void remove_watch(struct kernel_capture *kernel, u32 whole)
 {
-	targets_drop(&((struct bpf_capture *)kernel)->targets, whole);
+	targets_drop(&((struct bpf_capture *)kernel)->targets, whole, kernel->wait);
 }
 
 static int move_watches(struct kernel_capture *kernel, u32 at, u32 n, const struct slots *s, u32 first)

@@ -79,8 +79,11 @@ void targets_fill(struct targets *t);
  */
 int targets_add(struct targets *t, const struct targets_of *of, const struct found_device *found, u32 at, u32 n);
 
-/* Programs that start from now on do not find the targets of watch @i. */
-void targets_drop(struct targets *t, u32 i);
+/*
+ * Programs that start from now on do not find the targets of watch @i. @reuse: others may take their places, as those programs
+ * that found them will have ended by then.
+ */
+void targets_drop(struct targets *t, u32 i, bool reuse);
 
 /*
  * Programs use the slots @s from @first on for the targets of watches @at to @at + n - 1. @wait() returns when all programs that

@@ -332,10 +332,10 @@ int targets_add(struct targets *t, const struct targets_of *of, const struct fou
 		}
 	}
 	for (u32 a = 0; a < n_added && added[a].i < t->room; a++) {
-		struct target *is = &t->table[t->bucket[added[a].i]];
+		struct target is = t->list[added[a].i];
 
-		*is = t->list[added[a].i];
-		is->key = RESERVED;
+		is.key = RESERVED;	/* until all else is written */
+		t->table[t->bucket[added[a].i]] = is;
 		set_key(t, added[a].i, full ? 0 : added[a].key);
 	}
 	return full ? -ENOSPC : 0;
@@ -349,11 +349,11 @@ static bool has_watch(const struct target *t, u32 at, u32 n)
 	return false;
 }
 
-void targets_drop(struct targets *t, u32 i)
+void targets_drop(struct targets *t, u32 i, bool reuse)
 {
 	for (u32 j = 0; j < t->n; j++)
 		if (has_watch(&t->list[j], i, 1))
-			set_key(t, j, 0);
+			set_key(t, j, reuse ? 0 : RESERVED);
 }
 
 static void set_queues(struct targets *t, u32 at, u32 n, u32 queues)
