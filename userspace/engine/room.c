@@ -180,9 +180,14 @@ void room_remove_gone(struct kernel_capture *k)
 			k->hooks->remove(k, i);
 			k->gone[i].removed = any = true;
 		}
-	/* Without that, nobody knows when the last IO has been counted there, so nothing takes its place. */
-	if (any && k->wait)
+	/*
+	 * Without that, nobody knows when the last IO has been counted there, so nothing takes its place. Bios that began since
+	 * they were last counted must not be overlooked either.
+	 */
+	if (any && k->wait) {
 		k->wait(k);
+		k->hooks->count_bios(k);
+	}
 	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
 		k->gone[i].left |= k->gone[i].removed && k->wait;
 		/* Its last figures have been read. */
