@@ -344,7 +344,7 @@ static noinline void complete_any(struct blklat_session *s, struct request *rq, 
 			complete_target(s, t, rq, error, bytes, now);
 		total |= t && blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_TOTAL));
 	}
-	if (s->bios && (total || s->bios_anywhere))
+	if (s->bios && (total || READ_ONCE(s->bios_anywhere)))
 		blklat_capture_end_bios(s, rq, bytes, error);
 }
 

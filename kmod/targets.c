@@ -211,9 +211,11 @@ static void hide(struct blklat_session *s, const struct blklat_entry *e)
 {
 	u32 i;
 
-	/* Bios in flight will end with requests of a queue that is not found. */
-	if (e->stage == BLKLAT_STAGE_TOTAL)
-		s->bios_anywhere = true;
+	/* Bios in flight will end with requests of a queue that is not found. A probe that does not find it has to know. */
+	if (e->stage == BLKLAT_STAGE_TOTAL && !s->bios_anywhere) {
+		WRITE_ONCE(s->bios_anywhere, true);
+		blklat_probe_wait_now();
+	}
 	for (i = 0; i < e->n; i++) {
 		struct blklat_target *t = e->target[i];
 
