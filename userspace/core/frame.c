@@ -392,7 +392,7 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		f->in_flight_ns = in_flight_between(f, &before->w[i], w);
 		f->tag_range = w->accounts[BLKLAT_TAG_RANGE] - before->w[i].accounts[BLKLAT_TAG_RANGE];
 		f->gone = w->gone;
-		f->gone_before = w->gone && before->w[i].gone;
+		f->gone_before = w->gone && before->w[i].gone && w->awaited == before->w[i].awaited;
 		f->replaced = w->replaced;
 		f->counts = w;
 		if (whole)
