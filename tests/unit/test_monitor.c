@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "core/accounting.h"
 #include "core/monitor.h"
 #include "folder.h"
 #include "util/clock.h"
@@ -29,6 +30,7 @@ static struct world {
 	struct device gone;		/* its name, if one is gone, and diskseq (0: any) */
 	bool outgrown;
 	int outgrown_err;
+	u32 in_flight;			/* of each watch */
 	int privileges;
 	char told[4096];
 	struct problem p;
@@ -76,8 +78,14 @@ static int fake_read(struct capture *c, struct snapshot *s, struct problem *p)
 
 		s->w[i].gone = s->w[i].gone || is_gone(c->watches[i].device);
 		f->reads[i] += !s->w[i].gone;
+		s->w[i].in_flight = s->w[i].in_flight_after = c == x.m.next.capture ? 1 : x.in_flight;
+		s->w[i].started = s->w[i].started_after = f->reads[i] * EACH + s->w[i].in_flight;
+		s->w[i].accounts[BLKLAT_TAG_RANGE] = f->reads[i];
+		s->w[i].kernel_known = true;
+		s->w[i].kernel_ios = f->reads[i] * (EACH + 1);
 		hist_clear(&op->hist);
 		hist_put(&op->hist, CELL, f->reads[i] * EACH);
+		assert_int_equal(accounting_gap(&s->w[i]), 0);	/* nothing of another capture disturbs this one */
 	}
 	c->outgrown = x.outgrown ? c->watches[0].device : NULL;
 	c->outgrown_err = x.outgrown_err;
@@ -255,6 +263,19 @@ static void expect_frame(u32 i, const char *name, u32 number, u64 ios)
 	assert_int_equal(f->ops[BLKLAT_OP_READ].ios, ios);
 }
 
+/* Of a watch that was read @reads times, in whichever capture, and @overwritten of whose IOs were in flight in the first alone. */
+static void expect_account(u32 i, u32 reads, u32 overwritten)
+{
+	const struct accounting *a = &x.m.intervals.frames.f[i].accounting;
+
+	assert_int_equal(a->completed, reads * EACH);
+	assert_int_equal(a->lost_by[LOST_TAG_RANGE], reads);
+	assert_int_equal(a->lost_by[LOST_OVERWRITTEN], overwritten);
+	assert_int_equal(a->lost, reads + overwritten);
+	assert_int_equal(a->started, a->completed + a->in_flight + a->lost);
+	assert_int_equal(a->kernel_ios, reads * (EACH + 1));
+}
+
 /* --- devices that come --------------------------------------------------------------------------------------------------- */
 
 /* All that it did is in its first interval, and the others do not notice. */
@@ -400,6 +421,7 @@ TEST(no_room)
 	put_disk("sda", 0, "");
 	put_disk("sdb", 16, "");
 	x.room = 2;
+	x.in_flight = 3;
 	open_monitor();
 	next();
 	strcpy(x.gone.name, "sda");
@@ -428,6 +450,8 @@ TEST(no_room)
 	expect_frame(0, "sdb", 1, EACH);
 	expect_frame(1, "sdc", 2, EACH);
 	expect_frame(2, "sdd", 3, EACH);
+	expect_account(0, 5, 2);
+	expect_account(1, 2, 0);
 	expect_told("");
 }
 
@@ -460,6 +484,7 @@ TEST(outgrown_slots)
 	expect_told("reopened: sda has more tags now than there is room for. ");
 	next();
 	expect_frame(0, "sda", 0, EACH);
+	expect_account(0, 8, 0);
 	assert_int_equal(x.open, 1);
 }
 

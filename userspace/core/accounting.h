@@ -22,7 +22,7 @@ extern const char *const lost_names[LOST_REASONS];
 extern const char *const lost_words[LOST_REASONS];
 
 /*
- * Cumulative since the capture began. As IOs move during the read,
+ * Cumulative since the first capture of the run began. As IOs move during the read,
  *   started = completed + in_flight + lost   holds within +-moved, and exactly if nothing moved.
  */
 struct accounting {

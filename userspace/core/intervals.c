@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/accounting.h"
 #include "util/array.h"
 #include "util/clock.h"
 
@@ -133,6 +135,8 @@ void intervals_enter(struct intervals *in, u32 first, u32 n)
 	snapshot_enter(&in->snapshots[1], first, n);
 	frames_enter(&in->frames, c->watches + first, first, n, in->numbers);
 	in->numbers += n;
+	if (in->past)
+		memset(&in->past[first], 0, n * sizeof(*in->past));
 	for (u32 i = 0; i < in->frames.n; i++)
 		in->frames.f[i].watch = &c->watches[i];	/* the list may have moved */
 	if (!in->slow.from_ns)
@@ -175,12 +179,101 @@ void intervals_uninit(struct intervals *in)
 	snapshot_uninit(&in->snapshots[1]);
 	frames_uninit(&in->frames);
 	slow_limits_uninit(&in->slow);
+	free(in->past);
+}
+
+static void add_past(const struct intervals *in, struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		const struct past *past = &in->past[i];
+		struct watch_counts *w = &s->w[i];
+
+		w->started += past->started;
+		w->started_after += past->started;
+		w->kernel_ios += w->kernel_known ? past->kernel_ios : 0;
+		for (u32 a = 0; a < BLKLAT_ACCOUNTS; a++)
+			w->accounts[a] += past->accounts[a];
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			w->ops[op].ios_before = past->ios[op];
+	}
+	s->skipped += in->past_skipped;
+}
+
+/* Engines know only what they have counted themselves. */
+static int read(struct intervals *in, struct snapshot *s, struct problem *p)
+{
+	int err;
+
+	for (u32 i = 0; in->past && i < s->n; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			s->w[i].ops[op].ios_before = 0;
+	err = in->capture->ops->read(in->capture, s, p);
+	if (!err && in->past)
+		add_past(in, s);
+	return err;
+}
+
+/* Where it is not known yet, it will be set to what has completed when it is. */
+static u64 kernel_ios(const struct watch_counts *w)
+{
+	return w->kernel_known ? w->kernel_ios : accounting_completed(w);
+}
+
+static struct past past_until(const struct watch_counts *was, const struct watch_counts *now)
+{
+	s64 fewer = was->in_flight - now->in_flight;
+	struct past past = {
+		/* If there are more, they began between the two reads. */
+		.started = was->started - now->started + (fewer < 0 ? -fewer : 0),
+		.kernel_ios = kernel_ios(was) - kernel_ios(now),
+	};
+
+	for (u32 a = 0; a < BLKLAT_ACCOUNTS; a++)
+		past.accounts[a] = was->accounts[a] - now->accounts[a];
+	past.accounts[BLKLAT_OVERWRITTEN] += fewer > 0 ? fewer : 0;
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		past.ios[op] = op_counts_ios(&was->ops[op]) - op_counts_ios(&now->ops[op]);
+	return past;
+}
+
+/* The place of the watch with this number; fs->n: it is not there. */
+static u32 numbered(const struct frames *fs, u32 number)
+{
+	u32 i = 0;
+
+	while (i < fs->n && fs->f[i].number != number)
+		i++;
+	return i;
+}
+
+int intervals_replace(struct intervals *in, const struct intervals *from, struct problem *p)
+{
+	const struct snapshot *was = &from->snapshots[from->now];
+	struct snapshot *now = &in->snapshots[in->now];
+	struct past *past = sparse_calloc(max_u64(in->capture->room, 1), sizeof(*past));
+	int err = past ? in->capture->ops->read(in->capture, now, p) : problem_set(p, -ENOMEM, "out of memory");
+
+	for (u32 i = 0, k = 0; !err && i < now->n; i++, k++) {
+		in->frames.f[i].gone = now->w[i].gone;
+		if (!in->frames.f[i].watch->part)
+			k = numbered(&from->frames, in->frames.f[i].number);
+		if (k < was->n)
+			past[i] = past_until(&was->w[k], &now->w[i]);
+	}
+	if (err) {
+		free(past);
+		return err;
+	}
+	in->past = past;
+	in->past_skipped = was->skipped - now->skipped;
+	add_past(in, now);
+	return 0;
 }
 
 int intervals_begin(struct intervals *in, struct problem *p)
 {
 	struct snapshot *now = &in->snapshots[in->now];
-	int err = in->capture->ops->read(in->capture, now, p);
+	int err = read(in, now, p);
 
 	for (u32 i = 0; !err && i < now->n; i++) {
 		in->frames.f[i].gone = now->w[i].gone;
@@ -194,7 +287,7 @@ int intervals_next(struct intervals *in, const struct percentiles *ps, struct pr
 {
 	const struct snapshot *before = &in->snapshots[in->now];
 	struct snapshot *now = &in->snapshots[!in->now];
-	int err = in->capture->ops->read(in->capture, now, p);
+	int err = read(in, now, p);
 
 	if (err)
 		return err;

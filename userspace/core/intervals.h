@@ -38,8 +38,15 @@ void slow_limits_enter(struct slow_limits *l, u32 first, u32 n);
  */
 void slow_limits_follow(struct slow_limits *l, const struct frames *interval);
 
+/* What a watch had counted in the capture that this one replaces, less what this one had counted by then. Modulo 2^64. */
+struct past {
+	u64 started, kernel_ios, accounts[BLKLAT_ACCOUNTS], ios[BLKLAT_OPS];
+};
+
 struct intervals {
 	struct capture *capture;	/* borrowed */
+	struct past *past;		/* [watch]; NULL: it replaces none */
+	u64 past_skipped;
 	struct snapshot snapshots[2];
 	u32 now;			/* index of the newer one */
 	struct slow_limits slow;	/* all 0 if slow IOs are not wanted */
@@ -65,6 +72,13 @@ void intervals_continue(struct intervals *in, const struct intervals *from);
 
 /* Reads and discards what was counted so far: the next interval begins here. Returns the engine's result. */
 int intervals_begin(struct intervals *in, struct problem *p);
+
+/*
+ * The same in place of @from, which has just been read; after intervals_continue(). The accounts of watches with a number that
+ * @from has, too, go on from there. IOs that were in flight there, and are not here, are accounted for as lost (overwritten).
+ * Returns the engine's result or -ENOMEM.
+ */
+int intervals_replace(struct intervals *in, const struct intervals *from, struct problem *p);
 
 /*
  * Reads, and makes the frames of the interval that ends here. Returns the engine's result; if that is

@@ -358,7 +358,7 @@ static void begin_next(struct monitor *m, u64 read_ns)
 {
 	struct problem p;
 
-	if (intervals_begin(&m->next.intervals, &p)) {
+	if (intervals_replace(&m->next.intervals, &m->intervals, &p)) {
 		tell_failure(m, &p);
 		m->reopen_ns = now_ns() + RETRY_NS;
 		close_next(m);

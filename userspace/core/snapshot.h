@@ -54,7 +54,7 @@ struct op_counts {
 	/* The IOs among these that were issued after the device had been idle for the idle gap; see idle_scale(). */
 	u64 after_idle_sum_ns;
 	struct hist after_idle;
-	u64 ios_before;		/* in a replay: IOs up to the previous snapshot, which are not in hist; else 0 */
+	u64 ios_before;		/* IOs that are not in hist: in a replay those up to the previous snapshot, else those in a capture before */
 };
 
 /* How many IOs ended since the capture began. */
