@@ -124,6 +124,11 @@ TEST(test_room)
 		room = capture_room(&cfg, 16);
 		assert_int_equal(room.watches, 2 * (devices + 2 + devices / 4));
 		assert_int_equal(room.slots, each * (devices + 1) + 4096);
+		cfg.doubled = 3;
+		room = capture_room(&cfg, 16);
+		assert_int_equal(room.watches, 2 * (devices + 8 * (2 + devices / 4)));
+		assert_int_equal(room.slots, each * (devices + 8) + 8 * 4096);
+		cfg.doubled = 0;
 	}
 	watches[0].device = &disk;
 	cfg.n_watches = 1;

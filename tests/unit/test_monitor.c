@@ -30,7 +30,7 @@ static struct world {
 	struct device gone;		/* its name, if one is gone, and diskseq (0: any) */
 	bool outgrown;
 	int outgrown_err;
-	u32 in_flight;			/* of each watch */
+	u32 in_flight, doubled;		/* of each watch; and as the last capture was opened */
 	int privileges;
 	char told[4096];
 	struct problem p;
@@ -47,6 +47,7 @@ static int fake_open(const struct capture_config *cfg, struct capture **ret, str
 		return problem_set(p, x.open_err, "no memory for it");
 	}
 	x.open++;
+	x.doubled = cfg->doubled;
 	f->capture = (struct capture){ .ops = x.cfg.engine, .watches = f->watches, .n_watches = cfg->n_watches, .room = x.room,
 				       .scale = 2, .cpus = 1, .devices = cfg->devices };
 	memcpy(f->watches, cfg->watches, cfg->n_watches * sizeof(*f->watches));
@@ -440,6 +441,12 @@ TEST(no_room)
 	put_disk("sdd", 48, "");
 	monitor_look(&x.m);
 	expect_told("came sdd. ");
+	put_disk("sde", 64, "");
+	put_disk("sdf", 80, "");
+	monitor_look(&x.m);
+	monitor_look(&x.m);
+	expect_told("came sde. failed: sdf has no room. ");
+	assert_int_equal(x.doubled, 1);
 	next();
 	expect_told("reopened: sdc has no room. ");
 	expect_frame(1, "sdb", 1, EACH);
@@ -448,11 +455,15 @@ TEST(no_room)
 	next();
 	assert_int_equal(x.open, 1);
 	expect_frame(0, "sdb", 1, EACH);
-	expect_frame(1, "sdc", 2, EACH);
-	expect_frame(2, "sdd", 3, EACH);
+	expect_frame(1, "sdc", 2, 2 * EACH);
+	expect_frame(2, "sdd", 3, 2 * EACH);
 	expect_account(0, 5, 2);
 	expect_account(1, 2, 0);
 	expect_told("");
+	monitor_look(&x.m);
+	monitor_tend(&x.m, MONITOR_NO_NEWS);
+	expect_told("came sdf. ");
+	assert_int_equal(x.doubled, 2);
 }
 
 TEST(outgrown_slots)
@@ -477,6 +488,7 @@ TEST(outgrown_slots)
 	assert_int_equal(x.opened, 2);
 	expect_told("failed: sda has more tags now than there is room for; another capture could not be opened: no memory for it. ");
 	assert_in_range(x.m.reopen_ns, now_ns() + 50 * NSEC_PER_SEC, now_ns() + 60 * NSEC_PER_SEC);
+	assert_int_equal(x.m.doubled, 0);
 	x.open_err = 0;
 	x.m.reopen_ns = 0;
 	monitor_tend(&x.m, MONITOR_NO_NEWS);

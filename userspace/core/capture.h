@@ -29,6 +29,7 @@ struct capture_config {
 	u64 max_memory;			/* bytes; 0: the default, see capture_default_memory() */
 	u32 max_bios;			/* room for bios in flight (stage total) */
 	bool follow;			/* devices may be added later: there is to be room for some, see live_ops.add */
+	u32 doubled;			/* how many times that room, and the one for devices that get more tags, is doubled */
 	u64 idle_gap_ns;		/* shortest pause after which an IO counts in after_idle; 0: do not look for pauses */
 	struct slow_wanted slow;	/* which IOs to report as slow; a replay does not use it */
 	const char *replay_file;	/* replay only */

@@ -259,6 +259,8 @@ int intervals_replace(struct intervals *in, const struct intervals *from, struct
 			k = numbered(&from->frames, in->frames.f[i].number);
 		if (k < was->n)
 			past[i] = past_until(&was->w[k], &now->w[i]);
+		else
+			snapshot_enter(now, i, 1);	/* it has come since: all that it did is in its first interval */
 	}
 	if (err) {
 		free(past);

@@ -12,6 +12,7 @@
 
 #define LOOK_NS (10 * NSEC_PER_SEC)	/* if there is no news */
 #define SETTLE_NS (NSEC_PER_SEC / 5)	/* news of devices comes in bursts */
+#define DOUBLED_MOST 8
 #define RETRY_NS (60 * NSEC_PER_SEC)	/* time before another capture that could not be opened is tried again */
 #define GLANCES 10			/* in an interval, its read included; fewer if they took more than 1 % of a CPU */
 #define GLANCE_LEAST_NS (NSEC_PER_SEC / 50)
@@ -85,6 +86,7 @@ static int open_capture(struct monitor *m, struct watch *watches, u32 n, struct 
 	cfg.devices = &m->devices;
 	cfg.watches = watches;
 	cfg.n_watches = n;
+	cfg.doubled = m->doubled;
 	err = capture_open_present(m->cfg->engine, &cfg, ret, p);
 	if (err)
 		return err;
@@ -268,7 +270,8 @@ static int add_all(struct monitor *m, const struct watch *w, u32 n, struct probl
 		failed = add(m, &w[i], each, &why);
 		if (failed == -ENOSPC && !m->why[0])
 			strcpy(m->why, why.text);
-		if (!failed || failed == -ENOSPC || err)
+		/* Only if the next capture has no room either is it not watched for a while. */
+		if (!failed || (failed == -ENOSPC && !m->next.capture) || err)
 			continue;
 		err = failed;
 		*p = why;
@@ -343,11 +346,13 @@ static void reopen(struct monitor *m)
 	struct problem p, why;
 	int err;
 
+	m->doubled = min_u64(m->doubled + 1, DOUBLED_MOST);
 	m->cfg->hooks.privileged(m->cfg->hooks.into, true);
 	err = open_next(m, &why);
 	m->cfg->hooks.privileged(m->cfg->hooks.into, false);
 	if (!err)
 		return;
+	m->doubled = 0;
 	m->reopen_ns = now_ns() + RETRY_NS;
 	problem_set(&p, err, "%s; another capture could not be opened: %s", m->why, why.text);
 	tell_failure(m, &p);

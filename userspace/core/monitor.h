@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A capture that lasts while devices come and go, interval by interval. A device that comes is added to the open capture. Only if
- * that has no room, or not what the device needs, is another capture opened in its place.
+ * that has no room, or not what the device needs, is another capture opened in its place, with more room.
  */
 #ifndef CORE_MONITOR_H
 #define CORE_MONITOR_H
@@ -51,6 +51,7 @@ struct monitor {
 	} next;
 	struct watch *all;		/* [number]: every watch that there was; NULL if places are used again */
 	u32 n_all, most;		/* so far; and that there can be */
+	u32 doubled;			/* how much more room than usual the last capture has, see struct capture_config */
 	char why[sizeof(((struct problem *)0)->text)];	/* another capture is wanted; "": it is not */
 	char told[sizeof(((struct problem *)0)->text)];	/* the last failure */
 	u64 opened_ns, looked_ns;	/* when the capture was opened, and devices were looked for */

@@ -99,12 +99,12 @@ struct capture_room capture_room(const struct capture_config *cfg, u32 cpus)
 	}
 	/* One device may be moved, or one like the largest may come. A single one would double the memory if it has many queues. */
 	if (devices > 1 || cfg->follow || !queues)
-		room.slots += most_slots;
+		room.slots += most_slots << cfg->doubled;
 	if (!cfg->follow)
 		return room;
-	room.watches = min_u64(room.watches + (2 + devices / 4) * (u64)most_watches, BLKLAT_MAX_WATCHES);
+	room.watches = min_u64(room.watches + ((2 + devices / 4) * (u64)most_watches << cfg->doubled), BLKLAT_MAX_WATCHES);
 	if (most_slots)
-		room.slots += SMALL_SLOTS;
+		room.slots += SMALL_SLOTS << cfg->doubled;
 	return room;
 }
 
