@@ -8,6 +8,7 @@ import math
 import mmap
 import os
 import pathlib
+import random
 import re
 import signal
 import subprocess
@@ -357,6 +358,17 @@ def read_errors(device, offset, size):
             return 0 if os.preadv(fd, [buffer], offset) == size else -1
     except OSError as e:
         return e.errno
+    finally:
+        os.close(fd)
+
+
+def read(device, n):
+    """Makes n reads of 4 KiB that reach the device, one after the other."""
+    fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
+    try:
+        with mmap.mmap(-1, 4096) as buffer:
+            for _ in range(n):
+                assert os.preadv(fd, [buffer], 4096 * random.randrange(64)) == 4096
     finally:
         os.close(fd)
 

@@ -4,9 +4,7 @@ Hours of hot-plug: most of 300 devices come and go. A service watches all of the
 other captures begin and end. At the end every count equals the reads that were made. CHURN_SECONDS=N sets another time than two hours.
 """
 import collections
-import contextlib
 import json
-import mmap
 import os
 import pathlib
 import random
@@ -19,25 +17,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/host"), str(ROOT / "tests/serve")]
 
 from devices import Delta, many_loops  # noqa: E402
-from load import BLKLAT, Unseen  # noqa: E402
+from load import BLKLAT, Unseen, read  # noqa: E402
 from recorder import Recorder, ios, value  # noqa: E402
 from service import Serve  # noqa: E402
 from told import total, wait_for, watched  # noqa: E402
 
 SECONDS = float(os.environ.get("CHURN_SECONDS", 2 * 3600))
 N, STAY = 300, 6
-BLOCK = 4096
-
-
-def read(device, n):
-    """Makes n reads that reach the device, one after the other."""
-    with contextlib.closing(mmap.mmap(-1, BLOCK)) as buffer:
-        fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
-        try:
-            for _ in range(n):
-                assert os.preadv(fd, [buffer], BLOCK * random.randrange(64)) == BLOCK
-        finally:
-            os.close(fd)
 
 
 class Scraper(threading.Thread):

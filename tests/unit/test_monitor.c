@@ -345,6 +345,20 @@ TEST(a_device_is_replaced_within_an_interval)
 	expect_told("");
 }
 
+/* In a replay its end alone is told, and there need not be a hook for others. */
+TEST(a_device_is_replaced_in_a_replay)
+{
+	put_disk("sda", 0, "41\n");
+	open_monitor();
+	put_disk("sda", 0, "42\n");
+	monitor_look(&x.m);
+	x.gone = (struct device){ .name = "sda", .diskseq = 41 };
+	x.cfg.capture.replay_file = "a recording";
+	x.cfg.hooks.came = NULL;
+	next();
+	expect_told("gone sda. ");
+}
+
 /* Nothing is there at first; the interval in which something comes begins there. */
 TEST(nothing_to_watch)
 {

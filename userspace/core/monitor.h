@@ -84,12 +84,18 @@ enum monitor_news {
 void monitor_tend(struct monitor *m, enum monitor_news news);
 u64 monitor_due_ns(const struct monitor *m);
 
+/* Another capture has been opened. It takes its turn when the interval ends, so the sooner the better. */
+static inline bool monitor_has_next(const struct monitor *m)
+{
+	return m->next.capture && !m->next.begun;
+}
+
 /* Looks for devices that have come, at once. */
 void monitor_look(struct monitor *m);
 
 /*
  * Ends the interval, see intervals_next(). A device that has outgrown its slots is told, and perhaps has another capture opened
- * by the next monitor_tend(). Then the next interval but one is that of the new one, and the old one is closed at its end.
+ * by the next monitor_tend(). Then the interval after this one is that of the new one, and the old one is closed at its end.
  */
 int monitor_next(struct monitor *m, const struct percentiles *ps, struct problem *p);
 

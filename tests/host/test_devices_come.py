@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Devices come and go while commands run: every IO of each is counted, nobody else notices, and no start fails beside them."""
+import collections
+import csv
+import io
+import json
+import shutil
+import subprocess
+import threading
+
+import pytest
+from devices import Device, many_loops
+from load import BLKLAT, DEADLINE_S, Blklat, Missing, Text, exact, read, watching
+from needs import need
+from recorder import Recorder, query
+from screen import Screen
+
+BY_DEVICE = "SELECT d.name, ifnull(sum(s.ios), 0) FROM device d JOIN watch w ON w.device = d.id " \
+            "LEFT JOIN series s ON s.watch = w.id GROUP BY d.id ORDER BY d.id"
+
+
+@pytest.fixture
+def many():
+    with many_loops(3) as devices:
+        yield devices
+
+
+def told(p, device, what):
+    return p.stderr_lines.count(f"blklat: {device.name} {what}\n")
+
+
+def come(many, device, p):
+    """Attaches it and waits until it is watched."""
+    before = told(p, device, "is watched now")
+    many.attach(device)
+    p.until(lambda: told(p, device, "is watched now") > before, f"{device.name} to be watched")
+
+
+def come_and_go(many, p, n):
+    """All but the first device go and come again, @n times in all. Returns the names and reads of each, in the order of their coming."""
+    done = [[device.name, 0] for device in many]
+    for i in range(n):
+        device = many[1 + i % (len(many) - 1)]
+        many.remove(device)
+        come(many, device, p)
+        read(device, 50 + i)
+        done.append([device.name, 50 + i])
+        read(many[0], 20)
+        done[0][1] += 20
+    return done
+
+
+def by_name(pairs):
+    sums = collections.Counter()
+    for name, n in pairs:
+        sums[name] += n
+    return sums
+
+
+def assert_counted(found, done):
+    """What is missing is told by the number; more would be another device's."""
+    assert [name for name, _ in found] == [name for name, _ in done]
+    missing = [of - counted for (_, counted), (_, of) in zip(found, done)]
+    assert min(missing) >= 0, (found, done)
+    if sum(missing):
+        raise Missing({"lost": sum(missing), "in_flight": 0})
+
+
+def assert_report(file, done):
+    report = subprocess.run([BLKLAT, "report", file, "--format", "json"], capture_output=True, text=True, timeout=DEADLINE_S)
+    assert (report.returncode, report.stderr) == (0, "")
+    watches = json.loads(report.stdout)["runs"][0]["watches"]
+    assert [[w["device"], w["accounting"]["completed"]] for w in watches] == done
+    assert {w["accounting"]["lost"] for w in watches} == {0}
+    return [w["gone"] for w in watches]
+
+
+@exact
+def test_a_recording_has_every_io(many, file):
+    """Each appearance of a device is one of its own, with all of its IOs; so says the report. No gap is told."""
+    with Recorder(Device(many.pattern), file, "--quiet", "--overwrite") as r:
+        done = come_and_go(many, r, 12)
+        r.more(2)
+        assert r.stop() == 0
+    assert all(told(r, device, what) == 6 for device in many[1:] for what in ("is watched now", "went away"))
+    assert len(r.stderr_lines) == 24
+    assert_counted(query(file, BY_DEVICE), done)
+    assert assert_report(file, done) == [False] + 12 * [True] + [False, False]
+
+
+@exact
+def test_more_devices_than_there_is_room_for(file):
+    """Another capture is opened, once, with more room. What was in the first, and what came while it was opened, stays in the accounts."""
+    with many_loops(8) as many:
+        for device in many[2:]:
+            many.remove(device)
+        done = [[device.name, 50 + i] for i, device in enumerate(many)]
+        with Recorder(Device(many.pattern), file, "--quiet", "--overwrite", interval=60) as r:
+            for device, (_, n) in zip(many, done):
+                if not device.sysfs.exists():
+                    come(many, device, r)
+                read(device, n)
+            assert r.stop() == 0
+    [line] = [line for line in r.stderr_lines if "is watched now" not in line]
+    assert line.startswith(f"blklat: another capture was opened, since there is no room for {many[4].name} beside")
+    assert_counted(query(file, BY_DEVICE), done)
+    assert not any(assert_report(file, done))
+
+
+@exact
+def test_json(many):
+    """A device's last object says so; the next one of its name begins at 0."""
+    with Blklat(Device(many.pattern), interval=0.2) as b:
+        done = come_and_go(many, b, 6)
+        b.next(n=3)
+    assert_counted(sorted(by_name((l["device"], sum(o["ios"] for o in l["ops"])) for l in b.lines).items()), sorted(by_name(done).items()))
+    for device in many:
+        gone = [l["accounting"]["started"] for l in b.of(device) if l.get("gone")]
+        assert gone == [n for name, n in done[:-2] if name == device.name != many[0].name]
+
+
+@exact
+def test_csv(many):
+    with Text(Device(many.pattern), "--format", "csv", interval=0.2) as t:
+        t.until(lambda: watching(t), "waiting for its first interval")
+        done = come_and_go(many, t, 4)
+        t.signal(2)
+        assert t.wait() == 0
+    rows = csv.DictReader(io.StringIO(t.text))
+    assert_counted(sorted(by_name((row["device"], int(row["ios"])) for row in rows).items()), sorted(by_name(done).items()))
+
+
+def test_top(many):
+    need(shutil.which("tmux"), "no tmux")
+    many.remove(many[2])
+    with Screen(BLKLAT, "top", "--dev", many.pattern, "--interval", "0.2") as s:
+        s.until(many[1].name)
+        assert many[2].name not in s.text()
+        many.attach(many[2])
+        s.until(many[2].name)
+        many.remove(many[1])
+        s.until(f"{many[1].name} went away")
+        many.attach(many[1])
+        s.until(f"idle: {' '.join(device.name for device in many)}")
+        s.keys("q")
+        s.assert_restored()
+
+
+def test_devices_named_one_by_one_are_not_followed(many):
+    with Blklat(*many[1:], interval=0.2) as b:
+        many.remove(many[1])
+        b.until(lambda: told(b, many[1], "went away"), "end of a device")
+        many.attach(many[1])
+        read(many[1], 100)
+        assert b.next(many[2], n=3)["accounting"]["started"] == 0
+        assert b.total("ios", device=many[1]) == 0
+        many.remove(many[2])
+        assert b.wait() == 1
+    assert b.stderr_lines == [f"blklat: {many[1].name} went away\n", f"blklat: {many[2].name} went away\n",
+                              "blklat live: no watched device is left\n"]
+
+
+class Churn(threading.Thread):
+    """All but the first go and come, without a pause."""
+
+    def __init__(self, many):
+        super().__init__()
+        self.many, self.over, self.came = many, threading.Event(), 0
+
+    def run(self):
+        while not self.over.is_set():
+            for device in self.many[1:]:
+                self.many.remove(device)
+                self.many.attach(device)
+                self.came += 1
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.join()
+
+
+def test_starts_beside_devices_that_come_and_go(many):
+    """Whoever goes while a command starts is left out."""
+    with Churn(many) as churn:
+        for _ in range(40):
+            done = subprocess.run([BLKLAT, "--dev", "all", "--interval", "0.05", "--count", "1", "--format", "json"],
+                                  capture_output=True, text=True, timeout=DEADLINE_S)
+            assert done.returncode == 0, done.stderr
+            assert many[0].name in {json.loads(line)["device"] for line in done.stdout.splitlines()}
+            assert [line for line in done.stderr.splitlines() if "went away" not in line and "watched now" not in line] == []
+    print(f"{churn.came} devices came")
+    assert churn.came > 40
