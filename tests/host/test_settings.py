@@ -7,22 +7,30 @@ from needs import need
 from recorder import Recorder, ios, replayed
 
 DEPTH = {"ioengine": "libaio", "iodepth": 1500, "rw": "randread", "time_based": 1, "runtime": 3600}
-TAKES_OVER = "a larger capture takes over"
+GIVEN_MORE = ("had more tags than there was room for and was given more", "another capture was opened, since ")
 
 
 def tag_range(a):
     return a["lost_by"].get("tag_range", 0)
 
 
+def given_more(b):
+    return sum(b.stderr.count(words) for words in GIVEN_MORE)
+
+
+def gap(b):
+    """How many IOs may be missing between two captures."""
+    return BURST * b.stderr.count(GIVEN_MORE[1])
+
+
 def assert_all_told(b, a, total, hidden):
     """
-    Each of fio's IOs is counted or reported as lost: for want of room, as one of @hidden completions that no program saw, or
-    between the two captures if the message says so. (An IO lost for want of room may have ended unseen as well.)
+    Each of fio's IOs is counted or reported as lost: for want of room, or as one of @hidden completions that no program saw;
+    unless it ended between two captures. (An IO lost for want of room may have ended unseen as well.)
     """
-    gap = BURST if "may be lost" in b.stderr else 0
-    assert a["started"] == total
+    assert total - gap(b) <= a["started"] <= total
     assert a["started"] == a["completed"] + a["in_flight"] + a["lost"]
-    assert hidden <= a["in_flight"] + a["lost"] <= hidden + tag_range(a) + gap, (a, hidden, b.stderr)
+    assert hidden <= a["in_flight"] + a["lost"] <= hidden + tag_range(a) + gap(b), (a, hidden, b.stderr)
 
 
 @pytest.fixture
@@ -36,8 +44,8 @@ def deep_loop(loop):
 @pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "at rest"])
 def test_scheduler_and_more_requests(deep_loop, loaded):
     """
-    A scheduler is chosen, and twice given more requests than there was room for. The counts continue through both
-    captures. If the change was noticed before any IO used it, nothing is lost.
+    A scheduler is chosen, and given more requests than there was room for. The device gets more slots, in this capture or another,
+    and the counts continue. If the change was noticed before any IO used it, nothing is lost.
     """
     stat = Delta(deep_loop)
     stages = "device", "queue", "total"
@@ -47,7 +55,7 @@ def test_scheduler_and_more_requests(deep_loop, loaded):
         if not loaded:
             for name, value in steps:
                 deep_loop.setting(name, value)
-            b.until(lambda: TAKES_OVER in b.stderr, "larger capture")
+            b.until(lambda: given_more(b), "more slots")
             steps = []
         with Fio(deep_loop, **DEPTH) as f:
             f.until(lambda: stat()["reads"], "its first IO")
@@ -55,14 +63,14 @@ def test_scheduler_and_more_requests(deep_loop, loaded):
             for name, value in steps:
                 deep_loop.setting(name, value)
                 b.next(deep_loop, "total", n=2)
-            b.until(lambda: TAKES_OVER in b.stderr, "larger capture")
+            b.until(lambda: given_more(b), "more slots")
             b.next(deep_loop, "total", n=2)
             over = {stage: tag_range(b.accounting(deep_loop, stage)) for stage in stages}
             b.next(deep_loop, "total", n=3)
             total = f.end().ios("read")
         b.next(deep_loop, "total", n=2)
-    assert b.stderr.count("\n") == b.stderr.count(TAKES_OVER) in (1, 2)
-    assert b.accounting(deep_loop, "device")["kernel_ios"] == stat()["reads"] == total > 10 * BURST
+    assert b.stderr.count("\n") == given_more(b) in (1, 2)
+    assert total - gap(b) <= b.accounting(deep_loop, "device")["kernel_ios"] <= stat()["reads"] == total > 10 * BURST
     for stage in stages:
         lines = b.of(deep_loop, stage)
         a = lines[-1]["accounting"]
@@ -80,7 +88,7 @@ def test_scheduler_and_more_requests(deep_loop, loaded):
 
 
 def test_recorded(deep_loop, file):
-    """A recording adds up to one run, as if there had been a single capture."""
+    """A recording adds up, whether the device got its slots in one capture or in another."""
     stat = Delta(deep_loop)
     deep_loop.setting("scheduler", "mq-deadline")
     with Unseen() as unseen, Recorder(deep_loop, file) as r:
@@ -88,7 +96,7 @@ def test_recorded(deep_loop, file):
             f.until(lambda: stat()["reads"], "its first IO")
             r.more(3)
             deep_loop.setting("nr_requests", 1500)
-            r.until(lambda: TAKES_OVER in r.stderr, "larger capture")
+            r.until(lambda: given_more(r), "more slots")
             r.more(5)
             total = f.end().ios("read")
         r.more(2)
@@ -96,7 +104,7 @@ def test_recorded(deep_loop, file):
     a = replayed(file)[-1]["accounting"]
     print(a)
     assert_all_told(r, a, total, unseen.of(deep_loop))
-    assert a["kernel_ios"] == stat()["reads"] == total
+    assert total - gap(r) <= a["kernel_ios"] <= stat()["reads"] == total
     assert ios(file) == {"read": (a["completed"], 4096 * a["completed"], 0)}
 
 
@@ -115,8 +123,8 @@ def op_sums(lines):
     return [sum(o[key] for line in lines for o in line["ops"]) for key in ("ios", "bytes", "errors")]
 
 
-def test_parts_are_taken_over(deep_loop):
-    """With --by size: each IO stays in its part and is in the whole once, through both captures."""
+def test_parts_stay(deep_loop):
+    """With --by size: each IO stays in its part and is in the whole once."""
     sizes = {"4 KiB": 4096, "64 KiB": 65536}
     stat = Delta(deep_loop)
     stages = "device", "total"
@@ -127,7 +135,7 @@ def test_parts_are_taken_over(deep_loop):
                 f.until(lambda: stat()["reads"] > 10 * BURST, "its first IOs")
             b.next(deep_loop, "total", n=10)
             deep_loop.setting("nr_requests", 2000)
-            b.until(lambda: TAKES_OVER in b.stderr, "larger capture")
+            b.until(lambda: given_more(b), "more slots")
             b.next(deep_loop, "total", n=15)
             done = dict(zip(sizes, (small.end().ios("read"), large.end().ios("read"))))
         b.next(deep_loop, "total", n=10)
@@ -149,4 +157,4 @@ def test_parts_are_taken_over(deep_loop):
             assert bytes_of == size * ios_of and not errors
             assert 10 * BURST < ios_of <= done[label]
             missing += done[label] - ios_of
-        assert missing == a["in_flight"] + a["lost"]
+        assert a["in_flight"] + a["lost"] <= missing <= a["in_flight"] + a["lost"] + gap(b)

@@ -247,6 +247,14 @@ static void next(void)
 	monitor_tell_gone(&x.m);
 }
 
+/* The other capture has counted long enough. */
+static void overlap(void)
+{
+	assert_false(monitor_ends_interval(&x.m));
+	x.m.opened_ns -= NSEC_PER_SEC / 5;
+	assert_true(monitor_ends_interval(&x.m) && monitor_due_ns(&x.m) <= now_ns());
+}
+
 /* What was told since the last call. */
 static void expect_told(const char *what)
 {
@@ -461,6 +469,7 @@ TEST(no_room)
 	monitor_look(&x.m);
 	expect_told("came sde. failed: sdf has no room. ");
 	assert_int_equal(x.doubled, 1);
+	overlap();
 	next();
 	expect_told("reopened: sdc has no room. ");
 	expect_frame(1, "sdb", 1, EACH);
@@ -507,10 +516,13 @@ TEST(outgrown_slots)
 	x.m.reopen_ns = 0;
 	monitor_tend(&x.m, MONITOR_NO_NEWS);
 	next();
+	expect_told("");
+	overlap();
+	next();
 	expect_told("reopened: sda has more tags now than there is room for. ");
 	next();
 	expect_frame(0, "sda", 0, EACH);
-	expect_account(0, 8, 0);
+	expect_account(0, 9, 0);
 	assert_int_equal(x.open, 1);
 }
 
@@ -525,6 +537,7 @@ TEST(the_other_breaks)
 	monitor_tend(&x.m, MONITOR_NO_NEWS);
 	assert_int_equal(x.open, 2);
 	x.read_err = -EIO;
+	overlap();
 	next();
 	expect_told("failed: the engine broke. ");
 	assert_int_equal(x.open, 1);

@@ -12,6 +12,7 @@
 
 #define LOOK_NS (10 * NSEC_PER_SEC)	/* if there is no news */
 #define SETTLE_NS (NSEC_PER_SEC / 5)	/* news of devices comes in bursts */
+#define OVERLAP_NS (NSEC_PER_SEC / 5)	/* IOs that are in flight when another capture is opened are lost unless they end meanwhile */
 #define DOUBLED_MOST 8
 #define RETRY_NS (60 * NSEC_PER_SEC)	/* time before another capture that could not be opened is tried again */
 #define GLANCES 10			/* in an interval, its read included; fewer if they took more than 1 % of a CPU */
@@ -401,7 +402,14 @@ u64 monitor_due_ns(const struct monitor *m)
 {
 	u64 due_ns = min_u64(m->look_ns, min_u64(m->early_ns, m->glance_ns));
 
+	if (m->next.capture && !m->next.begun)
+		due_ns = min_u64(due_ns, m->opened_ns + OVERLAP_NS);
 	return m->why[0] && !m->next.capture ? min_u64(due_ns, m->reopen_ns) : due_ns;
+}
+
+bool monitor_ends_interval(const struct monitor *m)
+{
+	return m->next.capture && !m->next.begun && now_ns() >= m->opened_ns + OVERLAP_NS;
 }
 
 /* Looks for devices now; or soon, if that has just been done. */
@@ -448,7 +456,7 @@ int monitor_next(struct monitor *m, const struct percentiles *ps, struct problem
 	if (err || !m->capture->live)
 		return err;
 	take_outgrown(m);
-	if (m->next.capture)
+	if (monitor_ends_interval(m))
 		begin_next(m, read_ns);
 	return 0;
 }

@@ -47,7 +47,7 @@ struct monitor {
 	struct monitor_next {		/* the capture that replaces it */
 		struct capture *capture;	/* NULL: none */
 		struct intervals intervals;
-		bool begun;			/* it replaces the other when the next interval ends */
+		bool begun;			/* the next interval is its own */
 	} next;
 	struct watch *all;		/* [number]: every watch that there was; NULL if places are used again */
 	u32 n_all, most;		/* so far; and that there can be */
@@ -84,18 +84,15 @@ enum monitor_news {
 void monitor_tend(struct monitor *m, enum monitor_news news);
 u64 monitor_due_ns(const struct monitor *m);
 
-/* Another capture has been opened. It takes its turn when the interval ends, so the sooner the better. */
-static inline bool monitor_has_next(const struct monitor *m)
-{
-	return m->next.capture && !m->next.begun;
-}
+/* Another capture has counted beside the first for long enough. It replaces that when the interval ends, so that is to end now. */
+bool monitor_ends_interval(const struct monitor *m);
 
 /* Looks for devices that have come, at once. */
 void monitor_look(struct monitor *m);
 
 /*
  * Ends the interval, see intervals_next(). A device that has outgrown its slots is told, and perhaps has another capture opened
- * by the next monitor_tend(). Then the interval after this one is that of the new one, and the old one is closed at its end.
+ * by the next monitor_tend(). The interval after the one that monitor_ends_interval() is that of the new one.
  */
 int monitor_next(struct monitor *m, const struct percentiles *ps, struct problem *p);
 

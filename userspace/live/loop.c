@@ -111,7 +111,7 @@ static enum monitor_news take_news(const struct loop *l)
 	return gone ? MONITOR_DEVICES_GONE : MONITOR_DEVICES;
 }
 
-/* The same, but meanwhile looks for devices that come and go. Also returns false when another capture is to take its turn. */
+/* The same, but meanwhile looks for devices that come and go. Also returns false when another capture is to replace the first. */
 static bool wait_until(struct loop *l, u64 deadline_ns)
 {
 	bool end;
@@ -120,7 +120,7 @@ static bool wait_until(struct loop *l, u64 deadline_ns)
 		end = ends_before(l, min_u64(deadline_ns, monitor_due_ns(l->monitor)));
 		monitor_tend(l->monitor, take_news(l));
 		end = end || (l->cfg->input && !l->cfg->input->take(l->cfg->input));
-	} while (!end && now_ns() < deadline_ns && !monitor_has_next(l->monitor));
+	} while (!end && now_ns() < deadline_ns && !monitor_ends_interval(l->monitor));
 	return end;
 }
 

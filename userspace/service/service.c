@@ -132,7 +132,7 @@ static void handle(struct service *s, enum service_event event)
 	beat(s);
 }
 
-/* Returns 0 at @deadline_ns, or 1 if the service is to end. */
+/* Returns 0 at @deadline_ns, or earlier if the interval is to end, or 1 if the service is to end. */
 static int wait_until(struct service *s, u64 deadline_ns)
 {
 	do {
@@ -142,7 +142,7 @@ static int wait_until(struct service *s, u64 deadline_ns)
 		if (event == EVENT_END)
 			return 1;
 		handle(s, event);
-	} while (now_ns() < deadline_ns);
+	} while (now_ns() < deadline_ns && !monitor_ends_interval(&s->monitor));
 	return 0;
 }
 
