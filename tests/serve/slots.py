@@ -28,10 +28,12 @@ class Slots:
         return device
 
     def detach_all(self):
-        """For a test that is repeated."""
+        """Also for a test that is repeated. A device that others still have open is detached when they close it."""
         for i in range(10):
-            if pathlib.Path(f"/sys/block/loop{self.base + i}/loop").exists():
+            attached = pathlib.Path(f"/sys/block/loop{self.base + i}/loop")
+            if attached.exists():
                 run("losetup", "-d", f"/dev/loop{self.base + i}")
+                wait_until(lambda file=attached: not file.exists(), f"end of loop{self.base + i}")
 
     @staticmethod
     def remove(device):

@@ -78,6 +78,9 @@ def test_devices_come_and_go(slots):
         assert started == 2000
         slots.detach_all()
         s.until(lambda: not s.snapshot(), "none")
+        # Nothing is said of the time before a device had a size.
+        came, went = ([f"blklat: {d.name} {what}" for d in (first, second)] for what in ("is watched now", "went away"))
+        assert sorted(s.read_stderr().splitlines()[1:]) == sorted([*came, came[1], *went, went[1]])
         assert s.request("/healthz").text == "ok\n"
 
 
@@ -170,12 +173,14 @@ def test_more_requests_than_slots(slots):
 
 
 def test_more_requests_of_a_device_named(slots):
-    """A service that lacks the privileges for another capture says what to do, once."""
+    """It is given more slots, too. A service that lacks the privileges for another capture says what to do, once."""
     device = slots.attach(0)
     device.setting("scheduler", "mq-deadline")
     with Serve("--dev", device.name, "--interval", "0.1") as s:
         wait_for(s, device)
-        device.setting("nr_requests", 2000)
+        device.setting("nr_requests", 1000)
+        s.until(lambda: "was given more" in s.read_stderr(), "more slots")
+        device.setting("nr_requests", 2048)
         s.until(lambda: "restart the service" in s.read_stderr(), "what to do")
         s.later_snapshot()
         assert s.read_stderr().count("restart the service") == 1

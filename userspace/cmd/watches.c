@@ -99,15 +99,15 @@ static int check_stages(const struct device *d, u32 stages, struct problem *p)
 /* Adds the devices that @name stands for to the set, except those without a size, on which nothing can happen. */
 static int add_devices(const struct device_table *t, const char *name, u32 *set, u32 *n, struct problem *p)
 {
-	u32 before = *n, kept = *n;
-	int err = device_find(t, name, set, n, p);
+	u32 found = *n, kept = *n;
+	int err = device_find(t, name, set, &found, p);
 
 	if (err)
 		return err;
-	for (u32 i = before; i < *n; i++)
+	for (u32 i = *n; i < found; i++)
 		if (t->d[set[i]].size_bytes)
 			set[kept++] = set[i];
-	if (kept == before && *n > before)
+	if (kept == *n && found > *n)
 		return problem_set(p, -ENODEV, "'%s' has no size: attach or configure it first", name);
 	*n = kept;
 	return 0;
