@@ -378,7 +378,8 @@ int device_table_read(struct device_table *t, const char *root, struct problem *
 
 struct updating {
 	struct device_table *t;
-	u32 *known, n_known;		/* the entries that are not absent */
+	struct device **known;		/* the entries that are not absent, by name */
+	u32 n_known;
 	bool *seen;			/* [entry] */
 	u32 disk;			/* the known disk whose partitions are looked at */
 	struct device_table disks;	/* what has come: disks, each followed by its partitions */
@@ -386,19 +387,24 @@ struct updating {
 	struct reading new_disks, new_partitions;
 };
 
+static int by_known_name(const void *va, const void *vb)
+{
+	const struct device *const *a = va, *const *b = vb;
+
+	return strcmp((*a)->name, (*b)->name);
+}
+
 /* Marks as seen and returns the device that is known by this name, if it is still the one in the directory; else NULL. */
 static struct device *known_device(struct updating *u, const char *entry, int dir, bool partition)
 {
-	struct device *d = NULL;
-	char name[DEVICE_NAME_MAX];
+	struct device key, *name = &key, **at, *d;
 	u64 sectors = 0, diskseq = 0;
 	struct stat st;
 
-	for (u32 i = 0; !d && i < u->n_known; i++) {
-		d = &u->t->d[u->known[i]];
-		if (name_from_sysfs(entry, name) || strcmp(d->name, name))
-			d = NULL;
-	}
+	if (name_from_sysfs(entry, key.name))
+		return NULL;
+	at = bsearch(&name, u->known, u->n_known, sizeof(*u->known), by_known_name);
+	d = at ? *at : NULL;
 	if (!d || fstat(dir, &st) || (d->node && st.st_ino != d->node) || sysfs_u64(dir, "size", &sectors))
 		return NULL;
 	if (d->diskseq && !partition && (sysfs_u64(dir, "diskseq", &diskseq) || diskseq != d->diskseq))
@@ -493,13 +499,14 @@ static int update(struct updating *u, const bool *used, int block)
 
 	for (u32 i = 0; i < n; i++)
 		if (!t->d[i].absent)
-			u->known[u->n_known++] = i;
+			u->known[u->n_known++] = &t->d[i];
+	qsort(u->known, u->n_known, sizeof(*u->known), by_known_name);
 	err = sysfs_entries(block, ".", update_disk, u) ?: sort_table(&u->disks);
 	if (err)
 		return err;
 	for (u32 i = 0; i < u->n_known; i++)
-		if (!u->seen[u->known[i]])
-			mark_absent(t, u->known[i]);
+		if (!u->seen[u->known[i] - t->d])
+			mark_absent(t, u->known[i] - t->d);
 	if (u->partitions.n)
 		qsort_r(u->partitions.d, u->partitions.n, sizeof(*u->partitions.d), by_name, t->d);
 	err = take_in(t, used, n, &u->partitions, false) ?: take_in(t, used, n, &u->disks, true);
@@ -522,7 +529,7 @@ int device_table_init(struct device_table *t, const char *root, struct problem *
 
 int device_table_update(struct device_table *t, const bool *used, struct problem *p)
 {
-	CLEANUP(cleanup_free) u32 *known = calloc(t->n + 1, sizeof(*known));
+	CLEANUP(cleanup_free) struct device **known = calloc(t->n + 1, sizeof(*known));
 	CLEANUP(cleanup_free) bool *seen = calloc(t->n + 1, sizeof(*seen));
 	struct updating u = { .t = t, .known = known, .seen = seen };
 	CLEANUP(cleanup_close) int block = open_block(t->root, p);
