@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A service on this machine's kernel counts every IO, whichever devices come and go."""
-import re
+import json
 import signal
+import subprocess
 
 import pytest
 from devices import Delta, run
 from load import Fio, Unseen, deep, exact, fio, missing
-from service import Serve, refused
+from service import BLKLAT, Serve, refused
 from service_manager import Manager
 from told import settled, total, totals, wait_for, watched
 
@@ -221,10 +222,12 @@ def test_a_device_named_that_is_not_there_yet(slots, tmp_path, there):
 
 
 def test_a_device_for_which_there_is_no_room(slots):
-    """It is not watched, a message says why, and the others go on."""
+    """It is not watched, a message says why, and the others go on. 'check' knows the least memory to begin with."""
     slots.detach_all()
     first = slots.attach(0)
-    needed = re.search(r"need (\d+K)", refused("--dev", slots.pattern, "--max-memory", "1").stderr)[1]
+    check = subprocess.run([BLKLAT, "check", "--format", "json", "--dev", slots.pattern], stdout=subprocess.PIPE, check=True)
+    needed = f"{-(-json.loads(check.stdout)['together']['fixed_bytes'] // 1024)}K"
+    assert f"need {needed} of memory" in refused("--dev", slots.pattern, "--max-memory", "1").stderr
     with Serve("--dev", slots.pattern, "--interval", "0.2", "--max-memory", needed) as s:
         wait_for(s, first)
         there = [first, *(slots.attach(i) for i in range(1, 4))]

@@ -116,7 +116,7 @@ struct findings {
 	struct machine machine;
 	struct device_table devices;
 	struct watches watches;		/* those of a device are next to each other */
-	u64 max_memory;		/* 0: the default */
+	const struct check *asked;
 	u32 n_engines;
 	struct engine {
 		const struct capture_engine *is;
@@ -206,7 +206,7 @@ static int find_out(struct findings *f, struct check *c, struct problem *p)
 		return err;
 	wanted_tell_uncharged(&c->wanted, f->devices.root);
 	machine_read(&f->machine, c->sysroot);
-	f->max_memory = c->max_memory;
+	f->asked = c;
 	for (u32 i = 0; capture_engines[i] && i < ENGINES_MAX; i++) {
 		struct engine *e = &f->engines[f->n_engines++];
 
@@ -222,17 +222,24 @@ struct run_cost {
 	struct capture_memory memory;
 };
 
-static struct run_cost cost_of(const struct findings *f, struct watch *w, u32 n)
+static struct run_cost cost_of(const struct findings *f, struct watch *w, u32 n, bool follow)
 {
+	const struct check *c = f->asked;
 	const struct capture_config cfg = {
-		.devices = &f->devices, .watches = w, .n_watches = n, .scale = -1,
-		.max_memory = f->max_memory, .max_bios = CAPTURE_MAX_BIOS,
+		.devices = &f->devices, .watches = w, .n_watches = n, .by = c->wanted.by, .cgroups = wanted_cgroups(&c->wanted),
+		.scale = -1, .max_memory = c->max_memory, .max_bios = CAPTURE_MAX_BIOS, .follow = follow,
 	};
 	struct problem unused;
 	struct run_cost cost;
 
 	cost.fits = !capture_memory(&cfg, f->machine.cpus, f->machine.cpus + 1, &cost.memory, &unused);
 	return cost;
+}
+
+/* Of all devices. If they are not named one by one, there is room for some more. */
+static struct run_cost cost_of_all(const struct findings *f)
+{
+	return cost_of(f, f->watches.w, f->watches.n, wanted_many(&f->asked->wanted));
 }
 
 /* The number of watches of one device from @i on. */
@@ -337,10 +344,10 @@ static int print_runs(const struct findings *f)
 	for (u32 i = 0; i < w->n; i += n) {
 		n = same_device(w, i, &stages);
 		all |= stages;
-		if (add_run(&t, w->w[i].device->name, stages, cost_of(f, w->w + i, n)))
+		if (add_run(&t, w->w[i].device->name, stages, cost_of(f, w->w + i, n, false)))
 			return -ENOMEM;
 	}
-	if (n < w->n && add_run(&t, "together", all, cost_of(f, w->w, w->n)))
+	if (n < w->n && add_run(&t, "together", all, cost_of_all(f)))
 		return -ENOMEM;
 	putchar('\n');
 	if (w->n)
@@ -355,7 +362,7 @@ static int print_text(const struct findings *f)
 	char limit[16], title[32], text[sizeof(struct problem) + 16];
 
 	print_machine(&f->machine);
-	size_text(cost_of(f, f->watches.w, f->watches.n).memory.limit_bytes, limit, sizeof(limit));
+	size_text(cost_of_all(f).memory.limit_bytes, limit, sizeof(limit));
 	print_fact("memory limit", limit);
 	putchar('\n');
 	for (u32 i = 0; i < f->n_engines; i++) {
@@ -423,7 +430,7 @@ static struct json_object *json_runs(const struct findings *f)
 		struct json_object *o;
 
 		n = same_device(w, i, &stages);
-		o = json_cost(cost_of(f, w->w + i, n));
+		o = json_cost(cost_of(f, w->w + i, n, false));
 		json_add(o, "device", json_new_text(w->w[i].device->name));
 		json_add(o, "stages", json_stages(stages));
 		json_append(a, o);
@@ -436,9 +443,9 @@ static int print_json(const struct findings *f)
 	struct json_object *o = json_machine(&f->machine);
 
 	json_add(o, "engines", json_engines(f));
-	json_add(o, "memory_limit_bytes", json_new_count(cost_of(f, f->watches.w, f->watches.n).memory.limit_bytes));
+	json_add(o, "memory_limit_bytes", json_new_count(cost_of_all(f).memory.limit_bytes));
 	json_add(o, "runs", json_runs(f));
-	json_add(o, "together", f->watches.n ? json_cost(cost_of(f, f->watches.w, f->watches.n)) : NULL);
+	json_add(o, "together", f->watches.n ? json_cost(cost_of_all(f)) : NULL);
 	return json_print(o);
 }
 

@@ -251,14 +251,6 @@ static int open_capture(struct run_capture *r, struct problem *p)
 	return take_signals(r, p) ?: open_live(r, p);
 }
 
-static bool may_come(const struct wanted *w)
-{
-	for (u32 i = 0; i < w->n; i++)
-		if (names_many(w->devices[i]))
-			return true;
-	return false;
-}
-
 int run_capture_begin(struct run_capture *r, const struct capture_options *o, struct child *child, const char *who)
 {
 	struct problem p;
@@ -274,7 +266,7 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, st
 			.scale = o->scale,
 			.max_memory = o->max_memory,
 			.max_bios = o->max_bios,
-			.follow = !o->replay && may_come(&o->wanted),
+			.follow = !o->replay && wanted_many(&o->wanted),
 			.slow = run_capture_slow(o),
 			.replay_file = o->replay,
 		},

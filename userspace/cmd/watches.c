@@ -168,6 +168,14 @@ bool names_many(const char *name)
 	return !strcmp(name, "all") || strpbrk(name, "*?[");
 }
 
+bool wanted_many(const struct wanted *w)
+{
+	for (u32 i = 0; i < w->n; i++)
+		if (names_many(w->devices[i]))
+			return true;
+	return false;
+}
+
 /* Fills @member, an element for each device: whether it is below an array that is named, too. */
 static int mark_members(const struct device_table *t, const struct wanted *wanted, bool *member, struct problem *p)
 {

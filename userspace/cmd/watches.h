@@ -57,6 +57,7 @@ int watches_of(const struct watch *wholes, u32 n, const struct wanted *wanted, s
 
 /* Is this 'all' or a pattern? And does a word that is no option mean devices? A command's name never does. */
 bool names_many(const char *name);
+bool wanted_many(const struct wanted *w);	/* any of its names is */
 bool means_devices(const char *word);
 
 /* "device,queue,total": the stages in a bit set, as --stage takes them. */

@@ -346,6 +346,8 @@ static int load(struct bpf_capture *b, const struct capture_config *cfg, struct 
 	configure(b);
 	size_maps(b, cfg);
 	err = bpf_fit_programs(b) ?: bpf_cgroups_share(b) ?: load_programs(b) ?: bpf_cgroups_hold(b);
+	if (err == -ENOMEM)
+		return kernel_capture_no_memory(&b->kernel.capture, p);
 	if (err)
 		return problem_set(p, err, "the kernel refused the BPF programs: %s%s", strerror(-err),
 				   err == -EPERM ? " (see 'blklat check')" : "");

@@ -86,6 +86,12 @@ int kernel_capture_init(struct kernel_capture *k, const struct capture *is, cons
 	return allocate(k, cfg) ? problem_set(p, -ENOMEM, "out of memory") : 0;
 }
 
+int kernel_capture_no_memory(const struct capture *c, struct problem *p)
+{
+	return problem_set(p, -ENOMEM, "the kernel, or this process's memory cgroup, has too little memory for the counters, %lluK: "
+			   "lower --max-memory or --max-bios, or watch fewer devices", (c->memory_bytes + 1023) / 1024);
+}
+
 void kernel_capture_uninit(struct kernel_capture *k)
 {
 	for (u32 i = 0; k->gone && i < k->capture.n_watches; i++)

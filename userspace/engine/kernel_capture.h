@@ -115,6 +115,9 @@ static inline u32 whole_of(const struct kernel_capture *k, u32 i)
 	return i - i % (1 + k->parts);
 }
 
+/* The kernel has not enough memory for what kernel_capture_init() computed: says so. Returns -ENOMEM. */
+int kernel_capture_no_memory(const struct capture *c, struct problem *p);
+
 /*
  * Initializes an engine's state, which is all 0, for @cfg's watches with @rows of accounts: finds how
  * much memory there is, and copies the watches. @is has what only the engine knows: its ops, its live_ops, the CPUs.

@@ -235,8 +235,7 @@ static int setup_problem(const struct capture *c, int err, struct problem *p)
 		return problem_set(p, err, "too many devices and stages, or too many queues, for the kernel module: "
 				   "watch fewer");
 	case -ENOMEM:
-		return problem_set(p, err, "the kernel, or this process's memory cgroup, has too little memory for the "
-				   "counters: lower --scale or --max-bios, or watch fewer devices");
+		return kernel_capture_no_memory(c, p);
 	default:
 		return problem_set(p, err, "the kernel module refused the capture: %s", strerror(-err));
 	}
