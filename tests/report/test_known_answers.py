@@ -21,10 +21,9 @@ def spread(s, op, median_ns, count, width=0.1, **more):
 def sentences(path, grade=None):
     """Those of the text, each in one line; @grade is what they begin with."""
     text = blklat("report", "--format", "text", path)
-    assert all(len(line) <= 80 for line in text.splitlines())
-    found = text.split("\n\n")[0].split("\n", 2)[-1] if text.splitlines()[1].startswith("over") else text.split("\n\n")[0].split("\n", 1)[-1]
-    joined = re.sub(r"\n   ", " ", found[found.index(next(lead for lead in ("!! ", "*  ", "ok ") if lead in found)):])
-    return [line[3:] for line in joined.splitlines() if grade is None or line.startswith(grade)]
+    assert all(len(line) <= 80 or " " not in line for line in text.splitlines())     # a long path stays whole, to be copied
+    found = re.findall(r"^(!!|\*|ok) +(.*(?:\n   .*)*)", text, re.M)
+    return [told.replace("\n   ", " ") for lead, told in found if grade in (None, lead)]
 
 
 @pytest.fixture
