@@ -86,6 +86,25 @@ TEST(several_times)
 	}
 }
 
+/* All ops of db are slower since, by different factors: one sentence. */
+TEST(all_ops_in_one_sentence)
+{
+	begin_owners();
+	for (u32 i = 0; i < 60; i++) {
+		owned(0, 1, READ, i < 30 ? 100000 : 1000000, 1000);
+		owned(0, 1, WRITE, i < 30 ? 50000 : 200000, 300);
+		owned(0, 1, BLKLAT_OP_FLUSH, i < 30 ? 1000000 : 8000000, 100);
+		owned(0, 2, BLKLAT_OP_DISCARD, 5000000, i < 30 ? 0 : 500);
+		synthetic_tick(&s, 1);
+	}
+	judge();
+	assert_int_equal(fs.f[0].also, 2);
+	assert_memory_equal(fs.f[0].text, "sda read: at 30.0 s backup began ", 33);
+	assert_ends(&fs.f[0], " (10.0 times slower); slower at the same time: sda flush (mean 8.00 times) and sda write (mean 4.00 times)");
+	assert_string_equal(fs.f[3].text, "3 are steady from 30.0 s to 60.0 s, 100 to 1.00k IOPS: sda read, sda write and sda flush");
+	assert_int_equal(fs.n, 6);
+}
+
 /* 900 IOs that lose 1 ms are worth more than 10 that lose 50 ms: 0.9 and 0.5 s a second. 20 would lose more. */
 TEST(who_loses_most)
 {
@@ -116,5 +135,6 @@ TEST(sizes_that_changed)
 		judge();
 		assert_ends(only("level_change"), size == 6144 ? ": 10.0 times slower by mean latency, as their size went from 4.00 KiB to 6.00 KiB" :
 			    ", as when a cache is exhausted");
+		assert_int_equal(only("level_change")->grade, size == 6144 ? FINDING_DIFFERS : FINDING_WRONG);
 	}
 }

@@ -14,7 +14,6 @@
 
 #define WIDTH 80
 #define NAME_LEAST 12
-#define TEXT 640		/* letters of a paragraph at most */
 
 /* Figures are named as the cells of comparisons; there is no room for all. */
 static const struct column of_run[] = {
@@ -29,9 +28,9 @@ static const struct column of_phase[] = {
 /* What a recording says may be anything. */
 static void put_paragraph(const struct look *look, const char *lead, const char *text)
 {
-	char clean[3 * TEXT + 1];
+	char clean[3 * FINDING_TEXT];
 
-	utf8_for_terminal(clean, sizeof(clean), text, TEXT, look->utf8);
+	utf8_for_terminal(clean, sizeof(clean), text, FINDING_TEXT, look->utf8);
 	fputs(lead, look->out);
 	draw_paragraph(look->out, clean, strlen(lead), strlen(lead), WIDTH);
 	putc('\n', look->out);
@@ -39,7 +38,7 @@ static void put_paragraph(const struct look *look, const char *lead, const char 
 
 static void put_run(const struct look *look, const struct run *r)
 {
-	char text[TEXT], start[UNITS_TEXT], length[UNITS_TEXT], from[UNITS_TEXT], to[UNITS_TEXT];
+	char text[FINDING_TEXT], start[UNITS_TEXT], length[UNITS_TEXT], from[UNITS_TEXT], to[UNITS_TEXT];
 
 	snprintf(text, sizeof(text), "%.200s: %.100s%s%.64s, %s, %s; rates over %s to %s", r->origin.file, r->origin.label,
 		 r->origin.label[0] ? ", " : "", r->origin.host, units_utc(start, r->origin.start_wall_ns), units_seconds(length, r->duration_s),

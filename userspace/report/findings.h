@@ -10,6 +10,7 @@
 #include "report/steady.h"
 
 #define FINDING_VALUES_MAX 24
+#define FINDING_TEXT 960
 #define FINDINGS_LEVELS_MAX 256
 
 enum finding_grade { FINDING_WRONG, FINDING_DIFFERS, FINDING_WELL };
@@ -55,10 +56,11 @@ struct finding {
 	int op;				/* enum blklat_op, or -1: the device as a whole */
 	double from_s, to_s;		/* the part of the run that it is about */
 	double times;			/* of one kind, by how much it is worse; 0: not told */
+	const char *times_of;		/* of level_change: "mean", "median", "p99" ... */
 	const char *cause;		/* the owner or op that changed at the time, and may have caused it; NULL: none is known */
 	int cause_op;
 	u32 also;			/* this many findings behind it are alike, of other devices, and are said with it */
-	char text[640];			/* begins with the name of the device and op, and ": " */
+	char text[FINDING_TEXT];		/* begins with the name of the device and op, and ": " */
 	char rule[320];
 	u32 n;
 	struct finding_value values[FINDING_VALUES_MAX];

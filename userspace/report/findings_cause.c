@@ -27,13 +27,16 @@ const char *owner_of(const struct watch_run *w)
 	return w->watch->part ? w->watch->part->label : NULL;
 }
 
-/* The unit, as people call it; else the end of the path, or the label. */
+/* The unit or container, as people call it; else the end of the path, or the label. */
 static void say_owner(struct finding *f, const struct watch_run *w)
 {
 	const char *label = owner_of(w), *last = strrchr(label, '/');
 	const struct cgroup_names names = cgroup_names(label);
 
-	finding_say(f, "%.100s", names.unit[0] && !names.container[0] ? names.unit : last && last[1] ? last + 1 : label);
+	if (names.container[0])
+		finding_say(f, "container %.12s", names.container);
+	else
+		finding_say(f, "%.100s", names.unit[0] ? names.unit : last && last[1] ? last + 1 : label);
 }
 
 /* It may come for a while before the change, or end long after it. */
@@ -139,6 +142,28 @@ static bool changed_without(const struct trace *t, const struct change *c)
 	return false;
 }
 
+/* Whether anything else changed: the load or the latency of another op, or of any op of a device that is not on top of others. */
+static bool anything_else(const struct trace *t, const struct change *c)
+{
+	const struct run *r = t->q->run;
+
+	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
+		const struct watch_run *w = &r->watches[i];
+		const struct device *d = w->watch->device;
+
+		if (w != t->q->watch && (d == t->q->watch->watch->device || d->n_lower || device_is_partition(d)))
+			continue;
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			struct level before = rates_of(t, &w->ops[op], c->span[0]), after = rates_of(t, &w->ops[op], c->span[1]);
+
+			if ((w != t->q->watch || op != t->op) && op_matters(w, op) && (direction(before.iops, after.iops, FACTOR) ||
+			    direction(before.mean_ns, after.mean_ns, FACTOR)))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* The owner who lost most: by its IOs times how much longer they take. Undivided, and where no owner did, the whole. */
 static const struct watch_run *victim_of(const struct trace *t, const struct change *c, const struct watch_run *cause)
 {
@@ -189,33 +214,32 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 			if (way == c->latency && (!c->cause.watch || o.depth_step > c->cause.depth_step))
 				c->cause = o;
 		}
+	c->alone = c->alone && !anything_else(t, c);
 	if (c->cause.watch && c->latency > 0)
 		c->cause.sure = c->cause.step <= t->cuts[i] && goes_together(t, c) && !changed_without(t, c);
 }
 
-/* "nightly-backup.service began 500 writes/s of 1.00 MiB"; where owners are not known, "500 writes/s of 1.00 MiB began". */
+/*
+ * "nightly-backup.service began 500 writes/s of 1.00 MiB", "ended its 500", "went from 200 to 500"; where owners are not known,
+ * "500 writes/s of 1.00 MiB began", "ended", "the device went from 200 to 500".
+ */
 static void say_load(struct finding *f, const struct other *o)
 {
 	const struct level *most = o->after.iops > o->before.iops ? &o->after : &o->before;
-	bool began = o->iops_before < ABSENT * o->iops_after, owned = owner_of(o->watch);
+	bool began = o->iops_before < ABSENT * o->iops_after, ended = o->iops_after < ABSENT * o->iops_before, owned = owner_of(o->watch);
 	char a[UNITS_TEXT], b[UNITS_TEXT];
 
-	if (began && owned)
+	if (owned)
 		say_owner(f, o->watch);
-	if (began)
-		finding_say(f, "%s%s ", owned ? " began " : "", units_short(a, o->iops_after));
-	finding_say(f, "%s/s", plurals[o->op]);
+	if (began || ended)
+		finding_say(f, "%s%s", !owned ? "" : began ? " began " : " ended its ", units_short(a, began ? o->iops_after : o->iops_before));
+	else
+		finding_say(f, "%s went from %s to %s", owned ? "" : "the device", units_short(a, o->iops_before), units_short(b, o->iops_after));
+	finding_say(f, " %s/s", plurals[o->op]);
 	if (most->bytes_per_s > 0)
 		finding_say(f, " of %s", units_memory(a, most->bytes_per_s / most->iops));
-	if (began) {
-		finding_say(f, "%s", owned ? "" : " began");
-		return;
-	}
-	if (owned) {
-		finding_say(f, " by ");
-		say_owner(f, o->watch);
-	}
-	finding_say(f, " went from %s to %s", units_short(a, o->iops_before), units_short(b, o->iops_after));
+	if (!owned && (began || ended))
+		finding_say(f, "%s", began ? " began" : " ended");
 }
 
 void say_other(struct finding *f, const struct other *o)
@@ -243,7 +267,9 @@ static void say_victim(struct finding *f, const struct trace *t, const struct ch
 	}
 	finding_say(f, " p50 %s to %s", units_ns(a, before.ns[RUN_P50]), units_ns(b, after.ns[RUN_P50]));
 	finding_say(f, ", mean %s to %s", units_ns(a, before.mean_ns), units_ns(b, after.mean_ns));
-	finding_say(f, " (%s times slower)", units_number(a, after.mean_ns / before.mean_ns));
+	f->times = after.mean_ns / before.mean_ns;
+	f->times_of = "mean";
+	finding_say(f, " (%s times slower)", units_number(a, f->times));
 	finding_values(f, { "victim_before_p50_ns", before.ns[RUN_P50] },
 		       { "victim_after_p50_ns", after.ns[RUN_P50] });
 }

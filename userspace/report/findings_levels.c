@@ -223,7 +223,7 @@ static bool has_culprit(const struct change *c)
 
 static bool is_worse(const struct change *c)
 {
-	return has_culprit(c) || (c->latency > 0 && !is_load(c));
+	return has_culprit(c) || (c->latency > 0 && !is_load(c) && !is_resized(c));
 }
 
 static struct change change_at(const struct trace *t, u32 i)
@@ -243,13 +243,20 @@ static struct change change_at(const struct trace *t, u32 i)
 	return c;
 }
 
+/* A tail that grew or shrank, while rate and median stayed. */
+static bool is_tail(const struct change *c)
+{
+	return c->tail && !c->iops && !c->p50;
+}
+
 /* By how much latency changed, and in what. */
 static double times_of(const struct change *c, const char **ret_what)
 {
 	u32 p = shown_by(c);
+	bool mean = c->mean && !is_tail(c);
 
-	*ret_what = c->mean ? "mean" : p == RUN_P50 ? "median" : run_over_time.p[p].name;
-	return c->mean ? c->after.mean_ns / c->before.mean_ns : c->after.ns[p] / c->before.ns[p];
+	*ret_what = mean ? "mean" : p == RUN_P50 ? "median" : run_over_time.p[p].name;
+	return mean ? c->after.mean_ns / c->before.mean_ns : c->after.ns[p] / c->before.ns[p];
 }
 
 /* Says what the figures tell about the cause. Whether it is a cache, only the drive knows. */
@@ -274,7 +281,6 @@ static void say_cause(struct finding *f, const struct change *c)
 		finding_say(f, ", as when a cache is exhausted");
 }
 
-/* A tail that grew or shrank, while rate and median stayed. */
 static void say_tail(struct finding *f, const struct change *c)
 {
 	double before = c->before.ns[c->tail], after = c->after.ns[c->tail];
@@ -325,11 +331,10 @@ static void report_change(const struct trace *t, const struct change *all, u32 n
 	struct finding *f = finding_add(t->q, "level_change", t->op);
 	const struct change *c = &all[0];
 	const struct other *o = &c->cause;
-	const char *what;
 
 	f->from_s = c->at_s;
 	f->to_s = all[n - 1].at_s;
-	f->times = times_of(c, &what);
+	f->times = times_of(c, &f->times_of);
 	if (!is_worse(c)) {
 		f->grade = FINDING_DIFFERS;
 		f->times = fmax(f->times, 1 / f->times);
@@ -350,7 +355,7 @@ static void report_change(const struct trace *t, const struct change *all, u32 n
 	}
 	if (has_culprit(c))
 		say_culprit(f, t, all, n);
-	else if (c->tail && !c->iops && !c->p50)
+	else if (is_tail(c))
 		say_tail(f, c);
 	else
 		say_change(f, c);
@@ -376,6 +381,8 @@ static void report_many(const struct trace *t, const struct change *all)
 	}
 	f->from_s = all[0].at_s;
 	f->to_s = all[t->n_cuts - 1].at_s;
+	f->times = slowest->mean_ns / fastest->mean_ns;
+	f->times_of = "mean";
 	finding_values(f, { "changes", t->n_cuts }, { "first_at_s", f->from_s }, { "last_at_s", f->to_s },
 		       { "least_iops", least->iops }, { "most_iops", most->iops },
 		       { "least_iops_p50_ns", least->ns[RUN_P50] }, { "most_iops_p50_ns", most->ns[RUN_P50] },
@@ -425,11 +432,15 @@ static u32 by_one_cause(const struct change *all, u32 n)
 static int report_changes(const struct trace *t)
 {
 	CLEANUP(cleanup_free) struct change *all = calloc(t->n_cuts ?: 1, sizeof(*all));
+	bool recovers = false;
 
 	if (!all)
 		return -ENOMEM;
-	for (u32 i = 0; i < t->n_cuts; i++)
+	for (u32 i = t->n_cuts; i--;) {
 		all[i] = change_at(t, i);
+		recovers |= all[i].latency < 0;
+		all[i].alone &= !recovers;
+	}
 	if (t->n_cuts > TOLD_MAX && by_one_cause(all, t->n_cuts) < t->n_cuts) {
 		report_many(t, all);
 		return 0;

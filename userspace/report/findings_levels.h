@@ -57,7 +57,7 @@ struct change {
 	int latency;		/* of the mean or, if that is about the same, of the lowest percentile that is not */
 	u32 tail;		/* the lowest percentile behind p50 that changed by FACTOR; 0: none did */
 	struct other cause;	/* the largest of the other loads that can explain it */
-	bool alone;		/* no other load changed at the time */
+	bool alone;		/* nothing else changed: neither the load nor the latency of another op or device; nor does it recover */
 };
 
 /* Rates and mean of an op, or of one owner's IOs of it. */

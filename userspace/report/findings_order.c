@@ -11,13 +11,24 @@
 #define NEAR_INTERVALS 2
 #define LIKE 1.5		/* devices that are worse by factors which differ less are alike */
 #define NAMED 8
+#define SLOWER 1.2		/* levels whose latencies differ by this factor have peaks of their own */
 
-/* "also" holds the place before. */
+static bool is_level_change(const struct finding *f)
+{
+	return !strcmp(f->kind, "level_change");
+}
+
+static bool has_culprit(const struct finding *f)
+{
+	return !isnan(finding_get(f, "cause_share"));
+}
+
+/* Those with a culprit first, so that it is one of them that speaks for an event. "also" holds the place before. */
 static int by_severity(const void *of_a, const void *of_b)
 {
 	const struct finding *a = of_a, *b = of_b;
 
-	return ((int)a->grade - (int)b->grade) ?: ((int)finding_rank(a->kind) - (int)finding_rank(b->kind)) ?:
+	return ((int)a->grade - (int)b->grade) ?: ((int)finding_rank(a->kind) - (int)finding_rank(b->kind)) ?: has_culprit(b) - has_culprit(a) ?:
 	       (a->times < b->times) - (a->times > b->times) ?: (int)a->also - (int)b->also;
 }
 
@@ -34,22 +45,35 @@ static bool alike_in_values(const struct finding *a, const struct finding *b)
 	return true;
 }
 
-/* Alike are the same op of several devices and, where they are steady, any ops. */
-static bool alike(const struct finding *a, const struct finding *b, double slack_s)
+static bool is_well(const struct finding *f)
 {
+	return finding_get(f, "reached") == 1 && !finding_get(f, "stalled_share");
+}
+
+/* What became slower at the same time, for the same reason if one is known, is one event: however much slower, of which op and device. */
+static bool is_event(const struct finding *f)
+{
+	return is_level_change(f) && f->grade == FINDING_WRONG;
+}
+
+/* Else alike are the same op of several devices and, where they are steady, any ops. */
+static bool alike(const struct finding *a, const struct finding *b, const struct run *r)
+{
+	double slack_s = fmax(NEAR_INTERVALS * r->interval_s, is_event(a) ? 0 : NEAR_SHARE * r->duration_s);
 	bool of_others = !strcmp(a->kind, "steady_state") || (a->op == b->op && a->watch != b->watch);
 
-	return !strcmp(a->kind, b->kind) && a->grade == b->grade && of_others && a->n == b->n &&
-	       fabs(a->from_s - b->from_s) <= slack_s && fabs(a->to_s - b->to_s) <= slack_s &&
-	       fmax(a->times, b->times) <= LIKE * fmin(a->times, b->times) && !strcmp(a->cause ?: "", b->cause ?: "") &&
-	       (a->grade == FINDING_WELL || alike_in_values(a, b));
+	if (strcmp(a->kind, b->kind) || a->grade != b->grade || strcmp(a->cause ?: "", b->cause ?: "") || fabs(a->from_s - b->from_s) > slack_s ||
+	    fabs(a->to_s - b->to_s) > slack_s)
+		return false;
+	return is_event(a) || (of_others && a->n == b->n && fmax(a->times, b->times) <= LIKE * fmin(a->times, b->times) &&
+			       (is_well(a) ? is_well(b) : alike_in_values(a, b)));
 }
 
 /* The finding among the first @n that speaks for @f; NULL: none. */
-static struct finding *speaker(struct finding *all, u32 n, const struct finding *f, double slack_s)
+static struct finding *speaker(struct finding *all, u32 n, const struct finding *f, const struct run *r)
 {
 	for (u32 i = 0; i < n; i += 1 + all[i].also)
-		if (alike(&all[i], f, slack_s))
+		if (alike(&all[i], f, r))
 			return &all[i];
 	return NULL;
 }
@@ -72,8 +96,13 @@ static int name_length(const struct finding *f)
 
 static void say_names(struct finding *f, const struct finding *from, u32 n)
 {
-	for (u32 i = 0; i < n && i < NAMED; i++)
+	char times[UNITS_TEXT];
+
+	for (u32 i = 0; i < n && i < NAMED; i++) {
 		finding_say(f, "%s%.*s", !i ? "" : i + 1 == n ? " and " : ", ", name_length(&from[i]), from[i].text);
+		if (is_event(f))
+			finding_say(f, " (%s %s times)", from[i].times_of, units_number(times, from[i].times));
+	}
 	if (n > NAMED)
 		finding_say(f, " and %u more", n - NAMED);
 }
@@ -96,45 +125,45 @@ static void say_well(struct finding *f)
 	say_names(f, f + 1, f->also);
 }
 
-/* Whether @f says again that a load changed which @of names as the cause of something. */
+/* Whether @f says again what @of does: that a load changed, which is the cause of something; or in peaks that latency did. */
 static bool repeats(const struct finding *f, const struct finding *of, double slack_s)
 {
-	bool of_load = !strcmp(f->kind, "steady_state") || (!strcmp(f->kind, "level_change") && f->grade == FINDING_DIFFERS);
+	bool of_load = !strcmp(f->kind, "steady_state") || (is_level_change(f) && f->grade == FINDING_DIFFERS);
 
-	return of_load && of->cause && of->grade == FINDING_WRONG && of->watch == f->watch && of->cause_op == f->op && of->op != f->op &&
-	       of->from_s <= f->to_s + slack_s && of->to_s >= f->from_s - slack_s;
+	if (!strcmp(f->kind, "peaks"))
+		return is_level_change(of) && of->watch->device == f->watch->device && of->op == f->op && of->times >= SLOWER;
+	return of_load && of->cause && (of->grade == FINDING_WRONG || !is_level_change(f)) && of->watch == f->watch && of->cause_op == f->op &&
+	       of->op != f->op && of->from_s <= f->to_s + slack_s && of->to_s >= f->from_s - slack_s;
 }
 
 /* Drops what is said elsewhere. A device with which something is wrong is not among those that are well. */
 static void settle(struct findings *fs, double slack_s)
 {
-	u32 n = 0;
+	u32 all = fs->n;
 
-	for (u32 i = 0; i < fs->n; i++) {
-		bool again = false;
-
-		for (u32 k = 0; k < fs->n; k++) {
-			again |= repeats(&fs->f[i], &fs->f[k], slack_s);
+	for (u32 i = 0; i < all; i++) {
+		fs->f[i].also = false;	/* whether it is said elsewhere */
+		for (u32 k = 0; k < all; k++) {
+			fs->f[i].also |= repeats(&fs->f[i], &fs->f[k], slack_s);
 			if (fs->f[k].grade == FINDING_WRONG && fs->f[i].grade == FINDING_WELL && fs->f[k].watch->device == fs->f[i].watch->device)
 				fs->f[i].grade = FINDING_DIFFERS;
 		}
-		if (!again)
-			fs->f[n++] = fs->f[i];
 	}
-	fs->n = n;
+	fs->n = 0;
+	for (u32 i = 0; i < all; i++)
+		if (!fs->f[i].also)
+			fs->f[fs->n++] = fs->f[i];
 }
 
 void findings_order(struct findings *fs, const struct run *r)
 {
-	double slack_s = fmax(NEAR_INTERVALS * r->interval_s, NEAR_SHARE * r->duration_s);
-
 	settle(fs, NEAR_INTERVALS * r->interval_s);
 	for (u32 i = 0; i < fs->n; i++)
 		fs->f[i].also = i;
 	if (fs->n)
 		qsort(fs->f, fs->n, sizeof(*fs->f), by_severity);
 	for (u32 i = 0; i < fs->n; i++) {
-		struct finding *to = speaker(fs->f, i, &fs->f[i], slack_s);
+		struct finding *to = speaker(fs->f, i, &fs->f[i], r);
 
 		fs->f[i].also = 0;
 		if (to)
@@ -143,10 +172,10 @@ void findings_order(struct findings *fs, const struct run *r)
 	for (u32 i = 0; i < fs->n; i += 1 + fs->f[i].also) {
 		struct finding *f = &fs->f[i];
 
-		if (f->also && f->grade == FINDING_WELL) {
+		if (f->also && is_well(f)) {
 			say_well(f);
 		} else if (f->also) {
-			finding_say(f, "; much the same of ");
+			finding_say(f, is_event(f) ? "; slower at the same time: " : "; much the same of ");
 			say_names(f, f + 1, f->also);
 		}
 	}

@@ -15,7 +15,6 @@
 #define SHARE_LEAST 0.005	/* of the IOs */
 #define VALLEY 0.5		/* height of a valley, at most this share of the lower peak beside it */
 #define STANDARD_ERRORS 5.0	/* by how many a peak must exceed its valley, with Poisson noise */
-#define LEVELS 1.5		/* medians that differ by this factor have peaks of their own */
 #define HALF_WIDTH 0.1		/* of the triangle, in decades */
 
 struct peak {
@@ -202,20 +201,6 @@ static void report(const struct inquiry *q, u32 op, const struct landscape *l)
 		     "parted by valleys at most half as high as the smaller; shares are exact, from valley to valley");
 }
 
-/* Whether the median changed in the run, by the load or not: then the peaks are of different times, and told as levels or phases. */
-static bool has_levels(const struct inquiry *q, u32 op)
-{
-	bool found = *q->sweeps & 1U << op;
-
-	for (u32 i = 0; i < q->to->n; i++) {
-		const struct finding *f = &q->to->f[i];
-		double before = finding_get(f, "before_p50_ns"), after = finding_get(f, "after_p50_ns");
-
-		found |= f->watch == q->watch->watch && f->op == (int)op && fmax(before, after) >= LEVELS * fmin(before, after);
-	}
-	return found;
-}
-
 int find_peaks(const struct inquiry *q, u32 op)
 {
 	const struct op_frame *o = q->watch->ops[op].total;
@@ -227,7 +212,8 @@ int find_peaks(const struct inquiry *q, u32 op)
 	find_tops(&l);
 	join(&l);
 	drop_small(&l, o->ios);
-	if (l.n_peaks > 1 && !has_levels(q, op))
+	/* The peaks of a sweep are of different times, and told as phases; those of levels are left out later. */
+	if (l.n_peaks > 1 && !(*q->sweeps & 1U << op))
 		report(q, op, &l);
 	return 0;
 }

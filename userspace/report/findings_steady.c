@@ -5,12 +5,15 @@
 
 #include "report/findings_rules.h"
 
-static void say_unknown(const struct inquiry *q, struct finding *f)
+static void say_unknown(const struct inquiry *q, struct finding *f, const struct steady_state *s)
 {
 	const struct steady_window *w = q->window;
 	char from[UNITS_TEXT], to[UNITS_TEXT];
 
-	if (q->run->n >= STEADY_INTERVALS && w->n >= STEADY_ROUNDS)
+	if (s->few)
+		finding_say(f, "too few IOs to tell whether it reached a steady state (%s in each round of %s)", units_short(from, s->mean * s->round_s),
+			    units_seconds(to, s->round_s));
+	else if (q->run->n >= STEADY_INTERVALS && w->n >= STEADY_ROUNDS)
 		finding_say(f, "no IO from %s to %s, where the steady state is looked for",
 			    units_seconds(from, w->from_s), units_seconds(to, w->to_s));
 	else
@@ -42,12 +45,13 @@ static void say(struct finding *f, const struct steady_state *s, double stalled)
 	char from[UNITS_TEXT], to[UNITS_TEXT], round[UNITS_TEXT], iops[UNITS_TEXT];
 	char excursion[UNITS_TEXT], slope[UNITS_TEXT], share[UNITS_TEXT];
 
-	finding_say(f, "steady state %sreached %sfrom %s to %s: five rounds of %s %saverage %s IOPS, differ by %s "
-		    "(limit 20 %%) and %s by %s from first to last (limit 10 %%)", s->reached ? "" : "not ", s->while_busy ? "while busy, " : "",
-		    units_seconds(from, f->from_s), units_seconds(to, f->to_s), units_seconds(round, s->round_s), s->while_busy ? "of load " : "",
-		    units_short(iops, s->mean), units_share(excursion, s->excursion), s->slope < 0 ? "fall" : "rise",
-		    units_share(slope, fabs(s->slope)));
-	if (s->reached && stalled > 0)
+	finding_say(f, "steady state %sreached %sfrom %s to %s: five rounds of %s %saverage %s IOPS and differ by %s", s->reached ? "" : "not ",
+		    s->while_busy ? "while busy, " : "", units_seconds(from, f->from_s), units_seconds(to, f->to_s),
+		    units_seconds(round, s->round_s), s->while_busy ? "of load " : "", units_short(iops, s->mean), units_share(excursion, s->excursion));
+	if (!s->reached)
+		finding_say(f, " (limit 20 %%), %s by %s from first to last (limit 10 %%)", s->slope < 0 ? "falling" : "rising",
+			    units_share(slope, fabs(s->slope)));
+	else if (stalled > 0)
 		finding_say(f, "; steady on average only: the device stalled for %s of that time",
 			    units_share(share, stalled));
 }
@@ -60,17 +64,17 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	struct steady_state s;
 	double first_s;
 
+	steady_state_of(q->run, q->watch, op, q->window, &s);
 	/* A sweep changes the load, so there is nothing to be steady. */
-	if (*q->sweeps & 1U << op)
+	if (*q->sweeps & 1U << op || !s.there)
 		return 0;
 	f = finding_add(q, "steady_state", op);
 	finding_rule(f, "SNIA PTS 2.0: five rounds, each a fifth of the window (%s), whose largest and smallest average "
 		     "differ by at most 20 %% of the mean, and the least-squares line through them by at most 10 %% "
 		     "from first to last; pauses of a duty cycle are left out", q->window->rule);
-	steady_state_of(q->run, q->watch, op, q->window, &s);
 	finding_value(f, "known", s.known);
 	if (!s.known) {
-		say_unknown(q, f);
+		say_unknown(q, f, &s);
 		return 0;
 	}
 	f->from_s = q->window->from_s;

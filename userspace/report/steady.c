@@ -8,6 +8,10 @@
 #include "util/cleanup.h"
 #include "util/units.h"
 
+/* In standard errors of a round's number of IOs, by Poisson: one time in a thousand five rounds at one rate are as far apart, or fall or rise as much. */
+#define CHANCE_EXCURSION 5.5
+#define CHANCE_SLOPE 4.2
+
 static double middle_s(const struct run *r, u32 i)
 {
 	return r->start_s[i] + r->length_s[i] / 2;
@@ -117,7 +121,7 @@ bool consistency_around(const struct run *r, const u64 *ios, const struct steady
 /* Judges @s, whose rounds are filled in. */
 static void judge(struct steady_state *s)
 {
-	double least = s->rounds[0], most = s->rounds[0], sum = 0, moment = 0, about_0 = 0;
+	double least = s->rounds[0], most = s->rounds[0], sum = 0, moment = 0, about_0 = 0, error;
 
 	for (u32 i = 0; i < STEADY_ROUNDS; i++) {
 		double x = i - (STEADY_ROUNDS - 1) / 2.0;
@@ -132,6 +136,7 @@ static void judge(struct steady_state *s)
 	s->known = s->mean > 0;
 	if (!s->known)
 		return;
+	error = 1 / sqrt(s->mean * s->round_s);
 	s->excursion = (most - least) / s->mean;
 	s->slope = moment / about_0 * (STEADY_ROUNDS - 1) / s->mean;
 	/* Rounds may begin within intervals, so equal ones differ by rounding errors. */
@@ -139,19 +144,21 @@ static void judge(struct steady_state *s)
 		s->excursion = s->slope = 0;
 	/* An excursion of exactly 20 % passes, whatever the last bit of the division says. */
 	s->reached = s->excursion <= STEADY_EXCURSION * (1 + 1e-12) && fabs(s->slope) <= STEADY_SLOPE * (1 + 1e-12);
+	s->few = !s->reached && s->excursion <= fmax(STEADY_EXCURSION, CHANCE_EXCURSION * error) && fabs(s->slope) <= fmax(STEADY_SLOPE, CHANCE_SLOPE * error);
+	s->known = !s->few;
 }
 
 void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w, struct steady_state *ret)
 {
 	const u64 *ios = of->ops[op].ios;
 	const struct duty duty = duty_of(r, of);
-	struct steady_state s = { .while_busy = duty.bursts };
+	struct steady_state s = { .while_busy = duty.bursts, .there = of->first_there <= w->first && of->n_there >= w->first + w->n };
 	double window_s = w->to_s - w->from_s, at_s = 0;
 
 	for (u32 i = w->first; i < w->first + w->n; i++)
 		window_s -= duty_leaves_out(&duty, r, of, i) ? r->length_s[i] : 0;
 	s.round_s = window_s / STEADY_ROUNDS;
-	if (ios && r->n >= STEADY_INTERVALS && w->n >= STEADY_ROUNDS && s.round_s > 0) {
+	if (ios && r->n >= STEADY_INTERVALS && w->n >= STEADY_ROUNDS && s.round_s > 0 && s.there) {
 		for (u32 i = w->first; i < w->first + w->n; i++) {
 			double begin = s.while_busy ? at_s : r->start_s[i] - w->from_s;
 

@@ -88,7 +88,9 @@ struct duty duty_of(const struct run *r, const struct watch_run *w);
 bool duty_leaves_out(const struct duty *d, const struct run *r, const struct watch_run *w, u32 i);
 
 struct steady_state {
-	bool known;			/* false: too short to tell, or no IO in the window */
+	bool there;			/* the device was, for all of the window */
+	bool known;			/* false: it was not, the run is too short, or the window has no or too few IOs to tell */
+	bool few;			/* the IOs of a round would exceed the limits by chance, at a constant rate */
 	bool reached;
 	bool while_busy;		/* there is a duty cycle */
 	double round_s;			/* length of a round; the busy time of it */
