@@ -7,15 +7,6 @@
 
 #define ROUNDING 1e-9	/* a smaller difference, relative to what is compared, is a rounding error */
 
-static u64 ios_in(const struct watch_run *w, u32 i)
-{
-	u64 ios = 0;
-
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		ios += w->ops[op].ios ? w->ops[op].ios[i] : 0;
-	return ios;
-}
-
 /* The thresholds that tell load from rest. */
 struct load {
 	u64 least_ios;		/* IOs that a watch must have to count */
@@ -27,7 +18,7 @@ static double iops_in(const struct run *r, u32 i)
 	u64 ios = 0;
 
 	for (u32 w = 0; w < r->n_watches; w += 1 + run_parts(r, w))
-		ios += ios_in(&r->watches[w], i);
+		ios += watch_run_ios_in(&r->watches[w], i);
 	return ios / r->length_s[i];
 }
 

@@ -9,19 +9,10 @@
 #define DEVIATION 0.25		/* limit of the standard deviation of the periods, over their mean */
 #define SHARE_MOST 0.95		/* a load with fewer pauses is none with a duty cycle */
 
-static u64 ios_of(const struct watch_run *w, u32 i)
-{
-	u64 ios = 0;
-
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		ios += w->ops[op].ios ? w->ops[op].ios[i] : 0;
-	return ios;
-}
-
 /* Nothing to do, as far as can be told: no IO was in flight at either end. */
 static bool rests(const struct duty *d, const struct run *r, const struct watch_run *w, u32 i)
 {
-	return ios_of(w, i) < d->low_iops * r->length_s[i] && !w->in_flight[i] && !(i && w->in_flight[i - 1]);
+	return watch_run_ios_in(w, i) < d->low_iops * r->length_s[i] && !w->in_flight[i] && !(i && w->in_flight[i - 1]);
 }
 
 static bool is_busy(const struct duty *d, const struct run *r, const struct watch_run *w, s64 i)
@@ -46,7 +37,7 @@ static double busy_iops(const struct duty *d, const struct run *r, const struct 
 	for (u32 i = d->first; i < d->end; i++) {
 		if (duty_leaves_out(d, r, w, i))
 			continue;
-		ios += ios_of(w, i);
+		ios += watch_run_ios_in(w, i);
 		time += r->length_s[i];
 	}
 	return time > 0 ? ios / time : 0;
@@ -69,12 +60,12 @@ struct duty duty_of(const struct run *r, const struct watch_run *w)
 	double all = 0, ios = 0, last_s = 0, squares = 0, n;
 
 	for (u32 i = d.first; i < d.end; i++)
-		all += ios_of(w, i);
+		all += watch_run_ios_in(w, i);
 	d.low_iops = LOW * all / (r->active.to_s - r->active.from_s);
 	for (u32 i = d.first; i < d.end; i++) {
 		if (is_busy(&d, r, w, i) && !is_busy(&d, r, w, (s64)i - 1))
 			begin_burst(&d, r->start_s[i], ios, &last_s, &squares);
-		ios += ios_of(w, i);
+		ios += watch_run_ios_in(w, i);
 	}
 	if (d.bursts < BURSTS_LEAST || all < IOS_LEAST * d.bursts)
 		return (struct duty){ 0 };

@@ -100,6 +100,14 @@ static bool goes_together(const struct trace *t, const struct change *c)
 	return agree >= TOGETHER * t->n;
 }
 
+/* Whether @w is of a device of its own: those on top of others, and partitions, are slow with those below. */
+static bool is_apart(const struct trace *t, const struct watch_run *w)
+{
+	const struct device *d = w->watch->device;
+
+	return d != t->q->watch->watch->device && !d->n_lower && !device_is_partition(d);
+}
+
 /* Whether the other load changed on this device as well: that of the same owner, or of the same op. */
 static bool has_load(const struct trace *t, const struct change *c, const struct watch_run *whole)
 {
@@ -119,20 +127,18 @@ static bool has_load(const struct trace *t, const struct change *c, const struct
 
 /*
  * Whether the op changed in the same way on a device that the other load does not reach, by half of the factor or more in
- * logarithms. Devices on top of others and partitions are slow with those below.
+ * logarithms.
  */
 static bool changed_without(const struct trace *t, const struct change *c)
 {
 	const struct run *r = t->q->run;
-	const struct watch *own = t->q->watch->watch;
 	u32 p = shown_by(c);
 
 	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
 		const struct watch_run *w = &r->watches[i];
-		const struct device *d = w->watch->device;
 		struct level before, after;
 
-		if (d == own->device || w->watch->stage != own->stage || d->n_lower || device_is_partition(d) || has_load(t, c, w))
+		if (!is_apart(t, w) || w->watch->stage != t->q->watch->watch->stage || has_load(t, c, w))
 			continue;
 		before = figures_of(t, &w->ops[t->op], c->span[0]);
 		after = figures_of(t, &w->ops[t->op], c->span[1]);
@@ -142,22 +148,19 @@ static bool changed_without(const struct trace *t, const struct change *c)
 	return false;
 }
 
-/* Whether anything else changed: the load or the latency of another op, or of any op of a device that is not on top of others. */
+/* Whether anything else changed: the load or the latency of another op, or of any op of a device of its own. */
 static bool anything_else(const struct trace *t, const struct change *c)
 {
 	const struct run *r = t->q->run;
 
 	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
 		const struct watch_run *w = &r->watches[i];
-		const struct device *d = w->watch->device;
 
-		if (w != t->q->watch && (d == t->q->watch->watch->device || d->n_lower || device_is_partition(d)))
-			continue;
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			struct level before = rates_of(t, &w->ops[op], c->span[0]), after = rates_of(t, &w->ops[op], c->span[1]);
 
-			if ((w != t->q->watch || op != t->op) && op_matters(w, op) && (direction(before.iops, after.iops, FACTOR) ||
-			    direction(before.mean_ns, after.mean_ns, FACTOR)))
+			if ((w == t->q->watch ? op != t->op : is_apart(t, w)) && op_matters(w, op) &&
+			    (direction(before.iops, after.iops, FACTOR) || direction(before.mean_ns, after.mean_ns, FACTOR)))
 				return true;
 		}
 	}

@@ -4,22 +4,28 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/quantile.h"
 #include "report/findings_rules.h"
 #include "util/cleanup.h"
 
 #define IOS_LEAST 5
 #define FACTOR 1.5
+#define PARTS 1e6		/* of an IO, as bins hold whole numbers */
 
 /*
- * The first IOs are counted in coarse bins. Distributes those of each coarse bin over its fine bins, in
- * proportion to all IOs there. That is exact if the coarse bin has only first IOs, and otherwise no
- * less exact than the coarse bin itself.
+ * The median of the first IOs, or of all others. The first ones are counted in coarse bins. Distributes those of each coarse
+ * bin over its fine bins, in proportion to all IOs there. That is exact if the coarse bin has only first IOs, and otherwise
+ * no less exact than the coarse bin itself.
  */
-static void share_out(const struct op_frame *o, bool first, double *cells)
+static int median_of(const struct op_frame *o, bool first, double *ret_ns)
 {
 	const struct hist *fine = &o->hist, *coarse = &o->after_idle;
 	u32 n = BLKLAT_CELLS(fine->scale), shift = fine->scale - coarse->scale, to;
+	CLEANUP(cleanup_free) u64 *cells = calloc(n, sizeof(*cells));
+	const struct hist parts = hist_on(cells, fine->scale);
 
+	if (!cells)
+		return -ENOMEM;
 	for (u32 from = 0; from < n; from = to) {
 		u32 c = from ? ((from - 1) >> shift) + 1 : 0;
 		double all = 0;
@@ -29,38 +35,10 @@ static void share_out(const struct op_frame *o, bool first, double *cells)
 		for (u32 i = from; all > 0 && i < to; i++) {
 			double share = fmin(coarse->cells[c] / all, 1);
 
-			cells[i] = fine->cells[i] * (first ? share : 1 - share);
+			cells[i] = llround(PARTS * fine->cells[i] * (first ? share : 1 - share));
 		}
 	}
-}
-
-/* Like quantile_ns(), for counts that are not integers. */
-static double median_of(const struct op_frame *o, const double *cells)
-{
-	u32 scale = o->hist.scale, n = BLKLAT_CELLS(scale), cell = 0;
-	double all = 0, before = 0, lower, upper;
-
-	for (u32 i = 0; i < n; i++)
-		all += cells[i];
-	while (cell < n - 1 && before + cells[cell] < all / 2)
-		before += cells[cell++];
-	lower = fmax(hist_lower_ns(scale, cell), o->min_ns);
-	upper = fmin(hist_upper_ns(scale, cell), o->max_ns);
-	if (!(lower > 0) || upper <= lower || !(cells[cell] > 0))
-		return fmax(upper, o->min_ns);
-	return lower * pow(upper / lower, (all / 2 - before) / cells[cell]);
-}
-
-static int measure(const struct op_frame *o, double *ret_first, double *ret_rest)
-{
-	CLEANUP(cleanup_free) double *cells = calloc(BLKLAT_CELLS(o->hist.scale), sizeof(*cells));
-
-	if (!cells)
-		return -ENOMEM;
-	share_out(o, true, cells);
-	*ret_first = median_of(o, cells);
-	share_out(o, false, cells);
-	*ret_rest = median_of(o, cells);
+	*ret_ns = quantile_ns(&parts, 0.5, o->min_ns, o->max_ns);
 	return 0;
 }
 
@@ -92,7 +70,7 @@ int find_after_pause(const struct inquiry *q)
 		/* If nearly all IOs come after pauses, there is nothing to compare them with. */
 		if (o->after_idle_ios < IOS_LEAST || o->after_idle_ios + IOS_LEAST > o->ios)
 			continue;
-		err = measure(o, &first_ns, &rest_ns);
+		err = median_of(o, true, &first_ns) ?: median_of(o, false, &rest_ns);
 		if (!err && (first_ns >= FACTOR * rest_ns || rest_ns >= FACTOR * first_ns))
 			report(q, op, first_ns, rest_ns);
 	}

@@ -419,6 +419,15 @@ u64 watch_run_ios(const struct watch_run *w)
 	return ios;
 }
 
+u64 watch_run_ios_in(const struct watch_run *w, u32 i)
+{
+	u64 ios = 0;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		ios += w->ops[op].ios ? w->ops[op].ios[i] : 0;
+	return ios;
+}
+
 double run_end_of(const struct run *r, u32 i)
 {
 	return r->start_s[i] + r->length_s[i];

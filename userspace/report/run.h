@@ -145,8 +145,9 @@ void run_uninit(struct run *r);
 /* How many watches behind whole @i are parts of it. */
 u32 run_parts(const struct run *r, u32 i);
 
-/* The IOs of all ops. */
+/* The IOs of all ops; and of them those in interval @i. */
 u64 watch_run_ios(const struct watch_run *w);
+u64 watch_run_ios_in(const struct watch_run *w, u32 i);
 
 /* When interval @i ends; and when the run ends (0 if it has no interval). */
 double run_end_of(const struct run *r, u32 i);
