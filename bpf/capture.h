@@ -16,9 +16,10 @@ struct target {
 	__u64 key;			/* address in the kernel; 0: an empty bucket, or the device went away */
 	__u32 watch[BLKLAT_STAGES];	/* number of the watch + 1; 0: stage not watched */
 	/* Slots of the device: see blklat_slots in abi.h. */
-	__u32 first_slot;		/* of stage device; those of stage queue follow, if watched */
+	__u32 first_slot[2];		/* of stages device and queue */
 	__u32 queues;
-	__u32 stride;			/* slots a hardware queue */
+	__u32 stride;			/* slots of a hardware queue */
+	__u32 distance;			/* from them to the next one's: stride; 0: shared tags, all have the same */
 	__u32 tags;			/* driver tags; the scheduler's follow */
 	__u32 pad;
 	/*
@@ -26,7 +27,7 @@ struct target {
 	 * it, and only while pauses are looked for (pauses.bpf.h).
 	 */
 	__u64 seen_ns;
-	__u64 fill[2];
+	__u64 fill;
 };
 _Static_assert(sizeof(struct target) == 64, "one cache line");
 _Static_assert(BLKLAT_STAGE_DEVICE == 0 && BLKLAT_STAGE_QUEUE == 1, "the slots' stages come first, in this order");

@@ -304,9 +304,7 @@ static __always_inline bool slot_number(const struct target *t, struct request *
 
 	if (tag >= t->stride || queue >= t->queues)
 		return false;
-	if (stage == BLKLAT_STAGE_QUEUE)
-		queue += t->queues;
-	*ret = t->first_slot + queue * t->stride + tag;
+	*ret = t->first_slot[stage] + queue * t->distance + tag;
 	return true;
 }
 

@@ -28,7 +28,7 @@ static BLKLAT_REMOVE_DEV(on_removed)
 		/* A target that gets another device meanwhile gets it after a grace period (targets.h). */
 		rcu_read_lock();
 		for (i = 0; i < s->buckets; i++)
-			if (READ_ONCE(s->targets[i].number) == dev->devt)
+			if (READ_ONCE(s->numbers[i]) == dev->devt)
 				blklat_target_gone(&s->targets[i]);
 		rcu_read_unlock();
 	}

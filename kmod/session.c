@@ -50,15 +50,15 @@ int blklat_setup_check(const struct blklat_setup *setup)
 
 int blklat_watch_check(const struct blklat_watch *watch, u32 slots)
 {
-	if (watch->stage >= BLKLAT_STAGES || watch->first_slot % BLKLAT_SLOTS || watch->reserved)
+	if (watch->stage >= BLKLAT_STAGES || watch->first_slot % BLKLAT_SLOTS || watch->shared_tags > 1)
 		return -EINVAL;
 	if (watch->stage == BLKLAT_STAGE_TOTAL)
-		return watch->queues || watch->tags || watch->stride || watch->first_slot ? -EINVAL : 0;
+		return watch->queues || watch->tags || watch->stride || watch->first_slot || watch->shared_tags ? -EINVAL : 0;
 	if (!watch->queues || !watch->stride || watch->stride % BLKLAT_SLOTS || watch->tags > watch->stride)
 		return -EINVAL;
 	if (watch->queues > MAX_QUEUES || watch->stride > MAX_STRIDE)
 		return -E2BIG;
-	return watch->first_slot + (u64)watch->queues * watch->stride > slots ? -EINVAL : 0;
+	return watch->first_slot + (watch->shared_tags ? 1ULL : watch->queues) * watch->stride > slots ? -EINVAL : 0;
 }
 
 /* --- targets ------------------------------------------------------------------------------- */
@@ -231,5 +231,6 @@ void blklat_session_free(struct blklat_session *s)
 		blklat_cgroups_put(&s->cgroups_user, s->cgroups);
 	vfree(s->header);
 	kvfree(s->targets);
+	kvfree(s->numbers);
 	kfree(s);
 }

@@ -49,9 +49,9 @@ struct blklat_target {
 	u32 watch[BLKLAT_STAGES];		/* number + 1; 0: none. Only used at stages that are open. */
 	u32 first_slot[2];			/* of stages device and queue */
 	u32 queues;				/* 0: no request has a slot */
-	u32 stride;
+	u32 stride;				/* slots of a hardware queue */
+	u32 distance;				/* from them to the next one's: stride; 0: shared tags */
 	u32 tags;
-	dev_t number;
 	atomic_t open;				/* bit set: BLKLAT_STARTS() and BLKLAT_ENDS() of stages */
 	u64 seen_ns;				/* of requests, see pauses.h */
 } ____cacheline_aligned;
@@ -63,6 +63,7 @@ struct blklat_target {
 
 struct blklat_session {
 	struct blklat_target *targets;	/* hash, linear probing */
+	dev_t *numbers;			/* [bucket], of the target's device; 0: none */
 	u32 buckets;			/* a power of two */
 	u32 reach;			/* no key is farther than this from the bucket where its search begins */
 	u32 shift;			/* from a 64-bit hash to a bucket */

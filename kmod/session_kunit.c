@@ -14,7 +14,7 @@ enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_SPARE = 1 << 24, MAX_SLOTS 
 enum { MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
 
-#define SETUP(...) { .version = 11, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 12, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -27,8 +27,8 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.scale = 7), -EINVAL },
 		{ SETUP(.scale = U32_MAX), -EINVAL },
 		{ SETUP(.version = 0), -EPROTO },
-		{ SETUP(.version = 10), -EPROTO },
-		{ SETUP(.version = 12, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
+		{ SETUP(.version = 11), -EPROTO },
+		{ SETUP(.version = 13, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
 		{ SETUP(.watches = 0), -EINVAL },
 		{ SETUP(.watches = MAX_WATCHES), 0 },
 		{ SETUP(.watches = MAX_WATCHES + 1), -E2BIG },
@@ -115,8 +115,14 @@ static void blklat_session_test_watch_check(struct kunit *test)
 		{ WATCH(.first_slot = MAX_SLOTS - 112), -EINVAL },
 		{ WATCH(.first_slot = U32_MAX - 15), -EINVAL },
 		{ WATCH(.number = U32_MAX), 0 },	/* nor is the number checked here */
-		{ WATCH(.reserved = 1), -EINVAL },
 		{ WATCH(.queues = 0), -EINVAL },
+		{ WATCH(.shared_tags = 1), 0 },
+		{ WATCH(.shared_tags = 2), -EINVAL },
+		{ WATCH(.shared_tags = 1, .first_slot = MAX_SLOTS - 64), 0 },
+		{ WATCH(.shared_tags = 1, .first_slot = MAX_SLOTS - 48), -EINVAL },
+		{ WATCH(.shared_tags = 1, .first_slot = U32_MAX - 15), -EINVAL },
+		{ WATCH(.shared_tags = 1, .queues = MAX_QUEUES, .stride = MAX_STRIDE), 0 },
+		{ WATCH(.shared_tags = 1, .queues = MAX_QUEUES + 1), -E2BIG },
 		{ WATCH(.queues = MAX_QUEUES, .stride = 1024), 0 },
 		{ WATCH(.queues = MAX_QUEUES, .stride = 1040), -EINVAL },
 		{ WATCH(.queues = MAX_QUEUES, .stride = MAX_STRIDE), -EINVAL },
@@ -142,7 +148,7 @@ static void blklat_session_test_watch_check(struct kunit *test)
 		{ TOTAL_WATCH(.tags = 1), -EINVAL },
 		{ TOTAL_WATCH(.stride = 16), -EINVAL },
 		{ TOTAL_WATCH(.first_slot = 16), -EINVAL },
-		{ TOTAL_WATCH(.reserved = 1), -EINVAL },
+		{ TOTAL_WATCH(.shared_tags = 1), -EINVAL },
 	};
 	u32 i;
 
@@ -173,7 +179,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	u32 i;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 11);
+	EXPECT_U64(test, h->version, 12);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);
@@ -340,10 +346,10 @@ static void blklat_session_test_pairs(struct kunit *test)
 static void blklat_session_test_one_geometry(struct kunit *test)
 {
 	static const struct {
-		u32 queues, tags, stride;
+		u32 queues, tags, stride, shared_tags;
 		int wanted;
 	} cases[] = {
-		{ 2, 8, 16, 0 }, { 1, 8, 16, -EINVAL }, { 2, 9, 16, -EINVAL }, { 2, 8, 32, -EINVAL },
+		{ 2, 8, 16, 0, 0 }, { 1, 8, 16, 0, -EINVAL }, { 2, 9, 16, 0, -EINVAL }, { 2, 8, 32, 0, -EINVAL }, { 2, 8, 16, 1, -EINVAL },
 	};
 	struct fake *f = test->priv;
 	u32 i;
@@ -355,7 +361,7 @@ static void blklat_session_test_one_geometry(struct kunit *test)
 		struct blklat_watch watch[2] = {
 			{ .stage = DEVICE, .queues = 2, .tags = 8, .stride = 16 },
 			{ .stage = QUEUE, .queues = cases[i].queues, .tags = cases[i].tags,
-			  .stride = cases[i].stride, .first_slot = 32, .number = 1 },
+			  .stride = cases[i].stride, .shared_tags = cases[i].shared_tags, .first_slot = 32, .number = 1 },
 		};
 
 		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8, 96), cases[i].wanted, "case %u", i);
@@ -414,7 +420,7 @@ static void expect_targets(struct kunit *test, const struct blklat_session *s, c
 		struct blklat_target *t = blklat_target_of(s, (void *)key[i]);
 
 		wrong += !t || t->key != (void *)key[i] || t->watch[TOTAL] != i / 2 + 1 || t->watch[DEVICE] ||
-			 t->watch[QUEUE] || t->number != i / 2 || !blklat_is_open(t, BLKLAT_STARTS(TOTAL));
+			 t->watch[QUEUE] || s->numbers[t - s->targets] != i / 2 || !blklat_is_open(t, BLKLAT_STARTS(TOTAL));
 	}
 	for (i = KEYS; i < 2 * KEYS; i++)
 		found += !!blklat_target_of(s, (void *)key[i]);

@@ -21,7 +21,7 @@ static __always_inline bool blklat_slot_number(const struct blklat_target *t, co
 
 	if (tag >= t->stride || queue >= t->queues)
 		return false;
-	*ret = t->first_slot[stage] + queue * t->stride + tag;
+	*ret = t->first_slot[stage] + queue * t->distance + tag;
 	return true;
 }
 

@@ -34,7 +34,7 @@ static int slots_init(struct kunit *test)
 	f->s.n_slots = N_SLOTS;
 	f->target = (struct blklat_target){
 		.first_slot = { FIRST_DEVICE, FIRST_QUEUE },
-		.queues = FAKE_QUEUES, .stride = FAKE_STRIDE, .tags = FAKE_TAGS,
+		.queues = FAKE_QUEUES, .stride = FAKE_STRIDE, .distance = FAKE_STRIDE, .tags = FAKE_TAGS,
 	};
 	test->priv = f;
 	return 0;
@@ -167,6 +167,23 @@ static void blklat_slots_test_other_geometries(struct kunit *test)
 		expect_place(test, FIRST_DEVICE + i, slot_of(f, 0, i, -1, BLKLAT_STAGE_DEVICE));
 }
 
+/* Each tag has one slot, whatever the queue; and those of other tags, and of queues that are not known, have none, as ever. */
+static void blklat_slots_test_shared_tags(struct kunit *test)
+{
+	struct slots *f = test->priv;
+	u32 queue, tag;
+
+	f->target.distance = 0;
+	for (queue = 0; queue < FAKE_QUEUES; queue++) {
+		for (tag = 0; tag < FAKE_STRIDE; tag++)
+			expect_place(test, FIRST_QUEUE + tag, slot_of(f, queue, tag, -1, BLKLAT_STAGE_QUEUE));
+		for (tag = 0; tag < FAKE_STRIDE - FAKE_TAGS; tag++)
+			expect_place(test, FIRST_DEVICE + FAKE_TAGS + tag, slot_of(f, queue, -1, tag, BLKLAT_STAGE_DEVICE));
+		KUNIT_EXPECT_PTR_EQ(test, (void *)slot_of(f, queue, FAKE_STRIDE, -1, BLKLAT_STAGE_DEVICE), NULL);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, (void *)slot_of(f, FAKE_QUEUES, 0, -1, BLKLAT_STAGE_DEVICE), NULL);
+}
+
 static void start_it(struct kunit *test, u32 number, struct blklat_slot *slot)
 {
 	struct slots *f = test->priv;
@@ -227,6 +244,7 @@ static struct kunit_case blklat_slots_test_cases[] = {
 	KUNIT_CASE(blklat_slots_test_internal_tag_first),
 	KUNIT_CASE(blklat_slots_test_bounds),
 	KUNIT_CASE(blklat_slots_test_other_geometries),
+	KUNIT_CASE(blklat_slots_test_shared_tags),
 	KUNIT_CASE(blklat_slots_test_lives),
 	KUNIT_CASE(blklat_slots_test_spoiled_memory),
 	{}

@@ -18,7 +18,8 @@ int blklat_targets_new(struct blklat_session *s, u32 wholes)
 	s->buckets = roundup_pow_of_two(4 * wholes);
 	s->shift = 64 - ilog2(s->buckets);
 	s->targets = kvcalloc(s->buckets, sizeof(*s->targets), BLKLAT_GFP);
-	if (!s->targets)
+	s->numbers = kvcalloc(s->buckets, sizeof(*s->numbers), BLKLAT_GFP);
+	if (!s->targets || !s->numbers)
 		return -ENOMEM;
 	for (i = 0; i < s->buckets; i++)
 		s->targets[i].key = s->targets[i].plain_key = BLKLAT_NO_KEY;
@@ -102,11 +103,16 @@ static int keys_of(const struct blklat_session *s, const struct blklat_device *d
 	return n;
 }
 
+static u32 distance_of(const struct blklat_watch *w)
+{
+	return w->shared_tags ? 0 : w->stride;
+}
+
 /* The stages of one device that have slots share their geometry. */
 static bool fits(const struct blklat_target *t, const struct blklat_watch *w)
 {
 	return w->stage == BLKLAT_STAGE_TOTAL || !t->queues ||
-	       (t->queues == w->queues && t->stride == w->stride && t->tags == w->tags);
+	       (t->queues == w->queues && t->stride == w->stride && t->distance == distance_of(w) && t->tags == w->tags);
 }
 
 /* NULL: it gets a new one, also if there is one that another device had, which was removed. */
@@ -128,6 +134,7 @@ static void fill(struct blklat_target *t, const struct blklat_watch *w, u32 watc
 		return;
 	t->first_slot[w->stage] = w->first_slot;
 	t->stride = w->stride;
+	t->distance = distance_of(w);
 	t->tags = w->tags;
 	t->queues = w->queues;
 }
@@ -166,7 +173,7 @@ int blklat_entry_add(struct blklat_session *s, const struct blklat_watch *watch,
 	for (i = 0; i < n; i++) {
 		if (!ret->target[i]) {
 			ret->target[i] = free_target(s, ret->key[i]);
-			WRITE_ONCE(ret->target[i]->number, d->number);
+			WRITE_ONCE(s->numbers[ret->target[i] - s->targets], d->number);
 		}
 		fill(ret->target[i], watch, ret->watch);
 	}
@@ -222,7 +229,7 @@ static void hide(struct blklat_session *s, const struct blklat_entry *e)
 		if (!is_used(t, e->stage)) {
 			WRITE_ONCE(t->key, BLKLAT_OLD_KEY);
 			WRITE_ONCE(t->plain_key, BLKLAT_NO_KEY);
-			WRITE_ONCE(t->number, 0);
+			WRITE_ONCE(s->numbers[t - s->targets], 0);
 		}
 		atomic_andnot(BLKLAT_STARTS(e->stage) | BLKLAT_ENDS(e->stage), &t->open);
 	}
@@ -247,9 +254,17 @@ void blklat_entry_remove(struct blklat_session *s, const struct blklat_entry *e)
 
 /* --- a watch gets other slots -------------------------------------------------------------- */
 
+/* All but what a stage has for itself. */
+static struct blklat_watch watch_after(const struct blklat_move *move)
+{
+	return (struct blklat_watch){
+		.queues = move->queues, .tags = move->tags, .stride = move->stride, .shared_tags = move->shared_tags,
+	};
+}
+
 static int check_move(const struct blklat_session *s, const struct blklat_entry *e, const struct blklat_move *move)
 {
-	struct blklat_watch w = { .queues = move->queues, .tags = move->tags, .stride = move->stride };
+	struct blklat_watch w = watch_after(move);
 	/* What is counted of IOs in flight can't be taken off, as their ends are not seen. */
 	int err = e->stage == BLKLAT_STAGE_TOTAL || s->in_flight ? -EINVAL : 0;
 
@@ -265,6 +280,7 @@ static int check_move(const struct blklat_session *s, const struct blklat_entry 
 
 int blklat_entry_move(struct blklat_session *s, const struct blklat_entry *e, const struct blklat_move *move)
 {
+	struct blklat_watch w = watch_after(move);
 	int err = check_move(s, e, move);
 	u32 i;
 
@@ -277,6 +293,7 @@ int blklat_entry_move(struct blklat_session *s, const struct blklat_entry *e, co
 	for (i = 0; i < e->n; i++) {
 		e->target[i]->tags = move->tags;
 		e->target[i]->stride = move->stride;
+		e->target[i]->distance = distance_of(&w);
 		memcpy(e->target[i]->first_slot, move->first_slot, sizeof(move->first_slot));
 	}
 	blklat_probe_wait_now();

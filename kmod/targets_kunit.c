@@ -251,9 +251,12 @@ static void blklat_targets_test_move(struct kunit *test)
 	struct request *rq = fake_request(test, f->disk[0], false, READ_IO, BYTES);
 	u32 n;
 
-	for (n = 1; n <= 3; n++) {
-		struct blklat_session *s = session(test, n);
-		struct blklat_move move = { .queues = 2, .tags = 16, .stride = 48, .first_slot = { 4 * FAKE_SLOTS, n > 1 ? 5 * FAKE_SLOTS : 0 } };
+	for (n = 1; n <= 6; n++) {
+		struct blklat_session *s = session(test, 1 + (n - 1) % 3);
+		struct blklat_move move = {
+			.queues = 2, .tags = 16, .stride = 48, .shared_tags = n > 3,
+			.first_slot = { 4 * FAKE_SLOTS, n % 3 == 1 ? 0 : 5 * FAKE_SLOTS },
+		};
 		struct blklat_entry e;
 		struct blklat_target *t = blklat_target_of(s, rq->q);
 
@@ -261,10 +264,10 @@ static void blklat_targets_test_move(struct kunit *test)
 		t->queues = 0;
 		fake_events(s, rq, "CnIDRDCIM");
 		EXPECT_U64(test, fake_account(s, DEVICE, BLKLAT_TAG_RANGE), 2);
-		EXPECT_U64(test, n > 1 ? fake_account(s, QUEUE, BLKLAT_TAG_RANGE) : 2, 2);
+		EXPECT_U64(test, n % 3 != 1 ? fake_account(s, QUEUE, BLKLAT_TAG_RANGE) : 2, 2);
 		t->queues = FAKE_QUEUES;
 		clear_accounts(s);
-		KUNIT_ASSERT_EQ(test, blklat_entry_find(s, n > 1, &e) ?: blklat_entry_move(s, &e, &move), 0);
+		KUNIT_ASSERT_EQ(test, blklat_entry_find(s, n % 3 != 1, &e) ?: blklat_entry_move(s, &e, &move), 0);
 		fake_expect(test, 0, 0, "old slots", &left);
 		f->watch[0][0].first_slot = move.first_slot[0];
 		f->watch[0][1].first_slot = move.first_slot[1];
@@ -273,9 +276,10 @@ static void blklat_targets_test_move(struct kunit *test)
 		clear_accounts(s);
 		rq->tag = 47;	/* there was no such tag before */
 		fake_events(s, rq, "nIDC");
-		EXPECT_U64(test, *fake_slot(s, move.first_slot[0] + 95, AT_ENDED), 1);
+		/* Of its two queues it has the second. */
+		EXPECT_U64(test, *fake_slot(s, move.first_slot[0] + (move.shared_tags ? 47 : 95), AT_ENDED), 1);
 		fake_expect(test, 0, 0, "new slots", &one_io);
-		if (n > 1)
+		if (n % 3 != 1)
 			fake_expect(test, 0, 1, "new slots", &one_io);
 		rq->tag = 3;
 	}
@@ -291,6 +295,7 @@ static void blklat_targets_test_bad_moves(struct kunit *test)
 		int wanted;
 	} cases[] = {
 		{ 0, MOVE(.tags = 16), 0 }, { 1, MOVE(.tags = 16), 0 }, { 2, MOVE(.tags = 16), -EINVAL },
+		{ 0, MOVE(.shared_tags = 1), 0 }, { 0, MOVE(.shared_tags = 2), -EINVAL },
 		{ 0, MOVE(.queues = 0), -EINVAL }, { 0, MOVE(.stride = 24), -EINVAL }, { 0, MOVE(.tags = 33), -EINVAL },
 		{ 0, MOVE(.first_slot = { 8, 64 }), -EINVAL }, { 0, MOVE(.first_slot = { 32, 8 }), -EINVAL },
 		{ 0, MOVE(.first_slot = { 6 * FAKE_SLOTS - 32, 0 }), 0 }, { 0, MOVE(.first_slot = { 0, 6 * FAKE_SLOTS - 16 }), -EINVAL },

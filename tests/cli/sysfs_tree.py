@@ -27,8 +27,8 @@ class Tree:
         write(home / "stat", " 10 0 80 3 20 0 160 4 0 5 6 30 0 240 7 40 8\n")
 
     def disk(self, name, dev, size, queues=0, tags=0, scheduler=None, requests=None, on=(), files=None,
-             hidden=0, iostats=1, link=True):
-        """@files: more of them, path below the device's directory to content."""
+             hidden=0, iostats=1, shared_tags=False, link=True):
+        """@files: more of them, path below the device's directory to content. @shared_tags: of all hardware queues, as debugfs says."""
         home = self.root / ("sys/devices/virtual/block" if link else "sys/block") / name
         self._device(home, name, dev, size, hidden)
         write(home / "queue/iostats", f"{iostats}\n")
@@ -38,6 +38,8 @@ class Tree:
         for q in range(queues):
             write(home / f"mq/{q}/nr_tags", f"{tags}\n")
             (home / f"mq/{q}/cpu{q}").mkdir()
+        if shared_tags:
+            write(self.root / "sys/kernel/debug/block" / name / "hctx0/flags", "alloc_policy=FIFO SHOULD_MERGE|TAG_HCTX_SHARED\n")
         (home / "slaves").mkdir()
         for lower in on:
             os.symlink(os.path.relpath(self.homes[lower], home / "slaves"), home / "slaves" / lower)

@@ -119,6 +119,16 @@ def test_memory_of_runs(tmp_path):
     assert f["together"]["memory_bytes"] < sum(r["memory_bytes"] for r in runs.values())
 
 
+def test_host_bus_adapter(tmp_path):
+    """60 LUNs, and 128 queues with one set of tags: a slot for each tag, unless the kernel's schedulers have tags for each queue."""
+    tree = sysfs_tree.Tree(tmp_path)
+    for i in range(60):
+        tree.disk(f"sd{i}", f"8:{i}", sysfs_tree.GIB, queues=128, tags=5089, requests=256, scheduler="none [mq-deadline]", shared_tags=True)
+    for release, least, most in ("6.1.0-23-amd64", 0, 40e6), ("5.10.0-32-amd64", 1.9e9, 2.2e9):
+        machine(tmp_path, release, cpus="0-127")
+        assert least < facts(tmp_path, "--stage", "device,queue,total", "--max-memory", "1T")["together"]["fixed_bytes"] < most
+
+
 def test_members_named_with_their_array(tmp_path):
     """Also through layers, a pattern, a partition and its disk; not by 'all', nor where stages are chosen."""
     sysfs_tree.server(tmp_path)

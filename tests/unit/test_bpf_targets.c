@@ -283,7 +283,7 @@ TEST(test_devices_come_and_go)
 		} else {
 			for (u32 i = at; i < at + WATCHES; i++) {
 				found[i] = is;
-				k.slots[i] = (struct slots){ 4, 64 + n % 7 * 16, 60 };
+				k.slots[i] = (struct slots){ 4, 64 + n % 7 * 16, 60, n % 2 };
 				k.region.ranges[i] = (struct region_slots){ .first = 16 * n + (i % WATCHES == 1 ? 256 : 0), .n = 256 };
 			}
 			there[device] = !targets_add(&t, &those, &is, at, WATCHES);
@@ -300,8 +300,9 @@ TEST(test_devices_come_and_go)
 				continue;
 			assert_int_equal(by_disk->watch[BLKLAT_STAGE_TOTAL], d * WATCHES + BLKLAT_STAGE_TOTAL + 1);
 			assert_int_equal(by_disk->watch[BLKLAT_STAGE_DEVICE], 0);
-			assert_int_equal(queue->first_slot, k.region.ranges[d * WATCHES].first);
+			assert_int_equal(queue->first_slot[0], k.region.ranges[d * WATCHES].first);
 			assert_int_equal(queue->stride, k.slots[d * WATCHES].stride);
+			assert_int_equal(queue->distance, k.slots[d * WATCHES].shared_tags ? 0 : queue->stride);
 		}
 	}
 	/* Two buckets of 64 for each: hardly one has none. */
@@ -318,7 +319,7 @@ static void look_while_it_moves(void *unused)
 	(void)unused;
 	assert_int_equal(is->queues, 0);
 	assert_int_equal(is->stride, waits ? 4096 : slots_of(&nvme, CPUS).stride);
-	assert_int_equal(is->first_slot, waits ? 640 : 0);
+	assert_int_equal(is->first_slot[0], waits ? 640 : 0);
 	assert_int_equal(look_up(0x3000)->queues, slots_of(&disk, CPUS).queues);
 	waits++;
 }
@@ -329,14 +330,18 @@ TEST(test_move)
 					 { .device = &disk, .stage = BLKLAT_STAGE_DEVICE } };
 	const struct found_device found[] = { { .queue = 0x1000 }, { .queue = 0x1000 }, { .queue = 0x3000 } };
 
-	assert_int_equal(make(watches, found, 3), 0);
-	waits = 0;
-	targets_move(&t, 0, 2, &(struct slots){ 8, 4096, 2048 }, 640, look_while_it_moves);
-	assert_int_equal(waits, 2);
-	assert_int_equal(look_up(0x1000)->queues, 8);
-	assert_int_equal(look_up(0x1000)->tags, 2048);
-	assert_int_equal(look_up(0x1000)->stride, 4096);
-	assert_int_equal(look_up(0x1000)->first_slot, 640);
+	for (u32 shared = 0; shared < 2; shared++) {
+		assert_int_equal(make(watches, found, 3), 0);
+		waits = 0;
+		targets_move(&t, 0, 2, &(struct slots){ 8, 4096, 2048, shared }, 640, look_while_it_moves);
+		assert_int_equal(waits, 2);
+		assert_int_equal(look_up(0x1000)->queues, 8);
+		assert_int_equal(look_up(0x1000)->tags, 2048);
+		assert_int_equal(look_up(0x1000)->stride, 4096);
+		assert_int_equal(look_up(0x1000)->distance, shared ? 0 : 4096);
+		assert_int_equal(look_up(0x1000)->first_slot[0], 640);
+		assert_int_equal(look_up(0x1000)->first_slot[1], 640 + (shared ? 1 : 8) * 4096);
+	}
 }
 
 /* Equal lower halves: two of them take both looks; three are an error with a sentence, and leave nothing to free. */
@@ -391,9 +396,10 @@ TEST(test_stages_side_by_side)
 	assert_int_equal(target->queues, s.queues);
 	assert_int_equal(target->stride, s.stride);
 	assert_int_equal(target->tags, 1023);
-	assert_int_equal(k.region.ranges[2].first, target->first_slot);
+	assert_int_equal(k.region.ranges[2].first, target->first_slot[0]);
 	assert_int_equal(k.region.ranges[2].n, s.queues * s.stride);
-	assert_int_equal(k.region.ranges[0].first, target->first_slot + s.queues * s.stride);
+	assert_int_equal(k.region.ranges[0].first, target->first_slot[0] + s.queues * s.stride);
+	assert_int_equal(k.region.ranges[0].first, target->first_slot[1]);
 	assert_int_equal(k.region.ranges[0].n, s.queues * s.stride);
 	assert_int_equal(k.region.ranges[1].n, 0);
 	target = target_with(DISK);
@@ -411,7 +417,8 @@ TEST(test_queue_alone)
 
 	assert_int_equal(make(&watch, &here, 1), 0);
 	check_slots(1);
-	assert_int_equal(k.region.ranges[0].first, t.list[0].first_slot + s.queues * s.stride);
+	assert_int_equal(k.region.ranges[0].first, s.queues * s.stride);
+	assert_int_equal(k.region.ranges[0].first, t.list[0].first_slot[1]);
 	assert_int_equal(k.region.ranges[0].n, s.queues * s.stride);
 }
 
@@ -432,8 +439,8 @@ TEST(test_partition_and_disk)
 	assert_int_equal(target_with(QUEUE)->watch[BLKLAT_STAGE_DEVICE], 3);
 	assert_int_not_equal(k.region.ranges[0].n, 0);
 	assert_int_equal(k.region.ranges[1].n, 0);
-	assert_int_equal(target_with(PART)->first_slot, k.region.ranges[0].first);
-	assert_int_equal(target_with(QUEUE)->first_slot, k.region.ranges[2].first);
+	assert_int_equal(target_with(PART)->first_slot[0], k.region.ranges[0].first);
+	assert_int_equal(target_with(QUEUE)->first_slot[0], k.region.ranges[2].first);
 }
 
 /* Stage total has no slots. A device with requests is found by its disk and by its queue, another by its disk alone. */

@@ -67,6 +67,29 @@ TEST(test_queues)
 	assert_int_equal(named("sda1")->tags, 48);
 }
 
+/* Only debugfs says that queues share their tags, and not of a scheduler's on kernels before 5.14. What is known stays known. */
+TEST(test_shared_tags)
+{
+	static const struct { const char *release, *flags; bool shared; } cases[] = {
+		{ "6.1.0-23-amd64", "alloc_policy=FIFO SHOULD_MERGE|TAG_HCTX_SHARED", true }, { "5.14.0-427.el9", "TAG_HCTX_SHARED", true },
+		{ "6.1.0-23-amd64", "alloc_policy=FIFO SHOULD_MERGE|TAG_QUEUE_SHARED", false }, { "6.1.0-23-amd64", "", false },
+		{ "5.13.19", "TAG_HCTX_SHARED", false }, { "4.18.0-553.el8", "TAG_HCTX_SHARED", false }, { "", "TAG_HCTX_SHARED", false },
+	};
+
+	assert_false(named("sda")->shared_tags);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct device d = *named("sda1");
+
+		folder_put(x.root, "/proc/sys/kernel/osrelease", cases[i].release);
+		folder_put(x.root, "/sys/kernel/debug/block/sda/hctx0/flags", cases[i].flags);
+		assert_int_equal(device_read_queue(&x.t, &d), 0);
+		assert_int_equal(d.shared_tags, cases[i].shared);
+		folder_put(x.root, "/sys/kernel/debug/block/sda/hctx0/flags", "");
+		assert_int_equal(device_read_queue(&x.t, &d), 0);
+		assert_int_equal(d.shared_tags, cases[i].shared);
+	}
+}
+
 TEST(test_find)
 {
 	static const struct { const char *name; const char *found[MAX]; } cases[] = {

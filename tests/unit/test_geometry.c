@@ -26,6 +26,37 @@ static const struct device equal = {
 	.name = "sdc", .scheduler = "mq-deadline", .hw_queues = 1, .tags = 1024, .nr_requests = 1024,
 };
 static const struct device dm = { .name = "dm-0" };
+static const struct device hba = {	/* one set of 5089 tags for all hardware queues */
+	.name = "sdd", .scheduler = "none", .hw_queues = 128, .tags = 5089, .nr_requests = 5089, .shared_tags = true,
+};
+
+/*
+ * By hand, for 60 of them: 5089 tags and 256 are 335 blocks of 16 slots, at each of the two stages of requests; to move one, up to 2048
+ * tags of a scheduler, 447 blocks. A block takes 384 bytes. If each queue had its own, that would be 128 times as many, and
+ * as many to move one.
+ */
+TEST(test_shared_tags)
+{
+	static struct device d[60];
+	static struct watch watches[180];
+	struct capture_config cfg = { .watches = watches, .n_watches = 180 };
+
+	for (u32 shared = 0; shared < 2; shared++) {
+		for (u32 i = 0; i < 180; i++) {
+			d[i / 3] = hba;
+			d[i / 3].shared_tags = shared;
+			watches[i] = (struct watch){ .device = &d[i / 3], .stage = i % 3 };
+		}
+		assert_int_equal(slots_of(&d[0], 128).queues, 128);
+		assert_int_equal(slots_of(&d[0], 128).stride, 335 * 16);
+		assert_int_equal(slots_of(&d[0], 128).shared_tags, shared);
+		assert_int_equal(slots_for(watches, 0, 180, 128), 2 * 335 * 16 * (shared ? 1 : 128));
+		assert_int_equal(capture_room(&cfg, 128).slots,
+				 shared ? (60 * 2 * 335 + 2 * 447) * 16 : (60 + 1) * 2 * 128 * 335 * 16);
+	}
+	cfg.n_watches = 3;
+	assert_int_equal(capture_room(&cfg, 128).slots, 2 * (335 + 447) * 16);
+}
 
 /* What the slots must have room for, whatever the formula: all that exists now, and all that may come. */
 TEST(test_slots_have_room)

@@ -177,7 +177,7 @@ static void event(u32 disk, u32 tag, bool ends)
 			count(h->watch, BLKLAT_TAG_RANGE);
 		return;
 	}
-	h->slot = t->first_slot + t->tags + tag;
+	h->slot = t->first_slot[BLKLAT_STAGE_DEVICE] + t->tags + tag;
 	if (any(2))
 		finish(h);
 }

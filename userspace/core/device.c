@@ -138,7 +138,25 @@ static int add_hw_queue(int dir, const char *name, void *into)
 	return 0;
 }
 
-static void read_queue(struct device *d, int dir)
+/*
+ * The queues of a host bus adapter may have one set of tags together (BLK_MQ_F_TAG_HCTX_SHARED, which only debugfs shows). Their
+ * scheduler's tags are one set since 5.14 (d97e594c5166). Where this is not known, as by a backport, there are more slots than needed.
+ */
+static bool has_shared_tags(const char *root, const char *sysfs)
+{
+	char path[PATH_MAX], text[256];
+	u32 major, minor;
+
+	snprintf(path, sizeof(path), "%s/sys/kernel/debug%s/hctx0/flags", root, sysfs + strlen("/sys"));
+	if (sysfs_text(AT_FDCWD, path, text, sizeof(text)) || !strstr(text, "TAG_HCTX_SHARED"))
+		return false;
+	snprintf(path, sizeof(path), "%s/proc/sys/kernel/osrelease", root);
+	sysfs_text(AT_FDCWD, path, text, sizeof(text));
+	return sscanf(text, "%9u.%9u", &major, &minor) == 2 && (major > 5 || (major == 5 && minor >= 14));
+}
+
+/* @sysfs: the disk's, open as @dir. */
+static void read_queue(struct device *d, int dir, const char *root, const char *sysfs)
 {
 	sysfs_entries(dir, "mq", add_hw_queue, d);
 	d->nr_requests = sysfs_u32_or(dir, "queue/nr_requests", 0);
@@ -148,6 +166,8 @@ static void read_queue(struct device *d, int dir)
 		return;
 	d->stages |= 1u << BLKLAT_STAGE_DEVICE | 1u << BLKLAT_STAGE_QUEUE;
 	sysfs_choice(dir, "queue/scheduler", d->scheduler, sizeof(d->scheduler));
+	/* It never changes, but with fewer privileges it may not be known again. */
+	d->shared_tags = d->shared_tags || (d->hw_queues > 1 && has_shared_tags(root, sysfs));
 }
 
 /* What all devices have. -ENODEV: it went away, or is not a device. */
@@ -172,7 +192,7 @@ static int read_common(struct device *d, int dir)
 	return 0;
 }
 
-static int read_disk(struct device *d, int dir, const char *entry)
+static int read_disk(struct device *d, int dir, const char *entry, const char *root)
 {
 	int err = name_from_sysfs(entry, d->name) ?: read_common(d, dir);
 
@@ -184,7 +204,7 @@ static int read_disk(struct device *d, int dir, const char *entry)
 	sysfs_u64(dir, "diskseq", &d->diskseq);
 	read_model(d, dir);
 	read_identity(d, dir);
-	read_queue(d, dir);
+	read_queue(d, dir, root, d->sysfs);
 	return 0;
 }
 
@@ -246,7 +266,7 @@ static int add_disk(int dir, const char *entry, void *into)
 	struct device d = { 0 };
 	int err;
 
-	if (fd < 0 || read_disk(&d, fd, entry) || r->t->n >= DEVICES_MAX)
+	if (fd < 0 || read_disk(&d, fd, entry, r->t->root) || r->t->n >= DEVICES_MAX)
 		return 0;
 	d.parent = r->t->n;
 	err = append(r, &d);
@@ -559,7 +579,7 @@ int device_read_queue(const struct device_table *t, struct device *d)
 		return dir;
 	d->hw_queues = d->tags = 0;
 	d->scheduler[0] = '\0';
-	read_queue(d, dir);
+	read_queue(d, dir, t->root, t->d[d->parent].sysfs);
 	return 0;
 }
 

@@ -31,6 +31,7 @@ struct device {
 	u32 hw_queues;			/* hardware queues; 0: bio-based, no requests */
 	u32 tags;			/* driver tags in a hardware queue (the largest); 0: bio-based */
 	u32 nr_requests;		/* scheduler tags in a hardware queue */
+	bool shared_tags;		/* known: no two of its requests have the same tag, whatever their hardware queues */
 	bool iostats;			/* the kernel counts its IOs */
 	bool hidden;			/* a hidden path (nvme multipath) */
 	bool absent;			/* it was there before, see device_table_update(); device_find() does not find it */

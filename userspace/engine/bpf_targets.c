@@ -88,17 +88,23 @@ static int list_targets(struct targets *t, const struct watch *watches, const st
 	return 0;
 }
 
-/* For stages device and queue; devices that have neither tags nor slots are left empty. */
-static void set_slots(struct target *t, const struct targets_of *of, u32 i)
+/* All but the number of queues. @first: of stage device; those of stage queue follow. */
+static void set_slots(struct target *t, const struct slots *s, u32 first)
 {
-	const struct slots *s = &of->slots[i];
+	t->stride = s->stride;
+	t->distance = s->shared_tags ? 0 : s->stride;
+	t->tags = s->tags;
+	t->first_slot[BLKLAT_STAGE_DEVICE] = first;
+	t->first_slot[BLKLAT_STAGE_QUEUE] = first + slots_count(s);
+}
 
+/* For stages device and queue; devices that have neither tags nor slots are left empty. */
+static void give_slots(struct target *t, const struct targets_of *of, u32 i)
+{
 	if (of->watches[i].part || of->watches[i].stage == BLKLAT_STAGE_TOTAL)
 		return;
-	t->queues = s->queues;
-	t->stride = s->stride;
-	t->tags = s->tags;
-	t->first_slot = of->ranges[i].first - (of->watches[i].stage == BLKLAT_STAGE_QUEUE ? of->ranges[i].n : 0);
+	set_slots(t, &of->slots[i], of->ranges[i].first - (of->watches[i].stage == BLKLAT_STAGE_QUEUE ? of->ranges[i].n : 0));
+	t->queues = of->slots[i].queues;
 }
 
 /* --- a bucket for each target ------------------------------------------------------------------ */
@@ -247,7 +253,7 @@ int targets_make(struct targets *t, const struct targets_of *of, const struct fo
 	if (target && t->list && t->bucket)
 		err = list_targets(t, of->watches, found, n, target);
 	for (u32 i = 0; !err && i < n; i++)
-		set_slots(target[i], of, i);
+		give_slots(target[i], of, i);
 	err = err ?: place_targets(t, room > n);
 	if (!err)
 		return 0;
@@ -328,7 +334,7 @@ int targets_add(struct targets *t, const struct targets_of *of, const struct fou
 			if (full)
 				break;
 			t->list[added[a].i].watch[of->watches[i].stage] = i + 1;
-			set_slots(&t->list[added[a].i], of, i);
+			give_slots(&t->list[added[a].i], of, i);
 		}
 	}
 	for (u32 a = 0; a < n_added && added[a].i < t->room; a++) {
@@ -369,13 +375,8 @@ void targets_move(struct targets *t, u32 at, u32 n, const struct slots *s, u32 f
 	set_queues(t, at, n, 0);
 	wait(NULL);
 	for (u32 j = 0; j < t->n; j++) {
-		struct target *is = &t->table[t->bucket[j]];
-
-		if (!has_watch(&t->list[j], at, n) || !t->list[j].queues)
-			continue;
-		is->stride = s->stride;
-		is->tags = s->tags;
-		is->first_slot = first;
+		if (has_watch(&t->list[j], at, n) && t->list[j].queues)
+			set_slots(&t->table[t->bucket[j]], s, first);
 	}
 	wait(NULL);
 	set_queues(t, at, n, s->queues);

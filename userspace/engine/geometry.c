@@ -19,7 +19,7 @@ static bool has_scheduler(const struct device *d)
 /* Slots for a device whose scheduler has so many tags, or may get them. */
 static struct slots slots_with(const struct device *d, u32 cpus, u32 scheduler_tags)
 {
-	struct slots s = { .tags = d->tags };
+	struct slots s = { .tags = d->tags, .shared_tags = d->shared_tags };
 
 	if (!d->hw_queues)
 		return s;
@@ -61,7 +61,7 @@ static u32 at_all_stages(const struct watch *watches, u32 first, u32 n, const st
 		queue |= watches[i].stage == BLKLAT_STAGE_QUEUE;
 	}
 	/* Those of the queue stage follow those of the device stage. */
-	return any ? s->queues * s->stride * (queue ? 2 : 1) : 0;
+	return any ? slots_count(s) * (queue ? 2 : 1) : 0;
 }
 
 u32 slots_for(const struct watch *watches, u32 first, u32 n, u32 cpus)
@@ -71,11 +71,16 @@ u32 slots_for(const struct watch *watches, u32 first, u32 n, u32 cpus)
 	return at_all_stages(watches, first, n, &s);
 }
 
-/* Slots to spare for moving the device of watch @first: all that it can get if it has one queue, else as many as it has. */
+static bool has_slots_of_each_queue(const struct device *d)
+{
+	return d->hw_queues > 1 && !d->shared_tags;
+}
+
+/* Slots to spare for moving the device of watch @first: all that it can get, unless that is much as each queue has its own. */
 static u32 slots_to_move(const struct watch *watches, u32 first, u32 n, u32 cpus)
 {
 	const struct device *d = watches[first].device;
-	struct slots s = d->hw_queues > 1 ? slots_of(d, cpus) : slots_with(d, cpus, SCHEDULER_TAGS_MOST);
+	struct slots s = has_slots_of_each_queue(d) ? slots_of(d, cpus) : slots_with(d, cpus, SCHEDULER_TAGS_MOST);
 
 	return at_all_stages(watches, first, n, &s);
 }
@@ -95,7 +100,7 @@ struct capture_room capture_room(const struct capture_config *cfg, u32 cpus)
 		most_watches = max_u64(most_watches, n);
 		most_slots = max_u64(most_slots, slots_to_move(cfg->watches, i, cfg->n_watches, cpus));
 		room.slots += slots_for(cfg->watches, i, cfg->n_watches, cpus);
-		queues |= cfg->watches[i].device->hw_queues > 1;
+		queues |= has_slots_of_each_queue(cfg->watches[i].device);
 	}
 	/* One device may be moved, or one like the largest may come. A single one would double the memory if it has many queues. */
 	if (devices > 1 || cfg->follow || !queues)

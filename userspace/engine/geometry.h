@@ -5,12 +5,18 @@
 
 #include "core/capture.h"
 
-/* Slots of one device at one stage: queues * stride, laid out as abi.h says; stride is a multiple of 16. */
+/* Slots of one device at one stage, laid out as abi.h says; stride is a multiple of 16. */
 struct slots {
 	u32 queues;
 	u32 stride;
 	u32 tags;
+	bool shared_tags;	/* all queues have the same */
 };
+
+static inline u32 slots_count(const struct slots *s)
+{
+	return s->shared_tags ? s->stride : s->queues * s->stride;
+}
 
 /*
  * Room for the tags that @d's requests can carry, and some more, since queues and tags can be added while the device is

@@ -199,6 +199,7 @@ static struct blklat_watch describe(const struct kmod_capture *k, u32 i, struct 
 	ret.queues = s->queues;
 	ret.tags = s->tags;
 	ret.stride = s->stride;
+	ret.shared_tags = s->shared_tags;
 	ret.first_slot = k->kernel.region.ranges[i].first;
 	return ret;
 }
@@ -427,7 +428,7 @@ static int add_watches(struct kernel_capture *kernel, u32 at, u32 n, struct prob
 
 static int move_watches(struct kernel_capture *kernel, u32 at, u32 n, const struct slots *s, u32 first)
 {
-	struct blklat_move move = { .queues = s->queues, .tags = s->tags, .stride = s->stride };
+	struct blklat_move move = { .queues = s->queues, .tags = s->tags, .stride = s->stride, .shared_tags = s->shared_tags };
 
 	for (u32 i = at; i < at + n; i = next_whole(kernel, i)) {
 		enum blklat_stage stage = kernel->capture.watches[i].stage;
@@ -435,7 +436,7 @@ static int move_watches(struct kernel_capture *kernel, u32 at, u32 n, const stru
 		if (stage == BLKLAT_STAGE_TOTAL)
 			continue;
 		move.number = number_of(kernel, i);
-		move.first_slot[stage] = first + (stage == BLKLAT_STAGE_QUEUE ? s->queues * s->stride : 0);
+		move.first_slot[stage] = first + (stage == BLKLAT_STAGE_QUEUE ? slots_count(s) : 0);
 	}
 	return ioctl(((struct kmod_capture *)kernel)->fd, BLKLAT_IOC_MOVE, &move) ? -ENOSPC : 0;
 }

@@ -49,7 +49,7 @@ static int find_slots(const struct kernel_capture *k, u32 n, u32 *ret)
 /* The range of watch @i, if its device has the slots from @first on. */
 static struct region_slots range_of(const struct kernel_capture *k, u32 i, const struct slots *s, u32 first)
 {
-	u32 n = s->queues * s->stride, behind = k->capture.watches[i].stage == BLKLAT_STAGE_QUEUE ? n : 0;
+	u32 n = slots_count(s), behind = k->capture.watches[i].stage == BLKLAT_STAGE_QUEUE ? n : 0;
 
 	if (k->capture.watches[i].part || k->capture.watches[i].stage == BLKLAT_STAGE_TOTAL)
 		return (struct region_slots){ 0 };
@@ -232,7 +232,7 @@ static int move(struct kernel_capture *k, u32 at, const struct device *now)
 	if (blklat_counts_in_flight(k->by))
 		return -ENOSPC;
 	for (u32 i = at; i < at + n; i++)
-		slots = max_u64(slots, s.queues * s.stride * (k->capture.watches[i].stage == BLKLAT_STAGE_QUEUE ? 2 : 1));
+		slots = max_u64(slots, slots_count(&s) * (k->capture.watches[i].stage == BLKLAT_STAGE_QUEUE ? 2 : 1));
 	err = find_slots(k, slots, &first);
 	if (err)
 		return err;

@@ -6,7 +6,7 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 11
+VERSION = 12
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
 ACCOUNTS = 9
@@ -17,7 +17,7 @@ BY_CGROUP = 5
 class Watch(ctypes.Structure):
     _fields_ = [("fd", ctypes.c_int32), ("stage", ctypes.c_uint32), ("queues", ctypes.c_uint32),
                 ("tags", ctypes.c_uint32), ("stride", ctypes.c_uint32), ("first_slot", ctypes.c_uint32),
-                ("number", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
+                ("number", ctypes.c_uint32), ("shared_tags", ctypes.c_uint32)]
 
 
 class Setup(ctypes.Structure):
@@ -30,7 +30,7 @@ class Setup(ctypes.Structure):
 
 class Move(ctypes.Structure):
     _fields_ = [("number", ctypes.c_uint32), ("queues", ctypes.c_uint32), ("tags", ctypes.c_uint32), ("stride", ctypes.c_uint32),
-                ("first_slot", ctypes.c_uint32 * 2)]
+                ("first_slot", ctypes.c_uint32 * 2), ("shared_tags", ctypes.c_uint32)]
 
 
 class Bios(ctypes.Structure):

@@ -134,13 +134,13 @@ def test_order_of_life(disk):
 # For a session that watches a disk at both stages of requests, with room for one watch and its slots.
 ADDITIONS = {
     "number": ({"number": 3}, "EINVAL"), "used number": ({"number": 1}, "EEXIST"), "stage": ({"stage": 3}, "EINVAL"),
-    "reserved": ({"reserved": 1}, "EINVAL"), "queues": ({"queues": 1 << 17}, "E2BIG"), "slots": ({"first_slot": 16400}, "EINVAL"),
+    "shared tags": ({"shared_tags": 2}, "EINVAL"), "queues": ({"queues": 1 << 17}, "E2BIG"), "slots": ({"first_slot": 16400}, "EINVAL"),
     "place": ({"first_slot": 16376}, "EINVAL"), "closed fd": ({"fd": 1000}, "EBADF"),
     "total": ({"stage": abi.TOTAL, "queues": 0, "tags": 0, "stride": 0, "first_slot": 0}, "ENOSPC"),
 }
 MOVES = {
     "number": ({"number": 2}, "EINVAL"), "queues": ({"queues": 1 << 17}, "E2BIG"), "stride": ({"stride": 1000}, "EINVAL"),
-    "slots": ({"queues": 9}, "EINVAL"), "one stage's slots": ({"first_slot": (0, 16400)}, "EINVAL"),
+    "shared tags": ({"shared_tags": 2}, "EINVAL"), "slots": ({"queues": 9}, "EINVAL"), "one stage's slots": ({"first_slot": (0, 16400)}, "EINVAL"),
 }
 
 

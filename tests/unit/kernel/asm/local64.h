@@ -17,7 +17,7 @@ static inline void local64_inc(local64_t *l)
 /* As much of the kernel's and the module's structs as the code looks at. */
 struct blk_mq_hw_ctx { u32 queue_num; };
 struct request { int tag, internal_tag; struct blk_mq_hw_ctx *mq_hctx; };
-struct blklat_target { u32 tags, stride, queues, first_slot[BLKLAT_STAGES]; };
+struct blklat_target { u32 tags, stride, distance, queues, first_slot[BLKLAT_STAGES]; };
 struct blklat_session { struct blklat_slots *slots; };
 
 #endif
