@@ -79,11 +79,16 @@ static struct blklat_slot *slot_at(const struct made *m, u32 n)
 	return BLKLAT_SLOT_IN(&m->slots[n / BLKLAT_SLOTS], n % BLKLAT_SLOTS);
 }
 
+static u32 tags_of(const struct slots *s)
+{
+	return s->shared_tags ? s->tags : s->queues * s->tags;
+}
+
 /* Starts and ends @ios in the slots, about the same number in each. */
 static void use_slots(const struct made *m, u32 i, u64 ios)
 {
 	const struct slots s = slots_of(m->watches.w[i].device, m->r.cpus);
-	u32 used = m->ranges[i].n ? s.queues * s.tags : 0;
+	u32 used = m->ranges[i].n ? tags_of(&s) : 0;
 
 	for (u32 n = 0; n < used; n++) {
 		struct blklat_slot *slot = slot_at(m, m->ranges[i].first + n / s.tags * s.stride + n % s.tags);
@@ -120,9 +125,11 @@ static int make(struct made *m, const char *tree, u32 stages, struct problem *p)
 		return err;
 	m->ranges = array(n, sizeof(*m->ranges));
 	for (u32 i = 0; i < n; i++) {
+		const struct slots of = slots_of(m->watches.w[i].device, cpus);
+
 		m->ranges[i].first = slots;
 		if (m->watches.w[i].stage != BLKLAT_STAGE_TOTAL)
-			m->ranges[i].n = slots_total(m->watches.w[i].device, true, false, cpus);
+			m->ranges[i].n = slots_count(&of);
 		slots += m->ranges[i].n;
 	}
 	m->slots = array(slots / BLKLAT_SLOTS, sizeof(*m->slots));
@@ -130,7 +137,7 @@ static int make(struct made *m, const char *tree, u32 stages, struct problem *p)
 	m->r = (struct region){
 		.cpus = cpus, .rows = cpus, .watches = n, .scale = BLKLAT_SCALE_MAX, .series_bytes = bytes,
 		.series = array(n * BLKLAT_OPS + spare, bytes), .own = array((size_t)cpus * n, sizeof(struct blklat_own)),
-		.accounts = array((size_t)cpus * n * BLKLAT_ACCOUNTS, sizeof(u64)), .slots = m->slots, .ranges = m->ranges,
+		.accounts = array((size_t)cpus * n * BLKLAT_ACCOUNTS, sizeof(u64)), .slots = m->slots, .n_slots = slots, .ranges = m->ranges,
 		.epoch = &m->epoch,
 	};
 	err = snapshot_init(&m->s, n, m->r.scale) ?: region_init(&m->r, spare);
@@ -148,7 +155,7 @@ static void make_busy(struct made *m)
 	for (u32 i = 0; i < m->r.watches; i++) {
 		const struct slots s = slots_of(m->watches.w[i].device, m->r.cpus);
 		/* So many that each tag was used. */
-		u64 in_each_bin = 1 + s.queues * s.tags / (m->r.cpus * (OCTAVES << m->r.scale));
+		u64 in_each_bin = 1 + tags_of(&s) / (m->r.cpus * (OCTAVES << m->r.scale));
 
 		if (is_busy(&m->watches.w[i]))
 			use_slots(m, i, count_reads(m, i, in_each_bin));

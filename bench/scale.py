@@ -23,7 +23,7 @@ def nvme(cpus, devices, stages=3):
 
 MACHINES = [
     nvme(2, 1), nvme(16, 24), nvme(16, 100), nvme(128, 24), nvme(384, 24, 1), nvme(384, 24), nvme(384, 100),
-    (128, 60, "hba", {"queues": 128, "tags": 5089, "requests": 5089, "scheduler": NONE}, 3),
+    (128, 60, "hba", {"queues": 128, "tags": 5089, "requests": 5089, "scheduler": NONE, "shared_tags": True}, 3),
     (128, 10, "sd", {"queues": 1, "tags": 32, "requests": 64, "scheduler": MQ_DEADLINE}, 3),
 ]
 
@@ -31,6 +31,7 @@ MACHINES = [
 def one(build, root, cpus, n, name, queues, stages):
     tree = Tree(root)
     write(root / "sys/devices/system/cpu/possible", f"0-{cpus - 1}\n")
+    write(root / "proc/sys/kernel/osrelease", "6.12.0\n")
     for i in range(n):
         tree.disk(f"{name}{i}", f"259:{i}", GIB, **queues)
     # It fails where no engine works, and says all the same what a run would take.
