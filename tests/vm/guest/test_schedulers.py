@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Where a request's slot is depends on the scheduler, which changes under load."""
 import contextlib
+import pathlib
 import re
 
 import pytest
 from devices import Delta, run
 from engines import both
 from faulty import ENDLESS, meanwhile, null_blks
-from guest import DEEP, has_module
+from guest import DEEP, at_least, has_module, null_blk
 from jitter import assert_histograms_agree, assert_sums_are_bins
+from kernel_objects import descriptors
 from load import Fio, fio
 from skips import as_is_and_skipped
 from stack import scsi_debug
@@ -18,6 +20,7 @@ SLOW = {"irqmode": 2, "completion_nsec": 500000, "submit_queues": 2, "hw_queue_d
 # Slots that userspace/engine/geometry.c reserves besides the driver's tags, unless the scheduler has more already.
 RESERVED = 512
 STAGES = "device", "queue", "total"
+QUEUES = pathlib.Path("/sys/kernel/debug/block")
 
 
 def available(device):
@@ -91,6 +94,43 @@ def test_queued():
             assert_sums_are_bins(e, device, stage)
         assert e.agree(device, "queue")["completed"] == stats[0]()["ios"] > 0
         assert e.agree(many, "queue")["completed"] == stats[2]()["ios"] == 3000
+
+
+def slots_of(b):
+    """All that a run with the BPF engine has, as the kernel tells of its maps: 16 in 384 bytes."""
+    [blocks] = [int(d["max_entries"]) for d in descriptors(b.process.pid) if d.get("value_size") == "384"]
+    return 16 * blocks
+
+
+def test_shared_tags():
+    """
+    Two hardware queues with one set of tags have the slots of one, at each of the two stages of requests; and there are slots for all tags
+    that a scheduler may get later. Until 5.14 its tags are those of a queue, so each queue has slots. Each IO has a slot of
+    its own, whichever queue it goes through.
+    """
+    tags, one_set = 64, at_least(5, 14)
+    load = DEEP | {"rw": "randrw", "thread": 1, "numjobs": 2, "cpus_allowed": "0-1", "cpus_allowed_policy": "split"}
+    with null_blk(irqmode=2, completion_nsec=500000, submit_queues=2, hw_queue_depth=tags, shared_tag_bitmap=1) as (device,):
+        assert all("TAG_HCTX_SHARED" in (QUEUES / device.name / f"hctx{q}/flags").read_text() for q in (0, 1))
+        stat = Delta(device)
+        with both(device, stage=",".join(STAGES)) as e:
+            assert slots_of(e.bpf) == (2 * 320 + 2 * 2112 if one_set else 2 * 2 * 320)
+            done = []
+            for scheduler in available(device):
+                device.setting("scheduler", scheduler)
+                done.append(fio(device, number_ios=400, **load))
+            done.append(meanwhile(device, *(lambda s=s: device.setting("scheduler", s) for s in available(device)), **load))
+            if one_set:
+                # More than it has slots for now, which are found between two reads while no IO is in flight.
+                device.setting("scheduler", "mq-deadline")
+                device.setting("nr_requests", 4 * RESERVED)
+                for _ in range(3):
+                    e.settle()
+                done.append(fio(device, number_ios=2000, **load | {"iodepth": 800}))
+            e.settle()
+        assert_seen(e, device, stat, *done)
+        for q in 0, 1:
+            assert int((QUEUES / device.name / f"hctx{q}/run").read_text()) > 100
 
 
 TAKES_OVER = "a larger capture takes over"
