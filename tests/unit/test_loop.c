@@ -15,7 +15,7 @@
 
 #define MS 1000000ULL
 
-enum { MOST_READS = 64, WATCHES = 4, CELL = 100, IOS_A_READ = 10 };
+enum { MOST_READS = 128, WATCHES = 4, CELL = 100, IOS_A_READ = 10 };
 
 /* a has two watches that are not adjacent, b and c one each. */
 static const struct device devices[] = { { .name = "a" }, { .name = "b" }, { .name = "c" } };
@@ -51,8 +51,8 @@ static struct run {
 	u32 slow[MOST_READS];		/* the same for those with slow IOs */
 	u64 summary_ios;
 	double summary_s;
-	u32 summary_frames;
-	char gone[64];			/* names in the order of the calls */
+	u32 summary_frames, forgotten;
+	char gone[128];			/* names in the order of the calls */
 	struct problem p;
 } run;
 
@@ -116,8 +116,8 @@ static int fake_interval(struct sink *s, const struct frames *fs)
 	run.interval_s[n] = fs->interval_s;
 	for (u32 i = 0; i < fs->n; i++) {
 		run.ios[n] += fs->f[i].ops[BLKLAT_OP_READ].ios;
-		run.shown[n] |= 1u << (fs->f[i].watch - run.monitor.all);
-		run.shown_gone[n] |= (u32)fs->f[i].gone << (fs->f[i].watch - run.monitor.all);
+		run.shown[n] |= 1u << (fs->f[i].watch - run.monitor.all) % 32;
+		run.shown_gone[n] |= (u32)fs->f[i].gone << (fs->f[i].watch - run.monitor.all) % 32;
 	}
 	for (u32 i = 0; fs->slow && i < fs->slow->n_watches; i++)
 		run.slow[n] |= (u32)!!fs->slow->of[i].found << i;
@@ -129,6 +129,7 @@ static int fake_summary(struct sink *s, const struct frames *fs)
 	assert_ptr_equal(s, &run.sink);
 	run.summaries++;
 	run.summary_frames = fs->n;
+	run.forgotten = fs->forgotten;
 	for (u32 i = 0; i < fs->n; i++)
 		run.summary_ios += fs->f[i].ops[BLKLAT_OP_READ].ios;
 	run.summary_s = fs->interval_s;
@@ -504,6 +505,33 @@ TEST(test_devices_come)
 	}
 	assert_int_equal(run.summary_frames, 5);
 	assert_int_equal(run.summary_ios, (2 * 5 + 1 + 2 * 2) * IOS_A_READ);
+}
+
+/* In each interval one comes and goes. */
+static bool come_and_go(struct loop_input *in)
+{
+	(void)in;
+	if (run.gone_at[1] == run.reads)
+		return true;
+	run.gone_at[1] = run.reads;
+	run.since[1] = run.reads - 2;
+	intervals_enter(&run.monitor.intervals, 1, 1);
+	return true;
+}
+
+/* The summary has the last 64 that went away, and one more; it tells how many it does not have. */
+TEST(test_many_come_and_go)
+{
+	struct loop_input input = { .take = come_and_go };
+	const struct loop_config cfg = { .interval_s = 0.001, .count = 80, .percentiles = &percentiles_default, .input = &input };
+
+	begin(3, true);
+	run.follow = true;
+	run.reads = 1;	/* so that a read came before each */
+	assert_int_equal(go_with(&cfg), LOOP_DONE);
+	assert_int_equal(run.summary_frames, 3 + 65);
+	assert_int_equal(run.forgotten, 80 - 65);
+	assert_int_equal(run.summary_ios, (2 * 80 + 65) * IOS_A_READ);
 }
 
 /* Without a device it waits for others, if they may come. */

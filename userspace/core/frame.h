@@ -140,6 +140,7 @@ struct frames {
 	u64 *cells;		/* the cells of all histograms; NULL in a shallow copy */
 	u64 **appended;		/* the same, of each frames_append() */
 	u32 n_appended;
+	u32 forgotten;		/* of a run: devices and stages that went away and are not in it any more */
 	u32 scale;
 	bool tracked;
 };

@@ -66,7 +66,9 @@ struct loop {
 	struct sink *sink;
 	const struct loop_config *cfg;
 	int uevents;			/* -1: not available */
-	struct frames run;		/* [number] */
+	struct frames run;		/* [place] */
+	u32 *places;			/* [number] in the run */
+	u32 known;			/* numbers that have a place, or had one */
 	struct frames shown;		/* shallow copies of the frames of devices still there */
 	u32 *numbers;			/* [watch of the capture] */
 	u32 room;			/* of these two */
@@ -132,20 +134,71 @@ static void loop_uninit(struct loop *l)
 	slow_ios_uninit(&l->slow);
 	free(l->shown.f);
 	free(l->numbers);
+	free(l->places);
 }
 
 /* --- an interval, by the numbers of its watches ---------------------------------------------- */
 
+/*
+ * So many devices and stages that went away stay in the summary. If more come and go, new ones take the places of the first of
+ * them, as memory must not grow with time.
+ */
+#define GONE_MOST 64
+
+/* The place of such a one, if there are enough; run.n: none. */
+static u32 place_to_reuse(const struct frames *run)
+{
+	u32 gone = 0, first = run->n;
+
+	for (u32 i = 0; i < run->n; i += 1 + frames_parts(run, i)) {
+		if (!run->f[i].gone)
+			continue;
+		gone++;
+		if (first == run->n || run->f[i].number < run->f[first].number)
+			first = i;
+	}
+	return gone > GONE_MOST ? first : run->n;
+}
+
+/* Adds @n watches from @number on to the run. */
+static int add_to_run(struct loop *l, u32 number, u32 n, u32 place)
+{
+	const struct watch *w = &l->monitor->all[number];
+
+	if (place == l->run.n && frames_append(&l->run, w, n))
+		return -ENOMEM;
+	for (u32 i = 0; i < n; i++) {
+		struct frame *f = &l->run.f[place + i];
+
+		frame_clear(f);
+		f->watch = &w[i];
+		f->part = w[i].part;
+		f->number = number + i;
+		l->places[number + i] = place + i;
+	}
+	return 0;
+}
+
 /* Adds the watches that have come to the run. */
 static int take_watches(struct loop *l)
 {
-	u32 n = l->monitor->intervals.frames.n, more = l->monitor->n_all - l->run.n;
+	const struct monitor *m = l->monitor;
+	u32 n = m->intervals.frames.n;
+	int err = 0;
 
-	l->info->n_watches = l->monitor->n_all;
+	l->info->n_watches = m->n_all;
 	if (n > l->room && (array_grow(&l->shown.f, sizeof(*l->shown.f), n) || array_grow(&l->numbers, sizeof(*l->numbers), n)))
 		return -ENOMEM;
 	l->room = max_u64(l->room, n);
-	return more ? frames_append(&l->run, l->monitor->all + l->run.n, more) : 0;
+	for (; !err && l->known < m->n_all; l->known += n) {
+		u32 place = l->known ? place_to_reuse(&l->run) : 0;
+
+		/* Those that are there from the beginning have their cells in one piece, of which little is touched. */
+		n = l->known ? 1 + watch_parts(m->all, m->n_all, l->known) : m->n_all;
+		l->run.forgotten += place < l->run.n;
+		err = add_to_run(l, l->known, n, place);
+	}
+	return err;
 }
 
 static int loop_init(struct loop *l)
@@ -157,7 +210,8 @@ static int loop_init(struct loop *l)
 		l->uevents = uevents_open_signalled();
 	l->run.scale = c->scale;
 	l->run.tracked = true;
-	err = take_watches(l);
+	l->places = sparse_calloc(l->monitor->most + 1, sizeof(*l->places));
+	err = l->places ? take_watches(l) : -ENOMEM;
 	return err || !c->slow ? err : slow_ios_init(&l->slow, l->monitor->most, c->slow->most);
 }
 
@@ -170,8 +224,10 @@ static void accumulate(struct loop *l)
 	frames_follow_parts(&l->run);
 	for (u32 i = 0; i < interval->n; i++) {
 		const struct frame *f = &interval->f[i];
-		struct frame *run = &l->run.f[f->number];
+		struct frame *run = &l->run.f[l->places[f->number]];
 
+		if (run->number != f->number)
+			continue;
 		if (!f->gone_before) {
 			frame_accumulate(run, f, &none);
 			continue;

@@ -378,6 +378,15 @@ static bool nothing_happened(const struct text *t, const struct frame *fr)
 	       !a->started && !a->completed && !a->lost && !a->before && !a->unissued && !a->kernel_ios;
 }
 
+static void put_forgotten(const struct text *t, FILE *f, u32 n)
+{
+	char say[64];
+
+	sprintf(say, "not shown: %u more that went away earlier", n);
+	if (n)
+		text_say(t, f, "", NOTE, say);
+}
+
 int text_summary(struct text *t, FILE *f, const struct frames *run)
 {
 	char length[UNITS_TEXT];
@@ -398,6 +407,7 @@ int text_summary(struct text *t, FILE *f, const struct frames *run)
 	}
 	text_rest(t, f, run);
 	text_idle(t, f, folded);
+	put_forgotten(t, f, run->forgotten);
 	for (u32 i = 0; i < run->n; i += 1 + frames_parts(run, i))
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 			if (run->f[i].ops[op].ios && !text_left_out(t, &run->f[i]))
