@@ -3,11 +3,10 @@
 import json
 import random
 import subprocess
-import threading
 
 import pytest
 from devices import many_loops
-from load import BLKLAT, DEADLINE_S, blklat_argv, Fio, Missing, exact, fio, missing
+from load import BLKLAT, DEADLINE_S, Fio, Missing, exact, fio, missing
 from recorder import Recorder, assert_one_plain_file, ios
 
 N = 150
@@ -17,16 +16,6 @@ N = 150
 def many():
     with many_loops(N) as devices:
         yield devices
-
-
-class Pattern:
-    """Stands for all devices where a test's helpers want one."""
-
-    def __init__(self, many):
-        self.name = many.pattern
-
-
-STAGES = "device", "queue", "total"
 
 
 def churn(many, kept):
@@ -48,39 +37,16 @@ def load_on(device):
     return Fio(device, rate_iops=30, time_based=1, runtime=3600)
 
 
-@pytest.mark.parametrize("command", [[], ["record", "--overwrite", "-q", "-o"]])
-def test_started_while_they_come_and_go(command, file):
-    """Eight starts; of the devices that are found, some are gone when the capture begins."""
-    with many_loops(8) as many:
-        over = threading.Event()
-
-        def come_and_go():
-            while not over.is_set():
-                for device in many[1:]:
-                    (many.remove if device.sysfs.exists() else many.attach)(device)
-
-        churn = threading.Thread(target=come_and_go)
-        churn.start()
-        try:
-            argv = blklat_argv(*command, *[str(file)] * bool(command), Pattern(many), "--interval", 0.1, "--count", 1)
-            for _ in range(8):
-                done = subprocess.run(argv, capture_output=True, text=True, timeout=DEADLINE_S)
-                assert done.returncode == 0, done.stderr
-            assert churn.is_alive()
-        finally:
-            over.set()
-            churn.join()
-
-
 @exact
 def test_they_come_and_go_while_recorded(many, file):
     """
-    Those that stay have every IO, one of them under load. Those that go are reported once, and get no IO of their successors. So it
-    is shown, and recorded.
+    Named one by one. Those that stay have every IO, one of them under load. Those that go are reported once, and get no IO of
+    their successors. So it is shown, and recorded.
     """
     file.unlink(missing_ok=True)
     kept = many[0], many[N // 2], many[-1]
-    with Recorder(Pattern(many), file, "--format", "json", "--stage", "device,total", interval=0.5) as r:
+    others = [word for device in many[1:] for word in ("--dev", device.name)]
+    with Recorder(many[0], file, "--format", "json", "--stage", "device,total", *others, interval=0.5) as r:
         with load_on(kept[1]) as f:
             churn(many, kept)
             fio(kept[2], number_ios=50)

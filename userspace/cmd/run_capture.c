@@ -174,8 +174,8 @@ void print_gone(void *run, const struct device *d, bool replaced)
 void print_outgrown(void *run, const struct device *d)
 {
 	(void)run;
-	fprintf(stderr, "blklat: %s had more tags than there was room for and was given more; of its IOs in flight at that moment "
-		"some are lost\n", d->name);
+	fprintf(stderr, "blklat: %s had more tags than there was room for and was given more; IOs that had none until then are lost "
+		"from the figures\n", d->name);
 }
 
 void print_reopened(void *run, const char *why, u64 gap_ns)

@@ -120,7 +120,10 @@ static void note_all(struct monitor *m)
 
 static int make_all(struct monitor *m, struct problem *p)
 {
-	m->most = m->cfg->capture.follow ? BLKLAT_MAX_WATCHES : m->capture->n_watches;
+	m->most = m->capture->n_watches;
+	/* A recording needs other numbers for cgroups that come. */
+	if (m->cfg->capture.follow)
+		m->most = max_u64(m->most, m->cfg->capture.cgroups ? BLKLAT_MAX_WATCHES / 2 : BLKLAT_MAX_WATCHES);
 	m->all = sparse_calloc(m->most, sizeof(*m->all));
 	if (!m->all)
 		return problem_set(p, -ENOMEM, "out of memory");

@@ -171,8 +171,11 @@ static bool find_again(const struct recording_rows *r, const struct run_info *ru
 /* Returns an SQLite result. */
 static int add_later(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret)
 {
+	u32 later = r->known->next_watch - r->known->n;
+
 	*ret = NO_ID;
-	if (r->known->next_watch >= BLKLAT_MAX_WATCHES)
+	/* Enough are kept for all devices that may come. */
+	if (later + run_most_watches(run) >= BLKLAT_MAX_WATCHES)
 		return SQLITE_OK;
 	if (array_more(&r->later, sizeof(*r->later), r->n_later, &r->room))
 		return SQLITE_NOMEM;
