@@ -7,6 +7,7 @@ import signal
 import time
 
 import pytest
+from devices import run
 from pressure import hog, scrapers, sleeper, slow_clients
 from service import Serve, overdue
 
@@ -42,19 +43,22 @@ def on_time(got, sleeper, interval_s=0.1):
 
 
 def test_intervals_are_on_time_while_devices_come_and_scrapers_storm(slots):
-    """The thread that captures also adds devices. Nothing that it does for that takes long."""
-    first = slots.attach(0)
+    """The thread that captures also adds devices. Nothing that it does for that takes long, as long as there is room."""
+    there = [slots.attach(i) for i in range(6)]
     with Serve("--dev", slots.pattern, "--interval", "0.1") as s, s.stream() as stream, sleeper() as machine:
-        got = watching(stream, first)
+        got = watching(stream, there[-1])
         with scrapers(s, 16) as storm:
-            for i in range(1, 5):
+            for i in range(6, 8):
                 got += watching(stream, slots.attach(i))
+            for device in there[:2]:
+                run("losetup", "-d", device.path)
         with slow_clients(s, 200) as slow:
-            for i in range(5, 7):
+            for i in (8, 0, 1):
                 got += watching(stream, slots.attach(i))
         got += stream.intervals(10)
         assert storm.said > 100 and slow.said > 1000
         on_time(got, machine)
+        assert "another capture" not in s.read_stderr()
 
 
 def test_intervals_are_on_time_while_all_cpus_are_busy(slots):

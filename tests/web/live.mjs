@@ -106,7 +106,7 @@ function opOf([name, ios = 100, ...latencies_ns]) {
 
 /**
  * The body of /api/stream as a service would send it, with the end of @intervals of 1 s at once, of any number of devices.
- * @opsOf(interval, device): [op, IOs, their latencies in ns ...], without more words 100 IOs of 100 us each.
+ * @opsOf(interval, device): [op, IOs, their latencies in ns ...], without more words 100 IOs of 100 us each; null: it is not there.
  */
 export function streamOf(devices, intervals, opsOf) {
     const run = {
@@ -115,7 +115,7 @@ export function streamOf(devices, intervals, opsOf) {
     };
     const each = (i) => ({
         time: new Date(Date.UTC(2026, 10, 21, 7, 35, i + 1)).toISOString(), end_s: i + 1, length_s: 1, skipped_unexplained: 0,
-        watches: devices.map((device, d) => ({ device, ops: opsOf(i, d).map((told) => opOf([told].flat())) })).map(({ device, ops }) => ({
+        watches: devices.map((device, d) => ({ device, ops: opsOf(i, d)?.map((told) => opOf([told].flat())) })).filter(({ ops }) => ops).map(({ device, ops }) => ({
             device, stage: "device", length_s: 1, queue_depth: 1, in_flight: ops.length ? 3 : 0, oldest_ns: ops.length ? 2e9 : 0, ops,
             accounting: { started: 0, completed: 0, in_flight: 0, lost: 0, lost_by: {}, requeued: 0, kernel_ios: null },
         })),

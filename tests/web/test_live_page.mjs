@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { click, open, openAt, pixels, useBrowser, words } from "./browser.mjs";
 import { random } from "./documents.mjs";
-import { atLeast, BLKLAT, holdAt, intervals, lastEnd, recordings, script, serve, shown, steady, until } from "./live.mjs";
+import { atLeast, BLKLAT, holdAt, intervals, lastEnd, openStream, recordings, script, serve, shown, steady, streamOf, until } from "./live.mjs";
 
 useBrowser();
 
@@ -137,6 +137,16 @@ test("the figures of what is kept are those of the report on the same IOs", asyn
         const row = live.locator("#chart-percentile .behind tbody tr", { has: live.getByRole("rowheader", { name: share, exact: true }) });
         assert.deepEqual(await row.locator("td").allInnerTexts(), expected.map((cells) => cells[1 + columns.indexOf(name)]), share);
     }
+});
+
+test("a device that has come is judged by its own time", async (t) => {
+    const service = await serve(t, script(["nvme0n1"], 1, steady));
+    const page = await openStream(t, service, streamOf(["nvme0n1", "nvme1n1"], 10, (i, d) => d && (i < 4 || i === 7) ? null : ["read"]), { timezoneId: "UTC" });
+    const said = await words(page.locator("#chart-iops"));
+    assert.match(said, /nvme0n1 · read average 100 ± 0, worst 100 at 07:35:00.0 nvme1n1 · read average 100 ± 0, worst 100 at 07:35:04.0 /);
+    assert.deepEqual((await shown(page)).iops, [2, 15]);
+    const mean = await page.locator('[aria-label="Figures"] tbody tr').evaluateAll((rows) => rows.map((row) => row.children[2].innerText));
+    assert.deepEqual(mean, ["100", "100"]);
 });
 
 test("what is shown is divided by size below, charts and devices have the whole", async (t) => {

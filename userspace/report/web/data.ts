@@ -127,6 +127,8 @@ export type PartWatch = Omit<Watch, "accounting" | "ops" | "parts"> & { part: Pa
 export interface Watch {
     device: string; stage: string; gone: boolean;
     queue_depth: number[]; in_flight: number[]; oldest_ns: number[];
+    /** How long the device was there in each interval; only in a live page. */
+    there_s?: number[];
     accounting: Accounting;
     partial?: Partial[];
     /** Absent if none were looked for. */

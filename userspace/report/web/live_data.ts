@@ -93,10 +93,14 @@ function latencyOf(op: Op, parts: LiveOp[], ios: number): Latency | null {
     return found;
 }
 
-function totalOf(run: Run, op: Op, parts: LiveOp[]): Total {
+/** Of the time in which the device was there. */
+function totalOf(run: Run, op: Op, parts: LiveOp[], device: Found): Total {
     const add = (of: (part: LiveOp) => number) => parts.reduce((s, part) => s + of(part), 0);
-    const ios = add((p) => p.ios), bytes = add((p) => p.bytes), seconds = run.duration_s || 1;
-    const steady = consistency(run, op.ios, 0, Infinity);
+    const ios = add((p) => p.ios), bytes = add((p) => p.bytes);
+    const present = device.flatMap((w, i) => w ? [i] : []), length_s = device.flatMap((w) => w ? [w.length_s] : []);
+    const seconds = length_s.reduce((s, length) => s + length, 0) || 1;
+    const own = { interval_s: run.interval_s, start_s: present.map((i) => run.start_s[i]), length_s };
+    const steady = consistency(own, present.map((i) => op.ios[i]), 0, Infinity);
     const total = {
         ios, bytes, errors: add((p) => p.errors), iops: ios / seconds, bytes_per_s: bytes / seconds,
         queue_depth: add((p) => p.sum_ns) / 1e9 / seconds, iops_deviation: steady?.iops_deviation ?? 0,
@@ -107,7 +111,7 @@ function totalOf(run: Run, op: Op, parts: LiveOp[]): Total {
     return total;
 }
 
-function makeOp(run: Run, name: string, parts: (LiveOp | undefined)[]): Op {
+function makeOp(run: Run, name: string, parts: (LiveOp | undefined)[], device: Found): Op {
     const { scale } = run;
     const there = parts.filter((part): part is LiveOp => part !== undefined);
     const op = {
@@ -123,19 +127,20 @@ function makeOp(run: Run, name: string, parts: (LiveOp | undefined)[]): Op {
     lazy(op, "heat", (): Heat => ({
         per_column: 1, scale: Math.min(scale, HEAT_SCALE), columns: parts.map((p) => p ? column(p.cells, scale) : []),
     }));
-    op.total = totalOf(run, op, there);
+    op.total = totalOf(run, op, there, device);
     return op;
 }
 
+/** A watch in each interval; undefined: it was not there, or a part without IOs. */
 type Found = (LiveWatch | undefined)[];
 
 /** The ops are those that had an IO in this time. */
-function seriesOf(run: Run, found: Found): Pick<Watch, "queue_depth" | "in_flight" | "oldest_ns" | "ops"> {
+function seriesOf(run: Run, found: Found, device: Found): Pick<Watch, "queue_depth" | "in_flight" | "oldest_ns" | "ops"> {
     const seen = new Set(found.flatMap((w) => w?.ops.map((op) => op.op) ?? []));
     return {
         queue_depth: found.map((w) => w?.queue_depth ?? 0), in_flight: found.map((w) => w?.in_flight ?? 0),
         oldest_ns: found.map((w) => w?.oldest_ns ?? 0),
-        ops: OPS.filter((name) => seen.has(name)).map((name) => makeOp(run, name, found.map((w) => w?.ops.find((op) => op.op === name)))),
+        ops: OPS.filter((name) => seen.has(name)).map((name) => makeOp(run, name, found.map((w) => w?.ops.find((op) => op.op === name)), device)),
     };
 }
 
@@ -149,11 +154,11 @@ function slowOf(found: Found, intervals: LiveInterval[], begin: number): Slow {
 
 /** A watch without IOs gets reads, so that it has a line. */
 function makeWatch(run: Run, key: string, found: Found): Watch {
-    const there = found.filter((w): w is LiveWatch => w !== undefined), last = there[there.length - 1], series = seriesOf(run, found);
+    const there = found.filter((w): w is LiveWatch => w !== undefined), last = there[there.length - 1], series = seriesOf(run, found, found);
     const [device, stage] = JSON.parse(key) as string[];
     if (!series.ops.length)
-        series.ops.push(makeOp(run, "read", found.map(() => undefined)));
-    return { device, stage, gone: last.gone ?? false, accounting: last.accounting, partial: last.partial, ...series };
+        series.ops.push(makeOp(run, "read", found.map(() => undefined), found));
+    return { device, stage, gone: last.gone ?? false, there_s: found.map((w) => w?.length_s ?? 0), accounting: last.accounting, partial: last.partial, ...series };
 }
 
 /** Shares of the time that this page keeps, by the rule of report/document_parts.c. */
@@ -164,14 +169,14 @@ function sharesOf({ total: of }: Op, whole: Op | undefined): Shares {
 }
 
 /** The current parts and, by cgroup, behind them those that have ended since. */
-function makeParts(run: Run, { device, stage, gone, ops }: Watch, parts: Part[], intervals: LiveInterval[]): PartWatch[] {
+function makeParts(run: Run, { device, stage, gone, ops }: Watch, whole: Found, parts: Part[], intervals: LiveInterval[]): PartWatch[] {
     const own = intervals.map(({ watches }) => watches.filter((w) => w.part && w.device === device && w.stage === stage));
     const all = new Map(parts.map((part) => [part.label, part]));
     for (const { part } of own.flat())
         if (part && !all.has(part.label))
             all.set(part.label, part);
     return [...all.values()].map((part) => {
-        const series = seriesOf(run, own.map((watches) => watches.find((w) => w.part?.label === part.label)));
+        const series = seriesOf(run, own.map((watches) => watches.find((w) => w.part?.label === part.label)), whole);
         return {
             device, stage, gone, part, ...series,
             ops: series.ops.map((op) => Object.assign(op, { of_whole: sharesOf(op, ops.find((of) => of.op === op.op)) })),
@@ -200,12 +205,13 @@ export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
     };
     const each = intervals.map((interval) => new Map(wholes(interval).map((watch) => [keyOf(watch), watch])));
     const keys = wholes(last).map(keyOf);
-    run.watches = keys.map((key) => makeWatch(run, key, each.map((watches) => watches.get(key))));
+    const found = keys.map((key): Found => each.map((watches) => watches.get(key)));
+    run.watches = keys.map((key, i) => makeWatch(run, key, found[i]));
     if (live.slow)
-        run.watches.forEach((watch, i) => lazy(watch, "slow", () => slowOf(each.map((watches) => watches.get(keys[i])), intervals, begin)));
+        run.watches.forEach((watch, i) => lazy(watch, "slow", () => slowOf(found[i], intervals, begin)));
     const { parts } = live;
     if (parts)
-        run.watches.forEach((watch) => lazy(watch, "parts", () => makeParts(run, watch, parts, intervals)));
+        run.watches.forEach((watch, i) => lazy(watch, "parts", () => makeParts(run, watch, found[i], parts, intervals)));
     return run;
 }
 

@@ -6,7 +6,7 @@ import type { Consistency } from "../data";
 import { amount } from "../format";
 import type { Line } from "../lines";
 import { fromZero, type Level, type Plot, type Rows, type Series, type Span, type Spot } from "../plot";
-import { activeOf, cut, endOf, iopsOf, marksOf, mean, middles, pieces, timeSpan, type Window, within } from "./times";
+import { activeOf, cut, endOf, marksOf, mean, middles, pieces, ratesOf, timeSpan, type Window, within } from "./times";
 
 export type IopsView = "run" | "steady-log" | "steady-linear";
 
@@ -77,7 +77,7 @@ function moving({ run, op, look }: Line, axis: Axis, [from, to]: Span): Level[] 
 }
 
 function rows(lines: Line[], span: Span, time: Axis): Rows {
-    const all = lines.map((line) => ({ xs: middles(line), values: iopsOf(line) as (number | null)[] }));
+    const all = lines.map((line) => ({ xs: middles(line), values: ratesOf(line, line.op.ios) }));
     return {
         head: ["from", "to", ...lines.flatMap((line) => [`${line.name}, mean IOPS`, "least"])],
         rows: pieces(span).map((piece) => [...piece.map(time.text), ...all.flatMap((series) => {
@@ -91,14 +91,14 @@ export function iops(lines: Line[], view: IopsView, asked: Window, time = timeAx
     const shown = lines.filter((line) => line.on && line.run.start_s.length);
     const windows = shown.map((line): Span => view === "run" ? [0, Infinity] : windowOf(line, asked));
     const values = shown.map((line, i) => {
-        const [from, to] = windows[i], at = middles(line), iops = iopsOf(line);
+        const [from, to] = windows[i], at = middles(line), iops = ratesOf(line, line.op.ios);
         return { at, iops, seen: iops.filter((_, k) => at[k] >= from && at[k] <= to), c: figures(line, view, asked) };
     });
     // The axis begins below the averages, too: if most intervals have no IO, these are lower than any dot.
     let lowest = Infinity;
     for (const { seen, c } of values)
         for (const value of c ? [...seen, c.iops_mean] : seen)
-            if (value > 0 && value < lowest)
+            if (value !== null && value > 0 && value < lowest)
                 lowest = value;
     if (lowest === Infinity)
         lowest = 1;
@@ -114,7 +114,7 @@ export function iops(lines: Line[], view: IopsView, asked: Window, time = timeAx
                 levels.push(...moving(line, axis, over));
             spots.push(...worstOf(line, c, axis, shown.length <= NAMED));
         }
-        return cut({ name: line.name, note: said(c, time), kind: "dots", ...line.look, xs: at, ys: iops.map(axis.place) }, windows[i]);
+        return cut({ name: line.name, note: said(c, time), kind: "dots", ...line.look, xs: at, ys: iops.map((value) => value === null ? null : axis.place(value)) }, windows[i]);
     });
     const span: Span = view === "run" || !shown.length ? timeSpan(lines) : [
         Math.min(...windows.map((w) => w[0])),

@@ -4,7 +4,7 @@ import { type Axis, latencyAxis, linear, log, named, tickAmount, tickLatency, ti
 import { amount, latency } from "../format";
 import { type Line, sources } from "../lines";
 import { fromZero, type Plot, type Rows, type Series, type Span } from "../plot";
-import { inside, marksOf, mean, middles, pieces, rateIn, timeSpan, type Window, within } from "./times";
+import { inside, marksOf, mean, middles, pieces, rateIn, ratesOf, timeSpan, type Window, within } from "./times";
 
 /** With this many points, neighbours are less than a pixel apart. */
 const MANY = 400;
@@ -68,7 +68,7 @@ export function throughput(lines: Line[], window: Window, x = timeAxis): Plot {
     const mean = ({ run, op }: Line) => window ? rateIn(run, window, (i) => op.bytes[i]) : op.total.bytes_per_s;
     const all = lines.filter((line) => line.on).map((line): Over => ({
         name: line.name, note: `mean ${amount(mean(line) / 1e6)} MB/s`, line, look: line.look,
-        values: line.op.bytes.map((bytes, i) => line.run.length_s[i] > 0 ? bytes / 1e6 / line.run.length_s[i] : 0),
+        values: ratesOf(line, line.op.bytes.map((bytes) => bytes / 1e6)),
     }));
     return chart(lines, all, linear("MB/s", tickAmount, amount), {
         x, title: "Throughput", hint: "Bytes of the IOs that ended in each interval.",

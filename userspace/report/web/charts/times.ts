@@ -58,8 +58,12 @@ export function middles(line: Line): number[] {
     return line.run.start_s.map((start, i) => start + line.run.length_s[i] / 2);
 }
 
-export function iopsOf(line: Line): number[] {
-    return line.op.ios.map((ios, i) => line.run.length_s[i] > 0 ? ios / line.run.length_s[i] : 0);
+/** The amount per second of each interval, from amounts by interval; null while the device was not there. */
+export function ratesOf({ run, watch }: Line, amounts: number[]): (number | null)[] {
+    return amounts.map((amount, i) => {
+        const length_s = watch.there_s?.[i] ?? run.length_s[i];
+        return length_s > 0 ? amount / length_s : watch.there_s ? null : 0;
+    });
 }
 
 /** At most ROWS pieces of [from, to]: equal, and of whole seconds if possible. */
