@@ -48,11 +48,13 @@ TEST(test_frames_come_out_the_same)
 		/* Decoded into what an earlier interval has left. */
 		any_frames(&got, w.run.percentiles.n);
 		w.frames.idle_gap_ns = seed * 1000;
+		w.frames.interval_s = seed / 7.0;
 		wire_put_frames(&bytes, &w.run, w.watches, &w.frames);
 		assert_int_equal(wire_get_frames(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &w.run, &got, &slow), 0);
 		assert_true(got.slow == (w.run.slow_most ? &slow : NULL));
 		assert_same_slow_ios(&w.slow, &slow);
 		assert_int_equal(got.idle_gap_ns, seed * 1000);
+		assert_true(got.interval_s == w.frames.interval_s);
 		assert_int_equal(got.skipped_unexplained, w.frames.skipped_unexplained);
 		for (u32 i = 0; i < WATCHES; i++)
 			assert_same_frame(&w.frames.f[i], &got.f[i]);

@@ -141,9 +141,10 @@ static int open_first(struct monitor *m, struct watch *watches, u32 n, struct pr
 	return err || m->cfg->reuse ? err : make_all(m, p);
 }
 
-static void wait_for_first(struct monitor *m)
+/* There is nothing to watch in the interval that begins, or began, at @begin_ns. */
+static void wait_for_first(struct monitor *m, u64 begin_ns)
 {
-	m->intervals = (struct intervals){ .snapshots = { { .mono_ns = now_ns(), .wall_ns = clock_ns(CLOCK_REALTIME) } } };
+	m->intervals = (struct intervals){ .snapshots = { { .mono_ns = begin_ns } } };
 }
 
 static int open_live(struct monitor *m, struct problem *p)
@@ -159,7 +160,7 @@ static int open_live(struct monitor *m, struct problem *p)
 	if (err == -ESTALE && m->cfg->capture.follow)
 		err = 0;
 	if (!err && !m->capture)
-		wait_for_first(m);
+		wait_for_first(m, now_ns());
 	return err;
 }
 
@@ -294,12 +295,13 @@ static void tell_came(const struct monitor *m, const struct capture *c)
 /* Opens the first capture, and tells what has come. */
 static int begin_watching(struct monitor *m, struct watch *watches, u32 n, struct problem *p)
 {
+	u64 begin_ns = intervals_read_ns(&m->intervals);
 	int err = n ? open_first(m, watches, n, p) : 0;
 
 	if (m->capture)
 		tell_came(m, m->capture);
 	else
-		wait_for_first(m);
+		wait_for_first(m, begin_ns);
 	return err == -ESTALE ? 0 : err;
 }
 
@@ -450,7 +452,10 @@ int monitor_next(struct monitor *m, const struct percentiles *ps, struct problem
 	if (m->next.begun)
 		replace_capture(m);
 	if (!m->capture) {
-		wait_for_first(m);
+		u64 length_ns = read_ns - intervals_read_ns(&m->intervals);
+
+		wait_for_first(m, read_ns);
+		m->intervals.frames.interval_s = (double)length_ns / NSEC_PER_SEC;
 		return 0;
 	}
 	err = intervals_next(&m->intervals, ps, p);

@@ -102,17 +102,6 @@ static struct json_object *watch(const struct frames *frames, const struct frame
 	return to;
 }
 
-/* The longest frame's length: those of a device that has just come are shorter. */
-static double longest_s(const struct frames *frames)
-{
-	double longest = 0;
-
-	for (u32 i = 0; i < frames->n; i++)
-		if (frames->f[i].interval_s > longest)
-			longest = frames->f[i].interval_s;
-	return longest;
-}
-
 /* json-c escapes line ends, so nothing in the JSON ends the "data" line. */
 static struct blob *made(const char *head, struct json_object *o)
 {
@@ -132,7 +121,7 @@ struct blob *event_interval(const struct frames *frames, const struct event_inte
 	if (frames->n)
 		json_add_text(to, "time", units_utc(time, frames->f[0].end_ns));
 	json_add_decimal(to, "end_s", at->end_s, 6);
-	json_add_decimal(to, "length_s", longest_s(frames), 6);
+	json_add_decimal(to, "length_s", frames->interval_s, 6);
 	for (u32 i = 0; i < frames->n; i++)
 		if (!frames->f[i].watch->part || frame_is_busy(&frames->f[i]))
 			json_append(watches, watch(frames, &frames->f[i], at->health ? &at->health[i] : NULL, at->run));

@@ -236,6 +236,7 @@ static void get_frame(struct wire_in *from, struct frame *f, u32 n_percentiles)
 void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct watch *watches, const struct frames *fs)
 {
 	wire_put(to, fs->n);
+	wire_put_double(to, fs->interval_s);
 	wire_put(to, fs->skipped_unexplained);
 	wire_put(to, fs->idle_gap_ns);
 	for (u32 i = 0; i < fs->n; i++)
@@ -251,6 +252,7 @@ int wire_get_frames(struct wire_in *from, const struct run_info *run, struct fra
 
 	if (n != fs->n)
 		return -EBADMSG;
+	fs->interval_s = wire_get_double(from);
 	fs->skipped_unexplained = wire_get(from);
 	fs->idle_gap_ns = wire_get(from);
 	for (u32 i = 0; i < n; i++)

@@ -189,7 +189,7 @@ static int step_replay(struct service *s, struct problem *p)
 		stop_watching(s, "the replay is at its end");
 		return 0;
 	}
-	err = err ?: wait_until(s, began_ns + (u64)(s->monitor.intervals.frames.f[0].interval_s * NSEC_PER_SEC));
+	err = err ?: wait_until(s, began_ns + (u64)(s->monitor.intervals.frames.interval_s * NSEC_PER_SEC));
 	s->read_ns = now_ns();
 	return err ?: publish(s, p);
 }
