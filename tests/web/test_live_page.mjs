@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { click, open, openAt, pixels, useBrowser, words } from "./browser.mjs";
+import { click, load, open, openAt, pixels, useBrowser, words } from "./browser.mjs";
 import { random } from "./documents.mjs";
 import { atLeast, BLKLAT, holdAt, intervals, lastEnd, openStream, recordings, script, serve, shown, steady, streamOf, until } from "./live.mjs";
 
@@ -147,6 +147,13 @@ test("a device that has come is judged by its own time", async (t) => {
     assert.deepEqual((await shown(page)).iops, [2, 15]);
     const mean = await page.locator('[aria-label="Figures"] tbody tr').evaluateAll((rows) => rows.map((row) => row.children[2].innerText));
     assert.deepEqual(mean, ["100", "100"]);
+});
+
+test("losses since the first interval, unless they were counted from 0 again", async () => {
+    const { stateOf } = await load("live_data.ts");
+    const at = (started, lost) => ({ accounting: { started, lost }, ops: [], length_s: 1, oldest_ns: 0 });
+    const lost = [[at(1000, 9), at(500, 7)], [at(500, 3), at(1000, 9)], [at(500, 3), undefined]].map((of) => stateOf(...of).lost);
+    assert.deepEqual(lost, [2, 3, 3]);
 });
 
 test("what is shown is divided by size below, charts and devices have the whole", async (t) => {
