@@ -12,7 +12,7 @@ from recordings import ROOT, compared
 
 # Objects whose keys are names of other things, or are described in place.
 OPEN = ("accounting", "queue_depth", "repeats", "values")
-LIKE_OTHERS = ("phases.groups", "runs.watches.slow.ios")  # described as groups, and as the slow IOs of live
+LIKE_OTHERS = ("findings", "phases.groups", "runs.watches.slow.ios")  # described as runs.findings, as groups, and as the slow IOs of live
 # The part of each IO where it does not follow from the size.
 IN = {"depth": "in=1", "beside": "in=nothing", "cgroup": "in=/"}
 # One percentile represents all.

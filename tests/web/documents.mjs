@@ -176,7 +176,7 @@ export function run(watches, more = {}) {
 }
 
 export function documentOf(...runs) {
-    return { schema: 1, generator: "blklat 0.1.0", runs };
+    return { schema: 1, generator: "blklat 0.1.0", runs, findings: [] };
 }
 
 function noisy(next, value, part) {

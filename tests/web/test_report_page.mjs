@@ -348,6 +348,13 @@ test("findings that one speaks for are behind it; losses look unlike stalls, and
     assert.equal(new Set([await colour(1), await colour(2), await colour(3)]).size, 3);
 });
 
+test("what differs between runs comes before the findings of each", async (t) => {
+    const one = drive({ n: 200 }), text = "nvme0n1 write: one and two are equal", made = documentOf(one, { ...one, file: "two.blklat" });
+    made.findings = [{ ...one.findings[0], kind: "pair", text }];
+    const page = await open(t, made), found = page.locator(".findings > li > p");
+    assert.deepEqual(await found.allInnerTexts(), [text, ...[...one.findings, ...one.findings].map((f) => f.text)]);
+});
+
 test("the table of figures: a row for each line", async (t) => {
     const one = steps();
     Object.assign(one.watches[0].accounting, { lost: 3, lost_by: { overwritten: 1, unexplained: 2 } });

@@ -225,7 +225,7 @@ static int add_groups(struct comparison *c, const struct beside *b, u32 watch)
 	return 0;
 }
 
-int comparison_make(const struct run *runs, u32 n, u32 n_base, const struct device_maps *maps, struct comparison *ret)
+int comparison_without_phases(const struct run *runs, u32 n, u32 n_base, const struct device_maps *maps, struct comparison *ret)
 {
 	struct comparison c CLEANUP(comparison_uninit) = {
 		.runs = runs, .n_runs = n, .n_base = n_base, .maps = maps,
@@ -238,12 +238,20 @@ int comparison_make(const struct run *runs, u32 n, u32 n_base, const struct devi
 		return -ENOMEM;
 	for (u32 i = 0; !err && i < b.n_watches; i += 1 + run_parts(&runs[0], i))
 		err = add_groups(&c, &b, i);
-	err = err ?: comparison_phases_make(&c);
 	if (err)
 		return err;
 	*ret = c;
 	c = (struct comparison){ 0 };
 	return 0;
+}
+
+int comparison_make(const struct run *runs, u32 n, u32 n_base, const struct device_maps *maps, struct comparison *ret)
+{
+	int err = comparison_without_phases(runs, n, n_base, maps, ret) ?: comparison_phases_make(ret);
+
+	if (err)
+		comparison_uninit(ret);
+	return err;
 }
 
 void comparison_uninit(struct comparison *c)

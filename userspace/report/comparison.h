@@ -109,6 +109,9 @@ struct comparison {
  */
 int comparison_make(const struct run *runs, u32 n, u32 n_base, const struct device_maps *maps, struct comparison *ret);
 
+/* The same without the phases. */
+int comparison_without_phases(const struct run *runs, u32 n, u32 n_base, const struct device_maps *maps, struct comparison *ret);
+
 /* The name of the device that a group's device is compared with if @maps pairs them, else NULL. */
 const char *comparison_mapped(const struct comparison *c, const struct compared_group *g);
 
@@ -184,7 +187,7 @@ double comparison_value(const struct comparison_cell *cell, const struct compare
 /* For repeats: the values of both sides of a group in a column. */
 struct noise comparison_noise(const struct comparison *c, const struct compared_group *g, const struct comparison_cell *cell);
 
-/* "x 1.10", "x 932", "x 2.32k": in 7 characters up to 999 G. */
+/* "x 1.10", "x 932", "x 2.32k", "1/2.32k": in 7 characters up to 999 G. */
 const char *ratio_text(char text[32], double ratio);
 
 /* "+10.2%" for 1.102; "-" if negative; from a factor of eleven on as a ratio. */

@@ -67,7 +67,9 @@ const char *ratio_text(char text[UNITS_TEXT], double ratio)
 {
 	char large[UNITS_TEXT];
 
-	if (ratio < 99.995)
+	if (ratio && ratio < 0.095)
+		snprintf(text, UNITS_TEXT, "1/%.29s", units_short(large, 1 / ratio));
+	else if (ratio < 99.995)
 		snprintf(text, UNITS_TEXT, "x %.2f", ratio);
 	else
 		snprintf(text, UNITS_TEXT, "x %.29s", units_short(large, ratio));

@@ -5,6 +5,7 @@
 #include "core/json_parts.h"
 #include "report/comparison.h"
 #include "report/document.h"
+#include "report/findings.h"
 #include "report/noise.h"
 #include "util/cleanup.h"
 #include "util/json.h"
@@ -214,6 +215,7 @@ static struct json_object *document(const struct comparison *c)
 	struct json_object *to = json_new_object(), *runs = json_new_array(0);
 	struct json_object *unpaired = json_new_array(0), *judgements = json_new_array(0);
 	struct json_object *unpaired_phases = json_new_array(0);
+	CLEANUP(findings_uninit) struct findings found = { 0 };
 
 	for (u32 i = 0; i < c->n_runs; i++)
 		json_append(runs, run(&c->runs[i]));
@@ -225,6 +227,7 @@ static struct json_object *document(const struct comparison *c)
 	json_add(to, "runs", runs);
 	if (c->n_base)
 		json_add(to, "repeats", repeats(c));
+	json_add(to, "findings", findings_compare(c, true, &found) ? json_lacks_memory() : document_findings(&found));
 	json_add(to, "groups", groups_of(c));
 	json_add(to, "phases", phases_of(c));
 	json_add(to, "unpaired", unpaired);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/active.h"
 #include "report/comparison.h"
+#include "report/findings.h"
 #include "report/noise.h"
 #include "util/cleanup.h"
 #include "util/units.h"
@@ -55,7 +57,7 @@ static void put_cell(FILE *f, const struct comparison_cell *cell, const struct c
 
 	fprintf(f, " %s", cell->text(text, value));
 	if (c != base && ratio >= 0)
-		fprintf(f, " (x %.2f)", ratio);
+		fprintf(f, " (%s)", ratio_text(text, ratio));
 	fputs(" |", f);
 }
 
@@ -202,12 +204,20 @@ static void put_judgement(FILE *f, const struct judgement *j)
 
 int comparison_markdown(const struct comparison *c, const struct look *look)
 {
+	CLEANUP(findings_uninit) struct findings found = { 0 };
 	FILE *f = look->out;
 
+	if (findings_compare(c, true, &found))
+		return -ENOMEM;
 	for (u32 i = 0; i < c->n_groups; i += 1 + comparison_parts(c, i))
 		put_group(f, c, i);
 	for (u32 i = 0; i < c->n_phases; i++)
 		put_phase(f, &c->phases[i]);
+	for (u32 i = 0; i < found.n; i += 1 + found.f[i].also) {
+		fputs("- ", f);
+		put_name(f, found.f[i].text);
+		fputs(i + 1 + found.f[i].also < found.n ? "\n" : "\n\n", f);
+	}
 	for (u32 i = 0; i < c->n_runs; i++)
 		put_window(f, &c->runs[i]);
 	if (c->n_base)

@@ -5,12 +5,16 @@
  * distribution (all on the same axis), and then ratios to the baseline. Parts have figures and ratios
  * only. Columns are 8 wide as in the live table, so everything fits into 80.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "core/text_draw.h"
 #include "report/active.h"
 #include "report/comparison.h"
+#include "report/document.h"
+#include "report/findings.h"
 #include "report/noise.h"
+#include "util/cleanup.h"
 #include "util/units.h"
 #include "util/utf8.h"
 
@@ -308,13 +312,16 @@ static void put_phase(const struct table *t, const struct compared_phase *phase)
 		put_group(&of, i);
 }
 
-static void put_all(struct table *t)
+static void put_all(struct table *t, const struct findings *found)
 {
 	cover(t);
 	for (u32 i = 0; i < t->c->n_runs; i++)
 		put_run(t, i);
 	if (t->c->n_base)
 		fprintf(t->f, "%*sbase: 1 to %u; other: %u to %u\n", GUTTER, "", t->c->n_base, t->c->n_base + 1, t->c->n_runs);
+	if (found->n)
+		putc('\n', t->f);
+	document_text_findings(found, t->look);
 	if (t->c->n_groups)
 		put_heads(t);
 	else
@@ -346,8 +353,11 @@ static void put_all(struct table *t)
 int comparison_text(const struct comparison *c, const struct look *look)
 {
 	struct table t = { .c = c, .look = look, .f = look->out };
+	CLEANUP(findings_uninit) struct findings found = { 0 };
 
+	if (findings_compare(c, true, &found))
+		return -ENOMEM;
 	t.columns = look->columns < COLUMNS_MIN ? COLUMNS_MIN : look->columns;
-	put_all(&t);
+	put_all(&t, &found);
 	return 0;
 }

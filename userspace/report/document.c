@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/json_parts.h"
+#include "report/comparison.h"
 #include "report/findings.h"
 #include "util/cleanup.h"
 #include "util/json.h"
@@ -294,24 +295,35 @@ static struct json_object *finding(const struct finding *f)
 	return to;
 }
 
-/* NULL when there is no memory. */
-static struct json_object *findings(const struct run *r, const struct steady_window *steady)
+struct json_object *document_findings(const struct findings *all)
 {
-	CLEANUP(findings_uninit) struct findings all = { 0 };
-	struct json_object *to;
+	struct json_object *to = json_new_array(0);
 
-	if (findings_make(r, steady, &all))
-		return json_lacks_memory();
-	to = json_new_array(0);
-	for (u32 i = 0; i < all.n; i += 1 + all.f[i].also) {
-		struct json_object *one = finding(&all.f[i]), *also = json_new_array(0);
+	for (u32 i = 0; i < all->n; i += 1 + all->f[i].also) {
+		struct json_object *one = finding(&all->f[i]), *also = json_new_array(0);
 
-		for (u32 k = 1; k <= all.f[i].also; k++)
-			json_append(also, finding(&all.f[i + k]));
+		for (u32 k = 1; k <= all->f[i].also; k++)
+			json_append(also, finding(&all->f[i + k]));
 		json_add(one, "also", also);
 		json_append(to, one);
 	}
 	return to;
+}
+
+/* NULL when there is no memory. */
+static struct json_object *findings(const struct run *r, const struct steady_window *steady)
+{
+	CLEANUP(findings_uninit) struct findings all = { 0 };
+
+	return findings_make(r, steady, &all) ? json_lacks_memory() : document_findings(&all);
+}
+
+int document_compare(const struct run *runs, u32 n, struct findings *ret)
+{
+	static const struct device_maps none;
+	CLEANUP(comparison_uninit) struct comparison c = { 0 };
+
+	return n < 2 ? 0 : comparison_without_phases(runs, n, 0, &none, &c) ?: findings_compare(&c, false, ret);
 }
 
 static void add_origin(struct json_object *to, const struct run *r)
@@ -371,11 +383,13 @@ static struct json_object *run(const struct run *r, const struct document_window
 struct json_object *document_make(const struct run *runs, u32 n, const struct document_window *window)
 {
 	struct json_object *to = json_new_object(), *list = json_new_array(0);
+	CLEANUP(findings_uninit) struct findings found = { 0 };
 
 	for (u32 i = 0; i < n; i++)
 		json_append(list, run(&runs[i], window));
 	json_add_count(to, "schema", DOCUMENT_SCHEMA);
 	json_add(to, "generator", json_new_text("blklat " BLKLAT_VERSION));
 	json_add(to, "runs", list);
+	json_add(to, "findings", document_compare(runs, n, &found) ? json_lacks_memory() : document_findings(&found));
 	return to;
 }

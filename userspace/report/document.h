@@ -29,6 +29,15 @@ struct json_object *document_make(const struct run *runs, u32 n, const struct do
 /* The same findings, and the figures that fit into 80 columns, as text. Returns 0 or -ENOMEM. */
 int document_text(const struct run *runs, u32 n, const struct document_window *window, const struct look *look);
 
+struct findings;
+
+/* What differs between the runs; none of a single one. Returns 0 or -ENOMEM. */
+int document_compare(const struct run *runs, u32 n, struct findings *ret);
+
+/* Several findings as JSON, and as text; each with those that it speaks for. */
+struct json_object *document_findings(const struct findings *all);
+void document_text_findings(const struct findings *all, const struct look *look);
+
 /* The window in which the steady state is looked for. */
 void document_steady(const struct run *r, const struct document_window *wanted, struct steady_window *ret);
 
@@ -73,6 +82,7 @@ struct stack_op {
 	 */
 	double overhead_mean_ns;
 	double overhead_ns[PERCENTILES_MAX];	/* in the order of run_over_time */
+	double overhead_p10_ns;
 };
 
 struct stack {

@@ -46,15 +46,21 @@ static void put_run(const struct look *look, const struct run *r)
 	put_paragraph(look, "", text);
 }
 
-static int put_findings(const struct look *look, const struct run *r, const struct steady_window *w)
+void document_text_findings(const struct findings *all, const struct look *look)
 {
 	static const char *const leads[] = { "!! ", "*  ", "ok " };
+
+	for (u32 i = 0; i < all->n; i += 1 + all->f[i].also)
+		put_paragraph(look, leads[all->f[i].grade], all->f[i].text);
+}
+
+static int put_findings(const struct look *look, const struct run *r, const struct steady_window *w)
+{
 	CLEANUP(findings_uninit) struct findings all = { 0 };
 
 	if (findings_make(r, w, &all))
 		return -ENOMEM;
-	for (u32 i = 0; i < all.n; i += 1 + all.f[i].also)
-		put_paragraph(look, leads[all.f[i].grade], all.f[i].text);
+	document_text_findings(&all, look);
 	putc('\n', look->out);
 	return 0;
 }
@@ -106,12 +112,14 @@ static int put_figures(const struct look *look, const struct run *r)
 
 int document_text(const struct run *runs, u32 n, const struct document_window *window, const struct look *look)
 {
-	int err = 0;
+	CLEANUP(findings_uninit) struct findings found = { 0 };
+	int err = document_compare(runs, n, &found);
 
+	document_text_findings(&found, look);
 	for (u32 i = 0; !err && i < n; i++) {
 		struct steady_window steady;
 
-		if (i)
+		if (i || found.n)
 			putc('\n', look->out);
 		put_run(look, &runs[i]);
 		document_steady(&runs[i], window, &steady);

@@ -39,6 +39,12 @@ struct finding_value {
  *   unlike         times, p99_ns, like_p99_ns (the median of all alike), peers (others), intervals, agree (of these), p_value
  *   saturated      iops and mean_ns, each with from_ (the first phase that is) and to_ (the last phase)
  *   duty_cycle     bursts, period_s, share (of the time, busy), busy_iops, overall_iops
+ *   order          lines, classes, slowest_p50_ns, fastest_p50_ns
+ *   pair           of one line over the other: times_p50, times_p90, times_last (at last_share); equal_share (up to which percentile they
+ *                  are equal), within_share (by how much); p50_ns, iops and queue_depth, each also with other_
+ *   regimes        least_share, most_share (of fast IOs), least_times, most_times (as long take the others), over all lines
+ *   consistency    worst_share, the least of all lines
+ *   layer          overhead_p50_ns, overhead_p10_ns, overhead_p90_ns, members, queue_depth, member_queue_depth
  *   peaks          peak1_ns, peak1_share, peak2_ns ... in order of latency
  *   after_pause    ios, share, first_p50_ns, rest_p50_ns, first_mean_ns
  *   beside         ios, share (of the op's), p50_ns, p99_ns, base_ios, base_p50_ns, base_p99_ns, times_p50, times_p99, lost_s
@@ -80,6 +86,15 @@ struct findings {
  */
 int findings_make(const struct run *r, const struct steady_window *w, struct findings *ret);
 void findings_uninit(struct findings *fs);
+
+struct comparison;
+
+/*
+ * Makes the findings about what differs between runs: of each op of each device that @c compares, which needs no phases here.
+ * @to_first: each run is compared with the first one, else with the next one in the order of p50. Runs have their labels.
+ * None of repeats. Returns the same.
+ */
+int findings_compare(const struct comparison *c, bool to_first, struct findings *ret);
 
 /*
  * Finds where the levels of @r begin, if there is more than one. They are those that level_change finds for the busiest

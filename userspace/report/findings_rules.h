@@ -31,6 +31,8 @@ int find_stalls(const struct inquiry *q);
 int find_hung(const struct inquiry *q);
 int find_level_changes(const struct inquiry *q, u32 op);
 int find_peers(const struct inquiry *q, u32 op);	/* of all peers of the watch, if it is the first among them */
+int find_compared(const struct inquiry *q, u32 op);	/* the same: several kinds, see findings_compare.c */
+int find_layer(const struct inquiry *q);
 int find_losses(const struct inquiry *q);
 int find_saturated(const struct inquiry *q, u32 op);
 int find_beside(const struct inquiry *q, u32 op);

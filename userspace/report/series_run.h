@@ -50,6 +50,7 @@ extern const struct percentiles run_over_time;
 extern const struct percentiles run_of_total;
 #define RUN_P50 0	/* the median's place in both */
 #define PERCENTILES_OVER_TIME 4
+#define RUN_P90 1	/* its place in run_over_time */
 #define RUN_P99 2	/* its place in run_over_time */
 
 struct percentiles_run {

@@ -61,6 +61,11 @@ static bool one_stage(const struct stack *s)
 	return true;
 }
 
+static double overhead(const struct op_frame *upper, const struct op_frame *members, double q)
+{
+	return quantile_ns(&upper->hist, q, upper->min_ns, upper->max_ns) - quantile_ns(&members->hist, q, members->min_ns, members->max_ns);
+}
+
 static int compare_op(struct stack *s, u32 op)
 {
 	const struct op_frame *upper = s->upper->ops[op].total;
@@ -78,12 +83,9 @@ static int compare_op(struct stack *s, u32 op)
 	if (!upper->ios || !members.ios)
 		return 0;
 	ret->overhead_mean_ns = (double)upper->sum_ns / upper->ios - (double)members.sum_ns / members.ios;
-	for (u32 i = 0; i < run_over_time.n; i++) {
-		double q = run_over_time.p[i].q;
-
-		ret->overhead_ns[i] = quantile_ns(&upper->hist, q, upper->min_ns, upper->max_ns) -
-				      quantile_ns(&members.hist, q, members.min_ns, members.max_ns);
-	}
+	for (u32 i = 0; i < run_over_time.n; i++)
+		ret->overhead_ns[i] = overhead(upper, &members, run_over_time.p[i].q);
+	ret->overhead_p10_ns = overhead(upper, &members, 0.1);
 	return 0;
 }
 

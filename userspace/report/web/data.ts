@@ -185,7 +185,8 @@ export interface Run {
     marks: Mark[]; devices: Device[]; watches: Watch[]; stacks: Stack[]; findings: Finding[];
 }
 
-export interface Document { schema: number; generator: string; runs: Run[] }
+/** @findings: what differs between the runs. */
+export interface Document { schema: number; generator: string; runs: Run[]; findings: Finding[] }
 
 /** The runs of a document, if this page can read it. */
 export function runsIn(document: Document): Run[] {

@@ -69,13 +69,13 @@ function finding(f: Finding, show: (from: number, to: number) => void): HTMLElem
             f.to_s > f.from_s && button(`Show ${seconds(f.from_s)} to ${seconds(f.to_s)}`, () => show(f.from_s, f.to_s))));
 }
 
-export function findings(runs: Run[], show: (from: number, to: number) => void): HTMLElement[] {
-    const names = runNames(runs);
-    return runs.flatMap((run, r) => [
+/** @between: of all runs together. */
+export function findings(between: Finding[], runs: Run[], show: (from: number, to: number) => void): HTMLElement[] {
+    const names = runNames(runs), list = (found: Finding[]) => el("ul", { class: "findings" }, ...found.map((f) => finding(f, show)));
+    return [...between.length ? [list(between)] : [], ...runs.flatMap((run, r) => [
         ...runs.length > 1 ? [el("h3", {}, names[r])] : [],
-        run.findings.length ? el("ul", { class: "findings" }, ...run.findings.map((f) => finding(f, show)))
-            : el("p", { class: "hint" }, "Nothing was found."),
-    ]);
+        run.findings.length ? list(run.findings) : el("p", { class: "hint" }, "Nothing was found."),
+    ])];
 }
 
 /** The marks noted during the recording; charts have room only for the beginning of each text. */

@@ -4,7 +4,7 @@ import { iops, type IopsView } from "./charts/iops";
 import { latencyByIops, phaseLines, phasesOf } from "./charts/phases";
 import { hasSlow, slowDots } from "./charts/slow";
 import { timeSpan, type Window } from "./charts/times";
-import { type Document, type Run, runsIn } from "./data";
+import { type Document, type Finding, type Run, runsIn } from "./data";
 import { button, el } from "./dom";
 import { activeWords, findings, leftOver, marks, partsTotals, phasesTable, runsTable, stacks, totals } from "./figures";
 import { type Line, makeLines, runNames } from "./lines";
@@ -28,7 +28,7 @@ class ReportPage extends Page {
     /** The line whose phases the charts of latency show. */
     private phased: Line | undefined;
 
-    constructor(private readonly runs: Run[], private readonly generator: string) {
+    constructor(private readonly runs: Run[], private readonly between: Finding[], private readonly generator: string) {
         super(makeLines(runs));
         this.makeCharts();
         this.panel = new Panel(this.legend, this.lines, () => this.redraw());
@@ -178,7 +178,7 @@ class ReportPage extends Page {
         const stacked = stacks(runs);
         return el("main", {}, el("div", { class: "page" }, this.aside(), el("div", {},
             ...this.windowTools(),
-            section("Findings", this.ofWholeRun("Findings are"), ...findings(runs, show), ...marks(runs)),
+            section("Findings", this.ofWholeRun("Findings are"), ...findings(this.between, runs, show), ...marks(runs)),
             section("Latency", this.ofWholeRun("Distribution and percentiles are", ...this.figures("distribution", "percentile", "nines"))),
             ...this.phases(),
             section("Consistency", ...this.figures("iops"), el("h3", { class: "sub" }, "Steady state"), this.steadyRule(), ...this.figures("steady-log", "steady-linear")),
@@ -215,7 +215,7 @@ function begin(): void {
     try {
         const text = document.getElementById("report")?.textContent ?? "", data = JSON.parse(text) as Document;
         // For the console: the page's object.
-        Object.assign(window, { blklat: new ReportPage(runsIn(data), data.generator) });
+        Object.assign(window, { blklat: new ReportPage(runsIn(data), data.findings, data.generator) });
     } catch (error) {
         document.body.replaceChildren(el("p", { class: "failed", role: "alert" }, `This report can't be shown: ${error instanceof Error ? error.message : error}`));
     }

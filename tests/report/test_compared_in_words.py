@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the report and compare say of several runs and devices, in text, JSON and Markdown, from recordings with known answers."""
+import re
+
+import pytest
+from sql import change
+
+import synthetic
+from recordings import blklat, compared
+
+
+def drive(tmp_path, label, *groups, seconds=20, devices=("nvme0n1",)):
+    """A recording with a label; @groups are medians, counts and widths of lognormals, of each device in turn."""
+    s = synthetic.Script(devices)
+    for _ in range(seconds):
+        for name, of in zip(devices, groups if len(devices) > 1 else [groups]):
+            s.on(name)
+            for median_ns, count, width in of:
+                s.peak("read", median_ns, count, width)
+        s.tick()
+    return change(s.write(tmp_path / f"{label}.blklat"), f"UPDATE meta SET value = '{label}' WHERE key = 'label'",
+                  f"INSERT OR IGNORE INTO meta VALUES ('label', '{label}')")
+
+
+def paragraphs(text):
+    """The sentences before the first empty line behind them, each in one line."""
+    return [re.sub(r"\n   ", " ", one) for one in re.findall(r"^(?:!!|\* |ok) (.*(?:\n   .*)*)", text, re.M)]
+
+
+@pytest.fixture
+def drives(tmp_path):
+    """Equal for 60 % of the IOs; the other 40 % of the smaller drive take twice as long. And a hard disk, 2500 times slower."""
+    return [drive(tmp_path, "disk", (250e6, 100, 0.3)), drive(tmp_path, "small", (100e3, 12000, 0.02), (200e3, 8000, 0.02)),
+            drive(tmp_path, "large", (100e3, 20000, 0.02))]
+
+
+def test_runs_in_order_and_where_they_part(drives, report):
+    document = report(*drives)
+    order, slower, parts = document["findings"]
+    assert [f["kind"] for f in document["findings"]] == ["order", "pair", "pair"]
+    assert re.fullmatch(r"nvme0n1 read: from slowest to fastest at p50: disk 2[45]\d ms \(100 IOPS\); 2\.4\dk times faster, small 10[12] us \(20\.0k IOPS\), "
+                        r"large (99\.\d|100) us \(20\.0k IOPS\)", order["text"])
+    assert re.match(r"nvme0n1 read: disk against small: [\d.k]+ times slower at p10, 2\.4\dk at p50, [\d.k]+ at p90, [\d.k]+ at p99; disk has", slower["text"])
+    assert re.match(r"nvme0n1 read: small and large are equal within \d %\ up to p(59|60), then small tapers: (1\.9\d|2\.0\d) times slower at p90, ", parts["text"])
+    totals = [r["watches"][0]["ops"][0]["total"] for r in document["runs"]]
+    for name, p in (("times_p50", "p50"), ("times_p90", "p90")):
+        assert slower["values"][name] == pytest.approx(totals[0]["latency_ns"][p] / totals[1]["latency_ns"][p], rel=1e-5)
+        assert parts["values"][name] == pytest.approx(totals[1]["latency_ns"][p] / totals[2]["latency_ns"][p], rel=1e-5)
+    assert parts["values"]["queue_depth"] == pytest.approx(totals[1]["iops"] * totals[1]["latency_ns"]["mean"] / 1e9, rel=1e-3)
+    assert paragraphs(blklat("report", "-f", "text", *drives))[:3] == [f["text"] for f in document["findings"]]
+
+
+def test_compare_says_the_same_against_the_baseline(drives):
+    disk, small, large = drives
+    found = compared(large, small, disk)["findings"]
+    assert [re.match(r"nvme0n1 read: (\w+ (?:and|against) \w+)", f["text"])[1] for f in found[1:]] == ["disk against large", "large and small"]
+    for other in ("text", "markdown"):
+        text = blklat("compare", "-f", other, large, small, disk)
+        assert "x 0.00" not in text
+        told = paragraphs(text) if other == "text" else [re.sub(r"\\(.)", r"\1", line[2:]) for line in text.splitlines() if line.startswith("- ")]
+        assert told == [f["text"] for f in found]
+    back = blklat("compare", disk, large)
+    assert "x 0.00" not in back and re.search(r"^2 / 1 .* 1/2\.\d+k", back, re.M)
+    assert not compared("--baseline", large, large, "--", small, small)["findings"]
+
+
+def test_an_array_over_its_members(tmp_path, report):
+    """Each IO of the array takes 6 us longer than that of its member."""
+    path = drive(tmp_path, "array", [(106e3, 1200, 0)], *[[(100e3, 400, 0)]] * 3, devices=("md0", "sda", "sdb", "sdc"))
+    change(path, *(f"INSERT INTO lower SELECT a.id, b.id FROM device a, device b WHERE a.name = 'md0' AND b.name = '{name}'" for name in ("sda", "sdb", "sdc")))
+    [run] = report(path)["runs"]
+    [layer] = [f for f in run["findings"] if f["kind"] == "layer"]
+    assert layer["text"] == "md0 read: adds 6.00 us to every IO (p10 6.00 us, p90 6.00 us); QD 0.13 is 0.04 on each member"
+    assert [f["kind"] for f in run["findings"]] == ["layer", "steady_state"]    # members are alike, and an array is not beside them
+    assert run["stacks"][0]["ops"][0]["overhead_ns"]["p50"] == layer["values"]["overhead_p50_ns"] == 6000

@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What sets the lines of a chart apart: an op of several devices of a run, or of one device in several runs. Percentiles
+ * are compared from p5 on, as far as ten IOs of both lines lie beyond.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/comparison.h"
+#include "report/document.h"
+#include "report/findings_rules.h"
+#include "util/array.h"
+#include "util/cleanup.h"
+
+#define IOS_LEAST 100		/* of a line */
+#define IOS_BEYOND 10
+#define P10 5			/* its step, see step() */
+#define EQUAL 1.08		/* percentiles that differ by less are equal; so are all below the step where two lines part, */
+#define WAVERING 1.15		/* if none there differs by more than this */
+#define CLASS 2.0		/* a gap between classes */
+#define PAIRS_MOST 4		/* of more lines, only pairs that part are told */
+#define NAMED 8
+#define NAME 48
+#define FAST 2.0		/* IOs up to this factor above p5 are fast, */
+#define SLOW 3.0		/* if nearly all others are slower by this factor at least */
+#define INTERVALS_LEAST 100	/* for the worst 1 % */
+#define EVEN 0.8		/* their IOPS over the mean, from which on all is well, */
+#define NOISE 5			/* or this many standard errors below it */
+#define SAME_IOS 0.05		/* of a layer and its members, about */
+#define CONSTANT 0.9		/* their queue depth over the mean, if the load is constant */
+
+static bool has_line(const struct watch_run *w, u32 op)
+{
+	return op_matters(w, op) && w->ops[op].total->ios >= IOS_LEAST;
+}
+
+struct line {
+	char name[NAME];
+	const struct run *run;
+	const struct watch_run *watch;
+	const struct op_frame *o;
+};
+
+struct lines {
+	const struct inquiry *q;	/* of the first */
+	u32 n, op;
+	bool of_runs;			/* else of devices */
+	bool to_first;			/* each is compared with the first, else with the next one in order */
+	struct line *of, *by;		/* as given; and from slowest to fastest */
+};
+
+static double at(const struct line *l, double q)
+{
+	return fmax(quantile_ns(&l->o->hist, q, l->o->min_ns, l->o->max_ns), 1);
+}
+
+/* Adds a finding; its text begins with op and device, if that is one. */
+static struct finding *lines_finding_add(const struct lines *ls, const char *kind)
+{
+	struct finding *f = finding_add(ls->q, kind, ls->op);
+	const struct watch *first = ls->of[0].watch->watch;
+	bool one_device = true;
+
+	for (u32 i = 1; i < ls->n; i++)
+		one_device &= !strcmp(ls->of[i].watch->watch->device->name, first->device->name);
+	if (!one_device)
+		snprintf(f->text, sizeof(f->text), first->stage == BLKLAT_STAGE_DEVICE ? "%s: " : "%s (%s): ", op_names[ls->op], stage_names[first->stage]);
+	return f;
+}
+
+static int by_p50(const void *of_a, const void *of_b)
+{
+	double p50 = at(of_b, 0.5) - at(of_a, 0.5), p99 = at(of_b, 0.99) - at(of_a, 0.99);
+
+	return p50 ? (p50 > 0) - (p50 < 0) : (p99 > 0) - (p99 < 0);
+}
+
+static int find_order(const struct lines *ls)
+{
+	double slowest = at(&ls->by[0], 0.5), fastest = at(&ls->by[ls->n - 1], 0.5);
+	char text[UNITS_TEXT], iops[UNITS_TEXT];
+	struct finding *f;
+	u32 classes = 1;
+
+	if (ls->n < 3 || (!ls->of_runs && slowest < EQUAL * fastest))
+		return 0;
+	f = lines_finding_add(ls, "order");
+	finding_say(f, "from slowest to fastest at p50:");
+	for (u32 i = 0; i < ls->n; i++) {
+		const struct line *l = &ls->by[i];
+		double gap = i ? at(l - 1, 0.5) / at(l, 0.5) : 1;
+
+		classes += gap >= CLASS;
+		if (i < NAMED && gap >= CLASS)
+			finding_say(f, "; %s times faster,", units_short(text, gap));
+		if (i < NAMED)
+			finding_say(f, "%s %s %s (%s IOPS)", i && gap < CLASS ? "," : "", l->name, units_ns(text, at(l, 0.5)), units_short(iops, l->o->iops));
+	}
+	if (ls->n > NAMED)
+		finding_say(f, " and %u more", ls->n - NAMED);
+	f->times = slowest / fastest;
+	f->grade = f->times < EQUAL ? FINDING_WELL : FINDING_DIFFERS;
+	finding_values(f, { "lines", ls->n }, { "classes", classes }, { "slowest_p50_ns", slowest }, { "fastest_p50_ns", fastest });
+	finding_rule(f, "of three or more, by the median; a class begins where it is %g times faster or more", CLASS);
+	return 0;
+}
+
+/* --- where two lines part --- */
+
+struct split {
+	const struct line *a, *b;
+	u32 n;			/* steps that are compared */
+	u32 from;		/* from this step on all differ in one direction; n: they are equal at the end */
+	double within;		/* largest factor by which they differ before */
+	bool slower;		/* the first one, at the end */
+};
+
+/* p5 to p99 by 1, then to p99.9 by 0.1. */
+static double step(u32 i)
+{
+	return i <= 94 ? (5 + i) / 100.0 : 0.99 + (i - 94) / 1000.0;
+}
+
+/* The first one's percentile over the other's; inverted, so that it is above 1 where they differ as at the end. */
+static double ratio(const struct split *s, double q, bool as_at_end)
+{
+	double r = at(s->a, q) / at(s->b, q);
+
+	return as_at_end && !s->slower ? 1 / r : r;
+}
+
+static struct split split_of(const struct line *a, const struct line *b)
+{
+	struct split s = { .a = a, .b = b, .within = 1 };
+
+	while (step(s.n) < 0.9995 && fmin(a->o->ios, b->o->ios) * (1 - step(s.n)) >= IOS_BEYOND * (1 - 1e-9))
+		s.n++;
+	s.slower = ratio(&s, step(s.n - 1), false) >= 1;
+	for (s.from = s.n; s.from && ratio(&s, step(s.from - 1), true) >= EQUAL;)
+		s.from--;
+	for (u32 i = 0; i < s.from; i++)
+		s.within = fmax(s.within, fmax(ratio(&s, step(i), true), 1 / ratio(&s, step(i), true)));
+	return s;
+}
+
+/* "2.01 times slower at p50, 1.50 at p90, 1.30 times faster at p99": those behind @from, or else the last. */
+static void say_ratios(struct finding *f, const struct split *s, double from)
+{
+	const double told[] = { 0.1, 0.5, 0.9, 0.99, step(s->n - 1) };
+	const char *before = "", *lead = " ";
+
+	for (u32 i = 0; i < ARRAY_SIZE(told); i++) {
+		double r = ratio(s, told[i], false), times = fmax(r, 1 / r);
+		bool equal = times <= quantile_resolution(s->a->o->hist.scale, at(s->a, told[i]));
+		const char *now = equal ? "" : r > 1 ? " times slower" : " times faster";
+		char text[UNITS_TEXT];
+
+		if (told[i] < from || told[i] > told[4] || (i == 4 && *lead != ' '))
+			continue;
+		finding_say(f, "%s%s%s at p%g", lead, equal ? "equal" : units_short(text, times), equal || now == before ? "" : now, 100 * told[i]);
+		before = equal ? before : now;
+		lead = ", ";
+	}
+}
+
+static void tell_pair(const struct lines *ls, const struct split *s)
+{
+	const struct line *a = s->a, *b = s->b;
+	bool equal = s->from == s->n && s->within <= WAVERING, part = !equal && s->from > P10 && s->within <= WAVERING;
+	double depth = a->o->iops * a->o->mean_ns / NSEC_PER_SEC, other_depth = b->o->iops * b->o->mean_ns / NSEC_PER_SEC;
+	char x[UNITS_TEXT], y[UNITS_TEXT], z[UNITS_TEXT];
+	struct finding *f;
+
+	if ((equal && !ls->of_runs) || (ls->n > PAIRS_MOST && !ls->to_first && !part))
+		return;
+	f = lines_finding_add(ls, "pair");
+	if (equal || part)
+		finding_say(f, "%s and %s are equal within %g %% %s p%g", ls->to_first ? b->name : a->name, ls->to_first ? a->name : b->name,
+			    fmax(ceil(100 * (s->within - 1) - 1e-6), 1), part ? "up to" : "from p5 to", 100 * step(s->from - 1));
+	if (part)
+		finding_say(f, ", then %s %s:", a->name, s->slower ? "tapers" : "is ahead");
+	else if (!equal)
+		finding_say(f, "%s against %s:", a->name, b->name);
+	if (!equal)
+		say_ratios(f, s, part ? step(s->from) : 0);
+	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s", a->name, units_ns(x, at(a, 0.5)), units_short(y, a->o->iops), units_short(z, depth));
+	finding_say(f, ", %s %s, %s and %s", b->name, units_ns(x, at(b, 0.5)), units_short(y, b->o->iops), units_short(z, other_depth));
+	f->grade = equal ? FINDING_WELL : FINDING_DIFFERS;
+	f->times = ratio(s, step(s->n - 1), true);
+	finding_values(f, { "times_p50", ratio(s, 0.5, false) }, { "times_p90", ratio(s, 0.9, false) }, { "times_last", ratio(s, step(s->n - 1), false) },
+		       { "last_share", step(s->n - 1) }, { "equal_share", equal || part ? step(s->from - 1) : 0 }, { "within_share", s->within - 1 },
+		       { "p50_ns", at(a, 0.5) }, { "other_p50_ns", at(b, 0.5) }, { "iops", a->o->iops }, { "other_iops", b->o->iops },
+		       { "queue_depth", depth }, { "other_queue_depth", other_depth });
+	finding_rule(f, "percentiles from p5 on, as far as %d IOs lie beyond; they part where all from there on differ by %g %% or more, and are equal "
+		     "before if none differs by more than %g %%; QD is IOPS times mean latency", IOS_BEYOND, 100 * (EQUAL - 1), 100 * (WAVERING - 1));
+}
+
+static int find_pairs(const struct lines *ls)
+{
+	for (u32 i = 1; i < ls->n; i++) {
+		struct split s = ls->to_first ? split_of(&ls->of[i], &ls->of[0]) : split_of(&ls->by[i - 1], &ls->by[i]);
+
+		/* It is told of the one that is slower at the end. */
+		if (!ls->to_first && !s.slower)
+			s = split_of(s.b, s.a);
+		tell_pair(ls, &s);
+	}
+	return 0;
+}
+
+/* --- a fast part of the IOs, such as those that a cache takes, and the rest --- */
+
+/* Returns the share of the fast IOs, the rest's p5 and p95 over their median; negative if there are no such two parts. */
+static double fast_share(const struct line *l, double *ret_ns, double *ret_from, double *ret_to)
+{
+	const struct hist *h = &l->o->hist;
+	double share = 0;
+
+	hist_for_each(cell, h)
+		if (hist_upper_ns(h->scale, cell) <= FAST * at(l, 0.05))
+			share += (double)h->cells[cell] / l->o->ios;
+	if (share < 0.1 || share > 0.95)
+		return -1;
+	*ret_ns = at(l, share / 2);
+	*ret_from = at(l, share + 0.05 * (1 - share)) / *ret_ns;
+	*ret_to = at(l, share + 0.95 * (1 - share)) / *ret_ns;
+	return *ret_from >= SLOW ? share : -1;
+}
+
+/* Of a run by itself, levels and peaks tell it. */
+static int find_regimes(const struct lines *ls)
+{
+	char a[UNITS_TEXT], b[UNITS_TEXT];
+	struct finding *f = NULL;
+	double ns, from, to;
+
+	for (u32 i = 0; ls->of_runs && i < ls->n && i < NAMED; i++) {
+		double share = fast_share(&ls->by[i], &ns, &from, &to);
+
+		if (share < 0)
+			continue;
+		if (f)
+			finding_say(f, "; ");
+		else
+			f = lines_finding_add(ls, "regimes");
+		finding_say(f, "%s has %s of its IOs around %s,", ls->by[i].name, units_share(a, share), units_ns(b, ns));
+		finding_say(f, " the others take %s to %s times as long", units_short(a, from), units_short(b, to));
+		if (!f->n)
+			finding_values(f, { "least_share", share }, { "most_share", share }, { "least_times", from }, { "most_times", to });
+		f->values[0].value = fmin(f->values[0].value, share);
+		f->values[1].value = fmax(f->values[1].value, share);
+		f->values[2].value = fmin(f->values[2].value, from);
+		f->values[3].value = fmax(f->values[3].value, to);
+	}
+	if (f)
+		finding_rule(f, "10 to 95 %% of the IOs take at most twice as long as p5, and 95 %% of the others at least %g times as long as the "
+			     "median of these; the others from their p5 to their p95", SLOW);
+	return 0;
+}
+
+/* --- consistency --- */
+
+/* IOPS of an interval, and as weight its queue depth. */
+static double mean_of(const struct weighted *y, u32 n, bool depth)
+{
+	double sum = 0;
+
+	for (u32 i = 0; i < n; i++)
+		sum += depth ? y[i].weight : y[i].value;
+	return sum / n;
+}
+
+static double autocorrelation(const struct weighted *y, u32 n, u32 lag)
+{
+	double both = 0, all = 0, mean = mean_of(y, n, false);
+
+	for (u32 i = 0; i < n; i++) {
+		all += (y[i].value - mean) * (y[i].value - mean);
+		both += i + lag < n ? (y[i].value - mean) * (y[i + lag].value - mean) : 0;
+	}
+	return all > 0 ? both / all : 0;
+}
+
+static void say_variation(struct finding *f, const struct weighted *y, u32 n, double interval_s)
+{
+	char period[UNITS_TEXT];
+	u32 lag = 2;
+
+	while (lag <= 10 && autocorrelation(y, n, lag) < fmax(0.5, autocorrelation(y, n, lag - 1) + 0.3))
+		lag++;
+	if (mean_of(y + n - n / 5, n / 5, false) <= 0.8 * mean_of(y, n / 5, false))
+		finding_say(f, " (decays)");
+	else if (lag <= 10)
+		finding_say(f, " (alternates every %s)", units_seconds(period, lag * interval_s));
+	else
+		finding_say(f, autocorrelation(y, n, 1) >= 0.5 ? " (wanders)" : " (scatters)");
+}
+
+/*
+ * Says which share of the mean IOPS the worst 1 % of the intervals have, in the window of the rates, its ends and the pauses of a
+ * duty cycle left out; if there are enough, and the load is constant. Of a run by itself only if that is not even. @y has room for
+ * all intervals twice. Returns the finding.
+ */
+static struct finding *say_consistency(const struct lines *ls, const struct line *l, struct weighted *y, struct finding *f)
+{
+	const struct duty duty = duty_of(l->run, l->watch);
+	const struct run *r = l->run;
+	struct weighted *sorted = y + r->n;
+	double mean, worst, ios;
+	char share[UNITS_TEXT];
+	bool even;
+	u32 n = 0;
+
+	for (u32 i = r->active.first + 1; i + 1 < r->active.first + r->active.n; i++)
+		if (r->length_s[i] >= r->interval_s / 2 && !duty_leaves_out(&duty, r, l->watch, i))
+			y[n++] = (struct weighted){ run_iops(r, l->watch->ops[ls->op].ios, i), l->watch->queue_depth[i] };
+	if (n < INTERVALS_LEAST)
+		return f;
+	memcpy(sorted, y, n * sizeof(*y));
+	qsort(sorted, n, sizeof(*y), compare_double);
+	mean = mean_of(y, n, false);
+	worst = mean_of(sorted, n / 100, false);
+	ios = mean * r->interval_s;
+	even = worst >= EVEN * mean || ios * (1 - worst / mean) < NOISE * sqrt(ios);
+	if (mean_of(sorted, n / 100, true) < CONSTANT * mean_of(y, n, true) || (even && !ls->of_runs))
+		return f;
+	if (!f) {
+		finding_say(f = lines_finding_add(ls, "consistency"), "IOPS of the worst 1 %% of all intervals over the mean:");
+		f->grade = FINDING_WELL;
+		finding_values(f, { "worst_share", worst / mean });
+		finding_rule(f, "of %d intervals or more in the window of the rates, if the queue depth of the worst is at least 90 %% of the mean; IOPS "
+			     "alternate if their autocorrelation at 2 to 10 intervals is 0.5 or more, wander if it is at 1, decay if they end 20 %% lower",
+			     INTERVALS_LEAST);
+	} else {
+		finding_say(f, ",");
+		f->values[0].value = fmin(f->values[0].value, worst / mean);
+	}
+	finding_say(f, " %s%s%s", ls->n > 1 ? l->name : "", ls->n > 1 ? " " : "", units_share(share, worst / mean));
+	if (even)
+		return f;
+	f->grade = FINDING_DIFFERS;
+	say_variation(f, y, n, r->interval_s);
+	return f;
+}
+
+static int find_consistency(const struct lines *ls)
+{
+	struct finding *f = NULL;
+
+	for (u32 i = 0; i < ls->n && i < NAMED; i++) {
+		CLEANUP(cleanup_free) struct weighted *y = calloc(2 * ls->by[i].run->n + 1, sizeof(*y));
+
+		if (!y)
+			return -ENOMEM;
+		f = say_consistency(ls, &ls->by[i], y, f);
+	}
+	return 0;
+}
+
+/* --- a layer over its members --- */
+
+static void tell_layer(const struct inquiry *q, const struct stack *s, u32 op)
+{
+	const struct frame *f = q->watch->total;
+	const double *ns = s->ops[op].overhead_ns;
+	double p10 = s->ops[op].overhead_p10_ns, each = (double)s->ops[op].member_ios / s->ops[op].upper_ios, depth = 0;
+	char a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT];
+	struct finding *to;
+
+	for (u32 i = 0; i < s->n_members; i++)
+		depth += s->members[i]->total->queue_depth / s->n_members;
+	/* A percentile is known to a bin. */
+	if (fabs(each - 1) > SAME_IOS || ns[RUN_P50] < (quantile_resolution(q->run->scale, f->ops[op].mean_ns) - 1) * f->ops[op].mean_ns)
+		return;
+	to = finding_add(q, "layer", op);
+	finding_say(to, "adds %s to %s (p10 %s,", units_ns(a, ns[RUN_P50]), p10 >= ns[RUN_P50] / 2 && ns[RUN_P90] <= 2 * ns[RUN_P50] ?
+		    "every IO" : "the median", units_ns(b, fmax(p10, 0)));
+	finding_say(to, " p90 %s); QD %s is %s on %s", units_ns(a, fmax(ns[RUN_P90], 0)), units_short(b, f->queue_depth), units_short(c, depth),
+		    s->n_members > 1 ? "each member" : "its member");
+	finding_values(to, { "overhead_p50_ns", ns[RUN_P50] }, { "overhead_p10_ns", p10 }, { "overhead_p90_ns", ns[RUN_P90] },
+		       { "members", s->n_members }, { "queue_depth", f->queue_depth }, { "member_queue_depth", depth });
+	finding_rule(to, "percentiles of the device, less those of the IOs of all devices below it at the same stage; if these are as many (within %g %%), and "
+		     "the difference at p50 is more than a bin", 100 * SAME_IOS);
+}
+
+int find_layer(const struct inquiry *q)
+{
+	CLEANUP(stacks_uninit) struct stacks all = { 0 };
+	int err = q->watch->watch->device->n_lower ? stacks_make(q->run, &all) : 0;
+
+	for (u32 i = 0; !err && i < all.n; i++)
+		for (u32 op = 0; all.s[i].upper == q->watch && op < BLKLAT_OPS; op++)
+			if (all.s[i].ops[op].member_ios && has_line(q->watch, op))
+				tell_layer(q, &all.s[i], op);
+	return err;
+}
+
+/* --- which lines there are --- */
+
+static int find_all(struct lines *ls)
+{
+	static int (*const rules[])(const struct lines *ls) = { find_order, find_pairs, find_regimes, find_consistency };
+	CLEANUP(cleanup_free) struct line *by = calloc(ls->n ?: 1, sizeof(*by));
+	int err = by ? 0 : -ENOMEM;
+
+	if (err || !ls->n)
+		return err;
+	ls->by = memcpy(by, ls->of, ls->n * sizeof(*by));
+	qsort(by, ls->n, sizeof(*by), by_p50);
+	for (u32 i = 0; !err && i < ARRAY_SIZE(rules); i++)
+		err = rules[i](ls);
+	return err;
+}
+
+static bool lies_on(const struct device *d, u32 lower)
+{
+	for (u32 i = 0; i < d->n_lower; i++)
+		if (d->lower[i] == lower)
+			return true;
+	return false;
+}
+
+/* Not what lies on another watched device, or is watched at a stage before, nor what stalled or became slow. */
+static bool is_of_its_own(const struct inquiry *q, u32 watch)
+{
+	const struct run *r = q->run;
+	const struct device *d = r->watches[watch].watch->device;
+
+	for (u32 i = 0; i < r->n_watches; i++) {
+		u32 other = r->watches[i].watch->device - r->devices.d;
+
+		if ((&r->devices.d[other] == d ? i < watch : other == d->parent) || lies_on(d, other))
+			return false;
+	}
+	for (u32 i = 0; i < q->to->n; i++) {
+		const struct finding *f = &q->to->f[i];
+
+		if (f->watch == r->watches[watch].watch && f->grade == FINDING_WRONG &&
+		    (!strcmp(f->kind, "level_change") || !strcmp(f->kind, "unlike") || !strcmp(f->kind, "stall")))
+			return false;
+	}
+	return true;
+}
+
+int find_compared(const struct inquiry *q, u32 op)
+{
+	CLEANUP(cleanup_free) struct line *of = calloc(q->run->n_watches, sizeof(*of));
+	struct lines ls = { .q = q, .op = op, .of = of };
+
+	if (!of)
+		return -ENOMEM;
+	if (!is_of_its_own(q, q->watch - q->run->watches))
+		return 0;
+	for (u32 i = 0; i < q->run->n_watches; i += 1 + run_parts(q->run, i)) {
+		const struct watch_run *w = &q->run->watches[i];
+
+		if (w->watch->stage != q->watch->watch->stage || !has_line(w, op) || !is_of_its_own(q, i))
+			continue;
+		if (!ls.n && w != q->watch)
+			return 0;
+		of[ls.n] = (struct line){ .run = q->run, .watch = w, .o = w->ops[op].total };
+		snprintf(of[ls.n++].name, NAME, "%.40s", w->watch->device->name);
+	}
+	return find_all(&ls);
+}
+
+/* A run is called by its label, if no other has it, else by its file. */
+static const char *own_name(const struct comparison *c, u32 run)
+{
+	const char *file = c->runs[run].origin.file, *label = c->runs[run].origin.label, *slash = strrchr(file, '/');
+	u32 called = 0;
+
+	for (u32 i = 0; i < c->n_runs; i++)
+		called += !strcmp(c->runs[i].origin.label, label);
+	return label[0] && called == 1 ? label : slash ? slash + 1 : file;
+}
+
+int findings_compare(const struct comparison *c, bool to_first, struct findings *ret)
+{
+	CLEANUP(findings_uninit) struct findings made = { 0 };
+	CLEANUP(cleanup_free) struct line *of = calloc(c->n_runs, sizeof(*of));
+	int err = of ? 0 : -ENOMEM;
+
+	for (u32 i = 0; !err && i < c->n_groups; i += 1 + comparison_parts(c, i)) {
+		const struct compared_group *g = &c->groups[i];
+		struct lines ls = { .op = g->op, .of_runs = true, .to_first = to_first, .of = of };
+
+		for (u32 k = 0; k < c->n_runs; k++) {
+			if (!g->of[k].watch || !has_line(g->of[k].watch, g->op))
+				continue;
+			of[ls.n] = (struct line){ .run = &c->runs[k], .watch = g->of[k].watch, .o = g->of[k].o };
+			snprintf(of[ls.n++].name, NAME, "%.40s", own_name(c, k));
+		}
+		ls.q = &(const struct inquiry){ .run = of[0].run, .watch = of[0].watch, .to = &made };
+		if (ls.n > 1 && !c->n_base)
+			err = find_all(&ls);
+	}
+	if (err || made.lacks_memory)
+		return -ENOMEM;
+	findings_order(&made, c->runs);
+	*ret = made;
+	made = (struct findings){ 0 };
+	return 0;
+}
