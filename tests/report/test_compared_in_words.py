@@ -53,7 +53,7 @@ def test_runs_in_order_and_where_they_part(drives, report):
 def test_compare_says_the_same_against_the_baseline(drives):
     disk, small, large = drives
     found = compared(large, small, disk)["findings"]
-    assert [re.match(r"nvme0n1 read: (\w+ (?:and|against) \w+)", f["text"])[1] for f in found[1:]] == ["disk against large", "large and small"]
+    assert [re.match(r"nvme0n1 read: (\w+ (?:and|against) \w+)", f["text"])[1] for f in found[1:]] == ["disk against large", "small and large"]
     for other in ("text", "markdown"):
         text = blklat("compare", "-f", other, large, small, disk)
         assert "x 0.00" not in text

@@ -80,7 +80,8 @@ TEST(against_the_first)
 	assert_int_equal(count("pair"), 2);
 	/* Of 100 IOs, ten lie beyond p90. The third one is faced with by a larger factor. */
 	assert_string_equal(fs.f[1].text, "sda read: a.file against fast: 3 times slower at p10, 3 at p50, 3 at p90; a.file has p50 300 us, 10 IOPS and QD <0.01, fast 100 us, 1.00k and 0.10");
-	assert_string_equal(fs.f[2].text, "sda read: a.file against fast: 2 times faster at p10, 2 at p50, 2 at p90, 2 at p99; a.file has p50 50.0 us, 1.00k IOPS and QD 0.05, fast 100 us, 1.00k and 0.10");
+	assert_string_equal(fs.f[2].text, "sda read: fast against a.file: 2 times slower at p10, 2 at p50, 2 at p90, 2 at p99; fast has p50 100 us, 1.00k IOPS and QD 0.10, a.file 50.0 us, "
+			    "1.00k and 0.05");
 }
 
 /* The same for the first 55 %, as of two capacities of a drive. */

@@ -48,7 +48,7 @@ struct lines {
 	const struct inquiry *q;	/* of the first */
 	u32 n, op;
 	bool of_runs;			/* else of devices */
-	bool to_first;			/* each is compared with the first, else with the next one in order */
+	bool to_first;			/* the first one is compared with each, else each with the next */
 	struct line *of, *by;		/* as given; and from slowest to fastest */
 };
 
@@ -94,13 +94,14 @@ static int find_order(const struct lines *ls)
 		double gap = i ? at(l - 1, 0.5) / at(l, 0.5) : 1;
 
 		classes += gap >= CLASS;
-		if (i < NAMED && gap >= CLASS)
+		if (i == NAMED)
+			finding_say(f, ", %u more", ls->n - NAMED - 1);
+		if (i >= NAMED && i + 1 < ls->n)
+			continue;
+		if (gap >= CLASS)
 			finding_say(f, "; %s times faster,", units_short(text, gap));
-		if (i < NAMED)
-			finding_say(f, "%s %s %s (%s IOPS)", i && gap < CLASS ? "," : "", l->name, units_ns(text, at(l, 0.5)), units_short(iops, l->o->iops));
+		finding_say(f, "%s %s %s (%s IOPS)", i && gap < CLASS ? "," : "", l->name, units_ns(text, at(l, 0.5)), units_short(iops, l->o->iops));
 	}
-	if (ls->n > NAMED)
-		finding_say(f, " and %u more", ls->n - NAMED);
 	f->times = slowest / fastest;
 	f->grade = f->times < EQUAL ? FINDING_WELL : FINDING_DIFFERS;
 	finding_values(f, { "lines", ls->n }, { "classes", classes }, { "slowest_p50_ns", slowest }, { "fastest_p50_ns", fastest });
@@ -111,11 +112,10 @@ static int find_order(const struct lines *ls)
 /* --- where two lines part --- */
 
 struct split {
-	const struct line *a, *b;
-	u32 n;			/* steps that are compared */
-	u32 from;		/* from this step on all differ in one direction; n: they are equal at the end */
-	double within;		/* largest factor by which they differ before */
-	bool slower;		/* the first one, at the end */
+	const struct line *a, *b;	/* the first is slower at the end */
+	u32 n;				/* steps that are compared */
+	u32 from;			/* from this step on it is always slower; n: they are equal at the end */
+	double within;			/* largest factor by which they differ before */
 };
 
 /* p5 to p99 by 1, then to p99.9 by 0.1. */
@@ -124,12 +124,9 @@ static double step(u32 i)
 	return i <= 94 ? (5 + i) / 100.0 : 0.99 + (i - 94) / 1000.0;
 }
 
-/* The first one's percentile over the other's; inverted, so that it is above 1 where they differ as at the end. */
-static double ratio(const struct split *s, double q, bool as_at_end)
+static double ratio(const struct split *s, double q)
 {
-	double r = at(s->a, q) / at(s->b, q);
-
-	return as_at_end && !s->slower ? 1 / r : r;
+	return at(s->a, q) / at(s->b, q);
 }
 
 static struct split split_of(const struct line *a, const struct line *b)
@@ -138,11 +135,17 @@ static struct split split_of(const struct line *a, const struct line *b)
 
 	while (step(s.n) < 0.9995 && fmin(a->o->ios, b->o->ios) * (1 - step(s.n)) >= IOS_BEYOND * (1 - 1e-9))
 		s.n++;
-	s.slower = ratio(&s, step(s.n - 1), false) >= 1;
-	for (s.from = s.n; s.from && ratio(&s, step(s.from - 1), true) >= EQUAL;)
+	if (ratio(&s, step(s.n - 1)) < 1) {
+		s.a = b;
+		s.b = a;
+	}
+	for (s.from = s.n; s.from && ratio(&s, step(s.from - 1)) >= EQUAL;)
 		s.from--;
-	for (u32 i = 0; i < s.from; i++)
-		s.within = fmax(s.within, fmax(ratio(&s, step(i), true), 1 / ratio(&s, step(i), true)));
+	for (u32 i = 0; i < s.from; i++) {
+		double r = ratio(&s, step(i));
+
+		s.within = fmax(s.within, fmax(r, 1 / r));
+	}
 	return s;
 }
 
@@ -153,7 +156,7 @@ static void say_ratios(struct finding *f, const struct split *s, double from)
 	const char *before = "", *lead = " ";
 
 	for (u32 i = 0; i < ARRAY_SIZE(told); i++) {
-		double r = ratio(s, told[i], false), times = fmax(r, 1 / r);
+		double r = ratio(s, told[i]), times = fmax(r, 1 / r);
 		bool equal = times <= quantile_resolution(s->a->o->hist.scale, at(s->a, told[i]));
 		const char *now = equal ? "" : r > 1 ? " times slower" : " times faster";
 		char text[UNITS_TEXT];
@@ -178,10 +181,10 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 		return;
 	f = lines_finding_add(ls, "pair");
 	if (equal || part)
-		finding_say(f, "%s and %s are equal within %g %% %s p%g", ls->to_first ? b->name : a->name, ls->to_first ? a->name : b->name,
-			    fmax(ceil(100 * (s->within - 1) - 1e-6), 1), part ? "up to" : "from p5 to", 100 * step(s->from - 1));
+		finding_say(f, "%s and %s are equal within %g %% %s p%g", a->name, b->name, fmax(ceil(100 * (s->within - 1) - 1e-6), 1),
+			    part ? "up to" : "from p5 to", 100 * step(s->from - 1));
 	if (part)
-		finding_say(f, ", then %s %s:", a->name, s->slower ? "tapers" : "is ahead");
+		finding_say(f, ", then %s tapers:", a->name);
 	else if (!equal)
 		finding_say(f, "%s against %s:", a->name, b->name);
 	if (!equal)
@@ -189,8 +192,8 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s", a->name, units_ns(x, at(a, 0.5)), units_short(y, a->o->iops), units_short(z, depth));
 	finding_say(f, ", %s %s, %s and %s", b->name, units_ns(x, at(b, 0.5)), units_short(y, b->o->iops), units_short(z, other_depth));
 	f->grade = equal ? FINDING_WELL : FINDING_DIFFERS;
-	f->times = ratio(s, step(s->n - 1), true);
-	finding_values(f, { "times_p50", ratio(s, 0.5, false) }, { "times_p90", ratio(s, 0.9, false) }, { "times_last", ratio(s, step(s->n - 1), false) },
+	f->times = ratio(s, step(s->n - 1));
+	finding_values(f, { "times_p50", ratio(s, 0.5) }, { "times_p90", ratio(s, 0.9) }, { "times_last", f->times },
 		       { "last_share", step(s->n - 1) }, { "equal_share", equal || part ? step(s->from - 1) : 0 }, { "within_share", s->within - 1 },
 		       { "p50_ns", at(a, 0.5) }, { "other_p50_ns", at(b, 0.5) }, { "iops", a->o->iops }, { "other_iops", b->o->iops },
 		       { "queue_depth", depth }, { "other_queue_depth", other_depth });
@@ -201,11 +204,8 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 static int find_pairs(const struct lines *ls)
 {
 	for (u32 i = 1; i < ls->n; i++) {
-		struct split s = ls->to_first ? split_of(&ls->of[i], &ls->of[0]) : split_of(&ls->by[i - 1], &ls->by[i]);
+		const struct split s = ls->to_first ? split_of(&ls->of[i], &ls->of[0]) : split_of(&ls->by[i - 1], &ls->by[i]);
 
-		/* It is told of the one that is slower at the end. */
-		if (!ls->to_first && !s.slower)
-			s = split_of(s.b, s.a);
 		tell_pair(ls, &s);
 	}
 	return 0;
@@ -217,10 +217,10 @@ static int find_pairs(const struct lines *ls)
 static double fast_share(const struct line *l, double *ret_ns, double *ret_from, double *ret_to)
 {
 	const struct hist *h = &l->o->hist;
-	double share = 0;
+	double share = 0, end_ns = FAST * at(l, 0.05);
 
 	hist_for_each(cell, h)
-		if (hist_upper_ns(h->scale, cell) <= FAST * at(l, 0.05))
+		if (hist_upper_ns(h->scale, cell) <= end_ns)
 			share += (double)h->cells[cell] / l->o->ios;
 	if (share < 0.1 || share > 0.95)
 		return -1;
@@ -317,11 +317,11 @@ static struct finding *say_consistency(const struct lines *ls, const struct line
 	for (u32 i = r->active.first + 1; i + 1 < r->active.first + r->active.n; i++)
 		if (r->length_s[i] >= r->interval_s / 2 && !duty_leaves_out(&duty, r, l->watch, i))
 			y[n++] = (struct weighted){ run_iops(r, l->watch->ops[ls->op].ios, i), l->watch->queue_depth[i] };
-	if (n < INTERVALS_LEAST)
+	mean = mean_of(y, n ?: 1, false);
+	if (n < INTERVALS_LEAST || !(mean > 0))
 		return f;
 	memcpy(sorted, y, n * sizeof(*y));
 	qsort(sorted, n, sizeof(*y), compare_double);
-	mean = mean_of(y, n, false);
 	worst = mean_of(sorted, n / 100, false);
 	ios = mean * r->interval_s;
 	even = worst >= EVEN * mean || ios * (1 - worst / mean) < NOISE * sqrt(ios);
