@@ -124,6 +124,18 @@ TEST(limits_of_parting)
 	}
 }
 
+/* Their p75 is 30 times apart, since it lies between two peaks. */
+TEST(alike_but_for_a_steep_part)
+{
+	add("one", 10, (const struct some[4]){ { 100000, 755 }, { 3000000, 245 } });
+	add("other", 10, (const struct some[4]){ { 100000, 745 }, { 3000000, 255 } });
+	compare(false);
+	assert_int_equal(only("pair")->grade, FINDING_WELL);
+	assert_value("pair", "within_share", 29, 2 * 30 * BIN);
+	if (!strstr(only("pair")->text, " is much like o") || !strstr(only("pair")->text, ": equal at p10, equal at p50, equal at p90, equal at p99;"))
+		fail_msg("%s", only("pair")->text);
+}
+
 /* Two drives with a cache: 22 % and 73 % of their IOs are fast. Beside the limits of the rule there is none. */
 TEST(regimes)
 {

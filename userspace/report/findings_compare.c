@@ -149,11 +149,15 @@ static struct split split_of(const struct line *a, const struct line *b)
 	return s;
 }
 
-/* "2.01 times slower at p50, 1.50 at p90, 1.30 times faster at p99": those behind @from, or else the last. */
-static void say_ratios(struct finding *f, const struct split *s, double from)
+/*
+ * "2.01 times slower at p50, 1.50 at p90, 1.30 times faster at p99": those from @from on, or else the last. Returns whether all are
+ * equal: curves with several peaks may be alike, and yet far apart where they are steep. @f may be NULL.
+ */
+static bool say_ratios(struct finding *f, const struct split *s, double from)
 {
 	const double told[] = { 0.1, 0.5, 0.9, 0.99, step(s->n - 1) };
 	const char *before = "", *lead = " ";
+	bool alike = true;
 
 	for (u32 i = 0; i < ARRAY_SIZE(told); i++) {
 		double r = ratio(s, told[i]), times = fmax(r, 1 / r);
@@ -163,21 +167,25 @@ static void say_ratios(struct finding *f, const struct split *s, double from)
 
 		if (told[i] < from || told[i] > told[4] || (i == 4 && *lead != ' '))
 			continue;
-		finding_say(f, "%s%s%s at p%g", lead, equal ? "equal" : units_short(text, times), equal || now == before ? "" : now, 100 * told[i]);
+		if (f)
+			finding_say(f, "%s%s%s at p%g", lead, equal ? "equal" : units_short(text, times), equal || now == before ? "" : now, 100 * told[i]);
 		before = equal ? before : now;
+		alike &= times < EQUAL;
 		lead = ", ";
 	}
+	return alike;
 }
 
 static void tell_pair(const struct lines *ls, const struct split *s)
 {
 	const struct line *a = s->a, *b = s->b;
 	bool equal = s->from == s->n && s->within <= WAVERING, part = !equal && s->from > P10 && s->within <= WAVERING;
+	bool alike = equal || (!part && say_ratios(NULL, s, 0));
 	double depth = a->o->iops * a->o->mean_ns / NSEC_PER_SEC, other_depth = b->o->iops * b->o->mean_ns / NSEC_PER_SEC;
 	char x[UNITS_TEXT], y[UNITS_TEXT], z[UNITS_TEXT];
 	struct finding *f;
 
-	if ((equal && !ls->of_runs) || (ls->n > PAIRS_MOST && !ls->to_first && !part))
+	if ((alike && !ls->of_runs) || (ls->n > PAIRS_MOST && !ls->to_first && !part))
 		return;
 	f = lines_finding_add(ls, "pair");
 	if (equal || part)
@@ -186,12 +194,12 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 	if (part)
 		finding_say(f, ", then %s tapers:", a->name);
 	else if (!equal)
-		finding_say(f, "%s against %s:", a->name, b->name);
+		finding_say(f, alike ? "%s is much like %s:" : "%s against %s:", a->name, b->name);
 	if (!equal)
 		say_ratios(f, s, part ? step(s->from) : 0);
 	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s", a->name, units_ns(x, at(a, 0.5)), units_short(y, a->o->iops), units_short(z, depth));
 	finding_say(f, ", %s %s, %s and %s", b->name, units_ns(x, at(b, 0.5)), units_short(y, b->o->iops), units_short(z, other_depth));
-	f->grade = equal ? FINDING_WELL : FINDING_DIFFERS;
+	f->grade = alike ? FINDING_WELL : FINDING_DIFFERS;
 	f->times = ratio(s, step(s->n - 1));
 	finding_values(f, { "times_p50", ratio(s, 0.5) }, { "times_p90", ratio(s, 0.9) }, { "times_last", f->times },
 		       { "last_share", step(s->n - 1) }, { "equal_share", equal || part ? step(s->from - 1) : 0 }, { "within_share", s->within - 1 },
@@ -365,15 +373,17 @@ static int find_consistency(const struct lines *ls)
 static void tell_layer(const struct inquiry *q, const struct stack *s, u32 op)
 {
 	const struct frame *f = q->watch->total;
+	const struct op_frame *o = &f->ops[op];
 	const double *ns = s->ops[op].overhead_ns;
 	double p10 = s->ops[op].overhead_p10_ns, each = (double)s->ops[op].member_ios / s->ops[op].upper_ios, depth = 0;
+	double p50 = quantile_ns(&o->hist, 0.5, o->min_ns, o->max_ns);
 	char a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT];
 	struct finding *to;
 
 	for (u32 i = 0; i < s->n_members; i++)
 		depth += s->members[i]->total->queue_depth / s->n_members;
 	/* A percentile is known to a bin. */
-	if (fabs(each - 1) > SAME_IOS || ns[RUN_P50] < (quantile_resolution(q->run->scale, f->ops[op].mean_ns) - 1) * f->ops[op].mean_ns)
+	if (fabs(each - 1) > SAME_IOS || ns[RUN_P50] < (quantile_resolution(o->hist.scale, p50) - 1) * p50)
 		return;
 	to = finding_add(q, "layer", op);
 	finding_say(to, "adds %s to %s (p10 %s,", units_ns(a, ns[RUN_P50]), p10 >= ns[RUN_P50] / 2 && ns[RUN_P90] <= 2 * ns[RUN_P50] ?
