@@ -287,6 +287,25 @@ TEST(a_ramp_is_no_step)
 	assert_true(value(only("steady_state"), "slope_share") < -0.1);
 }
 
+/* Latency rises from the first fifth to the last by a factor of 1.52 or 1.45, or not from the second to the third, or it falls. */
+TEST(a_drift)
+{
+	static const struct { double rise, dip; bool told; } cases[] = { { 0.7, 0, true }, { 0.6, 0, false }, { 2, 0.25, false }, { -0.8, 0, false } };
+
+	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
+		begin(1);
+		for (u32 i = 0; i < 100; i++)
+			second(READ, 100000 * (1 + cases[c].rise * i / 100 - (i >= 40 && i < 60 ? cases[c].dip * 2 : 0)), 1000);
+		judge();
+		assert_int_equal(fs.n && !strcmp(fs.f[0].kind, "level_change") && strstr(fs.f[0].text, "latency rose little by little, at 1.00k IOPS"),
+				 cases[c].told);
+		if (cases[c].told) {
+			assert_value("level_change", "times_slower_by_latency", (1 + 0.7 * 0.895) / (1 + 0.7 * 0.095), 1e-5);
+			assert_close(fs.f[0].to_s, 100, 1e-9);
+		}
+	}
+}
+
 /* 100 us, and a tail of another latency in each half of the run. */
 static void tails(const u64 tail_ns[2], u64 tail, u64 ios)
 {

@@ -202,7 +202,7 @@ ofSteps("the page's window: the report's figures first, then those of what is as
 test("a drag over any chart over time makes one window of all charts and figures", async (t) => {
     const page = await open(t, documentOf(steps({ active: { from_s: 0, to_s: 100, left_out: 0, asked: false } })));
     const legend = (id) => words(page.locator(`#chart-${id} .legend`));
-    const cells = () => page.evaluate(() => [...document.querySelectorAll(".wide table tbody tr:first-child td")].map((td) => td.textContent));
+    const cells = () => page.evaluate(() => [...document.querySelectorAll('.wide [aria-label="Figures"] tbody tr:first-child td')].map((td) => td.textContent));
     const whole = page.locator(".whole"), before = await cells();
     assert.match(await words(page.locator(".rates")), /^Rates are over 0 s to 100 s, from the first IO to the last\. Drag/);
     assert.equal(await whole.count(), 0);
@@ -221,7 +221,7 @@ test("a drag over any chart over time makes one window of all charts and figures
         assert.deepEqual(fields.map(Number), spans[0].map((s) => Number(s.toFixed(3))), id);
     }
     // Of each line only what follows the window is there; what does not is hidden, and a line says so.
-    assert.deepEqual(await page.locator(".wide thead th").allTextContents(), ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "max", "mean queue depth"]);
+    assert.deepEqual(await page.locator('.wide [aria-label="Figures"] thead th').allTextContents(), ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "max", "mean queue depth"]);
     assert.deepEqual(await cells(), ["75\u202f000", "1.50k", "500", "1.00k", "6.14", "144\u00a0us", "0.15"]);
     assert.match(await words(page.locator("aside [data-key]")), / 1\.50k IOPS$/);
     assert.equal(await whole.count(), 3);
@@ -353,6 +353,20 @@ test("what differs between runs comes before the findings of each", async (t) =>
     made.findings = [{ ...one.findings[0], kind: "pair", text }];
     const page = await open(t, made), found = page.locator(".findings > li > p");
     assert.deepEqual(await found.allInnerTexts(), [text, ...[...one.findings, ...one.findings].map((f) => f.text)]);
+});
+
+test("runs with which something is wrong come first, those with which all is well in one line at the end", async (t) => {
+    const well = { kind: "steady_state", grade: "well", also: [], device: "sda", stage: "device", op: "read", from_s: 0, to_s: 1, rule: "r" };
+    const calm = (label, ...iops) => steps({ label, findings: iops.map((n) => ({ ...well, text: `steady at ${n}`, values: { iops: n } })) });
+    const sick = steps({ label: "sick", findings: [{ ...well, grade: "wrong", text: "sda read: worse", values: {} }] });
+    const page = await open(t, documentOf(calm("a", 23800), calm("b", 130), sick, calm("c", 1, 2)));
+    const found = page.locator("section", { has: page.locator(".findings") });
+    assert.deepEqual(await found.locator("h3, li > p").allInnerTexts(), ["sick", "sda read: worse", "3 runs are steady: a (23.8k IOPS), b (130 IOPS) and c"]);
+    await found.getByText("Each run").click();
+    assert.deepEqual(await found.locator("li details p").allInnerTexts().then((all) => all.slice(-4)),
+        ["a: steady at 23800", "b: steady at 130", "c: steady at 1", "c: steady at 2"]);
+    const below = async (selector) => (await page.locator(selector).boundingBox()).y;
+    assert.ok(await below(".findings li >> nth=0") < await below("#chart-distribution") && await below("#chart-distribution") < await below('[aria-label="Runs"]'));
 });
 
 test("the table of figures: a row for each line", async (t) => {

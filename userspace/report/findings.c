@@ -34,7 +34,7 @@ static const struct rule {
 	{ "level_change", FINDING_WRONG, IF_RATE_IS_ITS_OWN, .of_op = find_level_changes },
 	{ "unlike", FINDING_WRONG, WHEN_ALL_ARE_DONE, .of_op = find_peers },
 	{ "losses", FINDING_WRONG, .of_watch = find_losses },
-	{ "kernel_count", FINDING_WRONG, .when = ALWAYS },	/* by the same rule */
+	{ "kernel_count", FINDING_WRONG, .of_watch = find_kernel_count },
 	{ "saturated", FINDING_DIFFERS, IF_RATE_IS_ITS_OWN, .of_op = find_saturated },
 	{ "beside", FINDING_DIFFERS, .of_op = find_beside },
 	{ "slow_common", FINDING_DIFFERS, .of_watch = find_slow_common },

@@ -65,9 +65,10 @@ struct finding {
 	const char *times_of;		/* of level_change: "mean", "median", "p99" ... */
 	const char *cause;		/* the owner or op that changed at the time, and may have caused it; NULL: none is known */
 	int cause_op;
+	bool culprit;			/* it surely did */
 	u32 also;			/* this many findings behind it are alike, of other devices, and are said with it */
 	char text[FINDING_TEXT];		/* begins with the name of the device and op, and ": " */
-	char rule[320];
+	char rule[480];
 	u32 n;
 	struct finding_value values[FINDING_VALUES_MAX];
 };

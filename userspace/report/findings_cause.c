@@ -185,31 +185,30 @@ static const struct watch_run *victim_of(const struct trace *t, const struct cha
 	return victim;
 }
 
-/* Finds two owners whose IOs take longer since, although they are no more; NULL: there are fewer. */
-static void find_sufferers(const struct trace *t, const struct change *c, const struct watch_run *ret[2])
+/* Whether IOs of another owner than @cause take longer since, although they are no more. */
+static bool harms_others(const struct trace *t, const struct change *c, const struct watch_run *cause)
 {
-	ret[0] = ret[1] = NULL;
-	for (const struct watch_run *w = t->q->watch + 1; !ret[1] && w <= t->q->watch + owners_of(t); w++) {
+	for (const struct watch_run *w = t->q->watch + 1; w <= t->q->watch + owners_of(t); w++) {
 		struct level before = rates_of(t, &w->ops[t->op], c->span[0]), after = rates_of(t, &w->ops[t->op], c->span[1]);
 
-		if (before.iops && direction(before.mean_ns, after.mean_ns, FACTOR) > 0 && direction(before.iops, after.iops, EVEN) <= 0)
-			ret[ret[0] != NULL] = w;
+		if (w != cause && before.iops && direction(before.mean_ns, after.mean_ns, FACTOR) > 0 && direction(before.iops, after.iops, EVEN) <= 0)
+			return true;
 	}
+	return false;
 }
 
 /* By cgroup, each owner counts; what the parts don't show, and undivided runs, go by op. */
 void find_cause(const struct trace *t, u32 i, struct change *c)
 {
-	const struct watch_run *whole = t->q->watch, *sufferers[2];
+	const struct watch_run *whole = t->q->watch;
 
-	find_sufferers(t, c, sufferers);
 	c->alone = true;
 	for (u32 part = owners_of(t) + 1; part-- && (part || !c->cause.watch);)
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			struct other o = { .watch = &whole[part], .op = op };
 			int way = op == t->op && !part ? 0 : changed_with(t, i, c, &o);
 
-			o.harms = way > 0 && part && (sufferers[1] || (sufferers[0] && sufferers[0] != o.watch));
+			o.harms = way > 0 && part && harms_others(t, c, o.watch);
 			/* An owner whose IOs are among those that changed is no other load, unless others suffer. */
 			if (!way || (op == t->op && way == c->iops && !o.harms))
 				continue;
@@ -295,6 +294,7 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 	const struct other *o = &all[0].cause;
 	char a[UNITS_TEXT], share[UNITS_TEXT];
 
+	f->culprit = true;
 	finding_say(f, "at %s ", units_seconds(a, o->at_s));
 	say_load(f, o);
 	if (n > 1)

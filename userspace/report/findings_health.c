@@ -11,7 +11,7 @@
 #define HUNG_LEAST_NS (1 * NSEC_PER_SEC)
 #define HUNG_MOST_NS (30 * NSEC_PER_SEC)	/* timeout of a command in the kernel's SCSI layer */
 
-static void find_lost(const struct inquiry *q)
+int find_losses(const struct inquiry *q)
 {
 	const struct accounting *a = &q->watch->account;
 	char lost[UNITS_TEXT], percent[UNITS_TEXT];
@@ -20,7 +20,7 @@ static void find_lost(const struct inquiry *q)
 	double share;
 
 	if (!a->lost)
-		return;
+		return 0;
 	share = (double)a->lost / (a->completed + a->lost);
 	f = finding_add(q, "losses", -1);
 	finding_values(f, { "lost", a->lost }, { "share", share });
@@ -34,17 +34,18 @@ static void find_lost(const struct inquiry *q)
 		separator = ", ";
 	}
 	finding_rule(f, "started = completed + in flight + lost, at the end of the run");
+	return 0;
 }
 
 /* The kernel also counts IOs that were in flight at the start, and some that end in unusual ways. */
-static void find_kernel_count(const struct inquiry *q)
+int find_kernel_count(const struct inquiry *q)
 {
 	const struct accounting *a = &q->watch->total->accounting;
 	char kernel[UNITS_TEXT], own[UNITS_TEXT];
 	struct finding *f;
 
 	if (!accounting_kernel_gap(a))
-		return;
+		return 0;
 	f = finding_add(q, "kernel_count", -1);
 	finding_values(f, { "kernel_ios", a->kernel_ios }, { "completed", a->completed });
 	finding_say(f, "the kernel's statistics counted %s IOs, blklat %s",
@@ -52,12 +53,6 @@ static void find_kernel_count(const struct inquiry *q)
 	finding_rule(f, "at the end of the run, when no IO started or ended, the two differ by more than the IOs that "
 		     "were in flight at the start or at the end, were lost, failed before they were issued, or may be "
 		     "left out by the kernel (op other)");
-}
-
-int find_losses(const struct inquiry *q)
-{
-	find_lost(q);
-	find_kernel_count(q);
 	return 0;
 }
 

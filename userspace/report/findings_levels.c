@@ -14,6 +14,7 @@
 #include "util/array.h"
 #include "util/cleanup.h"
 
+#define FIFTHS 5
 #define TOLD_MAX 3		/* if there are more changes, one finding sums them up */
 #define TAIL_FACTOR 2.0		/* least step of a percentile behind the median */
 #define TAIL_IOS 2		/* IOs that an interval must have beyond a percentile */
@@ -134,10 +135,9 @@ static struct span span_of(const struct trace *t, u32 level)
 	return s;
 }
 
-static struct level level_of(const struct trace *t, u32 level)
+static struct level level_of(const struct trace *t, struct span in)
 {
 	const struct run *r = t->q->run;
-	struct span in = span_of(t, level);
 	struct level l = figures_of(t, t->s, in);
 	double time = 0, depth = 0;
 
@@ -226,21 +226,45 @@ static bool is_worse(const struct change *c)
 	return has_culprit(c) || (c->latency > 0 && !is_load(c) && !is_resized(c));
 }
 
+/* Sets what changed from one span to the other. */
+static void compare(const struct trace *t, struct change *c)
+{
+	c->before = level_of(t, c->span[0]);
+	c->after = level_of(t, c->span[1]);
+	c->iops = direction(c->before.iops, c->after.iops, EVEN);
+	c->mean = direction(c->before.mean_ns, c->after.mean_ns, EVEN);
+	c->p50 = direction(c->before.ns[RUN_P50], c->after.ns[RUN_P50], EVEN);
+	for (u32 p = PERCENTILES_OVER_TIME; --p > RUN_P50;)
+		if (t->backed[p] && direction(c->before.ns[p], c->after.ns[p], FACTOR))
+			c->tail = p;
+	c->latency = c->mean ?: c->p50 ?: c->tail ? direction(c->before.ns[c->tail], c->after.ns[c->tail], FACTOR) : 0;
+}
+
 static struct change change_at(const struct trace *t, u32 i)
 {
-	struct change c = { .before = level_of(t, i), .after = level_of(t, i + 1), .span = { span_of(t, i), span_of(t, i + 1) } };
+	struct change c = { .span = { span_of(t, i), span_of(t, i + 1) } };
 
-	c.iops = direction(c.before.iops, c.after.iops, EVEN);
-	c.mean = direction(c.before.mean_ns, c.after.mean_ns, EVEN);
-	c.p50 = direction(c.before.ns[RUN_P50], c.after.ns[RUN_P50], EVEN);
-	c.latency = c.mean ?: c.p50;
-	for (u32 p = PERCENTILES_OVER_TIME; --p > RUN_P50;)
-		if (t->backed[p] && direction(c.before.ns[p], c.after.ns[p], FACTOR))
-			c.tail = p;
-	c.latency = c.latency ?: c.tail ? direction(c.before.ns[c.tail], c.after.ns[c.tail], FACTOR) : 0;
+	compare(t, &c);
 	place_change(t, t->cuts[i], &c);
 	find_cause(t, i, &c);
 	return c;
+}
+
+/* Without a step: whether the median rises from each fifth of the time to the next, in all by FACTOR. */
+static bool find_drift(const struct trace *t, struct change *ret)
+{
+	*ret = (struct change){ .gradual = true, .at_s = t->q->run->start_s[t->interval[0]] };
+	for (u32 i = 0; i < FIFTHS; i++) {
+		double before_ns = ret->after.ns[RUN_P50];
+
+		ret->span[1] = (struct span){ i * t->n / FIFTHS, (i + 1) * t->n / FIFTHS };
+		ret->after = figures_of(t, t->s, ret->span[1]);
+		if (ret->after.ns[RUN_P50] <= before_ns)
+			return false;
+	}
+	ret->span[0].to = t->n / FIFTHS;
+	compare(t, ret);
+	return direction(ret->before.ns[RUN_P50], ret->after.ns[RUN_P50], FACTOR) > 0;
 }
 
 /* A tail that grew or shrank, while rate and median stayed. */
@@ -263,16 +287,14 @@ static double times_of(const struct change *c, const char **ret_what)
 static void say_cause(struct finding *f, const struct change *c)
 {
 	char a[UNITS_TEXT], b[UNITS_TEXT];
-	const char *what;
-	double times = times_of(c, &what);
 
 	if (c->rest_s)
 		finding_say(f, "; a rest of %s came before", units_seconds(a, c->rest_s));
 	if (is_load(c))
 		finding_say(f, ": the load changed");
 	else if (c->latency)
-		finding_say(f, ": %s times %s by %s latency", units_number(a, fmax(times, 1 / times)),
-			    c->latency > 0 ? "slower" : "faster", what);
+		finding_say(f, ": %s times %s by %s latency", units_number(a, fmax(f->times, 1 / f->times)),
+			    c->latency > 0 ? "slower" : "faster", f->times_of);
 	if (is_resized(c))
 		finding_say(f, ", as their size went from %s to %s", units_memory(a, size_of(&c->before)), units_memory(b, size_of(&c->after)));
 	else if (c->cause.watch)
@@ -283,11 +305,11 @@ static void say_cause(struct finding *f, const struct change *c)
 
 static void say_tail(struct finding *f, const struct change *c)
 {
-	double before = c->before.ns[c->tail], after = c->after.ns[c->tail];
 	char times[UNITS_TEXT], a[UNITS_TEXT], b[UNITS_TEXT], at[UNITS_TEXT];
 
-	finding_say(f, "%s %s %s times at %s, from %s to %s", run_over_time.p[c->tail].name, after > before ? "rose" : "fell",
-		    units_short(times, fmax(after / before, before / after)), units_seconds(at, c->at_s), units_ns(a, before), units_ns(b, after));
+	finding_say(f, "%s %s %s times at %s", f->times_of, c->after.ns[c->tail] > c->before.ns[c->tail] ? "rose" : "fell",
+		    units_short(times, fmax(f->times, 1 / f->times)), units_seconds(at, c->at_s));
+	finding_say(f, ", from %s to %s", units_ns(a, c->before.ns[c->tail]), units_ns(b, c->after.ns[c->tail]));
 	finding_say(f, "; p50 did not (%s)", units_ns(a, c->after.ns[RUN_P50]));
 	finding_say(f, "; mean %s before, %s after, at %s IOPS", units_ns(a, c->before.mean_ns), units_ns(b, c->after.mean_ns),
 		    units_short(at, c->after.iops));
@@ -305,7 +327,9 @@ static void say_change(struct finding *f, const struct change *c)
 	units_short(b, c->after.iops);
 	units_seconds(at, c->at_s);
 	units_share(share, c->share);
-	if (c->iops)
+	if (c->gradual)
+		finding_say(f, "latency rose little by little, at %s IOPS before and %s after", a, b);
+	else if (c->iops)
 		finding_say(f, "IOPS %s from %s to %s at %s, after %s of the IOs", fell ? "fell" : "rose", a, b, at, share);
 	else
 		finding_say(f, "%s latency %s at %s, after %s of the IOs, at %s IOPS before and %s after", c->mean ? "mean" : "median",
@@ -322,7 +346,8 @@ static void state_rule(struct finding *f)
 {
 	finding_rule(f, "a step by a factor of 1.5 or more in IOPS or in the median latency, or of 2 in a percentile with %d IOs beyond "
 		     "it, between levels of %d intervals or more that scatter by at most half the step; rests and stalls are left "
-		     "out; another load is named if it changed by a factor of 1.5 or more at most %d intervals apart", TAIL_IOS, LEVEL_LEAST, SAME_CUT);
+		     "out; or a median that rises from each fifth of the time to the next, by 1.5 in all; another load is named if it "
+		     "changed by a factor of 1.5 or more at most %d intervals apart", TAIL_IOS, LEVEL_LEAST, SAME_CUT);
 }
 
 /* A change, or several times the same by one culprit: @all. */
@@ -333,7 +358,7 @@ static void report_change(const struct trace *t, const struct change *all, u32 n
 	const struct other *o = &c->cause;
 
 	f->from_s = c->at_s;
-	f->to_s = all[n - 1].at_s;
+	f->to_s = c->gradual ? f->to_s : all[n - 1].at_s;
 	f->times = times_of(c, &f->times_of);
 	if (!is_worse(c)) {
 		f->grade = FINDING_DIFFERS;
@@ -441,6 +466,8 @@ static int report_changes(const struct trace *t)
 		recovers |= all[i].latency < 0;
 		all[i].alone &= !recovers;
 	}
+	if (!t->n_cuts && !t->q->run->phases.n && t->n >= FIFTHS * LEVEL_LEAST && find_drift(t, all))
+		report_change(t, all, 1);
 	if (t->n_cuts > TOLD_MAX && by_one_cause(all, t->n_cuts) < t->n_cuts) {
 		report_many(t, all);
 		return 0;

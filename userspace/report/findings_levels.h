@@ -50,6 +50,7 @@ struct other {
 
 struct change {
 	double at_s, share;
+	bool gradual;		/* no step: before and after are the first and the last fifth of the time */
 	double rest_s;		/* pause of the workload before the change */
 	struct span span[2];	/* before and after */
 	struct level before, after;

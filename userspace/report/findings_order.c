@@ -18,17 +18,12 @@ static bool is_level_change(const struct finding *f)
 	return !strcmp(f->kind, "level_change");
 }
 
-static bool has_culprit(const struct finding *f)
-{
-	return !isnan(finding_get(f, "cause_share"));
-}
-
 /* Those with a culprit first, so that it is one of them that speaks for an event. "also" holds the place before. */
 static int by_severity(const void *of_a, const void *of_b)
 {
 	const struct finding *a = of_a, *b = of_b;
 
-	return ((int)a->grade - (int)b->grade) ?: ((int)finding_rank(a->kind) - (int)finding_rank(b->kind)) ?: has_culprit(b) - has_culprit(a) ?:
+	return ((int)a->grade - (int)b->grade) ?: ((int)finding_rank(a->kind) - (int)finding_rank(b->kind)) ?: b->culprit - a->culprit ?:
 	       (a->times < b->times) - (a->times > b->times) ?: (int)a->also - (int)b->also;
 }
 

@@ -34,6 +34,7 @@ int find_peers(const struct inquiry *q, u32 op);	/* of all peers of the watch, i
 int find_compared(const struct inquiry *q, u32 op);	/* the same: several kinds, see findings_compare.c */
 int find_layer(const struct inquiry *q);
 int find_losses(const struct inquiry *q);
+int find_kernel_count(const struct inquiry *q);
 int find_saturated(const struct inquiry *q, u32 op);
 int find_beside(const struct inquiry *q, u32 op);
 int find_slow_common(const struct inquiry *q);

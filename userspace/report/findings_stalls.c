@@ -18,13 +18,19 @@ struct period {
 	double mean_s, deviation_s;
 };
 
-/* The period from the distances near the median one, if most are near it and they are even. */
-static struct period period_from(struct weighted *distances, u32 n)
+/* From the distances near the median one, if most are near it and they are even. */
+static int find_period(const struct stalls *s, struct period *ret)
 {
-	const struct period none = { 0 };
-	double median = weighted_median(distances, n), sum = 0, squares = 0, mean, deviation;
-	u32 near = 0;
+	CLEANUP(cleanup_free) struct weighted *distances = calloc(s->n, sizeof(*distances));
+	double sum = 0, squares = 0, median, mean, deviation;
+	u32 n = s->n - 1, near = 0;
 
+	*ret = (struct period){ 0 };
+	if (!distances)
+		return -ENOMEM;
+	for (u32 i = 0; i < n; i++)
+		distances[i] = (struct weighted){ s->s[i + 1].from_s - s->s[i].from_s, 1 };
+	median = weighted_median(distances, n);
 	for (u32 i = 0; i < n; i++) {
 		double d = distances[i].value;
 
@@ -34,25 +40,10 @@ static struct period period_from(struct weighted *distances, u32 n)
 		sum += d;
 		squares += d * d;
 	}
-	if (near < PERIOD_SHARE * n)
-		return none;
 	mean = sum / near;
 	deviation = sqrt(fmax(squares / near - mean * mean, 0));
-	return deviation <= PERIOD_DEVIATION * mean ? (struct period){ mean, deviation } : none;
-}
-
-static int find_period(const struct stalls *s, struct period *ret)
-{
-	CLEANUP(cleanup_free) struct weighted *distances = calloc(s->n, sizeof(*distances));
-
-	*ret = (struct period){ 0 };
-	if (!distances)
-		return -ENOMEM;
-	if (s->n < PERIOD_STALLS)
-		return 0;
-	for (u32 i = 0; i + 1 < s->n; i++)
-		distances[i] = (struct weighted){ s->s[i + 1].from_s - s->s[i].from_s, 1 };
-	*ret = period_from(distances, s->n - 1);
+	if (s->n >= PERIOD_STALLS && near >= PERIOD_SHARE * n && deviation <= PERIOD_DEVIATION * mean)
+		*ret = (struct period){ mean, deviation };
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include "util/cleanup.h"
 #include "util/units.h"
 
-/* In standard errors of a round's number of IOs, by Poisson: one time in a thousand five rounds at one rate are as far apart, or fall or rise as much. */
+/* In standard errors of a round's IOs, by Poisson: one time in a thousand five rounds at one rate are as far apart, or rise as much. */
 #define CHANCE_EXCURSION 5.5
 #define CHANCE_SLOPE 4.2
 
@@ -144,7 +144,8 @@ static void judge(struct steady_state *s)
 		s->excursion = s->slope = 0;
 	/* An excursion of exactly 20 % passes, whatever the last bit of the division says. */
 	s->reached = s->excursion <= STEADY_EXCURSION * (1 + 1e-12) && fabs(s->slope) <= STEADY_SLOPE * (1 + 1e-12);
-	s->few = !s->reached && s->excursion <= fmax(STEADY_EXCURSION, CHANCE_EXCURSION * error) && fabs(s->slope) <= fmax(STEADY_SLOPE, CHANCE_SLOPE * error);
+	s->few = !s->reached && s->excursion <= fmax(STEADY_EXCURSION, CHANCE_EXCURSION * error) &&
+		 fabs(s->slope) <= fmax(STEADY_SLOPE, CHANCE_SLOPE * error);
 	s->known = !s->few;
 }
 

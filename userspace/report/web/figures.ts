@@ -69,13 +69,25 @@ function finding(f: Finding, show: (from: number, to: number) => void): HTMLElem
             f.to_s > f.from_s && button(`Show ${seconds(f.from_s)} to ${seconds(f.to_s)}`, () => show(f.from_s, f.to_s))));
 }
 
-/** @between: of all runs together. */
+/** Runs with which all is well, in one line; what each does is behind it. */
+function steadyRuns(runs: { name: string; run: Run }[]): HTMLElement {
+    const named = runs.map(({ name, run: { findings: [f, other] } }) => other || f.also.length ? name : `${name} (${amount(f.values.iops, 3)} IOPS)`);
+    return el("ul", { class: "findings" }, el("li", { "data-grade": "well" },
+        el("p", {}, `${runs.length} runs are steady: ${named.slice(0, -1).join(", ")} and ${named[named.length - 1]}`),
+        el("details", {}, el("summary", {}, "Each run"), ...runs.flatMap(({ name, run }) => run.findings.map((f) => el("p", {}, `${name}: ${f.text}`))))));
+}
+
+/** @between: of all runs together. Then runs with which something is wrong come first, and what is well in all runs last. */
 export function findings(between: Finding[], runs: Run[], show: (from: number, to: number) => void): HTMLElement[] {
-    const names = runNames(runs), list = (found: Finding[]) => el("ul", { class: "findings" }, ...found.map((f) => finding(f, show)));
-    return [...between.length ? [list(between)] : [], ...runs.flatMap((run, r) => [
-        ...runs.length > 1 ? [el("h3", {}, names[r])] : [],
+    const list = (found: Finding[]) => el("ul", { class: "findings" }, ...found.map((f) => finding(f, show)));
+    const names = runNames(runs), grades = ["wrong", "differs", "well"];
+    const all = runs.map((run, r) => ({ name: names[r], run, worst: Math.min(grades.length, ...run.findings.map((f) => grades.indexOf(f.grade))) }))
+        .sort((a, b) => a.worst - b.worst);
+    const well = all.filter(({ worst }) => worst === 2), folded = well.length > 1;
+    return [...between.length ? [list(between)] : [], ...all.filter((one) => !folded || !well.includes(one)).flatMap(({ name, run }) => [
+        ...runs.length > 1 ? [el("h3", {}, name)] : [],
         run.findings.length ? list(run.findings) : el("p", { class: "hint" }, "Nothing was found."),
-    ])];
+    ]), ...folded ? [steadyRuns(well)] : []];
 }
 
 /** The marks noted during the recording; charts have room only for the beginning of each text. */

@@ -165,7 +165,7 @@ class ReportPage extends Page {
     }
 
     private header(): HTMLElement {
-        return el("header", {}, el("div", { class: "top" }, el("h1", {}, "Block IO latency"), this.themeButton()), runsTable(this.runs));
+        return el("header", {}, el("div", { class: "top" }, el("h1", {}, "Block IO latency"), this.themeButton()), el("p", { class: "hint" }, runNames(this.runs).join(", ")));
     }
 
     private main(): HTMLElement {
@@ -185,7 +185,8 @@ class ReportPage extends Page {
             section("Over time", ...this.figures("heat"), this.pairs()), ...this.slow(), ...this.parts())),
         el("div", { class: "wide" }, section("Figures", this.table,
             this.ofWholeRun(`Means, percentiles, errors, losses${this.divided.length ? " and all figures by part" : ""} are`, ...leftOver(runs), ...partsTotals(this.lines))),
-        ...stacked.length ? [section("Members and array", this.ofWholeRun("Queue depths and what the layer adds are", ...stacked))] : []));
+        ...stacked.length ? [section("Members and array", this.ofWholeRun("Queue depths and what the layer adds are", ...stacked))] : [],
+        section("Runs", runsTable(runs))));
     }
 
     private phases(): HTMLElement[] {
