@@ -61,6 +61,24 @@ TEST(sure_or_at_the_same_time)
 	}
 }
 
+/* On another drive it begins 20 s later, and slows reads there as much: that does not speak against it. */
+TEST(one_drive_after_the_other)
+{
+	begin_owners();
+	for (u32 i = 0; i < 80; i++) {
+		for (u32 drive = 0; drive < 2; drive++) {
+			bool writes = i >= 20 + 30 * drive;
+
+			owned(drive, 1, READ, writes ? 800000 : 100000, 1000);
+			owned(drive, 2, WRITE, 5000000, 500 * writes);
+		}
+		synthetic_tick(&s, 1);
+	}
+	judge();
+	assert_memory_equal(fs.f[0].text, "sda read: at 20.0 s backup began ", 33);
+	assert_memory_equal(fs.f[1].text, "sdb read: at 50.0 s backup began ", 33);
+}
+
 /* It comes three times, and each time reads are slow: one finding. One that comes by itself is told for itself. */
 TEST(several_times)
 {

@@ -273,6 +273,15 @@ TEST(many_levels_of_latency)
 	assert_int_equal(only("level_change")->grade, FINDING_DIFFERS);
 }
 
+/* Six slow seconds of every twenty: each of them is found, although one between others explains little of the whole variance. */
+TEST(bursts_in_a_row)
+{
+	for (u32 i = 0; i < 100; i++)
+		second(READ, i % 20 >= 14 ? 450000 : 90000, 2000);
+	judge();
+	assert_value("level_change", "changes", 9, 0);
+}
+
 /* From 80k to 7k in even steps over 200 s: no sudden change anywhere. */
 TEST(a_ramp_is_no_step)
 {
@@ -304,6 +313,16 @@ TEST(a_drift)
 			assert_close(fs.f[0].to_s, 100, 1e-9);
 		}
 	}
+	begin(1);
+	for (u32 i = 0; i < 100; i++) {
+		synthetic_io(&s, 0, READ, 100000, 980);
+		second(READ, 1000000 * (1 + i / 25.0), 20);
+	}
+	judge();
+	/* Of a fifth the median second: 1.38 and 4.58 ms, to a bin. */
+	assert_memory_equal(only("level_change")->text, "sda read: p99 rose 3.", 21);
+	assert_non_null(strstr(only("level_change")->text, " times little by little, from 1.3"));
+	assert_value("level_change", "after_tail_ns", 4600000, 0.03 * 4600000);
 }
 
 /* 100 us, and a tail of another latency in each half of the run. */

@@ -112,14 +112,13 @@ static bool is_apart(const struct trace *t, const struct watch_run *w)
 static bool has_load(const struct trace *t, const struct change *c, const struct watch_run *whole)
 {
 	const char *owner = owner_of(c->cause.watch);
-	u32 last = owner ? run_parts(t->q->run, whole - t->q->run->watches) : 0;
+	const struct watch_run *last = whole + (owner ? run_parts(t->q->run, whole - t->q->run->watches) : 0);
 
-	for (u32 i = owner ? 1 : 0; i <= last; i++) {
-		const struct series_run *s = &whole[i].ops[c->cause.op];
+	for (const struct watch_run *w = whole + !!owner; w <= last; w++) {
+		const struct series_run *s = &w->ops[c->cause.op];
+		double before = rates_of(t, s, c->near[0]).iops, after = rates_of(t, s, c->near[1]).iops;
 
-		double before = rates_of(t, s, c->span[0]).iops, after = rates_of(t, s, c->span[1]).iops;
-
-		if ((!owner || !strcmp(owner, owner_of(&whole[i]))) && before != after && direction(before, after, FACTOR))
+		if ((!owner || !strcmp(owner, owner_of(w))) && before != after && direction(before, after, FACTOR))
 			return true;
 	}
 	return false;
@@ -140,8 +139,8 @@ static bool changed_without(const struct trace *t, const struct change *c)
 
 		if (!is_apart(t, w) || w->watch->stage != t->q->watch->watch->stage || has_load(t, c, w))
 			continue;
-		before = figures_of(t, &w->ops[t->op], c->span[0]);
-		after = figures_of(t, &w->ops[t->op], c->span[1]);
+		before = figures_of(t, &w->ops[t->op], c->near[0]);
+		after = figures_of(t, &w->ops[t->op], c->near[1]);
 		if (before.iops && after.iops && direction(before.ns[p], after.ns[p], sqrt(c->after.ns[p] / c->before.ns[p])) > 0)
 			return true;
 	}
@@ -157,7 +156,7 @@ static bool anything_else(const struct trace *t, const struct change *c)
 		const struct watch_run *w = &r->watches[i];
 
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			struct level before = rates_of(t, &w->ops[op], c->span[0]), after = rates_of(t, &w->ops[op], c->span[1]);
+			struct level before = rates_of(t, &w->ops[op], c->near[0]), after = rates_of(t, &w->ops[op], c->near[1]);
 
 			if ((w == t->q->watch ? op != t->op : is_apart(t, w)) && op_matters(w, op) &&
 			    (direction(before.iops, after.iops, FACTOR) || direction(before.mean_ns, after.mean_ns, FACTOR)))
@@ -221,10 +220,7 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 		c->cause.sure = c->cause.step <= t->cuts[i] && goes_together(t, c) && !changed_without(t, c);
 }
 
-/*
- * "nightly-backup.service began 500 writes/s of 1.00 MiB", "ended its 500", "went from 200 to 500"; where owners are not known,
- * "500 writes/s of 1.00 MiB began", "ended", "the device went from 200 to 500".
- */
+/* "backup.service began 500 writes/s of 1.00 MiB", "ended its 500", "went from 200 to 500"; without owners "500 writes/s began". */
 static void say_load(struct finding *f, const struct other *o)
 {
 	const struct level *most = o->after.iops > o->before.iops ? &o->after : &o->before;

@@ -16,7 +16,7 @@
 
 #define FIFTHS 5
 #define TOLD_MAX 3		/* if there are more changes, one finding sums them up */
-#define TAIL_FACTOR 2.0		/* least step of a percentile behind the median */
+#define STEP(p) ((p) == RUN_P50 ? FACTOR : 2.0)	/* the least of a percentile */
 #define TAIL_IOS 2		/* IOs that an interval must have beyond a percentile */
 
 static void trace_uninit(struct trace *t)
@@ -85,7 +85,7 @@ static int find_cuts(struct trace *t)
 			continue;
 		for (u32 i = 0; i < t->n; i++)
 			t->y[i] = log(fmax(series_percentile(t->s, t->interval[i], p), 1));
-		err = add_cuts(t, log(p == RUN_P50 ? FACTOR : TAIL_FACTOR));
+		err = add_cuts(t, log(STEP(p)));
 	}
 	qsort(t->cuts, t->n_cuts, sizeof(*t->cuts), compare_u32);
 	return err;
@@ -111,7 +111,13 @@ struct level rates_of(const struct trace *t, const struct series_run *s, struct 
 struct level figures_of(const struct trace *t, const struct series_run *s, struct span in)
 {
 	struct level l = rates_of(t, s, in);
+	double time = 0;
 
+	for (u32 i = in.from; i < in.to; i++) {
+		time += t->q->run->length_s[t->interval[i]];
+		l.queue_depth += t->q->watch->queue_depth[t->interval[i]] * t->q->run->length_s[t->interval[i]];
+	}
+	l.queue_depth /= time;
 	for (u32 p = 0; l.iops > 0 && p < PERCENTILES_OVER_TIME; p++) {
 		u32 n = 0;
 
@@ -133,20 +139,6 @@ static struct span span_of(const struct trace *t, u32 level)
 		s.to -= level < t->n_cuts;
 	}
 	return s;
-}
-
-static struct level level_of(const struct trace *t, struct span in)
-{
-	const struct run *r = t->q->run;
-	struct level l = figures_of(t, t->s, in);
-	double time = 0, depth = 0;
-
-	for (u32 i = in.from; i < in.to; i++) {
-		time += r->length_s[t->interval[i]];
-		depth += t->q->watch->queue_depth[t->interval[i]] * r->length_s[t->interval[i]];
-	}
-	l.queue_depth = depth / time;
-	return l;
 }
 
 double moment_of(const struct trace *t, const struct series_run *s, u32 cut, double before, double after)
@@ -229,8 +221,8 @@ static bool is_worse(const struct change *c)
 /* Sets what changed from one span to the other. */
 static void compare(const struct trace *t, struct change *c)
 {
-	c->before = level_of(t, c->span[0]);
-	c->after = level_of(t, c->span[1]);
+	c->before = figures_of(t, t->s, c->span[0]);
+	c->after = figures_of(t, t->s, c->span[1]);
 	c->iops = direction(c->before.iops, c->after.iops, EVEN);
 	c->mean = direction(c->before.mean_ns, c->after.mean_ns, EVEN);
 	c->p50 = direction(c->before.ns[RUN_P50], c->after.ns[RUN_P50], EVEN);
@@ -245,26 +237,34 @@ static struct change change_at(const struct trace *t, u32 i)
 	struct change c = { .span = { span_of(t, i), span_of(t, i + 1) } };
 
 	compare(t, &c);
+	c.near[0] = (struct span){ max_u64(c.span[0].from + NEAR, c.span[0].to) - NEAR, c.span[0].to };
+	c.near[1] = (struct span){ c.span[1].from, min_u64(c.span[1].from + NEAR, c.span[1].to) };
 	place_change(t, t->cuts[i], &c);
 	find_cause(t, i, &c);
 	return c;
 }
 
-/* Without a step: whether the median rises from each fifth of the time to the next, in all by FACTOR. */
-static bool find_drift(const struct trace *t, struct change *ret)
+/* Without a step: whether percentile @p rises from each fifth of the time to the next, in all by as much as a step has to, as clearly. */
+static bool find_drift(const struct trace *t, u32 p, struct change *ret)
 {
+	double squares = 0;
+
+	if (t->q->run->phases.n || t->n < FIFTHS * LEVEL_LEAST)
+		return false;
 	*ret = (struct change){ .gradual = true, .at_s = t->q->run->start_s[t->interval[0]] };
 	for (u32 i = 0; i < FIFTHS; i++) {
-		double before_ns = ret->after.ns[RUN_P50];
+		double before_ns = ret->after.ns[p];
 
 		ret->span[1] = (struct span){ i * t->n / FIFTHS, (i + 1) * t->n / FIFTHS };
 		ret->after = figures_of(t, t->s, ret->span[1]);
-		if (ret->after.ns[RUN_P50] <= before_ns)
+		if (ret->after.ns[p] <= before_ns)
 			return false;
+		for (u32 k = ret->span[1].from; k < ret->span[1].to; k++)
+			squares += pow(log(fmax(series_percentile(t->s, t->interval[k], p), 1) / ret->after.ns[p]), 2);
 	}
 	ret->span[0].to = t->n / FIFTHS;
 	compare(t, ret);
-	return direction(ret->before.ns[RUN_P50], ret->after.ns[RUN_P50], FACTOR) > 0;
+	return log(ret->after.ns[p] / ret->before.ns[p]) >= fmax(log(STEP(p)), sqrt(squares / t->n) * fmax(2, 5 / sqrt(t->n / FIFTHS / 2.0)));
 }
 
 /* A tail that grew or shrank, while rate and median stayed. */
@@ -307,8 +307,9 @@ static void say_tail(struct finding *f, const struct change *c)
 {
 	char times[UNITS_TEXT], a[UNITS_TEXT], b[UNITS_TEXT], at[UNITS_TEXT];
 
-	finding_say(f, "%s %s %s times at %s", f->times_of, c->after.ns[c->tail] > c->before.ns[c->tail] ? "rose" : "fell",
-		    units_short(times, fmax(f->times, 1 / f->times)), units_seconds(at, c->at_s));
+	finding_say(f, "%s %s %s times", f->times_of, c->after.ns[c->tail] > c->before.ns[c->tail] ? "rose" : "fell",
+		    units_short(times, fmax(f->times, 1 / f->times)));
+	finding_say(f, c->gradual ? " little by little" : " at %s", units_seconds(at, c->at_s));
 	finding_say(f, ", from %s to %s", units_ns(a, c->before.ns[c->tail]), units_ns(b, c->after.ns[c->tail]));
 	finding_say(f, "; p50 did not (%s)", units_ns(a, c->after.ns[RUN_P50]));
 	finding_say(f, "; mean %s before, %s after, at %s IOPS", units_ns(a, c->before.mean_ns), units_ns(b, c->after.mean_ns),
@@ -346,7 +347,7 @@ static void state_rule(struct finding *f)
 {
 	finding_rule(f, "a step by a factor of 1.5 or more in IOPS or in the median latency, or of 2 in a percentile with %d IOs beyond "
 		     "it, between levels of %d intervals or more that scatter by at most half the step; rests and stalls are left "
-		     "out; or a median that rises from each fifth of the time to the next, by 1.5 in all; another load is named if it "
+		     "out; or a percentile that rises as much from fifth to fifth of the time, without one; another load is named if it "
 		     "changed by a factor of 1.5 or more at most %d intervals apart", TAIL_IOS, LEVEL_LEAST, SAME_CUT);
 }
 
@@ -457,7 +458,7 @@ static u32 by_one_cause(const struct change *all, u32 n)
 static int report_changes(const struct trace *t)
 {
 	CLEANUP(cleanup_free) struct change *all = calloc(t->n_cuts ?: 1, sizeof(*all));
-	bool recovers = false;
+	bool recovers = false, drifts = false;
 
 	if (!all)
 		return -ENOMEM;
@@ -466,7 +467,9 @@ static int report_changes(const struct trace *t)
 		recovers |= all[i].latency < 0;
 		all[i].alone &= !recovers;
 	}
-	if (!t->n_cuts && !t->q->run->phases.n && t->n >= FIFTHS * LEVEL_LEAST && find_drift(t, all))
+	for (u32 p = 0; !t->n_cuts && !drifts && p < PERCENTILES_OVER_TIME; p++)
+		drifts = t->backed[p] && find_drift(t, p, all);
+	if (drifts)
 		report_change(t, all, 1);
 	if (t->n_cuts > TOLD_MAX && by_one_cause(all, t->n_cuts) < t->n_cuts) {
 		report_many(t, all);

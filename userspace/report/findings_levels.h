@@ -7,6 +7,7 @@
 
 #define FACTOR 1.5
 #define SAME_CUT 2		/* a change of IOPS and one of latency are the same if at most this many intervals apart */
+#define NEAR 10
 #define EVEN 1.2		/* figures that differ by a smaller factor count as unchanged */
 
 /* An op of a watch in the intervals in which it was busy: not at rest, not stalled. */
@@ -31,7 +32,7 @@ struct span {
 struct level {
 	double iops, bytes_per_s, mean_ns;
 	double ns[PERCENTILES_OVER_TIME];	/* medians of the intervals' percentiles, of run_over_time */
-	double queue_depth;		/* the device's, of all ops */
+	double queue_depth;		/* of all ops of the trace's device */
 };
 
 /* Another load on the device, of another op or of one owner, that changed at the same time. */
@@ -52,7 +53,7 @@ struct change {
 	double at_s, share;
 	bool gradual;		/* no step: before and after are the first and the last fifth of the time */
 	double rest_s;		/* pause of the workload before the change */
-	struct span span[2];	/* before and after */
+	struct span span[2], near[2];	/* before and after; up to NEAR intervals of each that are next to the change */
 	struct level before, after;
 	int iops, mean, p50;	/* 1: rose, -1: fell, 0: about the same */
 	int latency;		/* of the mean or, if that is about the same, of the lowest percentile that is not */
@@ -64,7 +65,7 @@ struct change {
 /* Rates and mean of an op, or of one owner's IOs of it. */
 struct level rates_of(const struct trace *t, const struct series_run *s, struct span in);
 
-/* All figures but the queue depth. */
+/* All figures. */
 struct level figures_of(const struct trace *t, const struct series_run *s, struct span in);
 
 /* 1: rose by @factor or more, -1: fell, 0: neither. */

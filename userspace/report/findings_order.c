@@ -64,15 +64,6 @@ static bool alike(const struct finding *a, const struct finding *b, const struct
 			       (is_well(a) ? is_well(b) : alike_in_values(a, b)));
 }
 
-/* The finding among the first @n that speaks for @f; NULL: none. */
-static struct finding *speaker(struct finding *all, u32 n, const struct finding *f, const struct run *r)
-{
-	for (u32 i = 0; i < n; i += 1 + all[i].also)
-		if (alike(&all[i], f, r))
-			return &all[i];
-	return NULL;
-}
-
 /* Moves @f behind @to and those that it speaks for. */
 static void join(struct finding *to, struct finding *f)
 {
@@ -158,10 +149,12 @@ void findings_order(struct findings *fs, const struct run *r)
 	if (fs->n)
 		qsort(fs->f, fs->n, sizeof(*fs->f), by_severity);
 	for (u32 i = 0; i < fs->n; i++) {
-		struct finding *to = speaker(fs->f, i, &fs->f[i], r);
+		struct finding *to = fs->f;	/* those that speak */
 
+		while (to < &fs->f[i] && !alike(to, &fs->f[i], r))
+			to += 1 + to->also;
 		fs->f[i].also = 0;
-		if (to)
+		if (to < &fs->f[i])
 			join(to, &fs->f[i]);
 	}
 	for (u32 i = 0; i < fs->n; i += 1 + fs->f[i].also) {

@@ -101,9 +101,8 @@ static int report(const struct flow *flow, const struct stalls *s)
 		       { "intervals", stalls_spread(s, q->run, q->told_s) }, { "mean_s", s->mean_s },
 		       { "longest_s", s->longest_s }, { "longest_at_s", s->longest_at_s },
 		       { "median_iops", flow->median }, { "pending", is_pending(flow, s) });
-	if (period.mean_s) {
+	if (period.mean_s)
 		finding_values(f, { "period_s", period.mean_s }, { "period_deviation_s", period.deviation_s });
-	}
 	say(f, flow, s, &period);
 	finding_rule(f, "no IO completed, or fewer than 1 %% of the median rate, while an IO was in flight for most "
 		     "of the interval; or looks between the reads found that for a quarter of an interval none ended, or (of "

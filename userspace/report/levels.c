@@ -23,7 +23,6 @@ struct search {
 	u32 n;
 	double step;
 	double *sum, *squares;	/* [i] over all values before i */
-	double noise;		/* variance, from differences of neighbours */
 	u32 *cuts;
 	u32 n_cuts;
 };
@@ -76,21 +75,6 @@ static u32 end_of(const struct search *s, u32 level)
 	return level < s->n_cuts ? s->cuts[level] : s->n;
 }
 
-static void segment(struct search *s)
-{
-	double least = PENALTY * s->noise * log(s->n);
-
-	for (u32 level = 0; level <= s->n_cuts && s->n_cuts < LEVEL_CUTS_MAX;) {
-		double gain;
-		u32 cut = best_cut(s, begin_of(s, level), end_of(s, level), &gain);
-
-		if (cut && gain > least)
-			insert_cut(s, level, cut);
-		else
-			level++;
-	}
-}
-
 /* The median of the LEVEL_LEAST values from @y on. */
 static double median_near(const double *y)
 {
@@ -116,6 +100,27 @@ static double noise_within(const struct search *s)
 		n++;
 	}
 	return fmax(n ? squares / n : 0, NOISE_LEAST * NOISE_LEAST);
+}
+
+/* As long as there are more cuts: what is known to be a step is no noise. */
+static void segment(struct search *s)
+{
+	u32 before;
+
+	do {
+		double least = PENALTY * noise_within(s) * log(s->n);
+
+		before = s->n_cuts;
+		for (u32 level = 0; level <= s->n_cuts && s->n_cuts < LEVEL_CUTS_MAX;) {
+			double gain;
+			u32 cut = best_cut(s, begin_of(s, level), end_of(s, level), &gain);
+
+			if (cut && gain > least)
+				insert_cut(s, level, cut);
+			else
+				level++;
+		}
+	} while (s->n_cuts > before);
 }
 
 /*
@@ -205,7 +210,6 @@ int levels_find(const double *y, u32 n, double step, u32 *ret)
 		sum[i + 1] = sum[i] + d;
 		squares[i + 1] = squares[i] + d * d;
 	}
-	s.noise = noise_within(&s);
 	segment(&s);
 	refine(&s);
 	while (take_back(&s))
