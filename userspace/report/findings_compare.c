@@ -221,51 +221,44 @@ static int find_pairs(const struct lines *ls)
 
 /* --- a fast part of the IOs, such as those that a cache takes, and the rest --- */
 
-/* Returns the share of the fast IOs, the rest's p5 and p95 over their median; negative if there are no such two parts. */
-static double fast_share(const struct line *l, double *ret_ns, double *ret_from, double *ret_to)
+struct regimes {
+	double share, fast_ns;		/* of the fast ones, and their median */
+	double from, to;		/* how many times as long the others take: p5, p95 */
+};
+
+static bool regimes_of(const struct line *l, struct regimes *ret)
 {
 	const struct hist *h = &l->o->hist;
-	double share = 0, end_ns = FAST * at(l, 0.05);
+	double end_ns = FAST * at(l, 0.05), share = 0;
 
 	hist_for_each(cell, h)
-		if (hist_upper_ns(h->scale, cell) <= end_ns)
-			share += (double)h->cells[cell] / l->o->ios;
-	if (share < 0.1 || share > 0.95)
-		return -1;
-	*ret_ns = at(l, share / 2);
-	*ret_from = at(l, share + 0.05 * (1 - share)) / *ret_ns;
-	*ret_to = at(l, share + 0.95 * (1 - share)) / *ret_ns;
-	return *ret_from >= SLOW ? share : -1;
+		share += hist_upper_ns(h->scale, cell) <= end_ns ? (double)h->cells[cell] / l->o->ios : 0;
+	*ret = (struct regimes){ share, at(l, share / 2), at(l, share + 0.05 * (1 - share)), at(l, share + 0.95 * (1 - share)) };
+	ret->from /= ret->fast_ns;
+	ret->to /= ret->fast_ns;
+	return share >= 0.1 && share <= 0.95 && ret->from >= SLOW;
 }
 
 /* Of a run by itself, levels and peaks tell it. */
 static int find_regimes(const struct lines *ls)
 {
 	char a[UNITS_TEXT], b[UNITS_TEXT];
+	struct regimes r, all = { 1, 0, HUGE_VAL, 0 };
 	struct finding *f = NULL;
-	double ns, from, to;
 
 	for (u32 i = 0; ls->of_runs && i < ls->n && i < NAMED; i++) {
-		double share = fast_share(&ls->by[i], &ns, &from, &to);
-
-		if (share < 0)
+		if (!regimes_of(&ls->by[i], &r))
 			continue;
-		if (f)
-			finding_say(f, "; ");
-		else
-			f = lines_finding_add(ls, "regimes");
-		finding_say(f, "%s has %s of its IOs around %s,", ls->by[i].name, units_share(a, share), units_ns(b, ns));
-		finding_say(f, " the others take %s to %s times as long", units_short(a, from), units_short(b, to));
-		if (!f->n)
-			finding_values(f, { "least_share", share }, { "most_share", share }, { "least_times", from }, { "most_times", to });
-		f->values[0].value = fmin(f->values[0].value, share);
-		f->values[1].value = fmax(f->values[1].value, share);
-		f->values[2].value = fmin(f->values[2].value, from);
-		f->values[3].value = fmax(f->values[3].value, to);
+		f = f ?: lines_finding_add(ls, "regimes");
+		finding_say(f, "%s%s has %s of its IOs around %s,", all.to > 0 ? "; " : "", ls->by[i].name, units_share(a, r.share), units_ns(b, r.fast_ns));
+		finding_say(f, " the others take %s to %s times as long", units_short(a, r.from), units_short(b, r.to));
+		all = (struct regimes){ fmin(all.share, r.share), 0, fmin(all.from, r.from), fmax(all.to, r.to) };
 	}
-	if (f)
-		finding_rule(f, "10 to 95 %% of the IOs take at most twice as long as p5, and 95 %% of the others at least %g times as long as the "
-			     "median of these; the others from their p5 to their p95", SLOW);
+	if (!f)
+		return 0;
+	finding_values(f, { "least_share", all.share }, { "least_times", all.from }, { "most_times", all.to });
+	finding_rule(f, "10 to 95 %% of the IOs take at most twice as long as p5, and 95 %% of the others at least %g times as long as the "
+		     "median of these; the others from their p5 to their p95", SLOW);
 	return 0;
 }
 
@@ -372,27 +365,26 @@ static int find_consistency(const struct lines *ls)
 
 static void tell_layer(const struct inquiry *q, const struct stack *s, u32 op)
 {
-	const struct frame *f = q->watch->total;
-	const struct op_frame *o = &f->ops[op];
-	const double *ns = s->ops[op].overhead_ns;
-	double p10 = s->ops[op].overhead_p10_ns, each = (double)s->ops[op].member_ios / s->ops[op].upper_ios, depth = 0;
-	double p50 = quantile_ns(&o->hist, 0.5, o->min_ns, o->max_ns);
+	const struct frame *all = q->watch->total;
+	const struct op_frame *o = &all->ops[op];
+	const struct stack_op *of = &s->ops[op];
+	double p10 = of->overhead_p10_ns, p50 = of->overhead_ns[RUN_P50], p90 = of->overhead_ns[RUN_P90], depth = 0;
+	double whole_ns = quantile_ns(&o->hist, 0.5, o->min_ns, o->max_ns);
 	char a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT];
-	struct finding *to;
+	struct finding *f;
 
+	/* A percentile is known to a bin. */
+	if (fabs((double)of->member_ios / of->upper_ios - 1) > SAME_IOS || p50 < (quantile_resolution(o->hist.scale, whole_ns) - 1) * whole_ns)
+		return;
 	for (u32 i = 0; i < s->n_members; i++)
 		depth += s->members[i]->total->queue_depth / s->n_members;
-	/* A percentile is known to a bin. */
-	if (fabs(each - 1) > SAME_IOS || ns[RUN_P50] < (quantile_resolution(o->hist.scale, p50) - 1) * p50)
-		return;
-	to = finding_add(q, "layer", op);
-	finding_say(to, "adds %s to %s (p10 %s,", units_ns(a, ns[RUN_P50]), p10 >= ns[RUN_P50] / 2 && ns[RUN_P90] <= 2 * ns[RUN_P50] ?
-		    "every IO" : "the median", units_ns(b, fmax(p10, 0)));
-	finding_say(to, " p90 %s); QD %s is %s on %s", units_ns(a, fmax(ns[RUN_P90], 0)), units_short(b, f->queue_depth), units_short(c, depth),
+	f = finding_add(q, "layer", op);
+	finding_say(f, "adds %s to %s (p10 %s,", units_ns(a, p50), p10 >= p50 / 2 && p90 <= 2 * p50 ? "every IO" : "the median", units_ns(b, fmax(p10, 0)));
+	finding_say(f, " p90 %s); QD %s is %s on %s", units_ns(a, fmax(p90, 0)), units_short(b, all->queue_depth), units_short(c, depth),
 		    s->n_members > 1 ? "each member" : "its member");
-	finding_values(to, { "overhead_p50_ns", ns[RUN_P50] }, { "overhead_p10_ns", p10 }, { "overhead_p90_ns", ns[RUN_P90] },
-		       { "members", s->n_members }, { "queue_depth", f->queue_depth }, { "member_queue_depth", depth });
-	finding_rule(to, "percentiles of the device, less those of the IOs of all devices below it at the same stage; if these are as many (within %g %%), and "
+	finding_values(f, { "overhead_p50_ns", p50 }, { "overhead_p10_ns", p10 }, { "overhead_p90_ns", p90 }, { "members", s->n_members },
+		       { "queue_depth", all->queue_depth }, { "member_queue_depth", depth });
+	finding_rule(f, "percentiles of the device, less those of the IOs of all devices below it at the same stage; if these are as many (within %g %%), and "
 		     "the difference at p50 is more than a bin", 100 * SAME_IOS);
 }
 
