@@ -10,12 +10,9 @@
 #include <string.h>
 
 #include "report/comparison.h"
-#include "report/document.h"
 #include "report/findings_rules.h"
-#include "util/array.h"
 #include "util/cleanup.h"
 
-#define IOS_LEAST 100		/* of a line */
 #define IOS_BEYOND 10
 #define P10 5			/* its step, see step() */
 #define EQUAL 1.08		/* percentiles that differ by less are equal; so are all below the step where two lines part, */
@@ -26,16 +23,6 @@
 #define NAME 48
 #define FAST 2.0		/* IOs up to this factor above p5 are fast, */
 #define SLOW 3.0		/* if nearly all others are slower by this factor at least */
-#define INTERVALS_LEAST 100	/* for the worst 1 % */
-#define EVEN 0.8		/* their IOPS over the mean, from which on all is well, */
-#define NOISE 5			/* or this many standard errors below it */
-#define SAME_IOS 0.05		/* of a layer and its members, about */
-#define CONSTANT 0.9		/* their queue depth over the mean, if the load is constant */
-
-static bool has_line(const struct watch_run *w, u32 op)
-{
-	return op_matters(w, op) && w->ops[op].total->ios >= IOS_LEAST;
-}
 
 struct line {
 	char name[NAME];
@@ -262,142 +249,37 @@ static int find_regimes(const struct lines *ls)
 	return 0;
 }
 
-/* --- consistency --- */
-
-/* IOPS of an interval, and as weight its queue depth. */
-static double mean_of(const struct weighted *y, u32 n, bool depth)
-{
-	double sum = 0;
-
-	for (u32 i = 0; i < n; i++)
-		sum += depth ? y[i].weight : y[i].value;
-	return sum / n;
-}
-
-static double autocorrelation(const struct weighted *y, u32 n, u32 lag)
-{
-	double both = 0, all = 0, mean = mean_of(y, n, false);
-
-	for (u32 i = 0; i < n; i++) {
-		all += (y[i].value - mean) * (y[i].value - mean);
-		both += i + lag < n ? (y[i].value - mean) * (y[i + lag].value - mean) : 0;
-	}
-	return all > 0 ? both / all : 0;
-}
-
-static void say_variation(struct finding *f, const struct weighted *y, u32 n, double interval_s)
-{
-	char period[UNITS_TEXT];
-	u32 lag = 2;
-
-	while (lag <= 10 && autocorrelation(y, n, lag) < fmax(0.5, autocorrelation(y, n, lag - 1) + 0.3))
-		lag++;
-	if (mean_of(y + n - n / 5, n / 5, false) <= 0.8 * mean_of(y, n / 5, false))
-		finding_say(f, " (decays)");
-	else if (lag <= 10)
-		finding_say(f, " (alternates every %s)", units_seconds(period, lag * interval_s));
-	else
-		finding_say(f, autocorrelation(y, n, 1) >= 0.5 ? " (wanders)" : " (scatters)");
-}
-
-/*
- * Says which share of the mean IOPS the worst 1 % of the intervals have, in the window of the rates, its ends and the pauses of a
- * duty cycle left out; if there are enough, and the load is constant. Of a run by itself only if that is not even. @y has room for
- * all intervals twice. Returns the finding.
- */
-static struct finding *say_consistency(const struct lines *ls, const struct line *l, struct weighted *y, struct finding *f)
-{
-	const struct duty duty = duty_of(l->run, l->watch);
-	const struct run *r = l->run;
-	struct weighted *sorted = y + r->n;
-	double mean, worst, ios;
-	char share[UNITS_TEXT];
-	bool even;
-	u32 n = 0;
-
-	for (u32 i = r->active.first + 1; i + 1 < r->active.first + r->active.n; i++)
-		if (r->length_s[i] >= r->interval_s / 2 && !duty_leaves_out(&duty, r, l->watch, i))
-			y[n++] = (struct weighted){ run_iops(r, l->watch->ops[ls->op].ios, i), l->watch->queue_depth[i] };
-	mean = mean_of(y, n ?: 1, false);
-	if (n < INTERVALS_LEAST || !(mean > 0))
-		return f;
-	memcpy(sorted, y, n * sizeof(*y));
-	qsort(sorted, n, sizeof(*y), compare_double);
-	worst = mean_of(sorted, n / 100, false);
-	ios = mean * r->interval_s;
-	even = worst >= EVEN * mean || ios * (1 - worst / mean) < NOISE * sqrt(ios);
-	if (mean_of(sorted, n / 100, true) < CONSTANT * mean_of(y, n, true) || (even && !ls->of_runs))
-		return f;
-	if (!f) {
-		finding_say(f = lines_finding_add(ls, "consistency"), "IOPS of the worst 1 %% of all intervals over the mean:");
-		f->grade = FINDING_WELL;
-		finding_values(f, { "worst_share", worst / mean });
-		finding_rule(f, "of %d intervals or more in the window of the rates, if the queue depth of the worst is at least 90 %% of the mean; IOPS "
-			     "alternate if their autocorrelation at 2 to 10 intervals is 0.5 or more, wander if it is at 1, decay if they end 20 %% lower",
-			     INTERVALS_LEAST);
-	} else {
-		finding_say(f, ",");
-		f->values[0].value = fmin(f->values[0].value, worst / mean);
-	}
-	finding_say(f, " %s%s%s", ls->n > 1 ? l->name : "", ls->n > 1 ? " " : "", units_share(share, worst / mean));
-	if (even)
-		return f;
-	f->grade = FINDING_DIFFERS;
-	say_variation(f, y, n, r->interval_s);
-	return f;
-}
+/* --- consistency; of a run by itself only what is not even --- */
 
 static int find_consistency(const struct lines *ls)
 {
+	char share[UNITS_TEXT], period[UNITS_TEXT];
 	struct finding *f = NULL;
+	double least = 1;
 
 	for (u32 i = 0; i < ls->n && i < NAMED; i++) {
-		CLEANUP(cleanup_free) struct weighted *y = calloc(2 * ls->by[i].run->n + 1, sizeof(*y));
+		struct evenness e;
 
-		if (!y)
+		if (evenness_of(ls->by[i].run, ls->by[i].watch, ls->op, &e))
 			return -ENOMEM;
-		f = say_consistency(ls, &ls->by[i], y, f);
+		if (e.share < 0 || (!e.how && !ls->of_runs))
+			continue;
+		if (!f) {
+			f = lines_finding_add(ls, "consistency");
+			f->grade = FINDING_WELL;
+			finding_say(f, "IOPS of the worst 1 %% of all intervals over the mean: ");
+		}
+		finding_say(f, "%s%s%s%s", f->n ? ", " : "", ls->n > 1 ? ls->by[i].name : "", ls->n > 1 ? " " : "", units_share(share, e.share));
+		if (e.how)
+			finding_say(f, e.period_s ? " (%s every %s)" : " (%s)", e.how, units_seconds(period, e.period_s));
+		f->grade = e.how ? FINDING_DIFFERS : f->grade;
+		least = fmin(least, e.share);
+		f->n = 0;
+		finding_values(f, { "worst_share", least });
 	}
+	if (f)
+		finding_rule(f, EVENNESS_RULE);
 	return 0;
-}
-
-/* --- a layer over its members --- */
-
-static void tell_layer(const struct inquiry *q, const struct stack *s, u32 op)
-{
-	const struct frame *all = q->watch->total;
-	const struct op_frame *o = &all->ops[op];
-	const struct stack_op *of = &s->ops[op];
-	double p10 = of->overhead_p10_ns, p50 = of->overhead_ns[RUN_P50], p90 = of->overhead_ns[RUN_P90], depth = 0;
-	double whole_ns = quantile_ns(&o->hist, 0.5, o->min_ns, o->max_ns);
-	char a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT];
-	struct finding *f;
-
-	/* A percentile is known to a bin. */
-	if (fabs((double)of->member_ios / of->upper_ios - 1) > SAME_IOS || p50 < (quantile_resolution(o->hist.scale, whole_ns) - 1) * whole_ns)
-		return;
-	for (u32 i = 0; i < s->n_members; i++)
-		depth += s->members[i]->total->queue_depth / s->n_members;
-	f = finding_add(q, "layer", op);
-	finding_say(f, "adds %s to %s (p10 %s,", units_ns(a, p50), p10 >= p50 / 2 && p90 <= 2 * p50 ? "every IO" : "the median", units_ns(b, fmax(p10, 0)));
-	finding_say(f, " p90 %s); QD %s is %s on %s", units_ns(a, fmax(p90, 0)), units_short(b, all->queue_depth), units_short(c, depth),
-		    s->n_members > 1 ? "each member" : "its member");
-	finding_values(f, { "overhead_p50_ns", p50 }, { "overhead_p10_ns", p10 }, { "overhead_p90_ns", p90 }, { "members", s->n_members },
-		       { "queue_depth", all->queue_depth }, { "member_queue_depth", depth });
-	finding_rule(f, "percentiles of the device, less those of the IOs of all devices below it at the same stage; if these are as many (within %g %%), and "
-		     "the difference at p50 is more than a bin", 100 * SAME_IOS);
-}
-
-int find_layer(const struct inquiry *q)
-{
-	CLEANUP(stacks_uninit) struct stacks all = { 0 };
-	int err = q->watch->watch->device->n_lower ? stacks_make(q->run, &all) : 0;
-
-	for (u32 i = 0; !err && i < all.n; i++)
-		for (u32 op = 0; all.s[i].upper == q->watch && op < BLKLAT_OPS; op++)
-			if (all.s[i].ops[op].member_ios && has_line(q->watch, op))
-				tell_layer(q, &all.s[i], op);
-	return err;
 }
 
 /* --- which lines there are --- */
@@ -459,7 +341,7 @@ int find_compared(const struct inquiry *q, u32 op)
 	for (u32 i = 0; i < q->run->n_watches; i += 1 + run_parts(q->run, i)) {
 		const struct watch_run *w = &q->run->watches[i];
 
-		if (w->watch->stage != q->watch->watch->stage || !has_line(w, op) || !is_of_its_own(q, i))
+		if (w->watch->stage != q->watch->watch->stage || !op_has_figures(w, op) || !is_of_its_own(q, i))
 			continue;
 		if (!ls.n && w != q->watch)
 			return 0;
@@ -491,7 +373,7 @@ int findings_compare(const struct comparison *c, bool to_first, struct findings 
 		struct lines ls = { .op = g->op, .of_runs = true, .to_first = to_first, .of = of };
 
 		for (u32 k = 0; k < c->n_runs; k++) {
-			if (!g->of[k].watch || !has_line(g->of[k].watch, g->op))
+			if (!g->of[k].watch || !op_has_figures(g->of[k].watch, g->op))
 				continue;
 			of[ls.n] = (struct line){ .run = &c->runs[k], .watch = g->of[k].watch, .o = g->of[k].o };
 			snprintf(of[ls.n++].name, NAME, "%.40s", own_name(c, k));

@@ -73,6 +73,12 @@ void findings_order(struct findings *fs, const struct run *r);
 /* True for an op with at least 1 % of the watch's IOs. A rarer one has no meaningful rate. */
 bool op_matters(const struct watch_run *w, u32 op);
 
+/* True for an op that matters and has IOs enough for percentiles. */
+static inline bool op_has_figures(const struct watch_run *w, u32 op)
+{
+	return op_matters(w, op) && w->ops[op].total->ios >= PART_IOS_LEAST;
+}
+
 /* The op with the most IOs. */
 u32 main_op(const struct watch_run *w);
 
@@ -87,6 +93,20 @@ struct weighted {
  * The smallest value such that all values up to it have at least half of the weight; 0 if @n is 0. Sorts @w by value.
  */
 double weighted_median(struct weighted *w, u32 n);
+
+/* --- findings_even.c: how even IOPS are --- */
+
+struct evenness {
+	double share;		/* of the worst 1 % of the intervals over the mean; negative: too few intervals, or the load is not constant */
+	const char *how;	/* "alternates", "wanders", "decays", "scatters"; NULL: they are even */
+	double period_s;	/* of what alternates, else 0 */
+};
+
+#define EVENNESS_RULE "of 100 intervals or more in the window of the rates, if the queue depth of the worst 1 %% is at least 90 %% of the mean; IOPS alternate " \
+	"if their autocorrelation at 2 to 10 intervals is 0.5 or more, wander if it is at 1, decay if they end 20 %% lower; even is 80 %%, or noise"
+
+/* Looks at the window of the rates, without its ends and the pauses of a duty cycle. Returns 0 or -ENOMEM. */
+int evenness_of(const struct run *r, const struct watch_run *w, u32 op, struct evenness *ret);
 
 /* --- finds where a series of figures changes from one level to another --- */
 

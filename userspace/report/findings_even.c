@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How even the IOPS of a run are where the load is constant, in one figure, and how they vary. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/findings_rules.h"
+#include "util/array.h"
+#include "util/cleanup.h"
+
+#define INTERVALS_LEAST 100	/* for the worst 1 % */
+#define CONSTANT 0.9		/* their queue depth over the mean, if the load is constant */
+#define EVEN 0.8		/* their IOPS over the mean, from which on all is well, */
+#define NOISE 5			/* or this many standard errors below it */
+#define PERIOD_MOST 10		/* intervals */
+#define LIKE 0.5		/* an autocorrelation */
+#define RISE 0.3		/* and how much higher it is than that of one interval less, at the end of a period */
+#define DECAY 0.8		/* the last fifth over the first */
+
+/* IOPS of intervals, and as weight the queue depth. */
+static double mean_of(const struct weighted *y, u32 n, bool depth)
+{
+	double sum = 0;
+
+	for (u32 i = 0; i < n; i++)
+		sum += depth ? y[i].weight : y[i].value;
+	return sum / n;
+}
+
+static double autocorrelation(const struct weighted *y, u32 n, u32 lag)
+{
+	double both = 0, all = 0, mean = mean_of(y, n, false);
+
+	for (u32 i = 0; i < n; i++) {
+		all += (y[i].value - mean) * (y[i].value - mean);
+		both += i + lag < n ? (y[i].value - mean) * (y[i + lag].value - mean) : 0;
+	}
+	return all > 0 ? both / all : 0;
+}
+
+static void describe(const struct weighted *y, u32 n, double interval_s, struct evenness *e)
+{
+	u32 lag = 2;
+
+	while (lag <= PERIOD_MOST && autocorrelation(y, n, lag) < fmax(LIKE, autocorrelation(y, n, lag - 1) + RISE))
+		lag++;
+	if (mean_of(y + n - n / 5, n / 5, false) <= DECAY * mean_of(y, n / 5, false)) {
+		e->how = "decays";
+	} else if (lag <= PERIOD_MOST) {
+		e->how = "alternates";
+		e->period_s = lag * interval_s;
+	} else {
+		e->how = autocorrelation(y, n, 1) >= LIKE ? "wanders" : "scatters";
+	}
+}
+
+int evenness_of(const struct run *r, const struct watch_run *w, u32 op, struct evenness *ret)
+{
+	CLEANUP(cleanup_free) struct weighted *y = calloc(2 * r->n + 1, sizeof(*y));
+	const struct duty duty = duty_of(r, w);
+	struct weighted *sorted;
+	double mean, worst, ios;
+	u32 n = 0;
+
+	if (!y)
+		return -ENOMEM;
+	*ret = (struct evenness){ .share = -1 };
+	for (u32 i = r->active.first + 1; i + 1 < r->active.first + r->active.n; i++)
+		if (r->length_s[i] >= r->interval_s / 2 && !duty_leaves_out(&duty, r, w, i))
+			y[n++] = (struct weighted){ run_iops(r, w->ops[op].ios, i), w->queue_depth[i] };
+	mean = mean_of(y, n ?: 1, false);
+	if (n < INTERVALS_LEAST || !(mean > 0))
+		return 0;
+	sorted = memcpy(y + n, y, n * sizeof(*y));
+	qsort(sorted, n, sizeof(*y), compare_double);
+	if (mean_of(sorted, n / 100, true) < CONSTANT * mean_of(y, n, true))
+		return 0;
+	worst = mean_of(sorted, n / 100, false);
+	ret->share = worst / mean;
+	ios = mean * r->interval_s;
+	if (worst < EVEN * mean && ios * (1 - worst / mean) >= NOISE * sqrt(ios))
+		describe(y, n, r->interval_s, ret);
+	return 0;
+}
