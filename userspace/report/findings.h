@@ -40,8 +40,8 @@ struct finding_value {
  *   saturated      iops and mean_ns, each with from_ (the first phase that is) and to_ (the last phase)
  *   duty_cycle     bursts, period_s, share (of the time, busy), busy_iops, overall_iops
  *   order          lines, classes, slowest_p50_ns, fastest_p50_ns
- *   pair           of the slower line over the other: times_p50, times_p90, times_last (at last_share); equal_share (up to which percentile they
- *                  are equal), within_share (by how much); p50_ns, iops and queue_depth, each also with other_
+ *   pair           of the slower line over the other: times_p50, times_p90, times_last (at last_share); equal_share (up to which
+ *                  percentile they are equal), within_share (by how much); p50_ns, iops and queue_depth, each also with other_
  *   regimes        least_share (of fast IOs), least_times, most_times (as long take the others), over all lines
  *   consistency    worst_share, the least of all lines
  *   layer          overhead_p50_ns, overhead_p10_ns, overhead_p90_ns, members, queue_depth, member_queue_depth

@@ -54,7 +54,8 @@ static struct finding *lines_finding_add(const struct lines *ls, const char *kin
 	for (u32 i = 1; i < ls->n; i++)
 		one_device &= !strcmp(ls->of[i].watch->watch->device->name, first->device->name);
 	if (!one_device)
-		snprintf(f->text, sizeof(f->text), first->stage == BLKLAT_STAGE_DEVICE ? "%s: " : "%s (%s): ", op_names[ls->op], stage_names[first->stage]);
+		snprintf(f->text, sizeof(f->text), first->stage == BLKLAT_STAGE_DEVICE ? "%s: " : "%s (%s): ", op_names[ls->op],
+			 stage_names[first->stage]);
 	return f;
 }
 
@@ -87,7 +88,8 @@ static int find_order(const struct lines *ls)
 			continue;
 		if (gap >= CLASS)
 			finding_say(f, "; %s times faster,", units_short(text, gap));
-		finding_say(f, "%s %s %s (%s IOPS)", i && gap < CLASS ? "," : "", l->name, units_ns(text, at(l, 0.5)), units_short(iops, l->o->iops));
+		finding_say(f, "%s %s %s (%s IOPS)", i && gap < CLASS ? "," : "", l->name, units_ns(text, at(l, 0.5)),
+			    units_short(iops, l->o->iops));
 	}
 	f->times = slowest / fastest;
 	f->grade = f->times < EQUAL ? FINDING_WELL : FINDING_DIFFERS;
@@ -155,7 +157,8 @@ static bool say_ratios(struct finding *f, const struct split *s, double from)
 		if (told[i] < from || told[i] > told[4] || (i == 4 && *lead != ' '))
 			continue;
 		if (f)
-			finding_say(f, "%s%s%s at p%g", lead, equal ? "equal" : units_short(text, times), equal || now == before ? "" : now, 100 * told[i]);
+			finding_say(f, "%s%s%s at p%g", lead, equal ? "equal" : units_short(text, times),
+				    equal || now == before ? "" : now, 100 * told[i]);
 		before = equal ? before : now;
 		alike &= times < EQUAL;
 		lead = ", ";
@@ -184,16 +187,18 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 		finding_say(f, alike ? "%s is much like %s:" : "%s against %s:", a->name, b->name);
 	if (!equal)
 		say_ratios(f, s, part ? step(s->from) : 0);
-	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s", a->name, units_ns(x, at(a, 0.5)), units_short(y, a->o->iops), units_short(z, depth));
+	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s", a->name, units_ns(x, at(a, 0.5)), units_short(y, a->o->iops),
+		    units_short(z, depth));
 	finding_say(f, ", %s %s, %s and %s", b->name, units_ns(x, at(b, 0.5)), units_short(y, b->o->iops), units_short(z, other_depth));
 	f->grade = alike ? FINDING_WELL : FINDING_DIFFERS;
 	f->times = ratio(s, step(s->n - 1));
 	finding_values(f, { "times_p50", ratio(s, 0.5) }, { "times_p90", ratio(s, 0.9) }, { "times_last", f->times },
-		       { "last_share", step(s->n - 1) }, { "equal_share", equal || part ? step(s->from - 1) : 0 }, { "within_share", s->within - 1 },
-		       { "p50_ns", at(a, 0.5) }, { "other_p50_ns", at(b, 0.5) }, { "iops", a->o->iops }, { "other_iops", b->o->iops },
-		       { "queue_depth", depth }, { "other_queue_depth", other_depth });
-	finding_rule(f, "percentiles from p5 on, as far as %d IOs lie beyond; they part where all from there on differ by %g %% or more, and are equal "
-		     "before if none differs by more than %g %%; QD is IOPS times mean latency", IOS_BEYOND, 100 * (EQUAL - 1), 100 * (WAVERING - 1));
+		       { "last_share", step(s->n - 1) }, { "equal_share", equal || part ? step(s->from - 1) : 0 },
+		       { "within_share", s->within - 1 }, { "p50_ns", at(a, 0.5) }, { "other_p50_ns", at(b, 0.5) }, { "iops", a->o->iops },
+		       { "other_iops", b->o->iops }, { "queue_depth", depth }, { "other_queue_depth", other_depth });
+	finding_rule(f, "percentiles from p5 on, as far as %d IOs lie beyond; they part where all from there on differ by %g %% or more, "
+		     "and are equal before if none differs by more than %g %%; QD is IOPS times mean latency", IOS_BEYOND, 100 * (EQUAL - 1),
+		     100 * (WAVERING - 1));
 }
 
 static int find_pairs(const struct lines *ls)
@@ -237,7 +242,8 @@ static int find_regimes(const struct lines *ls)
 		if (!regimes_of(&ls->by[i], &r))
 			continue;
 		f = f ?: lines_finding_add(ls, "regimes");
-		finding_say(f, "%s%s has %s of its IOs around %s,", all.to > 0 ? "; " : "", ls->by[i].name, units_share(a, r.share), units_ns(b, r.fast_ns));
+		finding_say(f, "%s%s has %s of its IOs around %s,", all.to > 0 ? "; " : "", ls->by[i].name, units_share(a, r.share),
+			    units_ns(b, r.fast_ns));
 		finding_say(f, " the others take %s to %s times as long", units_short(a, r.from), units_short(b, r.to));
 		all = (struct regimes){ fmin(all.share, r.share), 0, fmin(all.from, r.from), fmax(all.to, r.to) };
 	}
@@ -269,7 +275,8 @@ static int find_consistency(const struct lines *ls)
 			f->grade = FINDING_WELL;
 			finding_say(f, "IOPS of the worst 1 %% of all intervals over the mean: ");
 		}
-		finding_say(f, "%s%s%s%s", f->n ? ", " : "", ls->n > 1 ? ls->by[i].name : "", ls->n > 1 ? " " : "", units_share(share, e.share));
+		finding_say(f, "%s%s%s%s", f->n ? ", " : "", ls->n > 1 ? ls->by[i].name : "", ls->n > 1 ? " " : "",
+			    units_share(share, e.share));
 		if (e.how)
 			finding_say(f, e.period_s ? " (%s every %s)" : " (%s)", e.how, units_seconds(period, e.period_s));
 		f->grade = e.how ? FINDING_DIFFERS : f->grade;

@@ -97,13 +97,14 @@ double weighted_median(struct weighted *w, u32 n);
 /* --- findings_even.c: how even IOPS are --- */
 
 struct evenness {
-	double share;		/* of the worst 1 % of the intervals over the mean; negative: too few intervals, or the load is not constant */
+	double share;		/* of the worst 1 % of the intervals over the mean; negative: they are too few, or the load not constant */
 	const char *how;	/* "alternates", "wanders", "decays", "scatters"; NULL: they are even */
 	double period_s;	/* of what alternates, else 0 */
 };
 
-#define EVENNESS_RULE "of 100 intervals or more in the window of the rates, if the queue depth of the worst 1 %% is at least 90 %% of the mean; IOPS alternate " \
-	"if their autocorrelation at 2 to 10 intervals is 0.5 or more, wander if it is at 1, decay if they end 20 %% lower; even is 80 %%, or noise"
+#define EVENNESS_RULE "of 100 intervals or more in the window of the rates, if the queue depth of the worst 1 %% is at least 90 %% of the mean; " \
+	"IOPS alternate if their autocorrelation at 2 to 10 intervals is 0.5 or more, wander if it is at 1, decay if they end 20 %% lower; " \
+	"even is 80 %%, or noise"
 
 /* Looks at the window of the rates, without its ends and the pauses of a duty cycle. Returns 0 or -ENOMEM. */
 int evenness_of(const struct run *r, const struct watch_run *w, u32 op, struct evenness *ret);
