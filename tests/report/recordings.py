@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs blklat."""
 import json
+import re
 import subprocess
 
 from asked import BLKLAT
@@ -21,3 +22,11 @@ def blklat(*args, status=0):
 
 def compared(*args, status=0):
     return json.loads(blklat("compare", "--format", "json", *args, status=status))
+
+
+def sentences(path, grade=None):
+    """Those of the text, each in one line; @grade is what they begin with."""
+    text = blklat("report", "--format", "text", path)
+    assert all(len(line) <= 80 or " " not in line for line in text.splitlines())     # a long path stays whole, to be copied
+    found = re.findall(r"^(!!|\*|ok) +(.*(?:\n   .*)*)", text, re.M)
+    return [told.replace("\n   ", " ") for lead, told in found if grade in (None, lead)]

@@ -7,7 +7,7 @@ import pytest
 
 import synthetic
 from phases import mark
-from recordings import blklat
+from recordings import blklat, sentences
 
 Z = [statistics.NormalDist().inv_cdf((i + 0.5) / 20) for i in range(20)]
 
@@ -16,14 +16,6 @@ def spread(s, op, median_ns, count, width=0.1, **more):
     """A lognormal by 20 quantiles; @count is a multiple of 20."""
     for z in Z:
         s.io(op, median_ns * 2.718281828 ** (width * z), count // 20, **more)
-
-
-def sentences(path, grade=None):
-    """Those of the text, each in one line; @grade is what they begin with."""
-    text = blklat("report", "--format", "text", path)
-    assert all(len(line) <= 80 or " " not in line for line in text.splitlines())     # a long path stays whole, to be copied
-    found = re.findall(r"^(!!|\*|ok) +(.*(?:\n   .*)*)", text, re.M)
-    return [told.replace("\n   ", " ") for lead, told in found if grade in (None, lead)]
 
 
 @pytest.fixture

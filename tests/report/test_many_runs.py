@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Many small runs with noise, healthy and sick: what is wrong must be said, once, and nothing else. The seed is each run's name."""
+import math
+import re
+import statistics
+
+import pytest
+
+import synthetic
+from recordings import sentences
+
+DB, BACKUP, MiB = "/system.slice/db.service", "/system.slice/backup.service", 2 ** 20
+POD = "/kubepods.slice/cri-containerd-" + 4 * "0123456789abcdef" + ".scope"
+NORMAL = statistics.NormalDist()
+
+
+def write(path, name, seconds, loads, devices=("sda",), by=None, noise=0.05):
+    """@loads(second): for each, (op, median_ns, IOs, {width, size, owner, device}); rates and medians vary by @noise, IOs by chance."""
+    s = synthetic.Script(devices, seed=name, by=by)
+    for second in range(seconds):
+        for op, ns, ios, more in loads(second):
+            s.on(more.get("device", "sda"))
+            ns *= math.exp(s.random.gauss(0, noise))
+            ios = s.noisy(s.random.gauss(ios, ios ** 0.5), noise)
+            parts = min(ios, 40)
+            for i in range(parts):
+                z = NORMAL.inv_cdf((i + s.random.uniform(0.01, 0.99)) / parts)
+                s.io(op, ns * math.exp(more.get("width", 0.3) * z), ios // parts + (i < ios % parts), more.get("size", 4096),
+                     f"in={more['owner']}" if by else "")
+        s.tick()
+    return s.write(path / "run.blklat")
+
+
+def step(t, before, after, at=20, until=1000):
+    return after if at <= t < until else before
+
+
+def nvme(n):
+    return {"devices": [f"nvme{i}n1" for i in range(n)]}
+
+
+def each(n, of):
+    """The same on @n drives, but for what @of makes of their numbers."""
+    return lambda t: [(op, ns, ios, {**more, "device": f"nvme{i}n1"}) for i in range(n) for op, ns, ios, more in of(t, i)]
+
+
+def backup(op, ns, ios, owner=BACKUP, size=MiB):
+    """A load of large IOs from 20 s on, and reads of a database that it slows down from 85 us to 1 ms."""
+    return lambda t: [("read", step(t, 85e3, 1e6), 900, {"owner": DB}), (op, ns, step(t, 0, ios), {"owner": owner, "size": size})]
+
+
+def bursts(every, last, op, ns, ios):
+    """The same for the last seconds of each period."""
+    def loads(t):
+        there = t % every >= every - last
+        return [("read", 1e6 if there else 85e3, 900, {}), (op, ns, ios * there, {"size": MiB})]
+    return loads
+
+
+HEALTHY = {
+    "reads": (120, lambda t: [("read", 9e4, 20000, {})], {}),
+    "noisy reads and writes": (90, lambda t: [("read", 9e4, 5000, {}), ("write", 3e4, 2000, {})], {"noise": 0.15}),
+    "20 a second": (60, lambda t: [("read", 15e4, 20, {"width": 0.6})], {}),
+    "a hard disk": (60, lambda t: [("read", 8e6, 130, {"width": 0.6}), ("write", 4e6, 50, {"width": 0.8})], {}),
+    "long tails and some flushes": (100, lambda t: [("read", 1e5, 200, {"width": 1}), ("flush", 3e6, 2, {"size": 0})], {}),
+    "a slow wave": (120, lambda t: [("read", 9e4 * (1 + 0.15 * math.sin(t / 19)), 8000, {})], {}),
+    "six drives": (60, each(6, lambda t, i: [("read", 9e4, 3000, {}), ("write", 3e4, 300, {})]), nvme(6)),
+    "owners": (80, lambda t: [("read", 9e4, 900, {"owner": DB}), ("write", 6e6, 300, {"owner": BACKUP, "size": MiB})],
+               {"by": "cgroup", "noise": 0.1}),
+    "a load that grows": (60, lambda t: [("read", 9e4, step(t, 2000, 20000), {})], {}),
+    "larger IOs": (60, lambda t: [("write", step(t, 3e4, 3e5), 2000, {"size": step(t, 4096, 131072)})], {}),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_nothing_is_wrong(tmp_path, name):
+    seconds, loads, more = HEALTHY[name]
+    path = write(tmp_path, name, seconds, loads, **more)
+    assert sentences(path, "!!") == []
+    assert not [one for one in sentences(path) if "peaks" in one or "not reached" in one]
+
+
+def culprit(what, share, victims="reads", more=""):
+    return (rf"sda read: at (19|20|14|15)\.\d s {what}; (it has|they have) {share}\.\d % of the device's time (since|meanwhile), "
+            rf"and {victims} went from .* times slower\){more}")
+
+
+def slower(words, more=""):
+    return rf"{words} at (19|20)\.\d s, .* times slower by mean latency{more}"
+
+
+SICK = {
+    "a cache": (60, lambda t: [("write", step(t, 25e3, 26e4), step(t, 40000, 4000), {})], {},
+                slower(r"sda write: IOPS fell from [34]\d\.\dk to [34]\.\d\dk", ", as when a cache is exhausted")),
+    "an owner": (60, backup("write", 6e6, 500), {"by": "cgroup"},
+                 culprit(r"backup\.service began [45]\d\d writes/s of 1\.00 MiB", "7[5-9]", r"reads of db\.service")),
+    "a pod": (60, backup("write", 6e6, 500, POD), {"by": "cgroup"},
+              culprit(r"container 0123456789ab began [45]\d\d writes/s of 1\.00 MiB", "7[5-9]", r"reads of db\.service")),
+    "an owner's reads": (60, backup("read", 2e6, 4000), {"by": "cgroup"},
+                         culprit(r"backup\.service began [34]\.\d\dk reads/s of 1\.00 MiB", "(8|9)\\d", r"reads of db\.service")),
+    "nobody's writes": (60, backup("write", 6e6, 500), {}, culprit(r"[45]\d\d writes/s of 1\.00 MiB began", "7[5-9]")),
+    "more of them": (60, lambda t: [("read", step(t, 85e3, 34e4), 900, {}), ("write", 4e6, step(t, 200, 500), {"size": MiB})], {},
+                     culprit(r"the device went from \d\d\d to [45]\d\d writes/s of 1\.00 MiB", "8[5-8]")),
+    "three times": (100, bursts(30, 15, "write", 6e6, 500), {}, culprit(
+                    r"[45]\d\d writes/s of 1\.00 MiB began, until (29|30)\.\d s, and 2 times more from 4[45]\.\d s on", "7[5-9]")),
+    "six times": (120, bursts(20, 6, "discard", 2e7, 40), {}, culprit(
+                  r"[34]\d(\.\d)? discards/s of 1\.00 MiB began, until (19|20)\.\d s, and 5 times more from 3[34]\.\d s on", "[45]\\d")),
+    "all ops": (60, lambda t: [("read", step(t, 85e3, 85e4), 900, {}), ("write", step(t, 3e4, 18e4), 300, {}),
+                               ("discard", 9e6, step(t, 0, 100), {})],
+                {}, culprit(r"(9\d|1\d\d)(\.\d)? discards/s of 4\.00 KiB began", "5\\d",
+                            more=r"; slower at the same time: sda write \(mean [56]\.\d\d times\)")),
+    "reads, then writes": (60, lambda t: [("read", step(t, 85e3, 1e6), 900, {}), ("write", 6e6, step(t, 0, 500, 26), {"size": MiB})], {},
+                           slower("sda read: mean latency rose")),
+    "it recovers": (90, lambda t: [("read", step(t, 9e4, 9e5, 20, 60), 1000, {})], {}, slower("sda read: mean latency rose")),
+    "five drives at once": (60, each(5, lambda t, i: [("read", step(t, 9e4, 4e5), 3000, {})]), nvme(5),
+                            slower(r"nvme\dn1 read: mean latency rose",
+                                   r"; slower at the same time: (nvme\dn1 read \(mean 4\.\d\d times\)(, | and |)){4}")),
+    "a slow drive": (60, each(6, lambda t, i: [("read", 24e4 if i == 2 else 85e3, 5000, {})]), nvme(6),
+                     r"nvme2n1 read: p99 is 2\.[6-9]\d? times that of the 5 like it: .*, in 60 of 60 intervals"),
+    "a tail": (60, lambda t: [("read", 9e4, 5000, {}), ("read", step(t, 3e5, 15e6), 200, {})], {},
+               r"sda read: p99 rose (4|5)\d(\.\d)? times at (19|20)\.\d s, from 3\d\d us to 1\d\.\d ms; p50 did not .*"),
+    "little by little": (120, lambda t: [("read", 9e4 * (1 + t / 30), 1000, {})], {},
+                         r"sda read: latency rose little by little, at .* before and .* after; .* 3\.[1-5]\d? times slower by mean latency"),
+}
+
+
+@pytest.mark.parametrize("name", SICK)
+def test_what_is_wrong(tmp_path, name):
+    seconds, loads, more, expected = SICK[name]
+    path = write(tmp_path, name, seconds, loads, **more)
+    found = sentences(path, "!!")
+    assert len(found) == 1 and re.fullmatch(expected, found[0]), found
+    # It is not said again as peaks, nor are loads that began told as not steady.
+    assert not [one for one in sentences(path) if "peaks" in one or "not reached" in one or ("cache" in one and name != "a cache")]
