@@ -79,6 +79,27 @@ TEST(one_drive_after_the_other)
 	assert_memory_equal(fs.f[1].text, "sdb read: at 50.0 s backup began ", 33);
 }
 
+/* Reads of db and of all IOs without an owner: both are slower, and the one with more IOs is named. */
+TEST(two_victims)
+{
+	static const struct part none = { "cgroup", "none", 5 };
+
+	init_run();
+	for (u32 i = 0; i < 4; i++)
+		s.watch[i] = (struct watch){ .device = &s.device[0], .stage = BLKLAT_STAGE_DEVICE,
+					     .part = i ? i == 1 ? &db : i == 2 ? &backup : &none : NULL };
+	synthetic_begin(&s, 4, 6, 1);
+	for (u32 i = 0; i < 60; i++) {
+		owned(0, 1, READ, i < 30 ? 100000 : 1000000, 1000);
+		owned(0, 3, READ, i < 30 ? 100000 : 1500000, 100);
+		owned(0, 2, WRITE, 5000000, i < 30 ? 0 : 500);
+		synthetic_tick(&s, 1);
+	}
+	judge();
+	assert_non_null(strstr(fs.f[0].text, ", and reads of db.service went from p99 100 us to 1.00 ms, "));
+	assert_ends(&fs.f[0], " (10.0 times slower); of 2 owners that are slower it loses most");
+}
+
 /* It comes three times, and each time reads are slow: one finding. One that comes by itself is told for itself. */
 TEST(several_times)
 {

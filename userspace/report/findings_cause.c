@@ -166,40 +166,34 @@ static bool anything_else(const struct trace *t, const struct change *c)
 	return false;
 }
 
-/* The owner who lost most: by its IOs times how much longer they take. Undivided, and where no owner did, the whole. */
-static const struct watch_run *victim_of(const struct trace *t, const struct change *c, const struct watch_run *cause)
+/*
+ * The owner who lost most beside @cause: by its IOs times how much longer they take. Undivided, and where no owner did, the
+ * whole. @ret_harmed: how many owners' IOs take longer by FACTOR, although they are no more.
+ */
+static const struct watch_run *victim_of(const struct trace *t, const struct change *c, const struct watch_run *cause, u32 *ret_harmed)
 {
 	const struct watch_run *whole = t->q->watch, *victim = whole;
 	double most = 0;
 
+	*ret_harmed = 0;
 	for (const struct watch_run *w = whole + 1; w <= whole + owners_of(t); w++) {
 		struct level before = rates_of(t, &w->ops[t->op], c->span[0]), after = rates_of(t, &w->ops[t->op], c->span[1]);
 		double lost = before.iops ? after.iops * (after.mean_ns - before.mean_ns) : 0;
 
-		if (w == cause || lost <= most)
+		if (w == cause || lost <= 0)
 			continue;
-		most = lost;
-		victim = w;
+		*ret_harmed += direction(before.mean_ns, after.mean_ns, FACTOR) > 0 && direction(before.iops, after.iops, EVEN) <= 0;
+		victim = lost > most ? w : victim;
+		most = fmax(lost, most);
 	}
 	return victim;
-}
-
-/* Whether IOs of another owner than @cause take longer since, although they are no more. */
-static bool harms_others(const struct trace *t, const struct change *c, const struct watch_run *cause)
-{
-	for (const struct watch_run *w = t->q->watch + 1; w <= t->q->watch + owners_of(t); w++) {
-		struct level before = rates_of(t, &w->ops[t->op], c->span[0]), after = rates_of(t, &w->ops[t->op], c->span[1]);
-
-		if (w != cause && before.iops && direction(before.mean_ns, after.mean_ns, FACTOR) > 0 && direction(before.iops, after.iops, EVEN) <= 0)
-			return true;
-	}
-	return false;
 }
 
 /* By cgroup, each owner counts; what the parts don't show, and undivided runs, go by op. */
 void find_cause(const struct trace *t, u32 i, struct change *c)
 {
 	const struct watch_run *whole = t->q->watch;
+	u32 harmed;
 
 	c->alone = true;
 	for (u32 part = owners_of(t) + 1; part-- && (part || !c->cause.watch);)
@@ -207,7 +201,7 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 			struct other o = { .watch = &whole[part], .op = op };
 			int way = op == t->op && !part ? 0 : changed_with(t, i, c, &o);
 
-			o.harms = way > 0 && part && harms_others(t, c, o.watch);
+			o.harms = way > 0 && part && victim_of(t, c, o.watch, &harmed) && harmed;
 			/* An owner whose IOs are among those that changed is no other load, unless others suffer. */
 			if (!way || (op == t->op && way == c->iops && !o.harms))
 				continue;
@@ -248,7 +242,8 @@ void say_other(struct finding *f, const struct other *o)
 
 static void say_victim(struct finding *f, const struct trace *t, const struct change *c)
 {
-	const struct watch_run *w = victim_of(t, c, c->cause.watch);
+	u32 harmed;
+	const struct watch_run *w = victim_of(t, c, c->cause.watch, &harmed);
 	struct level before = figures_of(t, &w->ops[t->op], c->span[0]), after = figures_of(t, &w->ops[t->op], c->span[1]);
 	char a[UNITS_TEXT], b[UNITS_TEXT];
 
@@ -268,6 +263,8 @@ static void say_victim(struct finding *f, const struct trace *t, const struct ch
 	f->times = after.mean_ns / before.mean_ns;
 	f->times_of = "mean";
 	finding_say(f, " (%s times slower)", units_number(a, f->times));
+	if (harmed > 1)
+		finding_say(f, "; of %u owners that are slower it loses most", harmed);
 	finding_values(f, { "victim_before_p50_ns", before.ns[RUN_P50] },
 		       { "victim_after_p50_ns", after.ns[RUN_P50] });
 }
