@@ -79,6 +79,28 @@ TEST(one_drive_after_the_other)
 	assert_memory_equal(fs.f[1].text, "sdb read: at 50.0 s backup began ", 33);
 }
 
+/*
+ * Writes of db are slower by a larger factor than its reads, but they were slow before, so the culprit is sure of the reads
+ * only, and these speak. On sdb reads become slower still, at another time and without a cause: they come first.
+ */
+TEST(the_culprit_speaks)
+{
+	begin_owners();
+	for (u32 i = 0; i < 60; i++) {
+		owned(0, 1, READ, i < 30 ? 100000 : 1000000, 1000);
+		owned(0, 1, WRITE, i >= 10 && i < 30 ? 50000 : 1000000, 300);
+		owned(0, 2, BLKLAT_OP_DISCARD, 5000000, i < 30 ? 0 : 500);
+		owned(1, 1, READ, i < 45 ? 100000 : 5000000, 1000);
+		synthetic_tick(&s, 1);
+	}
+	judge();
+	assert_memory_equal(fs.f[0].text, "sdb read: mean latency rose at 45.0 s", 37);
+	assert_memory_equal(fs.f[1].text, "sda read: at 30.0 s backup began 500 discards/s", 47);
+	assert_ends(&fs.f[1], " (10.0 times slower); slower at the same time: sda write (mean 20.0 times)");
+	assert_int_equal(fs.f[1].also, 1);
+	assert_int_equal(fs.f[2].also, 0);
+}
+
 /* Reads of db and of all IOs without an owner: both are slower, and the one with more IOs is named. */
 TEST(two_victims)
 {

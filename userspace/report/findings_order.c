@@ -18,12 +18,12 @@ static bool is_level_change(const struct finding *f)
 	return !strcmp(f->kind, "level_change");
 }
 
-/* Those with a culprit first, so that it is one of them that speaks for an event. "also" holds the place before. */
+/* "also" holds the place before. */
 static int by_severity(const void *of_a, const void *of_b)
 {
 	const struct finding *a = of_a, *b = of_b;
 
-	return ((int)a->grade - (int)b->grade) ?: ((int)finding_rank(a->kind) - (int)finding_rank(b->kind)) ?: b->culprit - a->culprit ?:
+	return ((int)a->grade - (int)b->grade) ?: ((int)finding_rank(a->kind) - (int)finding_rank(b->kind)) ?:
 	       (a->times < b->times) - (a->times > b->times) ?: (int)a->also - (int)b->also;
 }
 
@@ -64,14 +64,18 @@ static bool alike(const struct finding *a, const struct finding *b, const struct
 			       (is_well(a) ? is_well(b) : alike_in_values(a, b)));
 }
 
-/* Moves @f behind @to and those that it speaks for. */
+/* Moves @f behind @to and those that it speaks for; or @to, if only @f knows a culprit. */
 static void join(struct finding *to, struct finding *f)
 {
-	struct finding *place = to + 1 + to->also, moved = *f;
+	bool knows = f->culprit && !to->culprit;
+	struct finding *place = to + 1 + to->also, behind = knows ? *to : *f;
 
+	if (knows)
+		*to = *f;
+	to->also = place - to;
 	memmove(place + 1, place, (f - place) * sizeof(*f));
-	*place = moved;
-	to->also++;
+	*place = behind;
+	place->also = 0;
 }
 
 /* The name of the device and op. */
