@@ -230,6 +230,25 @@ TEST(too_few_to_be_steady)
 	}
 }
 
+/* One that came later went away when it did, not after as long as it was there; and it was not there to be steady. */
+TEST(device_came_and_gone)
+{
+	begin_run(2, 6, 1);
+	for (u32 i = 0; i < 60; i++) {
+		s.frames.n = i >= 40 && i < 50 ? 2 : 1;
+		synthetic_io(&s, 0, READ, 27000, 100);
+		if (s.frames.n == 2)
+			synthetic_io(&s, 1, READ, 27000, 100);
+		s.frames.f[1].gone = i == 49;
+		synthetic_tick(&s, 1);
+	}
+	s.frames.n = 2;
+	judge();
+	assert_text("gone", "sdb: the device went away at 50.0 s");
+	for (u32 i = 0; i < fs.n; i++)
+		assert_true(strcmp(fs.f[i].kind, "steady_state") || !strcmp(fs.f[i].watch->device->name, "sda"));
+}
+
 /* --- one kind of IO or two: where the peaks are, and which candidates are not peaks --- */
 
 /* Hits of 27 us, 97 %; misses of 212 us: each a narrow log-normal. Shares are exact where the two don't overlap. */

@@ -137,7 +137,7 @@ int find_gone(const struct inquiry *q)
 	if (!q->watch->gone)
 		return 0;
 	f = finding_add(q, "gone", -1);
-	f->from_s = (r->n ? r->start_s[0] : 0) + q->watch->total->interval_s;
+	f->from_s = q->watch->n_there ? run_end_of(r, q->watch->n_there - 1) : 0;
 	finding_value(f, "at_s", f->from_s);
 	finding_say(f, "the device went away at %s", units_seconds(at, f->from_s));
 	finding_rule(f, "the device was no longer there");
