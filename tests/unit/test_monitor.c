@@ -30,6 +30,7 @@ static struct world {
 	struct device gone;		/* its name, if one is gone, and diskseq (0: any) */
 	bool outgrown;
 	int outgrown_err;
+	const struct part *part;	/* of the second watch; NULL: it is a whole */
 	u32 in_flight, doubled;		/* of each watch; and as the last capture was opened */
 	int privileges;
 	char told[4096];
@@ -80,12 +81,15 @@ static int fake_read(struct capture *c, struct snapshot *s, struct problem *p)
 		s->w[i].gone = s->w[i].gone || is_gone(c->watches[i].device);
 		f->reads[i] += !s->w[i].gone;
 		s->w[i].in_flight = s->w[i].in_flight_after = c == x.m.next.capture ? 1 : x.in_flight;
+		hist_clear(&op->hist);
+		hist_put(&op->hist, CELL, f->reads[i] * EACH);
+		if (c->watches[i].part)
+			continue;
 		s->w[i].started = s->w[i].started_after = f->reads[i] * EACH + s->w[i].in_flight;
+		memset(s->w[i].accounts, 0, sizeof(s->w[i].accounts));
 		s->w[i].accounts[BLKLAT_TAG_RANGE] = f->reads[i];
 		s->w[i].kernel_known = true;
 		s->w[i].kernel_ios = f->reads[i] * (EACH + 1);
-		hist_clear(&op->hist);
-		hist_put(&op->hist, CELL, f->reads[i] * EACH);
 		assert_int_equal(accounting_gap(&s->w[i]), 0);	/* nothing of another capture disturbs this one */
 	}
 	c->outgrown = x.outgrown ? c->watches[0].device : NULL;
@@ -141,7 +145,8 @@ static int fake_find(void *into, const struct device_table *t, struct watch **re
 	for (u32 i = 0; i < t->n; i++)
 		for (u32 stage = 0; stage < x.stages; stage++)
 			if (!t->d[i].absent && t->d[i].size_bytes && !x.find_err)
-				w[(*ret_n)++] = (struct watch){ .device = &t->d[i], .stage = stage, .matched = true };
+				w[(*ret_n)++] = (struct watch){ .device = &t->d[i], .stage = stage, .matched = true,
+							.part = stage ? x.part : NULL };
 	*ret = w;
 	return x.find_err ? problem_set(p, x.find_err, "that can't be found") : 0;
 }
@@ -524,6 +529,32 @@ TEST(outgrown_slots)
 	expect_frame(0, "sda", 0, EACH);
 	expect_account(0, 9, 0);
 	assert_int_equal(x.open, 1);
+}
+
+/* A part has no account: of it, only what completed goes on. */
+TEST(parts_in_another_capture)
+{
+	put_disk("sda", 0, "");
+	x.stages = 2;
+	x.part = part_numbered(BLKLAT_BY_SIZE, 1);
+	x.in_flight = 3;
+	open_monitor();
+	x.outgrown = true;
+	x.outgrown_err = -ENOSPC;
+	next();
+	x.outgrown = false;
+	monitor_tend(&x.m, MONITOR_NO_NEWS);
+	overlap();
+	for (u32 i = 0; i < 3; i++) {
+		const struct watch_counts *w;
+
+		next();
+		w = x.m.intervals.frames.f[1].counts;
+		assert_int_equal(accounting_completed(w), (3 + i) * EACH);
+		assert_true(!w->started && !w->started_after && !w->accounts[BLKLAT_OVERWRITTEN]);
+	}
+	assert_int_equal(x.opened, 2);
+	expect_account(0, 5, 2);
 }
 
 /* The first read of the other one fails: it is closed. */

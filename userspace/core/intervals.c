@@ -219,9 +219,9 @@ static u64 kernel_ios(const struct watch_counts *w)
 	return w->kernel_known ? w->kernel_ios : accounting_completed(w);
 }
 
-static struct past past_until(const struct watch_counts *was, const struct watch_counts *now)
+/* @fewer: in flight; of a part 0, as it has no account. */
+static struct past past_until(const struct watch_counts *was, const struct watch_counts *now, s64 fewer)
 {
-	s64 fewer = was->in_flight - now->in_flight;
 	struct past past = {
 		/* If there are more, they began between the two reads. */
 		.started = was->started - now->started + (fewer < 0 ? -fewer : 0),
@@ -258,7 +258,8 @@ int intervals_replace(struct intervals *in, const struct intervals *from, struct
 		if (!in->frames.f[i].watch->part)
 			k = numbered(&from->frames, in->frames.f[i].number);
 		if (k < was->n)
-			past[i] = past_until(&was->w[k], &now->w[i]);
+			past[i] = past_until(&was->w[k], &now->w[i], in->frames.f[i].watch->part ? 0 :
+					     was->w[k].in_flight - now->w[i].in_flight);
 		else
 			snapshot_enter(now, i, 1);	/* it has come since: all that it did is in its first interval */
 	}
