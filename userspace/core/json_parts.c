@@ -88,20 +88,29 @@ struct json_object *json_latencies(const struct op_frame *o, const struct percen
 	return to;
 }
 
+struct bin {
+	u64 lower_ns, upper_ns, ios;
+};
+
+static struct json_object *bin_at(const void *of, u32 i)
+{
+	const struct bin *b = (const struct bin *)of + i;
+	struct json_object *to = json_new_array(3);
+
+	json_append(to, json_new_count(b->lower_ns));
+	json_append(to, b->upper_ns == UINT64_MAX ? NULL : json_new_count(b->upper_ns));
+	json_append(to, json_new_count(b->ios));
+	return to;
+}
+
 struct json_object *json_bins(const struct hist *h)
 {
-	struct json_object *to = json_new_array(0);
+	struct bin bins[BLKLAT_CELLS_MAX];
+	u32 n = 0;
 
-	hist_for_each(cell, h) {
-		u64 upper_ns = hist_upper_ns(h->scale, cell);
-		struct json_object *bin = json_new_array(3);
-
-		json_append(bin, json_new_count(hist_lower_ns(h->scale, cell)));
-		json_append(bin, upper_ns == UINT64_MAX ? NULL : json_new_count(upper_ns));
-		json_append(bin, json_new_count(h->cells[cell]));
-		json_append(to, bin);
-	}
-	return to;
+	hist_for_each(cell, h)
+		bins[n++] = (struct bin){ hist_lower_ns(h->scale, cell), hist_upper_ns(h->scale, cell), h->cells[cell] };
+	return json_values_later(n, bin_at, bins, n * sizeof(*bins));
 }
 
 struct json_object *json_device(const struct device *d, const struct device_table *t, const struct device *now)

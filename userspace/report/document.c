@@ -12,11 +12,6 @@
 
 /* --- the phases --- */
 
-struct described {
-	const struct run *r;
-	const struct phase *p;
-};
-
 static struct json_object *op_figures(const struct run *r, const struct watch_run *w, u32 op)
 {
 	struct json_object *to = json_new_object();
@@ -44,14 +39,14 @@ static struct json_object *watch_figures(const struct run *r, const struct watch
 }
 
 /* The figures of watches with IO; none if the phase has no figures. */
-static struct json_object *watches(const struct described *d)
+static struct json_object *phase_watches(const struct run *r, const struct phase *p)
 {
 	struct json_object *to = json_new_array(0);
 	struct run part;
 
-	if (!d->p->n)
+	if (!p->n)
 		return to;
-	if (phase_run_make(d->r, d->p, &part)) {
+	if (phase_run_make(r, p, &part)) {
 		json_lacks_memory();
 		return to;
 	}
@@ -62,18 +57,17 @@ static struct json_object *watches(const struct described *d)
 	return to;
 }
 
-static struct json_object *describe(const void *of)
+static struct json_object *phase(const struct run *r, const struct phase *p)
 {
-	const struct described *d = of;
 	struct json_object *to = json_new_object();
 
-	json_add_text(to, "name", d->p->name);
-	json_add_decimal(to, "from_s", d->p->from_s, 3);
-	json_add_decimal(to, "to_s", d->p->to_s, 3);
-	json_add_count(to, "intervals", d->p->n);
-	json_add_decimal(to, "length_s", d->p->length_s, 6);
-	json_add(to, "partial", json_new_boolean(d->p->partial));
-	json_add(to, "watches", watches(d));
+	json_add_text(to, "name", p->name);
+	json_add_decimal(to, "from_s", p->from_s, 3);
+	json_add_decimal(to, "to_s", p->to_s, 3);
+	json_add_count(to, "intervals", p->n);
+	json_add_decimal(to, "length_s", p->length_s, 6);
+	json_add(to, "partial", json_new_boolean(p->partial));
+	json_add(to, "watches", phase_watches(r, p));
 	return to;
 }
 
@@ -82,11 +76,8 @@ static struct json_object *document_phases(const struct run *r)
 {
 	struct json_object *to = json_new_array(0);
 
-	for (u32 i = 0; i < r->phases.n; i++) {
-		const struct described of = { r, &r->phases.p[i] };
-
-		json_append(to, json_later(describe, &of, sizeof(of)));
-	}
+	for (u32 i = 0; i < r->phases.n; i++)
+		json_append(to, phase(r, &r->phases.p[i]));
 	return to;
 }
 

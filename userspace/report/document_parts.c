@@ -99,19 +99,14 @@ static struct op_frame sums_of(const struct frame *f)
 	return all;
 }
 
-struct described {
-	const struct run *r;
-	const struct watch_run *part;
-};
-
-static struct json_object *describe(const void *of)
+struct json_object *document_all_ops(const struct run *r, const struct watch_run *part)
 {
-	const struct described *d = of;
-	const struct watch_run *part = d->part;
 	CLEANUP(merged_uninit) struct op_frame all = { 0 };
 	const struct op_frame whole = sums_of(whole_of(part)->total);
 	struct json_object *to;
 
+	if (!watch_run_ios(part))
+		return NULL;
 	if (merged_make(part->total, &all))
 		return json_lacks_memory();
 	to = json_new_object();
@@ -127,13 +122,6 @@ static struct json_object *describe(const void *of)
 	if (!strcmp(part->watch->part->by, by_names[BLKLAT_BY_DEPTH]))
 		json_add(to, "by_little", all.mean_ns > 0 ? by_little(part->watch->part, &all) : NULL);
 	if (all_ops_run_has(part))
-		json_add(to, "percentiles_ns", document_percentiles(d->r, all_ops_run_of(part)));
+		json_add(to, "percentiles_ns", document_percentiles(r, all_ops_run_of(part)));
 	return to;
-}
-
-struct json_object *document_all_ops(const struct run *r, const struct watch_run *part)
-{
-	const struct described of = { r, part };
-
-	return watch_run_ios(part) ? json_later(describe, &of, sizeof(of)) : NULL;
 }

@@ -115,15 +115,16 @@ static struct json_object *after_idle(const struct op_frame *o)
 }
 
 /* Rows with IOs and their counts: [row, count, row, count, ...]. Row 0 includes the cell below the grid. */
-static struct json_object *heat_rows(const struct hist *h)
+static struct json_object *heat_column_at(const void *of, u32 i)
 {
+	const struct hist h = heat_column(*(const struct heat *const *)of, i);
 	struct json_object *to = json_new_array(0);
 	u32 first, last;
 
-	if (!hist_range(h, &first, &last))
+	if (!hist_range(&h, &first, &last))
 		return to;
 	for (u32 cell = first ? first : 1; cell == 1 || cell <= last; cell++) {
-		u64 ios = h->cells[cell] + (cell == 1 ? h->cells[0] : 0);
+		u64 ios = h.cells[cell] + (cell == 1 ? h.cells[0] : 0);
 
 		if (!ios)
 			continue;
@@ -135,17 +136,12 @@ static struct json_object *heat_rows(const struct hist *h)
 
 static struct json_object *heat(const struct heat *h)
 {
-	struct json_object *to = json_new_object(), *columns = json_new_array(h->n);
+	struct json_object *to = json_new_object();
 
-	for (u32 i = 0; i < h->n; i++) {
-		struct hist column = heat_column(h, i);
-
-		json_append(columns, heat_rows(&column));
-	}
 	json_add_count(to, "per_column", h->per_column);
 	json_add_count(to, "scale", h->scale);
 	json_add_decimal(to, "first_ns", 1e9 * 0x1p-26, 6);
-	json_add(to, "columns", columns);
+	json_add(to, "columns", json_values_later(h->n, heat_column_at, &h, sizeof(h)));
 	return to;
 }
 
@@ -178,23 +174,13 @@ static struct json_object *moving(const struct run *r, const struct series_run *
 	return to;
 }
 
-struct described {
-	const struct run *r;
-	const struct watch_run *w;
-	u32 op;
-	struct steady_window window;
-};
-
-static struct json_object *describe(const void *of)
+struct json_object *document_series(const struct run *r, const struct watch_run *w, u32 op, const struct steady_window *window)
 {
-	const struct described *d = of;
-	const struct run *r = d->r;
-	const struct watch_run *w = d->w;
-	const struct series_run *s = &w->ops[d->op];
+	const struct series_run *s = &w->ops[op];
 	struct json_object *to = json_new_object(), *total = json_new_object();
 
-	document_total(total, r, w, d->op);
-	json_add(to, "op", json_new_text(op_names[d->op]));
+	document_total(total, r, w, op);
+	json_add(to, "op", json_new_text(op_names[op]));
 	json_add(to, "ios", json_counts(s->ios, r->n));
 	json_add(to, "bytes", json_counts(s->bytes, r->n));
 	json_add(to, "max_ns", json_values_later(r->n, maximum_at, &s, sizeof(s)));
@@ -202,23 +188,15 @@ static struct json_object *describe(const void *of)
 	json_add(to, "total", total);
 	if (!w->watch->part) {
 		json_add(to, "iops_moving", moving(r, s));
-		json_add(to, "steady", steady(r, w, d->op, &d->window));
+		json_add(to, "steady", steady(r, w, op, window));
 	}
 	json_add(to, "bins", json_bins(&s->total->hist));
 	json_add(to, "after_idle", after_idle(s->total));
 	if (w->watch->part) {
 		json_add(to, "time_s", json_values_later(r->n, time_at, &s, sizeof(s)));
-		document_of_part(to, r, w, d->op);
+		document_of_part(to, r, w, op);
 	} else {
 		json_add(to, "heat", heat(&s->heat));
 	}
 	return to;
-}
-
-struct json_object *document_series(const struct run *r, const struct watch_run *w, u32 op,
-				    const struct steady_window *window)
-{
-	const struct described of = { r, w, op, *window };
-
-	return json_later(describe, &of, sizeof(of));
 }

@@ -86,7 +86,7 @@ const char *json_line(struct json_object *o)
 	errno = 0;
 	if (o && !lacks_memory)
 		line = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-	/* Some parts may have been made only now (json_later()). */
+	/* Some values may have been made only now (json_values_later()). */
 	if (errno == ENOMEM || lacks_memory)
 		line = NULL;
 	lacks_memory = false;
@@ -94,7 +94,6 @@ const char *json_line(struct json_object *o)
 }
 
 struct later {
-	struct json_object *(*make)(const void *of);
 	struct json_object *(*value)(const void *of, u32 i);
 	u32 n;
 	_Alignas(max_align_t) char of[];
@@ -118,15 +117,6 @@ static int put(struct printbuf *to, struct json_object *o, int flags)
 	return -1;
 }
 
-static int put_made(struct json_object *o, struct printbuf *to, int level, int flags)
-{
-	const struct later *l = json_object_get_userdata(o);
-	struct json_object *made = l->make(l->of);
-
-	(void)level;
-	return made ? put(to, made, flags) : -1;
-}
-
 static int put_values(struct json_object *o, struct printbuf *to, int level, int flags)
 {
 	const struct later *l = json_object_get_userdata(o);
@@ -142,7 +132,7 @@ static int put_values(struct json_object *o, struct printbuf *to, int level, int
 	return err < 0 ? err : printbuf_memappend(to, "]", 1);
 }
 
-static struct json_object *make(const struct later *l, json_object_to_json_string_fn *write, const void *of, size_t size)
+struct json_object *json_values_later(u32 n, struct json_object *(*value)(const void *of, u32 i), const void *of, size_t size)
 {
 	struct json_object *o = json_new_object();
 	struct later *copy = malloc(sizeof(*copy) + size);
@@ -152,19 +142,8 @@ static struct json_object *make(const struct later *l, json_object_to_json_strin
 		free(copy);
 		return json_lacks_memory();
 	}
-	*copy = *l;
+	*copy = (struct later){ .value = value, .n = n };
 	memcpy(copy->of, of, size);
-	json_object_set_serializer(o, write, copy, later_free);
+	json_object_set_serializer(o, put_values, copy, later_free);
 	return o;
-}
-
-struct json_object *json_later(struct json_object *(*make_it)(const void *of), const void *of, size_t size)
-{
-	return make(&(struct later){ .make = make_it }, put_made, of, size);
-}
-
-struct json_object *json_values_later(u32 n, struct json_object *(*value)(const void *of, u32 i), const void *of,
-				      size_t size)
-{
-	return make(&(struct later){ .value = value, .n = n }, put_values, of, size);
 }
