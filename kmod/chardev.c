@@ -112,7 +112,7 @@ static int make_session(const struct blklat_setup *setup, const struct blklat_wa
 	return err;
 }
 
-static int setup_watches(const struct blklat_setup *setup, struct blklat_setup __user *arg, struct blklat_session **ret)
+static int setup_watches(const struct blklat_setup *setup, void __user *arg, struct blklat_session **ret)
 {
 	struct blklat_watch *watch = vmemdup_user(u64_to_user_ptr(setup->watch), setup->watches * sizeof(*watch));
 	struct blklat_session *s = NULL;
@@ -126,7 +126,7 @@ static int setup_watches(const struct blklat_setup *setup, struct blklat_setup _
 	 * so a session for which it can't be written is never used.
 	 */
 	if (!err)
-		err = put_user(s->bytes, &arg->bytes);
+		err = copy_to_user(arg + offsetof(struct blklat_setup, bytes), &s->bytes, sizeof(s->bytes)) ? -EFAULT : 0;
 	kvfree(watch);
 	if (err)
 		end_session(s);
@@ -135,7 +135,8 @@ static int setup_watches(const struct blklat_setup *setup, struct blklat_setup _
 	return err;
 }
 
-static int new_session(struct blklat_setup __user *arg, struct blklat_session **ret)
+/* @arg: a struct blklat_setup, perhaps not aligned. */
+static int new_session(void __user *arg, struct blklat_session **ret)
 {
 	struct blklat_setup setup;
 	int err;
@@ -146,7 +147,7 @@ static int new_session(struct blklat_setup __user *arg, struct blklat_session **
 	return err ?: setup_watches(&setup, arg, ret);
 }
 
-static long setup(struct client *c, struct blklat_setup __user *arg)
+static long setup(struct client *c, void __user *arg)
 {
 	struct blklat_session *s;
 	int err;
