@@ -167,6 +167,20 @@ TEST(test_room)
 	assert_int_equal(capture_room(&cfg, 16).slots, slots_at(&disk, 1, (enum blklat_stage[]){ 0 }) + 8 * (disk.tags + 2048));
 }
 
+/* At the limit there is room for whole watches with all of their parts. */
+TEST(test_most_room)
+{
+	u32 each = 1 + BLKLAT_SIZE_PARTS, n = BLKLAT_MAX_WATCHES / each * each;
+	struct watch *watches = calloc(n, sizeof(*watches));
+	struct capture_config cfg = { .watches = watches, .n_watches = n - each, .by = BLKLAT_BY_SIZE, .follow = true };
+
+	assert_true(BLKLAT_MAX_WATCHES % each);
+	for (u32 i = 0; i < n; i++)
+		watches[i] = (struct watch){ .device = &disk };
+	assert_int_equal(capture_room(&cfg, 16).watches, n);
+	free(watches);
+}
+
 static const u64 series_bytes[] = { 384, 640, 1152, 2240, 4352, 8576, 17024 };
 
 /*

@@ -90,7 +90,7 @@ static u32 slots_to_move(const struct watch *watches, u32 first, u32 n, u32 cpus
 struct capture_room capture_room(const struct capture_config *cfg, u32 cpus)
 {
 	struct capture_room room = { cfg->n_watches, 0 };
-	u32 devices = 0, most_watches = 0, most_slots = 0;
+	u32 devices = 0, most_watches = 0, most_slots = 0, each = 1 + blklat_parts(cfg->by, cfg->cgroups);
 	bool queues = false;
 
 	for (u32 i = 0, n; i < cfg->n_watches; i += n) {
@@ -107,7 +107,8 @@ struct capture_room capture_room(const struct capture_config *cfg, u32 cpus)
 		room.slots += most_slots << cfg->doubled;
 	if (!cfg->follow)
 		return room;
-	room.watches = min_u64(room.watches + ((2 + devices / 4) * (u64)most_watches << cfg->doubled), BLKLAT_MAX_WATCHES);
+	/* Whole ones, with their parts. */
+	room.watches = min_u64(room.watches + ((2 + devices / 4) * (u64)most_watches << cfg->doubled), BLKLAT_MAX_WATCHES / each * each);
 	if (most_slots)
 		room.slots += SMALL_SLOTS << cfg->doubled;
 	return room;
