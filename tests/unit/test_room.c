@@ -494,3 +494,21 @@ TEST(test_late_bio)
 	assert_int_equal(w.at[1], 1);
 	end();
 }
+
+/* Slots that were given back are free, whoever had them: two small disks leave room for a large one. */
+TEST(test_slots_given_back)
+{
+	begin(1);
+	w.k.region.n_slots = w.k.region.ranges[0].n + 16 + 2048;
+	come_and_watch(1);
+	come_and_watch(2);
+	assert_int_equal(w.at[2], 2);
+	go(1);
+	go(2);
+	read_once();
+	come(1);
+	put_number(1, "queue/nr_requests", 2048);
+	assert_int_equal(watch_disk(1, &w.at[1]), 0);
+	assert_int_equal(w.k.region.ranges[w.at[1]].n, 16 + 2048);
+	end();
+}

@@ -25,7 +25,7 @@ static bool is_free(const struct kernel_capture *k, u32 first, u32 n, u32 *ret_b
 	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
 		const struct region_slots *s = &k->region.ranges[i];
 
-		if (first < s->first + s->n && s->first < first + n) {
+		if (s->n && first < s->first + s->n && s->first < first + n) {
 			*ret_behind = s->first + s->n;
 			return false;
 		}
