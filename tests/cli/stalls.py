@@ -119,11 +119,16 @@ def ended(process, *numbers):
     return status
 
 
-@contextlib.contextmanager
 def running(*args, **kw):
-    """blklat with these arguments; it is killed at the end, whatever happens."""
+    """blklat with these arguments, as running_program()."""
     kw = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": ENV} | kw
-    with subprocess.Popen([os.path.abspath(BLKLAT), *map(str, args)], **kw) as process:
+    return running_program(os.path.abspath(BLKLAT), *args, **kw)
+
+
+@contextlib.contextmanager
+def running_program(*argv, **kw):
+    """It is killed at the end, whatever happens."""
+    with subprocess.Popen([*map(str, argv)], **kw) as process:
         try:
             yield process
         finally:

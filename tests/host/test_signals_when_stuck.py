@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """SIGINT and SIGTERM end commands that watch, whatever hangs, even a file system, and nothing stays in the kernel."""
-import contextlib
 import pathlib
 import signal
 import subprocess
@@ -10,17 +9,7 @@ import pytest
 from kernel_objects import leaves_nothing
 from load import BLKLAT, DEADLINE_S, blklat_argv, wait_until
 from recorder import Recorder, intervals, record_argv, replayed, value
-from stalls import END_S, full_pipe, until_still
-
-
-@contextlib.contextmanager
-def running(argv, **kw):
-    with subprocess.Popen([str(a) for a in argv], **kw) as process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.kill()
+from stalls import END_S, full_pipe, running_program, until_still
 
 
 def is_held(pid):
@@ -32,7 +21,7 @@ def test_command_whose_recorder_can_not_show(loop, file):
     """The signal gets to the command, and its end is in the recording."""
     script = "trap 'sleep 1; exit 40' INT; while :; do sleep 0.01; done"
     argv = record_argv(loop, file, command=["sh", "-c", script])
-    with full_pipe() as (out, _), running(argv, stderr=out) as p:
+    with full_pipe() as (out, _), running_program(*argv, stderr=out) as p:
         wait_until(file.exists, "the file")
         until_still(p)
         with leaves_nothing(p.pid):
@@ -64,7 +53,7 @@ def test_frozen_file_system_under_a_recording(loop, disk):
 
 def test_frozen_file_system_under_the_output(loop, disk):
     folder, freeze, thaw = disk
-    with open(folder / "out", "wb") as out, running([*blklat_argv(loop), "--interval", "0.05"], stdout=out,
+    with open(folder / "out", "wb") as out, running_program(*blklat_argv(loop), "--interval", "0.05", stdout=out,
                                                     stderr=subprocess.PIPE) as p:
         wait_until(lambda: (folder / "out").stat().st_size, "output")
         freeze()

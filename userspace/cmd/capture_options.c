@@ -211,7 +211,7 @@ int capture_options_take_argument(struct capture_options *o, const char *value, 
 	return capture_options_take(o, o->numbers++ ? 'c' : 'i', value, p);
 }
 
-int capture_options_check(const struct capture_options *o, struct problem *p)
+int capture_options_check(struct capture_options *o, struct problem *p)
 {
 	if (!o->wanted.n && !o->replay)
 		return problem_set(p, -EINVAL, "no device given: say which with --dev ('blklat list' shows them)");

@@ -46,6 +46,6 @@ int capture_options_take(struct capture_options *o, int key, const char *value, 
 int capture_options_take_argument(struct capture_options *o, const char *value, struct problem *p);
 
 /* To be called after all options were read: checks that they fit together. Returns 0, or -EINVAL and a sentence. */
-int capture_options_check(const struct capture_options *o, struct problem *p);
+int capture_options_check(struct capture_options *o, struct problem *p);
 
 #endif

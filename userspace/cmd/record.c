@@ -126,7 +126,7 @@ static bool same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static int check(const struct record *r, struct problem *p)
+static int check(struct record *r, struct problem *p)
 {
 	int err = capture_options_check(&r->o, p);
 

@@ -54,13 +54,16 @@ static u64 idle_gap_ns(const struct capture_options *o, const struct capture_ops
 	return llround((o->idle_gap_s >= 0 ? o->idle_gap_s : otherwise_s) * NSEC_PER_SEC);
 }
 
-struct slow_wanted run_capture_slow(const struct capture_options *o)
+struct capture_config run_capture_config(const struct capture_options *o, bool follow)
 {
-	struct slow_wanted slow = o->slow;
+	struct capture_config c = {
+		.by = o->wanted.by, .cgroups = wanted_cgroups(&o->wanted), .scale = o->scale, .max_memory = o->max_memory,
+		.max_bios = o->max_bios, .follow = follow, .slow = o->slow, .replay_file = o->replay,
+	};
 
 	if (o->slow_most)
-		slow.most = o->slow_most;
-	return slow;
+		c.slow.most = o->slow_most;
+	return c;
 }
 
 #define THROTTLES_TOLD 3
@@ -260,16 +263,7 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, st
 	r->config = (struct monitor_config){
 		.interval_s = r->o->interval_s,
 		.engine = o->replay ? &capture_replay : NULL,
-		.capture = {
-			.by = o->wanted.by,
-			.cgroups = wanted_cgroups(&o->wanted),
-			.scale = o->scale,
-			.max_memory = o->max_memory,
-			.max_bios = o->max_bios,
-			.follow = !o->replay && wanted_many(&o->wanted),
-			.slow = run_capture_slow(o),
-			.replay_file = o->replay,
-		},
+		.capture = run_capture_config(o, !o->replay && wanted_many(&o->wanted)),
 		.find = find,
 		.find_into = r,
 		.hooks = { print_came, print_gone, print_outgrown, print_reopened, print_failed, ignore_privileged, r },
@@ -319,4 +313,24 @@ int run_capture_status(const struct run_capture *r, enum loop_end end, struct pr
 void run_capture_end(struct run_capture *r)
 {
 	monitor_close(&r->monitor);
+}
+
+int run_capture_command(const struct options *options, int argc, char **argv, int (*check)(struct capture_options *o, struct problem *p),
+			int (*show)(struct run_capture *r))
+{
+	CLEANUP(capture_options_uninit) struct capture_options o = { 0 };
+	CLEANUP(run_capture_end) struct run_capture r = { 0 };
+	struct problem p;
+	int status;
+
+	/* One more than there are words: a command may add a device. */
+	if (capture_options_init(&o, argc + 1))
+		return command_no_memory(argv[0]);
+	status = options_parse(options, argc, argv, &o);
+	if (status >= 0)
+		return status;
+	if (check(&o, &p))
+		return command_fail(argv[0], STATUS_USAGE, &p);
+	status = run_capture_begin(&r, &o, NULL, argv[0]);
+	return status >= 0 ? status : show(&r);
 }

@@ -12,8 +12,8 @@
  */
 int run_capture_engine(const struct capture_options *o, const struct capture_ops **ret, struct problem *p);
 
-/* Which slow IOs the options ask for. */
-struct slow_wanted run_capture_slow(const struct capture_options *o);
+/* What the options ask of a capture. @follow: devices that come are watched, too. */
+struct capture_config run_capture_config(const struct capture_options *o, bool follow);
 
 /*
  * The exit status for a capture that could not begin: whether the failure is an error of the command
@@ -53,5 +53,12 @@ enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct 
 int run_capture_status(const struct run_capture *r, enum loop_end end, struct problem *p);
 
 void run_capture_end(struct run_capture *r);
+
+/*
+ * Runs a command that is nothing but a capture: reads its options, @checks them, and has the capture that has begun @shown, which
+ * returns the exit status.
+ */
+int run_capture_command(const struct options *options, int argc, char **argv, int (*check)(struct capture_options *o, struct problem *p),
+			int (*show)(struct run_capture *r));
 
 #endif

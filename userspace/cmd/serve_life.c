@@ -229,16 +229,7 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 	s->monitor = (struct monitor_config){
 		.interval_s = o->interval_s,
 		.engine = engine,
-		.capture = {
-			.by = o->wanted.by,
-			.cgroups = wanted_cgroups(&o->wanted),
-			.scale = o->scale,
-			.max_memory = o->max_memory,
-			.max_bios = o->max_bios,
-			.follow = s->devices.follow,
-			.slow = run_capture_slow(o),
-			.replay_file = o->replay,
-		},
+		.capture = run_capture_config(o, s->devices.follow),
 		.root = "",
 		.reuse = true,
 		.find = on_find,

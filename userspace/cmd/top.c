@@ -56,20 +56,8 @@ static int run(int argc, char **argv)
 		.only = names,
 		.take = take,
 	};
-	CLEANUP(capture_options_uninit) struct capture_options o = { 0 };
-	CLEANUP(run_capture_end) struct run_capture r = { 0 };
-	struct problem p;
-	int status;
 
-	if (capture_options_init(&o, argc + 1))
-		return command_no_memory(argv[0]);
-	status = options_parse(&options, argc, argv, &o);
-	if (status >= 0)
-		return status;
-	if (check(&o, &p))
-		return command_fail(argv[0], STATUS_USAGE, &p);
-	status = run_capture_begin(&r, &o, NULL, argv[0]);
-	return status >= 0 ? status : show(&r);
+	return run_capture_command(&options, argc, argv, check, show);
 }
 
 const struct command command_top = {

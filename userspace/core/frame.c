@@ -94,6 +94,19 @@ void frames_uninit(struct frames *fs)
 	*fs = (struct frames){ 0 };
 }
 
+void frames_choose_there(struct frames *fs, const struct frames *interval)
+{
+	struct frame *f = fs->f;
+
+	*fs = *interval;
+	fs->f = f;
+	fs->cells = NULL;
+	fs->n = 0;
+	for (u32 i = 0; i < interval->n; i++)
+		if (!interval->f[i].gone_before)
+			f[fs->n++] = interval->f[i];
+}
+
 u32 frames_parts(const struct frames *fs, u32 i)
 {
 	u32 parts = 0;

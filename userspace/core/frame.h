@@ -165,6 +165,9 @@ void frames_enter(struct frames *fs, const struct watch *watches, u32 first, u32
 /* Adds frames for @watches behind the others, with memory of their own; they are numbered on. Returns 0 or -ENOMEM. */
 int frames_append(struct frames *fs, const struct watch *watches, u32 n);
 
+/* Makes @fs shallow copies of those of @interval whose device was not gone before; @fs->f has room for all. */
+void frames_choose_there(struct frames *fs, const struct frames *interval);
+
 /* Empties it, except for its watch, number and part, and the place of its histograms. */
 void frame_clear(struct frame *f);
 

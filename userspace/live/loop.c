@@ -258,19 +258,9 @@ static int number_slow(struct loop *l)
 /* Leaves out devices that were gone before this interval. */
 static int choose_shown(struct loop *l)
 {
-	const struct frames *interval = &l->monitor->intervals.frames;
-	struct frame *shown = l->shown.f;
-
-	l->shown = *interval;
-	l->shown.cells = NULL;
-	l->shown.f = shown;
-	l->shown.n = 0;
-	for (u32 i = 0; i < interval->n; i++) {
-		if (interval->f[i].gone_before)
-			continue;
-		shown[l->shown.n] = interval->f[i];
-		shown[l->shown.n++].watch = &l->monitor->all[interval->f[i].number];
-	}
+	frames_choose_there(&l->shown, &l->monitor->intervals.frames);
+	for (u32 i = 0; i < l->shown.n; i++)
+		l->shown.f[i].watch = &l->monitor->all[l->shown.f[i].number];
 	return number_slow(l);
 }
 

@@ -59,20 +59,12 @@ static void describe(struct service *s)
 /* Leaves out devices that were gone before this interval. */
 static int choose_shown(struct service *s)
 {
-	const struct frames *interval = &s->monitor.intervals.frames;
-	struct frame *shown;
+	u32 n = s->monitor.intervals.frames.n;
 
-	if (interval->n > s->room && array_grow(&s->shown.f, sizeof(*s->shown.f), interval->n))
+	if (n > s->room && array_grow(&s->shown.f, sizeof(*s->shown.f), n))
 		return -ENOMEM;
-	s->room = interval->n > s->room ? interval->n : s->room;
-	shown = s->shown.f;
-	s->shown = *interval;
-	s->shown.cells = NULL;
-	s->shown.f = shown;
-	s->shown.n = 0;
-	for (u32 i = 0; i < interval->n; i++)
-		if (!interval->f[i].gone_before)
-			s->shown.f[s->shown.n++] = interval->f[i];
+	s->room = max_u64(s->room, n);
+	frames_choose_there(&s->shown, &s->monitor.intervals.frames);
 	return 0;
 }
 

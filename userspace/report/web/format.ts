@@ -85,3 +85,14 @@ export function ioSize(value: number): string {
 export function moment(iso: string): string {
     return iso.startsWith("1970-01-01") ? NONE : iso.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC");
 }
+
+/** The rows of a table by a key, up or down. Unknown keys come last, and equal ones keep their order. */
+export function sortedBy<T>(rows: T[], key: (row: T) => number | string | null, up: boolean): T[] {
+    const sign = up ? 1 : -1;
+    return [...rows].sort((a, b) => {
+        const x = key(a), y = key(b);
+        if (x === null || y === null)
+            return Number(x === null) - Number(y === null);
+        return x < y ? -sign : x > y ? sign : 0;
+    });
+}

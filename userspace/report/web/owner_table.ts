@@ -2,7 +2,7 @@
 // A sortable table of owners: what each did, and its share of what the device did.
 import { drawnOwners, type OwnerFigure } from "./charts/owners";
 import { el, button } from "./dom";
-import { bytes, count, duration, ioSize, latency, shareOf } from "./format";
+import { bytes, count, duration, ioSize, latency, shareOf, sortedBy } from "./format";
 import { type Owner, type Ownership, ownersOf, shortPath } from "./owners";
 import type { Theme } from "./theme";
 import { swatch } from "./tip";
@@ -37,16 +37,6 @@ const COLUMNS: Column[] = [
 
 const WORDS: Record<string, string> = { none: "nobody is charged for it", rest: "those that --max-parts had no room for" };
 
-export function sortedOwners(owners: Owner[], by: number, up: boolean): Owner[] {
-    const { key } = COLUMNS[by], sign = up ? 1 : -1;
-    return [...owners].sort((a, b) => {
-        const x = key(a), y = key(b);
-        if (x === null || y === null)
-            return Number(x === null) - Number(y === null);
-        return x < y ? -sign : x > y ? sign : 0;
-    });
-}
-
 export class OwnerTable {
     readonly element: HTMLElement;
     private readonly heads = COLUMNS.map(({ head }, i) => el("th", { scope: "col" }, button(head, () => this.sortBy(i))));
@@ -78,7 +68,7 @@ export class OwnerTable {
         const { of, figure, theme } = this.shown!, drawn = drawnOwners(of, figure), owners = ownersOf(of);
         const colourOf = (owner: Owner) => drawn.find((one) => one.owner.part.label === owner.part.label)?.colour;
         this.heads.forEach((head, i) => head.setAttribute("aria-sort", i !== this.by ? "none" : this.up ? "ascending" : "descending"));
-        this.body.replaceChildren(...sortedOwners(owners, this.by, this.up).map((owner) => el("tr", {}, this.nameOf(owner, colourOf(owner), theme), ...COLUMNS.slice(1).map((column) => this.cell(column, owner)))));
+        this.body.replaceChildren(...sortedBy(owners, COLUMNS[this.by].key, this.up).map((owner) => el("tr", {}, this.nameOf(owner, colourOf(owner), theme), ...COLUMNS.slice(1).map((column) => this.cell(column, owner)))));
         this.said.textContent = `${count(owners.length)} ${owners.length === 1 ? "owner" : "owners"} of ${of.name}. Time spent is the sum of the latencies. A click on a heading sorts; ` +
             "the colours are those of the chart.";
     }

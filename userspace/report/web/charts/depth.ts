@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // IOs by queue depth when they began: the device's latency under load, and what it did at each depth.
 import { type Axis, categories, latencyAxis, linear, tickAmount } from "../axes";
-import type { AllOps, PartWatch, Quantile } from "../data";
+import type { AllOps, PartWatch } from "../data";
 import { amount, count, latency, percent, shareOf } from "../format";
 import { type Line, sources } from "../lines";
 import { fromZero, padded, type Plot, type Series, type Span } from "../plot";
-import { byWords, type LinePart, partsOf } from "./parts";
+import { LEVELS } from "./phases";
+import { byWords, consecutive, type LinePart, partsOf } from "./parts";
 
-const LEVELS: { key: Quantile; dash: number[] }[] = [{ key: "p50", dash: [] }, { key: "p99", dash: [7, 4] }];
 /** The share of a column's width that a level takes on either side of the middle. */
 const HALF = 0.42;
 /** The same if columns join, as places have to ascend. */
 const WHOLE = 0.5 - 1e-9;
-
-/** The depths from the first to the last one at which any line had IOs. */
-function labelsOf(lines: Line[]): string[] {
-    const all = [...new Set(lines.flatMap(({ watch }) => (watch.parts ?? []).map(({ part }) => part.label)))];
-    const used = lines.flatMap((line) => partsOf(line).map(({ part }) => all.indexOf(part.label)));
-    return all.slice(Math.min(...used), Math.max(...used) + 1);
-}
 
 function shownOf(lines: Line[]): Line[] {
     return lines.filter((line) => line.on && partsOf(line).length);
@@ -42,7 +35,7 @@ function columns(line: Line, labels: string[]): (LinePart | undefined)[] {
  * more than its slowest IO.
  */
 export function latencyByDepth(lines: Line[]): Plot {
-    const shown = shownOf(lines), labels = labelsOf(shown);
+    const shown = shownOf(lines), labels = consecutive(shown);
     const all = shown.flatMap((line) => LEVELS.map(({ key, dash }) => {
         const parts = columns(line, labels), place = (few: boolean) => parts.map((one) => one && Boolean(one.op.few) === few ? latencyAxis.place(one.op.total.latency_ns![key]) : null);
         return { line, key, dash, sure: place(false), few: place(true) };
@@ -76,7 +69,7 @@ function steps(values: number[]): Pick<Series, "xs" | "ys"> {
 
 /** How much of the load was at each depth. */
 export function iopsByDepth(lines: Line[]): Plot {
-    const shown = shownOf(lines), labels = labelsOf(shown);
+    const shown = shownOf(lines), labels = consecutive(shown);
     const mostly = (line: Line) => {
         const top = partsOf(line).reduce((most, one) => one.op.total.ios > most.op.total.ios ? one : most);
         return `${percent(top.op.of_whole.ios ?? NaN, 1)} at ${top.part.label}`;
@@ -110,7 +103,7 @@ function span(least: number, most: number | null, words: (value: number) => stri
 
 /** The rate by Little's law, for each device and stage over all ops. */
 export function doneByDepth(lines: Line[]): Plot {
-    const shown = sources(lines).filter((line) => littleOf(line).length), labels = labelsOf(shownOf(lines));
+    const shown = sources(lines).filter((line) => littleOf(line).length), labels = consecutive(shownOf(lines));
     const at = (part: Known) => labels.indexOf(part.part.label);
     const most = (line: Line) => littleOf(line).reduce((best, part) => part.all_ops.by_little!.iops_least > best.all_ops.by_little!.iops_least ? part : best);
     return {

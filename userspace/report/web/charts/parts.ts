@@ -54,10 +54,14 @@ export function ranked(parts: LinePart[]): LinePart[] {
     return parts[0]?.part.by === "cgroup" ? [...parts].sort((a, b) => timeOf(b) - timeOf(a)) : parts;
 }
 
-/**
- * By cgroup the labels with the most time, over all lines. Otherwise the labels from the first to the
- * last one with IOs, including those in between.
- */
+/** The labels from the first to the last one at which any line had IOs, including those in between. */
+export function consecutive(lines: Line[]): string[] {
+    const all = [...new Set(lines.flatMap(({ watch }) => (watch.parts ?? []).map(({ part }) => part.label)))];
+    const used = lines.flatMap((line) => partsOf(line).map(({ part }) => all.indexOf(part.label)));
+    return all.slice(Math.min(...used), Math.max(...used) + 1);
+}
+
+/** By cgroup the labels with the most time, over all lines; otherwise all that are consecutive. */
 function labelsOf(lines: Line[]): string[] {
     const sums = new Map<string, number>();
     for (const one of lines.flatMap(partsOf))
@@ -65,9 +69,7 @@ function labelsOf(lines: Line[]): string[] {
             sums.set(one.part.label, (sums.get(one.part.label) ?? 0) + timeOf(one));
     if (sums.size)
         return [...sums].sort(([, a], [, b]) => b - a).slice(0, MOST).map(([label]) => label);
-    const all = [...new Set(lines.flatMap((line) => (line.watch.parts ?? []).map(({ part }) => part.label)))];
-    const used = lines.flatMap((line) => partsOf(line).map(({ part }) => all.indexOf(part.label)));
-    return all.slice(Math.min(...used), Math.max(...used) + 1);
+    return consecutive(lines);
 }
 
 function words(lines: Line[]): string {

@@ -6,7 +6,7 @@ import { amount, latency } from "../format";
 import type { Line } from "../lines";
 import { padded, type Plot, type Series, type Span } from "../plot";
 
-const LEVELS: { key: Quantile; dash: number[] }[] = [{ key: "p50", dash: [] }, { key: "p99", dash: [7, 4] }];
+export const LEVELS: { key: Quantile; dash: number[] }[] = [{ key: "p50", dash: [] }, { key: "p99", dash: [7, 4] }];
 
 /** A phase's figures for a line's op. */
 export interface LinePhase { phase: Phase; op: PhaseOp }

@@ -2,7 +2,7 @@
 // Slow and failed IOs: a dot for each over time, with everything known about it.
 import { latencyAxis, timeAxis } from "../axes";
 import type { SlowIo } from "../data";
-import { count, ioSize, latency, seconds } from "../format";
+import { count, ioSize, latency, seconds, sortedBy } from "../format";
 import type { Line } from "../lines";
 import { padded, type Plot, type Series } from "../plot";
 import { marksOf, timeSpan, type Window } from "./times";
@@ -116,13 +116,6 @@ export const COLUMNS: Column[] = [
     figures("hardware queue", (io) => io.hw_queue), figures("CPU", (io) => io.start_cpu),
 ];
 
-/** Sorts by a column, up or down. Unknown values come last, and equal ones keep their order. */
 export function sorted(all: LineSlow[], by: number, up: boolean): LineSlow[] {
-    const { key } = COLUMNS[by], sign = up ? 1 : -1;
-    return [...all].sort(({ io: a }, { io: b }) => {
-        const x = key(a), y = key(b);
-        if (x === null || y === null)
-            return Number(x === null) - Number(y === null);
-        return x < y ? -sign : x > y ? sign : 0;
-    });
+    return sortedBy(all, ({ io }) => COLUMNS[by].key(io), up);
 }
