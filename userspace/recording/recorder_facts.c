@@ -14,61 +14,22 @@
 struct facts {
 	sqlite3 *db;
 	const struct run_info *run;
-	sqlite3_stmt *row;	/* the INSERT that is being filled in */
 	int rc;			/* of the first call that failed; nothing is done after that */
 	struct recorded_ids *ids;
 };
 
-/* Begins a row; columns that get no value are NULL. */
-static void row_begin(struct facts *f, const char *sql)
+static void put_row(struct facts *f, const char *sql, const struct sqlite_value *values)
 {
+	sqlite3_stmt *row CLEANUP(cleanup_statement) = NULL;
+
 	if (!f->rc)
-		f->rc = sqlite3_prepare_v2(f->db, sql, -1, &f->row, NULL);
+		f->rc = sqlite3_prepare_v2(f->db, sql, -1, &row, NULL);
+	f->rc = f->rc ?: sqlite_put_row(row, values);
 }
 
-static void row_number(struct facts *f, int column, s64 n)
+static void put_meta(struct facts *f, const char *key, struct sqlite_value value)
 {
-	if (!f->rc)
-		f->rc = sqlite3_bind_int64(f->row, sqlite_parameter(column), n);
-}
-
-static void row_text(struct facts *f, int column, const char *text)
-{
-	if (!f->rc)
-		f->rc = sqlite3_bind_text(f->row, sqlite_parameter(column), text, -1, SQLITE_TRANSIENT);
-}
-
-static void row_end(struct facts *f)
-{
-	if (!f->rc)
-		f->rc = sqlite_step_done(f->row);
-	sqlite3_finalize(f->row);
-	f->row = NULL;
-}
-
-static void put_meta_text(struct facts *f, const char *key, const char *text)
-{
-	row_begin(f, "INSERT INTO " SQL_INTO(meta));
-	row_text(f, META_key, key);
-	row_text(f, META_value, text);
-	row_end(f);
-}
-
-static void put_meta(struct facts *f, const char *key, u64 n)
-{
-	row_begin(f, "INSERT INTO " SQL_INTO(meta));
-	row_text(f, META_key, key);
-	row_number(f, META_value, n);
-	row_end(f);
-}
-
-static void put_meta_real(struct facts *f, const char *key, double n)
-{
-	row_begin(f, "INSERT INTO " SQL_INTO(meta));
-	row_text(f, META_key, key);
-	if (!f->rc)
-		f->rc = sqlite3_bind_double(f->row, sqlite_parameter(META_value), n);
-	row_end(f);
+	put_row(f, "INSERT INTO " SQL_INTO(meta), VALUES([META_key] = TEXT(key), [META_value] = value));
 }
 
 static void put_percentiles(struct facts *f)
@@ -78,7 +39,7 @@ static void put_percentiles(struct facts *f)
 
 	for (u32 i = 0; i < ps->n; i++)
 		at += sprintf(at, "%s%s", i ? "," : "", ps->p[i].name);
-	put_meta_text(f, "percentiles", text);
+	put_meta(f, "percentiles", TEXT(text));
 }
 
 static void put_run(struct facts *f)
@@ -86,22 +47,22 @@ static void put_run(struct facts *f)
 	const struct run_info *run = f->run;
 	const struct origin *o = run->origin;
 
-	put_meta_text(f, "version", o->version);
-	put_meta_text(f, "engine", run->engine);
-	put_meta_text(f, "host", o->host);
-	put_meta_text(f, "kernel", o->kernel);
-	put_meta_text(f, "command", o->command);
-	put_meta_text(f, "label", o->label);
-	put_meta(f, "scale", run->scale);
-	put_meta(f, "cpus", run->cpus);
-	put_meta(f, "memory_bytes", run->memory_bytes);
-	put_meta_real(f, "interval_s", run->interval_s);
+	put_meta(f, "version", TEXT(o->version));
+	put_meta(f, "engine", TEXT(run->engine));
+	put_meta(f, "host", TEXT(o->host));
+	put_meta(f, "kernel", TEXT(o->kernel));
+	put_meta(f, "command", TEXT(o->command));
+	put_meta(f, "label", TEXT(o->label));
+	put_meta(f, "scale", NUMBER(run->scale));
+	put_meta(f, "cpus", NUMBER(run->cpus));
+	put_meta(f, "memory_bytes", NUMBER(run->memory_bytes));
+	put_meta(f, "interval_s", REAL(run->interval_s));
 	put_percentiles(f);
-	put_meta(f, "idle_gap_ns", o->idle_gap_ns);
-	put_meta(f, "dropped", o->dropped);
+	put_meta(f, "idle_gap_ns", NUMBER(o->idle_gap_ns));
+	put_meta(f, "dropped", NUMBER(o->dropped));
 	if (run->slow_most)
-		put_meta(f, "slow_most", run->slow_most);
-	put_meta(f, "finished", 0);
+		put_meta(f, "slow_most", NUMBER(run->slow_most));
+	put_meta(f, "finished", NUMBER(0));
 }
 
 /* Writes the marks of the source, which may be a recording itself. */
@@ -109,13 +70,9 @@ static void put_marks(struct facts *f)
 {
 	const struct origin *o = f->run->origin;
 
-	for (u32 i = 0; i < o->n_marks; i++) {
-		row_begin(f, "INSERT INTO " SQL_INTO(mark));
-		row_number(f, MARK_mono_ns, o->marks[i].mono_ns);
-		row_number(f, MARK_wall_ns, o->marks[i].wall_ns);
-		row_text(f, MARK_text, o->marks[i].text);
-		row_end(f);
-	}
+	for (u32 i = 0; i < o->n_marks; i++)
+		put_row(f, "INSERT INTO " SQL_INTO(mark), VALUES([MARK_mono_ns] = NUMBER(o->marks[i].mono_ns),
+			[MARK_wall_ns] = NUMBER(o->marks[i].wall_ns), [MARK_text] = TEXT(o->marks[i].text)));
 }
 
 static s64 device_id(const struct facts *f, u32 i)
@@ -127,36 +84,22 @@ static void put_device(struct facts *f, u32 i)
 {
 	const struct device *d = &f->run->devices->d[i];
 
-	row_begin(f, "INSERT INTO " SQL_INTO(device));
-	row_number(f, DEVICE_id, device_id(f, i));
-	row_text(f, DEVICE_name, d->name);
-	row_text(f, DEVICE_mapper, d->mapper);
-	row_text(f, DEVICE_kind, d->kind);
-	row_text(f, DEVICE_model, d->model);
-	row_text(f, DEVICE_scheduler, d->scheduler);
-	row_number(f, DEVICE_major, d->major);
-	row_number(f, DEVICE_minor, d->minor);
-	row_number(f, DEVICE_size_bytes, d->size_bytes);
-	row_number(f, DEVICE_hw_queues, d->hw_queues);
-	row_number(f, DEVICE_tags, d->tags);
-	row_number(f, DEVICE_nr_requests, d->nr_requests);
-	if (d->parent != i)
-		row_number(f, DEVICE_parent, device_id(f, d->parent));
-	row_number(f, DEVICE_iostats, d->iostats);
-	row_number(f, DEVICE_hidden, d->hidden);
-	row_end(f);
+	put_row(f, "INSERT INTO " SQL_INTO(device), VALUES(
+		[DEVICE_id] = NUMBER(device_id(f, i)), [DEVICE_name] = TEXT(d->name), [DEVICE_mapper] = TEXT(d->mapper),
+		[DEVICE_kind] = TEXT(d->kind), [DEVICE_model] = TEXT(d->model), [DEVICE_scheduler] = TEXT(d->scheduler),
+		[DEVICE_major] = NUMBER(d->major), [DEVICE_minor] = NUMBER(d->minor), [DEVICE_size_bytes] = NUMBER(d->size_bytes),
+		[DEVICE_hw_queues] = NUMBER(d->hw_queues), [DEVICE_tags] = NUMBER(d->tags), [DEVICE_nr_requests] = NUMBER(d->nr_requests),
+		[DEVICE_parent] = d->parent != i ? NUMBER(device_id(f, d->parent)) : NONE,
+		[DEVICE_iostats] = NUMBER(d->iostats), [DEVICE_hidden] = NUMBER(d->hidden)));
 }
 
 static void put_lower(struct facts *f, u32 i)
 {
 	const struct device *d = &f->run->devices->d[i];
 
-	for (u32 k = 0; k < d->n_lower; k++) {
-		row_begin(f, "INSERT OR IGNORE INTO " SQL_INTO(lower));
-		row_number(f, LOWER_device, device_id(f, i));
-		row_number(f, LOWER_lower, device_id(f, d->lower[k]));
-		row_end(f);
-	}
+	for (u32 k = 0; k < d->n_lower; k++)
+		put_row(f, "INSERT OR IGNORE INTO " SQL_INTO(lower),
+			VALUES([LOWER_device] = NUMBER(device_id(f, i)), [LOWER_lower] = NUMBER(device_id(f, d->lower[k]))));
 }
 
 /* Writes the devices of the watches from @first on, unless they are in the file already. */
@@ -200,16 +143,10 @@ static void put_watches(struct facts *f)
 			whole = ids->watches[ids->n];
 		if (w->part && part_is_vacant(w->part))
 			continue;	/* and it has no rows */
-		row_begin(f, "INSERT INTO " SQL_INTO(watch));
-		row_number(f, WATCH_id, ids->watches[ids->n]);
-		row_number(f, WATCH_device, device_id(f, w->device - f->run->devices->d));
-		row_text(f, WATCH_stage, stage_names[w->stage]);
-		if (w->part) {
-			row_number(f, WATCH_part_of, whole);
-			row_text(f, WATCH_part_by, w->part->by);
-			row_text(f, WATCH_part, w->part->label);
-		}
-		row_end(f);
+		put_row(f, "INSERT INTO " SQL_INTO(watch), VALUES(
+			[WATCH_id] = NUMBER(ids->watches[ids->n]), [WATCH_device] = NUMBER(device_id(f, w->device - f->run->devices->d)),
+			[WATCH_stage] = TEXT(stage_names[w->stage]), [WATCH_part_of] = w->part ? NUMBER(whole) : NONE,
+			[WATCH_part_by] = w->part ? TEXT(w->part->by) : NONE, [WATCH_part] = w->part ? TEXT(w->part->label) : NONE));
 	}
 }
 
@@ -253,12 +190,8 @@ int recorder_write_watches(sqlite3 *db, const struct run_info *run, struct recor
 
 static void put_ops(struct facts *f)
 {
-	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		row_begin(f, "INSERT INTO " SQL_INTO(op));
-		row_number(f, OP_id, op);
-		row_text(f, OP_name, op_names[op]);
-		row_end(f);
-	}
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		put_row(f, "INSERT INTO " SQL_INTO(op), VALUES([OP_id] = NUMBER(op), [OP_name] = TEXT(op_names[op])));
 }
 
 /* Writes the bounds of the bins, which plain SQL could not compute exactly. */
@@ -267,13 +200,9 @@ static void put_cells(struct facts *f, u32 scale)
 	for (u32 cell = 0; cell < BLKLAT_CELLS(scale); cell++) {
 		u64 upper_ns = hist_upper_ns(scale, cell);
 
-		row_begin(f, "INSERT INTO " SQL_INTO(cell));
-		row_number(f, CELL_scale, scale);
-		row_number(f, CELL_id, cell);
-		row_number(f, CELL_lower_ns, hist_lower_ns(scale, cell));
-		if (upper_ns != UINT64_MAX)
-			row_number(f, CELL_upper_ns, upper_ns);
-		row_end(f);
+		put_row(f, "INSERT INTO " SQL_INTO(cell), VALUES(
+			[CELL_scale] = NUMBER(scale), [CELL_id] = NUMBER(cell), [CELL_lower_ns] = NUMBER(hist_lower_ns(scale, cell)),
+			[CELL_upper_ns] = upper_ns != UINT64_MAX ? NUMBER(upper_ns) : NONE));
 	}
 }
 

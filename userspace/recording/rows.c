@@ -54,64 +54,44 @@ void recording_rows_uninit(struct recording_rows *r)
 
 static int put_interval(struct recording_rows *r, s64 id, u64 mono_ns, s64 wall_ns, u64 skipped)
 {
-	sqlite_put(r->interval, INTERVAL_id, id);
-	sqlite_put(r->interval, INTERVAL_mono_ns, mono_ns);
-	sqlite_put(r->interval, INTERVAL_wall_ns, wall_ns);
-	sqlite_put(r->interval, INTERVAL_skipped, skipped);
-	sqlite_put(r->interval, INTERVAL_merged, id ? 1 : 0);
-	return sqlite_step_done(r->interval);
+	return sqlite_put_row(r->interval, VALUES(
+		[INTERVAL_id] = NUMBER(id), [INTERVAL_mono_ns] = NUMBER(mono_ns), [INTERVAL_wall_ns] = NUMBER(wall_ns),
+		[INTERVAL_skipped] = NUMBER(skipped), [INTERVAL_merged] = NUMBER(id ? 1 : 0)));
 }
 
 static int put_state(struct recording_rows *r, s64 id, u32 watch, const struct watch_counts *w)
 {
-	sqlite3_stmt *s = r->state;
+	struct sqlite_value *values = VALUES(
+		[STATE_interval] = NUMBER(id), [STATE_watch] = NUMBER(watch), [STATE_started] = NUMBER(w->started),
+		[STATE_started_after] = NUMBER(w->started_after), [STATE_in_flight] = NUMBER(w->in_flight),
+		[STATE_in_flight_after] = NUMBER(w->in_flight_after), [STATE_oldest_ns] = NUMBER(w->oldest_ns),
+		[STATE_kernel_ios] = KNOWN(w->kernel_known, w->kernel_ios),
+		[STATE_kernel_in_flight] = KNOWN(w->kernel_known, w->kernel_in_flight), [STATE_gone] = NUMBER(w->gone),
+		[STATE_replaced] = NUMBER(w->replaced), [STATE_unsettled] = NUMBER(w->unsettled), [STATE_waited_ns] = NUMBER(w->waited_ns));
 
-	sqlite_put(s, STATE_interval, id);
-	sqlite_put(s, STATE_watch, watch);
-	sqlite_put(s, STATE_started, w->started);
-	sqlite_put(s, STATE_started_after, w->started_after);
-	sqlite_put(s, STATE_in_flight, w->in_flight);
-	sqlite_put(s, STATE_in_flight_after, w->in_flight_after);
-	sqlite_put(s, STATE_oldest_ns, w->oldest_ns);
 	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
-		sqlite_put(s, recording_account_columns[i], w->accounts[i]);
-	sqlite_put_known(s, STATE_kernel_ios, w->kernel_known, w->kernel_ios);
-	sqlite_put_known(s, STATE_kernel_in_flight, w->kernel_known, w->kernel_in_flight);
-	sqlite_put(s, STATE_gone, w->gone);
-	sqlite_put(s, STATE_replaced, w->replaced);
-	sqlite_put(s, STATE_unsettled, w->unsettled);
-	sqlite_put(s, STATE_waited_ns, w->waited_ns);
-	return sqlite_step_done(s);
+		values[recording_account_columns[i]] = NUMBER(w->accounts[i]);
+	return sqlite_put_row(r->state, values);
 }
 
 static int put_halts(struct recording_rows *r, s64 id, u32 watch, const struct watch_counts *w)
 {
 	int rc = SQLITE_OK;
 
-	for (u32 i = 0; !rc && r->halt && i < w->n_halts; i++) {
-		sqlite_put(r->halt, HALT_interval, id);
-		sqlite_put(r->halt, HALT_watch, watch);
-		sqlite_put(r->halt, HALT_from_ns, w->halts[i].from_ns);
-		sqlite_put(r->halt, HALT_to_ns, w->halts[i].to_ns);
-		rc = sqlite_step_done(r->halt);
-	}
+	for (u32 i = 0; !rc && r->halt && i < w->n_halts; i++)
+		rc = sqlite_put_row(r->halt, VALUES([HALT_interval] = NUMBER(id), [HALT_watch] = NUMBER(watch),
+						    [HALT_from_ns] = NUMBER(w->halts[i].from_ns), [HALT_to_ns] = NUMBER(w->halts[i].to_ns)));
 	return rc;
 }
 
 /* Everything else about a part is in the whole's row, and NULL here. Writes no row if nothing is in flight. */
 static int put_part_state(struct recording_rows *r, s64 id, u32 watch, const struct watch_counts *w)
 {
-	sqlite3_stmt *s = r->state;
-
 	if (!w->in_flight && !w->oldest_ns && !w->waited_ns)
 		return SQLITE_OK;
-	sqlite3_clear_bindings(s);
-	sqlite_put(s, STATE_interval, id);
-	sqlite_put(s, STATE_watch, watch);
-	sqlite_put(s, STATE_in_flight, w->in_flight);
-	sqlite_put(s, STATE_oldest_ns, w->oldest_ns);
-	sqlite_put(s, STATE_waited_ns, w->waited_ns);
-	return sqlite_step_done(s);
+	return sqlite_put_row(r->state, VALUES(
+		[STATE_interval] = NUMBER(id), [STATE_watch] = NUMBER(watch), [STATE_in_flight] = NUMBER(w->in_flight),
+		[STATE_oldest_ns] = NUMBER(w->oldest_ns), [STATE_waited_ns] = NUMBER(w->waited_ns)));
 }
 
 /* --- ids -------------------------------------------------------------------------------------- */

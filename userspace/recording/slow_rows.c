@@ -7,11 +7,6 @@
 #include "recording/sqlite.h"
 #include "util/utf8.h"
 
-static int put_text(sqlite3_stmt *s, int column, const char *text)
-{
-	return sqlite3_bind_text(s, sqlite_parameter(column), text, -1, SQLITE_STATIC);
-}
-
 /* The end of a path that is too long, as the end says most. */
 static const char *end_of(const char *path)
 {
@@ -38,42 +33,28 @@ static int put_slow(struct recording_rows *r, s64 id, const struct run_info *run
 {
 	const struct blklat_slow *t = &io->told;
 	bool sent = t->known & BLKLAT_SLOW_SUBMITTER;
-	sqlite3_stmt *s = r->slow;
 	u32 watch;
 	int rc = recording_rows_id(r, run, watch_of(run, io), &watch);
 
 	if (rc)
 		return rc;
-	sqlite_put(s, SLOW_interval, id);
-	sqlite_put(s, SLOW_n, r->n_slow++);
-	sqlite_put(s, SLOW_watch, watch);
-	sqlite_put(s, SLOW_end_wall_ns, io->end_ns);
-	sqlite_put(s, SLOW_latency_ns, t->latency_ns);
-	sqlite_put_known(s, SLOW_queue_ns, t->queue_ns, t->queue_ns);
-	sqlite_put_known(s, SLOW_device_ns, t->device_ns, t->device_ns);
-	sqlite_put(s, SLOW_op, t->op);
-	sqlite_put(s, SLOW_bytes, t->bytes);
-	sqlite_put_known(s, SLOW_sector, t->known & BLKLAT_SLOW_SECTOR, t->sector);
-	sqlite_put_known(s, SLOW_hw_queue, t->known & BLKLAT_SLOW_QUEUE, t->hw_queue);
-	sqlite_put_known(s, SLOW_start_cpu, t->known & BLKLAT_SLOW_START_CPU, t->start_cpu);
-	sqlite_put(s, SLOW_end_cpu, t->end_cpu);
-	sqlite_put_known(s, SLOW_pid, sent, t->submitter);
-	sqlite_put_known(s, SLOW_kernel_thread, sent, !!(t->known & BLKLAT_SLOW_KERNEL_THREAD));
-	sqlite_put_known(s, SLOW_depth, t->depth, t->depth);
-	return put_text(s, SLOW_error, slow_error(t->error)) ?: put_text(s, SLOW_comm, sent ? t->comm : NULL) ?:
-	       put_text(s, SLOW_cgroup, end_of(io->cgroup)) ?:
-	       put_text(s, SLOW_beside, slow_part_label(BLKLAT_BY_BESIDE, t->beside)) ?:
-	       put_text(s, SLOW_flags, slow_part_label(BLKLAT_BY_FLAGS, t->flags)) ?: sqlite_step_done(s);
+	return sqlite_put_row(r->slow, VALUES(
+		[SLOW_interval] = NUMBER(id), [SLOW_n] = NUMBER(r->n_slow++), [SLOW_watch] = NUMBER(watch),
+		[SLOW_end_wall_ns] = NUMBER(io->end_ns), [SLOW_latency_ns] = NUMBER(t->latency_ns),
+		[SLOW_queue_ns] = KNOWN(t->queue_ns, t->queue_ns), [SLOW_device_ns] = KNOWN(t->device_ns, t->device_ns),
+		[SLOW_op] = NUMBER(t->op), [SLOW_bytes] = NUMBER(t->bytes), [SLOW_sector] = KNOWN(t->known & BLKLAT_SLOW_SECTOR, t->sector),
+		[SLOW_error] = TEXT(slow_error(t->error)), [SLOW_hw_queue] = KNOWN(t->known & BLKLAT_SLOW_QUEUE, t->hw_queue),
+		[SLOW_start_cpu] = KNOWN(t->known & BLKLAT_SLOW_START_CPU, t->start_cpu), [SLOW_end_cpu] = NUMBER(t->end_cpu),
+		[SLOW_pid] = KNOWN(sent, t->submitter), [SLOW_comm] = TEXT(sent ? t->comm : NULL),
+		[SLOW_kernel_thread] = KNOWN(sent, !!(t->known & BLKLAT_SLOW_KERNEL_THREAD)), [SLOW_cgroup] = TEXT(end_of(io->cgroup)),
+		[SLOW_depth] = KNOWN(t->depth, t->depth), [SLOW_beside] = TEXT(slow_part_label(BLKLAT_BY_BESIDE, t->beside)),
+		[SLOW_flags] = TEXT(slow_part_label(BLKLAT_BY_FLAGS, t->flags))));
 }
 
 static int put_found(struct recording_rows *r, s64 id, u32 watch, u64 found)
 {
-	sqlite3_stmt *s = r->slow_found;
-
-	sqlite_put(s, SLOW_FOUND_interval, id);
-	sqlite_put(s, SLOW_FOUND_watch, watch);
-	sqlite_put(s, SLOW_FOUND_found, found);
-	return sqlite_step_done(s);
+	return sqlite_put_row(r->slow_found,
+			      VALUES([SLOW_FOUND_interval] = NUMBER(id), [SLOW_FOUND_watch] = NUMBER(watch), [SLOW_FOUND_found] = NUMBER(found)));
 }
 
 int recording_rows_slow(struct recording_rows *r, s64 id, const struct run_info *run, const struct slow_ios *slow)

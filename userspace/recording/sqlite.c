@@ -63,6 +63,29 @@ void sqlite_put_known(sqlite3_stmt *s, int column, bool known, s64 n)
 		sqlite3_bind_null(s, sqlite_parameter(column));
 }
 
+static int bind(sqlite3_stmt *s, int at, const struct sqlite_value *v)
+{
+	switch (v->type) {
+	case VALUE_NUMBER:
+		return sqlite3_bind_int64(s, at, v->number);
+	case VALUE_REAL:
+		return sqlite3_bind_double(s, at, v->real);
+	case VALUE_TEXT:
+		return sqlite3_bind_text(s, at, v->text, -1, SQLITE_STATIC);
+	default:
+		return sqlite3_bind_null(s, at);
+	}
+}
+
+int sqlite_put_row(sqlite3_stmt *s, const struct sqlite_value *values)
+{
+	int n = sqlite3_bind_parameter_count(s), rc = SQLITE_OK;
+
+	for (int i = 0; !rc && i < n; i++)
+		rc = bind(s, sqlite_parameter(i), &values[i]);
+	return rc ?: sqlite_step_done(s);
+}
+
 void sqlite_distrust(sqlite3 *db)
 {
 	sqlite3_hard_heap_limit64(HEAP_MAX_BYTES);

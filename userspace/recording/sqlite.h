@@ -32,6 +32,25 @@ s64 sqlite_number(sqlite3 *db, const char *sql, int *ret_rc);
 void sqlite_put(sqlite3_stmt *s, int column, s64 n);
 void sqlite_put_known(sqlite3_stmt *s, int column, bool known, s64 n);
 
+/* What goes into a column. All 0: NULL. */
+struct sqlite_value {
+	enum { VALUE_NONE, VALUE_NUMBER, VALUE_REAL, VALUE_TEXT } type;
+	s64 number;
+	double real;
+	const char *text;
+};
+
+#define NONE (struct sqlite_value){ 0 }
+#define NUMBER(n) (struct sqlite_value){ .type = VALUE_NUMBER, .number = (n) }
+#define KNOWN(known, n) ((known) ? NUMBER(n) : NONE)
+#define REAL(n) (struct sqlite_value){ .type = VALUE_REAL, .real = (n) }
+#define TEXT(t) (struct sqlite_value){ .type = VALUE_TEXT, .text = (t) }
+#define VALUES(...) (struct sqlite_value[SQLITE_VALUES_MOST]){ __VA_ARGS__ }	/* [column]; those not named are NULL */
+#define SQLITE_VALUES_MOST 24
+
+/* Runs an INSERT that has a parameter for each column, and resets it. Returns SQLITE_OK or the error. */
+int sqlite_put_row(sqlite3_stmt *s, const struct sqlite_value *values);
+
 /* Runs a prepared statement whose rows don't matter, and resets it. Returns SQLITE_OK or the error. */
 int sqlite_step_done(sqlite3_stmt *s);
 
