@@ -296,10 +296,11 @@ static bool kernel_comparable(const struct watch *w, const u64 *accounts)
 
 static void take_kernel(struct kernel_capture *k, u32 i, struct kernel_read *read, struct watch_counts *w)
 {
+	u64 before = k->ios[i].last, ios;
 	int err = gone_read_statistics(k, i, read);
-	u64 ios;
 
-	if (!err && k->ios[i].unsure && !read->stat.in_flight && !w->in_flight && accounting_still(w))
+	/* Since the region was read, IOs may have begun and ended. None has if none ended since the statistics were read last. */
+	if (!err && k->ios[i].unsure && read->stat.ios == before && !read->stat.in_flight && !w->in_flight && accounting_still(w))
 		k->ios[i] = (struct kernel_ios){
 			.base = read->stat.ios - w->accounts[BLKLAT_EMPTY_FLUSH] - accounting_completed(w), .last = read->stat.ios,
 		};
