@@ -141,12 +141,8 @@ static int add(const struct finished *f, const char *text, struct problem *p)
 
 	if (!rc)
 		rc = sqlite3_prepare_v2(db, "INSERT INTO " SQL_INTO(mark), -1, &s, NULL);
-	if (!rc) {
-		sqlite3_bind_int64(s, sqlite_parameter(MARK_mono_ns), f->mark.mono_ns);
-		sqlite3_bind_int64(s, sqlite_parameter(MARK_wall_ns), f->mark.wall_ns);
-		sqlite3_bind_text(s, sqlite_parameter(MARK_text), text, -1, SQLITE_STATIC);
-		rc = sqlite_step_done(s);
-	}
+	rc = rc ?: sqlite_put_row(s, VALUES([MARK_mono_ns] = NUMBER(f->mark.mono_ns), [MARK_wall_ns] = NUMBER(f->mark.wall_ns),
+					    [MARK_text] = TEXT(text)));
 	err = sqlite_errno(db, rc);
 	sqlite3_finalize(s);
 	sqlite3_close(db);

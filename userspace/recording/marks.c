@@ -75,10 +75,8 @@ static int put(sqlite3_stmt *s, struct message *mark)
 	text_clean(mark->text);
 	if (!*mark->text || mark->mono_ns > RECORDING_TOTAL_MAX || mark->wall_ns < -most || mark->wall_ns > most)
 		return SQLITE_OK;
-	sqlite3_bind_int64(s, sqlite_parameter(MARK_mono_ns), mark->mono_ns);
-	sqlite3_bind_int64(s, sqlite_parameter(MARK_wall_ns), mark->wall_ns);
-	sqlite3_bind_text(s, sqlite_parameter(MARK_text), mark->text, -1, SQLITE_STATIC);
-	return sqlite_step_done(s);
+	return sqlite_put_row(s, VALUES([MARK_mono_ns] = NUMBER(mark->mono_ns), [MARK_wall_ns] = NUMBER(mark->wall_ns),
+					[MARK_text] = TEXT(mark->text)));
 }
 
 /* Writes @mark, which was read already, and all marks waiting behind it. */
