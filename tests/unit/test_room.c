@@ -44,6 +44,7 @@ static struct world {
 	bool busy;			/* requests start and end while the reader works */
 	u64 bios[DISKS];		/* in flight, by watch */
 	bool late_bio;			/* one begins just before its watch is removed */
+	bool busy_device;		/* a request of disk 1 begins and ends after each look at the bios, and while it is added */
 	struct snapshot s;
 } w;
 
@@ -194,9 +195,19 @@ static void some_events(void)
 
 /* --- the engine ------------------------------------------------------------------------------ */
 
+static void one_request(u32 disk)
+{
+	event(disk, 0, false);
+	event(disk, 0, true);
+	finish_all();
+	put_stat(disk);
+}
+
 static int count_bios(struct kernel_capture *k)
 {
 	some_events();
+	if (w.busy_device)
+		one_request(1);
 	for (u32 i = 0; i < ARRAY_SIZE(w.bios); i++)
 		k->bios[i].in_flight = w.bios[i];
 	return 0;
@@ -232,6 +243,8 @@ static int add(struct kernel_capture *k, u32 at, u32 n, struct problem *p)
 	w.io[disk] = (struct counted){ 0 };
 	for (u32 tag = 0; tag < MOST_TAGS; tag++)
 		w.io[disk].began_in_flight += w.in_flight[disk][tag];
+	if (w.busy_device)
+		one_request(disk);
 	return targets_add(&w.targets, &those, &found, at, n);
 }
 
@@ -510,5 +523,24 @@ TEST(test_slots_given_back)
 	put_number(1, "queue/nr_requests", 2048);
 	assert_int_equal(watch_disk(1, &w.at[1]), 0);
 	assert_int_equal(w.k.region.ranges[w.at[1]].n, 16 + 2048);
+	end();
+}
+
+/* The kernel's count is noted again when no request has ended since the read before, and not between two of a busy disk. */
+TEST(test_statistics_noted_again)
+{
+	begin(1);
+	w.busy_device = true;
+	come_and_watch(1);
+	for (u32 n = 0; n < 6; n++) {
+		const struct watch_counts *c = &w.s.w[w.at[1]];
+
+		w.busy_device = n < 3;
+		read_once();
+		assert_int_equal(c->kernel_known, n > 2);
+		if (c->kernel_known)
+			assert_int_equal(c->kernel_ios, ios(c));
+	}
+	assert_int_equal(ios(&w.s.w[w.at[1]]), 6);
 	end();
 }
