@@ -28,6 +28,7 @@ struct player {
 	struct sink *sink;
 	struct snapshot snapshots[2];
 	struct frames frames;
+	u32 numbers;
 	u32 now;
 };
 
@@ -57,12 +58,14 @@ static int begin(struct player *p, const char *file, struct problem *problem)
 	p->run = (struct run_info){
 		.version = "1.2.3", .engine = c->engine, .watches = c->watches, .n_watches = c->n_watches,
 		.devices = c->devices, .cpus = c->cpus, .scale = c->scale, .memory_bytes = c->memory_bytes,
-		.reopened = p->run.reopened + 1, .interval_s = 1, .percentiles = percentiles_default, .slow_most = c->slow ? c->slow->most : 0,
+		.interval_s = 1, .percentiles = percentiles_default, .slow_most = c->slow ? c->slow->most : 0,
 	};
 	err = snapshot_init(&p->snapshots[0], c->n_watches, c->scale) ?:
 	      snapshot_init(&p->snapshots[1], c->n_watches, c->scale) ?:
 	      frames_init(&p->frames, c->watches, c->n_watches, c->scale) ?:
 	      prometheus_source(p->prometheus)->open(prometheus_source(p->prometheus), &p->run, &p->sink);
+	for (u32 i = 0; !err && i < p->frames.n; i++)
+		p->frames.f[i].number = p->numbers++;	/* all are counted from 0 */
 	return err ? err : c->ops->read(c, &p->snapshots[p->now], problem);
 }
 

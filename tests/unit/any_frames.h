@@ -190,7 +190,7 @@ static inline void assert_same_run(const struct run_info *a, const struct watch 
 {
 	assert_string_equal(a->version, b->version);
 	assert_string_equal(a->engine, b->engine);
-	assert_true(a->cpus == b->cpus && a->scale == b->scale && a->memory_bytes == b->memory_bytes && a->reopened == b->reopened);
+	assert_true(a->cpus == b->cpus && a->scale == b->scale && a->memory_bytes == b->memory_bytes);
 	assert_true(a->interval_s == b->interval_s && a->slow_most == b->slow_most);
 	assert_int_equal(a->percentiles.n, b->percentiles.n);
 	for (u32 i = 0; i < a->percentiles.n; i++) {
@@ -271,7 +271,7 @@ static inline void world_init(u64 seed)
 		w.watches[i] = (struct watch){ .device = &w.devices[i / 4], .stage = i == 3, .part = part_find("size", labels[i]) };
 	w.run = (struct run_info){
 		.version = "1.2.3", .engine = "bpf", .watches = w.watches, .n_watches = WATCHES, .devices = &w.table,
-		.cpus = any(), .scale = SCALE, .memory_bytes = any(), .reopened = any(), .interval_s = any_double(),
+		.cpus = any(), .scale = SCALE, .memory_bytes = any(), .interval_s = any_double(),
 		.percentiles = percentiles_default,
 	};
 	assert_int_equal(frames_init(&w.frames, w.watches, WATCHES, SCALE), 0);

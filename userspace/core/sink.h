@@ -26,7 +26,6 @@ struct run_info {
 	u32 cpus;			/* slack of the accounting, see accounting_make() */
 	u32 scale;
 	u64 memory_bytes;
-	u32 reopened;			/* how often another capture was opened, where accounts begin at 0 again */
 	double interval_s;		/* as asked for */
 	struct percentiles percentiles;
 };

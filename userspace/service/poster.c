@@ -28,7 +28,6 @@ struct board_sink {
 	struct poster *poster;
 	const struct run_info *run;
 	const struct watch *told;	/* the run's, when it was posted: another run has others */
-	u32 reopened;			/* run_info.reopened in the previous interval */
 	struct shown *shown;		/* in the previous interval */
 	struct health *health;		/* of this interval's frames, see remember() */
 	u32 n_shown;
@@ -85,14 +84,13 @@ static void post_losses(struct board_sink *b, struct tally *t, const struct fram
 
 static void post_skipped(struct board_sink *b, const struct frames *fs, u64 now_ns)
 {
-	u64 before = b->reopened == b->run->reopened ? b->skipped : 0, ios = 0;
-	u64 more = fs->skipped_unexplained > before ? fs->skipped_unexplained - before : 0;
+	u64 more = fs->skipped_unexplained > b->skipped ? fs->skipped_unexplained - b->skipped : 0, ios = 0;
 	char what[160];
 
 	for (u32 i = 0; i < fs->n; i++)
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			ios += fs->f[i].watch->part ? 0 : fs->f[i].ops[op].ios;
-	b->skipped = before + more;
+	b->skipped += more;
 	if (!fs->n || !tally_add(&b->skips, fs->f, ios, more))
 		return;
 	snprintf(what, sizeof(what), "IOs may have been missed within the last minute: the kernel skipped %llu program "
@@ -116,7 +114,7 @@ static void remember(struct board_sink *b, const struct frames *fs, u64 now_ns)
 	for (u32 i = 0; i < fs->n; i++) {
 		const struct frame *f = &fs->f[i];
 		const struct shown *before = find(b, i, f);
-		u64 lost = before && b->reopened == b->run->reopened ? before->lost : 0;
+		u64 lost = before ? before->lost : 0;
 
 		shown[i] = before ? *before : (struct shown){ .number = f->number, .part = f->watch->part };
 		shown[i].lost = f->accounting.lost;
@@ -135,7 +133,6 @@ static void remember(struct board_sink *b, const struct frames *fs, u64 now_ns)
 	free(b->shown);
 	b->shown = shown;
 	b->n_shown = fs->n;
-	b->reopened = b->run->reopened;
 }
 
 /* The same text as 'blklat live --format json' prints. */

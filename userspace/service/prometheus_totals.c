@@ -132,11 +132,11 @@ static int add_op(struct op_total *to, const struct op_total *before, const stru
 	return 0;
 }
 
-static void add_watch(struct series *s, const struct frame *f, u64 interval, u32 reopened)
+static void add_watch(struct series *s, const struct frame *f, u64 interval)
 {
 	bool missed = accounting_ends_missed(&f->accounting);
 
-	if (s->number != f->number || s->reopened != reopened) {	/* it is counted from 0 again */
+	if (s->number != f->number) {	/* it is counted from 0 again */
 		s->started.since = s->requeued.since = 0;
 		for (u32 i = 0; i < LOST_REASONS; i++)
 			s->lost_by[i].since = s->lost_by[i].last = 0;
@@ -145,7 +145,6 @@ static void add_watch(struct series *s, const struct frame *f, u64 interval, u32
 	s->stage = f->watch->stage;
 	s->part = f->watch->part;
 	s->number = f->number;
-	s->reopened = reopened;
 	s->interval = interval;
 	s->gone = f->gone;
 	/*
@@ -220,7 +219,7 @@ static struct series *series_next(const struct series *before, u64 interval, con
 	atomic_init(&s->refs, 1);
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		s->ops[op].hist.cells = NULL;
-	add_watch(s, f, interval, add->run->reopened);
+	add_watch(s, f, interval);
 	add_slow(s, add, f);
 	if (!s->part && frames_parts(add->frames, i))
 		return s;
@@ -343,9 +342,6 @@ static bool put_frames(struct totals *t, const struct totals_interval *add)
 	/* The one that took its place in this very interval continues its series. */
 	if (!put_those(t, add, true) || !put_those(t, add, false))
 		return false;
-	if (t->facts.reopened != add->run->reopened)
-		t->facts.skipped.since = 0;
-	t->facts.reopened = add->run->reopened;
 	raise_to(&t->facts.skipped, add->frames->skipped_unexplained);
 	if (add->frames->n)
 		t->facts.end_ns = add->frames->f[0].end_ns;

@@ -56,7 +56,7 @@ struct series {
 	enum blklat_stage stage;
 	const struct part *part;	/* static; NULL: the whole */
 	u64 interval;			/* the number of its last interval */
-	u32 number, reopened;		/* frame.number and run_info.reopened then */
+	u32 number;			/* frame.number then */
 	bool gone;
 	u64 in_flight;
 	u64 oldest_ns;
@@ -78,7 +78,6 @@ struct totals {
 		u64 memory_bytes;
 		double interval_s;
 		u64 intervals;		/* so far; the number of the last one */
-		u32 reopened;		/* run_info.reopened then */
 		u64 drain_ns;
 		struct rising skipped;	/* program runs, unexplained */
 		u64 refused[REFUSALS];	/* by the server */

@@ -11,7 +11,6 @@
 /* What the other end knows of the run. The watches are copies, as devices may go away. */
 struct told {
 	u64 memory_bytes;
-	u32 reopened;
 	u32 n;
 	struct watch *watches;
 	u32 *numbers;			/* see struct frame */
@@ -156,7 +155,7 @@ static bool same_device(const struct watch *w, u32 i)
 /* @fs: frames of these watches; NULL: none so far, and they are numbered as they stand. */
 static int remember(struct relay *r, const struct watch *w, u32 n, const struct frames *fs)
 {
-	struct told told = { .memory_bytes = r->run->memory_bytes, .reopened = r->run->reopened, .n = n };
+	struct told told = { .memory_bytes = r->run->memory_bytes, .n = n };
 
 	told.watches = calloc(n + 1, sizeof(*told.watches));
 	told.numbers = calloc(n + 1, sizeof(*told.numbers));
@@ -192,7 +191,7 @@ static int describe(struct relay *r, const struct watch *w, u32 n, const struct 
 static bool is_told(const struct relay *r, const struct frames *fs)
 {
 	const struct told *t = &r->told;
-	bool same = t->memory_bytes == r->run->memory_bytes && t->reopened == r->run->reopened && t->n == fs->n;
+	bool same = t->memory_bytes == r->run->memory_bytes && t->n == fs->n;
 	const struct device *before = NULL;
 
 	for (u32 i = 0; same && i < fs->n; i++) {

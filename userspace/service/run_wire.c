@@ -137,7 +137,6 @@ void wire_put_run(struct wire_out *to, const struct run_info *run, const struct 
 	wire_put(to, run->cpus);
 	wire_put(to, run->scale);
 	wire_put(to, run->memory_bytes);
-	wire_put(to, run->reopened);
 	wire_put_double(to, run->interval_s);
 	wire_put(to, run->slow_most);
 	put_percentiles(to, &run->percentiles);
@@ -155,7 +154,6 @@ static int get_run(struct wire_in *from, struct wired_run *r)
 	info->cpus = wire_get_most(from, UINT32_MAX);
 	info->scale = wire_get_most(from, BLKLAT_SCALE_MAX);
 	info->memory_bytes = wire_get(from);
-	info->reopened = wire_get_most(from, UINT32_MAX);
 	info->interval_s = wire_get_double(from);
 	info->slow_most = wire_get_most(from, UINT32_MAX);
 	get_percentiles(from, &info->percentiles);

@@ -14,7 +14,6 @@ struct service {
 	struct service_wait wait;
 	struct monitor monitor;
 	struct run_info info;
-	u32 reopened;			/* see struct run_info */
 	struct sink *sink;
 	struct frames shown;		/* shallow copies of the frames of devices still there */
 	u32 room;			/* of shown */
@@ -51,7 +50,6 @@ static void describe(struct service *s)
 	};
 	if (s->monitor.capture)
 		s->info = run_info_of(s->monitor.capture, s->cfg->interval_s);
-	s->info.reopened = s->reopened;
 	s->info.version = s->cfg->version;
 	s->info.percentiles = *s->cfg->percentiles;
 }
@@ -85,12 +83,10 @@ static int publish(struct service *s, struct problem *p)
 /* Returns -ENODATA at the end of a replay. */
 static int read_interval(struct service *s, struct problem *p)
 {
-	const struct capture *before = s->monitor.capture;
 	u64 begin_ns = now_ns();
 	int err = monitor_next(&s->monitor, s->cfg->percentiles, p);
 
 	s->read_ns = now_ns();
-	s->reopened += before && s->monitor.capture != before;
 	s->cfg->hooks.drained(s->cfg->hooks.into, s->read_ns - begin_ns);
 	return err;
 }
