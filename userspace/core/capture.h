@@ -126,12 +126,6 @@ struct capture_engine {
 	int (*probe)(struct problem *p);
 };
 
-/*
- * As @engine's open, but takes matched devices (struct watch) that went away out of @cfg. -ENODEV: a named one went away;
- * -ESTALE: no device is left.
- */
-int capture_open_present(const struct capture_ops *engine, struct capture_config *cfg, struct capture **ret, struct problem *p);
-
 extern const struct capture_ops capture_bpf;
 extern const struct capture_ops capture_kmod;
 extern const struct capture_ops capture_replay;

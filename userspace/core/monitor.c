@@ -78,6 +78,44 @@ static void glance(struct monitor *m, u64 now)
 	plan_glance(m, max_u64(now + glance_every_ns(m), now_ns() + GLANCE_SHARE * (now_ns() - now)));
 }
 
+/* Returns 0 if devices were left out, so that opening may succeed now; or @err, which has another reason. */
+static int leave_out_gone(struct capture_config *cfg, int err, struct problem *p)
+{
+	struct watch *watches = cfg->watches;
+	bool gone = false;
+	u32 kept = 0;
+
+	for (u32 i = 0; i < cfg->n_watches; i++) {
+		const struct device *d = watches[i].device;
+
+		if (!i || d != watches[i - 1].device)
+			gone = device_is_gone(cfg->devices, d);
+		if (gone && !watches[i].matched)
+			return problem_set(p, -ENODEV, "%s went away before it could be watched", d->name);
+		if (!gone)
+			watches[kept++] = watches[i];
+	}
+	if (kept == cfg->n_watches)
+		return err;
+	cfg->n_watches = kept;
+	return kept ? 0 : problem_set(p, -ESTALE, "all devices went away before they could be watched");
+}
+
+/*
+ * As the engine's open, but takes matched devices (struct watch) that went away out of @cfg. -ENODEV: a named one went away;
+ * -ESTALE: no device is left.
+ */
+static int open_present(const struct capture_ops *engine, struct capture_config *cfg, struct capture **ret, struct problem *p)
+{
+	int err;
+
+	/* Each round that does not end leaves out a device. */
+	do
+		err = engine->open(cfg, ret, p);
+	while (err == -ENODEV && !(err = leave_out_gone(cfg, err, p)));
+	return err;
+}
+
 /* Opens a capture of @watches and prepares its intervals. On failure nothing is left. */
 static int open_capture(struct monitor *m, struct watch *watches, u32 n, struct capture **ret, struct intervals *ret_in, struct problem *p)
 {
@@ -88,7 +126,7 @@ static int open_capture(struct monitor *m, struct watch *watches, u32 n, struct 
 	cfg.watches = watches;
 	cfg.n_watches = n;
 	cfg.doubled = m->doubled;
-	err = capture_open_present(m->cfg->engine, &cfg, ret, p);
+	err = open_present(m->cfg->engine, &cfg, ret, p);
 	if (err)
 		return err;
 	err = intervals_init(ret_in, *ret);
