@@ -7,7 +7,6 @@ import json
 import sqlite3
 import time
 
-import pytest
 from devices import frozen_loop, run
 from load import BLKLAT, Fio
 from recorder import Recorder
@@ -65,5 +64,5 @@ def test_stalls_hidden_by_a_load_that_catches_up(file):
         halted = sum(max(min(to, end) - max(since, begin), 0) for since, to in halts)
         assert halted >= end - begin - 0.25e9
     assert all(count for count, in db.execute("SELECT sum(ios) FROM series WHERE interval BETWEEN 2 AND 9 GROUP BY interval"))
-    # A busy machine may cause others.
-    assert found["stalls"] >= len(frozen) and found["longest_s"] == pytest.approx(0.9, abs=0.4)
+    # A busy machine may cause others, and longer ones.
+    assert found["stalls"] >= len(frozen) and found["longest_s"] >= max(end - begin for begin, end in frozen) / 1e9 - 0.25
