@@ -37,7 +37,7 @@ struct op_total {
 };
 
 /*
- * Turns a figure that is counted from 0 again when its device comes back or another capture is opened, and may be corrected
+ * Turns a figure that is counted from 0 again when its device comes back, and may be corrected
  * downwards, into a total that only rises.
  */
 struct rising {

@@ -226,7 +226,7 @@ export interface State {
 export function stateOf(watch: LiveWatch, first: LiveWatch | undefined): State {
     const ios = watch.ops.reduce((s, op) => s + op.ios, 0), p99_ns = ios ? Math.max(...watch.ops.map((op) => op.percentiles_ns.p99)) : null;
     const { grade, reason, text } = watch.health ?? { grade: "well" as Grade, reason: "none", text: "" };
-    // Another device of this name, or another capture, counts from 0.
+    // Another device of this name counts from 0.
     const goesOn = first && first.accounting.started <= watch.accounting.started;
     return {
         iops: watch.length_s > 0 ? ios / watch.length_s : 0, p99_ns, grade, reason, text,
