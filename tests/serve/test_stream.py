@@ -20,15 +20,15 @@ def test_events(script):
     for i, (_, data) in enumerate(got):
         [w] = data["watches"]
         read, write = w["ops"]
-        assert (w["device"], w["stage"], w["in_flight"], w["oldest_ns"]) == ("nvme0n1", "device", 3, 40000)
+        assert (w["device"], w["stage"], w["in_flight"]) == ("nvme0n1", "device", {"ios": 3, "oldest_ns": 40000})
         assert (read["op"], read["ios"], read["bytes"], read["sum_ns"]) == ("read", 1000, 4096000, 96000 * 1000)
-        assert (write["op"], write["ios"], write["max_ns"], write["errors"]) == ("write", 300, 58000, 0)
+        assert (write["op"], write["ios"], write["latency_ns"]["max"], write["errors"]) == ("write", 300, 58000, 0)
         assert w["accounting"]["completed"] == 1300 * (i + 1)
         assert data["length_s"] == pytest.approx(0.2)
     # 96 us is above 2^(-26 + (i - 1)/64) s and at most 2^(-26 + i/64) s.
     [cell, ios] = got[0][1]["watches"][0]["ops"][0]["cells"]
     assert ios == 1000 and 2 ** (-26 + (cell - 1) / 64) < 96e-6 <= 2 ** (-26 + cell / 64)
-    assert got[0][1]["watches"][0]["ops"][0]["percentiles_ns"] == {p: 96000 for p in ("p50", "p90", "p99", "p99.9", "p99.99")}
+    assert got[0][1]["watches"][0]["ops"][0]["latency_ns"] == {p: 96000 for p in ("mean", "min", "max", "p50", "p90", "p99", "p99.9", "p99.99")}
 
 
 def test_health(tmp_path):

@@ -99,8 +99,8 @@ export async function holdAt(page, service, n) {
 function opOf([name, ios = 100, ...latencies_ns]) {
     const all = latencies_ns.length ? latencies_ns : [1e5], max_ns = all.at(-1);
     return {
-        op: name, ios: ios * all.length, bytes: 4096 * ios * all.length, errors: 0, sum_ns: ios * all.reduce((sum, ns) => sum + ns, 0), min_ns: all[0], max_ns,
-        cells: all.flatMap((ns) => [Math.ceil((Math.log2(ns / 1e9) + 26) * 64), ios]), percentiles_ns: Object.fromEntries(["p50", "p90", "p99", "p99.9", "p99.99"].map((p) => [p, max_ns])),
+        op: name, ios: ios * all.length, bytes: 4096 * ios * all.length, errors: 0, sum_ns: ios * all.reduce((sum, ns) => sum + ns, 0),
+        cells: all.flatMap((ns) => [Math.ceil((Math.log2(ns / 1e9) + 26) * 64), ios]), latency_ns: { ...Object.fromEntries(["p50", "p90", "p99", "p99.9", "p99.99"].map((p) => [p, max_ns])), min: all[0], max: max_ns },
     };
 }
 
@@ -116,7 +116,7 @@ export function streamOf(devices, intervals, opsOf) {
     const each = (i) => ({
         time: new Date(Date.UTC(2026, 10, 21, 7, 35, i + 1)).toISOString(), end_s: i + 1, length_s: 1, skipped_unexplained: 0,
         watches: devices.map((device, d) => ({ device, ops: opsOf(i, d)?.map((told) => opOf([told].flat())) })).filter(({ ops }) => ops).map(({ device, ops }) => ({
-            device, stage: "device", length_s: 1, queue_depth: 1, in_flight: ops.length ? 3 : 0, oldest_ns: ops.length ? 2e9 : 0, ops,
+            device, stage: "device", interval_s: 1, queue_depth: 1, in_flight: { ios: ops.length ? 3 : 0, oldest_ns: ops.length ? 2e9 : 0 }, ops,
             accounting: { started: 0, completed: 0, in_flight: 0, lost: 0, lost_by: {}, requeued: 0, kernel_ios: null },
         })),
     });

@@ -151,7 +151,7 @@ test("a device that has come is judged by its own time", async (t) => {
 
 test("losses since the first interval, unless they were counted from 0 again", async () => {
     const { stateOf } = await load("live_data.ts");
-    const at = (started, lost) => ({ accounting: { started, lost }, ops: [], length_s: 1, oldest_ns: 0 });
+    const at = (started, lost) => ({ accounting: { started, lost }, ops: [], interval_s: 1, in_flight: { ios: 0, oldest_ns: 0 } });
     const lost = [[at(1000, 9), at(500, 7)], [at(500, 3), at(1000, 9)], [at(500, 3), undefined]].map((of) => stateOf(...of).lost);
     assert.deepEqual(lost, [2, 3, 3]);
 });

@@ -194,72 +194,55 @@ struct json_object *json_accounting(const struct accounting *a)
 	return to;
 }
 
-static void add_known(struct json_object *to, const char *key, bool known, u64 n)
-{
-	json_add(to, key, known ? json_new_count(n) : NULL);
-}
-
-static void add_text_or_null(struct json_object *to, const char *key, const char *text)
-{
-	json_add(to, key, text ? json_clean_text(text) : NULL);
-}
-
 struct json_object *json_slow(const struct slow_io *io)
 {
-	const struct blklat_slow *t = &io->told;
-	bool sent = t->known & BLKLAT_SLOW_SUBMITTER;
 	struct json_object *to = json_new_object();
 	char time[UNITS_TEXT];
 
 	json_add_text(to, "time", units_utc(time, io->end_ns));
-	json_add_count(to, "latency_ns", t->latency_ns);
-	add_known(to, "queue_ns", t->queue_ns, t->queue_ns);
-	add_known(to, "device_ns", t->device_ns, t->device_ns);
-	json_add_text(to, "op", op_names[t->op]);
-	json_add_count(to, "bytes", t->bytes);
-	add_known(to, "sector", t->known & BLKLAT_SLOW_SECTOR, t->sector);
-	add_text_or_null(to, "flags", slow_part_label(BLKLAT_BY_FLAGS, t->flags));
-	add_text_or_null(to, "error", slow_error(t->error));
+	for (u32 i = 0; i < SLOW_FIELDS; i++) {
+		const struct slow_value v = slow_value(io, &slow_io_fields[i]);
+		bool is_bool = slow_io_fields[i].kind == SLOW_KIND_BOOL;
+
+		json_add(to, slow_io_fields[i].name, !v.known ? NULL : v.text ? json_clean_text(v.text) :
+			 is_bool ? json_new_boolean(v.n) : json_new_count(v.n));
+	}
 	if (io->part)
 		json_add(to, "part", json_part(io->part));
-	add_known(to, "depth", t->depth, t->depth);
-	add_text_or_null(to, "beside", slow_part_label(BLKLAT_BY_BESIDE, t->beside));
-	add_known(to, "hw_queue", t->known & BLKLAT_SLOW_QUEUE, t->hw_queue);
-	add_known(to, "start_cpu", t->known & BLKLAT_SLOW_START_CPU, t->start_cpu);
-	json_add_count(to, "end_cpu", t->end_cpu);
-	add_known(to, "pid", sent, t->submitter);
-	add_text_or_null(to, "comm", sent ? t->comm : NULL);
-	json_add(to, "kernel_thread", sent ? json_new_boolean(t->known & BLKLAT_SLOW_KERNEL_THREAD) : NULL);
-	add_text_or_null(to, "cgroup", io->cgroup);
 	return to;
 }
 
 #define SCHEMA 1
 
-struct lines {
-	const struct run_info *run;
-	bool bins;
-	bool pauses;			/* IOs after a pause were looked for */
-	const struct slow_ios *slow;	/* NULL: not looked for */
-};
+/* Pairs of cell and IOs, for cells with IOs: takes half as much as bounds would. */
+static struct json_object *cells(const struct hist *h)
+{
+	struct json_object *to = json_new_array(0);
+
+	hist_for_each(cell, h) {
+		json_append(to, json_new_int(cell));
+		json_append(to, json_new_count(h->cells[cell]));
+	}
+	return to;
+}
 
 /* Mean and percentiles, as far as they are known; null if there is no IO. */
-static struct json_object *after_idle(const struct lines *l, const struct op_frame *o)
+static struct json_object *after_idle(const struct json_interval *of, const struct op_frame *o)
 {
 	struct json_object *to = json_new_object(), *latency_ns = json_new_object();
 
 	json_add_decimal(latency_ns, "mean", after_idle_mean_ns(o), 1);
-	for (u32 i = 0; i < l->run->percentiles.n; i++)
-		json_add_decimal(latency_ns, l->run->percentiles.p[i].name,
-				 after_idle_quantile_ns(o, l->run->percentiles.p[i].q), 1);
+	for (u32 i = 0; i < of->run->percentiles.n; i++)
+		json_add_decimal(latency_ns, of->run->percentiles.p[i].name,
+				 after_idle_quantile_ns(o, of->run->percentiles.p[i].q), 1);
 	json_add_count(to, "ios", o->after_idle_ios);
 	json_add(to, "latency_ns", latency_ns);
-	if (l->bins)
+	if (of->bins)
 		json_add(to, "bins", json_bins(&o->after_idle));
 	return to;
 }
 
-static struct json_object *ops(const struct lines *l, const struct frame *f)
+static struct json_object *ops(const struct json_interval *of, const struct frame *f)
 {
 	struct json_object *to = json_new_array(0);
 
@@ -275,11 +258,15 @@ static struct json_object *ops(const struct lines *l, const struct frame *f)
 		json_add_count(one, "bytes", o->bytes);
 		json_add_count(one, "errors", o->errors);
 		json_add_decimal(one, "iops", o->iops, 1);
-		json_add(one, "latency_ns", json_latencies(o, &l->run->percentiles));
-		if (l->bins)
+		json_add(one, "latency_ns", json_latencies(o, &of->run->percentiles));
+		if (of->bins == JSON_BINS)
 			json_add(one, "bins", json_bins(&o->hist));
-		if (l->pauses)
-			json_add(one, "after_idle", after_idle(l, o));
+		if (of->bins == JSON_CELLS) {
+			json_add_count(one, "sum_ns", o->sum_ns);
+			json_add(one, "cells", cells(&o->hist));
+		} else if (of->frames->idle_gap_ns) {
+			json_add(one, "after_idle", after_idle(of, o));
+		}
 		json_append(to, one);
 	}
 	return to;
@@ -294,52 +281,52 @@ static struct json_object *in_flight(const struct frame *f)
 	return to;
 }
 
-/* @f: of a whole. */
-static void add_slow(struct json_object *to, const struct lines *l, const struct frame *f)
+static void add_slow(struct json_object *to, const struct slow_ios *slow, const struct slow_of *of)
 {
-	const struct slow_of *of = &l->slow->of[f->watch - l->run->watches];
 	struct json_object *list = json_new_array(of->n);
 
 	for (u32 i = 0; i < of->n; i++)
-		json_append(list, json_slow(&l->slow->io[of->first + i]));
+		json_append(list, json_slow(&slow->io[of->first + i]));
 	json_add(to, "slow", list);
 	json_add_count(to, "slow_dropped", of->found - of->n);
 }
 
-static struct json_object *line(const struct lines *l, const struct frame *f)
+void json_add_frame(struct json_object *to, const struct json_interval *of, const struct frame *f)
 {
-	struct json_object *to = json_new_object(), *partial = json_partial(f);
-	char time[UNITS_TEXT];
+	struct json_object *partial = json_partial(f);
+	const struct slow_ios *slow = of->frames->slow;
 
-	json_add_count(to, "schema", SCHEMA);
-	json_add_text(to, "time", units_utc(time, f->end_ns));
 	json_add_decimal(to, "interval_s", f->interval_s, 6);
 	json_add_text(to, "device", f->watch->device->name);
 	json_add_text(to, "stage", stage_names[f->watch->stage]);
-	json_add_text(to, "engine", l->run->engine);
+	json_add_text(to, "engine", of->run->engine);
 	if (f->watch->part)
 		json_add(to, "part", json_part(f->watch->part));
-	json_add(to, "ops", ops(l, f));
+	json_add(to, "ops", ops(of, f));
 	if (partial)
 		json_add(to, "partial", partial);
 	json_add(to, "in_flight", in_flight(f));
 	json_add_decimal(to, "queue_depth", f->queue_depth, 3);
 	if (!f->watch->part)
 		json_add(to, "accounting", json_accounting(&f->accounting));
-	if (l->slow && !f->watch->part)
-		add_slow(to, l, f);
+	if (slow && !f->watch->part)
+		add_slow(to, slow, &slow->of[f->watch - of->run->watches]);
 	if (f->gone)
 		json_add(to, "gone", json_new_boolean(true));
 	if (f->replaced)
 		json_add(to, "replaced", json_new_boolean(true));
-	return to;
 }
 
-static int print_line(FILE *to, const struct lines *l, const struct frame *f)
+static int print_line(FILE *to, const struct json_interval *of, const struct frame *f)
 {
-	struct json_object *o CLEANUP(cleanup_json) = line(l, f);
-	const char *text = json_line(o);
+	struct json_object *o CLEANUP(cleanup_json) = json_new_object();
+	const char *text;
+	char time[UNITS_TEXT];
 
+	json_add_count(o, "schema", SCHEMA);
+	json_add_text(o, "time", units_utc(time, f->end_ns));
+	json_add_frame(o, of, f);
+	text = json_line(o);
 	if (!text)
 		return -ENOMEM;
 	fprintf(to, "%s\n", text);
@@ -348,12 +335,11 @@ static int print_line(FILE *to, const struct lines *l, const struct frame *f)
 
 int json_lines_print(FILE *to, const struct run_info *run, const struct frames *interval, bool bins)
 {
-	const struct lines l = { run, bins, interval->idle_gap_ns, interval->slow };
-
+	const struct json_interval of = { run, interval, bins ? JSON_BINS : JSON_NO_BINS };
 	int err = 0;
 
 	for (u32 i = 0; i < interval->n && !err; i++)
 		if (!interval->f[i].watch->part || frame_is_busy(&interval->f[i]))
-			err = print_line(to, &l, &interval->f[i]);
+			err = print_line(to, &of, &interval->f[i]);
 	return err;
 }

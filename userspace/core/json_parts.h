@@ -47,14 +47,25 @@ struct json_object *json_slow(const struct slow_io *io);
 /* The object "accounting" of JSON lines and documents. */
 struct json_object *json_accounting(const struct accounting *a);
 
-/*
- * JSON lines: one object a line, one line for each device, stage and interval, followed by one for each
- * of its parts that had IOs. The keys are described in blklat(8). A figure that is not available is
- * null. Latencies are in ns; no number has more digits than are meaningful.
- */
+/* How an op has its bins. */
+enum json_bins {
+	JSON_NO_BINS,
+	JSON_BINS,		/* bounds and IOs, as json_bins() */
+	JSON_CELLS,		/* [cell, IOs, cell, IOs, ...] and sum_ns, as the live page adds them up; without the IOs after a pause */
+};
+
+struct json_interval {
+	const struct run_info *run;
+	const struct frames *frames;
+	enum json_bins bins;
+};
+
+/* Adds what is said of a watch or part in an interval. The keys are described in blklat(8); what is not available is null. */
+void json_add_frame(struct json_object *to, const struct json_interval *of, const struct frame *f);
 
 /*
- * Prints the lines of an interval; @bins: with every bin. Returns 0 or -ENOMEM. For write errors the caller checks @to.
+ * Prints the lines of an interval: one object for each device and stage, followed by one for each of its parts that had
+ * IOs; @bins: with every bin. Returns 0 or -ENOMEM. For write errors the caller checks @to.
  */
 int json_lines_print(FILE *to, const struct run_info *run, const struct frames *interval, bool bins);
 

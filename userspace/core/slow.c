@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/snapshot.h"
 #include "util/array.h"
 
 #define ROOM 8192		/* from here on, IOs in excess of the most are dropped before the list grows */
@@ -202,9 +203,74 @@ const char *slow_part_label(enum blklat_by by, u8 number)
 	return number ? part_numbered(by, number)->label : NULL;
 }
 
-u8 slow_part_number(enum blklat_by by, const char *label)
-{
-	const struct part *part = part_find(by_names[by], label);
+#define TIME_MOST (1ULL << 62)
+#define FIELD(key, is, member, ...) { .name = #key, .kind = SLOW_KIND_##is, .offset = offsetof(struct blklat_slow, member), \
+	.size = sizeof(((struct blklat_slow *)0)->member), __VA_ARGS__ }
 
-	return part ? part->number : 0;
+const struct slow_field slow_io_fields[SLOW_FIELDS] = {
+	FIELD(latency_ns, NUMBER, latency_ns, .most = TIME_MOST),
+	FIELD(queue_ns, NOT_0, queue_ns, .most = TIME_MOST),
+	FIELD(device_ns, NOT_0, device_ns, .most = TIME_MOST),
+	FIELD(op, OP, op, .most = BLKLAT_OPS - 1),
+	FIELD(bytes, NUMBER, bytes, .most = UINT32_MAX),
+	FIELD(sector, NUMBER, sector, .known = BLKLAT_SLOW_SECTOR, .most = 1ULL << 55),
+	FIELD(error, ERROR, error),
+	FIELD(hw_queue, NUMBER, hw_queue, .known = BLKLAT_SLOW_QUEUE, .most = UINT16_MAX),
+	FIELD(start_cpu, NUMBER, start_cpu, .known = BLKLAT_SLOW_START_CPU, .most = UINT16_MAX),
+	FIELD(end_cpu, NUMBER, end_cpu, .most = UINT16_MAX),
+	FIELD(pid, NUMBER, submitter, .known = BLKLAT_SLOW_SUBMITTER, .most = UINT32_MAX),
+	FIELD(comm, TEXT, comm, .known = BLKLAT_SLOW_SUBMITTER),
+	FIELD(kernel_thread, BOOL, known, .known = BLKLAT_SLOW_SUBMITTER, .of = BLKLAT_SLOW_KERNEL_THREAD, .most = 1),
+	FIELD(cgroup, CGROUP, cgroup),
+	FIELD(depth, NOT_0, depth, .most = UINT32_MAX),
+	FIELD(beside, PART, beside, .of = BLKLAT_BY_BESIDE),
+	FIELD(flags, PART, flags, .of = BLKLAT_BY_FLAGS),
+};
+
+const struct slow_field *slow_field_named(const char *name)
+{
+	for (u32 i = 0; i < SLOW_FIELDS; i++)
+		if (!strcmp(slow_io_fields[i].name, name))
+			return &slow_io_fields[i];
+	return NULL;
+}
+
+/* Numbers lie in memory with their lowest byte first. */
+static u64 number_of(const struct slow_io *io, const struct slow_field *f)
+{
+	u64 n = 0;
+
+	memcpy(&n, (const char *)&io->told + f->offset, f->size < sizeof(n) ? f->size : sizeof(n));
+	return n;
+}
+
+static const char *text_of(const struct slow_io *io, const struct slow_field *f, u64 n)
+{
+	switch (f->kind) {
+	case SLOW_KIND_OP:
+		return op_names[n];
+	case SLOW_KIND_ERROR:
+		return slow_error(n);
+	case SLOW_KIND_PART:
+		return slow_part_label(f->of, n);
+	case SLOW_KIND_TEXT:
+		return (const char *)&io->told + f->offset;
+	case SLOW_KIND_CGROUP:
+		return io->cgroup;
+	default:
+		return NULL;
+	}
+}
+
+struct slow_value slow_value(const struct slow_io *io, const struct slow_field *f)
+{
+	struct slow_value v = { .n = number_of(io, f) };
+
+	if (f->known && !(io->told.known & f->known))
+		return (struct slow_value){ 0 };
+	if (f->kind == SLOW_KIND_BOOL)
+		v.n = !!(v.n & f->of);
+	v.text = text_of(io, f, v.n);
+	v.known = f->kind == SLOW_KIND_NOT_0 ? v.n : f->kind <= SLOW_KIND_BOOL || v.text;
+	return v;
 }

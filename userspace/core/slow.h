@@ -93,7 +93,41 @@ s32 slow_error_named(const char *name);
  */
 const char *slow_part_label(enum blklat_by by, u8 number);
 
-/* The number of the part with this label; 0 if there is none. */
-u8 slow_part_number(enum blklat_by by, const char *label);
+/* --- its fields --- */
+
+enum slow_kind {
+	SLOW_KIND_NUMBER,
+	SLOW_KIND_NOT_0,	/* 0: not known */
+	SLOW_KIND_OP,
+	SLOW_KIND_BOOL,		/* a bit of blklat_slow.known */
+	SLOW_KIND_ERROR,
+	SLOW_KIND_PART,		/* a part's number, see slow_part_label() */
+	SLOW_KIND_TEXT,		/* of blklat_slow */
+	SLOW_KIND_CGROUP,	/* slow_io.cgroup */
+};
+
+/* A field, under the name that it has in JSON and in recordings. */
+struct slow_field {
+	const char *name;
+	enum slow_kind kind;
+	u32 offset, size;	/* in struct blklat_slow */
+	u8 known;		/* the bit of blklat_slow.known without which it is not known; 0: it is always known, or its kind says */
+	u8 of;			/* a bool's bit, or what a part is a part by */
+	u64 most;		/* limit of a number */
+};
+
+/* In the order of a recording's columns. When, where and in which part an IO ended is not among them. */
+#define SLOW_FIELDS 17
+extern const struct slow_field slow_io_fields[SLOW_FIELDS];
+
+/* The field of this name; NULL: there is none. */
+const struct slow_field *slow_field_named(const char *name);
+
+struct slow_value {
+	bool known;		/* else the rest is 0 */
+	u64 n;
+	const char *text;	/* NULL: it is a number or a bool */
+};
+struct slow_value slow_value(const struct slow_io *io, const struct slow_field *f);
 
 #endif

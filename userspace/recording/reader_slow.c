@@ -11,6 +11,7 @@
 #include "recording/sqlite.h"
 
 #define NUMBER_MAX (1ULL << 62)
+#define LABEL_BYTES 32		/* of an error or a part */
 
 static int next_slow(struct recording_reader *r, struct problem *p)
 {
@@ -78,122 +79,82 @@ void reader_close_slow(struct recording_reader *r)
 	slow_ios_uninit(&r->slow);
 }
 
-/* Reads a column that may be NULL; @ret_known: it is not NULL. Returns false if its value is invalid. */
-static bool column_known(sqlite3_stmt *s, int i, u64 max, u64 *ret, bool *ret_known)
+/* Sets a field that is known. Returns false if it can't have this value. */
+static bool set_field(struct blklat_slow *t, const struct slow_field *f, u64 n, const char *text)
 {
-	*ret = 0;
-	*ret_known = sqlite3_column_type(s, i) != SQLITE_NULL;
-	return !*ret_known || column_u64(s, i, max, ret);
+	const struct part *part;
+
+	t->known |= f->known;
+	switch (f->kind) {
+	case SLOW_KIND_BOOL:
+		t->known |= n ? f->of : 0;
+		return true;
+	case SLOW_KIND_CGROUP:
+		return true;
+	case SLOW_KIND_ERROR:
+		n = slow_error_named(text);
+		break;
+	case SLOW_KIND_PART:
+		part = part_find(by_names[f->of], text);
+		n = part ? part->number : 0;
+		break;
+	default:
+		break;
+	}
+	memcpy((char *)t + f->offset, f->kind == SLOW_KIND_TEXT ? text : (const char *)&n, f->size);
+	return n || (f->kind != SLOW_KIND_NOT_0 && f->kind != SLOW_KIND_PART);
 }
 
-static bool take_latencies(sqlite3_stmt *s, struct blklat_slow *t)
+/* @text has room for a cgroup's path. @unknown: the bits of blklat_slow.known whose fields are NULL. */
+static bool take_field(sqlite3_stmt *s, u32 i, struct blklat_slow *t, char *text, u8 *unknown)
 {
-	bool known;
+	const struct slow_field *f = &slow_io_fields[i];
+	size_t room = f->kind == SLOW_KIND_CGROUP ? RECORDING_CGROUP_BYTES : f->kind == SLOW_KIND_TEXT ? f->size : LABEL_BYTES;
+	int column = SLOW_latency_ns + i;
+	u64 n = 0;
 
-	return column_u64(s, SLOW_latency_ns, RECORDING_TOTAL_MAX, &t->latency_ns) &&
-	       column_known(s, SLOW_queue_ns, RECORDING_TOTAL_MAX, &t->queue_ns, &known) &&
-	       column_known(s, SLOW_device_ns, RECORDING_TOTAL_MAX, &t->device_ns, &known);
-}
-
-static bool take_place(sqlite3_stmt *s, struct blklat_slow *t)
-{
-	u64 op, bytes, hw_queue, start_cpu, end_cpu;
-	bool known[3];
-
-	if (!column_u64(s, SLOW_op, BLKLAT_OPS - 1, &op) || !column_u64(s, SLOW_bytes, UINT32_MAX, &bytes) ||
-	    !column_known(s, SLOW_sector, 1ULL << 55, &t->sector, &known[0]) ||
-	    !column_known(s, SLOW_hw_queue, UINT16_MAX, &hw_queue, &known[1]) ||
-	    !column_known(s, SLOW_start_cpu, UINT16_MAX, &start_cpu, &known[2]) || !column_u64(s, SLOW_end_cpu, UINT16_MAX, &end_cpu))
+	if (sqlite3_column_type(s, column) == SQLITE_NULL) {
+		*unknown |= f->known;
+		return f->known || (f->kind != SLOW_KIND_NUMBER && f->kind != SLOW_KIND_OP);
+	}
+	if (f->kind <= SLOW_KIND_BOOL ? !column_u64(s, column, f->most, &n) : !column_text(s, column, text, room))
 		return false;
-	t->op = op;
-	t->bytes = bytes;
-	t->hw_queue = hw_queue;
-	t->start_cpu = start_cpu;
-	t->end_cpu = end_cpu;
-	t->known |= known[0] * BLKLAT_SLOW_SECTOR | known[1] * BLKLAT_SLOW_QUEUE | known[2] * BLKLAT_SLOW_START_CPU;
-	return true;
+	return set_field(t, f, n, text);
 }
 
-static bool column_text_or_null(sqlite3_stmt *s, int i, char *ret, size_t room, bool *ret_known)
+/* Takes an IO, except for its cgroup, which the caller gets in @ret_cgroup if there is one, else "". */
+static bool take_io(struct recording_reader *r, struct slow_io *io, char ret_cgroup[RECORDING_CGROUP_BYTES])
 {
-	*ret = '\0';
-	*ret_known = sqlite3_column_type(s, i) != SQLITE_NULL;
-	return !*ret_known || column_text(s, i, ret, room);
-}
-
-static bool take_sender(sqlite3_stmt *s, struct blklat_slow *t)
-{
-	bool named, sent, told, thread = false;
-	u64 pid, is_thread;
-
-	if (!column_known(s, SLOW_pid, UINT32_MAX, &pid, &sent) || !column_known(s, SLOW_kernel_thread, 1, &is_thread, &told) ||
-	    !column_text_or_null(s, SLOW_comm, t->comm, sizeof(t->comm), &named) || sent != told || sent != named)
-		return false;
-	thread = is_thread;
-	t->submitter = pid;
-	t->known |= sent * BLKLAT_SLOW_SUBMITTER | thread * BLKLAT_SLOW_KERNEL_THREAD;
-	return true;
-}
-
-/* Reads a part's label as its number: 0 if it is NULL. */
-static bool column_part(sqlite3_stmt *s, int i, enum blklat_by by, u8 *ret)
-{
-	char label[32];
-	bool known;
-
-	if (!column_text_or_null(s, i, label, sizeof(label), &known))
-		return false;
-	*ret = slow_part_number(by, label);
-	return known == !!*ret;
-}
-
-/* The depth includes the IO itself, so it is never 0. */
-static bool take_neighbours(sqlite3_stmt *s, struct blklat_slow *t)
-{
-	bool known;
-	u64 depth;
-
-	if (!column_known(s, SLOW_depth, UINT32_MAX, &depth, &known) || known != !!depth)
-		return false;
-	t->depth = depth;
-	return column_part(s, SLOW_beside, BLKLAT_BY_BESIDE, &t->beside) && column_part(s, SLOW_flags, BLKLAT_BY_FLAGS, &t->flags);
-}
-
-/* Takes an IO, except for its cgroup, which the caller gets in @ret_cgroup if there is one. */
-static bool take_io(struct recording_reader *r, struct slow_io *io, char ret_cgroup[RECORDING_CGROUP_BYTES], bool *ret_charged)
-{
-	sqlite3_stmt *s = r->slow_rows;
-	char error[32];
-	bool failed;
+	char text[RECORDING_CGROUP_BYTES] = "";
+	u8 unknown = 0;
 
 	*io = (struct slow_io){ 0 };
-	if (!column_watch(r, s, SLOW_watch, &io->watch) || !column_wall_ns(s, SLOW_end_wall_ns, &io->end_ns) || !take_latencies(s, &io->told) ||
-	    !take_place(s, &io->told) || !take_sender(s, &io->told) || !column_text_or_null(s, SLOW_error, error, sizeof(error), &failed) ||
-	    !column_text_or_null(s, SLOW_cgroup, ret_cgroup, RECORDING_CGROUP_BYTES, ret_charged) ||
-	    !take_neighbours(s, &io->told))
+	*ret_cgroup = '\0';
+	if (!column_watch(r, r->slow_rows, SLOW_watch, &io->watch) || !column_wall_ns(r->slow_rows, SLOW_end_wall_ns, &io->end_ns))
 		return false;
-	io->told.error = failed ? slow_error_named(error) : 0;
+	for (u32 i = 0; i < SLOW_FIELDS; i++)
+		if (!take_field(r->slow_rows, i, &io->told, slow_io_fields[i].kind == SLOW_KIND_CGROUP ? ret_cgroup : text, &unknown))
+			return false;
 	io->part = r->watches[io->watch].part;
 	while (r->watches[io->watch].part)
 		io->watch--;
-	return true;
+	return !(io->told.known & unknown);
 }
 
 static int take_slow(struct recording_reader *r, struct problem *p)
 {
 	char cgroup[RECORDING_CGROUP_BYTES];
 	struct slow_io io;
-	bool charged;
 	int err;
 
-	if (!take_io(r, &io, cgroup, &charged))
+	if (!take_io(r, &io, cgroup))
 		return reader_damaged(r, p, "a slow IO of interval %lld is invalid", r->id);
-	r->slow_bytes += sizeof(io) + (charged ? strlen(cgroup) : 0);
+	r->slow_bytes += sizeof(io) + strlen(cgroup);
 	if (r->slow_bytes > r->slow_bytes_most)
 		return problem_set(p, -E2BIG, "%s: the slow IOs of interval %lld take more memory than they may: raise --max-memory",
 				   r->file, r->id);
-	io.cgroup = charged ? strdup(cgroup) : NULL;
-	err = charged && !io.cgroup ? -ENOMEM : slow_ios_add(&r->slow, &io);
+	io.cgroup = *cgroup ? strdup(cgroup) : NULL;
+	err = *cgroup && !io.cgroup ? -ENOMEM : slow_ios_add(&r->slow, &io);
 	return err ? problem_set(p, err, "out of memory") : next_slow(r, p);
 }
 

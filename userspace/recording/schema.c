@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "core/slow.h"
 #include "core/snapshot.h"
 
 /* Existing recordings have these numbers. */
@@ -20,6 +21,7 @@ const int recording_account_columns[] = {
 	[BLKLAT_EMPTY_FLUSH] = STATE_empty_flush,
 	[BLKLAT_STARTED] = STATE_bios_started,
 };
+static_assert(SLOW_flags - SLOW_latency_ns + 1 == SLOW_FIELDS, "each field has a column");
 static_assert(BLKLAT_ACCOUNTS == STATE_bios_started - STATE_requeued + 1, "each cell has a column");
 
 #define DEFINITION(TABLE, name, ...) #name __VA_OPT__(" " #__VA_ARGS__)

@@ -31,24 +31,22 @@ static u32 watch_of(const struct run_info *run, const struct slow_io *io)
 
 static int put_slow(struct recording_rows *r, s64 id, const struct run_info *run, const struct slow_io *io)
 {
-	const struct blklat_slow *t = &io->told;
-	bool sent = t->known & BLKLAT_SLOW_SUBMITTER;
+	struct sqlite_value *values = VALUES([SLOW_interval] = NUMBER(id), [SLOW_n] = NUMBER(r->n_slow++),
+					     [SLOW_end_wall_ns] = NUMBER(io->end_ns));
 	u32 watch;
 	int rc = recording_rows_id(r, run, watch_of(run, io), &watch);
 
 	if (rc)
 		return rc;
-	return sqlite_put_row(r->slow, VALUES(
-		[SLOW_interval] = NUMBER(id), [SLOW_n] = NUMBER(r->n_slow++), [SLOW_watch] = NUMBER(watch),
-		[SLOW_end_wall_ns] = NUMBER(io->end_ns), [SLOW_latency_ns] = NUMBER(t->latency_ns),
-		[SLOW_queue_ns] = KNOWN(t->queue_ns, t->queue_ns), [SLOW_device_ns] = KNOWN(t->device_ns, t->device_ns),
-		[SLOW_op] = NUMBER(t->op), [SLOW_bytes] = NUMBER(t->bytes), [SLOW_sector] = KNOWN(t->known & BLKLAT_SLOW_SECTOR, t->sector),
-		[SLOW_error] = TEXT(slow_error(t->error)), [SLOW_hw_queue] = KNOWN(t->known & BLKLAT_SLOW_QUEUE, t->hw_queue),
-		[SLOW_start_cpu] = KNOWN(t->known & BLKLAT_SLOW_START_CPU, t->start_cpu), [SLOW_end_cpu] = NUMBER(t->end_cpu),
-		[SLOW_pid] = KNOWN(sent, t->submitter), [SLOW_comm] = TEXT(sent ? t->comm : NULL),
-		[SLOW_kernel_thread] = KNOWN(sent, !!(t->known & BLKLAT_SLOW_KERNEL_THREAD)), [SLOW_cgroup] = TEXT(end_of(io->cgroup)),
-		[SLOW_depth] = KNOWN(t->depth, t->depth), [SLOW_beside] = TEXT(slow_part_label(BLKLAT_BY_BESIDE, t->beside)),
-		[SLOW_flags] = TEXT(slow_part_label(BLKLAT_BY_FLAGS, t->flags))));
+	values[SLOW_watch] = NUMBER(watch);
+	for (u32 i = 0; i < SLOW_FIELDS; i++) {
+		const struct slow_value v = slow_value(io, &slow_io_fields[i]);
+		bool text = v.text && slow_io_fields[i].kind != SLOW_KIND_OP;
+
+		values[SLOW_latency_ns + i] = !v.known ? NONE : text ? TEXT(v.text) : NUMBER(v.n);
+	}
+	values[SLOW_cgroup] = TEXT(end_of(io->cgroup));
+	return sqlite_put_row(r->slow, values);
 }
 
 static int put_found(struct recording_rows *r, s64 id, u32 watch, u64 found)

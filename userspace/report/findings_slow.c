@@ -20,63 +20,37 @@ struct key {
 	u64 n;
 };
 
-enum respect { RESPECT_OP, RESPECT_PART, RESPECT_FLAGS, RESPECT_BESIDE, RESPECT_ERROR, RESPECT_BYTES, RESPECT_COMM, RESPECT_CGROUP,
-	       RESPECT_HW_QUEUE, RESPECT_REGION };
+enum { RESPECT_OP, RESPECT_PART };
 
+/* Of the others, the names of the slow IOs' fields. */
 static const char *const respects[SLOW_COMMON_MAX] = {
 	"op", NULL /* the name of the part's division */, "flags", "beside", "error", "bytes", "comm", "cgroup", "hw_queue", "region",
 };
 
-/* Returns false if the value is not known for this IO. */
-static bool key_of(enum respect by, const struct device *d, const struct slow_io *io, struct key *ret)
+/* Returns false if the value is not known for this IO. @f: the field; NULL: it is none. */
+static bool key_of(u32 by, const struct slow_field *f, const struct device *d, const struct slow_io *io, struct key *ret)
 {
-	const struct blklat_slow *t = &io->told;
 	u64 sectors = d->size_bytes / 512;
+	struct slow_value v = { 0 };
 
-	*ret = (struct key){ 0 };
-	switch (by) {
-	case RESPECT_BYTES:
-		ret->n = t->bytes;
-		return true;
-	case RESPECT_HW_QUEUE:
-		ret->n = t->hw_queue;
-		return t->known & BLKLAT_SLOW_QUEUE;
-	case RESPECT_REGION:
-		/* Sectors count from the start of the disk, so for a partition its size does not tell the region. */
-		ret->n = sectors ? (unsigned __int128)t->sector * REGIONS / sectors : 0;
-		return t->known & BLKLAT_SLOW_SECTOR && !device_is_partition(d) && t->sector < sectors;
-	case RESPECT_OP:
-		ret->text = op_names[t->op];
-		break;
-	case RESPECT_PART:
-		ret->text = io->part ? io->part->label : NULL;
-		break;
-	case RESPECT_FLAGS:
-		ret->text = slow_part_label(BLKLAT_BY_FLAGS, t->flags);
-		break;
-	case RESPECT_BESIDE:
-		ret->text = slow_part_label(BLKLAT_BY_BESIDE, t->beside);
-		break;
-	case RESPECT_ERROR:
-		ret->text = slow_error(t->error);
-		break;
-	case RESPECT_COMM:
-		ret->text = t->known & BLKLAT_SLOW_SUBMITTER ? t->comm : NULL;
-		break;
-	case RESPECT_CGROUP:
-		ret->text = io->cgroup;
-		break;
-	}
-	return ret->text;
+	if (f)
+		v = slow_value(io, f);
+	else if (by == RESPECT_PART)
+		v = (struct slow_value){ io->part, 0, io->part ? io->part->label : NULL };
+	/* Sectors count from the start of the disk, so for a partition its size does not tell the region. */
+	else if (io->told.known & BLKLAT_SLOW_SECTOR && !device_is_partition(d) && io->told.sector < sectors)
+		v = (struct slow_value){ true, (unsigned __int128)io->told.sector * REGIONS / sectors, NULL };
+	*ret = (struct key){ v.text, v.n };
+	return v.known;
 }
 
-static void say_key(enum respect by, const struct device *d, const struct key *k, char ret[SLOW_COMMON_TEXT])
+static void say_key(u32 by, const struct device *d, const struct key *k, char ret[SLOW_COMMON_TEXT])
 {
 	char from[UNITS_TEXT], to[UNITS_TEXT];
 
 	if (k->text)
 		snprintf(ret, SLOW_COMMON_TEXT, "%s", k->text);
-	else if (by == RESPECT_REGION)
+	else if (respects[by] && !strcmp(respects[by], "region"))
 		snprintf(ret, SLOW_COMMON_TEXT, "%s to %s", units_capacity(from, d->size_bytes / REGIONS * k->n),
 			 units_capacity(to, d->size_bytes / REGIONS * (k->n + 1)));
 	else
@@ -109,7 +83,7 @@ static u64 part_ios(const struct run *r, u32 watch, const char *label)
 }
 
 /* The value's share of all IOs; negative: not counted. */
-static double share_of_all(const struct run *r, u32 watch, enum respect by, const struct key *k)
+static double share_of_all(const struct run *r, u32 watch, u32 by, const struct key *k)
 {
 	u64 all = watch_run_ios(&r->watches[watch]), ios;
 
@@ -128,7 +102,7 @@ static bool tells_more(const struct slow_common *a, const struct slow_common *b)
 }
 
 /* @keys are sorted. */
-static void choose(const struct run *r, u32 watch, enum respect by, const struct key *keys, u32 n, struct slow_common *ret)
+static void choose(const struct run *r, u32 watch, u32 by, const struct key *keys, u32 n, struct slow_common *ret)
 {
 	const struct device *d = r->copies[watch].device;
 	u32 values = 0;
@@ -163,13 +137,14 @@ int slow_common_of(const struct run *r, u32 watch, struct slow_common ret[SLOW_C
 	if (!keys)
 		return -ENOMEM;
 	for (u32 i = 0; i < SLOW_COMMON_MAX; i++) {
+		const struct slow_field *f = respects[i] ? slow_field_named(respects[i]) : NULL;
 		u32 known = 0;
 
 		/* What divides the watch is reported only once, by the part: its share of all IOs is known. */
 		if (respects[i] && of->n && io->part && !strcmp(io->part->by, respects[i]))
 			continue;
 		for (u32 k = 0; k < of->n; k++)
-			known += key_of(i, r->copies[watch].device, &io[k], &keys[known]);
+			known += key_of(i, f, r->copies[watch].device, &io[k], &keys[known]);
 		if (!known)
 			continue;
 		qsort(keys, known, sizeof(*keys), by_key);

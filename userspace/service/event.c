@@ -11,36 +11,6 @@
 
 #define SCHEMA 1
 
-/* Pairs of cell and IOs, for cells with IOs: takes half as much as bounds would. */
-static struct json_object *cells(const struct hist *h)
-{
-	struct json_object *to = json_new_array(0);
-
-	hist_for_each(cell, h) {
-		json_append(to, json_new_int(cell));
-		json_append(to, json_new_count(h->cells[cell]));
-	}
-	return to;
-}
-
-static struct json_object *op(const struct op_frame *o, const char *name, const struct percentiles *ps)
-{
-	struct json_object *to = json_new_object(), *percentiles = json_new_object();
-
-	for (u32 i = 0; i < ps->n; i++)
-		json_add_decimal(percentiles, ps->p[i].name, o->percentile_ns[i], 1);
-	json_add_text(to, "op", name);
-	json_add_count(to, "ios", o->ios);
-	json_add_count(to, "bytes", o->bytes);
-	json_add_count(to, "errors", o->errors);
-	json_add_count(to, "sum_ns", o->sum_ns);
-	json_add_count(to, "min_ns", o->min_ns);
-	json_add_count(to, "max_ns", o->max_ns);
-	json_add(to, "percentiles_ns", percentiles);
-	json_add(to, "cells", cells(&o->hist));
-	return to;
-}
-
 static struct json_object *health_of(const struct health *h)
 {
 	struct json_object *to = json_new_object();
@@ -52,53 +22,17 @@ static struct json_object *health_of(const struct health *h)
 	return to;
 }
 
-/* Adds the slow IOs of a whole in the interval, if there were any. */
-static void add_slow(struct json_object *to, const struct slow_ios *slow, const struct slow_of *of)
+static struct json_object *watch(const struct json_interval *of, const struct frame *f, const struct health *health)
 {
-	struct json_object *list;
+	struct json_object *to = json_new_object();
 
-	if (!of->found)
-		return;
-	list = json_new_array(of->n);
-	for (u32 i = 0; i < of->n; i++)
-		json_append(list, json_slow(&slow->io[of->first + i]));
-	json_add(to, "slow", list);
-	json_add_count(to, "slow_dropped", of->found - of->n);
-}
-
-static struct json_object *watch(const struct frames *frames, const struct frame *f, const struct health *health, const struct run_info *run)
-{
-	struct json_object *to = json_new_object(), *ops = json_new_array(0);
-	struct json_object *partial = json_partial(f);
-
-	for (u32 i = 0; i < BLKLAT_OPS; i++)
-		if (f->ops[i].ios)
-			json_append(ops, op(&f->ops[i], op_names[i], &run->percentiles));
-	json_add_text(to, "device", f->watch->device->name);
-	json_add_text(to, "stage", stage_names[f->watch->stage]);
-	if (f->watch->part)
-		json_add(to, "part", json_part(f->watch->part));
-	json_add_decimal(to, "length_s", f->interval_s, 6);
-	json_add_decimal(to, "queue_depth", f->queue_depth, 3);
-	json_add_count(to, "in_flight", f->in_flight);
-	json_add_count(to, "oldest_ns", f->oldest_ns);
-	if (!f->watch->part)
-		json_add(to, "accounting", json_accounting(&f->accounting));
+	json_add_frame(to, of, f);
 	if (f->in_flight && accounting_ends_missed(&f->accounting))
 		json_add(to, "ends_missed", json_new_boolean(true));
 	if (!f->watch->part && frame_seems_stalled(f))
 		json_add(to, "seems_stalled", json_new_boolean(true));
 	if (health && health->ailment)
 		json_add(to, "health", health_of(health));
-	if (frames->slow && !f->watch->part)
-		add_slow(to, frames->slow, &frames->slow->of[f->watch - run->watches]);
-	if (f->gone)
-		json_add(to, "gone", json_new_boolean(true));
-	if (partial)
-		json_add(to, "partial", partial);
-	if (f->replaced)
-		json_add(to, "replaced", json_new_boolean(true));
-	json_add(to, "ops", ops);
 	return to;
 }
 
@@ -116,6 +50,7 @@ struct blob *event_interval(const struct frames *frames, const struct event_inte
 {
 	struct json_object *to CLEANUP(cleanup_json) = json_new_object();
 	struct json_object *watches = json_new_array(frames->n);
+	const struct json_interval of = { at->run, frames, JSON_CELLS };
 	char head[96], time[UNITS_TEXT];
 
 	if (frames->n)
@@ -124,7 +59,7 @@ struct blob *event_interval(const struct frames *frames, const struct event_inte
 	json_add_decimal(to, "length_s", frames->interval_s, 6);
 	for (u32 i = 0; i < frames->n; i++)
 		if (!frames->f[i].watch->part || frame_is_busy(&frames->f[i]))
-			json_append(watches, watch(frames, &frames->f[i], at->health ? &at->health[i] : NULL, at->run));
+			json_append(watches, watch(&of, &frames->f[i], at->health ? &at->health[i] : NULL));
 	json_add_count(to, "skipped_unexplained", frames->skipped_unexplained);
 	json_add(to, "watches", watches);
 	snprintf(head, sizeof(head), "id: %s.%llu\nevent: interval\n", at->boot, at->number);

@@ -17,49 +17,9 @@ struct json_object *json_lacks_memory(void)
 	return NULL;
 }
 
-static struct json_object *made(struct json_object *o)
+struct json_object *json_made(struct json_object *o)
 {
 	return o ?: json_lacks_memory();
-}
-
-struct json_object *json_new_object(void)
-{
-	return made(json_object_new_object());
-}
-
-struct json_object *json_new_array(size_t room)
-{
-	return made(room ? json_object_new_array_ext(room) : json_object_new_array());
-}
-
-struct json_object *json_new_boolean(bool value)
-{
-	return made(json_object_new_boolean(value));
-}
-
-struct json_object *json_new_int(int value)
-{
-	return made(json_object_new_int(value));
-}
-
-struct json_object *json_new_count(u64 n)
-{
-	return made(json_object_new_uint64(n));
-}
-
-struct json_object *json_new_text(const char *text)
-{
-	return made(json_object_new_string(text));
-}
-
-struct json_object *json_new_double(double value)
-{
-	return made(json_object_new_double(value));
-}
-
-struct json_object *json_new_decimal(double value, const char *text)
-{
-	return made(json_object_new_double_s(value, text));
 }
 
 void json_add(struct json_object *to, const char *key, struct json_object *value)

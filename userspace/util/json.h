@@ -11,21 +11,17 @@
 
 #include "util/types.h"
 
-struct json_object *json_new_object(void);
+/* @o; NULL is noted as a failed allocation. */
+struct json_object *json_made(struct json_object *o);
 
-/* An empty array with room for @room elements; 0: their number is not known. */
-struct json_object *json_new_array(size_t room);
-
-struct json_object *json_new_boolean(bool value);
-struct json_object *json_new_int(int value);
-struct json_object *json_new_count(u64 n);
-struct json_object *json_new_text(const char *text);
-
-/* A number written with all its digits. */
-struct json_object *json_new_double(double value);
-
-/* A number that is written as @text. */
-struct json_object *json_new_decimal(double value, const char *text);
+#define json_new_object() json_made(json_object_new_object())
+#define json_new_array(room) json_made(json_object_new_array_ext((room) ?: 32))	/* @room: 0: not known */
+#define json_new_boolean(value) json_made(json_object_new_boolean(value))
+#define json_new_int(n) json_made(json_object_new_int(n))
+#define json_new_count(n) json_made(json_object_new_uint64(n))
+#define json_new_text(text) json_made(json_object_new_string(text))
+#define json_new_double(value) json_made(json_object_new_double(value))		/* with all its digits */
+#define json_new_decimal(value, text) json_made(json_object_new_double_s(value, text))	/* written as @text */
 
 /* These take ownership of @value; NULL becomes null. */
 void json_add(struct json_object *to, const char *key, struct json_object *value);

@@ -10,8 +10,8 @@ import { lastCell, upperBound } from "./grid";
 import { quantile } from "./quantile";
 
 export interface LiveOp {
-    op: string; ios: number; bytes: number; errors: number; sum_ns: number; min_ns: number; max_ns: number;
-    percentiles_ns: Record<Percentile, number>;
+    op: string; ios: number; bytes: number; errors: number; sum_ns: number;
+    latency_ns: Record<Percentile | "min" | "max", number>;
     /** A cell and its IOs, the next cell and its IOs ... */
     cells: number[];
 }
@@ -26,7 +26,7 @@ export interface Health { grade: Grade; reason: string; text: string }
  * flight, are present.
  */
 export interface LiveWatch {
-    device: string; stage: string; part?: Part; length_s: number; queue_depth: number; in_flight: number; oldest_ns: number;
+    device: string; stage: string; part?: Part; interval_s: number; queue_depth: number; in_flight: { ios: number; oldest_ns: number };
     accounting: Accounting; ends_missed?: boolean; seems_stalled?: boolean; gone?: boolean; health?: Health; partial?: Partial[]; ops: LiveOp[];
     /** Those of the interval, if there were any, and how many more there were. */
     slow?: Omit<SlowIo, "t_s">[]; slow_dropped?: number;
@@ -86,7 +86,7 @@ function lazy<T extends object, K extends keyof T>(to: T, key: K, make: () => T[
 function latencyOf(op: Op, parts: LiveOp[], ios: number): Latency | null {
     if (!ios)
         return null;
-    const min = Math.min(...parts.map((p) => p.min_ns)), max = Math.max(...parts.map((p) => p.max_ns));
+    const min = Math.min(...parts.map((p) => p.latency_ns.min)), max = Math.max(...parts.map((p) => p.latency_ns.max));
     const found = { mean: parts.reduce((s, p) => s + p.sum_ns, 0) / ios, min, max } as Latency;
     for (const [name, share] of Object.entries(QUANTILES) as [Quantile, number][])
         found[name] = quantile(op.bins, share, min, max);
@@ -97,7 +97,7 @@ function latencyOf(op: Op, parts: LiveOp[], ios: number): Latency | null {
 function totalOf(run: Run, op: Op, parts: LiveOp[], device: Found): Total {
     const add = (of: (part: LiveOp) => number) => parts.reduce((s, part) => s + of(part), 0);
     const ios = add((p) => p.ios), bytes = add((p) => p.bytes);
-    const present = device.flatMap((w, i) => w ? [i] : []), length_s = device.flatMap((w) => w ? [w.length_s] : []);
+    const present = device.flatMap((w, i) => w ? [i] : []), length_s = device.flatMap((w) => w ? [w.interval_s] : []);
     const seconds = length_s.reduce((s, length) => s + length, 0) || 1;
     const own = { interval_s: run.interval_s, start_s: present.map((i) => run.start_s[i]), length_s };
     const steady = consistency(own, present.map((i) => op.ios[i]), 0, Infinity);
@@ -115,8 +115,8 @@ function makeOp(run: Run, name: string, parts: (LiveOp | undefined)[], device: F
     const { scale } = run;
     const there = parts.filter((part): part is LiveOp => part !== undefined);
     const op = {
-        op: name, ios: parts.map((p) => p?.ios ?? 0), bytes: parts.map((p) => p?.bytes ?? 0), max_ns: parts.map((p) => p?.max_ns ?? null),
-        percentiles_ns: Object.fromEntries(SHOWN.map((q) => [q, parts.map((p) => p?.percentiles_ns[q] ?? null)])),
+        op: name, ios: parts.map((p) => p?.ios ?? 0), bytes: parts.map((p) => p?.bytes ?? 0), max_ns: parts.map((p) => p?.latency_ns.max ?? null),
+        percentiles_ns: Object.fromEntries(SHOWN.map((q) => [q, parts.map((p) => p?.latency_ns[q] ?? null)])),
         steady: null, after_idle: null,
     } as unknown as Op;
     lazy(op, "bins", () => {
@@ -138,8 +138,8 @@ type Found = (LiveWatch | undefined)[];
 function seriesOf(run: Run, found: Found, device: Found): Pick<Watch, "queue_depth" | "in_flight" | "oldest_ns" | "ops"> {
     const seen = new Set(found.flatMap((w) => w?.ops.map((op) => op.op) ?? []));
     return {
-        queue_depth: found.map((w) => w?.queue_depth ?? 0), in_flight: found.map((w) => w?.in_flight ?? 0),
-        oldest_ns: found.map((w) => w?.oldest_ns ?? 0),
+        queue_depth: found.map((w) => w?.queue_depth ?? 0), in_flight: found.map((w) => w?.in_flight.ios ?? 0),
+        oldest_ns: found.map((w) => w?.in_flight.oldest_ns ?? 0),
         ops: OPS.filter((name) => seen.has(name)).map((name) => makeOp(run, name, found.map((w) => w?.ops.find((op) => op.op === name)), device)),
     };
 }
@@ -158,7 +158,7 @@ function makeWatch(run: Run, key: string, found: Found): Watch {
     const [device, stage] = JSON.parse(key) as string[];
     if (!series.ops.length)
         series.ops.push(makeOp(run, "read", found.map(() => undefined), found));
-    return { device, stage, gone: last.gone ?? false, there_s: found.map((w) => w?.length_s ?? 0), accounting: last.accounting, partial: last.partial, ...series };
+    return { device, stage, gone: last.gone ?? false, there_s: found.map((w) => w?.interval_s ?? 0), accounting: last.accounting, partial: last.partial, ...series };
 }
 
 /** Shares of the time that this page keeps, by the rule of report/document_parts.c. */
@@ -224,14 +224,14 @@ export interface State {
 }
 
 export function stateOf(watch: LiveWatch, first: LiveWatch | undefined): State {
-    const ios = watch.ops.reduce((s, op) => s + op.ios, 0), p99_ns = ios ? Math.max(...watch.ops.map((op) => op.percentiles_ns.p99)) : null;
+    const ios = watch.ops.reduce((s, op) => s + op.ios, 0), p99_ns = ios ? Math.max(...watch.ops.map((op) => op.latency_ns.p99)) : null;
     const { grade, reason, text } = watch.health ?? { grade: "well" as Grade, reason: "none", text: "" };
     // Another device of this name counts from 0.
     const goesOn = first && first.accounting.started <= watch.accounting.started;
     return {
-        iops: watch.length_s > 0 ? ios / watch.length_s : 0, p99_ns, grade, reason, text,
-        worst_ns: Math.max(p99_ns ?? 0, watch.ends_missed ? 0 : watch.oldest_ns),
-        missed_ns: watch.seems_stalled && watch.ends_missed ? watch.oldest_ns : null,
+        iops: watch.interval_s > 0 ? ios / watch.interval_s : 0, p99_ns, grade, reason, text,
+        worst_ns: Math.max(p99_ns ?? 0, watch.ends_missed ? 0 : watch.in_flight.oldest_ns),
+        missed_ns: watch.seems_stalled && watch.ends_missed ? watch.in_flight.oldest_ns : null,
         lost: Math.max(0, watch.accounting.lost - (goesOn ? first.accounting.lost : 0)),
     };
 }

@@ -26,7 +26,7 @@ export class Tiles {
     take(intervals: LiveInterval[]): void {
         const last = intervals[intervals.length - 1], first = new Map(wholes(intervals[0]).map((watch) => [keyOf(watch), watch]));
         const busy = new Set(intervals.filter(({ end_s: end }) => end > last.end_s - IDLE_S).flatMap((interval) =>
-            wholes(interval).filter((watch) => watch.ops.length || (watch.in_flight && !watch.ends_missed)).map(keyOf)));
+            wholes(interval).filter((watch) => watch.ops.length || (watch.in_flight.ios && !watch.ends_missed)).map(keyOf)));
         this.tiles = wholes(last).map((watch) => {
             const state = stateOf(watch, first.get(keyOf(watch)));
             return { watch, state, idle: !busy.has(keyOf(watch)) && state.grade === "well" && state.missed_ns === null && !state.lost };
