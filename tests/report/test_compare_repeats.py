@@ -91,7 +91,7 @@ def test_markdown(sides):
     base, _, slow = sides
     text = blklat("compare", "-f", "markdown", "--baseline", *base, "--", *slow)
     tables = [line for line in text.splitlines() if line.startswith("|")]
-    assert len({line.count("|") for line in tables}) == 1 and len(tables) == 2 + 6 + 3
+    assert len({line.count("|") for line in tables}) == 1 and len(tables) == 2 + 6 + 10
     assert "Welch" in text
 
 

@@ -106,7 +106,7 @@ def test_compare_pairs_phases_by_name(tmp_path):
     text = blklat("compare", before, after, "--fail-if", limits[0], status=3)
     assert text.count("\nphase QD") == 4 and "phase QD 32 of 2 is not in all" in text and "FAIL    QD 16: read.p99 of sda" in text
     markdown = blklat("compare", "--format", "markdown", before, after)
-    assert "## QD 16\n\n### sda device, read\n" in markdown and markdown.count("is not in all.") == 2
+    assert "## phase QD 16\n\n### sda device, read\n" in markdown and markdown.count("is not in all\n") == 2
 
 
 def test_a_run_alone_is_judged_by_phase(tmp_path):

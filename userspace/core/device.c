@@ -355,45 +355,6 @@ static int open_block(const char *root, struct problem *p)
 	return fd < 0 ? problem_set(p, fd, "can't read '%s', where the block devices are found: %s", path, strerror(-fd)) : fd;
 }
 
-static int unreadable(const char *root, int err, struct problem *p)
-{
-	return problem_set(p, err, "can't read the block devices in '%s/sys/block': %s", root, strerror(-err));
-}
-
-static int set_root(struct device_table *t, const char *root, struct problem *p)
-{
-	if (strlen(root) >= sizeof(t->root))
-		return problem_set(p, -ENAMETOOLONG, "the path of the tree is longer than %zu characters",
-				   sizeof(t->root) - 1);
-	*t = (struct device_table){ 0 };
-	strcpy(t->root, root);
-	return 0;
-}
-
-int device_table_read(struct device_table *t, const char *root, struct problem *p)
-{
-	struct device_table table;
-	struct reading r = { .t = &table };
-	CLEANUP(cleanup_close) int block = -1;
-	int err = set_root(&table, root, p);
-
-	if (err)
-		return err;
-	block = open_block(root, p);
-	if (block < 0)
-		return block;
-	err = sysfs_entries(block, ".", add_disk, &r) ?: sort_table(&table);
-	if (err) {
-		device_table_free(&table);
-		return unreadable(root, err, p);
-	}
-	for (u32 i = 0; i < table.n; i++)
-		if (table.d[i].parent == i)
-			resolve_lower(&table, i, block);
-	*t = table;
-	return 0;
-}
-
 /* --- a table that is kept up to date -------------------------------------------------------- */
 
 struct updating {
@@ -401,6 +362,7 @@ struct updating {
 	struct device **known;		/* the entries that are not absent, by name */
 	u32 n_known;
 	bool *seen;			/* [entry] */
+	bool incomplete;		/* a disk may be without a queue */
 	u32 disk;			/* the known disk whose partitions are looked at */
 	struct device_table disks;	/* what has come: disks, each followed by its partitions */
 	struct device_table partitions;	/* and partitions of known disks */
@@ -465,7 +427,7 @@ static int update_disk(int dir, const char *entry, void *into)
 		return err == -ENOMEM ? err : 0;
 	}
 	/* Without a queue it is not complete yet; its event is still to come (device_add_disk()). */
-	return faccessat(fd, "queue", F_OK, 0) ? 0 : add_disk(dir, entry, &u->new_disks);
+	return !u->incomplete && faccessat(fd, "queue", F_OK, 0) ? 0 : add_disk(dir, entry, &u->new_disks);
 }
 
 static void mark_absent(struct device_table *t, u32 gone)
@@ -539,24 +501,25 @@ static int update(struct updating *u, const bool *used, int block)
 
 int device_table_init(struct device_table *t, const char *root, struct problem *p)
 {
-	int err = set_root(t, root, p);
-
-	if (err)
-		return err;
+	*t = (struct device_table){ 0 };
+	if (strlen(root) >= sizeof(t->root))
+		return problem_set(p, -ENAMETOOLONG, "the path of the tree is longer than %zu characters", sizeof(t->root) - 1);
+	strcpy(t->root, root);
 	t->d = sparse_calloc(DEVICES_MAX, sizeof(*t->d));
 	return t->d ? 0 : problem_set(p, -ENOMEM, "out of memory");
 }
 
-int device_table_update(struct device_table *t, const bool *used, struct problem *p)
+static int update_table(struct device_table *t, const bool *used, bool incomplete, struct problem *p)
 {
 	CLEANUP(cleanup_free) struct device **known = calloc(t->n + 1, sizeof(*known));
 	CLEANUP(cleanup_free) bool *seen = calloc(t->n + 1, sizeof(*seen));
-	struct updating u = { .t = t, .known = known, .seen = seen };
+	struct updating u = { .t = t, .known = known, .seen = seen, .incomplete = incomplete };
 	CLEANUP(cleanup_close) int block = open_block(t->root, p);
 	int err = known && seen ? 0 : -ENOMEM;
 
 	if (block < 0)
 		return block;
+	strcpy(u.disks.root, t->root);
 	u.new_disks.t = &u.disks;
 	u.new_partitions.t = &u.partitions;
 	err = err ?: update(&u, used, block);
@@ -564,7 +527,24 @@ int device_table_update(struct device_table *t, const bool *used, struct problem
 	device_table_free(&u.partitions);
 	if (err == -ENOSPC)
 		return problem_set(p, err, "more than %d block devices have come and gone", DEVICES_MAX);
-	return err ? unreadable(t->root, err, p) : 0;
+	return err ? problem_set(p, err, "can't read the block devices in '%s/sys/block': %s", t->root, strerror(-err)) : 0;
+}
+
+int device_table_update(struct device_table *t, const bool *used, struct problem *p)
+{
+	return update_table(t, used, false, p);
+}
+
+int device_table_read(struct device_table *t, const char *root, struct problem *p)
+{
+	struct device_table table;
+	int err = device_table_init(&table, root, p) ?: update_table(&table, NULL, true, p);
+
+	if (err)
+		device_table_free(&table);
+	else
+		*t = table;
+	return err;
 }
 
 int device_read_queue(const struct device_table *t, struct device *d)

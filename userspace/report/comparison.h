@@ -166,7 +166,7 @@ int comparison_text(const struct comparison *c, const struct look *look);
 /* One object on one line; its keys are described in blklat(8). */
 int comparison_json(const struct comparison *c, const struct look *look);
 
-/* A table for each op, as GitHub draws them. */
+/* The same rows as tables, one for each op, as GitHub draws them. */
 int comparison_markdown(const struct comparison *c, const struct look *look);
 
 /* The columns that all formats have between the name and KS. */
