@@ -378,19 +378,13 @@ static int print_text(const struct findings *f)
 
 static struct json_object *json_machine(const struct machine *m)
 {
-	struct json_object *o = json_new_object(), *caps = json_new_object();
+	struct json_object *caps = json_new_object();
 
 	for (u32 i = 0; i < CAPABILITIES; i++)
-		json_add(caps, capability_names[i], json_new_boolean(m->capable[i]));
-	json_add(o, "schema", json_new_int(1));
-	json_add(o, "kernel", json_text(m->release));
-	json_add(o, "cpus", json_new_count(m->cpus));
-	json_add(o, "btf", json_new_boolean(m->btf));
-	json_add(o, "lockdown", json_text(m->lockdown));
-	json_add(o, "capabilities", caps);
-	json_add(o, "locked_memory_bytes", m->locked_memory_bytes == ~0ULL ? NULL :
-		 json_new_count(m->locked_memory_bytes));
-	return o;
+		json_add(caps, capability_names[i], json_bool(m->capable[i]));
+	return JSON({ "schema", json_count(1) }, { "kernel", json_name(m->release) }, { "cpus", json_count(m->cpus) },
+		    { "btf", json_bool(m->btf) }, { "lockdown", json_name(m->lockdown) }, { "capabilities", caps },
+		    { "locked_memory_bytes", m->locked_memory_bytes == ~0ULL ? NULL : json_count(m->locked_memory_bytes) });
 }
 
 static struct json_object *json_engines(const struct findings *f)
@@ -399,25 +393,17 @@ static struct json_object *json_engines(const struct findings *f)
 
 	for (u32 i = 0; i < f->n_engines; i++) {
 		const struct engine *e = &f->engines[i];
-		struct json_object *o = json_new_object();
 
-		json_add(o, "name", json_new_text(e->is->ops->name));
-		json_add(o, "about", json_new_text(e->is->about));
-		json_add(o, "usable", json_new_boolean(!e->err));
-		json_add(o, "problem", e->err ? json_new_text(e->why.text) : NULL);
-		json_append(a, o);
+		json_append(a, JSON({ "name", json_text(e->is->ops->name) }, { "about", json_text(e->is->about) },
+				    { "usable", json_bool(!e->err) }, { "problem", e->err ? json_text(e->why.text) : NULL }));
 	}
 	return a;
 }
 
 static struct json_object *json_cost(struct run_cost cost)
 {
-	struct json_object *o = json_new_object();
-
-	json_add(o, "scale", cost.fits ? json_new_int(cost.memory.scale) : NULL);
-	json_add(o, "memory_bytes", json_new_count(cost.memory.bytes));
-	json_add(o, "fixed_bytes", json_new_count(cost.memory.fixed_bytes));
-	return o;
+	return JSON({ "scale", cost.fits ? json_count(cost.memory.scale) : NULL }, { "memory_bytes", json_count(cost.memory.bytes) },
+		    { "fixed_bytes", json_count(cost.memory.fixed_bytes) });
 }
 
 static struct json_object *json_runs(const struct findings *f)
@@ -427,26 +413,18 @@ static struct json_object *json_runs(const struct findings *f)
 	u32 stages, n;
 
 	for (u32 i = 0; i < w->n; i += n) {
-		struct json_object *o;
-
 		n = same_device(w, i, &stages);
-		o = json_cost(cost_of(f, w->w + i, n, false));
-		json_add(o, "device", json_new_text(w->w[i].device->name));
-		json_add(o, "stages", json_stages(stages));
-		json_append(a, o);
+		json_append(a, JSON_ADD(json_cost(cost_of(f, w->w + i, n, false)), { "device", json_text(w->w[i].device->name) },
+					{ "stages", json_stages(stages) }));
 	}
 	return a;
 }
 
 static int print_json(const struct findings *f)
 {
-	struct json_object *o = json_machine(&f->machine);
-
-	json_add(o, "engines", json_engines(f));
-	json_add(o, "memory_limit_bytes", json_new_count(cost_of_all(f).memory.limit_bytes));
-	json_add(o, "runs", json_runs(f));
-	json_add(o, "together", f->watches.n ? json_cost(cost_of_all(f)) : NULL);
-	return json_print(o);
+	return json_print(JSON_ADD(json_machine(&f->machine), { "engines", json_engines(f) },
+				   { "memory_limit_bytes", json_count(cost_of_all(f).memory.limit_bytes) }, { "runs", json_runs(f) },
+				   { "together", f->watches.n ? json_cost(cost_of_all(f)) : NULL }));
 }
 
 static int run(int argc, char **argv)

@@ -158,7 +158,7 @@ static struct json_object *json_lower(const struct device_table *t, const struct
 	struct json_object *a = json_new_array(d->n_lower);
 
 	for (u32 i = 0; i < d->n_lower; i++)
-		json_append(a, json_new_text(t->d[d->lower[i]].name));
+		json_append(a, json_text(t->d[d->lower[i]].name));
 	return a;
 }
 
@@ -166,53 +166,32 @@ static struct json_object *json_limits(const struct throttles *ts, u32 device)
 {
 	struct json_object *a = json_new_array(0);
 
-	for (u32 i = 0; i < ts->n; i++) {
-		struct json_object *o;
-
-		if (ts->t[i].device != device)
-			continue;
-		o = json_new_object();
-		json_add(o, "cgroup", json_new_text(ts->t[i].cgroup));
-		json_add(o, "io_max", json_new_text(ts->t[i].limits));
-		json_append(a, o);
-	}
+	for (u32 i = 0; i < ts->n; i++)
+		if (ts->t[i].device == device)
+			json_append(a, JSON({ "cgroup", json_text(ts->t[i].cgroup) }, { "io_max", json_text(ts->t[i].limits) }));
 	return a;
 }
 
 static struct json_object *json_device(const struct device_table *t, const struct throttles *ts, u32 i)
 {
 	const struct device *d = &t->d[i];
-	struct json_object *o = json_new_object();
 
-	json_add(o, "name", json_new_text(d->name));
-	json_add(o, "kind", json_new_text(d->kind));
-	json_add(o, "model", json_text(d->model));
-	json_add(o, "mapper", json_text(d->mapper));
-	json_add(o, "major", d->hidden ? NULL : json_new_count(d->major));
-	json_add(o, "minor", d->hidden ? NULL : json_new_count(d->minor));
-	json_add(o, "size_bytes", json_new_count(d->size_bytes));
-	json_add(o, "disk", json_text(device_is_partition(d) ? t->d[d->parent].name : ""));
-	json_add(o, "on", json_lower(t, d));
-	json_add(o, "scheduler", json_text(d->scheduler));
-	json_add(o, "hw_queues", json_new_count(d->hw_queues));
-	json_add(o, "tags", json_new_count(d->tags));
-	json_add(o, "nr_requests", json_new_count(d->nr_requests));
-	json_add(o, "iostats", json_new_boolean(d->iostats));
-	json_add(o, "hidden", json_new_boolean(d->hidden));
-	json_add(o, "stages", json_stages(d->stages));
-	json_add(o, "limits", json_limits(ts, i));
-	return o;
+	return JSON({ "name", json_text(d->name) }, { "kind", json_text(d->kind) }, { "model", json_name(d->model) },
+		    { "mapper", json_name(d->mapper) }, { "major", d->hidden ? NULL : json_count(d->major) },
+		    { "minor", d->hidden ? NULL : json_count(d->minor) }, { "size_bytes", json_count(d->size_bytes) },
+		    { "disk", device_is_partition(d) ? json_text(t->d[d->parent].name) : NULL }, { "on", json_lower(t, d) },
+		    { "scheduler", json_name(d->scheduler) }, { "hw_queues", json_count(d->hw_queues) }, { "tags", json_count(d->tags) },
+		    { "nr_requests", json_count(d->nr_requests) }, { "iostats", json_bool(d->iostats) }, { "hidden", json_bool(d->hidden) },
+		    { "stages", json_stages(d->stages) }, { "limits", json_limits(ts, i) });
 }
 
 static int print_json(const struct device_table *t, const struct throttles *ts)
 {
-	struct json_object *o = json_new_object(), *devices = json_new_array(t->n);
+	struct json_object *devices = json_new_array(t->n);
 
 	for (u32 i = 0; i < t->n; i++)
 		json_append(devices, json_device(t, ts, i));
-	json_add(o, "schema", json_new_int(1));
-	json_add(o, "devices", devices);
-	return json_print(o);
+	return json_print(JSON({ "schema", json_count(1) }, { "devices", devices }));
 }
 
 static int run(int argc, char **argv)

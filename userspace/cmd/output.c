@@ -109,9 +109,9 @@ void output_drop(struct output *o)
 	*o = (struct output){ 0 };
 }
 
-struct json_object *json_text(const char *text)
+struct json_object *json_name(const char *text)
 {
-	return text[0] ? json_new_text(text) : NULL;
+	return text[0] ? json_text(text) : NULL;
 }
 
 struct json_object *json_stages(u32 stages)
@@ -120,7 +120,7 @@ struct json_object *json_stages(u32 stages)
 
 	for (u32 s = 0; s < BLKLAT_STAGES; s++)
 		if (stages >> s & 1)
-			json_append(a, json_new_text(stage_names[s]));
+			json_append(a, json_text(stage_names[s]));
 	return a;
 }
 

@@ -37,7 +37,7 @@ void output_drop(struct output *o);
 /* --- commands that print once on stdout --- */
 
 /* A string, or null for "". */
-struct json_object *json_text(const char *text);
+struct json_object *json_name(const char *text);
 
 /* An array with the names of the stages in a bit set. */
 struct json_object *json_stages(u32 stages);

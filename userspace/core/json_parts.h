@@ -12,16 +12,6 @@
 #include "core/sink.h"
 #include "util/json.h"
 
-void json_add_count(struct json_object *to, const char *key, u64 n);
-
-/* With @digits digits behind the point; null if it is not finite. */
-struct json_object *json_decimal(double value, int digits);
-void json_add_decimal(struct json_object *to, const char *key, double value, int digits);
-
-/* Valid UTF-8, whatever @text contains. */
-struct json_object *json_clean_text(const char *text);
-void json_add_text(struct json_object *to, const char *key, const char *text);
-
 /* Arrays of @n figures. */
 struct json_object *json_counts(const u64 *counts, u32 n);
 struct json_object *json_decimals(const double *values, u32 n, int digits);
@@ -35,11 +25,14 @@ struct json_object *json_bins(const struct hist *h);
 /* Describes a device. Those below it are those of @now, its entry in @t; NULL: there is none. */
 struct json_object *json_device(const struct device *d, const struct device_table *t, const struct device *now);
 
-/* Which part of a watch: {"by": "size", "label": "4 KiB"} */
+/* Which part of a watch: {"by": "size", "label": "4 KiB"}; json_absent for a whole (NULL). */
 struct json_object *json_part(const struct part *part);
 
-/* The sums of @f that belong to IOs that have not ended yet, an object for each op; NULL if there are none. */
+/* The sums of @f that belong to IOs that have not ended yet, an object for each op; json_absent if there are none. */
 struct json_object *json_partial(const struct frame *f);
+
+/* True, or json_absent. */
+struct json_object *json_flag(bool set);
 
 /* A slow IO. Unknown values are null, and so are its process and cgroup if the user does not want them shown. */
 struct json_object *json_slow(const struct slow_io *io);

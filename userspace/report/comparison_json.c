@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <math.h>
 
 #include "core/json_parts.h"
 #include "report/comparison.h"
@@ -15,23 +14,17 @@
 
 static struct json_object *run(const struct run *r)
 {
-	struct json_object *to = json_new_object();
 	char start[UNITS_TEXT];
 
-	json_add_text(to, "file", r->origin.file);
-	json_add_text(to, "label", r->origin.label);
-	json_add_text(to, "host", r->origin.host);
-	json_add_text(to, "start", units_utc(start, r->origin.start_wall_ns));
-	json_add_decimal(to, "duration_s", r->duration_s, 3);
-	json_add_count(to, "merged", r->merged);
-	json_add(to, "active", document_active(r));
-	json_add(to, "finished", json_new_boolean(r->origin.finished));
-	return to;
+	return JSON({ "file", json_text(r->origin.file) }, { "label", json_text(r->origin.label) }, { "host", json_text(r->origin.host) },
+		    { "start", json_text(units_utc(start, r->origin.start_wall_ns)) }, { "duration_s", json_decimal(r->duration_s, 3) },
+		    { "merged", json_count(r->merged) }, { "active", document_active(r) }, { "finished", json_bool(r->origin.finished) });
 }
 
-static double none_is_nan(double value)
+/* Null if there is none. */
+static struct json_object *unless_negative(double value, int digits)
 {
-	return value < 0 ? NAN : value;
+	return value < 0 ? NULL : json_decimal(value, digits);
 }
 
 /* Adds figures under the keys of comparison_cells; latencies go into an object of their own. */
@@ -42,7 +35,7 @@ static void add_figures(struct json_object *to, const struct compared *c)
 	for (u32 i = 0; i < COMPARISON_CELLS; i++) {
 		const struct comparison_cell *cell = &comparison_cells[i];
 
-		json_add_decimal(cell->is_rate ? to : latencies, cell->key, none_is_nan(comparison_value(cell, c)), 1);
+		json_add(cell->is_rate ? to : latencies, cell->key, unless_negative(comparison_value(cell, c), 1));
 	}
 	json_add(to, "latency_ns", latencies);
 }
@@ -53,9 +46,8 @@ static struct json_object *ratios(const struct compared *base, const struct comp
 
 	for (u32 i = 0; i < COMPARISON_CELLS; i++) {
 		const struct comparison_cell *cell = &comparison_cells[i];
-		double ratio = ratio_of(comparison_value(cell, base), comparison_value(cell, c));
 
-		json_add_decimal(to, cell->key, none_is_nan(ratio), 6);
+		json_add(to, cell->key, unless_negative(ratio_of(comparison_value(cell, base), comparison_value(cell, c)), 6));
 	}
 	return to;
 }
@@ -66,41 +58,24 @@ static struct json_object *compared(const struct compared *base, const struct co
 
 	if (!c->o)
 		return NULL;
-	to = json_new_object();
-	json_add_text(to, "device", c->watch->watch->device->name);
-	json_add_count(to, "ios", c->o->ios);
-	json_add_count(to, "bytes", c->o->bytes);
-	json_add_count(to, "errors", c->o->errors);
+	to = JSON({ "device", json_text(c->watch->watch->device->name) }, { "ios", json_count(c->o->ios) },
+		  { "bytes", json_count(c->o->bytes) }, { "errors", json_count(c->o->errors) });
 	add_figures(to, c);
-	json_add(to, "ratio", base == c ? NULL : ratios(base, c));
-	json_add_decimal(to, "ks", none_is_nan(c->ks), 6);
-	if (has_parts)
-		json_add_decimal(to, "mean_with_base_mix_ns", none_is_nan(c->mean_with_base_mix_ns), 1);
-	return to;
+	return JSON_ADD(to, { "ratio", base == c ? NULL : ratios(base, c) }, { "ks", unless_negative(c->ks, 6) },
+			{ "mean_with_base_mix_ns", has_parts ? unless_negative(c->mean_with_base_mix_ns, 1) : json_absent });
 }
 
-static struct json_object *side(const struct noise_side *s, bool is_rate)
+static struct json_object *side(const struct noise_side *s, int digits)
 {
-	struct json_object *to = json_new_object();
-
-	json_add_count(to, "n", s->n);
-	json_add_decimal(to, "median", none_is_nan(s->median), is_rate ? 3 : 1);
-	json_add_decimal(to, "min", none_is_nan(s->min), is_rate ? 3 : 1);
-	json_add_decimal(to, "max", none_is_nan(s->max), is_rate ? 3 : 1);
-	return to;
+	return JSON({ "n", json_count(s->n) }, { "median", unless_negative(s->median, digits) },
+		    { "min", unless_negative(s->min, digits) }, { "max", unless_negative(s->max, digits) });
 }
 
 static struct json_object *noise(const struct noise *n, bool is_rate)
 {
-	struct json_object *to = json_new_object();
-
-	json_add(to, "base", side(&n->base, is_rate));
-	json_add(to, "other", side(&n->other, is_rate));
-	json_add_decimal(to, "ratio", none_is_nan(n->ratio), 6);
-	json_add_decimal(to, "ratio_low", n->known ? n->low : NAN, 6);
-	json_add_decimal(to, "ratio_high", n->known ? n->high : NAN, 6);
-	json_add_decimal(to, "p", n->known ? n->p : NAN, 6);
-	return to;
+	return JSON({ "base", side(&n->base, is_rate ? 3 : 1) }, { "other", side(&n->other, is_rate ? 3 : 1) },
+		    { "ratio", unless_negative(n->ratio, 6) }, { "ratio_low", n->known ? json_decimal(n->low, 6) : NULL },
+		    { "ratio_high", n->known ? json_decimal(n->high, 6) : NULL }, { "p", n->known ? json_decimal(n->p, 6) : NULL });
 }
 
 static struct json_object *noises(const struct comparison *c, const struct compared_group *g)
@@ -118,64 +93,43 @@ static struct json_object *noises(const struct comparison *c, const struct compa
 /* Which runs are repeats of which side, and by which method they are judged. */
 static struct json_object *repeats(const struct comparison *c)
 {
-	struct json_object *to = json_new_object();
-
-	json_add_count(to, "base", c->n_base);
-	json_add_count(to, "other", c->n_runs - c->n_base);
-	json_add_text(to, "method", NOISE_METHOD);
-	json_add_decimal(to, "confidence", NOISE_CONFIDENCE, 2);
-	return to;
+	return JSON({ "base", json_count(c->n_base) }, { "other", json_count(c->n_runs - c->n_base) },
+		    { "method", json_text(NOISE_METHOD) }, { "confidence", json_decimal(NOISE_CONFIDENCE, 2) });
 }
 
 static struct json_object *group(const struct comparison *c, u32 at)
 {
 	const struct compared_group *g = &c->groups[at];
+	const struct watch *base = g->of[0].watch->watch;
 	const char *mapped = comparison_mapped(c, g);
 	char pair[2 * DEVICE_NAME_MAX + 8];
-	struct json_object *to = json_new_object(), *of = json_new_array(0);
+	struct json_object *of = json_new_array(0);
 
 	for (u32 i = 0; i < c->n_runs; i++)
 		json_append(of, compared(&g->of[0], &g->of[i], comparison_parts(c, at) && !g->part));
-	if (mapped) {
-		snprintf(pair, sizeof(pair), "%s -> %s", g->of[0].watch->watch->device->name, mapped);
-		json_add_text(to, "pair", pair);
-	}
-	json_add(to, "op", json_new_text(op_names[g->op]));
-	json_add(to, "stage", json_new_text(stage_names[g->of[0].watch->watch->stage]));
-	if (g->part)
-		json_add(to, "part", json_part(g->part));
-	json_add(to, "runs", of);
-	if (c->n_base)
-		json_add(to, "repeats", noises(c, g));
-	return to;
+	if (mapped)
+		snprintf(pair, sizeof(pair), "%s -> %s", base->device->name, mapped);
+	return JSON({ "pair", mapped ? json_text(pair) : json_absent }, { "op", json_text(op_names[g->op]) },
+		    { "stage", json_text(stage_names[base->stage]) }, { "part", json_part(g->part) }, { "runs", of },
+		    { "repeats", c->n_base ? noises(c, g) : json_absent });
 }
 
 static struct json_object *judgement(const struct comparison *c, const struct judgement *j)
 {
-	struct json_object *to = json_new_object();
+	const struct watch *w = j->judged.watch->watch;
+	bool repeated = c->n_base && j->condition->relative;
 
-	json_add_text(to, "condition", j->condition->text);
-	json_add_count(to, "run", j->judged.run - c->runs);
-	json_add_text(to, "device", j->judged.watch->watch->device->name);
-	json_add(to, "stage", json_new_text(stage_names[j->judged.watch->watch->stage]));
-	json_add(to, "holds", json_new_boolean(j->verdict.holds));
-	json_add_decimal(to, "value", j->verdict.value, 4);
-	json_add_decimal(to, "base", none_is_nan(j->verdict.base), 4);
-	json_add_decimal(to, "limit", j->verdict.limit, 4);
-	if (c->n_base && j->condition->relative)
-		json_add(to, "repeats", noise(&j->noise, true));
-	json_add_text(to, "text", j->sentence.text);
-	return to;
+	return JSON({ "condition", json_text(j->condition->text) }, { "run", json_count(j->judged.run - c->runs) },
+		    { "device", json_text(w->device->name) }, { "stage", json_text(stage_names[w->stage]) },
+		    { "holds", json_bool(j->verdict.holds) }, { "value", json_decimal(j->verdict.value, 4) },
+		    { "base", unless_negative(j->verdict.base, 4) }, { "limit", json_decimal(j->verdict.limit, 4) },
+		    { "repeats", repeated ? noise(&j->noise, true) : json_absent }, { "text", json_text(j->sentence.text) });
 }
 
 static void add_unpaired(void *to, const struct run *r, const struct watch *watch)
 {
-	struct json_object *one = json_new_object();
-
-	json_add_text(one, "file", r->origin.file);
-	json_add_text(one, "device", watch->device->name);
-	json_add(one, "stage", json_new_text(stage_names[watch->stage]));
-	json_append(to, one);
+	json_append(to, JSON({ "file", json_text(r->origin.file) }, { "device", json_text(watch->device->name) },
+			     { "stage", json_text(stage_names[watch->stage]) }));
 }
 
 static struct json_object *groups_of(const struct comparison *c)
@@ -191,31 +145,22 @@ static struct json_object *phases_of(const struct comparison *c)
 {
 	struct json_object *to = json_new_array(0);
 
-	for (u32 i = 0; i < c->n_phases; i++) {
-		struct json_object *one = json_new_object();
-
-		json_add_text(one, "name", c->phases[i].name);
-		json_add(one, "groups", groups_of(&c->phases[i].c));
-		json_append(to, one);
-	}
+	for (u32 i = 0; i < c->n_phases; i++)
+		json_append(to, JSON({ "name", json_text(c->phases[i].name) }, { "groups", groups_of(&c->phases[i].c) }));
 	return to;
 }
 
 static void add_unpaired_phase(void *to, const struct run *r, const struct phase *p)
 {
-	struct json_object *one = json_new_object();
-
-	json_add_text(one, "file", r->origin.file);
-	json_add_text(one, "name", p->name);
-	json_append(to, one);
+	json_append(to, JSON({ "file", json_text(r->origin.file) }, { "name", json_text(p->name) }));
 }
 
 static struct json_object *document(const struct comparison *c)
 {
-	struct json_object *to = json_new_object(), *runs = json_new_array(0);
-	struct json_object *unpaired = json_new_array(0), *judgements = json_new_array(0);
-	struct json_object *unpaired_phases = json_new_array(0);
+	struct json_object *runs = json_new_array(0), *judgements = json_new_array(0);
+	struct json_object *unpaired = json_new_array(0), *unpaired_phases = json_new_array(0);
 	CLEANUP(findings_uninit) struct findings found = { 0 };
+	int err = findings_compare(c, true, &found);
 
 	for (u32 i = 0; i < c->n_runs; i++)
 		json_append(runs, run(&c->runs[i]));
@@ -223,18 +168,10 @@ static struct json_object *document(const struct comparison *c)
 		json_append(judgements, judgement(c, &c->judgements[i]));
 	comparison_unpaired(c, add_unpaired, unpaired);
 	comparison_phases_unpaired(c, add_unpaired_phase, unpaired_phases);
-	json_add_count(to, "schema", SCHEMA);
-	json_add(to, "runs", runs);
-	if (c->n_base)
-		json_add(to, "repeats", repeats(c));
-	json_add(to, "findings", findings_compare(c, true, &found) ? json_lacks_memory() : document_findings(&found));
-	json_add(to, "groups", groups_of(c));
-	json_add(to, "phases", phases_of(c));
-	json_add(to, "unpaired", unpaired);
-	json_add(to, "unpaired_phases", unpaired_phases);
-	json_add(to, "fail_if", judgements);
-	json_add(to, "failed", json_new_boolean(c->any_holds));
-	return to;
+	return JSON({ "schema", json_count(SCHEMA) }, { "runs", runs }, { "repeats", c->n_base ? repeats(c) : json_absent },
+		    { "findings", err ? json_lacks_memory() : document_findings(&found) }, { "groups", groups_of(c) },
+		    { "phases", phases_of(c) }, { "unpaired", unpaired }, { "unpaired_phases", unpaired_phases },
+		    { "fail_if", judgements }, { "failed", json_bool(c->any_holds) });
 }
 
 int comparison_json(const struct comparison *c, const struct look *look)

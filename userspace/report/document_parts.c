@@ -25,19 +25,14 @@ static const struct watch_run *whole_of(const struct watch_run *part)
 	return part;
 }
 
-static void add_share(struct json_object *to, const char *key, u64 of, u64 all)
+static struct json_object *share(u64 of, u64 all)
 {
-	json_add_decimal(to, key, all ? (double)of / all : NAN, SHARE_DIGITS);
+	return all ? json_decimal((double)of / all, SHARE_DIGITS) : NULL;
 }
 
 static struct json_object *shares(const struct op_frame *o, const struct op_frame *whole)
 {
-	struct json_object *to = json_new_object();
-
-	add_share(to, "ios", o->ios, whole->ios);
-	add_share(to, "bytes", o->bytes, whole->bytes);
-	add_share(to, "time", o->sum_ns, whole->sum_ns);
-	return to;
+	return JSON({ "ios", share(o->ios, whole->ios) }, { "bytes", share(o->bytes, whole->bytes) }, { "time", share(o->sum_ns, whole->sum_ns) });
 }
 
 /* How many times as long the IOs took as those beside nothing; null if there are too few. */
@@ -49,10 +44,9 @@ static struct json_object *against_base(const struct watch_run *whole, u32 op, c
 
 	if (!base || o->ios < PART_IOS_LEAST)
 		return NULL;
-	to = json_new_object();
-	json_add_text(to, "base", whole[kind].watch->part->label);
+	to = JSON({ "base", json_text(whole[kind].watch->part->label) });
 	for (u32 i = 0; i < run_of_total.n; i++)
-		json_add_decimal(to, run_of_total.p[i].name, o->percentile_ns[i] / base->percentile_ns[i], 4);
+		json_add(to, run_of_total.p[i].name, json_decimal(o->percentile_ns[i] / base->percentile_ns[i], 4));
 	return to;
 }
 
@@ -61,10 +55,8 @@ void document_of_part(struct json_object *to, const struct run *r, const struct 
 	const struct watch_run *whole = whole_of(part);
 	const struct op_frame *o = part->ops[op].total;
 
-	json_add(to, "of_whole", shares(o, whole->ops[op].total));
-	json_add(to, "few", json_new_boolean(o->ios < PART_IOS_LEAST));
-	if (beside_divides(r, whole))
-		json_add(to, "against", against_base(whole, op, o));
+	JSON_ADD(to, { "of_whole", shares(o, whole->ops[op].total) }, { "few", json_bool(o->ios < PART_IOS_LEAST) },
+		 { "against", beside_divides(r, whole) ? against_base(whole, op, o) : json_absent });
 }
 
 /*
@@ -76,13 +68,10 @@ static struct json_object *by_little(const struct part *part, const struct op_fr
 	double most = part->number < BLKLAT_DEPTH_PARTS ? 1 << (part->number - 1) : NAN;
 	double least = part->number > 1 ? (1 << (part->number - 2)) + 1 : 1;
 	double per_s = 1e9 / o->mean_ns, size = (double)o->bytes / o->ios;
-	struct json_object *to = json_new_object();
 
-	json_add_decimal(to, "iops_least", least * per_s, 1);
-	json_add_decimal(to, "iops_most", most * per_s, 1);
-	json_add_decimal(to, "bytes_per_s_least", least * per_s * size, 0);
-	json_add_decimal(to, "bytes_per_s_most", most * per_s * size, 0);
-	return to;
+	return JSON({ "iops_least", json_decimal(least * per_s, 1) }, { "iops_most", json_decimal(most * per_s, 1) },
+		    { "bytes_per_s_least", json_decimal(least * per_s * size, 0) },
+		    { "bytes_per_s_most", json_decimal(most * per_s * size, 0) });
 }
 
 static struct op_frame sums_of(const struct frame *f)
@@ -103,25 +92,16 @@ struct json_object *document_all_ops(const struct run *r, const struct watch_run
 {
 	CLEANUP(merged_uninit) struct op_frame all = { 0 };
 	const struct op_frame whole = sums_of(whole_of(part)->total);
-	struct json_object *to;
+	bool by_depth = !strcmp(part->watch->part->by, by_names[BLKLAT_BY_DEPTH]);
 
 	if (!watch_run_ios(part))
 		return NULL;
 	if (merged_make(part->total, &all))
 		return json_lacks_memory();
-	to = json_new_object();
-	json_add_count(to, "ios", all.ios);
-	json_add_count(to, "bytes", all.bytes);
-	json_add_count(to, "errors", all.errors);
-	json_add_decimal(to, "iops", all.iops, all.iops < 1000 ? 4 : 1);
-	json_add_decimal(to, "bytes_per_s", all.bytes_per_s, 0);
-	json_add_decimal(to, "time_s", all.sum_ns / 1e9, 9);
-	json_add(to, "latency_ns", json_latencies(&all, &run_of_total));
-	json_add(to, "of_whole", shares(&all, &whole));
-	json_add(to, "few", json_new_boolean(all.ios < PART_IOS_LEAST));
-	if (!strcmp(part->watch->part->by, by_names[BLKLAT_BY_DEPTH]))
-		json_add(to, "by_little", all.mean_ns > 0 ? by_little(part->watch->part, &all) : NULL);
-	if (all_ops_run_has(part))
-		json_add(to, "percentiles_ns", document_percentiles(r, all_ops_run_of(part)));
-	return to;
+	return JSON({ "ios", json_count(all.ios) }, { "bytes", json_count(all.bytes) }, { "errors", json_count(all.errors) },
+		    { "iops", json_decimal(all.iops, all.iops < 1000 ? 4 : 1) }, { "bytes_per_s", json_decimal(all.bytes_per_s, 0) },
+		    { "time_s", json_decimal(all.sum_ns / 1e9, 9) }, { "latency_ns", json_latencies(&all, &run_of_total) },
+		    { "of_whole", shares(&all, &whole) }, { "few", json_bool(all.ios < PART_IOS_LEAST) },
+		    { "by_little", !by_depth ? json_absent : all.mean_ns > 0 ? by_little(part->watch->part, &all) : NULL },
+		    { "percentiles_ns", all_ops_run_has(part) ? document_percentiles(r, all_ops_run_of(part)) : json_absent });
 }

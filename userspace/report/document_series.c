@@ -11,7 +11,7 @@ static struct json_object *maximum_at(const void *of, u32 i)
 {
 	const struct series_run *s = *(const struct series_run *const *)of;
 
-	return s->ios[i] ? json_new_count(s->max_ns[i]) : NULL;
+	return s->ios[i] ? json_count(s->max_ns[i]) : NULL;
 }
 
 /* The total time of the IOs that ended in the interval. */
@@ -19,7 +19,7 @@ static struct json_object *time_at(const void *of, u32 i)
 {
 	u64 ns = (*(const struct series_run *const *)of)->sum_ns[i];
 
-	return ns ? json_decimal(ns / 1e9, 6) : json_new_count(0);
+	return ns ? json_decimal(ns / 1e9, 6) : json_count(0);
 }
 
 struct percentile_over_time {
@@ -48,17 +48,18 @@ struct json_object *document_percentiles(const struct run *r, const struct perce
 }
 
 /* With enough digits that rounding them to the three shown gives the same as rounding the exact figure. */
-static void add_iops(struct json_object *to, const char *key, double iops)
+static struct json_object *iops(double value)
 {
-	json_add_decimal(to, key, iops, iops < 1000 ? 4 : 1);
+	return json_decimal(value, value < 1000 ? 4 : 1);
 }
 
-static void add_consistency(struct json_object *to, const struct consistency *c)
+static struct json_object *add_consistency(struct json_object *to, const struct consistency *c)
 {
-	add_iops(to, "iops_deviation", c->deviation);
-	add_iops(to, "iops_worst", c->worst < 0 ? NAN : c->worst);
-	json_add_decimal(to, "iops_worst_at_s", c->worst < 0 ? NAN : c->worst_at_s, 6);
-	json_add_count(to, "intervals_at_0", c->intervals_at_0);
+	bool known = c->worst >= 0;
+
+	return JSON_ADD(to, { "iops_deviation", iops(c->deviation) }, { "iops_worst", known ? iops(c->worst) : NULL },
+			{ "iops_worst_at_s", known ? json_decimal(c->worst_at_s, 6) : NULL },
+			{ "intervals_at_0", json_count(c->intervals_at_0) });
 }
 
 void document_total(struct json_object *to, const struct run *r, const struct watch_run *w, u32 op)
@@ -70,48 +71,34 @@ void document_total(struct json_object *to, const struct run *r, const struct wa
 
 	steady_window_active(r, &active);
 	consistency_of(r, w->ops[op].ios, &active, &c);
-	json_add_count(to, "ios", o->ios);
-	json_add_count(to, "bytes", o->bytes);
-	json_add_count(to, "errors", o->errors);
-	add_iops(to, "iops", o->iops);
-	json_add_decimal(to, "bytes_per_s", o->bytes_per_s, 0);
-	json_add_decimal(to, "time_s", o->sum_ns / 1e9, 9);
-	json_add_decimal(to, "queue_depth", time > 0 ? active_sum(r, w->ops[op].sum_ns) / 1e9 / time : NAN, 3);
-	json_add(to, "latency_ns", json_latencies(o, &run_of_total));
+	JSON_ADD(to, { "ios", json_count(o->ios) }, { "bytes", json_count(o->bytes) }, { "errors", json_count(o->errors) },
+		 { "iops", iops(o->iops) }, { "bytes_per_s", json_decimal(o->bytes_per_s, 0) },
+		 { "time_s", json_decimal(o->sum_ns / 1e9, 9) },
+		 { "queue_depth", time > 0 ? json_decimal(active_sum(r, w->ops[op].sum_ns) / 1e9 / time, 3) : NULL },
+		 { "latency_ns", json_latencies(o, &run_of_total) });
 	add_consistency(to, &c);
 }
 
 static struct json_object *steady(const struct run *r, const struct watch_run *w, u32 op, const struct steady_window *window)
 {
-	struct json_object *to;
 	struct steady_state state;
 	struct consistency c;
 
 	if (!window->n)
 		return NULL;
-	to = json_new_object();
 	consistency_of(r, w->ops[op].ios, window, &c);
 	steady_state_of(r, w, op, window, &state);
-	json_add_decimal(to, "from_s", window->from_s, 3);
-	json_add_decimal(to, "to_s", window->to_s, 3);
-	json_add(to, "rule", json_new_text(window->rule));
-	json_add(to, "reached", state.known ? json_new_boolean(state.reached) : NULL);
-	add_iops(to, "iops_mean", c.mean);
-	add_consistency(to, &c);
-	return to;
+	return add_consistency(JSON({ "from_s", json_decimal(window->from_s, 3) }, { "to_s", json_decimal(window->to_s, 3) },
+				    { "rule", json_text(window->rule) }, { "reached", state.known ? json_bool(state.reached) : NULL },
+				    { "iops_mean", iops(c.mean) }), &c);
 }
 
 static struct json_object *after_idle(const struct op_frame *o)
 {
-	struct json_object *to;
-
 	if (!o->after_idle_ios)
 		return NULL;
-	to = json_new_object();
-	json_add_count(to, "ios", o->after_idle_ios);
-	json_add_decimal(to, "mean_ns", (double)o->after_idle_sum_ns / o->after_idle_ios, 1);
-	json_add(to, "bins", json_bins(&o->after_idle));
-	return to;
+	return JSON({ "ios", json_count(o->after_idle_ios) },
+		    { "mean_ns", json_decimal((double)o->after_idle_sum_ns / o->after_idle_ios, 1) }, { "bins", json_bins(&o->after_idle) });
 }
 
 /* Rows with IOs and their counts: [row, count, row, count, ...]. Row 0 includes the cell below the grid. */
@@ -128,21 +115,16 @@ static struct json_object *heat_column_at(const void *of, u32 i)
 
 		if (!ios)
 			continue;
-		json_append(to, json_new_int(cell - 1));
-		json_append(to, json_new_count(ios));
+		json_append(to, json_count(cell - 1));
+		json_append(to, json_count(ios));
 	}
 	return to;
 }
 
 static struct json_object *heat(const struct heat *h)
 {
-	struct json_object *to = json_new_object();
-
-	json_add_count(to, "per_column", h->per_column);
-	json_add_count(to, "scale", h->scale);
-	json_add_decimal(to, "first_ns", 1e9 * 0x1p-26, 6);
-	json_add(to, "columns", json_values_later(h->n, heat_column_at, &h, sizeof(h)));
-	return to;
+	return JSON({ "per_column", json_count(h->per_column) }, { "scale", json_count(h->scale) },
+		    { "first_ns", json_decimal(1e9 * 0x1p-26, 6) }, { "columns", json_values_later(h->n, heat_column_at, &h, sizeof(h)) });
 }
 
 struct moving {
@@ -164,39 +146,30 @@ static struct json_object *moving_at(const void *of, u32 i)
 
 static struct json_object *moving(const struct run *r, const struct series_run *s)
 {
-	struct json_object *to = json_new_object();
-	struct moving of = { .r = r, .ios = s->ios };
+	struct moving mean = { .r = r, .ios = s->ios }, deviation;
 
-	steady_window_active(r, &of.active);
-	json_add(to, "mean", json_values_later(r->n, moving_at, &of, sizeof(of)));
-	of.deviation = true;
-	json_add(to, "deviation", json_values_later(r->n, moving_at, &of, sizeof(of)));
-	return to;
+	steady_window_active(r, &mean.active);
+	deviation = mean;
+	deviation.deviation = true;
+	return JSON({ "mean", json_values_later(r->n, moving_at, &mean, sizeof(mean)) },
+		    { "deviation", json_values_later(r->n, moving_at, &deviation, sizeof(deviation)) });
 }
 
 struct json_object *document_series(const struct run *r, const struct watch_run *w, u32 op, const struct steady_window *window)
 {
 	const struct series_run *s = &w->ops[op];
-	struct json_object *to = json_new_object(), *total = json_new_object();
+	bool part = w->watch->part;
+	struct json_object *total = json_new_object(), *to;
 
 	document_total(total, r, w, op);
-	json_add(to, "op", json_new_text(op_names[op]));
-	json_add(to, "ios", json_counts(s->ios, r->n));
-	json_add(to, "bytes", json_counts(s->bytes, r->n));
-	json_add(to, "max_ns", json_values_later(r->n, maximum_at, &s, sizeof(s)));
-	json_add(to, "percentiles_ns", document_percentiles(r, &s->percentiles));
-	json_add(to, "total", total);
-	if (!w->watch->part) {
-		json_add(to, "iops_moving", moving(r, s));
-		json_add(to, "steady", steady(r, w, op, window));
-	}
-	json_add(to, "bins", json_bins(&s->total->hist));
-	json_add(to, "after_idle", after_idle(s->total));
-	if (w->watch->part) {
-		json_add(to, "time_s", json_values_later(r->n, time_at, &s, sizeof(s)));
+	to = JSON({ "op", json_text(op_names[op]) }, { "ios", json_counts(s->ios, r->n) }, { "bytes", json_counts(s->bytes, r->n) },
+		  { "max_ns", json_values_later(r->n, maximum_at, &s, sizeof(s)) },
+		  { "percentiles_ns", document_percentiles(r, &s->percentiles) }, { "total", total },
+		  { "iops_moving", part ? json_absent : moving(r, s) }, { "steady", part ? json_absent : steady(r, w, op, window) },
+		  { "bins", json_bins(&s->total->hist) }, { "after_idle", after_idle(s->total) },
+		  { "time_s", part ? json_values_later(r->n, time_at, &s, sizeof(s)) : json_absent },
+		  { "heat", part ? json_absent : heat(&s->heat) });
+	if (part)
 		document_of_part(to, r, w, op);
-	} else {
-		json_add(to, "heat", heat(&s->heat));
-	}
 	return to;
 }

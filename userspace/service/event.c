@@ -13,13 +13,12 @@
 
 static struct json_object *health_of(const struct health *h)
 {
-	struct json_object *to = json_new_object();
 	char text[HEALTH_TEXT];
 
-	json_add_text(to, "grade", health_grade(h));
-	json_add_text(to, "reason", ailment_names[h->ailment]);
-	json_add_text(to, "text", health_text(text, h));
-	return to;
+	if (!h || !h->ailment)
+		return json_absent;
+	return JSON({ "grade", json_text(health_grade(h)) }, { "reason", json_text(ailment_names[h->ailment]) },
+		    { "text", json_text(health_text(text, h)) });
 }
 
 static struct json_object *watch(const struct json_interval *of, const struct frame *f, const struct health *health)
@@ -27,13 +26,8 @@ static struct json_object *watch(const struct json_interval *of, const struct fr
 	struct json_object *to = json_new_object();
 
 	json_add_frame(to, of, f);
-	if (f->in_flight && accounting_ends_missed(&f->accounting))
-		json_add(to, "ends_missed", json_new_boolean(true));
-	if (!f->watch->part && frame_seems_stalled(f))
-		json_add(to, "seems_stalled", json_new_boolean(true));
-	if (health && health->ailment)
-		json_add(to, "health", health_of(health));
-	return to;
+	return JSON_ADD(to, { "ends_missed", json_flag(f->in_flight && accounting_ends_missed(&f->accounting)) },
+			{ "seems_stalled", json_flag(!f->watch->part && frame_seems_stalled(f)) }, { "health", health_of(health) });
 }
 
 /* json-c escapes line ends, so nothing in the JSON ends the "data" line. */
@@ -48,20 +42,16 @@ static struct blob *made(const char *head, struct json_object *o)
 
 struct blob *event_interval(const struct frames *frames, const struct event_interval *at)
 {
-	struct json_object *to CLEANUP(cleanup_json) = json_new_object();
-	struct json_object *watches = json_new_array(frames->n);
+	struct json_object *to CLEANUP(cleanup_json) = NULL, *watches = json_new_array(frames->n);
 	const struct json_interval of = { at->run, frames, JSON_CELLS };
 	char head[96], time[UNITS_TEXT];
 
-	if (frames->n)
-		json_add_text(to, "time", units_utc(time, frames->f[0].end_ns));
-	json_add_decimal(to, "end_s", at->end_s, 6);
-	json_add_decimal(to, "length_s", frames->interval_s, 6);
 	for (u32 i = 0; i < frames->n; i++)
 		if (!frames->f[i].watch->part || frame_is_busy(&frames->f[i]))
 			json_append(watches, watch(&of, &frames->f[i], at->health ? &at->health[i] : NULL));
-	json_add_count(to, "skipped_unexplained", frames->skipped_unexplained);
-	json_add(to, "watches", watches);
+	to = JSON({ "time", frames->n ? json_text(units_utc(time, frames->f[0].end_ns)) : json_absent },
+		  { "end_s", json_decimal(at->end_s, 6) }, { "length_s", json_decimal(frames->interval_s, 6) },
+		  { "skipped_unexplained", json_count(frames->skipped_unexplained) }, { "watches", watches });
 	snprintf(head, sizeof(head), "id: %s.%llu\nevent: interval\n", at->boot, at->number);
 	return made(head, to);
 }
@@ -89,11 +79,11 @@ static struct json_object *devices(const struct event_run *e)
 	return to;
 }
 
-/* The parts of a divided watch, in order; NULL: no watch is divided. All watches are divided in the same way. */
+/* The parts of a divided watch, in order, if there are any. All watches are divided in the same way. */
 static struct json_object *parts(const struct frames *fs)
 {
 	u32 n = fs->n ? frames_parts(fs, 0) : 0;
-	struct json_object *to = n ? json_new_array(n) : NULL;
+	struct json_object *to = n ? json_new_array(n) : json_absent;
 
 	for (u32 i = 1; i <= n; i++)
 		if (!part_is_vacant(fs->f[i].watch->part))
@@ -103,26 +93,17 @@ static struct json_object *parts(const struct frames *fs)
 
 struct blob *event_run(const struct event_run *e)
 {
-	struct json_object *to CLEANUP(cleanup_json) = json_new_object(), *divided = parts(e->frames);
+	const struct run_info *run = e->run;
+	struct json_object *to CLEANUP(cleanup_json) = NULL;
 	struct utsname machine;
 	char time[UNITS_TEXT];
 
 	uname(&machine);
-	json_add_count(to, "schema", SCHEMA);
-	json_add_text(to, "generator", "blklat");
-	json_add_text(to, "version", e->run->version);
-	json_add_text(to, "host", machine.nodename);
-	json_add_text(to, "kernel", machine.release);
-	json_add_text(to, "engine", e->run->engine);
-	json_add_text(to, "start", units_utc(time, e->start_ns));
-	json_add_decimal(to, "interval_s", e->run->interval_s, 3);
-	json_add_decimal(to, "history_s", e->history_s, 3);
-	json_add_count(to, "scale", e->run->scale);
-	json_add_count(to, "memory_bytes", e->run->memory_bytes);
-	if (e->run->slow_most)
-		json_add(to, "slow", json_new_boolean(true));
-	json_add(to, "devices", devices(e));
-	if (divided)
-		json_add(to, "parts", divided);
+	to = JSON({ "schema", json_count(SCHEMA) }, { "generator", json_text("blklat") }, { "version", json_text(run->version) },
+		  { "host", json_text(machine.nodename) }, { "kernel", json_text(machine.release) }, { "engine", json_text(run->engine) },
+		  { "start", json_text(units_utc(time, e->start_ns)) }, { "interval_s", json_decimal(run->interval_s, 3) },
+		  { "history_s", json_decimal(e->history_s, 3) }, { "scale", json_count(run->scale) },
+		  { "memory_bytes", json_count(run->memory_bytes) }, { "slow", json_flag(run->slow_most) },
+		  { "devices", devices(e) }, { "parts", parts(e->frames) });
 	return made("event: run\n", to);
 }

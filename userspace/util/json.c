@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <json-c/printbuf.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "util/cleanup.h"
+#include "util/utf8.h"
 
 /* Like errno: covers what this thread did since its last json_line(). */
 static _Thread_local bool lacks_memory;
@@ -36,6 +38,40 @@ void json_append(struct json_object *to, struct json_object *value)
 		return;
 	json_object_put(value);
 	json_lacks_memory();
+}
+
+struct json_object *json_decimal(double value, int digits)
+{
+	char text[340];		/* the longest double has 309 digits before the point */
+
+	if (!isfinite(value))
+		return NULL;
+	snprintf(text, sizeof(text), "%.*f", digits, value);
+	return json_made(json_object_new_double_s(value, text));
+}
+
+struct json_object *json_text(const char *text)
+{
+	size_t size = text ? 3 * strlen(text) + 1 : 0;
+	char *clean CLEANUP(cleanup_free) = malloc(size);
+
+	if (!text)
+		return NULL;
+	if (!clean)
+		return json_lacks_memory();
+	utf8_clean(clean, size, text);
+	return json_made(json_object_new_string(clean));
+}
+
+static char absent;
+struct json_object *const json_absent = (struct json_object *)&absent;
+
+struct json_object *json_add_members(struct json_object *to, const struct json_member *m)
+{
+	for (; m->key; m++)
+		if (m->value != json_absent)
+			json_add(to, m->key, m->value);
+	return to;
 }
 
 const char *json_line(struct json_object *o)

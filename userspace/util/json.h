@@ -16,16 +16,32 @@ struct json_object *json_made(struct json_object *o);
 
 #define json_new_object() json_made(json_object_new_object())
 #define json_new_array(room) json_made(json_object_new_array_ext((room) ?: 32))	/* @room: 0: not known */
-#define json_new_boolean(value) json_made(json_object_new_boolean(value))
-#define json_new_int(n) json_made(json_object_new_int(n))
-#define json_new_count(n) json_made(json_object_new_uint64(n))
-#define json_new_text(text) json_made(json_object_new_string(text))
-#define json_new_double(value) json_made(json_object_new_double(value))		/* with all its digits */
-#define json_new_decimal(value, text) json_made(json_object_new_double_s(value, text))	/* written as @text */
+#define json_bool(value) json_made(json_object_new_boolean(value))
+#define json_count(n) json_made(json_object_new_uint64(n))
+#define json_double(value) json_made(json_object_new_double(value))	/* with all its digits */
+
+/* With @digits digits behind the point; null if it is not finite. */
+struct json_object *json_decimal(double value, int digits);
+
+/* Valid UTF-8, whatever @text contains; NULL is null. */
+struct json_object *json_text(const char *text);
 
 /* These take ownership of @value; NULL becomes null. */
 void json_add(struct json_object *to, const char *key, struct json_object *value);
 void json_append(struct json_object *to, struct json_object *value);
+
+struct json_member {
+	const char *key;
+	struct json_object *value;	/* json_absent: there is no such key */
+};
+extern struct json_object *const json_absent;
+
+/* Adds members, up to one without a key; returns @to. */
+struct json_object *json_add_members(struct json_object *to, const struct json_member *m);
+
+/* JSON_ADD(to, { "ios", json_count(n) }, ...); JSON() makes an object of them. */
+#define JSON_ADD(to, ...) json_add_members(to, (const struct json_member[]){ __VA_ARGS__, { NULL, NULL } })
+#define JSON(...) JSON_ADD(json_new_object(), __VA_ARGS__)
 
 /* Notes a failed allocation in a part that is made elsewhere; json_line() will report it. Returns NULL. */
 struct json_object *json_lacks_memory(void);
