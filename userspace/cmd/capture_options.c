@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/kinds.h"
 #include "live/formats.h"
 #include "util/parse.h"
 
@@ -34,9 +35,8 @@ const struct argp_option capture_option_list[] = {
 	{ "interval", 'i', "S", 0, "Seconds between two outputs (default 1)", 0 },
 	{ "count", 'c', "N", 0, "End after N intervals", 0 },
 	{ "duration", KEY_DURATION, "S", 0, "End after S seconds", 0 },
-	{ "stage", 's', "LIST", 0, "Sections of an IO's life: device (issue to completion), queue (waiting in the "
-	  "scheduler), total (from the bio); default device, or total where there are no requests; a disk named "
-	  "together with an array on it has both", 0 },
+	{ "stage", 's', "LIST", 0, "Sections of an IO's life: " STAGES(KIND_WORDS) "by default device, or total where "
+	  "there are no requests; a disk named together with an array on it has both", 0 },
 	{ "percentiles", 'p', "LIST", 0, "Percentiles to print (default 50,90,99,99.9,99.99)", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default), json or csv", 0 },
 	{ "bins", KEY_BINS, NULL, 0, "json, csv: also every bin of the histogram", 0 },
@@ -50,9 +50,8 @@ const struct argp_option capture_option_list[] = {
 	{ "max-bios", KEY_MAX_BIOS, "N", 0, "Stage total: room for N bios in flight (default 65536)", 0 },
 	{ "idle-gap", KEY_IDLE_GAP, "S", 0, "Count separately the IOs issued after the device had been idle for S "
 	  "seconds; 0: off (default; record: 0.1)", 0 },
-	{ "by", KEY_BY, "WHAT", 0, "Divide the IOs of each device and stage by their 'size', their 'flags' (sync, "
-	  "readahead, metadata, ...), the 'depth' at which they begin, what they are 'beside' (a flush, a write, ...), or the "
-	  "'cgroup' that is charged for them, and show each part besides the whole", 0 },
+	{ "by", KEY_BY, "WHAT", 0, "Divide the IOs of each device and stage by " DIVISIONS(KIND_WORDS)
+	  "and show each part besides the whole", 0 },
 	{ "max-parts", KEY_MAX_PARTS, "N", 0, "By cgroup: N of them at a time have a part of their own, up to 253 "
 	  "(default 64); the others share 'rest'", 0 },
 	{ "slow", KEY_SLOW, "T", 0, "Show each IO that took T or longer (500us, 10ms), or as long as that percentile "

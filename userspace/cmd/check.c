@@ -12,6 +12,7 @@
 #include "cmd/output.h"
 #include "cmd/watches.h"
 #include "core/capture.h"
+#include "core/kinds.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
 #include "util/sysfs.h"
@@ -129,10 +130,9 @@ enum { KEY_DEV = OPTIONS_LONG, KEY_STAGE, KEY_BY, KEY_MAX_PARTS, KEY_MAX_MEMORY,
 
 static const struct argp_option option_list[] = {
 	{ "dev", KEY_DEV, "DEV", 0, "Show the memory that a run on DEV takes (may be repeated; default: each device)", 0 },
-	{ "stage", KEY_STAGE, "LIST", 0, "Assume these stages: device, queue, total (default: device, or total where "
-	  "there are no requests; both for a disk named together with an array on it)", 0 },
-	{ "by", KEY_BY, "WHAT", 0, "Assume parts by 'size', 'flags', 'depth', 'beside' or 'cgroup', see 'blklat live "
-	  "--help'", 0 },
+	{ "stage", KEY_STAGE, "LIST", 0, "Assume these stages: " STAGES(KIND_COMMA) "by default device, or total where there "
+	  "are no requests; both for a disk named together with an array on it", 0 },
+	{ "by", KEY_BY, "WHAT", 0, "Assume parts by " DIVISIONS(KIND_COMMA) "see 'blklat live --help'", 0 },
 	{ "max-parts", KEY_MAX_PARTS, "N", 0, "By cgroup: assume a part for each of N (default 64)", 0 },
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Apply this limit (default: 64M or 0.1 % of RAM, the larger; more "
 	  "where it does not do)", 0 },

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "blklat/abi.h"
+#include "core/kinds.h"
 #include "util/array.h"
 #include "util/cleanup.h"
 #include "util/sysfs.h"
@@ -155,16 +156,18 @@ static bool has_shared_tags(const char *root, const char *sysfs)
 	return sscanf(text, "%9u.%9u", &major, &minor) == 2 && (major > 5 || (major == 5 && minor >= 14));
 }
 
+#define WITHOUT_REQUESTS(stage, name, span, of_requests) | (of_requests ? 0 : 1u << stage)
+
 /* @sysfs: the disk's, open as @dir. */
 static void read_queue(struct device *d, int dir, const char *root, const char *sysfs)
 {
 	sysfs_entries(dir, "mq", add_hw_queue, d);
 	d->nr_requests = sysfs_u32_or(dir, "queue/nr_requests", 0);
 	d->iostats = sysfs_u32_or(dir, "queue/iostats", 0) != 0;
-	d->stages = 1u << BLKLAT_STAGE_TOTAL;
+	d->stages = 0 STAGES(WITHOUT_REQUESTS);
 	if (!d->hw_queues)
 		return;
-	d->stages |= 1u << BLKLAT_STAGE_DEVICE | 1u << BLKLAT_STAGE_QUEUE;
+	d->stages = (1u << BLKLAT_STAGES) - 1;
 	sysfs_choice(dir, "queue/scheduler", d->scheduler, sizeof(d->scheduler));
 	/* It never changes, but with fewer privileges it may not be known again. */
 	d->shared_tags = d->shared_tags || (d->hw_queues > 1 && has_shared_tags(root, sysfs));

@@ -9,69 +9,38 @@
 #include <string.h>
 
 #include "blklat/parts.h"
+#include "core/kinds.h"
 
-const char *const by_names[BLKLAT_BYS] = {
-	[BLKLAT_BY_SIZE] = "size",
-	[BLKLAT_BY_FLAGS] = "flags",
-	[BLKLAT_BY_DEPTH] = "depth",
-	[BLKLAT_BY_BESIDE] = "beside",
-	[BLKLAT_BY_CGROUP] = "cgroup",
-};
-
-static const char *const by_meanings[BLKLAT_BYS] = {
-	[BLKLAT_BY_SIZE] = "bytes, rounded up",
-	[BLKLAT_BY_FLAGS] = "what the IO is for, by its flags",
-	[BLKLAT_BY_DEPTH] = "IOs in flight when it begins, including it",
-	[BLKLAT_BY_BESIDE] = "the strongest of the others in flight when it begins",
-	[BLKLAT_BY_CGROUP] = "the cgroup that is charged for it",
-};
+#define MEANING(by, name, words) [by] = words,
+const char *const by_names[BLKLAT_BYS] = { DIVISIONS(KIND_NAME) };
+static const char *const by_meanings[BLKLAT_BYS] = { DIVISIONS(MEANING) };
 
 /* In the order of parts.h, which numbers them from 1. */
+#define SIZE(label, number) { "size", label, number }
 static const struct part size_parts[] = {
-	{ "size", "4 KiB", 1 },
-	{ "size", "8 KiB", 2 },
-	{ "size", "16 KiB", 3 },
-	{ "size", "32 KiB", 4 },
-	{ "size", "64 KiB", 5 },
-	{ "size", "128 KiB", 6 },
-	{ "size", "256 KiB", 7 },
-	{ "size", "512 KiB", 8 },
-	{ "size", "1 MiB+", 9 },
+	SIZE("4 KiB", 1), SIZE("8 KiB", 2), SIZE("16 KiB", 3), SIZE("32 KiB", 4), SIZE("64 KiB", 5), SIZE("128 KiB", 6),
+	SIZE("256 KiB", 7), SIZE("512 KiB", 8), SIZE("1 MiB+", 9),
 };
 static_assert(ARRAY_SIZE(size_parts) == BLKLAT_SIZE_PARTS, "a label for each");
 
 static const struct part flags_parts[] = {
-	{ "flags", "FUA/flush", BLKLAT_FLAGS_FUA },
-	{ "flags", "metadata", BLKLAT_FLAGS_METADATA },
-	{ "flags", "readahead", BLKLAT_FLAGS_READAHEAD },
-	{ "flags", "sync", BLKLAT_FLAGS_SYNC },
-	{ "flags", "writeback", BLKLAT_FLAGS_WRITE_BACK },
-	{ "flags", "other", BLKLAT_FLAGS_OTHER },
+	{ "flags", "FUA/flush", BLKLAT_FLAGS_FUA }, { "flags", "metadata", BLKLAT_FLAGS_METADATA },
+	{ "flags", "readahead", BLKLAT_FLAGS_READAHEAD }, { "flags", "sync", BLKLAT_FLAGS_SYNC },
+	{ "flags", "writeback", BLKLAT_FLAGS_WRITE_BACK }, { "flags", "other", BLKLAT_FLAGS_OTHER },
 };
 static_assert(ARRAY_SIZE(flags_parts) == BLKLAT_FLAGS_PARTS, "a label for each");
 
+#define DEPTH(label, number) { "depth", label, number }
 static const struct part depth_parts[] = {
-	{ "depth", "1", 1 },
-	{ "depth", "2", 2 },
-	{ "depth", "3-4", 3 },
-	{ "depth", "5-8", 4 },
-	{ "depth", "9-16", 5 },
-	{ "depth", "17-32", 6 },
-	{ "depth", "33-64", 7 },
-	{ "depth", "65-128", 8 },
-	{ "depth", "129-256", 9 },
-	{ "depth", "257-512", 10 },
-	{ "depth", "513+", 11 },
+	DEPTH("1", 1), DEPTH("2", 2), DEPTH("3-4", 3), DEPTH("5-8", 4), DEPTH("9-16", 5), DEPTH("17-32", 6), DEPTH("33-64", 7),
+	DEPTH("65-128", 8), DEPTH("129-256", 9), DEPTH("257-512", 10), DEPTH("513+", 11),
 };
 static_assert(ARRAY_SIZE(depth_parts) == BLKLAT_DEPTH_PARTS, "a label for each");
 
 static const struct part beside_parts[] = {
-	{ "beside", "flush", BLKLAT_KIND_FLUSH },
-	{ "beside", "discard", BLKLAT_KIND_DISCARD },
-	{ "beside", "other", BLKLAT_KIND_OTHER },
-	{ "beside", "big write", BLKLAT_KIND_LARGE_WRITE },
-	{ "beside", "write", BLKLAT_KIND_WRITE },
-	{ "beside", "read", BLKLAT_KIND_READ },
+	{ "beside", "flush", BLKLAT_KIND_FLUSH }, { "beside", "discard", BLKLAT_KIND_DISCARD },
+	{ "beside", "other", BLKLAT_KIND_OTHER }, { "beside", "big write", BLKLAT_KIND_LARGE_WRITE },
+	{ "beside", "write", BLKLAT_KIND_WRITE }, { "beside", "read", BLKLAT_KIND_READ },
 	{ "beside", "nothing", BLKLAT_BESIDE_NOTHING },
 };
 static_assert(ARRAY_SIZE(beside_parts) == BLKLAT_BESIDE_PARTS, "a label for each");

@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "blklat/parts.h"
+#include "core/kinds.h"
 #include "util/array.h"
 
-const char *const stage_names[BLKLAT_STAGES] = {
-	[BLKLAT_STAGE_DEVICE] = "device",
-	[BLKLAT_STAGE_QUEUE] = "queue",
-	[BLKLAT_STAGE_TOTAL] = "total",
-};
+const char *const stage_names[BLKLAT_STAGES] = { STAGES(KIND_NAME) };
+const char *const op_names[BLKLAT_OPS] = { OPS(KIND_NAME) };
+
+#define SPAN(stage, name, span, ...) [stage] = name " (" span ")",
+const char *const stage_spans[BLKLAT_STAGES] = { STAGES(SPAN) };
 
 bool same_part(const struct watch *a, const struct watch *b)
 {
@@ -50,14 +51,6 @@ int watches_divide(const struct watch *w, u32 n, enum blklat_by by, u32 cgroups,
 }
 
 #define RUN_COPIES 6	/* what is read, two snapshots, an interval, their sum, and those being collected */
-
-const char *const op_names[BLKLAT_OPS] = {
-	[BLKLAT_OP_READ] = "read",
-	[BLKLAT_OP_WRITE] = "write",
-	[BLKLAT_OP_FLUSH] = "flush",
-	[BLKLAT_OP_DISCARD] = "discard",
-	[BLKLAT_OP_OTHER] = "other",
-};
 
 int snapshot_init_room(struct snapshot *s, u32 room, u32 scale)
 {

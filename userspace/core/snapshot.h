@@ -29,6 +29,9 @@ struct watch {
 /* "device", "queue", "total" */
 extern const char *const stage_names[BLKLAT_STAGES];
 
+/* "device (issue to completion)" */
+extern const char *const stage_spans[BLKLAT_STAGES];
+
 /* Are these the same part, by --by and label, no matter of which whole? Two wholes are the same. */
 bool same_part(const struct watch *a, const struct watch *b);
 

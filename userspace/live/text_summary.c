@@ -39,11 +39,6 @@ static void put_device(const struct text *t, FILE *f, const struct device *d)
 /* Prints what is measured, for all watches together. */
 static void put_stages(const struct text *t, FILE *f)
 {
-	static const char *const spans[BLKLAT_STAGES] = {
-		[BLKLAT_STAGE_DEVICE] = "device (issue to completion)",
-		[BLKLAT_STAGE_QUEUE] = "queue (insert to issue)",
-		[BLKLAT_STAGE_TOTAL] = "total (bio queued to completed)",
-	};
 	char say[160] = "";
 
 	for (u32 stage = 0; stage < BLKLAT_STAGES; stage++) {
@@ -55,7 +50,7 @@ static void put_stages(const struct text *t, FILE *f)
 			continue;
 		if (*say)
 			strcat(say, ", ");
-		strcat(say, spans[stage]);
+		strcat(say, stage_spans[stage]);
 	}
 	text_say(t, f, "stage", PLAIN, say);
 }

@@ -174,15 +174,15 @@ struct comparison_cell {
 	const char *name;		/* "IOPS", "p99" */
 	const char *key;		/* in JSON: "iops", "p99" */
 	bool is_rate;			/* more is better; else it is a latency */
-	double q;			/* of a percentile, else 0 */
-	double (*of)(const struct op_frame *o, double q);
+	double q;			/* of a percentile; 1: the maximum */
+	size_t offset;			/* of any other figure in struct op_frame */
 	const char *(*text)(char text[32], double value);
 };
 #define COMPARISON_CELLS 9
 extern const struct comparison_cell comparison_cells[];
 
-/* A run's value in a column; negative if it has no IO. */
-double comparison_value(const struct comparison_cell *cell, const struct compared *c);
+/* The value in a column; negative if there is no IO (@o may be NULL). */
+double comparison_value(const struct comparison_cell *cell, const struct op_frame *o);
 
 /* For repeats: the values of both sides of a group in a column. */
 struct noise comparison_noise(const struct comparison *c, const struct compared_group *g, const struct comparison_cell *cell);

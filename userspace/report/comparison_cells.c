@@ -6,35 +6,6 @@
 
 #include "util/units.h"
 
-static double iops(const struct op_frame *o, double q)
-{
-	(void)q;
-	return o->iops;
-}
-
-static double bytes_per_s(const struct op_frame *o, double q)
-{
-	(void)q;
-	return o->bytes_per_s;
-}
-
-static double mean(const struct op_frame *o, double q)
-{
-	(void)q;
-	return o->mean_ns;
-}
-
-static double max(const struct op_frame *o, double q)
-{
-	(void)q;
-	return o->max_ns;
-}
-
-static double percentile(const struct op_frame *o, double q)
-{
-	return quantile_ns(&o->hist, q, o->min_ns, o->max_ns);
-}
-
 static const char *megabytes(char text[32], double value)
 {
 	return value < 0 ? "-" : units_number(text, value / 1e6);
@@ -45,22 +16,26 @@ static const char *number(char text[32], double value)
 	return value < 0 ? "-" : units_number(text, value);
 }
 
+#define FIGURE(member) offsetof(struct op_frame, member)
+
 const struct comparison_cell comparison_cells[] = {
-	{ .name = "IOPS", .key = "iops", .of = iops, .text = number, .is_rate = true },
-	{ .name = "MB/s", .key = "bytes_per_s", .of = bytes_per_s, .text = megabytes, .is_rate = true },
-	{ .name = "mean", .key = "mean", .of = mean, .text = units_ns },
-	{ .name = "p50", .key = "p50", .of = percentile, .q = 0.5, .text = units_ns },
-	{ .name = "p90", .key = "p90", .of = percentile, .q = 0.9, .text = units_ns },
-	{ .name = "p99", .key = "p99", .of = percentile, .q = 0.99, .text = units_ns },
-	{ .name = "p99.9", .key = "p99.9", .of = percentile, .q = 0.999, .text = units_ns },
-	{ .name = "p99.99", .key = "p99.99", .of = percentile, .q = 0.9999, .text = units_ns },
-	{ .name = "max", .key = "max", .of = max, .text = units_ns },
+	{ .name = "IOPS", .key = "iops", .offset = FIGURE(iops), .text = number, .is_rate = true },
+	{ .name = "MB/s", .key = "bytes_per_s", .offset = FIGURE(bytes_per_s), .text = megabytes, .is_rate = true },
+	{ .name = "mean", .key = "mean", .offset = FIGURE(mean_ns), .text = units_ns },
+	{ .name = "p50", .key = "p50", .q = 0.5, .text = units_ns },
+	{ .name = "p90", .key = "p90", .q = 0.9, .text = units_ns },
+	{ .name = "p99", .key = "p99", .q = 0.99, .text = units_ns },
+	{ .name = "p99.9", .key = "p99.9", .q = 0.999, .text = units_ns },
+	{ .name = "p99.99", .key = "p99.99", .q = 0.9999, .text = units_ns },
+	{ .name = "max", .key = "max", .q = 1, .text = units_ns },
 };
 static_assert(ARRAY_SIZE(comparison_cells) == COMPARISON_CELLS, "as the header has it");
 
-double comparison_value(const struct comparison_cell *cell, const struct compared *c)
+double comparison_value(const struct comparison_cell *cell, const struct op_frame *o)
 {
-	return c->o && c->o->ios ? cell->of(c->o, cell->q) : -1;
+	if (!o || !o->ios)
+		return -1;
+	return cell->q ? quantile_ns(&o->hist, cell->q, o->min_ns, o->max_ns) : *(const double *)((const char *)o + cell->offset);
 }
 
 const char *ratio_text(char text[UNITS_TEXT], double ratio)

@@ -35,7 +35,7 @@ static void add_figures(struct json_object *to, const struct compared *c)
 	for (u32 i = 0; i < COMPARISON_CELLS; i++) {
 		const struct comparison_cell *cell = &comparison_cells[i];
 
-		json_add(cell->is_rate ? to : latencies, cell->key, unless_negative(comparison_value(cell, c), 1));
+		json_add(cell->is_rate ? to : latencies, cell->key, unless_negative(comparison_value(cell, c->o), 1));
 	}
 	json_add(to, "latency_ns", latencies);
 }
@@ -47,7 +47,7 @@ static struct json_object *ratios(const struct compared *base, const struct comp
 	for (u32 i = 0; i < COMPARISON_CELLS; i++) {
 		const struct comparison_cell *cell = &comparison_cells[i];
 
-		json_add(to, cell->key, unless_negative(ratio_of(comparison_value(cell, base), comparison_value(cell, c)), 6));
+		json_add(to, cell->key, unless_negative(ratio_of(comparison_value(cell, base->o), comparison_value(cell, c->o)), 6));
 	}
 	return to;
 }

@@ -17,7 +17,7 @@ struct noise comparison_noise(const struct comparison *c, const struct compared_
 	double resolution = 1;
 
 	for (u32 i = 0; i < c->n_runs; i++) {
-		double v = comparison_value(cell, &g->of[i]);
+		double v = comparison_value(cell, g->of[i].o);
 		bool other = i >= c->n_base;
 
 		if (v < 0)

@@ -152,7 +152,7 @@ static void put_figures(const struct table *t, const struct compared *c, u32 num
 
 	snprintf(r.label, sizeof(r.label), "%u", number);
 	for (u32 i = 0; !r.words && i < COMPARISON_CELLS; i++)
-		comparison_cells[i].text(r.cells[i], comparison_value(&comparison_cells[i], c));
+		comparison_cells[i].text(r.cells[i], comparison_value(&comparison_cells[i], c->o));
 	put_row(t, &r);
 }
 
@@ -181,7 +181,7 @@ static void put_ratios(const struct table *t, const struct compared_group *g, u3
 	snprintf(r.label, sizeof(r.label), "%u / 1", run + 1);
 	for (u32 i = 0; i < COMPARISON_CELLS; i++) {
 		const struct comparison_cell *cell = &comparison_cells[i];
-		double ratio = ratio_of(comparison_value(cell, &g->of[0]), comparison_value(cell, &g->of[run]));
+		double ratio = ratio_of(comparison_value(cell, g->of[0].o), comparison_value(cell, g->of[run].o));
 
 		if (ratio >= 0)
 			ratio_text(r.cells[i], ratio);

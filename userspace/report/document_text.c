@@ -81,7 +81,7 @@ static int add_rows(struct table *t, const struct look *look, const struct watch
 		for (u32 i = 0; i < COMPARISON_CELLS; i++)
 			for (u32 k = 1 + !!phase; k < t->n_columns; k++)
 				if (!strcmp(t->columns[k].title, comparison_cells[i].name))
-					row[k] = comparison_cells[i].text(texts[i], comparison_cells[i].of(&f->ops[op], comparison_cells[i].q));
+					row[k] = comparison_cells[i].text(texts[i], comparison_value(&comparison_cells[i], &f->ops[op]));
 		err = table_add(t, row);
 	}
 	return err;

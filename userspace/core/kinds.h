@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kinds of abi.h: what users call them, and a few words for each. Names, --help and outputs are made from these
+ * tables, in the order of the enums.
+ */
+#ifndef CORE_KINDS_H
+#define CORE_KINDS_H
+
+/* The section of an IO's life that a stage is, and whether only devices with requests have it. */
+#define STAGES(X) \
+	X(BLKLAT_STAGE_DEVICE, "device", "issue to completion", true) \
+	X(BLKLAT_STAGE_QUEUE, "queue", "insert to issue", true) \
+	X(BLKLAT_STAGE_TOTAL, "total", "bio queued to completed", false)
+
+#define OPS(X) \
+	X(BLKLAT_OP_READ, "read") \
+	X(BLKLAT_OP_WRITE, "write") \
+	X(BLKLAT_OP_FLUSH, "flush") \
+	X(BLKLAT_OP_DISCARD, "discard") \
+	X(BLKLAT_OP_OTHER, "other")
+
+/* What IOs can be divided by, and what that means. */
+#define DIVISIONS(X) \
+	X(BLKLAT_BY_SIZE, "size", "bytes, rounded up") \
+	X(BLKLAT_BY_FLAGS, "flags", "what the IO is for, by its flags") \
+	X(BLKLAT_BY_DEPTH, "depth", "IOs in flight when it begins, including it") \
+	X(BLKLAT_BY_BESIDE, "beside", "the strongest of the others in flight when it begins") \
+	X(BLKLAT_BY_CGROUP, "cgroup", "the cgroup that is charged for it")
+
+/* For X: an entry of an array of names, and parts of a sentence. */
+#define KIND_NAME(kind, name, ...) [kind] = name,
+#define KIND_WORDS(kind, name, words, ...) name " (" words "), "
+#define KIND_COMMA(kind, name, ...) name ", "
+
+#endif
