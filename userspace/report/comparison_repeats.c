@@ -23,7 +23,7 @@ struct noise comparison_noise(const struct comparison *c, const struct compared_
 		if (v < 0)
 			continue;
 		value[other][n[other]++] = v;
-		if (cell->q)
+		if (cell->q && cell->q < 1)
 			resolution = fmax(resolution, quantile_resolution(g->of[i].o->hist.scale, v));
 	}
 	return noise_of(value[0], n[0], value[1], n[1], resolution);
