@@ -8,9 +8,6 @@
 #include "core/capture.h"
 #include "core/sink.h"
 
-/* Keys of these options begin here, see struct options. */
-#define CAPTURE_OPTIONS_LONG (OPTIONS_LONG + 0x100)
-
 struct capture_options {
 	struct wanted wanted;
 	double interval_s;
@@ -33,17 +30,17 @@ struct capture_options {
 };
 
 /* For the member shared of struct options; ended by { 0 }. */
-extern const struct argp_option capture_option_list[];
+extern const struct option_row capture_option_list[];
 
 /* Sets the defaults, with room for as many devices as @argc words can name. Returns 0 or -ENOMEM. */
 int capture_options_init(struct capture_options *o, int argc);
 void capture_options_uninit(struct capture_options *o);
 
-/* Takes one option, as the hook take of struct options does. */
-int capture_options_take(struct capture_options *o, int key, const char *value, struct problem *p);
+/* Takes a device, for @wanted (struct wanted). Returns 0. */
+int capture_options_take_device(void *wanted, const char *value, struct problem *p);
 
 /* Takes an argument: a device or, after one, the interval and then the count, as iostat does. No device is named by a number. */
-int capture_options_take_argument(struct capture_options *o, const char *value, struct problem *p);
+int capture_options_take_argument(void *into, const char *value, struct problem *p);
 
 /* To be called after all options were read: checks that they fit together. Returns 0, or -EINVAL and a sentence. */
 int capture_options_check(struct capture_options *o, struct problem *p);

@@ -7,14 +7,13 @@
 
 #include <linux/capability.h>
 
+#include "cmd/capture_options.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/watches.h"
 #include "core/capture.h"
 #include "core/kinds.h"
 #include "util/cleanup.h"
-#include "util/parse.h"
 #include "util/sysfs.h"
 #include "util/table.h"
 
@@ -126,44 +125,29 @@ struct findings {
 	} engines[ENGINES_MAX];
 };
 
-enum { KEY_DEV = OPTIONS_LONG, KEY_STAGE, KEY_BY, KEY_MAX_PARTS, KEY_MAX_MEMORY, KEY_SYSROOT };
+#define INTO struct check
 
-static const struct argp_option option_list[] = {
-	{ "dev", KEY_DEV, "DEV", 0, "Show the memory that a run on DEV takes (may be repeated; default: each device)", 0 },
-	{ "stage", KEY_STAGE, "LIST", 0, "Assume these stages: " STAGES(KIND_COMMA) "by default device, or total where there "
-	  "are no requests; both for a disk named together with an array on it", 0 },
-	{ "by", KEY_BY, "WHAT", 0, "Assume parts by " DIVISIONS(KIND_COMMA) "see 'blklat live --help'", 0 },
-	{ "max-parts", KEY_MAX_PARTS, "N", 0, "By cgroup: assume a part for each of N (default 64)", 0 },
-	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Apply this limit (default: 64M or 0.1 % of RAM, the larger; more "
-	  "where it does not do)", 0 },
-	{ "format", 'f', "FORMAT", 0, "text (default) or json", 0 },
-	{ "sysroot", KEY_SYSROOT, "DIR", 0, "Read the tree recorded in DIR instead of this machine's; engines are "
-	  "still tried on this machine", 0 },
+static const struct option_row option_list[] = {
+	OPTION("dev", 0, "DEV", "Show the memory that a run on DEV takes (may be repeated; default: each device)",
+	  TO_OWN(wanted, capture_options_take_device)),
+	OPTION("stage", 0, "LIST", "Assume these stages: " STAGES(KIND_COMMA) "by default device, or total where there "
+	  "are no requests; both for a disk named together with an array on it",
+	  TO_STAGES(wanted.stages)),
+	OPTION("by", 0, "WHAT", "Assume parts by " DIVISIONS(KIND_COMMA) "see 'blklat live --help'",
+	  TO_OWN(wanted, wanted_take_by)),
+	OPTION("max-parts", 0, "N", "By cgroup: assume a part for each of N (default 64)",
+	  TO_OWN(wanted, wanted_take_max_parts)),
+	OPTION("max-memory", 0, "SIZE", "Apply this limit (default: 64M or 0.1 % of RAM, the larger; more "
+	  "where it does not do)", TO(SIZE, max_memory)),
+	OPTION("format", 'f', "FORMAT", "text (default) or json", TO_NAME(format, formats)),
+	OPTION("sysroot", 0, "DIR", "Read the tree recorded in DIR instead of this machine's; engines are "
+	  "still tried on this machine", TO(WORD, sysroot)),
 	{ 0 },
 };
 
-static int take(int key, const char *value, void *into, struct problem *p)
+static int take_argument(void *into, const char *value, struct problem *p)
 {
-	struct check *c = into;
-
-	switch (key) {
-	case KEY_STAGE:
-		return parse_names("--stage", value, stage_names, BLKLAT_STAGES, &c->wanted.stages, p);
-	case KEY_BY:
-		return wanted_take_by(&c->wanted, value, p);
-	case KEY_MAX_PARTS:
-		return wanted_take_max_parts(&c->wanted, value, p);
-	case KEY_MAX_MEMORY:
-		return parse_size("--max-memory", value, &c->max_memory, p);
-	case 'f':
-		return parse_name("--format", value, formats, ARRAY_SIZE(formats), &c->format, p);
-	case KEY_SYSROOT:
-		c->sysroot = value;
-		return 0;
-	default:
-		c->wanted.devices[c->wanted.n++] = value;
-		return 0;
-	}
+	return capture_options_take_device(&((struct check *)into)->wanted, value, p);
 }
 
 static const struct options options = {
@@ -174,7 +158,7 @@ static const struct options options = {
 		 "shell pattern or 'all'.",
 	.arguments = "[DEV...]",
 	.list = option_list,
-	.take = take,
+	.argument = take_argument,
 };
 
 static void findings_free(struct findings *f)
@@ -384,7 +368,8 @@ static struct json_object *json_machine(const struct machine *m)
 		json_add(caps, capability_names[i], json_bool(m->capable[i]));
 	return JSON({ "schema", json_count(1) }, { "kernel", json_name(m->release) }, { "cpus", json_count(m->cpus) },
 		    { "btf", json_bool(m->btf) }, { "lockdown", json_name(m->lockdown) }, { "capabilities", caps },
-		    { "locked_memory_bytes", m->locked_memory_bytes == ~0ULL ? NULL : json_count(m->locked_memory_bytes) });
+		    { "locked_memory_bytes",
+		      m->locked_memory_bytes == ~0ULL ? NULL : json_count(m->locked_memory_bytes) });
 }
 
 static struct json_object *json_engines(const struct findings *f)
@@ -395,14 +380,16 @@ static struct json_object *json_engines(const struct findings *f)
 		const struct engine *e = &f->engines[i];
 
 		json_append(a, JSON({ "name", json_text(e->is->ops->name) }, { "about", json_text(e->is->about) },
-				    { "usable", json_bool(!e->err) }, { "problem", e->err ? json_text(e->why.text) : NULL }));
+				    { "usable", json_bool(!e->err) },
+				    { "problem", e->err ? json_text(e->why.text) : NULL }));
 	}
 	return a;
 }
 
 static struct json_object *json_cost(struct run_cost cost)
 {
-	return JSON({ "scale", cost.fits ? json_count(cost.memory.scale) : NULL }, { "memory_bytes", json_count(cost.memory.bytes) },
+	return JSON({ "scale", cost.fits ? json_count(cost.memory.scale) : NULL },
+		    { "memory_bytes", json_count(cost.memory.bytes) },
 		    { "fixed_bytes", json_count(cost.memory.fixed_bytes) });
 }
 
@@ -414,7 +401,8 @@ static struct json_object *json_runs(const struct findings *f)
 
 	for (u32 i = 0; i < w->n; i += n) {
 		n = same_device(w, i, &stages);
-		json_append(a, JSON_ADD(json_cost(cost_of(f, w->w + i, n, false)), { "device", json_text(w->w[i].device->name) },
+		json_append(a, JSON_ADD(json_cost(cost_of(f, w->w + i, n, false)),
+					{ "device", json_text(w->w[i].device->name) },
 					{ "stages", json_stages(stages) }));
 	}
 	return a;
@@ -423,7 +411,8 @@ static struct json_object *json_runs(const struct findings *f)
 static int print_json(const struct findings *f)
 {
 	return json_print(JSON_ADD(json_machine(&f->machine), { "engines", json_engines(f) },
-				   { "memory_limit_bytes", json_count(cost_of_all(f).memory.limit_bytes) }, { "runs", json_runs(f) },
+				   { "memory_limit_bytes", json_count(cost_of_all(f).memory.limit_bytes) },
+				   { "runs", json_runs(f) },
 				   { "together", f->watches.n ? json_cost(cost_of_all(f)) : NULL }));
 }
 

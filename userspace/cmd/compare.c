@@ -12,7 +12,6 @@
 #include "report/comparison.h"
 #include "util/cleanup.h"
 #include "util/process.h"
-#include "util/parse.h"
 #include "util/stream.h"
 
 struct compare {
@@ -33,39 +32,39 @@ static int (*const formats[])(const struct comparison *c, const struct look *loo
 	comparison_text, comparison_json, comparison_markdown,
 };
 
-enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_BASELINE, KEY_MAP };
+static int take_condition(void *to, const char *value, struct problem *p)
+{
+	struct compare *c = to;
 
-static const struct argp_option option_list[] = {
-	{ "baseline", KEY_BASELINE, NULL, 0, "Recordings before '--' are repeats of the baseline, those after it are "
-	  "repeats of what is compared: judge medians, and tell a change from noise", 0 },
-	{ "fail-if", KEY_FAIL_IF, "EXPR", 0, "End with status 3 if it holds, like 'read.p99 > +10%', 'write.iops < -5%' "
-	  "(against the first recording) or 'read.max > 20ms'; may be given several times", 0 },
-	{ "format", 'f', "FORMAT", 0, "text (default), json or markdown", 0 },
-	{ "map", KEY_MAP, "PAIRS", 0, "Compare a device of the baseline with one of another name in the others, like "
-	  "nullb0=md0 or a=b,c=d; may be given several times", 0 },
+	return condition_parse(value, &c->conditions[c->n_conditions++], p);
+}
+
+static int take_map(void *to, const char *value, struct problem *p)
+{
+	return device_maps_take(to, value, p);
+}
+
+#define INTO struct compare
+
+static const struct option_row option_list[] = {
+	OPTION("baseline", 0, NULL, "Recordings before '--' are repeats of the baseline, those after it are "
+	  "repeats of what is compared: judge medians, and tell a change from noise", TO(SWITCH, repeats)),
+	OPTION("fail-if", 0, "EXPR", "End with status 3 if it holds, like 'read.p99 > +10%', 'write.iops < -5%' "
+	  "(against the first recording) or 'read.max > 20ms'; may be given several times",
+	  .kind = OPTION_OWN, .take = take_condition),
+	OPTION("format", 'f', "FORMAT", "text (default), json or markdown", TO_NAME(format, format_names)),
+	OPTION("map", 0, "PAIRS", "Compare a device of the baseline with one of another name in the others, like "
+	  "nullb0=md0 or a=b,c=d; may be given several times", TO_OWN(maps, take_map)),
 	{ 0 },
 };
 
-static int take(int key, const char *value, void *into, struct problem *p)
+static int take_file(void *into, const char *value, struct problem *p)
 {
 	struct compare *c = into;
 
-	switch (key) {
-	case KEY_FAIL_IF:
-		return condition_parse(value, &c->conditions[c->n_conditions++], p);
-	case 'f':
-		return parse_name("--format", value, format_names, ARRAY_SIZE(format_names), &c->format, p);
-	case KEY_BASELINE:
-		c->repeats = true;
-		return 0;
-	case KEY_MAP:
-		return device_maps_take(&c->maps, value, p);
-	default:
-		if (load_is_option(key))
-			return load_take(&c->how, key, value, p);
-		c->files[c->n++] = value;
-		return 0;
-	}
+	(void)p;
+	c->files[c->n++] = value;
+	return 0;
 }
 
 /* Takes the words behind "--". */
@@ -92,7 +91,8 @@ static const struct options options = {
 	.arguments = "BASELINE [FILE...]\n--baseline FILE FILE... -- FILE FILE...",
 	.list = option_list,
 	.shared = load_option_list,
-	.take = take,
+	.shared_at = offsetof(struct compare, how),
+	.argument = take_file,
 	.take_command = take_others,
 };
 

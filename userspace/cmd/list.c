@@ -11,7 +11,6 @@
 #include "core/text_draw.h"
 #include "core/throttle.h"
 #include "util/cleanup.h"
-#include "util/parse.h"
 #include "util/table.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
@@ -23,30 +22,14 @@ struct list {
 	const char *sysroot;
 };
 
-enum { KEY_ALL = OPTIONS_LONG, KEY_SYSROOT };
+#define INTO struct list
 
-static const struct argp_option option_list[] = {
-	{ "format", 'f', "FORMAT", 0, "text (default) or json", 0 },
-	{ "all", KEY_ALL, NULL, 0, "In text: also devices without a size and hidden paths", 0 },
-	{ "sysroot", KEY_SYSROOT, "DIR", 0, "Read the tree recorded in DIR instead of this machine's", 0 },
+static const struct option_row option_list[] = {
+	OPTION("format", 'f', "FORMAT", "text (default) or json", TO_NAME(format, formats)),
+	OPTION("all", 0, NULL, "In text: also devices without a size and hidden paths", TO(SWITCH, all)),
+	OPTION("sysroot", 0, "DIR", "Read the tree recorded in DIR instead of this machine's", TO(WORD, sysroot)),
 	{ 0 },
 };
-
-static int take(int key, const char *value, void *into, struct problem *p)
-{
-	struct list *l = into;
-
-	switch (key) {
-	case 'f':
-		return parse_name("--format", value, formats, ARRAY_SIZE(formats), &l->format, p);
-	case KEY_ALL:
-		l->all = true;
-		return 0;
-	default:
-		l->sysroot = value;
-		return 0;
-	}
-}
 
 static const struct options options = {
 	.about = "Shows the block devices of this machine and what can be watched of them."
@@ -56,7 +39,6 @@ static const struct options options = {
 		 "only the stage total. STAGES: all are device, queue and total. ON names what a device "
 		 "lies on. All facts are in the JSON.",
 	.list = option_list,
-	.take = take,
 };
 
 /* The names of the lower devices, separated by commas. */
@@ -168,7 +150,8 @@ static struct json_object *json_limits(const struct throttles *ts, u32 device)
 
 	for (u32 i = 0; i < ts->n; i++)
 		if (ts->t[i].device == device)
-			json_append(a, JSON({ "cgroup", json_text(ts->t[i].cgroup) }, { "io_max", json_text(ts->t[i].limits) }));
+			json_append(a, JSON({ "cgroup", json_text(ts->t[i].cgroup) },
+					    { "io_max", json_text(ts->t[i].limits) }));
 	return a;
 }
 
@@ -179,10 +162,12 @@ static struct json_object *json_device(const struct device_table *t, const struc
 	return JSON({ "name", json_text(d->name) }, { "kind", json_text(d->kind) }, { "model", json_name(d->model) },
 		    { "mapper", json_name(d->mapper) }, { "major", d->hidden ? NULL : json_count(d->major) },
 		    { "minor", d->hidden ? NULL : json_count(d->minor) }, { "size_bytes", json_count(d->size_bytes) },
-		    { "disk", device_is_partition(d) ? json_text(t->d[d->parent].name) : NULL }, { "on", json_lower(t, d) },
-		    { "scheduler", json_name(d->scheduler) }, { "hw_queues", json_count(d->hw_queues) }, { "tags", json_count(d->tags) },
-		    { "nr_requests", json_count(d->nr_requests) }, { "iostats", json_bool(d->iostats) }, { "hidden", json_bool(d->hidden) },
-		    { "stages", json_stages(d->stages) }, { "limits", json_limits(ts, i) });
+		    { "disk", device_is_partition(d) ? json_text(t->d[d->parent].name) : NULL },
+		    { "on", json_lower(t, d) }, { "scheduler", json_name(d->scheduler) },
+		    { "hw_queues", json_count(d->hw_queues) }, { "tags", json_count(d->tags) },
+		    { "nr_requests", json_count(d->nr_requests) }, { "iostats", json_bool(d->iostats) },
+		    { "hidden", json_bool(d->hidden) }, { "stages", json_stages(d->stages) },
+		    { "limits", json_limits(ts, i) });
 }
 
 static int print_json(const struct device_table *t, const struct throttles *ts)

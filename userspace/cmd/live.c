@@ -8,11 +8,6 @@
 #include "live/formats.h"
 #include "util/cleanup.h"
 
-static int take(int key, const char *value, void *into, struct problem *p)
-{
-	return key == ARGP_KEY_ARG ? capture_options_take_argument(into, value, p) : capture_options_take(into, key, value, p);
-}
-
 static const struct options options = {
 	.about = "Shows the latency of every IO of block devices, each interval."
 		 "\v"
@@ -21,7 +16,7 @@ static const struct options options = {
 		 "done, 1 it failed while running, 2 the command line is wrong.",
 	.arguments = "[DEV...] [S [N]]",
 	.shared = capture_option_list,
-	.take = take,
+	.argument = capture_options_take_argument,
 };
 
 static int show(struct run_capture *r)

@@ -206,50 +206,20 @@ int load_run(const char *file, const struct load_how *how, struct run *ret, stru
 	return err || !how->level_phases || ret->origin.n_marks ? err : load_with_levels(file, how, ret, p);
 }
 
-enum { KEY_FROM = OPTIONS_LONG + 0x80, KEY_TO, KEY_PHASES, KEY_MAX_MEMORY, KEYS_END };
+#define INTO struct load_how
 
-const struct argp_option load_option_list[] = {
-	{ "from", KEY_FROM, "WHEN", 0, "Leave out everything before WHEN: seconds of the run, 14:03:20, "
-	  "2026-11-21T14:03:20 (UTC), or the text of a mark", 0 },
-	{ "to", KEY_TO, "WHEN", 0, "Leave out everything after WHEN", 0 },
-	{ "phases", KEY_PHASES, "HOW", 0, "marks (default): the time between two marks is a phase; auto: in a "
-	  "recording without marks, each level of IOPS or latency is a phase", 0 },
-	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most memory that it may take (default: half of the RAM, at most "
-	  "4G)", 0 },
+static const char *const phases_from[] = { "marks", "auto" };
+
+const struct option_row load_option_list[] = {
+	OPTION("from", 0, "WHEN", "Leave out everything before WHEN: seconds of the run, 14:03:20, "
+	  "2026-11-21T14:03:20 (UTC), or the text of a mark", TO(WORD, window.from)),
+	OPTION("to", 0, "WHEN", "Leave out everything after WHEN", TO(WORD, window.to)),
+	OPTION("phases", 0, "HOW", "marks (default): the time between two marks is a phase; auto: in a "
+	  "recording without marks, each level of IOPS or latency is a phase", TO_NAME(level_phases, phases_from)),
+	OPTION("max-memory", 0, "SIZE", "Most memory that it may take (default: half of the RAM, at most "
+	  "4G)", TO(SIZE, max_bytes)),
 	{ 0 },
 };
-
-static int take_phases(struct load_how *how, const char *value, struct problem *p)
-{
-	static const char *const names[] = { "marks", "auto" };
-	u32 chosen;
-	int err = parse_name("--phases", value, names, ARRAY_SIZE(names), &chosen, p);
-
-	if (!err)
-		how->level_phases = chosen;
-	return err;
-}
-
-bool load_is_option(int key)
-{
-	return key >= KEY_FROM && key < KEYS_END;
-}
-
-int load_take(struct load_how *how, int key, const char *value, struct problem *p)
-{
-	switch (key) {
-	case KEY_FROM:
-		how->window.from = value;
-		return 0;
-	case KEY_TO:
-		how->window.to = value;
-		return 0;
-	case KEY_PHASES:
-		return take_phases(how, value, p);
-	default:
-		return parse_size("--max-memory", value, &how->max_bytes, p);
-	}
-}
 
 int load_status(int err)
 {

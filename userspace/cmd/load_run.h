@@ -16,20 +16,13 @@ struct window_words {
 /* How to make a run of a file. */
 struct load_how {
 	struct window_words window;
-	bool level_phases;	/* if a run has no marks, make each level that the findings see a phase */
+	u32 level_phases;	/* 1: if a run has no marks, make each level that the findings see a phase */
 	u64 max_bytes;		/* limit for all runs together and the replay of one */
 	u32 merged;		/* see struct collect_how */
 };
 
-/* The options of commands that load recordings; max_bytes is 0 unless --max-memory is given. */
-extern const struct argp_option load_option_list[];
-
-/*
- * Whether @key is one of these options; if so, load_take() takes it, which returns 0, or a negative
- * errno and a sentence.
- */
-bool load_is_option(int key);
-int load_take(struct load_how *how, int key, const char *value, struct problem *p);
+/* The options of commands that load recordings, for a struct load_how; max_bytes is 0 unless --max-memory is given. */
+extern const struct option_row load_option_list[];
 
 /*
  * Replays @file, as far as @how asks for, into @ret, which must be all 0; the caller has to uninit it

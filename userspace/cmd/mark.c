@@ -17,30 +17,29 @@ struct mark_words {
 	struct moment moment;
 };
 
-enum { KEY_AT = OPTIONS_LONG };
+static int take_at(void *to, const char *value, struct problem *p)
+{
+	struct mark_words *m = to;
 
-static const struct argp_option option_list[] = {
-	{ "at", KEY_AT, "TIME", 0, "In a recording that has ended: the time of the event, in seconds from the start "
-	  "(90, 12.5), or 07:35:10, 2026-11-21T07:35:10 (UTC)", 0 },
+	m->at = value;
+	return moment_parse(value, &m->moment) ? 0 :
+	       problem_set(p, -EINVAL, "--at '%s': must be seconds from the start like 90 or 12.5, or a time in UTC "
+			   "like 07:35:10 or 2026-11-21T07:35:10", value);
+}
+
+static const struct option_row option_list[] = {
+	OPTION("at", 0, "TIME", "In a recording that has ended: the time of the event, in seconds from the start "
+	  "(90, 12.5), or 07:35:10, 2026-11-21T07:35:10 (UTC)", .kind = OPTION_OWN, .take = take_at),
 	{ 0 },
 };
 
-static int take(int key, const char *value, void *into, struct problem *p)
+static int take_word(void *into, const char *value, struct problem *p)
 {
 	struct mark_words *m = into;
 
-	if (key == KEY_AT) {
-		m->at = value;
-		return moment_parse(value, &m->moment) ? 0 :
-		       problem_set(p, -EINVAL, "--at '%s': must be seconds from the start like 90 or 12.5, or a time in UTC like "
-				   "07:35:10 or 2026-11-21T07:35:10", value);
-	}
 	if (m->text)
 		return problem_set(p, -EINVAL, "unexpected argument '%s': a text of several words is quoted", value);
-	if (m->file)
-		m->text = value;
-	else
-		m->file = value;
+	*(m->file ? &m->text : &m->file) = value;
 	return 0;
 }
 
@@ -50,7 +49,7 @@ static const struct options options = {
 		 "in a recording that has ended.",
 	.arguments = "FILE TEXT",
 	.list = option_list,
-	.take = take,
+	.argument = take_word,
 };
 
 static int check(const struct mark_words *m, struct problem *p)

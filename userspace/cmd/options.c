@@ -14,7 +14,7 @@
 #endif
 
 /* Beyond the keys of any command. */
-enum { KEY_HELP = 0x10000, KEY_USAGE, KEY_VERSION };
+enum { KEY_ROW = 0x100, KEY_HELP = 0x10000, KEY_USAGE, KEY_VERSION };
 
 static const struct argp_option common[] = {
 	{ "help", 'h', NULL, 0, "Show this help", -1 },
@@ -27,7 +27,10 @@ static const struct argp_option common[] = {
 
 struct parse {
 	const struct options *o;
-	const struct argp_option *all;
+	const struct argp_option *all;	/* their keys: a letter, or KEY_ROW + the row's number */
+	const struct option_row *rows[OPTIONS_MAX];
+	void *bases[OPTIONS_MAX];	/* [row] */
+	u32 n;
 	void *into;
 	int shown;		/* the key of --help and the like, or 0 */
 	int bad;		/* argp gave up near this index in argv */
@@ -108,6 +111,40 @@ static bool explain(struct parse *x, const char *word)
 	return word[1] == '-' ? explain_long(x, word) : explain_short(x, word);
 }
 
+static int key_of(const struct parse *x, u32 row)
+{
+	return x->rows[row]->letter ?: KEY_ROW + (int)row;
+}
+
+static int take(struct parse *x, u32 row, const char *value)
+{
+	const struct option_row *r = x->rows[row];
+	void *to = (char *)x->bases[row] + r->offset;
+	char name[64];
+
+	snprintf(name, sizeof(name), "--%s", r->name);
+	switch (r->kind) {
+	case OPTION_SWITCH:
+		*(bool *)to = true;
+		return 0;
+	case OPTION_WORD:
+		*(const char **)to = value;
+		return 0;
+	case OPTION_COUNT:
+		return parse_count(name, value, to, &x->problem);
+	case OPTION_SIZE:
+		return parse_size(name, value, to, &x->problem);
+	case OPTION_SECONDS:
+		return parse_seconds(name, value, to, &x->problem);
+	case OPTION_NAME:
+		return parse_name(name, value, r->names, r->n_names, to, &x->problem);
+	case OPTION_NAMES:
+		return parse_names(name, value, r->names, r->n_names, to, &x->problem);
+	default:
+		return r->take(to, value, &x->problem);
+	}
+}
+
 static error_t on_key(int key, char *value, struct argp_state *state)
 {
 	struct parse *x = state->input;
@@ -135,12 +172,13 @@ static error_t on_key(int key, char *value, struct argp_state *state)
 		}
 		if (!x->o->arguments)
 			return -problem_set(&x->problem, -EINVAL, "unexpected argument '%s'", value);
-		break;
+		return -x->o->argument(x->into, value, &x->problem);
 	default:
-		if (key >= ARGP_KEY_END)
-			return ARGP_ERR_UNKNOWN;
+		for (u32 i = 0; i < x->n; i++)
+			if (key == key_of(x, i))
+				return -take(x, i, value);
+		return ARGP_ERR_UNKNOWN;
 	}
-	return -x->o->take(key, value, x->into, &x->problem);
 }
 
 static int show(const struct argp *argp, int what, char *name)
@@ -160,13 +198,15 @@ static bool is_among(const char *const *only, const char *name)
 	return !only || *only;
 }
 
-/* Appends those of the options that are among @only. Returns the new number of options. */
-static u32 append(struct argp_option *all, u32 n, const struct argp_option *list, const char *const *only)
+/* Appends those of the options that are among @only. */
+static void append(struct parse *x, const struct option_row *list, void *base, const char *const *only)
 {
-	for (; list && n < OPTIONS_MAX && !ends(list); list++)
-		if (is_among(only, list->name))
-			all[n++] = *list;
-	return n;
+	for (; list && x->n < OPTIONS_MAX && list->name; list++) {
+		if (!is_among(only, list->name))
+			continue;
+		x->rows[x->n] = list;
+		x->bases[x->n++] = base;
+	}
 }
 
 int options_parse(const struct options *o, int argc, char **argv, void *into)
@@ -177,11 +217,15 @@ int options_parse(const struct options *o, int argc, char **argv, void *into)
 		.options = all, .parser = on_key, .args_doc = o->arguments, .doc = o->about,
 	};
 	struct problem line;
-	u32 n = append(all, 0, o->list, NULL);
 	error_t err;
 
-	n = append(all, n, o->shared, o->only);
-	memcpy(all + n, common, sizeof(common));
+	append(&x, o->list, into, NULL);
+	append(&x, o->shared, (char *)into + o->shared_at, o->only);
+	for (u32 i = 0; i < x.n; i++)
+		all[i] = (struct argp_option){
+			.name = x.rows[i]->name, .key = key_of(&x, i), .arg = x.rows[i]->arg, .doc = x.rows[i]->help,
+		};
+	memcpy(all + x.n, common, sizeof(common));
 
 	/* argp's own messages take two lines, and its help exits. */
 	err = argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT |

@@ -9,23 +9,51 @@
 #include <argp.h>
 
 #include "util/problem.h"
+#include "util/types.h"
 
 #define OPTIONS_MAX 40
 
-/* Keys for options that have no short form start here. */
-#define OPTIONS_LONG 0x100
+/* An option: how it is typed, its help, and where its value goes, in the structure that the options are read into. */
+struct option_row {
+	const char *name;
+	int letter;			/* 0: it has none */
+	const char *arg;		/* what the help calls its value; NULL: it takes none */
+	const char *help;
+	enum {
+		OPTION_SWITCH,		/* bool: set */
+		OPTION_WORD,		/* const char *: as typed */
+		OPTION_COUNT,		/* u64, see parse_count(); likewise: */
+		OPTION_SIZE,		/* u64 */
+		OPTION_SECONDS,		/* double */
+		OPTION_NAME,		/* u32 */
+		OPTION_NAMES,		/* u32 */
+		OPTION_OWN,		/* take() */
+	} kind;
+	size_t offset;
+	const char *const *names;
+	u32 n_names;
+	/* @to: at the offset. Returns 0, or a negative errno and a sentence, which ends the parsing. */
+	int (*take)(void *to, const char *value, struct problem *p);
+};
+
+#define OPTION(name_, letter_, arg_, help_, ...) \
+	{ .name = name_, .letter = letter_, .arg = arg_, .help = help_, __VA_ARGS__ }
+
+/* For the last arguments; INTO is the structure. */
+#define TO(what, member) .kind = OPTION_##what, .offset = offsetof(INTO, member)
+#define TO_NAME(member, list) TO(NAME, member), .names = list, .n_names = ARRAY_SIZE(list)
+#define TO_STAGES(member) TO(NAMES, member), .names = stage_names, .n_names = BLKLAT_STAGES
+#define TO_OWN(member, function) TO(OWN, member), .take = function
 
 struct options {
 	const char *about;		/* what the command does; text after '\v' follows the options */
 	const char *arguments;		/* for the usage line, e.g. "[DEV...]"; NULL: takes none */
-	const struct argp_option *list;	/* ended by { 0 }; NULL: none of its own */
-	const struct argp_option *shared;	/* options shared by commands; likewise. At most OPTIONS_MAX together */
+	const struct option_row *list;	/* ended by { 0 }; NULL: none of its own */
+	const struct option_row *shared;	/* options shared by commands; likewise. At most OPTIONS_MAX together */
+	size_t shared_at;		/* where the structure of these is in the command's */
 	const char *const *only;	/* the long names of those of the shared ones that it has, ended by NULL; NULL: all */
-	/*
-	 * Takes one option, or with ARGP_KEY_ARG one argument. Returns 0, or a negative errno and a
-	 * sentence, which ends the parsing.
-	 */
-	int (*take)(int key, const char *value, void *into, struct problem *p);
+	/* Takes an argument. Returns as struct option_row.take. */
+	int (*argument)(void *into, const char *value, struct problem *p);
 	/* Takes the words after "--", ended by NULL, which are another program's. NULL: they are arguments as well. */
 	void (*take_command)(char **words, void *into);
 };

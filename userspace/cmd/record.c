@@ -60,44 +60,24 @@ struct record {
 	struct origin origin;
 };
 
-enum { KEY_OVERWRITE = OPTIONS_LONG, KEY_LABEL, KEY_MAX_SIZE };
+#define INTO struct record
 
-static const struct argp_option option_list[] = {
-	{ "output", 'o', "FILE", 0, "The file to make", 0 },
-	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace FILE if it is a recording", 0 },
-	{ "label", KEY_LABEL, "TEXT", 0, "What reports call the run (default: the file's name)", 0 },
-	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "Largest size of the file: the oldest intervals are merged into longer "
-	  "ones, then dropped", 0 },
-	{ "quiet", 'q', NULL, 0, "Show nothing during the recording", 0 },
+static const struct option_row option_list[] = {
+	OPTION("output", 'o', "FILE", "The file to make", TO(WORD, file)),
+	OPTION("overwrite", 0, NULL, "Replace FILE if it is a recording", TO(SWITCH, overwrite)),
+	OPTION("label", 0, "TEXT", "What reports call the run (default: the file's name)", TO(WORD, label)),
+	OPTION("max-size", 0, "SIZE", "Largest size of the file: the oldest intervals are merged into longer "
+	  "ones, then dropped", TO(SIZE, max_size)),
+	OPTION("quiet", 'q', NULL, "Show nothing during the recording", TO(SWITCH, quiet)),
 	{ 0 },
 };
 
-static int take(int key, const char *value, void *into, struct problem *p)
+static int take_argument(void *into, const char *value, struct problem *p)
 {
-	struct record *r = into;
-
-	switch (key) {
-	case 'o':
-		r->file = value;
-		return 0;
-	case KEY_OVERWRITE:
-		r->overwrite = true;
-		return 0;
-	case KEY_LABEL:
-		r->label = value;
-		return 0;
-	case KEY_MAX_SIZE:
-		return parse_size("--max-size", value, &r->max_size, p);
-	case 'q':
-		r->quiet = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (!value[strspn(value, "0123456789.")] || means_devices(value))
-			return capture_options_take_argument(&r->o, value, p);
-		return problem_set(p, -EINVAL, "unexpected argument '%s': no device has this name, and a command comes after --", value);
-	default:
-		return capture_options_take(&r->o, key, value, p);
-	}
+	if (!value[strspn(value, "0123456789.")] || means_devices(value))
+		return capture_options_take_argument(&((struct record *)into)->o, value, p);
+	return problem_set(p, -EINVAL, "unexpected argument '%s': no device has this name, and a command comes "
+			   "after --", value);
 }
 
 static void take_command(char **words, void *into)
@@ -115,7 +95,8 @@ static const struct options options = {
 	.arguments = "[DEV...] [S [N]] [-- COMMAND...]",
 	.list = option_list,
 	.shared = capture_option_list,
-	.take = take,
+	.shared_at = offsetof(struct record, o),
+	.argument = take_argument,
 	.take_command = take_command,
 };
 

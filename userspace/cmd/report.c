@@ -31,39 +31,35 @@ enum { FORMAT_HTML, FORMAT_JSON, FORMAT_TEXT };
 
 static const char *const format_names[] = { "html", "json", "text" };
 
-enum { KEY_STEADY_FROM = OPTIONS_LONG };
-
 #define RUNS_SHARE 3	/* runs get a third of the memory; their documents take one to two times as much */
 
-static const struct argp_option option_list[] = {
-	{ "output", 'o', "FILE", 0, "Write to FILE, which is replaced once the report is complete (default: standard "
-	  "output)", 0 },
-	{ "format", 'f', "FORMAT", 0, "html (default): one page of charts that needs nothing else; json: the same "
-	  "figures; text: findings and the main figures", 0 },
-	{ "steady-from", KEY_STEADY_FROM, "S", 0, "Look for the steady state from second S on (default: 1400, or the "
-	  "second half of a shorter run)", 0 },
+static int take_steady(void *to, const char *value, struct problem *p)
+{
+	struct document_window *steady = to;
+
+	steady->to_s = INFINITY;
+	return parse_seconds("--steady-from", value, &steady->from_s, p);
+}
+
+#define INTO struct report
+
+static const struct option_row option_list[] = {
+	OPTION("output", 'o', "FILE", "Write to FILE, which is replaced once the report is complete (default: standard "
+	  "output)", TO(WORD, output)),
+	OPTION("format", 'f', "FORMAT", "html (default): one page of charts that needs nothing else; json: the same "
+	  "figures; text: findings and the main figures", TO_NAME(format, format_names)),
+	OPTION("steady-from", 0, "S", "Look for the steady state from second S on (default: 1400, or the "
+	  "second half of a shorter run)", TO_OWN(steady, take_steady)),
 	{ 0 },
 };
 
-static int take(int key, const char *value, void *into, struct problem *p)
+static int take_file(void *into, const char *value, struct problem *p)
 {
 	struct report *r = into;
 
-	switch (key) {
-	case 'o':
-		r->output = value;
-		return 0;
-	case 'f':
-		return parse_name("--format", value, format_names, ARRAY_SIZE(format_names), &r->format, p);
-	case KEY_STEADY_FROM:
-		r->steady.to_s = INFINITY;
-		return parse_seconds("--steady-from", value, &r->steady.from_s, p);
-	default:
-		if (load_is_option(key))
-			return load_take(&r->how, key, value, p);
-		r->files[r->n++] = value;
-		return 0;
-	}
+	(void)p;
+	r->files[r->n++] = value;
+	return 0;
 }
 
 static const struct options options = {
@@ -76,7 +72,8 @@ static const struct options options = {
 	.arguments = "FILE...",
 	.list = option_list,
 	.shared = load_option_list,
-	.take = take,
+	.shared_at = offsetof(struct report, how),
+	.argument = take_file,
 };
 
 static int write_text(const struct report *r, const struct runs *runs, FILE *out)

@@ -11,56 +11,41 @@
 #define LISTEN "127.0.0.1:9834"
 #define HISTORY_S 300
 
-enum {
-	KEY_LISTEN = OPTIONS_LONG,
-	KEY_PROM_SCHEMA,
-	KEY_HISTORY,
-	KEY_WEB_CONFIG,
-	KEY_BINS,
-	KEY_USER,
-};
+static int take_address(void *to, const char *value, struct problem *p)
+{
+	return address_parse("--listen", value, to, p);
+}
+
+static int take_schema(void *to, const char *value, struct problem *p)
+{
+	return parse_level("--prom-schema", value, BLKLAT_SCALE_MAX, to, p);
+}
+
+static int take_argument(void *into, const char *value, struct problem *p)
+{
+	return capture_options_take_device(&((struct serve_options *)into)->capture.wanted, value, p);
+}
+
+#define INTO struct serve_options
 
 static const char *const shared[] = {
 	"dev", "interval", "stage", "engine", "scale", "max-memory", "max-bios", "by", "max-parts",
 	"slow", "slow-max", "no-owners", "replay", NULL,
 };
 
-static const struct argp_option own[] = {
-	{ "listen", KEY_LISTEN, "ADDRESS", 0, "Where to listen (default " LISTEN "); [::1]:PORT, :PORT for every "
-	  "address; port 0 takes a free one and shows it", 0 },
-	{ "web-config", KEY_WEB_CONFIG, "FILE", 0, "TLS and users with passwords, as Prometheus' exporters take them "
-	  "(web.yml)", 0 },
-	{ "prom-schema", KEY_PROM_SCHEMA, "N", 0, "Buckets an octave of native histograms: 2^N, N 0 to 6 (default 3)", 0 },
-	{ "history", KEY_HISTORY, "S", 0, "Seconds that the live page can look back (default 300)", 0 },
-	{ "bins", KEY_BINS, NULL, 0, "/api/snapshot: also every bin of the histogram", 0 },
-	{ "user", KEY_USER, "NAME", 0, "Started by root: the user of the process that talks to the network (default " SERVE_USER ")", 0 },
+static const struct option_row own[] = {
+	OPTION("listen", 0, "ADDRESS", "Where to listen (default " LISTEN "); [::1]:PORT, :PORT for every "
+	  "address; port 0 takes a free one and shows it", TO_OWN(address, take_address)),
+	OPTION("web-config", 0, "FILE", "TLS and users with passwords, as Prometheus' exporters take them "
+	  "(web.yml)", TO(WORD, web_file)),
+	OPTION("prom-schema", 0, "N", "Buckets an octave of native histograms: 2^N, N 0 to 6 (default 3)",
+	  TO_OWN(schema, take_schema)),
+	OPTION("history", 0, "S", "Seconds that the live page can look back (default 300)", TO(SECONDS, history_s)),
+	OPTION("bins", 0, NULL, "/api/snapshot: also every bin of the histogram", TO(SWITCH, bins)),
+	OPTION("user", 0, "NAME", "Started by root: the user of the process that talks to the network (default "
+	  SERVE_USER ")", TO(WORD, user)),
 	{ 0 },
 };
-
-static int take(int key, const char *value, void *into, struct problem *p)
-{
-	struct serve_options *o = into;
-
-	switch (key) {
-	case KEY_LISTEN:
-		return address_parse("--listen", value, &o->address, p);
-	case KEY_WEB_CONFIG:
-		o->web_file = value;
-		return 0;
-	case KEY_PROM_SCHEMA:
-		return parse_level("--prom-schema", value, BLKLAT_SCALE_MAX, &o->schema, p);
-	case KEY_HISTORY:
-		return parse_seconds("--history", value, &o->history_s, p);
-	case KEY_BINS:
-		o->bins = true;
-		return 0;
-	case KEY_USER:
-		o->user = value;
-		return 0;
-	default:
-		return capture_options_take(&o->capture, key == ARGP_KEY_ARG ? 'd' : key, value, p);
-	}
-}
 
 static int init(struct serve_options *o, int argc, struct problem *p)
 {
@@ -89,7 +74,8 @@ static int run(int argc, char **argv)
 		.list = own,
 		.shared = capture_option_list,
 		.only = shared,
-		.take = take,
+		.shared_at = offsetof(struct serve_options, capture),
+		.argument = take_argument,
 	};
 	CLEANUP(uninit) struct serve_options o;
 	struct problem p;

@@ -9,11 +9,6 @@
 #include "live/formats.h"
 #include "util/cleanup.h"
 
-static int take(int key, const char *value, void *into, struct problem *p)
-{
-	return capture_options_take(into, key == ARGP_KEY_ARG ? 'd' : key, value, p);
-}
-
 static int show(struct run_capture *r)
 {
 	const struct look look = terminal_look(stdout);
@@ -31,13 +26,18 @@ static int show(struct run_capture *r)
 
 static int check(struct capture_options *o, struct problem *p)
 {
-	int err = o->wanted.n || o->replay ? 0 : capture_options_take(o, 'd', "all", p);
+	int err = o->wanted.n || o->replay ? 0 : capture_options_take_device(&o->wanted, "all", p);
 
 	err = err ?: capture_options_check(o, p);
 	if (!err && !isatty(STDOUT_FILENO))
 		err = problem_set(p, -ENOTTY, "the standard output is no terminal: 'blklat live' writes text, "
 				  "'blklat live --format json' figures for programs");
 	return err;
+}
+
+static int take_argument(void *into, const char *value, struct problem *p)
+{
+	return capture_options_take_device(&((struct capture_options *)into)->wanted, value, p);
 }
 
 static int run(int argc, char **argv)
@@ -54,7 +54,7 @@ static int run(int argc, char **argv)
 		.arguments = "[DEV...]",
 		.shared = capture_option_list,
 		.only = names,
-		.take = take,
+		.argument = take_argument,
 	};
 
 	return run_capture_command(&options, argc, argv, check, show);

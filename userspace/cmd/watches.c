@@ -25,8 +25,9 @@ void stages_text(u32 stages, char *ret, size_t size)
 			used += snprintf(ret + used, size - used, "%s%s", used ? "," : "", stage_names[s]);
 }
 
-int wanted_take_by(struct wanted *w, const char *value, struct problem *p)
+int wanted_take_by(void *wanted, const char *value, struct problem *p)
 {
+	struct wanted *w = wanted;
 	u32 chosen;
 	int err = parse_name("--by", value, by_names + 1, BLKLAT_BYS - 1, &chosen, p);
 
@@ -35,8 +36,9 @@ int wanted_take_by(struct wanted *w, const char *value, struct problem *p)
 	return err;
 }
 
-int wanted_take_max_parts(struct wanted *w, const char *value, struct problem *p)
+int wanted_take_max_parts(void *wanted, const char *value, struct problem *p)
 {
+	struct wanted *w = wanted;
 	u64 n;
 	int err = parse_count("--max-parts", value, &n, p);
 

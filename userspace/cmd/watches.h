@@ -19,9 +19,9 @@ struct wanted {
 	const bool *optional;		/* NULL: none */
 };
 
-/* Take the value of --by, or of --max-parts. Return 0, or -EINVAL and a sentence. */
-int wanted_take_by(struct wanted *w, const char *value, struct problem *p);
-int wanted_take_max_parts(struct wanted *w, const char *value, struct problem *p);
+/* Take the value of --by, or of --max-parts, for a struct wanted. Return 0, or -EINVAL and a sentence. */
+int wanted_take_by(void *wanted, const char *value, struct problem *p);
+int wanted_take_max_parts(void *wanted, const char *value, struct problem *p);
 
 /* Checks that these two fit together. Returns the same. */
 int wanted_check(const struct wanted *w, struct problem *p);

@@ -506,7 +506,8 @@ int device_table_init(struct device_table *t, const char *root, struct problem *
 {
 	*t = (struct device_table){ 0 };
 	if (strlen(root) >= sizeof(t->root))
-		return problem_set(p, -ENAMETOOLONG, "the path of the tree is longer than %zu characters", sizeof(t->root) - 1);
+		return problem_set(p, -ENAMETOOLONG, "the path of the tree is longer than %zu characters",
+				   sizeof(t->root) - 1);
 	strcpy(t->root, root);
 	t->d = sparse_calloc(DEVICES_MAX, sizeof(*t->d));
 	return t->d ? 0 : problem_set(p, -ENOMEM, "out of memory");
@@ -530,7 +531,8 @@ static int update_table(struct device_table *t, const bool *used, bool incomplet
 	device_table_free(&u.partitions);
 	if (err == -ENOSPC)
 		return problem_set(p, err, "more than %d block devices have come and gone", DEVICES_MAX);
-	return err ? problem_set(p, err, "can't read the block devices in '%s/sys/block': %s", t->root, strerror(-err)) : 0;
+	return !err ? 0 : problem_set(p, err, "can't read the block devices in '%s/sys/block': %s", t->root,
+				      strerror(-err));
 }
 
 int device_table_update(struct device_table *t, const bool *used, struct problem *p)

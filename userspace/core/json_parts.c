@@ -39,7 +39,8 @@ struct json_object *json_decimals(const double *values, u32 n, int digits)
 
 struct json_object *json_latencies(const struct op_frame *o, const struct percentiles *ps)
 {
-	struct json_object *to = JSON({ "mean", json_decimal(o->mean_ns, 1) }, { "min", json_count(o->min_ns) }, { "max", json_count(o->max_ns) });
+	struct json_object *to = JSON({ "mean", json_decimal(o->mean_ns, 1) }, { "min", json_count(o->min_ns) },
+				      { "max", json_count(o->max_ns) });
 
 	for (u32 i = 0; i < ps->n; i++)
 		json_add(to, ps->p[i].name, json_decimal(o->percentile_ns[i], 1));
@@ -97,7 +98,8 @@ struct json_object *json_part(const struct part *part)
 	if (part->label[0] == '/') {
 		const struct cgroup_names names = cgroup_names(part->label);
 
-		JSON_ADD(to, { "container", name_of(names.container) }, { "pod", name_of(names.pod) }, { "unit", name_of(names.unit) });
+		JSON_ADD(to, { "container", name_of(names.container) }, { "pod", name_of(names.pod) },
+			 { "unit", name_of(names.unit) });
 	}
 	return to;
 }
@@ -192,8 +194,9 @@ static struct json_object *ops(const struct json_interval *of, const struct fram
 
 		if (!o->ios)
 			continue;
-		json_append(to, JSON({ "op", json_text(op_names[op]) }, { "ios", json_count(o->ios) }, { "bytes", json_count(o->bytes) },
-				     { "errors", json_count(o->errors) }, { "iops", json_decimal(o->iops, 1) },
+		json_append(to, JSON({ "op", json_text(op_names[op]) }, { "ios", json_count(o->ios) },
+				     { "bytes", json_count(o->bytes) }, { "errors", json_count(o->errors) },
+				     { "iops", json_decimal(o->iops, 1) },
 				     { "latency_ns", json_latencies(o, &of->run->percentiles) },
 				     { "bins", of->bins == JSON_BINS ? json_bins(&o->hist) : json_absent },
 				     { "sum_ns", stream ? json_count(o->sum_ns) : json_absent },
@@ -219,8 +222,8 @@ void json_add_frame(struct json_object *to, const struct json_interval *of, cons
 	const struct slow_of *found = slow ? &slow->of[w - of->run->watches] : NULL;
 
 	JSON_ADD(to, { "interval_s", json_decimal(f->interval_s, 6) }, { "device", json_text(w->device->name) },
-		 { "stage", json_text(stage_names[w->stage]) }, { "engine", json_text(of->run->engine) }, { "part", json_part(w->part) },
-		 { "ops", ops(of, f) }, { "partial", json_partial(f) },
+		 { "stage", json_text(stage_names[w->stage]) }, { "engine", json_text(of->run->engine) },
+		 { "part", json_part(w->part) }, { "ops", ops(of, f) }, { "partial", json_partial(f) },
 		 { "in_flight", JSON({ "ios", json_count(f->in_flight) }, { "oldest_ns", json_count(f->oldest_ns) }) },
 		 { "queue_depth", json_decimal(f->queue_depth, 3) },
 		 { "accounting", w->part ? json_absent : json_accounting(&f->accounting) },
@@ -232,7 +235,8 @@ void json_add_frame(struct json_object *to, const struct json_interval *of, cons
 static int print_line(FILE *to, const struct json_interval *of, const struct frame *f)
 {
 	char time[UNITS_TEXT];
-	struct json_object *o CLEANUP(cleanup_json) = JSON({ "schema", json_count(SCHEMA) }, { "time", json_text(units_utc(time, f->end_ns)) });
+	struct json_object *o CLEANUP(cleanup_json) = JSON({ "schema", json_count(SCHEMA) },
+							   { "time", json_text(units_utc(time, f->end_ns)) });
 	const char *text;
 
 	json_add_frame(o, of, f);

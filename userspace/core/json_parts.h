@@ -44,7 +44,7 @@ struct json_object *json_accounting(const struct accounting *a);
 enum json_bins {
 	JSON_NO_BINS,
 	JSON_BINS,		/* bounds and IOs, as json_bins() */
-	JSON_CELLS,		/* [cell, IOs, cell, IOs, ...] and sum_ns, as the live page adds them up; without the IOs after a pause */
+	JSON_CELLS,		/* [cell, IOs, cell, IOs, ...], and sum_ns; for the live page */
 };
 
 struct json_interval {
@@ -53,7 +53,7 @@ struct json_interval {
 	enum json_bins bins;
 };
 
-/* Adds what is said of a watch or part in an interval. The keys are described in blklat(8); what is not available is null. */
+/* Adds what is said of a watch or part in an interval: the keys of blklat(8). What is not available is null. */
 void json_add_frame(struct json_object *to, const struct json_interval *of, const struct frame *f);
 
 /*

@@ -32,8 +32,8 @@ static_assert(ARRAY_SIZE(flags_parts) == BLKLAT_FLAGS_PARTS, "a label for each")
 
 #define DEPTH(label, number) { "depth", label, number }
 static const struct part depth_parts[] = {
-	DEPTH("1", 1), DEPTH("2", 2), DEPTH("3-4", 3), DEPTH("5-8", 4), DEPTH("9-16", 5), DEPTH("17-32", 6), DEPTH("33-64", 7),
-	DEPTH("65-128", 8), DEPTH("129-256", 9), DEPTH("257-512", 10), DEPTH("513+", 11),
+	DEPTH("1", 1), DEPTH("2", 2), DEPTH("3-4", 3), DEPTH("5-8", 4), DEPTH("9-16", 5), DEPTH("17-32", 6),
+	DEPTH("33-64", 7), DEPTH("65-128", 8), DEPTH("129-256", 9), DEPTH("257-512", 10), DEPTH("513+", 11),
 };
 static_assert(ARRAY_SIZE(depth_parts) == BLKLAT_DEPTH_PARTS, "a label for each");
 

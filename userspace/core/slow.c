@@ -204,8 +204,8 @@ const char *slow_part_label(enum blklat_by by, u8 number)
 }
 
 #define TIME_MOST (1ULL << 62)
-#define FIELD(key, is, member, ...) { .name = #key, .kind = SLOW_KIND_##is, .offset = offsetof(struct blklat_slow, member), \
-	.size = sizeof(((struct blklat_slow *)0)->member), __VA_ARGS__ }
+#define FIELD(key, is, member, ...) { .name = #key, .kind = SLOW_KIND_##is, \
+	.offset = offsetof(struct blklat_slow, member), .size = sizeof(((struct blklat_slow *)0)->member), __VA_ARGS__ }
 
 const struct slow_field slow_io_fields[SLOW_FIELDS] = {
 	FIELD(latency_ns, NUMBER, latency_ns, .most = TIME_MOST),

@@ -109,7 +109,8 @@ static bool set_field(struct blklat_slow *t, const struct slow_field *f, u64 n, 
 static bool take_field(sqlite3_stmt *s, u32 i, struct blklat_slow *t, char *text, u8 *unknown)
 {
 	const struct slow_field *f = &slow_io_fields[i];
-	size_t room = f->kind == SLOW_KIND_CGROUP ? RECORDING_CGROUP_BYTES : f->kind == SLOW_KIND_TEXT ? f->size : LABEL_BYTES;
+	size_t room = f->kind == SLOW_KIND_CGROUP ? RECORDING_CGROUP_BYTES :
+		      f->kind == SLOW_KIND_TEXT ? f->size : LABEL_BYTES;
 	int column = SLOW_latency_ns + i;
 	u64 n = 0;
 
@@ -125,16 +126,20 @@ static bool take_field(sqlite3_stmt *s, u32 i, struct blklat_slow *t, char *text
 /* Takes an IO, except for its cgroup, which the caller gets in @ret_cgroup if there is one, else "". */
 static bool take_io(struct recording_reader *r, struct slow_io *io, char ret_cgroup[RECORDING_CGROUP_BYTES])
 {
+	sqlite3_stmt *s = r->slow_rows;
 	char text[RECORDING_CGROUP_BYTES] = "";
 	u8 unknown = 0;
 
 	*io = (struct slow_io){ 0 };
 	*ret_cgroup = '\0';
-	if (!column_watch(r, r->slow_rows, SLOW_watch, &io->watch) || !column_wall_ns(r->slow_rows, SLOW_end_wall_ns, &io->end_ns))
+	if (!column_watch(r, s, SLOW_watch, &io->watch) || !column_wall_ns(s, SLOW_end_wall_ns, &io->end_ns))
 		return false;
-	for (u32 i = 0; i < SLOW_FIELDS; i++)
-		if (!take_field(r->slow_rows, i, &io->told, slow_io_fields[i].kind == SLOW_KIND_CGROUP ? ret_cgroup : text, &unknown))
+	for (u32 i = 0; i < SLOW_FIELDS; i++) {
+		bool cgroup = slow_io_fields[i].kind == SLOW_KIND_CGROUP;
+
+		if (!take_field(s, i, &io->told, cgroup ? ret_cgroup : text, &unknown))
 			return false;
+	}
 	io->part = r->watches[io->watch].part;
 	while (r->watches[io->watch].part)
 		io->watch--;

@@ -35,7 +35,9 @@ double comparison_value(const struct comparison_cell *cell, const struct op_fram
 {
 	if (!o || !o->ios)
 		return -1;
-	return cell->q ? quantile_ns(&o->hist, cell->q, o->min_ns, o->max_ns) : *(const double *)((const char *)o + cell->offset);
+	if (!cell->q)
+		return *(const double *)((const char *)o + cell->offset);
+	return quantile_ns(&o->hist, cell->q, o->min_ns, o->max_ns);
 }
 
 const char *ratio_text(char text[UNITS_TEXT], double ratio)

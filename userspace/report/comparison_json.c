@@ -16,9 +16,11 @@ static struct json_object *run(const struct run *r)
 {
 	char start[UNITS_TEXT];
 
-	return JSON({ "file", json_text(r->origin.file) }, { "label", json_text(r->origin.label) }, { "host", json_text(r->origin.host) },
-		    { "start", json_text(units_utc(start, r->origin.start_wall_ns)) }, { "duration_s", json_decimal(r->duration_s, 3) },
-		    { "merged", json_count(r->merged) }, { "active", document_active(r) }, { "finished", json_bool(r->origin.finished) });
+	return JSON({ "file", json_text(r->origin.file) }, { "label", json_text(r->origin.label) },
+		    { "host", json_text(r->origin.host) },
+		    { "start", json_text(units_utc(start, r->origin.start_wall_ns)) },
+		    { "duration_s", json_decimal(r->duration_s, 3) }, { "merged", json_count(r->merged) },
+		    { "active", document_active(r) }, { "finished", json_bool(r->origin.finished) });
 }
 
 /* Null if there is none. */
@@ -46,8 +48,9 @@ static struct json_object *ratios(const struct compared *base, const struct comp
 
 	for (u32 i = 0; i < COMPARISON_CELLS; i++) {
 		const struct comparison_cell *cell = &comparison_cells[i];
+		double ratio = ratio_of(comparison_value(cell, base->o), comparison_value(cell, c->o));
 
-		json_add(to, cell->key, unless_negative(ratio_of(comparison_value(cell, base->o), comparison_value(cell, c->o)), 6));
+		json_add(to, cell->key, unless_negative(ratio, 6));
 	}
 	return to;
 }
@@ -62,7 +65,8 @@ static struct json_object *compared(const struct compared *base, const struct co
 		  { "bytes", json_count(c->o->bytes) }, { "errors", json_count(c->o->errors) });
 	add_figures(to, c);
 	return JSON_ADD(to, { "ratio", base == c ? NULL : ratios(base, c) }, { "ks", unless_negative(c->ks, 6) },
-			{ "mean_with_base_mix_ns", has_parts ? unless_negative(c->mean_with_base_mix_ns, 1) : json_absent });
+			{ "mean_with_base_mix_ns",
+			  has_parts ? unless_negative(c->mean_with_base_mix_ns, 1) : json_absent });
 }
 
 static struct json_object *side(const struct noise_side *s, int digits)
@@ -74,8 +78,10 @@ static struct json_object *side(const struct noise_side *s, int digits)
 static struct json_object *noise(const struct noise *n, bool is_rate)
 {
 	return JSON({ "base", side(&n->base, is_rate ? 3 : 1) }, { "other", side(&n->other, is_rate ? 3 : 1) },
-		    { "ratio", unless_negative(n->ratio, 6) }, { "ratio_low", n->known ? json_decimal(n->low, 6) : NULL },
-		    { "ratio_high", n->known ? json_decimal(n->high, 6) : NULL }, { "p", n->known ? json_decimal(n->p, 6) : NULL });
+		    { "ratio", unless_negative(n->ratio, 6) },
+		    { "ratio_low", n->known ? json_decimal(n->low, 6) : NULL },
+		    { "ratio_high", n->known ? json_decimal(n->high, 6) : NULL },
+		    { "p", n->known ? json_decimal(n->p, 6) : NULL });
 }
 
 static struct json_object *noises(const struct comparison *c, const struct compared_group *g)
@@ -123,7 +129,8 @@ static struct json_object *judgement(const struct comparison *c, const struct ju
 		    { "device", json_text(w->device->name) }, { "stage", json_text(stage_names[w->stage]) },
 		    { "holds", json_bool(j->verdict.holds) }, { "value", json_decimal(j->verdict.value, 4) },
 		    { "base", unless_negative(j->verdict.base, 4) }, { "limit", json_decimal(j->verdict.limit, 4) },
-		    { "repeats", repeated ? noise(&j->noise, true) : json_absent }, { "text", json_text(j->sentence.text) });
+		    { "repeats", repeated ? noise(&j->noise, true) : json_absent },
+		    { "text", json_text(j->sentence.text) });
 }
 
 static void add_unpaired(void *to, const struct run *r, const struct watch *watch)
@@ -146,7 +153,8 @@ static struct json_object *phases_of(const struct comparison *c)
 	struct json_object *to = json_new_array(0);
 
 	for (u32 i = 0; i < c->n_phases; i++)
-		json_append(to, JSON({ "name", json_text(c->phases[i].name) }, { "groups", groups_of(&c->phases[i].c) }));
+		json_append(to, JSON({ "name", json_text(c->phases[i].name) },
+				     { "groups", groups_of(&c->phases[i].c) }));
 	return to;
 }
 
@@ -168,7 +176,8 @@ static struct json_object *document(const struct comparison *c)
 		json_append(judgements, judgement(c, &c->judgements[i]));
 	comparison_unpaired(c, add_unpaired, unpaired);
 	comparison_phases_unpaired(c, add_unpaired_phase, unpaired_phases);
-	return JSON({ "schema", json_count(SCHEMA) }, { "runs", runs }, { "repeats", c->n_base ? repeats(c) : json_absent },
+	return JSON({ "schema", json_count(SCHEMA) }, { "runs", runs },
+		    { "repeats", c->n_base ? repeats(c) : json_absent },
 		    { "findings", err ? json_lacks_memory() : document_findings(&found) }, { "groups", groups_of(c) },
 		    { "phases", phases_of(c) }, { "unpaired", unpaired }, { "unpaired_phases", unpaired_phases },
 		    { "fail_if", judgements }, { "failed", json_bool(c->any_holds) });

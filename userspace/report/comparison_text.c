@@ -102,7 +102,8 @@ static void put_run(const struct table *t, u32 i)
 		fputs(", ", t->f);
 		put_text(t, r->origin.label, t->columns / 3);
 	}
-	fprintf(t->f, "%s%srates over %s to %s, %s\n", r->origin.finished ? "" : " (not finished)", t->markdown ? "; " : "\n        ",
+	fputs(r->origin.finished ? "" : " (not finished)", t->f);
+	fprintf(t->f, "%srates over %s to %s, %s\n", t->markdown ? "; " : "\n        ",
 		units_seconds(from, r->active.from_s), units_seconds(to, r->active.to_s), active_words(r));
 }
 
@@ -229,7 +230,8 @@ static void put_distance(const struct table *t, const struct compared_group *g, 
 	if (t->markdown)
 		snprintf(label, sizeof(label), "\n%u / 1: ", run + 1);
 	if (g->of[run].ks >= 0)
-		fprintf(t->f, "%sKS distance %.4f (0: the same distribution, 1: nothing in common)\n", label, g->of[run].ks);
+		fprintf(t->f, "%sKS distance %.4f (0: the same distribution, 1: nothing in common)\n", label,
+			g->of[run].ks);
 	if (g->of[run].mean_with_base_mix_ns >= 0)
 		fprintf(t->f, "%swith 1's mix by %s its mean would be %s (x %.2f)\n", label, g[1].part->by,
 			units_ns(mean, g->of[run].mean_with_base_mix_ns),
@@ -365,7 +367,8 @@ static void put_all(struct table *t, const struct findings *found)
 	for (u32 i = 0; i < t->c->n_runs; i++)
 		put_run(t, i);
 	if (t->c->n_base)
-		fprintf(t->f, "%sbase: 1 to %u; other: %u to %u\n", t->markdown ? "\n" : "        ", t->c->n_base, t->c->n_base + 1, t->c->n_runs);
+		fprintf(t->f, "%sbase: 1 to %u; other: %u to %u\n", t->markdown ? "\n" : "        ", t->c->n_base,
+			t->c->n_base + 1, t->c->n_runs);
 	put_findings(t, found);
 	if (!t->c->n_groups)
 		fputs("\nno IO in any of them\n", t->f);
@@ -382,8 +385,9 @@ static void put_all(struct table *t, const struct findings *found)
 	if (t->c->n_base || t->markdown)
 		putc('\n', t->f);
 	if (t->c->n_base)
-		put_item(t, "", "", "base and other: median, minimum and maximum of the repeats. change: of the "
-			 "medians; from, to: its 95 % confidence interval, p: two-sided, by " NOISE_METHOD ", for each figure by itself");
+		put_item(t, "", "", "base and other: median, minimum and maximum of the repeats. change: of the medians; "
+			 "from, to: its 95 % confidence interval, p: two-sided, by " NOISE_METHOD ", for each figure "
+			 "by itself");
 	comparison_unpaired(t->c, put_unpaired, t);
 	comparison_phases_unpaired(t->c, put_unpaired_phase, t);
 	if (t->c->n_judgements && !t->markdown)

@@ -27,8 +27,9 @@ static struct json_object *watch_figures(const struct run *r, const struct watch
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (w->total->ops[op].ios)
 			json_append(ops, op_figures(r, w, op));
-	return JSON({ "device", json_text(w->watch->device->name) }, { "stage", json_text(stage_names[w->watch->stage]) },
-		    { "part", json_part(w->watch->part) }, { "queue_depth", json_decimal(w->total->queue_depth, 3) }, { "ops", ops });
+	return JSON({ "device", json_text(w->watch->device->name) },
+		    { "stage", json_text(stage_names[w->watch->stage]) }, { "part", json_part(w->watch->part) },
+		    { "queue_depth", json_decimal(w->total->queue_depth, 3) }, { "ops", ops });
 }
 
 /* The figures of watches with IO; none if the phase has no figures. */
@@ -52,9 +53,10 @@ static struct json_object *phase_watches(const struct run *r, const struct phase
 
 static struct json_object *phase(const struct run *r, const struct phase *p)
 {
-	return JSON({ "name", json_text(p->name) }, { "from_s", json_decimal(p->from_s, 3) }, { "to_s", json_decimal(p->to_s, 3) },
-		    { "intervals", json_count(p->n) }, { "length_s", json_decimal(p->length_s, 6) },
-		    { "partial", json_bool(p->partial) }, { "watches", phase_watches(r, p) });
+	return JSON({ "name", json_text(p->name) }, { "from_s", json_decimal(p->from_s, 3) },
+		    { "to_s", json_decimal(p->to_s, 3) }, { "intervals", json_count(p->n) },
+		    { "length_s", json_decimal(p->length_s, 6) }, { "partial", json_bool(p->partial) },
+		    { "watches", phase_watches(r, p) });
 }
 
 /* The document's part about the phases. */
@@ -78,7 +80,8 @@ static struct json_object *slow_at(const void *of, u32 i)
 
 static struct json_object *common(const struct slow_common *c)
 {
-	return JSON({ "by", json_text(c->by) }, { "value", json_text(c->value) }, { "ios", json_count(c->ios) }, { "of", json_count(c->of) },
+	return JSON({ "by", json_text(c->by) }, { "value", json_text(c->value) }, { "ios", json_count(c->ios) },
+		    { "of", json_count(c->of) },
 		    { "share_of_all", c->share_of_all < 0 ? NULL : json_decimal(c->share_of_all, 6) },
 		    { "p", c->p < 0 ? NULL : json_double(c->p) });
 }
@@ -114,7 +117,8 @@ static struct json_object *document_slow(const struct run *r, const struct watch
 struct json_object *document_active(const struct run *r)
 {
 	return JSON({ "from_s", json_decimal(r->active.from_s, 6) }, { "to_s", json_decimal(r->active.to_s, 6) },
-		    { "left_out", json_count(r->active.left_out) }, { "asked", json_bool(r->asked.from || r->asked.to) });
+		    { "left_out", json_count(r->active.left_out) },
+		    { "asked", json_bool(r->asked.from || r->asked.to) });
 }
 
 static struct json_object *marks(const struct run *r)
@@ -148,12 +152,13 @@ static struct json_object *watch(const struct run *r, const struct watch_run *w,
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (w->ops[op].total->ios)
 			json_append(ops, document_series(r, w, op, steady));
-	return JSON({ "device", json_text(w->watch->device->name) }, { "stage", json_text(stage_names[w->watch->stage]) },
-		    { "part", json_part(part) }, { "all_ops", part ? document_all_ops(r, w) : json_absent },
-		    { "gone", json_bool(w->gone) }, { "queue_depth", json_decimals(w->queue_depth, r->n, 3) },
+	return JSON({ "device", json_text(w->watch->device->name) },
+		    { "stage", json_text(stage_names[w->watch->stage]) }, { "part", json_part(part) },
+		    { "all_ops", part ? document_all_ops(r, w) : json_absent }, { "gone", json_bool(w->gone) },
+		    { "queue_depth", json_decimals(w->queue_depth, r->n, 3) },
 		    { "in_flight", json_counts(w->in_flight, r->n) }, { "oldest_ns", json_counts(w->oldest_ns, r->n) },
-		    { "accounting", part ? json_absent : json_accounting(&w->account) }, { "slow", document_slow(r, w) },
-		    { "partial", json_partial(w->total) }, { "ops", ops });
+		    { "accounting", part ? json_absent : json_accounting(&w->account) },
+		    { "slow", document_slow(r, w) }, { "partial", json_partial(w->total) }, { "ops", ops });
 }
 
 /* Mean number of IOs in flight while the device was there. */
@@ -180,7 +185,8 @@ static struct json_object *stack_ops(const struct stack *s)
 
 		if (o->upper_ios && o->member_ios)
 			json_append(to, JSON({ "op", json_text(op_names[op]) }, { "overhead_ns", overhead(o) },
-					     { "upper_ios", json_count(o->upper_ios) }, { "member_ios", json_count(o->member_ios) }));
+					     { "upper_ios", json_count(o->upper_ios) },
+					     { "member_ios", json_count(o->member_ios) }));
 	}
 	return to;
 }
@@ -195,8 +201,9 @@ static struct json_object *stack(const struct stack *s)
 		json_append(members, json_text(s->members[i]->watch->device->name));
 		add_queue_depth(depths, s->members[i]);
 	}
-	return JSON({ "upper", json_text(upper->device->name) }, { "upper_stage", json_text(stage_names[upper->stage]) },
-		    { "members", members }, { "queue_depth", depths }, { "ops", stack_ops(s) });
+	return JSON({ "upper", json_text(upper->device->name) },
+		    { "upper_stage", json_text(stage_names[upper->stage]) }, { "members", members },
+		    { "queue_depth", depths }, { "ops", stack_ops(s) });
 }
 
 /* NULL when there is no memory. */
@@ -220,10 +227,11 @@ static struct json_object *finding(const struct finding *f)
 	for (u32 i = 0; i < f->n; i++)
 		json_add(values, f->values[i].name, json_decimal(f->values[i].value, 6));
 	return JSON({ "kind", json_text(f->kind) }, { "grade", json_text(finding_grades[f->grade]) },
-		    { "device", json_text(f->watch->device->name) }, { "stage", json_text(stage_names[f->watch->stage]) },
+		    { "device", json_text(f->watch->device->name) },
+		    { "stage", json_text(stage_names[f->watch->stage]) },
 		    { "op", f->op < 0 ? NULL : json_text(op_names[f->op]) }, { "from_s", json_decimal(f->from_s, 3) },
-		    { "to_s", json_decimal(f->to_s, 3) }, { "text", json_text(f->text) }, { "rule", json_text(f->rule) },
-		    { "values", values });
+		    { "to_s", json_decimal(f->to_s, 3) }, { "text", json_text(f->text) },
+		    { "rule", json_text(f->rule) }, { "values", values });
 }
 
 struct json_object *document_findings(const struct findings *all)
@@ -263,10 +271,10 @@ static struct json_object *origin(const struct run *r)
 	char start[UNITS_TEXT];
 
 	return JSON({ "file", json_text(o->file) }, { "label", json_text(o->label) }, { "host", json_text(o->host) },
-		    { "kernel", json_text(o->kernel) }, { "version", json_text(o->version) }, { "command", json_text(o->command) },
-		    { "engine", json_text(r->engine) }, { "start", json_text(units_utc(start, o->start_wall_ns)) },
-		    { "finished", json_bool(o->finished) }, { "dropped", json_count(o->dropped) },
-		    { "idle_gap_s", json_decimal(o->idle_gap_ns / 1e9, 3) });
+		    { "kernel", json_text(o->kernel) }, { "version", json_text(o->version) },
+		    { "command", json_text(o->command) }, { "engine", json_text(r->engine) },
+		    { "start", json_text(units_utc(start, o->start_wall_ns)) }, { "finished", json_bool(o->finished) },
+		    { "dropped", json_count(o->dropped) }, { "idle_gap_s", json_decimal(o->idle_gap_ns / 1e9, 3) });
 }
 
 void document_steady(const struct run *r, const struct document_window *wanted, struct steady_window *ret)
@@ -285,13 +293,16 @@ static struct json_object *run(const struct run *r, const struct document_window
 	document_steady(r, wanted, &steady);
 	for (u32 i = 0; i < r->n_watches; i++)
 		json_append(watches, watch(r, &r->watches[i], &steady));
-	return JSON_ADD(origin(r), { "interval_s", json_decimal(r->interval_s, 3) }, { "merged", json_count(r->merged) },
-			{ "scale", json_count(r->scale) }, { "duration_s", json_decimal(r->duration_s, 3) }, { "active", document_active(r) },
-			{ "skipped_unexplained", json_count(r->skipped_unexplained) }, { "start_s", json_decimals(r->start_s, r->n, 6) },
-			/* With ns digits: the page divides by it, and must get the same figures even for intervals of some ms. */
-			{ "length_s", json_decimals(r->length_s, r->n, 9) }, { "marks", marks(r) }, { "phases", document_phases(r) },
-			{ "phases_left_out", json_count(r->phases.left_out) }, { "devices", devices(r) }, { "watches", watches },
-			{ "stacks", stacks(r) }, { "findings", findings(r, &steady) });
+	/* length_s has ns digits: the page divides by it, and must get the same figures for intervals of some ms. */
+	return JSON_ADD(origin(r), { "interval_s", json_decimal(r->interval_s, 3) },
+			{ "merged", json_count(r->merged) }, { "scale", json_count(r->scale) },
+			{ "duration_s", json_decimal(r->duration_s, 3) }, { "active", document_active(r) },
+			{ "skipped_unexplained", json_count(r->skipped_unexplained) },
+			{ "start_s", json_decimals(r->start_s, r->n, 6) },
+			{ "length_s", json_decimals(r->length_s, r->n, 9) }, { "marks", marks(r) },
+			{ "phases", document_phases(r) }, { "phases_left_out", json_count(r->phases.left_out) },
+			{ "devices", devices(r) }, { "watches", watches }, { "stacks", stacks(r) },
+			{ "findings", findings(r, &steady) });
 }
 
 struct json_object *document_make(const struct run *runs, u32 n, const struct document_window *window)
@@ -302,6 +313,6 @@ struct json_object *document_make(const struct run *runs, u32 n, const struct do
 
 	for (u32 i = 0; i < n; i++)
 		json_append(list, run(&runs[i], window));
-	return JSON({ "schema", json_count(DOCUMENT_SCHEMA) }, { "generator", json_text("blklat " BLKLAT_VERSION) }, { "runs", list },
-		    { "findings", err ? json_lacks_memory() : document_findings(&found) });
+	return JSON({ "schema", json_count(DOCUMENT_SCHEMA) }, { "generator", json_text("blklat " BLKLAT_VERSION) },
+		    { "runs", list }, { "findings", err ? json_lacks_memory() : document_findings(&found) });
 }

@@ -32,7 +32,8 @@ static struct json_object *share(u64 of, u64 all)
 
 static struct json_object *shares(const struct op_frame *o, const struct op_frame *whole)
 {
-	return JSON({ "ios", share(o->ios, whole->ios) }, { "bytes", share(o->bytes, whole->bytes) }, { "time", share(o->sum_ns, whole->sum_ns) });
+	return JSON({ "ios", share(o->ios, whole->ios) }, { "bytes", share(o->bytes, whole->bytes) },
+		    { "time", share(o->sum_ns, whole->sum_ns) });
 }
 
 /* How many times as long the IOs took as those beside nothing; null if there are too few. */
@@ -98,10 +99,14 @@ struct json_object *document_all_ops(const struct run *r, const struct watch_run
 		return NULL;
 	if (merged_make(part->total, &all))
 		return json_lacks_memory();
-	return JSON({ "ios", json_count(all.ios) }, { "bytes", json_count(all.bytes) }, { "errors", json_count(all.errors) },
-		    { "iops", json_decimal(all.iops, all.iops < 1000 ? 4 : 1) }, { "bytes_per_s", json_decimal(all.bytes_per_s, 0) },
-		    { "time_s", json_decimal(all.sum_ns / 1e9, 9) }, { "latency_ns", json_latencies(&all, &run_of_total) },
-		    { "of_whole", shares(&all, &whole) }, { "few", json_bool(all.ios < PART_IOS_LEAST) },
-		    { "by_little", !by_depth ? json_absent : all.mean_ns > 0 ? by_little(part->watch->part, &all) : NULL },
-		    { "percentiles_ns", all_ops_run_has(part) ? document_percentiles(r, all_ops_run_of(part)) : json_absent });
+	return JSON({ "ios", json_count(all.ios) }, { "bytes", json_count(all.bytes) },
+		    { "errors", json_count(all.errors) }, { "iops", json_decimal(all.iops, all.iops < 1000 ? 4 : 1) },
+		    { "bytes_per_s", json_decimal(all.bytes_per_s, 0) },
+		    { "time_s", json_decimal(all.sum_ns / 1e9, 9) },
+		    { "latency_ns", json_latencies(&all, &run_of_total) }, { "of_whole", shares(&all, &whole) },
+		    { "few", json_bool(all.ios < PART_IOS_LEAST) },
+		    { "by_little", !by_depth ? json_absent : all.mean_ns > 0 ? by_little(part->watch->part, &all) :
+		      NULL },
+		    { "percentiles_ns",
+		      all_ops_run_has(part) ? document_percentiles(r, all_ops_run_of(part)) : json_absent });
 }

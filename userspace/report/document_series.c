@@ -71,9 +71,9 @@ void document_total(struct json_object *to, const struct run *r, const struct wa
 
 	steady_window_active(r, &active);
 	consistency_of(r, w->ops[op].ios, &active, &c);
-	JSON_ADD(to, { "ios", json_count(o->ios) }, { "bytes", json_count(o->bytes) }, { "errors", json_count(o->errors) },
-		 { "iops", iops(o->iops) }, { "bytes_per_s", json_decimal(o->bytes_per_s, 0) },
-		 { "time_s", json_decimal(o->sum_ns / 1e9, 9) },
+	JSON_ADD(to, { "ios", json_count(o->ios) }, { "bytes", json_count(o->bytes) },
+		 { "errors", json_count(o->errors) }, { "iops", iops(o->iops) },
+		 { "bytes_per_s", json_decimal(o->bytes_per_s, 0) }, { "time_s", json_decimal(o->sum_ns / 1e9, 9) },
 		 { "queue_depth", time > 0 ? json_decimal(active_sum(r, w->ops[op].sum_ns) / 1e9 / time, 3) : NULL },
 		 { "latency_ns", json_latencies(o, &run_of_total) });
 	add_consistency(to, &c);
@@ -88,8 +88,9 @@ static struct json_object *steady(const struct run *r, const struct watch_run *w
 		return NULL;
 	consistency_of(r, w->ops[op].ios, window, &c);
 	steady_state_of(r, w, op, window, &state);
-	return add_consistency(JSON({ "from_s", json_decimal(window->from_s, 3) }, { "to_s", json_decimal(window->to_s, 3) },
-				    { "rule", json_text(window->rule) }, { "reached", state.known ? json_bool(state.reached) : NULL },
+	return add_consistency(JSON({ "from_s", json_decimal(window->from_s, 3) },
+				    { "to_s", json_decimal(window->to_s, 3) }, { "rule", json_text(window->rule) },
+				    { "reached", state.known ? json_bool(state.reached) : NULL },
 				    { "iops_mean", iops(c.mean) }), &c);
 }
 
@@ -98,7 +99,8 @@ static struct json_object *after_idle(const struct op_frame *o)
 	if (!o->after_idle_ios)
 		return NULL;
 	return JSON({ "ios", json_count(o->after_idle_ios) },
-		    { "mean_ns", json_decimal((double)o->after_idle_sum_ns / o->after_idle_ios, 1) }, { "bins", json_bins(&o->after_idle) });
+		    { "mean_ns", json_decimal((double)o->after_idle_sum_ns / o->after_idle_ios, 1) },
+		    { "bins", json_bins(&o->after_idle) });
 }
 
 /* Rows with IOs and their counts: [row, count, row, count, ...]. Row 0 includes the cell below the grid. */
@@ -124,7 +126,8 @@ static struct json_object *heat_column_at(const void *of, u32 i)
 static struct json_object *heat(const struct heat *h)
 {
 	return JSON({ "per_column", json_count(h->per_column) }, { "scale", json_count(h->scale) },
-		    { "first_ns", json_decimal(1e9 * 0x1p-26, 6) }, { "columns", json_values_later(h->n, heat_column_at, &h, sizeof(h)) });
+		    { "first_ns", json_decimal(1e9 * 0x1p-26, 6) },
+		    { "columns", json_values_later(h->n, heat_column_at, &h, sizeof(h)) });
 }
 
 struct moving {
@@ -162,11 +165,13 @@ struct json_object *document_series(const struct run *r, const struct watch_run 
 	struct json_object *total = json_new_object(), *to;
 
 	document_total(total, r, w, op);
-	to = JSON({ "op", json_text(op_names[op]) }, { "ios", json_counts(s->ios, r->n) }, { "bytes", json_counts(s->bytes, r->n) },
+	to = JSON({ "op", json_text(op_names[op]) }, { "ios", json_counts(s->ios, r->n) },
+		  { "bytes", json_counts(s->bytes, r->n) },
 		  { "max_ns", json_values_later(r->n, maximum_at, &s, sizeof(s)) },
 		  { "percentiles_ns", document_percentiles(r, &s->percentiles) }, { "total", total },
-		  { "iops_moving", part ? json_absent : moving(r, s) }, { "steady", part ? json_absent : steady(r, w, op, window) },
-		  { "bins", json_bins(&s->total->hist) }, { "after_idle", after_idle(s->total) },
+		  { "iops_moving", part ? json_absent : moving(r, s) },
+		  { "steady", part ? json_absent : steady(r, w, op, window) }, { "bins", json_bins(&s->total->hist) },
+		  { "after_idle", after_idle(s->total) },
 		  { "time_s", part ? json_values_later(r->n, time_at, &s, sizeof(s)) : json_absent },
 		  { "heat", part ? json_absent : heat(&s->heat) });
 	if (part)

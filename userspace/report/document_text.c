@@ -78,10 +78,13 @@ static int add_rows(struct table *t, const struct look *look, const struct watch
 		if (!f->ops[op].ios)
 			continue;
 		snprintf(name, sizeof(name), "%s %s %s", device, stage_names[w->stage], op_names[op]);
-		for (u32 i = 0; i < COMPARISON_CELLS; i++)
+		for (u32 i = 0; i < COMPARISON_CELLS; i++) {
+			const struct comparison_cell *cell = &comparison_cells[i];
+
 			for (u32 k = 1 + !!phase; k < t->n_columns; k++)
-				if (!strcmp(t->columns[k].title, comparison_cells[i].name))
-					row[k] = comparison_cells[i].text(texts[i], comparison_value(&comparison_cells[i], &f->ops[op]));
+				if (!strcmp(t->columns[k].title, cell->name))
+					row[k] = cell->text(texts[i], comparison_value(cell, &f->ops[op]));
+		}
 		err = table_add(t, row);
 	}
 	return err;

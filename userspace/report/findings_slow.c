@@ -28,7 +28,8 @@ static const char *const respects[SLOW_COMMON_MAX] = {
 };
 
 /* Returns false if the value is not known for this IO. @f: the field; NULL: it is none. */
-static bool key_of(u32 by, const struct slow_field *f, const struct device *d, const struct slow_io *io, struct key *ret)
+static bool key_of(u32 by, const struct slow_field *f, const struct device *d, const struct slow_io *io,
+		   struct key *ret)
 {
 	u64 sectors = d->size_bytes / 512;
 	struct slow_value v = { 0 };

@@ -27,7 +27,8 @@ static struct json_object *watch(const struct json_interval *of, const struct fr
 
 	json_add_frame(to, of, f);
 	return JSON_ADD(to, { "ends_missed", json_flag(f->in_flight && accounting_ends_missed(&f->accounting)) },
-			{ "seems_stalled", json_flag(!f->watch->part && frame_seems_stalled(f)) }, { "health", health_of(health) });
+			{ "seems_stalled", json_flag(!f->watch->part && frame_seems_stalled(f)) },
+			{ "health", health_of(health) });
 }
 
 /* json-c escapes line ends, so nothing in the JSON ends the "data" line. */
@@ -99,11 +100,12 @@ struct blob *event_run(const struct event_run *e)
 	char time[UNITS_TEXT];
 
 	uname(&machine);
-	to = JSON({ "schema", json_count(SCHEMA) }, { "generator", json_text("blklat") }, { "version", json_text(run->version) },
-		  { "host", json_text(machine.nodename) }, { "kernel", json_text(machine.release) }, { "engine", json_text(run->engine) },
-		  { "start", json_text(units_utc(time, e->start_ns)) }, { "interval_s", json_decimal(run->interval_s, 3) },
-		  { "history_s", json_decimal(e->history_s, 3) }, { "scale", json_count(run->scale) },
-		  { "memory_bytes", json_count(run->memory_bytes) }, { "slow", json_flag(run->slow_most) },
-		  { "devices", devices(e) }, { "parts", parts(e->frames) });
+	to = JSON({ "schema", json_count(SCHEMA) }, { "generator", json_text("blklat") },
+		  { "version", json_text(run->version) }, { "host", json_text(machine.nodename) },
+		  { "kernel", json_text(machine.release) }, { "engine", json_text(run->engine) },
+		  { "start", json_text(units_utc(time, e->start_ns)) },
+		  { "interval_s", json_decimal(run->interval_s, 3) }, { "history_s", json_decimal(e->history_s, 3) },
+		  { "scale", json_count(run->scale) }, { "memory_bytes", json_count(run->memory_bytes) },
+		  { "slow", json_flag(run->slow_most) }, { "devices", devices(e) }, { "parts", parts(e->frames) });
 	return made("event: run\n", to);
 }
