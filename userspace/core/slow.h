@@ -111,7 +111,7 @@ struct slow_field {
 	const char *name;
 	enum slow_kind kind;
 	u32 offset, size;	/* in struct blklat_slow */
-	u8 known;		/* the bit of blklat_slow.known that says whether it is; 0: it always is, or its kind says */
+	u8 known;		/* the bit of blklat_slow.known that it needs; 0: none, or its kind says */
 	u8 of;			/* a bool's bit, or what a part is a part by */
 	u64 most;		/* limit of a number */
 };
