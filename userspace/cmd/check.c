@@ -145,11 +145,6 @@ static const struct option_row option_list[] = {
 	{ 0 },
 };
 
-static int take_argument(void *into, const char *value, struct problem *p)
-{
-	return capture_options_take_device(&((struct check *)into)->wanted, value, p);
-}
-
 static const struct options options = {
 	.about = "Says which engines work on this machine, or why they do not and what to do, and how much memory a "
 		 "run would take. The exit status is 1 when no engine works."
@@ -158,7 +153,8 @@ static const struct options options = {
 		 "shell pattern or 'all'.",
 	.arguments = "[DEV...]",
 	.list = option_list,
-	.argument = take_argument,
+	.argument = capture_options_take_device,
+	.argument_at = offsetof(struct check, wanted),
 };
 
 static void findings_free(struct findings *f)

@@ -172,7 +172,7 @@ static error_t on_key(int key, char *value, struct argp_state *state)
 		}
 		if (!x->o->arguments)
 			return -problem_set(&x->problem, -EINVAL, "unexpected argument '%s'", value);
-		return -x->o->argument(x->into, value, &x->problem);
+		return -x->o->argument((char *)x->into + x->o->argument_at, value, &x->problem);
 	default:
 		for (u32 i = 0; i < x->n; i++)
 			if (key == key_of(x, i))

@@ -52,8 +52,8 @@ struct options {
 	const struct option_row *shared;	/* options shared by commands; likewise. At most OPTIONS_MAX together */
 	size_t shared_at;		/* where the structure of these is in the command's */
 	const char *const *only;	/* the long names of those of the shared ones that it has, ended by NULL; NULL: all */
-	/* Takes an argument. Returns as struct option_row.take. */
-	int (*argument)(void *into, const char *value, struct problem *p);
+	int (*argument)(void *to, const char *value, struct problem *p);	/* takes one; as struct option_row.take */
+	size_t argument_at;		/* where @to is */
 	/* Takes the words after "--", ended by NULL, which are another program's. NULL: they are arguments as well. */
 	void (*take_command)(char **words, void *into);
 };

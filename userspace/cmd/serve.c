@@ -21,11 +21,6 @@ static int take_schema(void *to, const char *value, struct problem *p)
 	return parse_level("--prom-schema", value, BLKLAT_SCALE_MAX, to, p);
 }
 
-static int take_argument(void *into, const char *value, struct problem *p)
-{
-	return capture_options_take_device(&((struct serve_options *)into)->capture.wanted, value, p);
-}
-
 #define INTO struct serve_options
 
 static const char *const shared[] = {
@@ -75,7 +70,8 @@ static int run(int argc, char **argv)
 		.shared = capture_option_list,
 		.only = shared,
 		.shared_at = offsetof(struct serve_options, capture),
-		.argument = take_argument,
+		.argument = capture_options_take_device,
+		.argument_at = offsetof(struct serve_options, capture.wanted),
 	};
 	CLEANUP(uninit) struct serve_options o;
 	struct problem p;

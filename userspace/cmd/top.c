@@ -35,11 +35,6 @@ static int check(struct capture_options *o, struct problem *p)
 	return err;
 }
 
-static int take_argument(void *into, const char *value, struct problem *p)
-{
-	return capture_options_take_device(&((struct capture_options *)into)->wanted, value, p);
-}
-
 static int run(int argc, char **argv)
 {
 	static const char *const names[] = { "dev", "interval", "count", "duration", "stage", "engine", "scale", "max-memory",
@@ -54,7 +49,8 @@ static int run(int argc, char **argv)
 		.arguments = "[DEV...]",
 		.shared = capture_option_list,
 		.only = names,
-		.argument = take_argument,
+		.argument = capture_options_take_device,
+		.argument_at = offsetof(struct capture_options, wanted),
 	};
 
 	return run_capture_command(&options, argc, argv, check, show);

@@ -78,37 +78,31 @@ u32 comparison_pairs(const struct run *base, const struct run *other, const stru
 	return n;
 }
 
-/* Which watch of each run is compared with a watch of the baseline; -1: none. */
-struct beside {
-	u32 n_runs, n_watches;
-	int *watch;			/* [run][baseline's watch] */
-};
-
-static void beside_uninit(struct beside *b)
+/* Which watch of a run is compared with a watch of the baseline; -1: none. */
+static int beside(const struct comparison *c, u32 run, u32 watch)
 {
-	free(b->watch);
+	return c->beside[run * c->runs[0].n_watches + watch];
 }
 
-static int beside_make(const struct comparison *c, struct beside *ret)
+static int beside_make(struct comparison *c)
 {
 	static const struct device_maps none;
 	const struct run *runs = c->runs;
-	u32 n = c->n_runs;
 	u32 watches = runs[0].n_watches;
 	struct pair *pairs CLEANUP(cleanup_free) = calloc(watches, sizeof(*pairs));
-	int *watch CLEANUP(cleanup_free) = calloc(n * watches, sizeof(*watch));
 
-	if (!pairs || !watch)
+	c->beside = calloc(c->n_runs * watches, sizeof(*c->beside));
+	if (!pairs || !c->beside)
 		return -ENOMEM;
-	for (u32 r = 0; r < n; r++) {
-		u32 n_pairs = r ? comparison_pairs(&runs[0], &runs[r], r < c->n_base ? &none : c->maps, pairs) : 0;
+	for (u32 r = 0; r < c->n_runs; r++) {
+		int *watch = c->beside + r * watches;
+		u32 n = r ? comparison_pairs(&runs[0], &runs[r], r < c->n_base ? &none : c->maps, pairs) : 0;
 
 		for (u32 w = 0; w < watches; w++)
-			watch[r * watches + w] = r ? -1 : (int)w;
-		for (u32 i = 0; i < n_pairs; i++)
-			watch[r * watches + pairs[i].base] = pairs[i].other;
+			watch[w] = r ? -1 : (int)w;
+		for (u32 i = 0; i < n; i++)
+			watch[pairs[i].base] = pairs[i].other;
 	}
-	*ret = (struct beside){ .n_runs = n, .n_watches = watches, .watch = TAKE(watch) };
 	return 0;
 }
 
@@ -124,14 +118,14 @@ static int compared_make(const struct run *r, int watch, u32 op, const struct co
 	return ks_distance(&base->o->hist, &ret->o->hist, &ret->ks);
 }
 
-static int group_make(const struct comparison *c, const struct beside *b, u32 watch, u32 op, struct compared_group *ret)
+static int group_make(const struct comparison *c, u32 watch, u32 op, struct compared_group *ret)
 {
 	struct compared *of CLEANUP(cleanup_free) = calloc(c->n_runs, sizeof(*of));
 
 	if (!of)
 		return -ENOMEM;
 	for (u32 r = 0; r < c->n_runs; r++) {
-		int err = compared_make(&c->runs[r], b->watch[r * b->n_watches + watch], op, r ? of : NULL, &of[r]);
+		int err = compared_make(&c->runs[r], beside(c, r, watch), op, r ? of : NULL, &of[r]);
 
 		if (err)
 			return err;
@@ -155,10 +149,10 @@ static bool worth_showing(const struct compared_group *g, u32 n_runs)
 	return any_ios && compares;
 }
 
-static int add_group(struct comparison *c, const struct beside *b, u32 watch, u32 op)
+static int add_group(struct comparison *c, u32 watch, u32 op)
 {
 	struct compared_group *g = &c->groups[c->n_groups];
-	int err = group_make(c, b, watch, op, g);
+	int err = group_make(c, watch, op, g);
 
 	if (err)
 		return err;
@@ -206,7 +200,7 @@ static double mean_with_base_mix(const struct comparison *c, u32 whole, u32 run)
 }
 
 /* Adds the groups of one watch and its parts. */
-static int add_groups(struct comparison *c, const struct beside *b, u32 watch)
+static int add_groups(struct comparison *c, u32 watch)
 {
 	u32 parts = run_parts(&c->runs[0], watch);
 
@@ -214,7 +208,7 @@ static int add_groups(struct comparison *c, const struct beside *b, u32 watch)
 		u32 whole = c->n_groups;
 
 		for (u32 i = watch; i <= watch + parts; i++) {
-			int err = add_group(c, b, i, op);
+			int err = add_group(c, i, op);
 
 			if (err)
 				return err;
@@ -230,14 +224,13 @@ int comparison_without_phases(const struct run *runs, u32 n, u32 n_base, const s
 	struct comparison c CLEANUP(comparison_uninit) = {
 		.runs = runs, .n_runs = n, .n_base = n_base, .maps = maps,
 	};
-	struct beside b CLEANUP(beside_uninit) = { 0 };
-	int err = beside_make(&c, &b);
+	int err = beside_make(&c);
 
-	c.groups = calloc((size_t)b.n_watches * BLKLAT_OPS + 1, sizeof(*c.groups));
+	c.groups = calloc((size_t)runs[0].n_watches * BLKLAT_OPS + 1, sizeof(*c.groups));
 	if (err || !c.groups)
 		return -ENOMEM;
-	for (u32 i = 0; !err && i < b.n_watches; i += 1 + run_parts(&runs[0], i))
-		err = add_groups(&c, &b, i);
+	for (u32 i = 0; !err && i < runs[0].n_watches; i += 1 + run_parts(&runs[0], i))
+		err = add_groups(&c, i);
 	if (err)
 		return err;
 	*ret = c;
@@ -259,6 +252,7 @@ void comparison_uninit(struct comparison *c)
 	for (u32 i = 0; i < c->n_groups; i++)
 		free(c->groups[i].of);
 	free(c->groups);
+	free(c->beside);
 	free(c->judgements);
 	comparison_phases_uninit(c);
 	*c = (struct comparison){ 0 };
@@ -288,11 +282,10 @@ static int judge(struct comparison *c, const struct condition *condition, const 
 	return 0;
 }
 
-static int judge_run(struct comparison *c, const struct condition *condition, u32 run, const struct beside *b,
-		     struct problem *p)
+static int judge_run(struct comparison *c, const struct condition *condition, u32 run, struct problem *p)
 {
-	for (u32 w = 0; w < b->n_watches; w += 1 + run_parts(&c->runs[0], w)) {
-		int watch = b->watch[run * b->n_watches + w];
+	for (u32 w = 0; w < c->runs[0].n_watches; w += 1 + run_parts(&c->runs[0], w)) {
+		int watch = beside(c, run, w);
 		const struct judged j = {
 			.run = &c->runs[run],
 			.watch = &c->runs[run].watches[watch < 0 ? 0 : watch],
@@ -309,13 +302,9 @@ static int judge_run(struct comparison *c, const struct condition *condition, u3
 
 static int judge_runs(struct comparison *c, const struct condition *condition, struct problem *p)
 {
-	struct beside b CLEANUP(beside_uninit) = { 0 };
-
-	if (beside_make(c, &b))
-		return problem_set(p, -ENOMEM, "out of memory");
 	for (u32 run = c->n_runs > 1; run < c->n_runs; run++) {
 		u32 before = c->n_judgements;
-		int err = judge_run(c, condition, run, &b, p);
+		int err = judge_run(c, condition, run, p);
 
 		if (err)
 			return err;
@@ -379,16 +368,12 @@ int comparison_judge(struct comparison *c, const struct condition *conditions, u
 void comparison_unpaired(const struct comparison *c,
 			 void (*tell)(void *to, const struct run *run, const struct watch *watch), void *to)
 {
-	struct beside b CLEANUP(beside_uninit) = { 0 };
-
-	if (beside_make(c, &b))
-		return;
 	for (u32 r = 1; r < c->n_runs; r++) {
 		for (u32 w = 0; w < c->runs[r].n_watches; w += 1 + run_parts(&c->runs[r], w)) {
 			bool paired = false;
 
-			for (u32 i = 0; i < b.n_watches; i++)
-				paired |= b.watch[r * b.n_watches + i] == (int)w;
+			for (u32 i = 0; i < c->runs[0].n_watches; i++)
+				paired |= beside(c, r, i) == (int)w;
 			if (!paired)
 				tell(to, &c->runs[r], c->runs[r].watches[w].watch);
 		}

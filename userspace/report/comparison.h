@@ -90,6 +90,7 @@ struct comparison {
 	const struct device_maps *maps;	/* same */
 	u32 n_runs;
 	u32 n_base;			/* the first n_base repeat the baseline, the rest the other side; 0: no repeats */
+	int *beside;			/* [run][watch of the baseline]: its partner; -1: none */
 	u32 n_groups;
 	/*
 	 * The groups with IOs in any run, in the order of the baseline's watches, then by op. Each is
