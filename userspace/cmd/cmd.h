@@ -3,8 +3,6 @@
 #ifndef CMD_CMD_H
 #define CMD_CMD_H
 
-#include <signal.h>
-
 #include "util/problem.h"
 #include "util/types.h"
 
@@ -47,12 +45,5 @@ bool command_err_is_ours(int err);
 
 /* Prints that there is no memory, and returns STATUS_FAILED. */
 int command_no_memory(const char *who);
-
-/*
- * From now on one of @signals, which are blocked, surely ends the command, even if something hangs; a message says why
- * it was cut short. See util/ending.h, also for @again. @who is the command's name in messages and must outlive the
- * run. Returns 0, or a negative errno and a sentence.
- */
-int ends_begin(const char *who, const sigset_t *signals, bool again, struct problem *p);
 
 #endif

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <libgen.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,37 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "live/loop.h"
 #include "util/cleanup.h"
 
 static int failed(const struct output *o, int err, struct problem *p)
 {
 	return problem_set(p, err, "could not write %s: %s", o->file ?: "the output", strerror(-err));
+}
+
+static const char *temporary;	/* for the handler, to which nothing can be passed */
+
+static void forget(struct output *o)
+{
+	temporary = NULL;
+	free(TAKE(o->beside));
+}
+
+static void remove_temporary(int number)
+{
+	unlink(temporary);
+	raise(number);
+}
+
+/* A signal ends us as it does any program, but leaves no temporary file. */
+static void remove_on_signal(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	const struct sigaction action = { .sa_handler = remove_temporary, .sa_flags = SA_RESETHAND };
+	struct sigaction before;
+
+	for (u32 i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &action, NULL);
 }
 
 /* Makes a new file with the usual permissions, unlike mkstemp(), whose file only the user can read. */
@@ -32,11 +58,13 @@ static int open_beside(struct output *o)
 	o->beside = joined(o->file, ".XXXXXX");
 	if (!o->beside)
 		return -ENOMEM;
+	temporary = o->beside;
+	remove_on_signal();
 	fd = mkstemp(o->beside);
 	if (fd < 0) {
 		int err = -errno;
 
-		free(TAKE(o->beside));
+		forget(o);
 		return err;
 	}
 	if (!fchmod(fd, 0666 & ~mask))
@@ -47,16 +75,7 @@ static int open_beside(struct output *o)
 	return -errno;
 }
 
-static int hold_up_signals(const char *who, struct problem *p)
-{
-	sigset_t ends;
-
-	signals_block();
-	signals_of_end(&ends);
-	return ends_begin(who, &ends, false, p);
-}
-
-int output_begin(struct output *o, const char *file, const char *who, struct problem *p)
+int output_begin(struct output *o, const char *file, struct problem *p)
 {
 	struct stat is;
 	int err = 0;
@@ -74,9 +93,6 @@ int output_begin(struct output *o, const char *file, const char *who, struct pro
 		o->f = fopen(file, "we");
 		err = o->f ? 0 : -errno;
 	} else {
-		err = hold_up_signals(who, p);
-		if (err)
-			return err;
 		err = open_beside(o);
 	}
 	return err ? failed(o, err, p) : 0;
@@ -95,7 +111,7 @@ int output_end(struct output *o, int err, struct problem *p)
 		err = -errno;
 	if (err)
 		return failed(o, err, p);
-	free(TAKE(o->beside));
+	forget(o);
 	return 0;
 }
 
@@ -105,7 +121,7 @@ void output_drop(struct output *o)
 		fclose(o->f);
 	if (o->beside)
 		unlink(o->beside);
-	free(o->beside);
+	forget(o);
 	*o = (struct output){ 0 };
 }
 

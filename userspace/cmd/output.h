@@ -19,11 +19,10 @@ struct output {
 
 /*
  * Begins to write to @file; NULL is stdout. Anything but a regular file (/dev/null, a pipe) is written directly, except
- * for block devices, which are refused. Once the temporary file exists, signals are blocked, so that it is never left
- * behind; writing the rest is short. In all other cases writing may wait for a reader, so a signal ends us as it does
- * any program. @who is the command's name in messages. Returns 0, or a negative errno and a sentence.
+ * for block devices, which are refused. A signal ends us as it does any program, and removes the temporary file. Returns 0, or a
+ * negative errno and a sentence.
  */
-int output_begin(struct output *o, const char *file, const char *who, struct problem *p);
+int output_begin(struct output *o, const char *file, struct problem *p);
 
 /*
  * Puts the file in place if @err, the result of writing it, is 0. Returns 0, also if stdout is a pipe

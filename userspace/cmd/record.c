@@ -167,8 +167,7 @@ static int end_child(struct record *r, const char *who, int status)
 		child_end(child);
 	} else if (child->pid) {
 		fprintf(stderr, "%s: waiting for '%s' to end, which is no longer recorded\n", who, child->argv[0]);
-		while (!child_wait(child, UINT64_MAX))
-			;
+		child_wait(child, UINT64_MAX);
 	}
 	if (child->pid)
 		fprintf(stderr, "%s: '%s' (process %d) does not end, not even by SIGKILL: it is left running\n", who,

@@ -110,7 +110,7 @@ static int report(const struct report *r, const char *who)
 	err = load_runs(r->files, r->n, &how, who, &runs, &p);
 	if (err)
 		return command_fail(who, load_status(err), &p);
-	err = output_begin(&out, r->output, who, &p);
+	err = output_begin(&out, r->output, &p);
 	if (err)
 		return command_fail(who, command_err_is_ours(err) ? STATUS_FAILED : STATUS_USAGE, &p);
 	err = output_end(&out, r->format == FORMAT_TEXT ? write_text(r, &runs, out.f) : write_report(r, &runs, out.f), &p);

@@ -9,6 +9,7 @@
 #include "core/sink.h"
 #include "core/throttle.h"
 #include "util/cleanup.h"
+#include "util/ending.h"
 #include "util/process.h"
 
 int run_capture_engine(const struct capture_options *o, const struct capture_ops **ret, struct problem *p)
@@ -118,14 +119,12 @@ static void tell_throttled(const struct run_capture *r)
 		fprintf(stderr, "blklat: limits of cgroups not named here: %u; 'blklat list' shows all\n", more);
 }
 
-static int take_signals(struct run_capture *r, struct problem *p)
+/* With a command, signals are for the command. */
+static int catch_signals(const struct run_capture *r, struct problem *p)
 {
-	sigset_t ends;
+	int err = ending_catch(r->child);
 
-	signals_block();
-	signals_of_end(&ends);
-	/* With a command, signals are for the command: another one is passed on as well. */
-	return ends_begin(r->who, &ends, !r->child, p);
+	return err ? problem_set(p, err, "could not catch signals: %s", strerror(-err)) : 0;
 }
 
 /* --- the monitor's hooks -------------------------------------------------------------------- */
@@ -249,9 +248,9 @@ static int open_capture(struct run_capture *r, struct problem *p)
 {
 	if (r->o->replay) {
 		r->begun = RUN_OPENS;
-		return monitor_open(&r->monitor, &r->config, p) ?: take_signals(r, p);
+		return monitor_open(&r->monitor, &r->config, p) ?: catch_signals(r, p);
 	}
-	return take_signals(r, p) ?: open_live(r, p);
+	return catch_signals(r, p) ?: open_live(r, p);
 }
 
 int run_capture_begin(struct run_capture *r, const struct capture_options *o, struct child *child, const char *who)

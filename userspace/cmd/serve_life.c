@@ -263,16 +263,6 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 	};
 }
 
-/* Makes sure that a signal ends the service, and that no message delays an interval. */
-static int hold_up_nothing(struct serve *s, struct problem *p)
-{
-	sigset_t ends;
-
-	streams_drop_errors();
-	service_signals_of_end(&ends);
-	return ends_begin(s->who, &ends, true, p);
-}
-
 static int serve(struct serve *s, struct problem *p)
 {
 	/* From here on the thread has to be on time; loading programs did not, and took long. */
@@ -281,7 +271,7 @@ static int serve(struct serve *s, struct problem *p)
 	int err = confine(&s->confine, p);
 
 	s->config.realtime = !late;
-	err = err ?: hold_up_nothing(s, p) ?: begin_to_serve(s, p);
+	err = err ?: begin_to_serve(s, p);
 	if (err)
 		return err;
 	wanted_tell_uncharged(&s->o->capture.wanted, "");
@@ -341,6 +331,7 @@ static int begin(struct serve *s)
 	s->confine.writes_to = engine->node;
 	configure(s, engine);
 	limits_raise_files();
+	streams_drop_errors();	/* no message delays an interval or the end */
 	/* A recording that is being made is copied first. Meanwhile a signal ends us as it does any program. */
 	if (!o->replay)
 		service_signals_block();

@@ -2,7 +2,6 @@
 #include "core/uevents.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/netlink.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,17 +18,6 @@ int uevents_open(void)
 	if (fd < 0)
 		return -errno;
 	if (!bind(fd, (const struct sockaddr *)&to, sizeof(to)))
-		return fd;
-	err = -errno;
-	close(fd);
-	return err;
-}
-
-int uevents_open_signalled(void)
-{
-	int fd = uevents_open(), err;
-
-	if (fd < 0 || (!fcntl(fd, F_SETOWN, getpid()) && !fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC)))
 		return fd;
 	err = -errno;
 	close(fd);

@@ -8,9 +8,6 @@
 /* Returns a descriptor that can be polled, or a negative errno if the kernel sends no news (in a container). */
 int uevents_open(void);
 
-/* The same, and this process gets SIGIO when there are messages to take. */
-int uevents_open_signalled(void);
-
 /*
  * Takes all messages that are there. Returns whether one of them was about a block device, or may have
  * been. *@ret_gone is set if a device may have gone or got another medium. Messages about added devices,

@@ -2,15 +2,17 @@
 #include "live/child.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "live/loop.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/ending.h"
 
 extern char **environ;
 
@@ -75,8 +77,7 @@ int child_init(struct child *c, char **argv, struct problem *p)
 {
 	int err;
 
-	*c = (struct child){ .argv = argv, .firmer_ns = UINT64_MAX, .patience_ns = CHILD_PATIENCE_NS };
-	sigprocmask(SIG_BLOCK, NULL, &c->mask);
+	*c = (struct child){ .argv = argv, .process = -1, .firmer_ns = UINT64_MAX, .patience_ns = CHILD_PATIENCE_NS };
 	getrlimit(RLIMIT_NOFILE, &c->files);
 	err = find(argv[0], &c->path);
 	return err ? start_problem(c, err, p) : 0;
@@ -84,8 +85,9 @@ int child_init(struct child *c, char **argv, struct problem *p)
 
 void child_uninit(struct child *c)
 {
-	free(c->path);
-	c->path = NULL;
+	free(TAKE(c->path));
+	cleanup_close(&c->process);
+	c->process = -1;
 }
 
 /* posix_spawn() can't set a limit, so we set our own for a moment. Descriptors above it stay open. */
@@ -113,8 +115,7 @@ static int spawn(struct child *c, const char *path, char **argv)
 	sigaddset(&defaults, SIGPIPE);
 	sigaddset(&defaults, SIGXFSZ);
 	posix_spawnattr_setsigdefault(&attr, &defaults);
-	posix_spawnattr_setsigmask(&attr, &c->mask);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
 	err = spawn_with(&c->files, &c->pid, path, &attr, argv);
 	posix_spawnattr_destroy(&attr);
 	if (err)
@@ -141,13 +142,14 @@ static int spawn_script(struct child *c)
 
 int child_start(struct child *c, struct problem *p)
 {
-	/* Only the child's end matters, not that it was stopped; and it must not be reaped automatically. */
-	const struct sigaction news = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP };
-
-	sigaction(SIGCHLD, &news, NULL);
+	signal(SIGCHLD, SIG_DFL);	/* if it is ignored, there is no exit status */
 	c->start_err = spawn(c, c->path, c->argv);
 	if (c->start_err == -ENOEXEC)
 		c->start_err = spawn_script(c);
+	if (!c->start_err) {
+		c->process = syscall(SYS_pidfd_open, c->pid, 0);
+		c->start_err = c->process < 0 ? -errno : 0;
+	}
 	return c->start_err ? start_problem(c, c->start_err, p) : 0;
 }
 
@@ -169,15 +171,13 @@ static void ask_more_firmly(struct child *c)
 		ask(c, CHILD_GIVEN_UP, 0);
 }
 
-static void pass_on(struct child *c, int number, const siginfo_t *info)
+static void pass_on(struct child *c, const struct ending_signal *s)
 {
-	enum child_asked means = number == SIGTERM ? CHILD_TERM : CHILD_ASKED;
-	/* A signal from the terminal goes to its whole foreground group, so the child already has it. */
-	bool known = info->si_code == SI_KERNEL;
+	enum child_asked means = s->number == SIGTERM ? CHILD_TERM : CHILD_ASKED;
 
 	if (means > c->asked)
-		ask(c, means, known ? 0 : number);
-	else if (number == SIGINT)
+		ask(c, means, s->of_terminal ? 0 : s->number);
+	else if (s->number == SIGINT)
 		ask_more_firmly(c);
 }
 
@@ -190,24 +190,27 @@ static bool reap(struct child *c)
 	return true;
 }
 
+bool child_tend(struct child *c)
+{
+	struct ending_signal s;
+
+	while (c->pid && !reap(c) && c->asked < CHILD_GIVEN_UP && ending_take(&s))
+		pass_on(c, &s);
+	if (c->pid && now_ns() >= c->firmer_ns)
+		ask_more_firmly(c);
+	return !c->pid || c->asked == CHILD_GIVEN_UP;
+}
+
 bool child_wait(struct child *c, u64 deadline_ns)
 {
-	while (c->pid && c->asked < CHILD_GIVEN_UP) {
-		siginfo_t info;
-		int number = signals_wait(deadline_ns < c->firmer_ns ? deadline_ns : c->firmer_ns, &info);
+	bool over;
 
-		if (reap(c))
-			break;
-		if (number == SIGIO)
-			return false;
-		if (number && number != SIGCHLD)
-			pass_on(c, number, &info);
-		else if (now_ns() >= c->firmer_ns)
-			ask_more_firmly(c);
-		if (now_ns() >= deadline_ns)
-			return false;
+	while (!(over = child_tend(c)) && now_ns() < deadline_ns) {
+		struct pollfd fds[] = { { .fd = ending_fd(), .events = POLLIN }, { .fd = c->process, .events = POLLIN } };
+
+		poll_until(fds, ARRAY_SIZE(fds), deadline_ns < c->firmer_ns ? deadline_ns : c->firmer_ns);
 	}
-	return true;
+	return over;
 }
 
 void child_end(struct child *c)
@@ -216,8 +219,7 @@ void child_end(struct child *c)
 		return;
 	if (c->asked < CHILD_TERM)
 		ask_more_firmly(c);
-	while (!child_wait(c, UINT64_MAX))
-		;
+	child_wait(c, UINT64_MAX);
 }
 
 int child_status(const struct child *c)

@@ -11,7 +11,6 @@
 #ifndef LIVE_CHILD_H
 #define LIVE_CHILD_H
 
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -25,9 +24,9 @@ enum child_asked { CHILD_NOT_ASKED, CHILD_ASKED, CHILD_TERM, CHILD_KILL, CHILD_G
 struct child {
 	char *path;			/* of the program; owned */
 	char **argv;			/* ended by NULL; borrowed */
-	sigset_t mask;			/* the blocked signals that it starts with */
 	struct rlimit files;		/* the limit of open files that it starts with */
 	pid_t pid;			/* 0: not running, not yet or not any more */
+	int process;			/* a pidfd, readable once it has ended; -1: none */
 	int start_err;			/* what child_start() returned */
 	bool ended;
 	int wait_status;		/* of waitpid(), once it ended */
@@ -37,21 +36,22 @@ struct child {
 };
 
 /*
- * Finds the program of @argv as a shell would. This also fixes what the command starts with: the signals blocked now,
- * so call it before signals_block(), and the limit of open files, so call it before limits_raise_files(). Returns 0, or
- * a sentence and -ENOENT (no such program), -EACCES (it can't be executed), -ENOMEM.
+ * Finds the program of @argv as a shell would. The command starts with the limit of open files that holds now, so call it before
+ * limits_raise_files(). Returns 0, or a sentence and -ENOENT (no such program), -EACCES (it can't be executed), -ENOMEM.
  */
 int child_init(struct child *c, char **argv, struct problem *p);
 void child_uninit(struct child *c);	/* leaves a process that still runs alone */
 
-/* Starts it. Returns 0, or a negative errno and a sentence. The signals must be blocked, see signals_block(). */
+/* Starts it. Returns 0, or a negative errno and a sentence. Signals are to be caught, see ending_catch(). */
 int child_start(struct child *c, struct problem *p);
 
 /*
- * Waits until the command has ended or @deadline_ns has come, and meanwhile passes signals that we
- * receive on to it. Returns false at the deadline, or earlier if SIGIO came. Returns true if it no
+ * Passes signals that we received on to it, and asks it to end more firmly if that is due (firmer_ns). Returns true if it no
  * longer runs, or if even SIGKILL did not end it (stuck in the kernel): see ended.
  */
+bool child_tend(struct child *c);
+
+/* The same until it returns true or @deadline_ns has come. */
 bool child_wait(struct child *c, u64 deadline_ns);
 
 /* Asks it to end, beginning with SIGTERM, and waits for that. Does nothing if it does not run. */

@@ -2,8 +2,8 @@
 #include "live/loop.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/uevents.h"
@@ -11,54 +11,6 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/ending.h"
-
-static bool is_ignored(int number)
-{
-	struct sigaction a;
-
-	return !sigaction(number, NULL, &a) && a.sa_handler == SIG_IGN;
-}
-
-void signals_of_end(sigset_t *ret)
-{
-	sigemptyset(ret);
-	sigaddset(ret, SIGINT);
-	sigaddset(ret, SIGTERM);
-	if (!is_ignored(SIGHUP))
-		sigaddset(ret, SIGHUP);
-}
-
-static void make_set(sigset_t *set)
-{
-	signals_of_end(set);
-	sigaddset(set, SIGCHLD);
-	sigaddset(set, SIGIO);
-}
-
-void signals_block(void)
-{
-	sigset_t set;
-
-	make_set(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-}
-
-int signals_wait(u64 deadline_ns, siginfo_t *ret)
-{
-	sigset_t set;
-
-	make_set(&set);
-	for (;;) {
-		u64 now = now_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
-		struct timespec t = { left / NSEC_PER_SEC, left % NSEC_PER_SEC };
-		int number = sigtimedwait(&set, ret, &t);
-
-		if (number > 0)
-			return number;
-		if (errno == EAGAIN)
-			return 0;
-	}
-}
 
 struct loop {
 	struct monitor *monitor;
@@ -84,24 +36,23 @@ static bool is_live(const struct loop *l)
 	return l->monitor->capture->live;
 }
 
-/*
- * Returns true if the run is to end by a signal, or because the command ended. Returns false at
- * @deadline_ns, or earlier if a descriptor has news.
- */
+/* Waits until @deadline_ns, or until there is something to look at. Returns whether the run is to end. */
 static bool ends_before(const struct loop *l, u64 deadline_ns)
 {
-	siginfo_t info;
-	int number;
+	static const int none[2] = { -1, -1 };
+	const int *input = l->cfg->input ? l->cfg->input->fds : none;
+	struct child *child = l->cfg->child;
+	struct pollfd fds[] = {
+		{ .fd = ending_fd(), .events = POLLIN },
+		{ .fd = input[0], .events = POLLIN },
+		{ .fd = input[1], .events = POLLIN },
+		{ .fd = l->uevents, .events = POLLIN },
+		{ .fd = child ? child->process : -1, .events = POLLIN },
+	};
 
-	if (l->cfg->child)
-		return child_wait(l->cfg->child, deadline_ns);
-	do {
-		number = signals_wait(deadline_ns, &info);
-	} while (number == SIGCHLD);
-	if (!number || number == SIGIO)
-		return false;
-	ending_begin();
-	return true;
+	poll_until(fds, ARRAY_SIZE(fds), child ? min_u64(deadline_ns, child->firmer_ns) : deadline_ns);
+	/* A terminal that went away would always be ready. */
+	return child ? child_tend(child) : fds[0].revents || fds[1].revents & POLLHUP;
 }
 
 static enum monitor_news take_news(const struct loop *l)
@@ -207,7 +158,7 @@ static int loop_init(struct loop *l)
 	int err;
 
 	if (is_live(l))
-		l->uevents = uevents_open_signalled();
+		l->uevents = uevents_open();
 	l->run.scale = c->scale;
 	l->run.tracked = true;
 	l->places = sparse_calloc(l->monitor->most + 1, sizeof(*l->places));

@@ -6,31 +6,15 @@
 #ifndef LIVE_LOOP_H
 #define LIVE_LOOP_H
 
-#include <signal.h>
-
 #include "core/monitor.h"
 #include "core/sink.h"
 #include "live/child.h"
 #include "util/types.h"
 
-/*
- * Blocks the signals that are waited for: SIGINT, SIGTERM and SIGHUP, which end the run; SIGCHLD, by
- * which we learn that a command ended; and SIGIO, by which we learn that a descriptor has news. If
- * SIGHUP was ignored, as under nohup, it stays so. SIGPIPE is to be ignored (main.c).
- */
-void signals_block(void);
-
-/* The signals among them that end a run. */
-void signals_of_end(sigset_t *ret);
-
-/* Waits until @deadline_ns for one of these signals. Returns its number, or 0 if none came. */
-int signals_wait(u64 deadline_ns, siginfo_t *ret);
-
 /* A user who controls the run at a terminal. Embedded at the start of its owner's struct. */
 struct loop_input {
-	/*
-	 * Called whenever a descriptor may have input (SIGIO), and after each interval. Returns false to end the run.
-	 */
+	int fds[2];	/* to poll; -1: none. The run also ends when the first one is hung up */
+	/* Called when they may have input, and after each interval. Returns false to end the run. */
 	bool (*take)(struct loop_input *in);
 };
 
@@ -53,8 +37,8 @@ enum loop_end {
 /*
  * Runs until one of these ends, then gives the sink the summary. The last interval is partial if the
  * end comes within it. @m has just been opened. Devices that come are added to @info, which the sink has; those that went away
- * are told by the monitor's hooks, when the kernel reports it, otherwise at the interval's end. Signals must be blocked by
- * signals_block() before the capture is opened.
+ * are told by the monitor's hooks, when the kernel reports it, otherwise at the interval's end. Signals
+ * are to be caught by ending_catch().
  *
  * The child is started once the capture has been read for the first time. Signals are then passed on to
  * it, and the loop ends with it; another end of the loop leaves it running.

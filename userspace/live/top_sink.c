@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "live/kept.h"
 #include "live/top_draw.h"
+#include "util/cleanup.h"
 #include "util/ending.h"
 
 /* Included last, as it defines macros with common names. */
@@ -32,13 +34,6 @@ struct screen {
 static struct screen *screen_of(struct loop_input *in)
 {
 	return (struct screen *)((char *)in - offsetof(struct screen, input));
-}
-
-/* The loop waits for SIGIO; a change of the terminal's size wakes it, too. */
-static void on_resize(int number)
-{
-	(void)number;
-	kill(getpid(), SIGIO);
 }
 
 static void draw(struct screen *s)
@@ -102,8 +97,11 @@ static int key_of(int c)
 /* Returns whether the size of the terminal has changed. */
 static bool resized(struct screen *s)
 {
+	struct signalfd_siginfo told;
 	struct winsize now;
 
+	while (read(s->input.fds[1], &told, sizeof(told)) > 0)
+		;
 	if (ioctl(fileno(s->tty), TIOCGWINSZ, &now) || !now.ws_row || !now.ws_col ||
 	    (now.ws_row == s->size.ws_row && now.ws_col == s->size.ws_col))
 		return false;
@@ -132,7 +130,6 @@ static void on_close(struct sink *sink)
 {
 	struct screen *s = (struct screen *)sink;
 
-	signal(SIGWINCH, SIG_DFL);
 	if (s->curses) {
 		endwin();
 		delscreen(s->curses);
@@ -140,6 +137,7 @@ static void on_close(struct sink *sink)
 	tty_is_back();
 	if (s->tty)
 		fclose(s->tty);
+	cleanup_close(&s->input.fds[1]);
 	if (s->errors) {
 		stderr = s->errors;
 		kept_end(s->kept, stderr);
@@ -154,10 +152,7 @@ static const struct sink_ops sink_top = {
 	.close = on_close,
 };
 
-/*
- * Opens the terminal again: this open file is not shared, so it can signal keys to us. After su(1) the
- * new user may not be allowed to open the terminal by its name.
- */
+/* Standard output may be for writing only. After su(1) the new user may not be allowed to open the terminal by its name. */
 static FILE *open_terminal(void)
 {
 	char path[32];
@@ -202,9 +197,9 @@ static void without_flow_keys(int fd)
 
 static int begin_curses(struct screen *s, struct problem *p)
 {
-	const struct sigaction resize = { .sa_handler = on_resize, .sa_flags = SA_RESTART };
 	const char *type = getenv("TERM");
-	int fd, flags;
+	sigset_t resize;
+	int fd;
 
 	s->tty = open_terminal();
 	if (!s->tty)
@@ -225,12 +220,14 @@ static int begin_curses(struct screen *s, struct problem *p)
 	nodelay(stdscr, true);
 	set_escdelay(25);
 	top_draw_init(&s->draw, s->draw.look);
-	/* The order matters: otherwise the kernel would send the signal to the whole foreground group. */
-	flags = fcntl(fd, F_GETFL);
-	if (fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETFL, flags | O_ASYNC))
-		return problem_set(p, -errno, "can't wait for keys: %s", strerror(errno));
+	sigemptyset(&resize);
+	sigaddset(&resize, SIGWINCH);
+	sigprocmask(SIG_BLOCK, &resize, NULL);
+	s->input.fds[0] = fd;
+	s->input.fds[1] = signalfd(-1, &resize, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->input.fds[1] < 0)
+		return problem_set(p, -errno, "can't wait for a new size of the terminal: %s", strerror(errno));
 	ioctl(fd, TIOCGWINSZ, &s->size);
-	sigaction(SIGWINCH, &resize, NULL);
 	return 0;
 }
 
@@ -255,7 +252,7 @@ int top_open(const struct run_info *run, const struct look *look, struct sink **
 	if (!s)
 		return problem_set(p, -ENOMEM, "out of memory");
 	s->sink.ops = &sink_top;
-	s->input.take = on_input;
+	s->input = (struct loop_input){ .fds = { -1, -1 }, .take = on_input };
 	s->draw.look = look;
 	if (top_init(&s->top, run)) {
 		free(s);

@@ -3,8 +3,6 @@
 #ifndef SERVICE_SERVICE_H
 #define SERVICE_SERVICE_H
 
-#include <signal.h>
-
 #include "core/monitor.h"
 #include "core/sink.h"
 #include "util/types.h"
@@ -49,9 +47,6 @@ void service_close(struct service *s);	/* takes NULL */
 
 /* Blocks the signals that service_run() takes. Must be called before any thread is started. */
 void service_signals_block(void);
-
-/* The signals among them that end the service. */
-void service_signals_of_end(sigset_t *ret);
 
 enum service_event {
 	EVENT_TIME,		/* the deadline has come */

@@ -10,9 +10,8 @@
 
 #include "core/uevents.h"
 #include "util/clock.h"
-#include "util/ending.h"
 
-void service_signals_of_end(sigset_t *ret)
+static void signals_of_end(sigset_t *ret)
 {
 	sigemptyset(ret);
 	sigaddset(ret, SIGINT);
@@ -21,7 +20,7 @@ void service_signals_of_end(sigset_t *ret)
 
 static void signal_set(sigset_t *set)
 {
-	service_signals_of_end(set);
+	signals_of_end(set);
 	sigaddset(set, SIGHUP);
 }
 
@@ -58,12 +57,16 @@ void service_wait_uninit(struct service_wait *w)
 static bool take_signal(int fd, enum service_event *ret)
 {
 	struct signalfd_siginfo info;
+	sigset_t ends;
 
 	if (read(fd, &info, sizeof(info)) != sizeof(info))
 		return false;
 	*ret = info.ssi_signo == SIGHUP ? EVENT_RELOAD : EVENT_END;
-	if (*ret == EVENT_END)
-		ending_begin();
+	if (*ret != EVENT_END)
+		return true;
+	/* Another one kills. */
+	signals_of_end(&ends);
+	sigprocmask(SIG_UNBLOCK, &ends, NULL);
 	return true;
 }
 

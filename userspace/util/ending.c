@@ -1,183 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "util/ending.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
-#include "util/cleanup.h"
-#include "util/clock.h"
-#include "util/confine.h"
-#include "util/process.h"
-
-#define LOOK_MS 50
-#define LOOKS (ENDING_STILL_NS / (LOOK_MS * NSEC_PER_SEC / 1000))
-
-/* There is only one for each process. */
-static const struct ending *ending;
-static int unheard = -1;	/* readable while a signal is pending; nobody reads from it */
-static int news = -1;		/* readable once the end has begun */
-static atomic_bool begun;
-static pid_t runner;		/* the thread that runs the command */
-
-int ending_fd(void)
-{
-	return unheard;
-}
-
-static bool is_unheard(void)
-{
-	struct pollfd fd = { .fd = unheard, .events = POLLIN };
-
-	return poll(&fd, 1, 0) > 0;
-}
-
-bool ending_asked(void)
-{
-	return begun || is_unheard();
-}
-
-void ending_begin(void)
-{
-	begun = true;
-	if (news >= 0)
-		eventfd_write(news, 1);
-}
-
-/* The clock of a thread's CPU time, as pthread_getcpuclockid() makes it, for a thread without a known pthread_t. */
-static clockid_t clock_of(pid_t thread)
-{
-	return ~(u32)thread << 3 | 6;	/* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel's posix-timers.h */
-}
-
-/* The CPU time of all threads but this one: a thread that waits for another does not hang while that one works. */
-static u64 others_ran_ns(void)
-{
-	DIR *tasks CLEANUP(cleanup_closedir) = opendir("/proc/self/task");
-	struct dirent *task;
-	u64 ran_ns = 0;
-
-	if (!tasks)
-		return clock_ns(CLOCK_PROCESS_CPUTIME_ID);	/* includes this thread, so nothing is cut off */
-	while ((task = readdir(tasks))) {
-		pid_t thread = atoi(task->d_name);
-		struct timespec t;
-
-		if (thread > 0 && thread != gettid() && !clock_gettime(clock_of(thread), &t))
-			ran_ns += t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-	}
-	return ran_ns;
-}
-
-static void tell_where(char *ret, size_t size)
-{
-	char path[48];
-	FILE *f CLEANUP(cleanup_fclose) = NULL;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/wchan", runner);
-	f = fopen(path, "re");
-	/* "0": it is in none, or we may not know it. */
-	if (!f || !fgets(ret, size, f) || !strcmp(ret, "0"))
-		*ret = '\0';
-}
-
-/* A handler, and the last that its thread does. */
-static void stay(int unused)
-{
-	(void)unused;
-	for (;;)
-		poll(NULL, 0, -1);
-}
-
-static int prepare_to_stay(void)
-{
-	struct sigaction action = { .sa_handler = stay };
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGRTMIN);
-	if (sigaction(SIGRTMIN, &action, NULL))
-		return -errno;
-	return -pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
-}
-
-/*
- * What held_up() does can end the wait of the thread that is given up, like the flush of a terminal
- * that nobody reads. It must not go on beside us then, and end the process in its own way.
- */
-static void end_held_up(void)
-{
-	char where[64];
-
-	tell_where(where, sizeof(where));
-	tgkill(getpid(), runner, SIGRTMIN);
-	ending->held_up(where);
-}
-
-static void wait_for_news(void)
-{
-	struct pollfd fds[] = { { .fd = unheard, .events = POLLIN }, { .fd = news, .events = POLLIN } };
-
-	poll(fds, ARRAY_SIZE(fds), -1);
-}
-
-/*
- * Counts looks instead of time: a machine without CPU time for the watched threads has none for this
- * one either. A signal that was pending before the end had begun does not count as another one, so the
- * order of the two checks matters.
- */
-static void *watch(void *unused)
-{
-	u32 still = 0;
-	u64 ran_ns = 0;
-
-	(void)unused;
-	confine_thread();
-	for (;;) {
-		bool ends = begun, asked = is_unheard();
-		u64 now_ran_ns = ends || asked ? others_ran_ns() : 0;
-
-		if (ends && asked && ending->again)
-			pthread_sigmask(SIG_UNBLOCK, &ending->signals, NULL);
-		still = (ends || asked) && now_ran_ns == ran_ns ? still + 1 : 0;
-		ran_ns = now_ran_ns;
-		if (still >= LOOKS)
-			end_held_up();
-		if (ends || asked)
-			poll(NULL, 0, LOOK_MS);
-		else
-			wait_for_news();
-	}
-	return NULL;
-}
-
-int ending_start(const struct ending *e)
-{
-	int err = prepare_to_stay();
-
-	if (err)
-		return err;
-	ending = e;
-	runner = gettid();
-	news = eventfd(0, EFD_CLOEXEC);
-	unheard = signalfd(-1, &e->signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (news < 0 || unheard < 0)
-		return -errno;
-	return thread_start_detached(watch, NULL);
-}
-
+/* What a signal handler has to know can't be passed to it. */
+static int signals[2] = { -1, -1 };	/* a pipe of struct ending_signal */
+static bool passed_on;
 static struct termios modes;
-static atomic_int taken = -1;
+static volatile sig_atomic_t taken = -1;
 
 void tty_is_taken(int fd)
 {
@@ -190,17 +26,73 @@ void tty_is_back(void)
 	taken = -1;
 }
 
-void tty_give_back(void)
+static void tty_give_back(void)
 {
 	/* Sequences of xterm and its successors; other terminals ignore those that they do not know. */
 	static const char back[] = "\033[0m\033[?1l\033>\033[?25h\033[?1049l\r\n";
-	int fd = taken;
-	struct pollfd room = { .fd = fd, .events = POLLOUT };
+	struct pollfd room = { .fd = taken, .events = POLLOUT };
+	int null;
 
-	if (fd < 0)
+	if (taken < 0)
 		return;
-	tcflush(fd, TCOFLUSH);
-	tcsetattr(fd, TCSANOW, &modes);
-	if (poll(&room, 1, 0) > 0 && write(fd, back, strlen(back)) < 0)
+	tcflush(taken, TCOFLUSH);
+	tcsetattr(taken, TCSANOW, &modes);
+	if (poll(&room, 1, 0) > 0 && write(taken, back, strlen(back)) < 0)
 		return;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	dup3(null, taken, O_CLOEXEC);
+	close(null);
+	taken = -1;
+}
+
+static void act(void (*handler)(int, siginfo_t *, void *))
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction before, action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART };
+
+	for (u32 i = 0; i < ARRAY_SIZE(numbers); i++)
+		sigaddset(&action.sa_mask, numbers[i]);
+	for (u32 i = 0; i < ARRAY_SIZE(numbers); i++) {
+		bool hangup = numbers[i] == SIGHUP;
+
+		sigaction(numbers[i], NULL, &before);
+		if (hangup && before.sa_handler == SIG_IGN)
+			continue;
+		if (!handler)
+			/* A terminal that goes away, and then its shell, each send SIGHUP. */
+			action = (struct sigaction){ .sa_handler = hangup ? SIG_IGN : SIG_DFL };
+		sigaction(numbers[i], &action, NULL);
+	}
+}
+
+static void on_signal(int number, siginfo_t *info, void *unused)
+{
+	const struct ending_signal s = { number, info->si_code == SI_KERNEL };
+	int err = errno;
+
+	(void)unused;
+	if (write(signals[1], &s, sizeof(s)) == sizeof(s) && !passed_on) {
+		tty_give_back();
+		act(NULL);
+	}
+	errno = err;
+}
+
+int ending_catch(bool pass_on)
+{
+	if (signals[0] < 0 && pipe2(signals, O_CLOEXEC | O_NONBLOCK))
+		return -errno;
+	passed_on = pass_on;
+	act(on_signal);
+	return 0;
+}
+
+int ending_fd(void)
+{
+	return signals[0];
+}
+
+bool ending_take(struct ending_signal *ret)
+{
+	return read(signals[0], ret, sizeof(*ret)) == sizeof(*ret);
 }

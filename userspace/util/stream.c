@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,9 +13,9 @@
 #include "util/clock.h"
 #include "util/ending.h"
 
-/* Time limits once the command is asked to end: for a reader that takes nothing, and in all for a slow one. */
-#define STILL_NS (NSEC_PER_SEC / 2)
-#define MOST_NS (NSEC_PER_SEC * 6 / 5)
+/* Time limits for a reader: of all output once the command is asked to end, and of a message that may be dropped. */
+#define END_NS (NSEC_PER_SEC * 6 / 5)
+#define DROP_NS (NSEC_PER_SEC / 2)
 #define REST_MS 1
 
 struct stream {
@@ -25,10 +24,11 @@ struct stream {
 	bool socket;
 	bool drops;		/* drops what is not taken within a moment, even before the end */
 	bool gone;		/* its reader is considered gone: waiting for it was in vain */
-	u64 still_ns, left_ns;	/* what is left of both limits */
+	u64 until_ns;		/* how long to wait for it; UINT64_MAX: for ever */
 };
 
 static struct stream out, error;
+static u64 end_ns;		/* of both, once the command is asked to end; 0: it is not */
 
 /*
  * Opens the same pipe or terminal again: this open file is not shared, so it may be non-blocking. If that is not
@@ -55,59 +55,26 @@ static void open_apart(struct stream *s)
 	s->most = SSIZE_MAX;
 }
 
-static u64 less(u64 ns, u64 took_ns)
-{
-	return ns > took_ns ? ns - took_ns : 0;
-}
-
-static void spend(struct stream *s, u64 began_ns)
-{
-	u64 took_ns = now_ns() - began_ns;
-
-	s->still_ns = less(s->still_ns, took_ns);
-	s->left_ns = less(s->left_ns, took_ns);
-}
-
-static u64 patience_ns(const struct stream *s)
-{
-	return s->still_ns < s->left_ns ? s->still_ns : s->left_ns;
-}
-
-static bool hurries(const struct stream *s)
-{
-	return s->drops || s->gone || ending_asked();
-}
-
 /* Returns false when the time limit is reached. */
 static bool wait_ready(struct stream *s)
 {
 	for (;;) {
-		bool hurry = hurries(s);
+		bool patient = s->until_ns == UINT64_MAX;
 		struct pollfd fds[] = {
 			{ .fd = s->fd, .events = POLLOUT },
-			{ .fd = hurry ? -1 : ending_fd(), .events = POLLIN },
+			{ .fd = patient ? ending_fd() : -1, .events = POLLIN },
 		};
-		u64 began_ns = now_ns();
-		const struct timespec most = { .tv_nsec = patience_ns(s) };
-		int n = ppoll(fds, ARRAY_SIZE(fds), hurry ? &most : NULL, NULL);
 
-		if ((n < 0 && errno != EINTR) || (n > 0 && fds[0].revents))
+		poll_until(fds, ARRAY_SIZE(fds), s->until_ns);
+		if (fds[1].revents)
+			s->until_ns = end_ns = end_ns ?: now_ns() + END_NS;
+		else if (patient)
+			end_ns = 0;	/* it was passed on */
+		if (fds[0].revents)
 			return true;
-		if (hurry)
-			spend(s, began_ns);
-		if (hurry && !patience_ns(s))
+		if (now_ns() >= s->until_ns)
 			return false;
 	}
-}
-
-/* A terminal may report room, and then not have enough for a whole character. */
-static void rest(struct stream *s)
-{
-	u64 began_ns = now_ns();
-
-	poll(NULL, 0, REST_MS);
-	if (hurries(s))
-		spend(s, began_ns);
 }
 
 static ssize_t put(const struct stream *s, const char *data, size_t len)
@@ -123,26 +90,22 @@ static ssize_t stream_write(void *cookie, const char *data, size_t len)
 	struct stream *s = cookie;
 	size_t done = 0;
 
-	while (done < len) {
-		ssize_t n;
+	s->until_ns = s->gone ? 0 : s->drops ? now_ns() + DROP_NS : UINT64_MAX;
+	do {
+		bool ready = wait_ready(s);
+		ssize_t n = ready ? put(s, data + done, len - done) : -1;
 
-		s->gone = !wait_ready(s);
-		if (s->gone) {
-			errno = EPIPE;
-			return done;
-		}
-		n = put(s, data + done, len - done);
-		if (n > 0)
-			s->still_ns = STILL_NS;
 		if (n >= 0)
 			done += n;
-		else if (errno == EAGAIN)
-			rest(s);
-		else if (errno != EINTR)
+		else if (ready && errno == EAGAIN)
+			/* A terminal may report room, and then not have enough for a whole character. */
+			poll(NULL, 0, REST_MS);
+		else if (ready && errno != EINTR)
 			return done;
-	}
-	if (s->drops)
-		s->left_ns = MOST_NS;
+		s->gone = n < 0 && now_ns() >= s->until_ns;
+	} while (done < len && !s->gone);
+	if (s->gone)
+		errno = EPIPE;
 	return done;
 }
 
@@ -150,7 +113,7 @@ static FILE *begin(struct stream *s, int fd)
 {
 	const cookie_io_functions_t functions = { .write = stream_write };
 
-	*s = (struct stream){ .fd = fd, .most = SSIZE_MAX, .still_ns = STILL_NS, .left_ns = MOST_NS };
+	*s = (struct stream){ .fd = fd, .most = SSIZE_MAX };
 	open_apart(s);
 	return fopencookie(s, "w", functions);
 }
@@ -176,14 +139,6 @@ void streams_drop_errors(void)
 int streams_error_fd(void)
 {
 	return error.fd;
-}
-
-void streams_try_error(const char *text)
-{
-	struct pollfd fd = { .fd = error.fd, .events = POLLOUT };
-
-	if (poll(&fd, 1, 0) > 0)
-		put(&error, text, strlen(text));
 }
 
 int print_buffer_open(struct print_buffer *buffer)

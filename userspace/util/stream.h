@@ -22,9 +22,6 @@ void streams_drop_errors(void);
 /* The descriptor that standard error goes to now, which may be another than stdio's. */
 int streams_error_fd(void);
 
-/* Writes @text to standard error if that does not block. For use while another thread may hang within a write to it. */
-void streams_try_error(const char *text);
-
 /*
  * Collects what a sink prints, to write it all at once. A reader never sees half an interval, a failed
  * write is noticed where it happens with its errno, and a terminal gets one write an interval.
