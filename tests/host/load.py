@@ -105,14 +105,14 @@ def blklat_argv(*args):
     return argv
 
 
-# rt_sigtimedwait(2). Where a task waits (wchan) is not available before 5.16 on kernels without frame pointers.
-SIGTIMEDWAIT = {"x86_64": "128", "aarch64": "137"}[os.uname().machine]
+# ppoll(2). Where a task waits (wchan) is not available before 5.16 on kernels without frame pointers.
+PPOLL = {"x86_64": "271", "aarch64": "73"}[os.uname().machine]
 
 
 def watching(process):
-    """It waits for signals only when the programs are attached and were read for the first time."""
+    """It waits only when the programs are attached and were read for the first time."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended already
-        return pathlib.Path(f"/proc/{process.pid}/syscall").read_text().split()[0] == SIGTIMEDWAIT
+        return pathlib.Path(f"/proc/{process.pid}/syscall").read_text().split()[0] == PPOLL
     return False
 
 

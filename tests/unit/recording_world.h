@@ -265,7 +265,6 @@ static inline void recording_of(const char *script, int scale)
 	loop = (struct loop_config){ .interval_s = 1, .percentiles = &info.percentiles };
 	if (recorder_open(&info, &cfg, &s, &p))
 		fail_msg("%s", p.text);
-	signals_block();
 	end = loop_run(&m, &info, s, &loop, &p);
 	recorder_problem(s, &p);
 	if (end != LOOP_DONE && end != LOOP_GONE)

@@ -8,8 +8,8 @@
 
 #include "folder.h"
 #include "live/child.h"
-#include "live/loop.h"
 #include "util/clock.h"
+#include "util/ending.h"
 
 #define MS 1000000ULL
 #define PATIENCE_MS 500	/* enough for a busy machine to reap what was killed */
@@ -60,13 +60,11 @@ static const char *line_of(const char *name)
 static void start(char *script)
 {
 	static char *argv[] = { "sh", "-c", NULL, folder, NULL };
-	const sigset_t none = { 0 };
 	struct problem p;
 
 	argv[2] = script;
-	sigprocmask(SIG_SETMASK, &none, NULL);
 	assert_int_equal(child_init(&child, argv, &p), 0);
-	signals_block();
+	assert_int_equal(ending_catch(true), 0);
 	child.patience_ns = PATIENCE_MS * MS;
 	assert_int_equal(child_start(&child, &p), 0);
 	assert_true(child.pid > 0);

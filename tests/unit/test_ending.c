@@ -1,51 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which threads hang when asked to end, and which only take long. Each test in a process of its own. */
+/* What the first signal does, and another one. Each test in a process of its own. */
 #include "unit.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "util/clock.h"
 #include "util/ending.h"
 
-#define CUT_OFF 7
-#define LONGER_NS (ENDING_STILL_NS + NSEC_PER_SEC)
-#define FOREVER_MS 30000
-
-static void held_up(const char *where)
+/* Whether a wait ends at once: a signal has come, before it or within it. */
+static bool asked(void)
 {
-	(void)where;
-	_exit(CUT_OFF);
+	struct pollfd fd = { .fd = ending_fd(), .events = POLLIN };
+
+	return poll_until(&fd, 1, 0) > 0;
 }
 
-static struct ending ending = { .again = true, .held_up = held_up };
-
-static void begin(void)
-{
-	sigemptyset(&ending.signals);
-	sigaddset(&ending.signals, SIGTERM);
-	sigprocmask(SIG_BLOCK, &ending.signals, NULL);
-	if (ending_start(&ending))
-		_exit(1);
-}
-
-static void hear(void)
-{
-	int number;
-
-	sigwait(&ending.signals, &number);
-}
-
-/* Runs this in a process of its own. Returns its wait status. */
-static int end_of(void (*run)(void))
+/* Has a process of its own catch signals and run this. Returns its wait status. */
+static int end_of(bool pass_on, void (*run)(void))
 {
 	int status;
 	pid_t pid = fork();
 
 	if (!pid) {
-		begin();
+		signal(SIGINT, SIG_DFL);
+		if (ending_catch(pass_on) || asked())
+			_exit(1);
 		run();
 		_exit(0);
 	}
@@ -53,110 +34,108 @@ static int end_of(void (*run)(void))
 	return status;
 }
 
-static void *work(void *unused)
+static int first, another;
+
+static void get_both(void)
 {
-	for (u64 end = now_ns() + LONGER_NS; now_ns() < end;)
-		;
-	return unused;
-}
-
-static void wait_for_work(void)
-{
-	pthread_t thread;
-
-	kill(getpid(), SIGTERM);
-	if (!pthread_create(&thread, NULL, work, NULL))
-		pthread_join(thread, NULL);
-}
-
-TEST(test_waiting_for_work_is_no_standstill)
-{
-	assert_int_equal(end_of(wait_for_work), 0);
-}
-
-static void stand_still(void)
-{
-	kill(getpid(), SIGTERM);
-	poll(NULL, 0, FOREVER_MS);
-}
-
-static void hear_and_stand_still(void)
-{
-	kill(getpid(), SIGTERM);
-	hear();
-	ending_begin();
-	poll(NULL, 0, FOREVER_MS);
-}
-
-static void need_threads_that_rest(void)
-{
-#ifdef __SANITIZE_THREAD__
-	print_message("the thread sanitizer has a thread of its own, which runs all the time\n");
-	skip();
-#endif
-}
-
-TEST(test_standstill)
-{
-	need_threads_that_rest();
-	assert_int_equal(WEXITSTATUS(end_of(stand_still)), CUT_OFF);
-	assert_int_equal(WEXITSTATUS(end_of(hear_and_stand_still)), CUT_OFF);
-}
-
-static int freed[2];
-
-static void free_and_hesitate(const char *where)
-{
-	(void)where;
-	if (write(freed[1], "", 1) != 1)
+	raise(first);
+	if (!asked() || !asked())
 		_exit(1);
-	poll(NULL, 0, 500);
-	_exit(CUT_OFF);
+	raise(another);
+	_exit(asked() ? 7 : 1);
 }
 
-static void wait_to_be_freed(void)
+TEST(test_another_one_kills)
 {
+	static const int firsts[] = { SIGINT, SIGTERM, SIGHUP }, others[] = { SIGINT, SIGTERM };
+
+	for (u32 i = 0; i < ARRAY_SIZE(firsts); i++)
+		for (u32 j = 0; j < ARRAY_SIZE(others); j++) {
+			first = firsts[i];
+			another = others[j];
+			assert_int_equal(end_of(false, get_both), another);
+		}
+}
+
+/* A terminal that goes away and its shell both send it. */
+TEST(test_another_hangup_does_not)
+{
+	static const int firsts[] = { SIGINT, SIGHUP };
+
+	another = SIGHUP;
+	for (u32 i = 0; i < ARRAY_SIZE(firsts); i++) {
+		first = firsts[i];
+		assert_int_equal(WEXITSTATUS(end_of(false, get_both)), 7);
+	}
+}
+
+static void read_from_nobody(void)
+{
+	int fds[2];
 	char byte;
 
-	ending.held_up = free_and_hesitate;
-	if (pipe(freed))
+	if (pipe(fds))
 		_exit(1);
-	kill(getpid(), SIGTERM);
-	if (read(freed[0], &byte, 1) != 1)
+	alarm(1);
+	raise(SIGTERM);
+	/* Never returns, as if the kernel held it. */
+	if (read(fds[0], &byte, 1))
 		_exit(1);
 }
 
-/* Like a write to a terminal that nobody reads, which is flushed before the process ends. */
-TEST(test_freed_at_the_last_moment)
+static void send_another(int number)
 {
-	need_threads_that_rest();
-	assert_int_equal(WEXITSTATUS(end_of(wait_to_be_freed)), CUT_OFF);
+	(void)number;
+	raise(SIGINT);
 }
 
-static void rest(void)
+static void hang(void)
 {
-	if (ending_asked())
-		_exit(1);
-	poll(NULL, 0, LONGER_NS / (NSEC_PER_SEC / 1000));
+	signal(SIGALRM, send_another);
+	read_from_nobody();
+}
+
+TEST(test_what_hangs_is_killed)
+{
+	assert_int_equal(end_of(false, hang), SIGINT);
 }
 
 static void pass_on(void)
 {
-	kill(getpid(), SIGTERM);
-	if (!ending_asked())
-		_exit(1);
-	hear();
-	rest();
+	struct ending_signal s;
+
+	for (u32 i = 0; i < 3; i++)
+		raise(SIGTERM);
+	raise(SIGINT);
+	for (u32 i = 0; i < 4; i++)
+		if (!asked() || !ending_take(&s) || s.number != (i < 3 ? SIGTERM : SIGINT) || s.of_terminal)
+			_exit(1);
+	_exit(asked() || ending_take(&s) ? 1 : 7);
 }
 
-TEST(test_nobody_asked)
+TEST(test_what_is_passed_on_does_not_kill)
 {
-	assert_int_equal(end_of(rest), 0);
-	assert_int_equal(end_of(pass_on), 0);
+	assert_int_equal(WEXITSTATUS(end_of(true, pass_on)), 7);
 }
 
-TEST(test_without_a_start)
+static void hang_up(void)
 {
-	assert_false(ending_asked());
+	raise(SIGHUP);
+	_exit(asked() ? 1 : 7);
+}
+
+TEST(test_nohup)
+{
+	signal(SIGHUP, SIG_IGN);
+	assert_int_equal(WEXITSTATUS(end_of(false, hang_up)), 7);
+	signal(SIGHUP, SIG_DFL);
+}
+
+TEST(test_nothing_is_caught)
+{
+	struct ending_signal s;
+
+	assert_false(asked());
+	assert_false(ending_take(&s));
 	assert_int_equal(ending_fd(), -1);
 }

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -10,6 +11,7 @@
 
 #include "live/loop.h"
 #include "util/clock.h"
+#include "util/ending.h"
 
 /* --- a fake engine and a fake sink for the loop between them: what they are to do, and what happened -------------- */
 
@@ -175,6 +177,10 @@ static void fake_close(struct capture *c)
 
 static void begin(u32 n_watches, bool live)
 {
+	struct ending_signal before;
+
+	while (ending_take(&before))
+		;
 	memset(&run, 0, sizeof(run));
 	run.capture = (struct capture){
 		.ops = &fake_capture, .watches = watches, .n_watches = n_watches, .room = WATCHES, .scale = 6, .cpus = 1,
@@ -224,13 +230,11 @@ static void check_lengths(void)
 }
 
 /* Before all tests. Whoever runs us may have made us ignore those that end a run, as nohup(1) does. */
-static __attribute__((constructor)) void block_signals(void)
+static __attribute__((constructor)) void catch_signals(void)
 {
-	static const int of_end[] = { SIGINT, SIGTERM, SIGHUP };
-
-	for (u32 i = 0; i < ARRAY_SIZE(of_end); i++)
-		signal(of_end[i], SIG_DFL);
-	signals_block();
+	signal(SIGHUP, SIG_DFL);
+	if (ending_catch(true))
+		abort();
 }
 
 /* --- when it reads ---------------------------------------------------------------------------------------------------- */
@@ -335,14 +339,6 @@ TEST(test_durations)
 }
 
 /* --- its end: signals, a reader that goes away, a failure, the last device, a replay's last interval ---------------- */
-
-TEST(test_signals_wait_for_the_loop)
-{
-	sigset_t set;
-
-	sigprocmask(SIG_BLOCK, NULL, &set);
-	assert_true(sigismember(&set, SIGTERM) && sigismember(&set, SIGINT) && sigismember(&set, SIGHUP));
-}
 
 /* In the middle of an interval of an hour: the part so far is shown, then the summary, once. */
 static void check_signal(int signal)
@@ -478,7 +474,7 @@ static bool come(struct loop_input *in)
 TEST(test_devices_come)
 {
 	static const u32 shown[] = { 0x7, 0x7, 0x5, 0x1d, 0x1d }, slow[] = { 0x2, 0x2, 0x2, 0x8, 0x8 };
-	struct loop_input input = { .take = come };
+	struct loop_input input = { .fds = { -1, -1 }, .take = come };
 	const struct loop_config cfg = { .interval_s = 0.002, .count = 5, .percentiles = &percentiles_default, .input = &input };
 	struct watch before[WATCHES];
 	struct slow_ios found;
@@ -518,7 +514,7 @@ static bool come_and_go(struct loop_input *in)
 /* The summary has the last 64 that went away, and one more; it tells how many it does not have. */
 TEST(test_many_come_and_go)
 {
-	struct loop_input input = { .take = come_and_go };
+	struct loop_input input = { .fds = { -1, -1 }, .take = come_and_go };
 	const struct loop_config cfg = { .interval_s = 0.001, .count = 80, .percentiles = &percentiles_default, .input = &input };
 
 	begin(3, true);
@@ -582,7 +578,10 @@ struct listener {
 static bool on_take(struct loop_input *in)
 {
 	struct listener *l = (struct listener *)in;
+	char typed;
 
+	while (read(in->fds[0], &typed, 1) == 1)
+		;
 	l->calls++;
 	return l->last_call ? l->calls != l->last_call : !run.summaries;
 }
@@ -591,25 +590,32 @@ static enum loop_end listen(struct listener *l, double interval_s)
 {
 	const struct loop_config cfg = { .interval_s = interval_s, .percentiles = &percentiles_default, .input = &l->input };
 
+	l->input.fds[1] = -1;
 	l->input.take = on_take;
 	return go_with(&cfg);
 }
 
-/* Another process sends SIGIO after each @ns, until it is ended. */
-static pid_t signal_each(u64 ns)
+/* Another process types something after each @ns, until it is ended. */
+static pid_t type_each(struct listener *l, u64 ns)
 {
-	pid_t parent = getpid(), child = fork();
+	int typed[2];
+	pid_t child;
 
+	assert_int_equal(pipe2(typed, O_NONBLOCK), 0);
+	l->input.fds[0] = typed[0];
+	child = fork();
 	while (!child) {
 		sleep_ns(ns);
-		if (kill(parent, SIGIO))
+		if (getppid() == 1 || write(typed[1], "", 1) != 1)
 			_exit(0);
 	}
+	close(typed[1]);
 	return child;
 }
 
-static void end_signals(pid_t child)
+static void end_typing(struct listener *l, pid_t child)
 {
+	close(l->input.fds[0]);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 }
@@ -622,19 +628,19 @@ TEST(test_heard_within_an_interval)
 	pid_t child;
 
 	begin(1, true);
-	child = signal_each(100 * MS);
+	child = type_each(&l, 100 * MS);
 	assert_int_equal(listen(&l, 3600), LOOP_DONE);
 	assert_true(now_ns() - before < 20 * NSEC_PER_SEC);
 	assert_int_equal(l.calls, 1);
 	assert_int_equal(run.intervals, 1);
 	assert_int_equal(run.summaries, 1);
-	end_signals(child);
+	end_typing(&l, child);
 }
 
-/* No signal came, and it is asked all the same: input may have come before anybody listened. */
+/* Nothing was typed, and it is asked all the same: input may have come before anybody listened. */
 TEST(test_asked_after_each_interval)
 {
-	struct listener l = { .last_call = 50 };
+	struct listener l = { .last_call = 50, .input.fds[0] = -1 };
 
 	begin(1, true);
 	assert_int_equal(listen(&l, 0.01), LOOP_DONE);
@@ -652,12 +658,12 @@ TEST(test_a_replay_is_looked_at)
 
 	begin(1, false);
 	run.stored = 10;
-	child = signal_each(1000 * MS);	/* ten intervals of 50 ms, and half a second of waiting; longer if the machine is slow */
+	child = type_each(&l, 1000 * MS);	/* ten intervals of 50 ms, and half a second of waiting; longer if the machine is slow */
 	assert_int_equal(listen(&l, 0.05), LOOP_DONE);
 	assert_true(now_ns() - before > 1000 * MS - 50 * MS);
 	assert_int_equal(run.intervals, 10);
 	assert_int_equal(run.summaries, 1);
-	end_signals(child);
+	end_typing(&l, child);
 }
 
 /* --- a command: it starts after the first read, and its end is the run's, at once, with a last interval ------------------ */
@@ -675,16 +681,10 @@ TEST(test_a_command)
 	static const struct capture_ops looking = { .name = "fake", .read = read_and_look };
 	static char *argv[] = { "sh", "-c", "sleep 0.1; exit 4", NULL };
 	const struct loop_config cfg = { .interval_s = 3600, .percentiles = &percentiles_default, .child = &child };
-	const sigset_t none = { 0 };
 
 	begin(1, true);
 	run.capture.ops = &looking;
-	/* Events of the machine's own devices may have arrived after the previous loop ended: drop them. */
-	signal(SIGIO, SIG_IGN);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGIO, SIG_DFL);
 	assert_int_equal(child_init(&child, argv, &run.p), 0);
-	signals_block();
 	assert_int_equal(go_with(&cfg), LOOP_DONE);
 	assert_int_equal(child_status(&child), 4);
 	assert_int_equal(run.intervals, 1);

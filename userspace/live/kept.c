@@ -4,66 +4,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct piece {
-	u32 len;
-	char text[KEPT_BYTES];
-};
-
 struct kept {
 	FILE *f;
-	struct piece first, latest;
-	u64 dropped;		/* lines between the two */
-	bool first_is_full;
-	bool within_line;
+	u32 len;
+	u32 latest;		/* where the latest text begins; 0: nothing was dropped yet */
+	u64 dropped;		/* lines before it */
+	char text[2 * KEPT_BYTES];
 };
 
-/* Drops whole lines from the beginning of the latest text, until @len more bytes fit or only the last line is left. */
+/* Drops the first whole lines of the latest text, until @len more bytes fit. A line longer than all of the room is cut. */
 static void make_room(struct kept *k, u32 len)
 {
-	struct piece *p = &k->latest;
-	u32 from = 0;
+	const u32 size = sizeof(k->text);
+	const char *end;
 
-	while (p->len - from + len > KEPT_BYTES) {
-		const char *end = memchr(p->text + from, '\n', p->len - from);
-
+	if (k->len + len <= size)
+		return;
+	if (!k->latest && (end = memrchr(k->text, '\n', KEPT_BYTES)))
+		k->latest = end + 1 - k->text;
+	for (u32 from = k->latest; k->len + len > size; k->dropped++) {
+		end = memchr(k->text + from, '\n', k->len - from);
 		if (!end)
 			break;
-		from = end + 1 - p->text;
-		k->dropped++;
+		k->len -= end + 1 - (k->text + from);
+		memmove(k->text + from, end + 1, k->len - from);
 	}
-	p->len -= from;
-	memmove(p->text, p->text + from, p->len);
-}
-
-/* Adds a line, or a part of it. A line longer than all of the room is cut. */
-static void add(struct kept *k, const char *text, u32 len)
-{
-	bool ends = text[len - 1] == '\n';
-	struct piece *p;
-	u32 fits;
-
-	if (!k->within_line && k->first.len + len > KEPT_BYTES)
-		k->first_is_full = true;
-	p = k->first_is_full ? &k->latest : &k->first;
-	if (k->first_is_full)
-		make_room(k, len);
-	fits = KEPT_BYTES - p->len < len ? KEPT_BYTES - p->len : len;
-	memcpy(p->text + p->len, text, fits);
-	p->len += fits;
-	if (ends)
-		p->text[p->len - 1] = '\n';
-	k->within_line = !ends;
+	if (k->len + len > size)
+		k->len = size - len;
 }
 
 static ssize_t take(void *cookie, const char *text, size_t size)
 {
-	for (size_t at = 0, len; at < size; at += len) {
-		const char *end = memchr(text + at, '\n', size - at);
+	u32 len = size < KEPT_BYTES / 2 ? size : KEPT_BYTES / 2;
+	struct kept *k = cookie;
 
-		len = end ? (size_t)(end + 1 - (text + at)) : size - at;
-		add(cookie, text + at, len);
-	}
-	return size;
+	make_room(k, len);
+	memcpy(k->text + k->len, text, len);
+	k->len += len;
+	return len;
 }
 
 struct kept *kept_new(void)
@@ -87,24 +65,22 @@ FILE *kept_stream(struct kept *k)
 
 void kept_last_line(struct kept *k, char *to, size_t room)
 {
-	const struct piece *p;
 	u32 end, begin;
 
 	fflush(k->f);
-	p = k->latest.len ? &k->latest : &k->first;
-	for (end = p->len; end && p->text[end - 1] == '\n'; end--)
+	for (end = k->len; end && k->text[end - 1] == '\n'; end--)
 		;
-	for (begin = end; begin && p->text[begin - 1] != '\n'; begin--)
+	for (begin = end; begin && k->text[begin - 1] != '\n'; begin--)
 		;
-	snprintf(to, room, "%.*s", (int)(end - begin), p->text + begin);
+	snprintf(to, room, "%.*s", (int)(end - begin), k->text + begin);
 }
 
 void kept_end(struct kept *k, FILE *to)
 {
 	fclose(k->f);
-	fwrite(k->first.text, 1, k->first.len, to);
+	fwrite(k->text, 1, k->latest, to);
 	if (k->dropped)
 		fprintf(to, "... %llu more lines were printed here, and not kept ...\n", (unsigned long long)k->dropped);
-	fwrite(k->latest.text, 1, k->latest.len, to);
+	fwrite(k->text + k->latest, 1, k->len - k->latest, to);
 	free(k);
 }
