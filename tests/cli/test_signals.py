@@ -13,6 +13,7 @@ from command import REPLAY, run
 from script import write_recording
 from sql import query
 from stalls import DEADLINE_S, STALLS, ended, full_pipe, readable, running, until_still
+from waiting import wait_until
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 # Each output that takes nothing, and each signal.
@@ -165,3 +166,16 @@ def test_fifo_whose_reader_stops(tmp_path, number):
     with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb"), running("report", REPLAY, "-o", fifo) as p:
         until_still(p)
         assert ended(p, number) == -number
+
+
+@pytest.mark.parametrize("number", [*SIGNALS, signal.SIGHUP], ids=lambda n: n.name)
+def test_report_that_is_being_written(tmp_path, long_replay, number):
+    """The file is as it was, and there is no other; or the signal came too late, and it is complete."""
+    file = tmp_path / "report.json"
+    file.write_text("before")
+    with running("report", "-f", "json", long_replay, "-o", file) as p:
+        wait_until(lambda: len(list(tmp_path.iterdir())) > 2 or p.poll() is not None, "the temporary file", every_s=0)
+        status = ended(p, number)
+    assert {f.name for f in tmp_path.iterdir()} == {"long.blklat", "report.json"}
+    text = file.read_text()
+    assert (status, text) == (-number, "before") or json.loads(text)["runs"]

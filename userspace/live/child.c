@@ -27,18 +27,20 @@ static int executable(const char *path)
 }
 
 /*
- * Tries @name in each directory of PATH. If a file is found that can't be executed, and no other, the error is -EACCES.
+ * Tries @name, in each directory of PATH unless it is a path. If a file is found that can't be executed, and no other, the
+ * error is -EACCES.
  */
-static int search(const char *name, char **ret)
+static int find(const char *name, char **ret)
 {
-	const char *dir = getenv("PATH");
+	const char *dir = strchr(name, '/') ? "" : getenv("PATH") ?: "/usr/bin:/bin";
 	int err = -ENOENT;
 
-	for (dir = dir ? dir : "/usr/bin:/bin"; dir; dir = strchr(dir, ':') ? strchr(dir, ':') + 1 : NULL) {
+	for (const char *next; *name && dir; dir = next) {
 		int len = strcspn(dir, ":"), failed;
 		char *path;
 
-		if (asprintf(&path, "%.*s%s%s", len, dir, len ? "/" : "./", name) < 0)
+		next = dir[len] ? dir + len + 1 : NULL;
+		if (asprintf(&path, "%.*s%s%s", len, dir, len ? "/" : strchr(name, '/') ? "" : "./", name) < 0)
 			return -ENOMEM;
 		failed = executable(path);
 		if (!failed) {
@@ -50,19 +52,6 @@ static int search(const char *name, char **ret)
 			err = failed;
 	}
 	return err;
-}
-
-static int find(const char *name, char **ret)
-{
-	int err;
-
-	if (!strchr(name, '/'))
-		return *name ? search(name, ret) : -ENOENT;
-	err = executable(name);
-	if (err)
-		return err;
-	*ret = strdup(name);
-	return *ret ? 0 : -ENOMEM;
 }
 
 static int start_problem(const struct child *c, int err, struct problem *p)
