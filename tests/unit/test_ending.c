@@ -69,30 +69,25 @@ TEST(test_another_hangup_does_not)
 	}
 }
 
-static void read_from_nobody(void)
-{
-	int fds[2];
-	char byte;
-
-	if (pipe(fds))
-		_exit(1);
-	alarm(1);
-	raise(SIGTERM);
-	/* Never returns, as if the kernel held it. */
-	if (read(fds[0], &byte, 1))
-		_exit(1);
-}
-
 static void send_another(int number)
 {
 	(void)number;
 	raise(SIGINT);
 }
 
+/* Waits for a byte that never comes, and does not poll. */
 static void hang(void)
 {
+	int fds[2];
+	char byte;
+
 	signal(SIGALRM, send_another);
-	read_from_nobody();
+	if (pipe(fds))
+		_exit(1);
+	raise(SIGTERM);
+	alarm(1);
+	if (read(fds[0], &byte, 1))
+		_exit(1);
 }
 
 TEST(test_what_hangs_is_killed)

@@ -35,13 +35,15 @@ static void make_room(struct kept *k, u32 len)
 
 static ssize_t take(void *cookie, const char *text, size_t size)
 {
-	u32 len = size < KEPT_BYTES / 2 ? size : KEPT_BYTES / 2;
 	struct kept *k = cookie;
 
-	make_room(k, len);
-	memcpy(k->text + k->len, text, len);
-	k->len += len;
-	return len;
+	for (size_t at = 0, len; at < size; at += len) {
+		len = size - at < KEPT_BYTES / 2 ? size - at : KEPT_BYTES / 2;
+		make_room(k, len);
+		memcpy(k->text + k->len, text + at, len);
+		k->len += len;
+	}
+	return size;
 }
 
 struct kept *kept_new(void)
