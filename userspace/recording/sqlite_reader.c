@@ -17,6 +17,7 @@
 #define HEAD_BYTES 100
 #define HEAD_READ_VERSION 19		/* byte of the header: 2 if the database has a log */
 #define VERSION_WAL 2
+#define LOG_HEAD_BYTES 32
 #define TRIES 8				/* attempts to copy a file while it is being written */
 
 struct sqlite_reader {
@@ -24,12 +25,6 @@ struct sqlite_reader {
 	char *name;			/* the same with links resolved: this is where files lie beside it */
 	struct sqlite_fds fds;
 	sqlite3 *db;
-};
-
-/* The state of file and log that changes when a recorder begins its log anew or moves it into the file. */
-struct state {
-	u8 head[HEAD_BYTES];
-	u8 log_head[SQLITE_WAL_HEAD_BYTES];
 };
 
 static void cleanup_reader(struct sqlite_reader **r)
@@ -111,20 +106,6 @@ static int read_head(const struct sqlite_reader *r, u8 head[HEAD_BYTES], struct 
 	return 0;
 }
 
-/* The current state of the file and its log; @log is open, or negative. */
-static int look(const struct sqlite_reader *r, int log, struct state *ret, struct problem *p)
-{
-	int err;
-
-	memset(ret, 0, sizeof(*ret));
-	err = read_head(r, ret->head, p);
-	if (err || log < 0)
-		return err;
-	if (pread(log, ret->log_head, sizeof(ret->log_head), 0) < 0)
-		return no_reading(r, -errno, p);
-	return 0;
-}
-
 /* Whether @log is still the file beside the database. */
 static bool is_beside(const struct sqlite_reader *r, int log)
 {
@@ -143,31 +124,24 @@ static bool is_beside(const struct sqlite_reader *r, int log)
 static int copy_both(struct sqlite_reader *r, int log, bool *ret_fit, struct problem *p)
 {
 	int file CLEANUP(cleanup_close) = -1, log_copy CLEANUP(cleanup_close) = -1;
-	struct state before, after;
-	int err = look(r, log, &before, p) ?: private_copy(r->fds.fd, r->file, &file, p);
+	u8 before[LOG_HEAD_BYTES] = { 0 }, after[LOG_HEAD_BYTES] = { 0 };
+	int err;
 
+	if (log >= 0 && pread(log, before, sizeof(before), 0) < 0)
+		return no_reading(r, -errno, p);
+	err = private_copy(r->fds.fd, r->file, &file, p);
 	if (!err && log >= 0)
 		err = private_copy(log, r->file, &log_copy, p);
-	if (!err)
-		err = look(r, log, &after, p);
-	*ret_fit = !err && !memcmp(&before, &after, sizeof(before)) && is_beside(r, log);
+	if (!err && log >= 0 && pread(log, after, sizeof(after), 0) < 0)
+		err = no_reading(r, -errno, p);
+	*ret_fit = !err && !memcmp(before, after, sizeof(before)) && is_beside(r, log);
 	if (!*ret_fit)
 		return err;
 	close(r->fds.fd);
 	r->fds.fd = file;
-	r->fds.wal.fd = log_copy;
+	r->fds.log = log_copy;
 	file = log_copy = -1;
 	return 0;
-}
-
-static int read_log(struct sqlite_reader *r, struct problem *p)
-{
-	int fd = r->fds.wal.fd, err = fd < 0 ? 0 : sqlite_wal_read(&r->fds.wal, fd);
-
-	r->fds.wal.fd = fd;
-	if (err == -EFBIG)
-		return problem_set(p, err, "%s: what is in %s-wal is more than a recorder leaves there", r->file, r->name);
-	return err ? no_reading(r, err, p) : 0;
 }
 
 /* Takes file and log themselves if nobody records, else copies of them. @ret_again: they were written to meanwhile. */
@@ -188,13 +162,15 @@ static int take(struct sqlite_reader *r, const struct stat *st, bool *ret_again,
 	if (!flock(r->fds.fd, LOCK_SH | LOCK_NB)) {
 		/* Nobody records it, and nobody ever will: a recorder always makes a new file. */
 		flock(r->fds.fd, LOCK_UN);
-		r->fds.wal.fd = log < 0 ? -1 : log;
-		log = -1;
+		if (log >= 0 && log_st.st_size > LOG_HEAD_BYTES) {
+			r->fds.log = log;
+			log = -1;
+		}
 	} else {
 		err = copy_both(r, log, &fit, p);
 	}
 	*ret_again = !err && !fit;
-	return err || !fit ? err : read_log(r, p);
+	return err;
 }
 
 static int open_file(struct sqlite_reader *r, struct stat *st, struct problem *p)
@@ -222,16 +198,6 @@ static int take_files(struct sqlite_reader *r, struct problem *p)
 	return err;
 }
 
-static int open_database(struct sqlite_reader *r)
-{
-	int rc = sqlite_fds_open(&r->fds, &r->db);
-
-	if (rc)
-		return rc;
-	sqlite_distrust(r->db);
-	return sqlite_run(r->db, "PRAGMA cell_size_check = ON; PRAGMA query_only = ON; PRAGMA temp_store = MEMORY");
-}
-
 int sqlite_reader_open(const char *file, struct sqlite_reader **ret, struct problem *p)
 {
 	struct sqlite_reader *r CLEANUP(cleanup_reader) = calloc(1, sizeof(*r));
@@ -240,11 +206,11 @@ int sqlite_reader_open(const char *file, struct sqlite_reader **ret, struct prob
 	if (!r)
 		return problem_set(p, -ENOMEM, "%s: no memory", file);
 	r->file = file;
-	r->fds.fd = r->fds.wal.fd = -1;
+	r->fds.fd = r->fds.log = -1;
 	err = take_files(r, p);
 	if (err)
 		return err;
-	rc = open_database(r);
+	rc = sqlite_fds_open(&r->fds, false, &r->db);
 	if (rc)
 		return no_reading(r, sqlite_errno(r->db, rc), p);
 	*ret = TAKE(r);
@@ -260,7 +226,7 @@ u64 sqlite_reader_bytes(const struct sqlite_reader *r)
 {
 	struct stat st;
 
-	return r->fds.wal.n || fstat(r->fds.fd, &st) ? 0 : st.st_size;
+	return r->fds.log >= 0 || fstat(r->fds.fd, &st) ? 0 : st.st_size;
 }
 
 void sqlite_reader_close(struct sqlite_reader *r)
@@ -268,9 +234,8 @@ void sqlite_reader_close(struct sqlite_reader *r)
 	if (!r)
 		return;
 	sqlite_fds_close(&r->fds, r->db);
-	cleanup_close(&r->fds.wal.fd);
+	cleanup_close(&r->fds.log);
 	cleanup_close(&r->fds.fd);
-	sqlite_wal_uninit(&r->fds.wal);
 	free(r->name);
 	free(r);
 }

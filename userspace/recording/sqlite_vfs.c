@@ -1,228 +1,78 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recording/sqlite_vfs.h"
 
-#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define SECTOR_BYTES 4096
+#include "recording/sqlite.h"
 
-struct open_file {
-	sqlite3_file base;
-	const struct sqlite_fds *f;
-};
+#define USUAL "unix-none"	/* SQLite's own files, without locks and shared memory */
+#define NAME "/proc/self/fd/%d"	/* of a descriptor; no file can lie beside it */
 
-static const struct sqlite_fds *fds_of(sqlite3_file *file)
+/* Called by SQLite instead of open(2), for all files. */
+static int open_file(const char *name, int flags, int mode)
 {
-	return ((struct open_file *)file)->f;
+	int fd;
+
+	return sscanf(name, NAME, &fd) == 1 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : open(name, flags, mode);
 }
 
-/* Bytes beyond the end read as 0, with SQLITE_IOERR_SHORT_READ. */
-static int read_at(int fd, char *to, int len, s64 at)
-{
-	while (len) {
-		ssize_t n = pread(fd, to, len, at);
-
-		if (n < 0 && errno != EINTR)
-			return SQLITE_IOERR_READ;
-		if (!n) {
-			memset(to, 0, len);
-			return SQLITE_IOERR_SHORT_READ;
-		}
-		if (n > 0) {
-			to += n;
-			at += n;
-			len -= n;
-		}
-	}
-	return SQLITE_OK;
-}
-
-/* SQLite reads whole pages, or a piece of the first. A log with pages of another size belongs to another database. */
-static int on_read(sqlite3_file *file, void *to, int len, sqlite3_int64 at)
-{
-	const struct sqlite_fds *f = fds_of(file);
-	u32 page_bytes = f->wal.page_bytes;
-	s64 found;
-
-	if (!f->wal.n)
-		return read_at(f->fd, to, len, at);
-	if (at % page_bytes + len > page_bytes)
-		return SQLITE_CORRUPT;
-	found = sqlite_wal_find(&f->wal, at / page_bytes + 1);
-	return found < 0 ? read_at(f->fd, to, len, at) : read_at(f->wal.fd, to, len, found + at % page_bytes);
-}
-
-static int on_size(sqlite3_file *file, sqlite3_int64 *ret)
-{
-	const struct sqlite_fds *f = fds_of(file);
-	struct stat st;
-
-	if (fstat(f->fd, &st))
-		return SQLITE_IOERR_FSTAT;
-	*ret = f->wal.n ? (s64)f->wal.db_pages * f->wal.page_bytes : st.st_size;
-	return SQLITE_OK;
-}
-
-static int on_close(sqlite3_file *file)
-{
-	(void)file;
-	return SQLITE_OK;
-}
-
-static int on_write(sqlite3_file *file, const void *from, int len, sqlite3_int64 at)
-{
-	(void)file, (void)from, (void)len, (void)at;
-	return SQLITE_READONLY;
-}
-
-static int on_truncate(sqlite3_file *file, sqlite3_int64 size)
-{
-	(void)file, (void)size;
-	return SQLITE_READONLY;
-}
-
-static int on_sync(sqlite3_file *file, int flags)
-{
-	(void)file, (void)flags;
-	return SQLITE_OK;
-}
-
-static int on_lock(sqlite3_file *file, int lock)
-{
-	(void)file, (void)lock;
-	return SQLITE_OK;
-}
-
-static int on_check_lock(sqlite3_file *file, int *ret)
-{
-	(void)file;
-	*ret = 0;
-	return SQLITE_OK;
-}
-
-static int on_control(sqlite3_file *file, int op, void *arg)
-{
-	(void)file, (void)op, (void)arg;
-	return SQLITE_NOTFOUND;
-}
-
-static int on_sector_size(sqlite3_file *file)
-{
-	(void)file;
-	return SECTOR_BYTES;
-}
-
-/* Says that nobody writes, so that SQLite neither looks for a journal to roll back nor opens a log by itself. */
-static int on_characteristics(sqlite3_file *file)
-{
-	(void)file;
-	return SQLITE_IOCAP_IMMUTABLE;
-}
-
-/* Version 1 of these methods has neither a mapped index (xShmMap) nor a mapped file (xFetch). */
-static const sqlite3_io_methods methods = {
-	.iVersion = 1,
-	.xClose = on_close,
-	.xRead = on_read,
-	.xWrite = on_write,
-	.xTruncate = on_truncate,
-	.xSync = on_sync,
-	.xFileSize = on_size,
-	.xLock = on_lock,
-	.xUnlock = on_lock,
-	.xCheckReservedLock = on_check_lock,
-	.xFileControl = on_control,
-	.xSectorSize = on_sector_size,
-	.xDeviceCharacteristics = on_characteristics,
-};
-
-/* Opens nothing but the database: SQLite has to keep temporary data in memory. */
+/* Opens nothing but the two files: all else that SQLite wants to keep has to be in memory. */
 static int on_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)
 {
-	struct open_file *o = (struct open_file *)file;
+	const struct sqlite_fds *f = (void *)((char *)vfs - offsetof(struct sqlite_fds, vfs));
+	sqlite3_vfs *usual = sqlite3_vfs_find(USUAL);
+	char log[32] = "";	/* ended by two zeros, as SQLite's names are */
 
-	(void)name;
-	o->base.pMethods = NULL;
-	if (!(flags & SQLITE_OPEN_MAIN_DB))
+	file->pMethods = NULL;
+	if (flags & SQLITE_OPEN_MAIN_DB)
+		return usual->xOpen(usual, name, file, flags, ret_flags);
+	if (!(flags & SQLITE_OPEN_WAL))
 		return SQLITE_CANTOPEN;
-	o->base.pMethods = &methods;
-	o->f = vfs->pAppData;
-	if (ret_flags)
-		*ret_flags = SQLITE_OPEN_READONLY;
-	return SQLITE_OK;
-}
-
-static int on_delete(sqlite3_vfs *vfs, const char *name, int sync)
-{
-	(void)vfs, (void)name, (void)sync;
-	return SQLITE_IOERR_DELETE;
-}
-
-static int on_access(sqlite3_vfs *vfs, const char *name, int flags, int *ret)
-{
-	(void)vfs, (void)name, (void)flags;
-	*ret = 0;
-	return SQLITE_OK;
+	/* Not as a log, or SQLite would make root its owner. */
+	snprintf(log, sizeof(log) - 1, NAME, f->log);
+	return usual->xOpen(usual, log, file, SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_READONLY, ret_flags);
 }
 
 static int on_path(sqlite3_vfs *vfs, const char *name, int room, char *ret)
 {
 	(void)vfs;
-	snprintf(ret, room, "%s", name);
-	return SQLITE_OK;
+	return snprintf(ret, room, "%s", name) < room ? SQLITE_OK : SQLITE_CANTOPEN;
 }
 
-static int on_random(sqlite3_vfs *vfs, int n, char *ret)
+int sqlite_fds_open(struct sqlite_fds *f, bool writable, sqlite3 **ret_db)
 {
-	sqlite3_vfs *usual = sqlite3_vfs_find("unix");
-
-	(void)vfs;
-	return usual ? usual->xRandomness(usual, n, ret) : 0;
-}
-
-static int on_sleep(sqlite3_vfs *vfs, int us)
-{
-	(void)vfs;
-	return us;
-}
-
-static int on_time(sqlite3_vfs *vfs, double *ret)
-{
-	sqlite3_vfs *usual = sqlite3_vfs_find("unix");
-
-	(void)vfs;
-	return usual ? usual->xCurrentTime(usual, ret) : SQLITE_ERROR;
-}
-
-int sqlite_fds_open(struct sqlite_fds *f, sqlite3 **ret_db)
-{
+	bool immutable = !writable && f->log < 0;
+	char uri[64];
 	int rc;
 
+	f->vfs = *sqlite3_vfs_find(USUAL);
+	f->vfs.xSetSystemCall(&f->vfs, "open", (sqlite3_syscall_ptr)open_file);
+	f->vfs.iVersion = 2;
+	f->vfs.xOpen = on_open;
+	f->vfs.xFullPathname = on_path;
 	/* Each has its own VFS, so the descriptors need not be looked up by name. */
 	snprintf(f->name, sizeof(f->name), "blklat-%p", (void *)f);
-	f->vfs = (sqlite3_vfs){
-		.iVersion = 1,
-		.szOsFile = sizeof(struct open_file),
-		.mxPathname = 64,
-		.zName = f->name,
-		.pAppData = f,
-		.xOpen = on_open,
-		.xDelete = on_delete,
-		.xAccess = on_access,
-		.xFullPathname = on_path,
-		.xRandomness = on_random,
-		.xSleep = on_sleep,
-		.xCurrentTime = on_time,
-	};
+	f->vfs.zName = f->name;
 	rc = sqlite3_vfs_register(&f->vfs, 0);
 	if (rc) {
 		f->vfs.zName = NULL;
 		return rc;
 	}
-	return sqlite3_open_v2("recording", ret_db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, f->name);
+	/* Of an immutable database SQLite opens no log, even if it says that it has one. */
+	snprintf(uri, sizeof(uri), "file:" NAME "%s", f->fd, immutable ? "?immutable=1" : "");
+	rc = sqlite3_open_v2(uri, ret_db, SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
+			     (writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY), f->name);
+	if (rc)
+		return rc;
+	sqlite_distrust(*ret_db);
+	sqlite3_db_config(*ret_db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	/* In exclusive mode SQLite keeps the index of the log in its own memory. */
+	return sqlite_run(*ret_db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON; "
+			  "PRAGMA temp_store = MEMORY") ?:
+	       sqlite_run(*ret_db, writable ? "PRAGMA journal_mode = MEMORY" : "PRAGMA query_only = ON");
 }
 
 void sqlite_fds_close(struct sqlite_fds *f, sqlite3 *db)
