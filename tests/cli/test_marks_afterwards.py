@@ -2,14 +2,13 @@
 """blklat mark --at: a mark in a recording that has ended, whoever made it and whatever files are beside it."""
 import fcntl
 import os
-import shutil
 import signal
 import stat
 import subprocess
 import time
 
 import pytest
-from attacks import BLKLAT, ENV, NOBODY, PLANTS, ROOT, named, one_line, plant, run, shown, state
+from attacks import BESIDE, BLKLAT, ENV, NOBODY, PLANTS, ROOT, named, one_line, plant, run, shown, state
 from script import write_recording
 from sql import change, query
 
@@ -82,21 +81,32 @@ def test_one_that_is_recorded(file):
 
 
 @pytest.mark.parametrize("what", PLANTS)
-@pytest.mark.parametrize("end,refused", [("-wal", True), ("-journal", True), ("-shm", False), ("-mark", False)])
-def test_nothing_that_was_planted_is_used(file, victim, end, refused, what):
-    """Files that SQLite would play back are refused; others are ignored and stay as they are."""
+@pytest.mark.parametrize("end", BESIDE)
+def test_nothing_that_was_planted_is_used(file, victim, tmp_path, end, what):
+    """It stays as it is. A journal that SQLite would play back is refused, as for readers."""
     plant(named(file, end), what, victim)
     before = state(file.parent)
     done = mark(file, 1)
     after = state(file.parent)
     assert victim.read_text() == "precious"
-    if refused:
-        one_line(done, 1, "is beside it")
+    if (end, what) == ("-journal", "noise"):
+        one_line(done, 1, "-journal: open it with sqlite3 once")
         assert after == before
         return
-    assert done.returncode == 0 and len(marks(file)) == 1
     changed = {name for name in before | after if before.get(name) != after.get(name)}
-    assert changed == {file.name, file.parent.name}
+    assert done.returncode == 0 and changed == {file.name, file.parent.name}
+    alone = file.rename(tmp_path / "alone")  # SQLite itself would use what was planted
+    assert len(marks(alone)) == 1
+
+
+@pytest.mark.parametrize("end", ["", "-wal"])
+def test_one_that_was_cut_off(file, end):
+    """What is in its log would be lost; it may be missing already."""
+    change(file, "PRAGMA journal_mode = WAL")
+    named(file, "-wal").write_bytes(b"x") if end else None
+    before = state(file.parent)
+    one_line(mark(file, 1), 1, "was cut off: make a complete copy")
+    assert state(file.parent) == before
 
 
 def test_triggers_do_not_run(file):
@@ -138,21 +148,17 @@ def test_two_at_once(file):
 
 
 def test_nothing_stays_behind(file, tmp_path):
+    """Nor is anything put elsewhere."""
     for at in ("1", "1000"):
-        temporary = tmp_path / f"tmp{at}"
-        temporary.mkdir()
-        subprocess.run([BLKLAT, "mark", file, "--at", at, "x"], env={**ENV, "TMPDIR": str(temporary)}, capture_output=True, timeout=20)
-        assert list(temporary.iterdir()) == []
-    missing = subprocess.run([BLKLAT, "mark", file, "--at", "1", "x"], env={**ENV, "TMPDIR": str(tmp_path / "no")}, capture_output=True,
-                             text=True, timeout=20)
-    one_line(missing, 1, "TMPDIR names another directory")
+        subprocess.run([BLKLAT, "mark", file, "--at", at, "x"], env={**ENV, "TMPDIR": str(tmp_path / "no")}, capture_output=True, timeout=20)
+        assert [p.name for p in file.parent.iterdir()] == [file.name]
+    assert len(marks(file)) == 1
 
 
-def test_killed_at_any_time(file, tmp_path):
+def test_killed_at_any_time(file):
     """The file is whole, with the mark or without it, and the next mark removes what was left beside it."""
     change(file, "CREATE TABLE padding AS SELECT zeroblob(20000000) AS padding")
-    argv, env = [BLKLAT, "mark", file, "--at", "1", "x"], {**ENV, "TMPDIR": str(tmp_path / "tmp")}
-    (tmp_path / "tmp").mkdir()
+    argv, env = [BLKLAT, "mark", file, "--at", "1", "x"], ENV
     begin = time.monotonic()
     subprocess.run(argv, env=env, check=True, timeout=60)
     whole_s, killed = time.monotonic() - begin, 0
@@ -161,10 +167,7 @@ def test_killed_at_any_time(file, tmp_path):
         time.sleep(whole_s * i / 60)
         process.kill()
         killed += process.wait() == -signal.SIGKILL
-        # Its working copy is in the temporary folder, where leftovers get cleaned up.
-        shutil.rmtree(tmp_path / "tmp")
-        (tmp_path / "tmp").mkdir()
-    # One may be left if it is killed after the new file got a name, but before it got the final one.
+    # One may be left, as the name is the file's own.
     assert len(list(file.parent.glob(".blklat-mark-*"))) <= 1
     assert {text for _, _, text in marks(file)} == {"x"} and 1 <= len(marks(file)) <= 1 + 40
     assert killed >= 10

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Adds a mark to a recording that has ended. SQLite must not write where others may put files, so it
- * changes a copy, in a folder that only we may enter. The copy then replaces the recording in one step,
- * so at any time the file is either the old or the new one.
+ * Adds a mark to a recording that has ended: to a copy, which then replaces it in one step, so at any time the file is
+ * either the old or the new one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +16,7 @@
 #include "recording/reader.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
+#include "recording/sqlite_vfs.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
 
@@ -25,7 +25,7 @@ struct finished {
 	char *name;		/* in its folder */
 	int folder, fd;		/* fd: locked, so that of two processes that mark, one is refused */
 	struct stat st;
-	char *copy;		/* NULL: not made */
+	char copy[64];		/* in the folder, while it is made */
 	struct mark mark;	/* without its text */
 };
 
@@ -36,12 +36,6 @@ static int failed(const struct finished *f, int err, struct problem *p)
 
 static void finished_uninit(struct finished *f)
 {
-	if (f->copy) {
-		unlink(f->copy);
-		*strrchr(f->copy, '/') = '\0';
-		rmdir(f->copy);
-	}
-	free(f->copy);
 	free(f->name);
 	cleanup_close(&f->fd);
 	cleanup_close(&f->folder);
@@ -66,23 +60,9 @@ static int open_file(struct finished *f, struct problem *p)
 		return problem_set(p, -EINVAL, "%s: is not a regular file", f->file);
 	if (flock(f->fd, LOCK_EX | LOCK_NB))
 		return problem_set(p, -EBUSY, "%s: is being recorded or marked: leave out --at, and the mark is of now", f->file);
-	return 0;
-}
-
-/* Refuses if there are files beside the recording: their contents would be lost. */
-static int check_beside(const struct finished *f, struct problem *p)
-{
-	static const char *const ends[] = { "-wal", "-journal" };
-
-	for (u32 i = 0; i < ARRAY_SIZE(ends); i++) {
-		char *name CLEANUP(cleanup_free) = joined(f->name, ends[i]);
-
-		if (!name)
-			return failed(f, -ENOMEM, p);
-		if (!faccessat(f->folder, name, F_OK, AT_SYMLINK_NOFOLLOW))
-			return problem_set(p, -EEXIST, "%s: was cut off, and %s%s is beside it: make a complete copy "
-					   "with 'blklat record --replay %s -o NEW', and mark that", f->file, f->file, ends[i], f->file);
-	}
+	if (sqlite_has_log(f->fd))
+		return problem_set(p, -EEXIST, "%s: was cut off: make a complete copy with 'blklat record --replay %s -o NEW', and "
+				   "mark that", f->file, f->file);
 	return 0;
 }
 
@@ -123,21 +103,12 @@ static int examine(struct finished *f, const struct moment *at, struct problem *
 	return err;
 }
 
-static int open_copy(const struct finished *f, sqlite3 **db)
+static int add(const struct finished *f, int to, const char *text)
 {
-	int rc = sqlite3_open_v2(f->copy, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-
-	if (rc)
-		return rc;
-	sqlite_distrust(*db);
-	return sqlite_run(*db, "PRAGMA cell_size_check = ON; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
-}
-
-static int add(const struct finished *f, const char *text, struct problem *p)
-{
+	struct sqlite_fds fds = { .fd = to, .log = -1 };
 	sqlite3_stmt *s = NULL;
 	sqlite3 *db = NULL;
-	int rc = open_copy(f, &db), err;
+	int rc = sqlite_fds_open(&fds, true, &db), err;
 
 	if (!rc)
 		rc = sqlite3_prepare_v2(db, "INSERT INTO " SQL_INTO(mark), -1, &s, NULL);
@@ -145,28 +116,23 @@ static int add(const struct finished *f, const char *text, struct problem *p)
 					    [MARK_text] = TEXT(text)));
 	err = sqlite_errno(db, rc);
 	sqlite3_finalize(s);
-	sqlite3_close(db);
-	return err ? failed(f, err, p) : 0;
+	sqlite_fds_close(&fds, db);
+	return err;
 }
 
-/* Fills the new file, and keeps owner and permissions. */
-static int fill(const struct finished *f, int to, struct problem *p)
+/* The copy gets the owner and the permissions of the file. */
+static int make_alike(const struct finished *f, int to, struct problem *p)
 {
-	int from CLEANUP(cleanup_close) = open(f->copy, O_RDONLY | O_CLOEXEC);
 	struct stat st;
-	int err = from < 0 || fstat(to, &st) ? failed(f, -errno, p) : private_copy_to(from, to, f->file, p);
 
-	if (err)
-		return err;
+	if (fstat(to, &st))
+		return failed(f, -errno, p);
 	if ((st.st_uid != f->st.st_uid || st.st_gid != f->st.st_gid) && fchown(to, f->st.st_uid, f->st.st_gid))
 		return problem_set(p, -errno, "%s: can't be marked: it belongs to another user", f->file);
 	return fchmod(to, f->st.st_mode & 07777) || fsync(to) ? failed(f, -errno, p) : 0;
 }
 
-/*
- * Whether the name still leads to the file that was read. Somebody may have replaced it, perhaps to add
- * a mark of their own.
- */
+/* Whether the name still leads to the file that was read: somebody may have replaced it, perhaps to add a mark. */
 static bool is_there(const struct finished *f)
 {
 	struct stat now;
@@ -174,55 +140,37 @@ static bool is_there(const struct finished *f)
 	return !fstatat(f->folder, f->name, &now, AT_SYMLINK_NOFOLLOW) && now.st_ino == f->st.st_ino && now.st_dev == f->st.st_dev;
 }
 
-/*
- * Opens the new file. If the file system supports files without a name, it gets none until it is
- * complete, so hardly anything is left behind if we are killed. Otherwise it is called @name.
- */
-static int open_new(const struct finished *f, const char *name, bool *ret_named)
+static int fill(struct finished *f, int to, const char *text, struct problem *p)
 {
-	int fd = openat(f->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int err = private_copy_to(f->fd, to, f->file, p), added;
 
-	*ret_named = fd < 0;
-	return fd < 0 ? openat(f->folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : fd;
+	if (err)
+		return err;
+	added = add(f, to, text);
+	err = added ? failed(f, added, p) : make_alike(f, to, p);
+	if (err)
+		return err;
+	if (!is_there(f))
+		return problem_set(p, -EAGAIN, "%s: was replaced meanwhile, try again", f->file);
+	return renameat(f->folder, f->copy, f->folder, f->name) ? failed(f, -errno, p) : 0;
 }
 
-/* As open(2) describes it: linking by the descriptor alone would need a capability. */
-static int give_name(const struct finished *f, int fd, const char *name)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return linkat(fd, "", f->folder, name, AT_EMPTY_PATH) ? linkat(AT_FDCWD, path, f->folder, name, AT_SYMLINK_FOLLOW) : 0;
-}
-
-static int replace(const struct finished *f, struct problem *p)
+static int replace(struct finished *f, const char *text, struct problem *p)
 {
 	int to CLEANUP(cleanup_close) = -1, err;
-	char name[64];
-	bool named;
 
-	/*
-	 * The name is of the file that we have locked, so it is ours alone, and what one that was killed has
-	 * left under it is removed by the next.
-	 */
-	snprintf(name, sizeof(name), ".blklat-mark-%llu", (unsigned long long)f->st.st_ino);
-	if (unlinkat(f->folder, name, 0) && errno != ENOENT)
-		return problem_set(p, -errno, "%s: can't be marked: %s beside it can't be removed: %s", f->file, name, strerror(errno));
-	to = open_new(f, name, &named);
+	/* We have locked the file, so this name is ours alone. What one that was killed has left under it is removed. */
+	snprintf(f->copy, sizeof(f->copy), ".blklat-mark-%llu", (unsigned long long)f->st.st_ino);
+	if (unlinkat(f->folder, f->copy, 0) && errno != ENOENT)
+		return problem_set(p, -errno, "%s: can't be marked: %s beside it can't be removed: %s", f->file, f->copy,
+				   strerror(errno));
+	to = openat(f->folder, f->copy, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (to < 0)
 		return failed(f, -errno, p);
-	err = fill(f, to, p);
-	if (!err && !is_there(f))
-		err = problem_set(p, -EAGAIN, "%s: was replaced meanwhile, try again", f->file);
-	if (!err && !named) {
-		err = give_name(f, to, name) ? failed(f, -errno, p) : 0;
-		named = !err;
-	}
-	if (!err && renameat(f->folder, name, f->folder, f->name))
-		err = failed(f, -errno, p);
-	if (err && named)
-		unlinkat(f->folder, name, 0);
-	if (!err)
+	err = fill(f, to, text, p);
+	if (err)
+		unlinkat(f->folder, f->copy, 0);
+	else
 		fsync(f->folder);
 	return err;
 }
@@ -231,6 +179,5 @@ int recording_mark_at(const char *file, const struct moment *at, const char *tex
 {
 	struct finished f CLEANUP(finished_uninit) = { .file = file, .folder = -1, .fd = -1 };
 
-	return open_file(&f, p) ?: check_beside(&f, p) ?: examine(&f, at, p) ?:
-	       private_copy_named(f.fd, file, &f.copy, p) ?: add(&f, text, p) ?: replace(&f, p);
+	return open_file(&f, p) ?: examine(&f, at, p) ?: replace(&f, text, p);
 }

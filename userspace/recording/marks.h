@@ -43,9 +43,9 @@ void recording_marks_close(struct recording_marks *m);
 int recording_mark(const char *file, const char *text, struct problem *p);
 
 /*
- * Adds a mark to @file, a recording that has ended, at a time within it. The file is replaced by a copy
- * with the mark. Returns 0, or a negative errno and a sentence: -EINVAL (not within the recording), -EBUSY (it is being recorded), -EEXIST (the recorder was killed, and its log lies beside
- * the file), an error of the reader, or another error.
+ * Adds a mark to @file, a recording that has ended, at a time within it. The file is replaced by a copy with the mark.
+ * Returns 0, or a negative errno and a sentence: -EINVAL (not within the recording), -EBUSY (it is being recorded),
+ * -EEXIST (the recorder was killed, and left a log), an error of the reader, or another error.
  */
 int recording_mark_at(const char *file, const struct moment *at, const char *text, struct problem *p);
 

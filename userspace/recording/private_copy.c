@@ -4,13 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "util/cleanup.h"
 #include "util/types.h"
-
-#define PIECE_BYTES (256 << 10)
 
 static const char *folder(void)
 {
@@ -36,45 +35,28 @@ static int make_file(void)
 	return fd;
 }
 
-/* Copies @len bytes at @at, or fewer at the end of the file. */
-static int copy_piece(int from, int to, char *buffer, s64 at, s64 len)
-{
-	while (len > 0) {
-		ssize_t n = pread(from, buffer, len < PIECE_BYTES ? len : PIECE_BYTES, at);
-
-		if (!n)
-			return 0;
-		if (n < 0 || pwrite(to, buffer, n, at) != n)
-			return errno ? -errno : -ENOSPC;
-		at += n;
-		len -= n;
-	}
-	return 0;
-}
-
 /* Copies up to the current end; data appended meanwhile is left to the next copy. @room: most bytes to write. */
 static int copy(int from, int to, s64 room)
 {
-	char *buffer CLEANUP(cleanup_free) = malloc(PIECE_BYTES);
 	struct stat st;
-	s64 at, end = 0;
-	int err = 0;
+	off_t at = 0, end;
 
-	if (!buffer)
-		return -ENOMEM;
 	if (fstat(from, &st) || ftruncate(to, st.st_size))
 		return -errno;
-	errno = 0;
-	while (!err && end < st.st_size && (at = lseek(from, end, SEEK_DATA)) >= 0 && at < st.st_size) {
+	while ((at = lseek(from, at, SEEK_DATA)) >= 0 && at < st.st_size) {
 		end = lseek(from, at, SEEK_HOLE);
-		if (end < 0)
+		if (end < 0 || lseek(to, at, SEEK_SET) < 0)
 			return -errno;
 		if (end > st.st_size)
 			end = st.st_size;
 		room -= end - at;
-		err = room < 0 ? -ENOSPC : copy_piece(from, to, buffer, at, end - at);
+		if (room < 0)
+			return -ENOSPC;
+		for (ssize_t n = 1; n && at < end; )
+			if ((n = sendfile(to, from, &at, end - at)) < 0)
+				return -errno;
 	}
-	return err ?: errno && errno != ENXIO ? -errno : 0;
+	return at >= 0 || errno == ENXIO ? 0 : -errno;
 }
 
 static int copy_all(int from, int to)
@@ -103,35 +85,4 @@ int private_copy_to(int from, int to, const char *name, struct problem *p)
 	int err = copy_all(from, to);
 
 	return err ? problem_set(p, err, "%s: can't be copied: %s", name, strerror(-err)) : 0;
-}
-
-/* Makes a file in a new folder. Returns a descriptor, or a negative errno and then leaves nothing behind. */
-static int make_named(char **ret_path)
-{
-	char *path CLEANUP(cleanup_free) = joined(folder(), "/blklat-XXXXXX/recording");
-	int fd, err;
-
-	if (!path)
-		return -ENOMEM;
-	*strrchr(path, '/') = '\0';
-	if (!mkdtemp(path))
-		return -errno;
-	path[strlen(path)] = '/';
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd >= 0) {
-		*ret_path = TAKE(path);
-		return fd;
-	}
-	err = -errno;
-	*strrchr(path, '/') = '\0';
-	rmdir(path);
-	return err;
-}
-
-int private_copy_named(int from, const char *name, char **ret_path, struct problem *p)
-{
-	int to CLEANUP(cleanup_close) = make_named(ret_path), err = to < 0 ? to : copy_all(from, to);
-
-	return err ? problem_set(p, err, "%s: can't be copied to %s: %s (TMPDIR names another directory)", name, folder(),
-				 strerror(-err)) : 0;
 }

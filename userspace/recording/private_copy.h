@@ -14,7 +14,4 @@ int private_copy(int from, const char *name, int *ret_fd, struct problem *p);
 /* The same into @to, on any file system. */
 int private_copy_to(int from, int to, const char *name, struct problem *p);
 
-/* The same into a file with a name, in a new folder there that only we may enter; the caller has to remove both. */
-int private_copy_named(int from, const char *name, char **ret_path, struct problem *p);
-
 #endif

@@ -93,8 +93,16 @@ static int open_log(const struct sqlite_reader *r, const struct stat *file, stru
 			   "one name and the same owner", r->file, r->name);
 }
 
-static int read_head(const struct sqlite_reader *r, u8 head[HEAD_BYTES], struct problem *p)
+bool sqlite_has_log(int fd)
 {
+	u8 version;
+
+	return pread(fd, &version, 1, HEAD_READ_VERSION) == 1 && version == VERSION_WAL;
+}
+
+static int check_head(const struct sqlite_reader *r, struct problem *p)
+{
+	u8 head[HEAD_BYTES];
 	ssize_t len = pread(r->fds.fd, head, HEAD_BYTES, 0);
 
 	if (len < 0)
@@ -149,12 +157,11 @@ static int take(struct sqlite_reader *r, const struct stat *st, bool *ret_again,
 {
 	int log CLEANUP(cleanup_close) = -ENOENT;
 	struct stat log_st;
-	u8 head[HEAD_BYTES];
 	bool fit = true;
-	int err = read_head(r, head, p);
+	int err = check_head(r, p);
 
 	*ret_again = false;
-	if (err || head[HEAD_READ_VERSION] != VERSION_WAL)
+	if (err || !sqlite_has_log(r->fds.fd))
 		return err;
 	log = open_log(r, st, &log_st, p);
 	if (log < 0 && log != -ENOENT)

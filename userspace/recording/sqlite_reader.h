@@ -31,6 +31,9 @@ sqlite3 *sqlite_reader_db(const struct sqlite_reader *r);
 /* The size of the file; 0: the log determines the size of the database. */
 u64 sqlite_reader_bytes(const struct sqlite_reader *r);
 
+/* Whether the header of the database in @fd says that it has a write-ahead log. */
+bool sqlite_has_log(int fd);
+
 /* Takes NULL. */
 void sqlite_reader_close(struct sqlite_reader *r);
 
