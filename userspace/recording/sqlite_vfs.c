@@ -44,11 +44,14 @@ static int on_path(sqlite3_vfs *vfs, const char *name, int room, char *ret)
 
 int sqlite_fds_open(struct sqlite_fds *f, bool writable, sqlite3 **ret_db)
 {
+	const sqlite3_vfs *usual = sqlite3_vfs_find(USUAL);
 	bool immutable = !writable && f->log < 0;
 	char uri[64];
 	int rc;
 
-	f->vfs = *sqlite3_vfs_find(USUAL);
+	if (!usual)
+		return SQLITE_NOMEM;
+	f->vfs = *usual;
 	f->vfs.xSetSystemCall(&f->vfs, "open", (sqlite3_syscall_ptr)open_file);
 	f->vfs.iVersion = 2;
 	f->vfs.xOpen = on_open;
