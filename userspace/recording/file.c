@@ -63,17 +63,13 @@ static int check_beside(const char *name, const struct stat *replaced, struct pr
 /* An empty database counts as a recording: a recorder that was killed right at its start leaves one behind. */
 static bool is_recording(const char *name)
 {
-	struct sqlite_reader *r;
+	CLEANUP(sqlite_reader_close) struct sqlite_reader r;
 	struct problem p;
-	bool is;
 	int rc;
 
-	if (sqlite_reader_open(name, &r, &p))
-		return false;
-	is = sqlite_number(sqlite_reader_db(r), "PRAGMA application_id", &rc) == RECORDING_APPLICATION_ID ||
-	     sqlite_number(sqlite_reader_db(r), "SELECT count(*) FROM sqlite_master", &rc) == 0;
-	sqlite_reader_close(r);
-	return is;
+	return !sqlite_reader_open(&r, name, &p) &&
+	       (sqlite_number(r.db, "PRAGMA application_id", &rc) == RECORDING_APPLICATION_ID ||
+		sqlite_number(r.db, "SELECT count(*) FROM sqlite_master", &rc) == 0);
 }
 
 /*

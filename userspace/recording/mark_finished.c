@@ -98,7 +98,7 @@ static int examine(struct finished *f, const struct moment *at, struct problem *
 	struct recording_reader r = { .file = f->file };
 	int err = reader_open_database(&r, p) ?: reader_read_facts(&r, p) ?: read_mark(f, &r, at, p);
 
-	sqlite_reader_close(r.sqlite);
+	sqlite_reader_close(&r.sqlite);
 	reader_forget_facts(&r);
 	return err;
 }

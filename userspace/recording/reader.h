@@ -14,7 +14,7 @@
 struct recording_reader {
 	struct capture capture;
 	const char *file;		/* its name, for messages; belongs to origin */
-	struct sqlite_reader *sqlite;
+	struct sqlite_reader sqlite;
 	sqlite3 *db;			/* belongs to sqlite */
 	char engine[32];
 	struct origin origin;

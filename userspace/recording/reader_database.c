@@ -76,11 +76,11 @@ bool column_text(sqlite3_stmt *s, int i, char *ret, size_t room)
 /* All queries run in one transaction and see the same state: nobody writes to what the sqlite_reader reads. */
 static int open_database(struct recording_reader *r, struct problem *p)
 {
-	int err = sqlite_reader_open(r->file, &r->sqlite, p), rc;
+	int err = sqlite_reader_open(&r->sqlite, r->file, p), rc;
 
 	if (err)
 		return err;
-	r->db = sqlite_reader_db(r->sqlite);
+	r->db = r->sqlite.db;
 	sqlite3_limit(r->db, SQLITE_LIMIT_LENGTH, VALUE_MAX_BYTES);
 	rc = sqlite_run(r->db, "BEGIN");
 	if (!rc)
@@ -93,7 +93,7 @@ static int check_size(const struct recording_reader *r, struct problem *p)
 {
 	int rc, rc2;
 	s64 bytes = sqlite_number(r->db, "PRAGMA page_count", &rc) * sqlite_number(r->db, "PRAGMA page_size", &rc2);
-	u64 there = sqlite_reader_bytes(r->sqlite);
+	u64 there = sqlite_reader_bytes(&r->sqlite);
 
 	if (rc || rc2)
 		return reader_failed(r, rc ?: rc2, p);

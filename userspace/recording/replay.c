@@ -22,7 +22,7 @@ static void replay_close(struct capture *c)
 	sqlite3_finalize(r->series);
 	sqlite3_finalize(r->halts);
 	reader_close_slow(r);
-	sqlite_reader_close(r->sqlite);
+	sqlite_reader_close(&r->sqlite);
 	hist_uninit(&r->row.hist);
 	hist_uninit(&r->row.after_idle);
 	snapshot_uninit(&r->state);

@@ -7,8 +7,6 @@
 
 #include "util/cleanup.h"
 
-#define HEAP_MAX_BYTES (64 << 20)
-
 char *sqlite_path(const char *file)
 {
 	return joined(*file == '/' ? "" : "./", file);
@@ -84,15 +82,6 @@ int sqlite_put_row(sqlite3_stmt *s, const struct sqlite_value *values)
 	for (int i = 0; !rc && i < n; i++)
 		rc = bind(s, sqlite_parameter(i), &values[i]);
 	return rc ?: sqlite_step_done(s);
-}
-
-void sqlite_distrust(sqlite3 *db)
-{
-	sqlite3_hard_heap_limit64(HEAP_MAX_BYTES);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 }
 
 int sqlite_run(sqlite3 *db, const char *sql)

@@ -16,9 +16,6 @@ char *sqlite_path(const char *file);
 /* The negative errno for the failure @rc. -EBADMSG: the file is damaged or not a database. */
 int sqlite_errno(sqlite3 *db, int rc);
 
-/* No code that is stored in the database is run, and SQLite's memory is bounded: a schema may be as large as the file. */
-void sqlite_distrust(sqlite3 *db);
-
 /* Runs statements whose results don't matter. Returns SQLITE_OK or the error. */
 int sqlite_run(sqlite3 *db, const char *sql);
 

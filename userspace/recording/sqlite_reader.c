@@ -10,7 +10,6 @@
 
 #include "recording/private_copy.h"
 #include "recording/sqlite.h"
-#include "recording/sqlite_vfs.h"
 #include "util/cleanup.h"
 
 #define MAGIC "SQLite format 3"
@@ -19,18 +18,6 @@
 #define VERSION_WAL 2
 #define LOG_HEAD_BYTES 32
 #define TRIES 8				/* attempts to copy a file while it is being written */
-
-struct sqlite_reader {
-	const char *file;
-	char *name;			/* the same with links resolved: this is where files lie beside it */
-	struct sqlite_fds fds;
-	sqlite3 *db;
-};
-
-static void cleanup_reader(struct sqlite_reader **r)
-{
-	sqlite_reader_close(*r);
-}
 
 static int no_reading(const struct sqlite_reader *r, int err, struct problem *p)
 {
@@ -72,7 +59,7 @@ static int check_journal(const struct sqlite_reader *r, const struct stat *file,
 
 	if (fd < 0 || !is_own(file, &st) || pread(fd, &first, 1, 0) != 1 || !first)
 		return 0;
-	return problem_set(p, -EBADMSG, "%s: a program that changed it did not end, and left %s-journal: open it with "
+	return problem_set(p, -EBADMSG, "%s: a writer was interrupted and left %s-journal: open it with "
 			   "sqlite3 once, as its owner, or delete the journal", r->file, r->name);
 }
 
@@ -205,28 +192,14 @@ static int take_files(struct sqlite_reader *r, struct problem *p)
 	return err;
 }
 
-int sqlite_reader_open(const char *file, struct sqlite_reader **ret, struct problem *p)
+int sqlite_reader_open(struct sqlite_reader *r, const char *file, struct problem *p)
 {
-	struct sqlite_reader *r CLEANUP(cleanup_reader) = calloc(1, sizeof(*r));
 	int err, rc;
 
-	if (!r)
-		return problem_set(p, -ENOMEM, "%s: no memory", file);
-	r->file = file;
-	r->fds.fd = r->fds.log = -1;
+	*r = (struct sqlite_reader){ .file = file, .fds = { .fd = -1, .log = -1 } };
 	err = take_files(r, p);
-	if (err)
-		return err;
-	rc = sqlite_fds_open(&r->fds, false, &r->db);
-	if (rc)
-		return no_reading(r, sqlite_errno(r->db, rc), p);
-	*ret = TAKE(r);
-	return 0;
-}
-
-sqlite3 *sqlite_reader_db(const struct sqlite_reader *r)
-{
-	return r->db;
+	rc = err ? 0 : sqlite_fds_open(&r->fds, false, &r->db);
+	return rc ? no_reading(r, sqlite_errno(r->db, rc), p) : err;
 }
 
 u64 sqlite_reader_bytes(const struct sqlite_reader *r)
@@ -238,11 +211,10 @@ u64 sqlite_reader_bytes(const struct sqlite_reader *r)
 
 void sqlite_reader_close(struct sqlite_reader *r)
 {
-	if (!r)
+	if (!r->file)
 		return;
 	sqlite_fds_close(&r->fds, r->db);
 	cleanup_close(&r->fds.log);
 	cleanup_close(&r->fds.fd);
 	free(r->name);
-	free(r);
 }

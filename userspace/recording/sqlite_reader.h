@@ -12,21 +12,22 @@
 #ifndef RECORDING_SQLITE_READER_H
 #define RECORDING_SQLITE_READER_H
 
-#include <sqlite3.h>
-
+#include "recording/sqlite_vfs.h"
 #include "util/problem.h"
-#include "util/types.h"
 
-struct sqlite_reader;
+struct sqlite_reader {
+	const char *file;
+	char *name;		/* the same with links resolved: this is where files lie beside it */
+	struct sqlite_fds fds;
+	sqlite3 *db;
+};
 
 /*
- * Returns 0, or a negative errno and a sentence that names the file. -EBADMSG: it is not an SQLite database or
- * incomplete, or a file beside it can't be its own. -EAGAIN: it was written to each time it was copied.
+ * Opens @file, whose name and @r stay where they are until sqlite_reader_close(), which has to be called either way. Returns
+ * 0, or a negative errno and a sentence that names the file. -EBADMSG: it is not an SQLite database or incomplete, or a file
+ * beside it can't be its own. -EAGAIN: it was written to each time it was copied.
  */
-int sqlite_reader_open(const char *file, struct sqlite_reader **ret, struct problem *p);
-
-/* The connection, which belongs to the reader. */
-sqlite3 *sqlite_reader_db(const struct sqlite_reader *r);
+int sqlite_reader_open(struct sqlite_reader *r, const char *file, struct problem *p);
 
 /* The size of the file; 0: the log determines the size of the database. */
 u64 sqlite_reader_bytes(const struct sqlite_reader *r);
@@ -34,7 +35,7 @@ u64 sqlite_reader_bytes(const struct sqlite_reader *r);
 /* Whether the header of the database in @fd says that it has a write-ahead log. */
 bool sqlite_has_log(int fd);
 
-/* Takes NULL. */
+/* Takes an @r that is all 0, too. */
 void sqlite_reader_close(struct sqlite_reader *r);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "recording/sqlite.h"
 
+#define HEAP_MAX_BYTES (64 << 20)
 #define USUAL "unix-none"	/* SQLite's own files, without locks and shared memory */
 #define NAME "/proc/self/fd/%d"	/* of a descriptor; no file can lie beside it */
 
@@ -42,6 +43,17 @@ static int on_path(sqlite3_vfs *vfs, const char *name, int room, char *ret)
 	return snprintf(ret, room, "%s", name) < room ? SQLITE_OK : SQLITE_CANTOPEN;
 }
 
+/* No code that is stored in the database is run, and SQLite's memory is bounded: a schema may be as large as the file. */
+static void distrust(sqlite3 *db)
+{
+	sqlite3_hard_heap_limit64(HEAP_MAX_BYTES);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+}
+
 int sqlite_fds_open(struct sqlite_fds *f, bool writable, sqlite3 **ret_db)
 {
 	const sqlite3_vfs *usual = sqlite3_vfs_find(USUAL);
@@ -70,8 +82,7 @@ int sqlite_fds_open(struct sqlite_fds *f, bool writable, sqlite3 **ret_db)
 			     (writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY), f->name);
 	if (rc)
 		return rc;
-	sqlite_distrust(*ret_db);
-	sqlite3_db_config(*ret_db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	distrust(*ret_db);
 	/* In exclusive mode SQLite keeps the index of the log in its own memory. */
 	return sqlite_run(*ret_db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON; "
 			  "PRAGMA temp_store = MEMORY") ?:
