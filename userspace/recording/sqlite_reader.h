@@ -3,7 +3,7 @@
  * Opens a database that somebody else may have made, in a directory where others may put anything. It writes nothing
  * there, plays no journal back, and never blocks.
  *
- * Files beside the database are examined here, not by SQLite. A write-ahead log is read only if it can be the
+ * Files beside the database are examined here, and SQLite gets descriptors. A write-ahead log is read only if it can be the
  * database's own: the database says that it has one, and the log is a regular file with only one name and the same
  * owner. A rollback journal of the same owner that would have to be played back is an error; journals of others are not
  * even read. While another process holds a flock() on the database, as a recorder does, a private copy is read instead,
