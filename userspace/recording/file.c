@@ -140,18 +140,13 @@ static int make_file(const char *name, struct problem *p)
 	return problem_set(p, err, "%s: can't be locked: %s", name, strerror(-err));
 }
 
-/* By now the file is ours, so if SQLite can't open it, or one beside it, the name is not to blame. */
-static int error_of(const struct recording_file *f, int rc)
+int recording_file_failed(const struct recording_file *f, int rc, struct problem *p)
 {
 	int err = sqlite_errno(f->db, rc);
 
-	return err == -ENOENT || err == -EROFS ? -EIO : err;
-}
-
-int recording_file_failed(const struct recording_file *f, int rc, struct problem *p)
-{
-	int err = error_of(f, rc);
-
+	/* By now the file is ours, so if SQLite can't open it, or one beside it, the name is not to blame. */
+	if (err == -ENOENT || err == -EROFS)
+		err = -EIO;
 	if (err == -EBUSY)
 		return problem_set(p, err, "%s: can't be written: another program has it locked", f->name);
 	if (err == -EBADMSG)
@@ -261,17 +256,11 @@ static int make_tables(sqlite3 *db, const struct run_info *run)
 	return rc || !run->slow_most ? rc : make_all(db, recording_slow_tables, recording_slow_views);
 }
 
-static int limit_wal(sqlite3 *db, u32 n_watches)
-{
-	u64 pages = WAL_PAGES + (u64)n_watches * WAL_PAGES_A_WATCH;
-
-	return sqlite3_wal_autocheckpoint(db, pages < WAL_PAGES_MOST ? pages : WAL_PAGES_MOST);
-}
-
 int recording_file_begin(struct recording_file *f, const struct run_info *run, struct recorded_ids *ids, struct problem *p)
 {
-	int rc = limit_wal(f->db, run->n_watches) ?: sqlite_run(f->db, "BEGIN IMMEDIATE") ?:
-		 make_tables(f->db, run) ?: recorder_write_facts(f->db, run, ids) ?:
+	u64 pages = WAL_PAGES + (u64)run->n_watches * WAL_PAGES_A_WATCH;
+	int rc = sqlite3_wal_autocheckpoint(f->db, pages < WAL_PAGES_MOST ? pages : WAL_PAGES_MOST) ?:
+		 sqlite_run(f->db, "BEGIN IMMEDIATE") ?: make_tables(f->db, run) ?: recorder_write_facts(f->db, run, ids) ?:
 		 sqlite_run(f->db, "COMMIT");
 
 	return rc ? recording_file_failed(f, rc, p) : 0;

@@ -60,7 +60,7 @@ static int open_file(struct finished *f, struct problem *p)
 		return problem_set(p, -EINVAL, "%s: is not a regular file", f->file);
 	if (flock(f->fd, LOCK_EX | LOCK_NB))
 		return problem_set(p, -EBUSY, "%s: is being recorded or marked: leave out --at, and the mark is of now", f->file);
-	if (sqlite_has_log(f->fd))
+	if (sqlite_has_log(f->fd) > 0)
 		return problem_set(p, -EEXIST, "%s: was cut off: make a complete copy with 'blklat record --replay %s -o NEW', and "
 				   "mark that", f->file, f->file);
 	return 0;

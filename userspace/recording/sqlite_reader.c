@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 
 #include "recording/private_copy.h"
+#include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
 
-#define MAGIC "SQLite format 3"
 #define HEAD_BYTES 100
 #define HEAD_READ_VERSION 19		/* byte of the header: 2 if the database has a log */
 #define VERSION_WAL 2
@@ -80,11 +80,11 @@ static int open_log(const struct sqlite_reader *r, const struct stat *file, stru
 			   "one name and the same owner", r->file, r->name);
 }
 
-bool sqlite_has_log(int fd)
+int sqlite_has_log(int fd)
 {
-	u8 version;
+	u8 version = 0;
 
-	return pread(fd, &version, 1, HEAD_READ_VERSION) == 1 && version == VERSION_WAL;
+	return pread(fd, &version, 1, HEAD_READ_VERSION) < 0 ? -errno : version == VERSION_WAL;
 }
 
 static int check_head(const struct sqlite_reader *r, struct problem *p)
@@ -94,7 +94,7 @@ static int check_head(const struct sqlite_reader *r, struct problem *p)
 
 	if (len < 0)
 		return no_reading(r, -errno, p);
-	if (len < (ssize_t)sizeof(MAGIC) || memcmp(head, MAGIC, sizeof(MAGIC)))
+	if (len < (ssize_t)sizeof(RECORDING_MAGIC) || memcmp(head, RECORDING_MAGIC, sizeof(RECORDING_MAGIC)))
 		return problem_set(p, -EBADMSG, "%s: is not a recording%s", r->file, len ? "" : " (it is empty)");
 	if (len < HEAD_BYTES)
 		return problem_set(p, -EBADMSG, "%s: is damaged: it has %zd bytes", r->file, len);
@@ -144,27 +144,27 @@ static int take(struct sqlite_reader *r, const struct stat *st, bool *ret_again,
 {
 	int log CLEANUP(cleanup_close) = -ENOENT;
 	struct stat log_st;
-	bool fit = true;
-	int err = check_head(r, p);
+	bool fit;
+	int err = check_head(r, p), has_log = err ?: sqlite_has_log(r->fds.fd);
 
 	*ret_again = false;
-	if (err || !sqlite_has_log(r->fds.fd))
-		return err;
+	if (err || has_log <= 0)
+		return err || !has_log ? err : no_reading(r, has_log, p);
 	log = open_log(r, st, &log_st, p);
 	if (log < 0 && log != -ENOENT)
 		return log;
-	if (!flock(r->fds.fd, LOCK_SH | LOCK_NB)) {
-		/* Nobody records it, and nobody ever will: a recorder always makes a new file. */
-		flock(r->fds.fd, LOCK_UN);
-		if (log >= 0 && log_st.st_size > LOG_HEAD_BYTES) {
-			r->fds.log = log;
-			log = -1;
-		}
-	} else {
+	if (flock(r->fds.fd, LOCK_SH | LOCK_NB)) {
 		err = copy_both(r, log, &fit, p);
+		*ret_again = !err && !fit;
+		return err;
 	}
-	*ret_again = !err && !fit;
-	return err;
+	/* Nobody records it, and nobody ever will: a recorder always makes a new file. */
+	flock(r->fds.fd, LOCK_UN);
+	if (log >= 0 && log_st.st_size > LOG_HEAD_BYTES) {
+		r->fds.log = log;
+		log = -1;
+	}
+	return 0;
 }
 
 static int open_file(struct sqlite_reader *r, struct stat *st, struct problem *p)

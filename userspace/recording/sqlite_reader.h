@@ -32,8 +32,8 @@ int sqlite_reader_open(struct sqlite_reader *r, const char *file, struct problem
 /* The size of the file; 0: the log determines the size of the database. */
 u64 sqlite_reader_bytes(const struct sqlite_reader *r);
 
-/* Whether the header of the database in @fd says that it has a write-ahead log. */
-bool sqlite_has_log(int fd);
+/* Returns 1 if the header of the database in @fd says that it has a write-ahead log, else 0, or a negative errno. */
+int sqlite_has_log(int fd);
 
 /* Takes an @r that is all 0, too. */
 void sqlite_reader_close(struct sqlite_reader *r);
