@@ -84,9 +84,11 @@ def test_a_log_of_somebody_else(folder, tmp_path):
     os.chown(named(file, "-wal"), NOBODY, NOBODY)
     for args in readings(file, tmp_path)[:5]:
         one_line(run(*args), 1, f"{file}-wal, which is not its own")
-    # Both belong to another user: it is his recording, and root may read it.
+    # Both belong to another user: it is his recording, and root may read it. The log stays his.
     os.chown(file, NOBODY, NOBODY)
+    before = state(folder)
     assert shown(file) == expected
+    assert state(folder) == before
 
 
 @pytest.mark.parametrize("what", ["fifo", "folder", "link", "noise", "sparse"])
