@@ -71,14 +71,10 @@ int sqlite_fds_open(struct sqlite_fds *f, bool writable, sqlite3 **ret_db)
 	/* Each has its own VFS, so the descriptors need not be looked up by name. */
 	snprintf(f->name, sizeof(f->name), "blklat-%p", (void *)f);
 	f->vfs.zName = f->name;
-	rc = sqlite3_vfs_register(&f->vfs, 0);
-	if (rc) {
-		f->vfs.zName = NULL;
-		return rc;
-	}
 	/* Of an immutable database SQLite opens no log, even if it says that it has one. */
 	snprintf(uri, sizeof(uri), "file:" NAME "%s", f->fd, immutable ? "?immutable=1" : "");
-	rc = sqlite3_open_v2(uri, ret_db, SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
+	rc = sqlite3_vfs_register(&f->vfs, 0) ?:
+	     sqlite3_open_v2(uri, ret_db, SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
 			     (writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY), f->name);
 	if (rc)
 		return rc;
@@ -94,5 +90,4 @@ void sqlite_fds_close(struct sqlite_fds *f, sqlite3 *db)
 	sqlite3_close(db);
 	if (f->vfs.zName)
 		sqlite3_vfs_unregister(&f->vfs);
-	f->vfs.zName = NULL;
 }
