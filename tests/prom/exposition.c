@@ -85,7 +85,7 @@ static int tick(struct player *p, struct problem *problem)
 		return err;
 	frames_between(&p->frames, &p->snapshots[!p->now], &p->snapshots[p->now], &p->run.percentiles, c->cpus);
 	p->frames.slow = c->slow;
-	prometheus_drained(p->prometheus, 1, DRAIN_NS);
+	p->frames.drain_ns = DRAIN_NS;
 	err = p->sink->ops->interval(p->sink, &p->frames);
 	if (!err)
 		puts("ok");

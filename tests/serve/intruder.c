@@ -3,11 +3,11 @@
  * Foreign code in a process of the service, by LD_PRELOAD: tries what must be forbidden there, and writes to a file the name
  * of each attempt and its errno, 0 where it was allowed. INTRUDER_IN says where:
  *
- *   server     the thread that answers requests (in MHD_run(), which its loop calls)
+ *   server     the process that answers requests (in MHD_run(), which its loop calls)
  *   captures   the thread that captures, once it is confined (in ppoll(), which it waits in)
  *   start      any program, at its start: shows what is allowed when nothing is in the way
- *   hang       the thread that answers requests, which then stops doing so; tries nothing
- *   stall      the server's first thread: makes all its descriptors block, then does nothing more
+ *   hang       the process that answers requests, which then stops doing so; tries nothing
+ *   stall      the same: makes all its descriptors block, then does nothing more
  *   bounds     where the process that captures cuts down its bounding set, which then fails; tries nothing
  *   threads    where a thread, not a process, gives up capabilities, which then fails; tries nothing
  */
@@ -225,8 +225,7 @@ int poll(struct pollfd *fds, nfds_t n, int ms)
 {
 	int (*original)(struct pollfd *, nfds_t, int) = (int (*)(struct pollfd *, nfds_t, int))dlsym(RTLD_NEXT, "poll");
 
-	/* The first of its two threads, once the server is serving. */
-	if (where && !strcmp(where, "stall") && serves && syscall(SYS_gettid) == getpid()) {
+	if (where && !strcmp(where, "stall") && serves) {
 		for (int fd = 3; fd < 64; fd++)
 			fcntl(fd, F_SETFL, 0);
 		for (;;)

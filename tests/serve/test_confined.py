@@ -270,7 +270,7 @@ def test_the_service_ends_with_its_server(script, number):
 @pytest.mark.parametrize("hangs", [False, pytest.param(True, marks=needs_intruder)])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_the_server_ends_with_the_service(script, number, hangs):
-    """However it ends, also when the thread that answers requests hangs."""
+    """However it ends, also when the server hangs."""
     with Serve("--replay", script(10, 1000), env={"LD_PRELOAD": INTRUDER, "INTRUDER_IN": "hang"} if hangs else {}) as s:
         server = s.server
         s.process.send_signal(number)
@@ -350,7 +350,7 @@ def test_a_server_that_hangs_is_to_be_another(script, tmp_path, end):
             assert s.stop() < 10
         else:
             assert s.process.wait(DEADLINE_S) == 1
-            assert "blklat serve: the web server was ended by signal 14 (Alarm clock)" in s.read_stderr().splitlines()
+            assert "blklat serve: the web server was ended by signal 9 (Killed)" in s.read_stderr().splitlines()
         wait_until(lambda: gone(server), "end of the server")
 
 

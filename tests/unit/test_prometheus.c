@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A service whose devices come and go, and its scrapes: what is kept from one interval to the next, also when another capture is
- * opened; and rendering: labels, order, failures, and what happens concurrently.
+ * opened; and rendering: labels, order, failures.
  */
 #include "unit.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 
 #include "service/prometheus.h"
-#include "util/cleanup.h"
 
 #define WATCHES 3
 /* 2026-11-21T07:35:00Z, by date(1). */
@@ -163,7 +160,6 @@ TEST(skipped_runs_never_fall)
 	}
 }
 
-/* From the next interval on, by reason. */
 TEST(refusals_are_counted)
 {
 	begin(1);
@@ -172,8 +168,6 @@ TEST(refusals_are_counted)
 	prometheus_refused(s.p, REFUSAL_PASSWORD);
 	prometheus_refused(s.p, REFUSAL_STREAMS);
 	prometheus_refused(s.p, REFUSAL_STREAMS);
-	expect("blklat_http_refused_total{reason=\"streams\"}", "0");
-	interval(1);
 	begin(1);
 	prometheus_refused(s.p, REFUSAL_STREAMS);
 	interval(1);
@@ -396,74 +390,4 @@ TEST(a_failed_write_is_told)
 	for (u32 format = 0; format < PROMETHEUS_FORMATS; format++)
 		assert_int_equal(prometheus_render(s.p, format, full), -ENOSPC);
 	fclose(full);
-}
-
-struct scraper {
-	struct prometheus *p;
-	enum prometheus_format format;
-	atomic_bool *stop;
-	u64 scrapes, torn, fallen;
-};
-
-/* The number after the first @key in @text. */
-static u64 number_after(const char *text, const char *key)
-{
-	const char *at = strstr(text, key);
-
-	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
-}
-
-/* A scrape is of one moment: each interval gives every device as many IOs, and the bytes are 4096 times those. */
-static void check_scrape(struct scraper *by, const char *text, u64 *last)
-{
-	u64 a = number_after(text, READS("sda") " "), c = number_after(text, READS("sdc") " ");
-	u64 bytes = number_after(text, "blklat_io_bytes_total{device=\"sdb\",op=\"read\",stage=\"device\"} ");
-
-	by->torn += a != c || bytes != 4096 * a;
-	by->fallen += a < *last;
-	*last = a;
-}
-
-static void *scrape_on(void *into)
-{
-	struct scraper *by = into;
-	u64 last = 0;
-
-	while (!atomic_load(by->stop) || !by->scrapes) {
-		CLEANUP(cleanup_free) char *text = NULL;
-		size_t len;
-		FILE *f = open_memstream(&text, &len);
-
-		by->torn += prometheus_render(by->p, by->format, f) != 0;
-		fclose(f);
-		if (by->format != PROMETHEUS_PROTOBUF && text)
-			check_scrape(by, text, &last);
-		by->scrapes++;
-	}
-	return NULL;
-}
-
-TEST(scrapes_are_of_one_moment_whatever_runs_meanwhile)
-{
-	struct scraper scrapers[PROMETHEUS_FORMATS];
-	pthread_t threads[PROMETHEUS_FORMATS];
-	atomic_bool stop = false;
-
-	begin(WATCHES);
-	for (u32 i = 0; i < PROMETHEUS_FORMATS; i++) {
-		scrapers[i] = (struct scraper){ .p = s.p, .format = i, .stop = &stop };
-		assert_int_equal(pthread_create(&threads[i], NULL, scrape_on, &scrapers[i]), 0);
-	}
-	for (u32 i = 0; i < 2000; i++) {
-		interval(3);
-		if (i % 500 == 499)
-			begin(WATCHES);
-	}
-	atomic_store(&stop, true);
-	for (u32 i = 0; i < PROMETHEUS_FORMATS; i++) {
-		pthread_join(threads[i], NULL);
-		assert_true(!scrapers[i].torn && !scrapers[i].fallen && scrapers[i].scrapes);
-	}
-	interval(0);
-	expect(READS("sda"), "6000");
 }

@@ -29,6 +29,9 @@ static int fake_interval(struct sink *s, const struct frames *fs)
 	struct told *t = ((struct fake_sink *)s)->told;
 
 	t->intervals++;
+	t->mono_ns = fs->mono_ns;
+	t->reads += fs->reads ?: 1;
+	t->drain_ns += fs->drain_ns;
 	for (u32 i = 0; i < fs->n; i++) {
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			t->bytes += fs->f[i].ops[op].counted.bytes;
@@ -62,15 +65,6 @@ static int fake_open(struct sink_source *of, const struct run_info *run, struct 
 	s->told->opens++;
 	*ret = &s->sink;
 	return 0;
-}
-
-static void on_interval(void *told, u64 mono_ns, u64 reads, u64 drain_ns)
-{
-	struct told *t = told;
-
-	t->mono_ns = mono_ns;
-	t->reads += reads;
-	t->drain_ns += drain_ns;
 }
 
 static void on_stopped(void *told, const char *why)
@@ -112,8 +106,7 @@ void set_up(void)
 	assert_int_equal(relay_new(l.channel, &l.relay), 0);
 	l.reader.fd = pair[1];
 	l.cfg = (struct relayed_config){
-		.n_sinks = 1, .sinks = { &l.told.source },
-		.interval = on_interval, .stopped = on_stopped, .into = &l.told,
+		.n_sinks = 1, .sinks = { &l.told.source }, .stopped = on_stopped, .into = &l.told,
 	};
 	assert_int_equal(relayed_new(&l.cfg, &l.relayed), 0);
 	l.told.source.open = fake_open;
@@ -156,7 +149,7 @@ static void line_interval(u32 spread)
 		l.slow += w.slow.of[i].found;
 	}
 	fs->now = NULL;
-	relay_drained(l.relay, 1000);
+	fs->drain_ns = 1000;
 	assert_int_equal(l.sink->ops->interval(l.sink, fs), 0);
 }
 

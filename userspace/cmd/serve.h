@@ -71,7 +71,7 @@ int serve_devices_exit(const struct capture_ops *engine, int err);
 
 /*
  * The process of a service that talks to the network, as seen by the process that captures. It has the
- * board, the totals and the web server. It learns of intervals and of --web-config by messages
+ * feed, the totals and the web server. It learns of intervals and of --web-config by messages
  * (service/relay.h, SERVER_WEB), and is confined (util/confine.h) before the first one.
  *
  * Nothing that it says is trusted, since an attacker may have taken it over. It sends signs, bytes that
@@ -95,6 +95,7 @@ struct serve_server {
 	pid_t pid;			/* 0: none */
 	int process;			/* readable once it has ended */
 	int taken, alive;		/* its signs (pipes) */
+	int keeps;			/* closing it kills the process */
 	int leave;			/* ours: readable once nobody shall wait any more */
 	struct channel *channel;
 	u64 alive_ns;			/* when its last sign of life was seen */
@@ -127,7 +128,7 @@ bool serve_server_alive(struct serve_server *s);
 bool serve_server_ended(const struct serve_server *s, struct problem *p);
 
 /*
- * Ends it, and waits a moment for that. By then one that hangs ends too; but see confine_server().
+ * Ends it, and waits a moment for that. One that hangs is killed.
  * Takes a struct that is all 0.
  */
 void serve_server_end(struct serve_server *s);

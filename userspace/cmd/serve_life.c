@@ -67,13 +67,6 @@ static void on_stopped(void *serve, const char *why)
 	notify_send(&s->notify, "STATUS=The capture has stopped");
 }
 
-static void on_drained(void *serve, u64 ns)
-{
-	struct serve *s = serve;
-
-	relay_drained(s->relay, ns);
-}
-
 /* While the server is stuck, the service is not healthy either. */
 static void on_beat(void *serve)
 {
@@ -256,7 +249,6 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 			.stopped = on_stopped,
 			.reload = on_reload,
 			.beat = on_beat,
-			.drained = on_drained,
 			.into = s,
 		},
 		.sink = relay_source(s->relay),

@@ -5,25 +5,24 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
 #include "cmd/cmd.h"
 #include "cmd/serve.h"
-#include "service/poster.h"
+#include "service/feed.h"
 #include "service/prometheus.h"
 #include "service/server.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 
 #define ROUND_MS 1000
-#define STOPS_S 10		/* time for a server to end its connections; after that it counts as hanging */
-#define ENDS_S 1		/* how long the other process waits: ENDS_MS of serve_server.c */
+#define NICE 5			/* serving gives way to capturing */
 #define USERS_MOST 65536
 
 struct process {
 	const struct serve_server_config *cfg;
 	int taken;
-	struct board *board;
-	struct poster poster;
+	struct feed feed;
 	struct prometheus *prometheus;
 	struct relayed_config sinks;
 	struct relayed *relayed;
@@ -63,10 +62,8 @@ static int start(struct process *s, struct problem *p)
 		.address = s->cfg->address,
 		.web = &s->web,
 		.memory = s->memory,
-		.board = s->board,
+		.feed = &s->feed,
 		.prometheus = s->prometheus,
-		.interval_s = s->cfg->interval_s,
-		.boot = s->poster.boot,
 	};
 
 	if (cfg.listen_fd < 0)
@@ -86,9 +83,7 @@ static int take_web(struct process *s, struct wire_in *bytes)
 		web_config_free(&web);
 		return err;
 	}
-	alarm(STOPS_S);
 	server_stop(TAKE(s->server));
-	alarm(0);
 	s->web = web;
 	err = start(s, &p);
 	if (!err || first) {
@@ -123,54 +118,40 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 	return err;
 }
 
-/* --- what is told of the capture -------------------------------------------------------------- */
-
-static void on_interval(void *process, u64 mono_ns, u64 reads, u64 drain_ns)
-{
-	struct process *s = process;
-
-	s->poster.end_mono_ns = mono_ns;
-	prometheus_drained(s->prometheus, reads, drain_ns);
-}
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void on_stopped(void *process, const char *why)
 {
 	struct process *s = process;
 
-	board_post_stop(s->board, why);
+	feed_stop(&s->feed, why);
 }
-
-/* --- life ------------------------------------------------------------------------------------- */
 
 static int make_room(struct process *s)
 {
 	const struct serve_server_config *cfg = s->cfg;
+	const struct feed_config feed = { .interval_s = cfg->interval_s, .history_s = cfg->history_s, .bins = cfg->bins };
 	const struct prometheus_config prom = { .schema = cfg->schema, .classic_schema = PROMETHEUS_CLASSIC_SCHEMA };
-	int err = board_new(cfg->history_s, &s->board) ?: prometheus_new(&prom, &s->prometheus) ?:
-		  server_memory_new(&s->memory);
+	int err = feed_init(&s->feed, &feed) ?: prometheus_new(&prom, &s->prometheus) ?: server_memory_new(&s->memory);
 
 	if (err)
 		return err;
-	poster_init(&s->poster, s->board, cfg->history_s, cfg->bins);
 	s->sinks = (struct relayed_config){
 		.n_sinks = 2,
-		.sinks = { prometheus_source(s->prometheus), &s->poster.source },
-		.interval = on_interval,
+		.sinks = { prometheus_source(s->prometheus), &s->feed.source },
 		.stopped = on_stopped,
 		.into = s,
 	};
 	return relayed_new(&s->sinks, &s->relayed);
 }
 
-/* Ends connections properly if possible, but does not wait for a thread that hangs. */
 static void process_end(struct process *s)
 {
-	alarm(ENDS_S);
 	server_stop(s->server);
 	server_memory_free(s->memory);
 	relayed_free(s->relayed);
 	prometheus_free(s->prometheus);
-	board_free(s->board);
+	feed_uninit(&s->feed);
 	web_config_free(&s->web);
 }
 
@@ -178,14 +159,22 @@ static void process_end(struct process *s)
 static int go_round(struct process *s, int messages, int alive)
 {
 	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
-	struct pollfd fd = { .fd = messages, .events = POLLIN };
+	u64 sign_ns = 0;
 	int err = 0;
 
 	while (!err) {
-		if (poll(&fd, 1, ROUND_MS) > 0)
+		struct pollfd fds[1 + SERVER_FDS] = { { .fd = messages, .events = POLLIN } };
+		int ms = s->server ? server_wait(s->server, fds + 1) : ROUND_MS;
+
+		poll(fds, s->server ? ARRAY_SIZE(fds) : 1, ms);
+		if (fds[0].revents)
 			err = channel_read(&reader, take, s);
-		if (!s->server || server_alive(s->server))
-			give_sign(alive);
+		if (s->server)
+			server_round(s->server);
+		if (now_ns() < sign_ns)
+			continue;
+		give_sign(alive);
+		sign_ns = now_ns() + ROUND_MS * 1000000ULL;
 	}
 	return err == -EPIPE ? 0 : err;
 }
@@ -195,6 +184,7 @@ int server_process(const struct serve_server_config *cfg, int messages, int take
 	struct process CLEANUP(process_end) s = { .cfg = cfg, .taken = taken };
 	int err = make_room(&s);
 
+	setpriority(PRIO_PROCESS, 0, NICE);
 	err = err ?: go_round(&s, messages, alive);
 	if (!err)
 		return STATUS_DONE;

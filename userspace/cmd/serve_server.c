@@ -41,6 +41,7 @@ struct ends {
 	int captures, server;	/* their ends of the messages' socket */
 	int taken, alive;	/* where this process reads signs */
 	int took, lives;	/* where the server writes them */
+	int keeps, kept;	/* a pipe without contents: see end_with_parent() */
 };
 
 static void ends_close(struct ends *e)
@@ -51,6 +52,8 @@ static void ends_close(struct ends *e)
 	cleanup_close(&e->alive);
 	cleanup_close(&e->took);
 	cleanup_close(&e->lives);
+	cleanup_close(&e->keeps);
+	cleanup_close(&e->kept);
 }
 
 static int open_pipe(int *ret_read, int *ret_write)
@@ -66,8 +69,8 @@ static int open_pipe(int *ret_read, int *ret_write)
 
 static int ends_open(struct ends *ret)
 {
-	struct ends e = { -1, -1, -1, -1, -1, -1 };
-	int pair[2], err = open_pipe(&e.taken, &e.took) ?: open_pipe(&e.alive, &e.lives);
+	struct ends e = { -1, -1, -1, -1, -1, -1, -1, -1 };
+	int pair[2], err = open_pipe(&e.taken, &e.took) ?: open_pipe(&e.alive, &e.lives) ?: open_pipe(&e.kept, &e.keeps);
 
 	if (!err && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		err = -errno;
@@ -103,7 +106,7 @@ static void leave_terminal(void)
 /* Of the descriptors that we were started with, the server gets only standard error. */
 static void close_others(const struct serve_server_config *cfg, const struct ends *e)
 {
-	const int kept[] = { cfg->listen_fd, e->server, e->took, e->lives, streams_error_fd() };
+	const int kept[] = { cfg->listen_fd, e->server, e->took, e->lives, e->kept, streams_error_fd() };
 	u32 first = STDERR_FILENO + 1;
 
 	for (;;) {
@@ -120,17 +123,31 @@ static void close_others(const struct serve_server_config *cfg, const struct end
 	}
 }
 
+/*
+ * Has the kernel kill this process as soon as the other one closes its end of the pipe, even if this one hangs. The
+ * other one can't do that itself: without capabilities, root must not send signals to another user's processes.
+ */
+static int end_with_parent(int kept)
+{
+	if (fcntl(kept, F_SETOWN, getpid()) || fcntl(kept, F_SETSIG, SIGKILL) || fcntl(kept, F_SETFL, O_NONBLOCK | O_ASYNC))
+		return -errno;
+	return 0;
+}
+
 /* Signals that end or reload the service are handled by its first process. */
 static int become_server(const struct serve_server_config *cfg, struct ends *e, pid_t parent)
 {
 	struct problem p;
+	int err = end_with_parent(e->kept);
 
 	service_signals_block();
 	streams_drop_errors();
 	prctl(PR_SET_NAME, "blklat-web");
 	leave_terminal();
 	close_others(cfg, e);
-	if (confine_server(cfg->user, parent, &p))
+	if (err)
+		problem_set(&p, err, "the web server could not be confined: %s", strerror(-err));
+	if (err || confine_server(cfg->user, parent, &p))
 		return command_fail(cfg->who, STATUS_FAILED, &p);
 	return server_process(cfg, e->server, e->took, e->lives);
 }
@@ -157,6 +174,8 @@ int serve_server_start(const struct serve_server_config *cfg, struct serve_serve
 	close(e.server);
 	close(e.took);
 	close(e.lives);
+	close(e.kept);
+	s.keeps = e.keeps;
 	s.taken = e.taken;
 	s.alive = e.alive;
 	s.alive_ns = now_ns();
@@ -235,6 +254,12 @@ bool serve_server_ended(const struct serve_server *s, struct problem *p)
 	return true;
 }
 
+static void serve_server_kill(struct serve_server *s)
+{
+	cleanup_close(&s->keeps);
+	s->keeps = -1;
+}
+
 void serve_server_end(struct serve_server *s)
 {
 	siginfo_t info;
@@ -242,6 +267,8 @@ void serve_server_end(struct serve_server *s)
 	if (!s->pid)
 		return;
 	channel_free(s->channel);
+	has_ended(s, ENDS_MS);
+	serve_server_kill(s);
 	if (has_ended(s, ENDS_MS))
 		waitid(P_PIDFD, s->process, &info, WEXITED);
 	close(s->process);
@@ -259,6 +286,8 @@ static void reload(struct serve_web *w)
 
 	if (!err) {
 		err = serve_server_tell(w->server, &web) ?: serve_server_wait(w->server);
+		if (err == -ETIMEDOUT)
+			serve_server_kill(w->server);
 		if (err)
 			problem_set(&p, err, "the web server did not take %s: %s", w->file, strerror(-err));
 		web_config_free(&web);

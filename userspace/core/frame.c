@@ -499,6 +499,8 @@ void frames_accumulate_rest(struct frames *run, const struct frames *interval)
 	run->interval_s += interval->interval_s;
 	run->skipped_unexplained = interval->skipped_unexplained;
 	run->mono_ns = interval->mono_ns;
+	run->reads += interval->reads ?: 1;
+	run->drain_ns += interval->drain_ns;
 	run->idle_gap_ns = interval->idle_gap_ns;
 }
 

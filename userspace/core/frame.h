@@ -130,6 +130,8 @@ struct frames {
 	 */
 	u64 skipped_unexplained;
 	u64 mono_ns;		/* CLOCK_MONOTONIC at the interval's end; 0: not known */
+	u64 reads;		/* of the counters, whose intervals were added up here; 0: one */
+	u64 drain_ns;		/* that these took, in a service */
 	u64 idle_gap_ns;	/* as in struct snapshot */
 	const struct slow_ios *slow;	/* slow IOs of the interval; NULL: not looked for, or a whole run */
 	/*

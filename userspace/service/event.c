@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "service/poster.h"
+#include "service/feed.h"
 
 #include <string.h>
 #include <sys/utsname.h>

@@ -2,77 +2,42 @@
 #include "service/prometheus.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "service/prometheus_families.h"
 #include "service/prometheus_totals.h"
-#include "util/realtime.h"
 
 struct prometheus {
 	struct sink_source source;
 	struct prometheus_config cfg;
-	pthread_mutex_t lock;		/* protects only 'now', while it is taken or replaced */
-	struct totals *now;
-	atomic_ullong refused[REFUSALS];
-	/* Only for the thread that captures: */
-	u64 reads, drain_ns;		/* of the next interval; 0 reads: one */
+	struct totals totals;
 	u32 scale;			/* of the totals' histograms */
 };
 
-struct capture_sink {
+struct totals_sink {
 	struct sink sink;
 	struct prometheus *p;
-	const struct run_info *run;
 };
 
 void prometheus_free(struct prometheus *p)
 {
 	if (!p)
 		return;
-	totals_unref(p->now);
-	pthread_mutex_destroy(&p->lock);
+	totals_uninit(&p->totals);
 	free(p);
-}
-
-void prometheus_drained(struct prometheus *p, u64 reads, u64 ns)
-{
-	p->reads += reads;
-	p->drain_ns += ns;
 }
 
 void prometheus_refused(struct prometheus *p, enum prometheus_refusal why)
 {
-	atomic_fetch_add_explicit(&p->refused[why], 1, memory_order_relaxed);
-}
-
-/* Only the capturing thread changes 'now', so it may read it without the lock. */
-static int advance(struct capture_sink *c, const struct frames *frames)
-{
-	struct prometheus *p = c->p;
-	struct totals_interval add = {
-		.run = c->run, .frames = frames, .reads = p->reads ?: 1, .drain_ns = p->drain_ns, .scale = p->scale,
-	};
-	struct totals *before = p->now, *next;
-
-	for (u32 i = 0; i < REFUSALS; i++)
-		add.refused[i] = atomic_load_explicit(&p->refused[i], memory_order_relaxed);
-	next = totals_next(before, &add);
-	if (!next)
-		return -ENOMEM;
-	p->reads = p->drain_ns = 0;
-	pthread_mutex_lock(&p->lock);
-	p->now = next;
-	pthread_mutex_unlock(&p->lock);
-	totals_unref(before);
-	return 0;
+	p->totals.refused[why]++;
 }
 
 static int prometheus_interval(struct sink *s, const struct frames *interval)
 {
-	return advance((struct capture_sink *)s, interval);
+	struct prometheus *p = ((struct totals_sink *)s)->p;
+
+	return totals_add(&p->totals, interval, p->scale);
 }
 
 static const struct sink_ops sink_prometheus = {
@@ -84,20 +49,15 @@ static const struct sink_ops sink_prometheus = {
 static int prometheus_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
 {
 	struct prometheus *p = (struct prometheus *)of;
-	struct capture_sink *c = calloc(1, sizeof(*c));
-	int err;
+	struct totals_sink *s = calloc(1, sizeof(*s));
 
-	if (!c)
+	if (!s)
 		return -ENOMEM;
-	*c = (struct capture_sink){ .sink.ops = &sink_prometheus, .p = p, .run = run };
+	*s = (struct totals_sink){ .sink.ops = &sink_prometheus, .p = p };
+	p->totals.run = run;
 	if (run->scale < p->scale)
 		p->scale = run->scale;
-	err = advance(c, NULL);
-	if (err) {
-		free(c);
-		return err;
-	}
-	*ret = &c->sink;
+	*ret = &s->sink;
 	return 0;
 }
 
@@ -113,12 +73,6 @@ int prometheus_new(const struct prometheus_config *cfg, struct prometheus **ret)
 	p->source.open = prometheus_open;
 	p->cfg = *cfg;
 	p->scale = cfg->schema > cfg->classic_schema ? cfg->schema : cfg->classic_schema;
-	p->now = totals_new();
-	if (!p->now) {
-		free(p);
-		return -ENOMEM;
-	}
-	realtime_lock_init(&p->lock);
 	*ret = p;
 	return 0;
 }
@@ -130,18 +84,13 @@ struct sink_source *prometheus_source(struct prometheus *p)
 
 int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE *out)
 {
-	struct totals *t;
 	int err;
 
-	pthread_mutex_lock(&p->lock);
-	t = totals_ref(p->now);
-	pthread_mutex_unlock(&p->lock);
 	errno = 0;	/* so that it also covers what is written before the end */
 	if (format == PROMETHEUS_PROTOBUF)
-		err = exposition_protobuf(t, &p->cfg, out);
+		err = exposition_protobuf(&p->totals, &p->cfg, out);
 	else
-		err = exposition_text(t, &p->cfg, format == PROMETHEUS_OPENMETRICS, out);
-	totals_unref(t);
+		err = exposition_text(&p->totals, &p->cfg, format == PROMETHEUS_OPENMETRICS, out);
 	if (err)
 		return err;
 	if (fflush(out) || ferror(out))

@@ -3,10 +3,6 @@
  * What Prometheus scrapes: a service's totals, and their exposition in three formats.
  * docs/prometheus.md describes the metrics.
  *
- * One thread opens a sink and gives it intervals. Any number of threads may render meanwhile. The first never waits for them:
- * an interval makes new totals and replaces the previous ones, which are freed when the last thread that renders them is done.
- * So a scrape shows the state at one moment, the end of an interval.
- *
  * Totals are kept by device name, stage, part and op, and never fall: not when another capture is opened, nor when a
  * device goes and comes back. A device that is gone is not exposed until it is there again.
  */
@@ -62,21 +58,19 @@ struct prometheus;
 
 /* Returns 0, -ENOMEM, or -EINVAL for an invalid schema. @cfg is copied. */
 int prometheus_new(const struct prometheus_config *cfg, struct prometheus **ret);
-void prometheus_free(struct prometheus *p);	/* after its sink was closed and no thread renders; takes NULL */
+void prometheus_free(struct prometheus *p);	/* after its sink was closed; takes NULL */
 
 /*
  * Opens the sink that adds intervals. If the run's resolution is coarser than the schemas asked for, these are lowered for
- * good: merging buckets is exact, splitting them is impossible. An interval that fails (-ENOMEM) leaves the totals as they were.
+ * good: merging buckets is exact, splitting them is impossible. After an interval that fails (-ENOMEM) the totals are not to be
+ * used any more. What is rendered refers to the run, until another sink is opened.
  */
 struct sink_source *prometheus_source(struct prometheus *p);
 
-/* The next interval is the sum of @reads reads of the counters, which took @ns. Only for the thread with the sink. */
-void prometheus_drained(struct prometheus *p, u64 reads, u64 ns);
-
-/* Counts a refusal; shows with the next interval. May be called by any thread. */
+/* Counts a refusal. */
 void prometheus_refused(struct prometheus *p, enum prometheus_refusal why);
 
-/* Writes the totals to @out. Returns 0, -ENOMEM, or the negative errno of writing. May be called by any thread. */
+/* Writes the totals to @out. Returns 0, -ENOMEM, or the negative errno of writing. */
 int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE *out);
 
 #endif

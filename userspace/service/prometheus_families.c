@@ -112,7 +112,7 @@ static void walk_latency(struct walk *w)
 #define WALK_FACT(of, value_) \
 	static void walk_##of(struct walk *w) \
 	{ \
-		const struct totals_facts *facts = &w->t->facts; \
+		const struct totals *t = w->t; \
 		const struct labels none = { 0 }; \
 		put(w, &none, value_); \
 	}
@@ -122,7 +122,7 @@ static void walk_latency(struct walk *w)
 	static void walk_##of(struct walk *w) \
 	{ \
 		struct labels l = { 0 }; \
-		label(&l, #name, w->t->facts.name); \
+		label(&l, #name, w->t->run->name); \
 		put(w, &l, 1); \
 	}
 
@@ -135,11 +135,11 @@ WALK_SERIES(requeued, s->requeued.total)
 WALK_SERIES(in_flight, s->in_flight)
 WALK_SERIES(oldest, seconds_of(s->oldest_ns))
 WALK_SERIES(queue_depth, s->queue_depth)
-WALK_FACT(memory, facts->memory_bytes)
-WALK_FACT(drain, seconds_of(facts->drain_ns))
-WALK_FACT(intervals, facts->intervals)
-WALK_FACT(interval, facts->interval_s)
-WALK_FACT(skipped, facts->skipped.total)
+WALK_FACT(memory, t->run->memory_bytes)
+WALK_FACT(drain, seconds_of(t->drain_ns))
+WALK_FACT(intervals, t->intervals)
+WALK_FACT(interval, t->run->interval_s)
+WALK_FACT(skipped, t->skipped.total)
 
 static void walk_refused(struct walk *w)
 {
@@ -155,7 +155,7 @@ static void walk_refused(struct walk *w)
 		struct labels l = { 0 };
 
 		label(&l, "reason", names[i]);
-		put(w, &l, w->t->facts.refused[i]);
+		put(w, &l, w->t->refused[i]);
 	}
 }
 
@@ -230,8 +230,8 @@ static void walk_end(struct walk *w)
 {
 	const struct labels none = { 0 };
 
-	if (w->t->facts.intervals)
-		put(w, &none, w->t->facts.end_ns / (double)NSEC_PER_SEC);
+	if (w->t->intervals)
+		put(w, &none, w->t->end_ns / (double)NSEC_PER_SEC);
 }
 
 static const struct exposed {
@@ -277,7 +277,7 @@ static const struct exposed {
 
 int expose(const struct totals *t, struct encoder *e)
 {
-	bool empty = !t->facts.version[0];
+	bool empty = !t->run;
 
 	for (u32 i = 0; i < ARRAY_SIZE(families) && !empty && !e->err; i++) {
 		struct walk w = { .e = e, .t = t, .f = &families[i].f };

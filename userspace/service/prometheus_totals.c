@@ -1,43 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "service/prometheus_totals.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/cleanup.h"
 
-static void series_unref(struct series *s)
+static void series_free(struct series *s)
 {
-	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
-		return;
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		hist_uninit(&s->ops[op].hist);
 	free(s);
 }
 
-struct totals *totals_new(void)
+void totals_uninit(struct totals *t)
 {
-	struct totals *t = calloc(1, sizeof(*t));
-
-	if (t)
-		atomic_init(&t->refs, 1);
-	return t;
-}
-
-struct totals *totals_ref(struct totals *t)
-{
-	atomic_fetch_add(&t->refs, 1);
-	return t;
-}
-
-void totals_unref(struct totals *t)
-{
-	if (!t || atomic_fetch_sub(&t->refs, 1) > 1)
-		return;
 	for (u32 i = 0; i < t->n; i++)
-		series_unref(t->series[i]);
+		series_free(t->series[i]);
 	free(t->series);
-	free(t);
 }
 
 static int number_of(const struct part *part)
@@ -100,30 +82,43 @@ static bool op_counted(const struct op_frame *o)
  * first part is exposed from the beginning, which is enough for the whole to have a rate; all parts would be nine times
  * as many series. By cgroup that is IO of no cgroup, which most devices never have.
  */
-static bool op_exposed(const struct op_total *before, const struct frame *f, u32 op)
+static bool op_exposed(const struct op_total *total, const struct frame *f, u32 op)
 {
 	const struct part *part = f->watch->part;
 	bool early = (op == BLKLAT_OP_READ || op == BLKLAT_OP_WRITE) && (!part || (part->number == 1 && strcmp(part->by, by_names[BLKLAT_BY_CGROUP])));
 
-	return (before && before->hist.cells) || early || op_counted(&f->ops[op]);
+	return total->hist.cells || early || op_counted(&f->ops[op]);
 }
 
-/* Returns 0 or -ENOMEM. The total @to is a copy of @before, except for the histogram. */
-static int add_op(struct op_total *to, const struct op_total *before, const struct op_frame *o, s64 begin_ns, u32 scale)
+/* Makes the histogram of a new total, or one as coarse as @scale. Returns 0 or -ENOMEM. */
+static int prepare_hist(struct op_total *to, s64 begin_ns, u32 scale)
 {
-	int err = hist_init(&to->hist, scale);
+	struct hist made;
+
+	if (to->hist.cells && to->hist.scale <= scale)
+		return 0;
+	if (hist_init(&made, scale))
+		return -ENOMEM;
+	hist_track(&made);
+	if (to->hist.cells)
+		hist_add(&made, &to->hist);
+	else
+		to->created_ns = begin_ns;
+	hist_uninit(&to->hist);
+	to->hist = made;
+	return 0;
+}
+
+/*
+ * Adds bytes and errors as they were counted, including those of IOs that have not ended: a total keeps them
+ * whatever becomes of the device. The sum of latencies stays consistent with the buckets.
+ */
+static int add_op(struct op_total *to, const struct op_frame *o, s64 begin_ns, u32 scale)
+{
+	int err = prepare_hist(to, begin_ns, scale);
 
 	if (err)
 		return err;
-	hist_track(&to->hist);
-	if (before && before->hist.cells)
-		hist_add(&to->hist, &before->hist);
-	else
-		to->created_ns = begin_ns;
-	/*
-	 * Bytes and errors as they were counted, including those of IOs that have not ended: a total keeps them
-	 * whatever becomes of the device. The sum of latencies stays consistent with the buckets.
-	 */
 	to->bytes += o->counted.bytes;
 	to->errors += o->counted.errors;
 	to->sum_ns += o->sum_ns;
@@ -159,16 +154,15 @@ static void add_watch(struct series *s, const struct frame *f, u64 interval)
 }
 
 /* Takes exemplars for the op of a whole or a part: the IOs that took longest, in this order. */
-static void take_exemplars(struct op_total *to, const struct totals_interval *add, u32 i, u32 op)
+static void take_exemplars(struct op_total *to, const struct run_info *run, const struct frames *fs, u32 i, u32 op)
 {
-	const struct frames *fs = add->frames;
 	const struct part *part = fs->f[i].watch->part;
 	const struct slow_of *of;
 	u32 n = 0;
 
 	while (fs->f[i].watch->part)
 		i--;
-	of = &fs->slow->of[fs->f[i].watch - add->run->watches];
+	of = &fs->slow->of[fs->f[i].watch - run->watches];
 	for (u32 k = 0; k < of->n; k++) {
 		const struct slow_io *io = &fs->slow->io[of->first + k];
 		const struct blklat_slow *t = &io->told;
@@ -188,52 +182,37 @@ static void take_exemplars(struct op_total *to, const struct totals_interval *ad
 	to->n_exemplars = n ?: to->n_exemplars;
 }
 
-static void add_slow(struct series *s, const struct totals_interval *add, const struct frame *f)
+static void add_slow(struct series *s, const struct run_info *run, const struct slow_ios *slow, const struct frame *f)
 {
-	const struct slow_ios *slow = add->frames->slow;
 	const struct slow_of *of;
 
 	s->tells_slow = slow;
 	if (!slow || s->part)
 		return;
-	of = &slow->of[f->watch - add->run->watches];
+	of = &slow->of[f->watch - run->watches];
 	s->slow += of->found;
 	for (u32 i = 0; i < of->n; i++)
 		s->failed[slow_error_number(slow->io[of->first + i].told.error)]++;
 }
 
-/*
- * Makes the series after frame @i of an interval with this number. @before is the previous one; NULL: it is new. Returns NULL if
- * there is no memory.
- */
-static struct series *series_next(const struct series *before, u64 interval, const struct totals_interval *add, u32 i)
+/* Adds frame @i of @fs. Returns 0 or -ENOMEM. */
+static int add_frame(struct series *s, const struct totals *t, const struct frames *fs, u32 i, u32 scale)
 {
-	const struct frame *f = &add->frames->f[i];
+	const struct frame *f = &fs->f[i];
 	s64 begin_ns = f->end_ns - (s64)(f->interval_s * NSEC_PER_SEC);
-	struct series *s = calloc(1, sizeof(*s));
+	int err = 0;
 
-	if (!s)
-		return NULL;
-	if (before)	/* everything but the references, which other threads change */
-		memcpy(&s->device, &before->device, sizeof(*s) - offsetof(struct series, device));
-	atomic_init(&s->refs, 1);
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		s->ops[op].hist.cells = NULL;
-	add_watch(s, f, interval);
-	add_slow(s, add, f);
-	if (!s->part && frames_parts(add->frames, i))
-		return s;
-	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		const struct op_total *old = before ? &before->ops[op] : NULL;
-
-		if (op_exposed(old, f, op) && add_op(&s->ops[op], old, &f->ops[op], begin_ns, add->scale)) {
-			series_unref(s);
-			return NULL;
-		}
+	add_watch(s, f, t->intervals);
+	add_slow(s, t->run, fs->slow, f);
+	if (!s->part && frames_parts(fs, i))
+		return 0;
+	for (u32 op = 0; !err && op < BLKLAT_OPS; op++) {
+		if (op_exposed(&s->ops[op], f, op))
+			err = add_op(&s->ops[op], &f->ops[op], begin_ns, scale);
 		if (s->tells_slow && s->ops[op].hist.cells)
-			take_exemplars(&s->ops[op], add, i, op);
+			take_exemplars(&s->ops[op], t->run, fs, i, op);
 	}
-	return s;
+	return err;
 }
 
 /* The place of @w's series among the first @n, which are sorted; NULL if it is new. */
@@ -247,20 +226,18 @@ static struct series **find(const struct totals *t, u32 n, const struct watch *w
 	return bsearch(&at, t->series, n, sizeof(at), by_name);
 }
 
-static bool put_frame(struct totals *t, u32 n_before, const struct totals_interval *add, u32 i)
+static int put_frame(struct totals *t, u32 n_before, const struct frames *fs, u32 i, u32 scale)
 {
-	struct series **at = find(t, n_before, add->frames->f[i].watch);
-	struct series *s = series_next(at ? *at : NULL, t->facts.intervals, add, i);
+	struct series **at = find(t, n_before, fs->f[i].watch);
 
-	if (!s)
-		return false;
-	if (at) {
-		series_unref(*at);
-		*at = s;
-	} else {
-		t->series[t->n++] = s;
+	if (!at) {
+		at = &t->series[t->n];
+		*at = calloc(1, sizeof(**at));
+		if (!*at)
+			return -ENOMEM;
+		t->n++;
 	}
-	return true;
+	return add_frame(*at, t, fs, i, scale);
 }
 
 /* While there are too many series, removes the one that went away first. */
@@ -277,8 +254,9 @@ static void forget_oldest(struct totals *t)
 		}
 		if (absent <= TOTALS_ABSENT_MAX)
 			return;
-		series_unref(t->series[oldest]);
-		t->series[oldest] = t->series[--t->n];
+		series_free(t->series[oldest]);
+		t->n--;
+		memmove(&t->series[oldest], &t->series[oldest + 1], (t->n - oldest) * sizeof(*t->series));
 	}
 }
 
@@ -297,92 +275,62 @@ static bool has_ended(const struct totals *t, const struct series *s)
 	const struct watch whole = { .device = &s->device, .stage = s->stage };
 	struct series **at;
 
-	if (!s->part || strcmp(s->part->by, by_names[BLKLAT_BY_CGROUP]) != 0 || s->gone || s->interval == t->facts.intervals)
+	if (!s->part || strcmp(s->part->by, by_names[BLKLAT_BY_CGROUP]) != 0 || s->gone || s->interval == t->intervals)
 		return false;
 	at = find(t, t->n, &whole);
-	return at && (*at)->interval == t->facts.intervals;
+	return at && (*at)->interval == t->intervals;
 }
 
-/* Returns false if there is no memory. */
-static bool forget_ended(struct totals *t)
+/* Returns 0 or -ENOMEM. */
+static int forget_ended(struct totals *t)
 {
 	bool *ended CLEANUP(cleanup_free) = calloc(t->n + 1, sizeof(*ended));
-	u32 kept = 0;
+	u32 n = t->n;
 
-	for (u32 i = 0; ended && i < t->n; i++)
+	if (!ended)
+		return -ENOMEM;
+	for (u32 i = 0; i < n; i++)
 		ended[i] = has_ended(t, t->series[i]);
-	for (u32 i = 0; ended && i < t->n; i++)
+	t->n = 0;
+	for (u32 i = 0; i < n; i++)
 		if (ended[i])
-			series_unref(t->series[i]);
+			series_free(t->series[i]);
 		else
-			t->series[kept++] = t->series[i];
-	t->n = ended ? kept : t->n;
-	return ended;
+			t->series[t->n++] = t->series[i];
+	return 0;
 }
 
-/* Adds the frames of devices that are gone, or of the others. Returns false if there is no memory. */
-static bool put_those(struct totals *t, const struct totals_interval *add, bool gone)
+/* Adds the frames of devices that are gone, or of the others. Returns 0 or -ENOMEM. */
+static int put_those(struct totals *t, const struct frames *fs, bool gone, u32 scale)
 {
 	u32 n_before = t->n;
+	int err = 0;
 
-	for (u32 i = 0; i < add->frames->n; i++) {
-		const struct frame *f = &add->frames->f[i];
-
-		if (f->gone == gone && !is_vacant(f->watch) && !put_frame(t, n_before, add, i))
-			return false;
-	}
+	for (u32 i = 0; !err && i < fs->n; i++)
+		if (fs->f[i].gone == gone && !is_vacant(fs->f[i].watch))
+			err = put_frame(t, n_before, fs, i, scale);
 	if (t->n > n_before)
 		qsort(t->series, t->n, sizeof(*t->series), by_name);
-	return true;
+	return err;
 }
 
-static bool put_frames(struct totals *t, const struct totals_interval *add)
+int totals_add(struct totals *t, const struct frames *fs, u32 scale)
 {
-	t->facts.intervals += add->reads;
+	u32 most = t->n + fs->n;
+	int err;
+
+	if (most > t->room && array_grow(&t->series, sizeof(*t->series), most))
+		return -ENOMEM;
+	t->room = max_u64(t->room, most);
+	t->intervals += fs->reads ?: 1;
+	t->drain_ns += fs->drain_ns;
 	/* The one that took its place in this very interval continues its series. */
-	if (!put_those(t, add, true) || !put_those(t, add, false))
-		return false;
-	raise_to(&t->facts.skipped, add->frames->skipped_unexplained);
-	if (add->frames->n)
-		t->facts.end_ns = add->frames->f[0].end_ns;
-	if (!forget_ended(t))
-		return false;
+	err = put_those(t, fs, true, scale) ?: put_those(t, fs, false, scale) ?: forget_ended(t);
+	if (err)
+		return err;
+	raise_to(&t->skipped, fs->skipped_unexplained);
+	if (fs->n)
+		t->end_ns = fs->f[0].end_ns;
 	forget_oldest(t);
-	qsort(t->series, t->n, sizeof(*t->series), by_name);
-	return true;
-}
-
-static void add_facts(struct totals_facts *facts, const struct totals_interval *add)
-{
-	snprintf(facts->version, sizeof(facts->version), "%s", add->run->version);
-	snprintf(facts->engine, sizeof(facts->engine), "%s", add->run->engine);
-	facts->memory_bytes = add->run->memory_bytes;
-	facts->interval_s = add->run->interval_s;
-	facts->drain_ns += add->drain_ns;
-	memcpy(facts->refused, add->refused, sizeof(facts->refused));
-}
-
-struct totals *totals_next(const struct totals *before, const struct totals_interval *add)
-{
-	u32 room = before->n + (add->frames ? add->frames->n : 0);
-	struct totals *t = totals_new();
-
-	if (!t)
-		return NULL;
-	memcpy(&t->facts, &before->facts, sizeof(t->facts));
-	t->series = calloc(room ? room : 1, sizeof(*t->series));
-	if (!t->series) {
-		totals_unref(t);
-		return NULL;
-	}
-	for (; t->n < before->n; t->n++) {
-		t->series[t->n] = before->series[t->n];
-		atomic_fetch_add(&t->series[t->n]->refs, 1);
-	}
-	add_facts(&t->facts, add);
-	if (add->frames && !put_frames(t, add)) {
-		totals_unref(t);
-		return NULL;
-	}
-	return t;
+	return 0;
 }

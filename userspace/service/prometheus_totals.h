@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The totals that are exposed. Neither they nor their series change once they are made: the next interval makes new
- * totals, which share the series that had no interval. Reference-counted; any thread may hold them.
- */
+/* The totals that are exposed. */
 #ifndef SERVICE_PROMETHEUS_TOTALS_H
 #define SERVICE_PROMETHEUS_TOTALS_H
-
-#include <stdatomic.h>
 
 #include "core/sink.h"
 #include "service/prometheus.h"
@@ -51,7 +46,6 @@ struct rising {
  * summing up series counts no IO twice. Figures that concern the whole are in the whole's series alone.
  */
 struct series {
-	atomic_uint refs;
 	struct device device;		/* as last seen; its parent and lower mean nothing here */
 	enum blklat_stage stage;
 	const struct part *part;	/* static; NULL: the whole */
@@ -71,43 +65,27 @@ struct series {
 };
 
 struct totals {
-	atomic_uint refs;
-	struct totals_facts {
-		char version[32];	/* "" before the capture */
-		char engine[32];
-		u64 memory_bytes;
-		double interval_s;
-		u64 intervals;		/* so far; the number of the last one */
-		u64 drain_ns;
-		struct rising skipped;	/* program runs, unexplained */
-		u64 refused[REFUSALS];	/* by the server */
-		s64 end_ns;		/* of the last interval */
-	} facts;
-	u32 n;
+	const struct run_info *run;	/* NULL: there is no capture yet */
+	u64 intervals;			/* so far; the number of the last one */
+	u64 drain_ns;
+	struct rising skipped;		/* program runs, unexplained */
+	u64 refused[REFUSALS];		/* by the server */
+	s64 end_ns;			/* of the last interval */
+	u32 n, room;
 	struct series **series;		/* by device name (numbers by value), then stage, then part */
 };
 
-/* The contribution of an interval. */
-struct totals_interval {
-	const struct run_info *run;
-	const struct frames *frames;	/* NULL: the capture was only opened */
-	u64 reads;			/* of the counters, added up in the frames */
-	u64 drain_ns;			/* that these took */
-	u64 refused[REFUSALS];		/* so far */
-	u32 scale;			/* of the histograms to make; none so far is coarser */
-};
-
-/* Make empty totals, or those after an interval. NULL if there is no memory. */
-struct totals *totals_new(void);
-struct totals *totals_next(const struct totals *before, const struct totals_interval *add);
-
-struct totals *totals_ref(struct totals *t);
-void totals_unref(struct totals *t);	/* takes NULL */
+/*
+ * Adds an interval of the run, with new histograms at @scale. Returns 0, or -ENOMEM when a part of the interval may have been
+ * added.
+ */
+int totals_add(struct totals *t, const struct frames *interval, u32 scale);
+void totals_uninit(struct totals *t);
 
 /* Whether a series is exposed: the last interval has it, and its device did not go away. */
 static inline bool series_present(const struct totals *t, const struct series *s)
 {
-	return s->interval == t->facts.intervals && !s->gone;
+	return s->interval == t->intervals && !s->gone;
 }
 
 #endif

@@ -19,16 +19,14 @@ struct told {
 
 /* Intervals that have not been sent, merged into one, of the watches that the other end knows. */
 struct held {
-	u64 reads;		/* so many; 0: none */
 	u64 mono_ns;
-	struct frames frames;
+	struct frames frames;	/* of so many reads; 0: none are held */
 	struct slow_ios slow;
 };
 
 struct relay {
 	struct sink_source source;
 	struct channel *to;
-	u64 drain_ns;		/* not told yet */
 	const struct run_info *run;	/* of the open sink; NULL: none */
 	struct told told;
 	struct held held;
@@ -66,19 +64,15 @@ void relay_free(struct relay *r)
 /* --- intervals -------------------------------------------------------------------------------- */
 
 /* @watches: the array that the frames' watches are in. */
-static int post(struct relay *r, const struct watch *watches, const struct frames *fs, u64 reads, u64 mono_ns)
+static int post(struct relay *r, const struct watch *watches, const struct frames *fs, u64 mono_ns)
 {
 	struct wire_out bytes = { 0 };
-	int err;
 
 	wire_put(&bytes, mono_ns);
-	wire_put(&bytes, reads);
-	wire_put(&bytes, r->drain_ns);
+	wire_put(&bytes, fs->reads);
+	wire_put(&bytes, fs->drain_ns);
 	wire_put_frames(&bytes, r->run, watches, fs);
-	err = channel_post(r->to, RELAY_INTERVAL, &bytes);
-	if (!err)
-		r->drain_ns = 0;
-	return err;
+	return channel_post(r->to, RELAY_INTERVAL, &bytes);
 }
 
 static int begin_to_hold(struct relay *r)
@@ -117,17 +111,16 @@ static int hold_slow(struct relay *r, const struct frames *fs)
 static int hold(struct relay *r, const struct frames *fs, u64 mono_ns)
 {
 	struct held *h = &r->held;
-	int err = h->reads ? 0 : begin_to_hold(r);
+	int err = h->frames.reads ? 0 : begin_to_hold(r);
 
 	if (!err && r->run->slow_most)
 		err = hold_slow(r, fs);
-	if (err && !h->reads)
+	if (err && !h->frames.reads)
 		drop_held(h);
 	if (err)
 		return err;
 	frames_accumulate(&h->frames, fs, &r->run->percentiles);
 	h->mono_ns = mono_ns;
-	h->reads++;
 	return 0;
 }
 
@@ -137,9 +130,9 @@ static int let_go(struct relay *r)
 	struct held *h = &r->held;
 	int err;
 
-	if (!h->reads)
+	if (!h->frames.reads)
 		return 0;
-	err = post(r, r->told.watches, &h->frames, h->reads, h->mono_ns);
+	err = post(r, r->told.watches, &h->frames, h->mono_ns);
 	drop_held(h);
 	return err;
 }
@@ -237,7 +230,7 @@ static int relay_interval(struct sink *s, const struct frames *fs)
 		return err;
 	if (channel_waiting(r->to) > RELAY_HOLD)
 		return hold(r, fs, mono_ns);
-	return let_go(r) ?: post(r, r->run->watches, fs, 1, mono_ns);
+	return let_go(r) ?: post(r, r->run->watches, fs, mono_ns);
 }
 
 static void relay_close(struct sink *sink)
@@ -290,11 +283,6 @@ int relay_new(struct channel *to, struct relay **ret)
 struct sink_source *relay_source(struct relay *r)
 {
 	return &r->source;
-}
-
-void relay_drained(struct relay *r, u64 ns)
-{
-	r->drain_ns += ns;
 }
 
 int relay_stop(struct relay *r, const char *why)

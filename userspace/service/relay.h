@@ -33,9 +33,6 @@ void relay_free(struct relay *r);	/* after its sink; takes NULL */
 /* The source of its sink. An interval fails with -ENOMEM, or with the error of channel_post(). */
 struct sink_source *relay_source(struct relay *r);
 
-/* Tells how long reading the counters took; sent with the next interval. */
-void relay_drained(struct relay *r, u64 ns);
-
 /* Tells that there will be no more intervals. Fails as an interval does. */
 int relay_stop(struct relay *r, const char *why);
 
@@ -46,11 +43,6 @@ int relay_stop(struct relay *r, const char *why);
 struct relayed_config {
 	u32 n_sinks;
 	struct sink_source *sinks[RELAYED_SINKS_MAX];
-	/*
-	 * Called before the sinks get an interval. It ended at @mono_ns, and stands for @reads reads of
-	 * the counters, which took @drain_ns.
-	 */
-	void (*interval)(void *into, u64 mono_ns, u64 reads, u64 drain_ns);
 	void (*stopped)(void *into, const char *why);
 	void *into;
 };

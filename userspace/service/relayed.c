@@ -79,13 +79,13 @@ static int take_run(struct relayed *r, struct wire_in *bytes)
 
 static int take_interval(struct relayed *r, struct wire_in *bytes)
 {
-	u64 mono_ns = wire_get(bytes), reads = wire_get(bytes), drain_ns = wire_get(bytes);
-	int err = wire_get_frames(bytes, &r->run.info, &r->frames, &r->slow);
+	int err;
 
-	if (err)
-		return err;
-	r->frames.mono_ns = mono_ns;
-	r->cfg->interval(r->cfg->into, mono_ns, reads, drain_ns);
+	r->frames.mono_ns = wire_get(bytes);
+	r->frames.reads = wire_get(bytes);
+	r->frames.drain_ns = wire_get(bytes);
+	err = wire_get_frames(bytes, &r->run.info, &r->frames, &r->slow);
+
 	for (u32 i = 0; !err && i < r->cfg->n_sinks; i++)
 		err = r->sinks[i]->ops->interval(r->sinks[i], &r->frames);
 	return err;

@@ -109,32 +109,27 @@ static enum MHD_Result metrics(struct server *s, struct MHD_Connection *c)
 			   prometheus_content_types[format], gzip);
 }
 
-static struct blob *given(void *blob, u32 kind)
+static struct blob *given(void *server, u32 kind)
 {
 	(void)kind;
-	return blob_ref(blob);
+	return blob_ref(((struct server *)server)->cfg.feed->snapshot);
 }
 
 static enum MHD_Result snapshot(struct server *s, struct MHD_Connection *c)
 {
 	bool gzip = wants_gzip(c);
-	u64 number;
-	struct blob *b = board_snapshot(s->cfg.board, &number);
-	enum MHD_Result result;
 
-	if (!b)
+	if (!s->cfg.feed->snapshot)
 		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "there was no interval yet\n",
 				   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "1" });
-	result = answer_blob(c, cache_get(&s->cache, CACHE_SNAPSHOT, gzip, given, b), "application/x-ndjson", gzip);
-	blob_unref(b);
-	return result;
+	return answer_blob(c, cache_get(&s->cache, CACHE_SNAPSHOT, gzip, given, s), "application/x-ndjson", gzip);
 }
 
 static enum MHD_Result answer_well(struct server *s, struct MHD_Connection *c, bool losses)
 {
-	char why[BOARD_WORDS + 1];
+	char why[FEED_WORDS + 1];
 
-	if (board_well(s->cfg.board, s->cfg.interval_s, losses, why))
+	if (feed_well(s->cfg.feed, losses, why))
 		return answer_text(c, MHD_HTTP_OK, "ok\n", NULL);
 	strcat(why, "\n");
 	return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, why, NULL);
@@ -180,12 +175,10 @@ static const struct {
 static enum MHD_Result answer_path(struct server *s, struct MHD_Connection *c, const char *url, const char *method)
 {
 	static const char *const allow[2] = { MHD_HTTP_HEADER_ALLOW, "GET, HEAD" };
-	u64 number;
 
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
 		return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are allowed\n", allow);
-	blob_unref(board_snapshot(s->cfg.board, &number));
-	cache_at(&s->cache, number);
+	cache_at(&s->cache, s->cfg.feed->next);
 	for (u32 i = 0; i < ARRAY_SIZE(routes); i++)
 		if (!strcmp(url, routes[i].path))
 			return routes[i].answer(s, c);

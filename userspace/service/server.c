@@ -3,12 +3,8 @@
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "service/server_state.h"
@@ -17,10 +13,8 @@
 
 #define ROUND_MS 1000
 #define CHECK_ROUND_MS 50	/* while passwords wait for their turn */
-#define ALIVE_NS (5 * NSEC_PER_SEC)	/* the watchdog's own limit comes on top */
 #define SILENT_S 100		/* longer than PEER_RESTING, which acts first */
 #define CONNECTION_BYTES (32 << 10)	/* for a request's header and its answer's; a larger request is refused */
-#define NICE 5			/* serving gives way to capturing */
 
 static void request_ended(void *server, struct MHD_Connection *c, void **request, enum MHD_RequestTerminationCode why)
 {
@@ -74,32 +68,15 @@ static struct MHD_Daemon *start_daemon(struct server *s)
 				MHD_OPTION_END);
 }
 
-static int library_fd(const struct server *s)
+int server_wait(const struct server *s, struct pollfd ret[SERVER_FDS])
 {
 	const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-
-	return info ? info->epoll_fd : -1;
-}
-
-/* Returns whether something new is on the board. */
-static bool wait_round(struct server *s)
-{
-	struct pollfd fds[] = {
-		{ .fd = library_fd(s), .events = POLLIN },
-		{ .fd = board_fd(s->cfg.board), .events = POLLIN },
-		{ .fd = s->stop_fd, .events = POLLIN },
-		{ .fd = s->checker ? checker_fd(s->checker) : -1, .events = POLLIN },
-	};
 	MHD_UNSIGNED_LONG_LONG round_ms = access_pending(s) ? CHECK_ROUND_MS : ROUND_MS;
-	MHD_UNSIGNED_LONG_LONG ms = ROUND_MS;
-	eventfd_t ignored;
+	MHD_UNSIGNED_LONG_LONG ms;
 
-	if (MHD_get_timeout(s->daemon, &ms) != MHD_YES || ms > round_ms)
-		ms = round_ms;
-	poll(fds, ARRAY_SIZE(fds), ms);
-	if (fds[2].revents)
-		s->stopping = true;
-	return fds[1].revents && !eventfd_read(fds[1].fd, &ignored);
+	ret[0] = (struct pollfd){ .fd = info ? info->epoll_fd : -1, .events = POLLIN };
+	ret[1] = (struct pollfd){ .fd = s->checker ? checker_fd(s->checker) : -1, .events = POLLIN };
+	return MHD_get_timeout(s->daemon, &ms) == MHD_YES && ms < round_ms ? ms : round_ms;
 }
 
 int server_memory_new(struct server_memory **ret)
@@ -122,28 +99,18 @@ void server_memory_free(struct server_memory *m)
 	free(m);
 }
 
-static void *serve(void *server)
+void server_round(struct server *s)
 {
-	struct server *s = server;
-	u64 swept_ns = 0;
+	u64 now = now_ns();
 
-	setpriority(PRIO_PROCESS, 0, NICE);	/* on Linux this applies to this thread only */
-	while (!s->stopping) {
-		u64 now = now_ns();
-
-		if (now > swept_ns + ROUND_MS * 1000000ULL) {
-			peers_sweep(s);
-			swept_ns = now;
-		}
-		streams_wake(s, wait_round(s));
-		access_round(s);
-		MHD_run(s->daemon);
-		atomic_store(&s->round_ns, now);
+	if (now > s->swept_ns + ROUND_MS * 1000000ULL) {
+		peers_sweep(s);
+		s->swept_ns = now;
 	}
-	streams_wake(s, true);
+	streams_wake(s, s->stopping || s->streamed != s->cfg.feed->next);
+	s->streamed = s->cfg.feed->next;
 	access_round(s);
 	MHD_run(s->daemon);
-	return NULL;
 }
 
 static void server_free(struct server *s)
@@ -155,7 +122,6 @@ static void server_free(struct server *s)
 	cache_clear(&s->cache);
 	checker_stop(s->checker);
 	access_drop(s);
-	cleanup_close(&s->stop_fd);
 	free(s);
 }
 
@@ -180,7 +146,6 @@ static int check_tls(const struct web_config *web, struct problem *p)
 
 static int begin(struct server *s, struct problem *p)
 {
-	pthread_t thread;
 	int err = check_tls(s->cfg.web, p);
 
 	if (err)
@@ -188,18 +153,10 @@ static int begin(struct server *s, struct problem *p)
 	err = auth_use(s->auth, s->cfg.web);
 	if (!err && s->cfg.web->n_users)
 		err = checker_start(&s->checker);
-	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (err || s->stop_fd < 0)
+	if (err)
 		return problem_set(p, -ENOMEM, "out of memory");
 	s->daemon = start_daemon(s);
-	if (!s->daemon)
-		return problem_set(p, -EIO, "the web server could not be started");
-	atomic_store(&s->round_ns, now_ns());
-	err = pthread_create(&thread, NULL, serve, s);
-	if (err)
-		return problem_set(p, -err, "could not start a thread: %s", strerror(err));
-	s->thread = thread;
-	return 0;
+	return s->daemon ? 0 : problem_set(p, -EIO, "the web server could not be started");
 }
 
 int server_start(const struct server_config *cfg, struct server **ret, struct problem *p)
@@ -214,7 +171,6 @@ int server_start(const struct server_config *cfg, struct server **ret, struct pr
 	s->cfg = *cfg;
 	s->auth = cfg->memory->auth;
 	s->sources = &cfg->memory->sources;
-	s->stop_fd = -1;
 	err = begin(s, p);
 	if (err)
 		server_free(s);
@@ -227,12 +183,7 @@ void server_stop(struct server *s)
 {
 	if (!s)
 		return;
-	eventfd_write(s->stop_fd, 1);
-	pthread_join(s->thread, NULL);
+	s->stopping = true;
+	server_round(s);
 	server_free(s);
-}
-
-bool server_alive(const struct server *s)
-{
-	return now_ns() < atomic_load(&s->round_ns) + ALIVE_NS;
 }

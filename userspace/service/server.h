@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The HTTP server: a thread that reads the board and the totals for Prometheus. It can't make the loop
- * wait. It has a lower priority, no capabilities, and a limit for everything that a peer may take:
- * connections, streams, the time and size of a request, the time of an answer, and password checks,
- * which another thread makes.
+ * The HTTP server, which reads the feed and the totals for Prometheus. It runs in the loop of its process, and never waits. There
+ * is a limit for everything that a peer may take: connections, streams, the time and size of a request, the time of an answer,
+ * and password checks, which a thread makes.
  *
  *   /               the live page
  *   /metrics        what Prometheus scrapes, in the format it asks for
@@ -15,8 +14,10 @@
 #ifndef SERVICE_SERVER_H
 #define SERVICE_SERVER_H
 
+#include <poll.h>
+
 #include "service/address.h"
-#include "service/board.h"
+#include "service/feed.h"
 #include "service/web_config.h"
 
 #define SERVER_CONNECTIONS 256
@@ -35,11 +36,9 @@ struct server_config {
 	int listen_fd;			/* the server's to close */
 	struct address address;		/* that it is bound to */
 	const struct web_config *web;
-	struct board *board;
+	struct feed *feed;
 	struct prometheus *prometheus;
 	struct server_memory *memory;
-	double interval_s;
-	const char *boot;		/* of struct poster */
 };
 
 struct server;
@@ -50,7 +49,11 @@ int server_start(const struct server_config *cfg, struct server **ret, struct pr
 /* Ends all connections. Takes NULL. */
 void server_stop(struct server *s);
 
-/* Whether its thread's loop has run within the last seconds. */
-bool server_alive(const struct server *s);
+/* What to wait for, but no longer than it returns (ms), before server_round(). */
+#define SERVER_FDS 2
+int server_wait(const struct server *s, struct pollfd ret[SERVER_FDS]);
+
+/* Does what there is to do. */
+void server_round(struct server *s);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Shared by the files of the server; see server.h. All of it belongs to the server's thread. */
+/* Shared by the files of the server; see server.h. */
 #ifndef SERVICE_SERVER_STATE_H
 #define SERVICE_SERVER_STATE_H
 
 #include <microhttpd.h>
-#include <stdatomic.h>
 #include <sys/socket.h>
 
 #include "service/auth.h"
@@ -54,7 +53,7 @@ u64 source_until_ns(const struct source *o, u64 now_ns);
 enum { CACHE_SNAPSHOT, CACHE_METRICS, CACHE_KINDS = CACHE_METRICS + 3 };
 
 struct cache {
-	u64 number;				/* of the interval */
+	u64 number;				/* of the next interval */
 	struct blob *plain[CACHE_KINDS], *gzip[CACHE_KINDS];
 };
 
@@ -116,10 +115,9 @@ struct server {
 	struct cache cache;
 	struct peer peers[SERVER_PEERS];
 	struct stream *streams;		/* a list */
-	int stop_fd;
-	atomic_ullong round_ns;		/* when the thread's loop ran last */
+	u64 streamed;			/* the feed's next number, when streams were woken up last */
+	u64 swept_ns;			/* when peers were looked at last */
 	bool stopping;
-	unsigned long thread;
 };
 
 /* --- peers.c --- */

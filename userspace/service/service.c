@@ -20,7 +20,7 @@ struct service {
 	bool stopped;
 	bool ordinary;			/* the real-time priority was given up */
 	struct realtime_share share;	/* of a CPU, taken by the loop */
-	u64 start_ns, read_ns, beat_ns;
+	u64 start_ns, read_ns, drain_ns, beat_ns;
 };
 
 static bool is_live(const struct service *s)
@@ -72,6 +72,7 @@ static int publish(struct service *s, struct problem *p)
 
 	describe(s);
 	err = choose_shown(s);
+	s->shown.drain_ns = s->drain_ns;
 	err = err ?: s->sink->ops->interval(s->sink, &s->shown);
 	if (err)
 		return problem_set(p, err, "could not take in an interval: %s", strerror(-err));
@@ -87,7 +88,7 @@ static int read_interval(struct service *s, struct problem *p)
 	int err = monitor_next(&s->monitor, s->cfg->percentiles, p);
 
 	s->read_ns = now_ns();
-	s->cfg->hooks.drained(s->cfg->hooks.into, s->read_ns - begin_ns);
+	s->drain_ns = s->read_ns - begin_ns;
 	return err;
 }
 

@@ -14,8 +14,6 @@ struct service_hooks {
 	void (*stopped)(void *into, const char *why);
 	void (*reload)(void *into);	/* SIGHUP */
 	void (*beat)(void *into);	/* at least every beat_ns while the loop is alive */
-	/* How long reading the counters took; called before the interval's sink. */
-	void (*drained)(void *into, u64 ns);
 	void *into;
 };
 

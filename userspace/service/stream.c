@@ -42,25 +42,21 @@ static struct blob *text_blob(const char *text)
 /* Makes st->now the next thing to send, or leaves it NULL. */
 static void choose(struct stream *st)
 {
-	struct server *s = st->s;
-	u64 number = st->number, runs;
-	struct blob *run = board_run(s->cfg.board, &runs), *event = NULL;
+	const struct feed *feed = st->s->cfg.feed;
 
 	st->sent = 0;
-	if (run && runs != st->runs) {
-		st->now = run;
-		st->runs = runs;
+	if (!feed->run)		/* intervals are meaningless before the run is known */
+		return;
+	if (feed->runs != st->runs) {
+		st->now = blob_ref(feed->run);
+		st->runs = feed->runs;
 		return;
 	}
-	blob_unref(run);
-	if (run)	/* intervals are meaningless before the run is known */
-		event = board_event(s->cfg.board, &number);
-	if (event) {
-		st->number = number + 1;
-		st->now = event;
-	} else if (now_ns() > st->said_ns + SILENCE_NS) {
+	st->now = blob_ref(feed_event(feed, &st->number));
+	if (st->now)
+		st->number++;
+	else if (now_ns() > st->said_ns + SILENCE_NS)
 		st->now = text_blob(alive);
-	}
 }
 
 static ssize_t stream_read(void *stream, uint64_t pos, char *to, size_t max)
@@ -109,22 +105,20 @@ static void stream_free(void *stream)
  */
 static void resume(struct stream *st, const char *last)
 {
-	const char *boot = st->s->cfg.boot;
-	size_t len = strlen(boot);
-	u64 number = 0, first, newest;
+	const struct feed *feed = st->s->cfg.feed;
+	size_t len = strlen(feed->boot);
+	u64 number = 0;
 
 	st->number = 1;
-	if (!last || strncmp(last, boot, len) || last[len] != '.' || strlen(last + len) > 20)
+	if (!last || strncmp(last, feed->boot, len) || last[len] != '.' || strlen(last + len) > 20)
 		return;
 	for (last += len + 1; *last; last++) {
 		if (*last < '0' || *last > '9')
 			return;
 		number = number * 10 + *last - '0';
 	}
-	board_span(st->s->cfg.board, &first, &newest);
-	if (number >= newest + 1 || number + 1 < first)
-		return;
-	st->number = number + 1;
+	if (number < feed->next && number + 1 >= feed->first)
+		st->number = number + 1;
 }
 
 enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c)

@@ -11,7 +11,7 @@ struct blob *blob_take(char *data, size_t len)
 		free(data);
 		return NULL;
 	}
-	atomic_init(&b->refs, 1);
+	b->refs = 1;
 	b->len = len;
 	b->data = data;
 	return b;
@@ -20,13 +20,13 @@ struct blob *blob_take(char *data, size_t len)
 struct blob *blob_ref(struct blob *b)
 {
 	if (b)
-		atomic_fetch_add(&b->refs, 1);
+		b->refs++;
 	return b;
 }
 
 void blob_unref(struct blob *b)
 {
-	if (!b || atomic_fetch_sub(&b->refs, 1) > 1)
+	if (!b || --b->refs)
 		return;
 	free(b->data);
 	free(b);

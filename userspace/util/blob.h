@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Immutable bytes, shared by reference count. Any thread may hold and release references. */
+/* Immutable bytes, shared by reference count within one thread. */
 #ifndef UTIL_BLOB_H
 #define UTIL_BLOB_H
-
-#include <stdatomic.h>
 
 #include "util/types.h"
 
 struct blob {
-	atomic_uint refs;
+	u32 refs;
 	size_t len;
 	char *data;		/* of malloc() */
 };

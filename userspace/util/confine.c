@@ -87,8 +87,6 @@ static const char *const of_captures[] = {
 static const char *const of_server[] = {
 	"epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "accept", "accept4",
 	"getsockname", "getpeername", "getsockopt", "setsockopt",
-	/* to end after a time limit */
-	"alarm", "setitimer",
 };
 
 static int allow_named(scmp_filter_ctx filter, const char *const *names, u32 n)

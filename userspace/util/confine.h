@@ -68,7 +68,7 @@ int user_find(const char *name, struct user *ret, struct problem *p);
  * - Landlock if the kernel has it: see landlock_shut_out().
  * - A filter of system calls (libseccomp). What is not allowed fails with EPERM.
  * - It is killed when its parent ends, if both run as the same user. (The kernel checks whether the parent may
- *   signal it, and root without CAP_KILL may not. Then it has to notice the parent's end by itself.)
+ *   signal it, and root without CAP_KILL may not.)
  *
  * The number of processes (RLIMIT_NPROC) is not limited: that limit counts all processes and threads of
  * its user on the host, and the filter lets it create threads only.

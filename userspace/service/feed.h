@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the live page, /api and /healthz show: the last interval, those of the last minutes, and the state of the
+ * capture. A sink: each interval is made JSON once, for all readers.
+ */
+#ifndef SERVICE_FEED_H
+#define SERVICE_FEED_H
+
+#include "core/health.h"
+#include "core/sink.h"
+#include "util/blob.h"
+
+/* The most memory that kept intervals may take, however long they should be kept. */
+#define FEED_BYTES_MAX (32u << 20)
+
+#define FEED_WORDS 256
+
+struct feed_config {
+	double interval_s;		/* how often an interval should come */
+	double history_s;		/* for how long they are kept */
+	bool bins;			/* /api/snapshot has every bin, as with --bins */
+};
+
+/* To be read by the server: */
+struct feed {
+	struct sink_source source;
+	struct feed_config cfg;
+	char boot[24];			/* distinguishes this process's numbers from another's */
+	struct blob *snapshot;		/* the last interval, as /api/snapshot shows it; NULL: there was none */
+	struct blob *run;		/* the first event of a stream, which holds for the intervals from now on; NULL: none yet */
+	u64 runs;			/* so many so far */
+	u64 first, next;		/* numbers of the oldest kept and of the next interval, from 1 on */
+	/* its own: */
+	u64 start_mono_ns;
+	s64 start_wall_ns;
+	struct kept *kept;		/* a ring: interval number i at i & (room - 1) */
+	u64 room;
+	size_t bytes;
+	u64 last_ns;			/* end of the last interval, or the start */
+	u64 loss_ns;			/* 0: none */
+	char loss[FEED_WORDS];		/* a notable share of the IOs was lost, or may be: a sentence */
+	char stop[FEED_WORDS / 2];	/* "": it goes on */
+};
+
+/* Must outlive its sink. Returns 0 or -ENOMEM. */
+int feed_init(struct feed *f, const struct feed_config *cfg);
+void feed_uninit(struct feed *f);	/* takes a struct that is all 0 */
+
+/* There will be no more intervals. @why is copied. */
+void feed_stop(struct feed *f, const char *why);
+
+/*
+ * The event of interval *@number, or the first one kept after it; *@number is then set to that one's
+ * number. NULL if there is none yet. Borrowed.
+ */
+struct blob *feed_event(const struct feed *f, u64 *number);
+
+/* Is the capture on time, and with @losses complete? If not, @why says what is wrong. */
+bool feed_well(const struct feed *f, bool losses, char why[FEED_WORDS]);
+
+/*
+ * The events of /api/stream, as JSON and in the form in which they are sent (server-sent events: "id",
+ * "event", "data", an empty line). docs/serve.md describes their keys.
+ */
+
+struct event_interval {
+	const char *boot;
+	u64 number;
+	double end_s;			/* since the start */
+	const struct run_info *run;	/* the frames' run */
+	const struct health *health;	/* of each frame; NULL: not known */
+};
+
+/* An interval: every whole in @frames, and every part that had IOs. NULL if there is no memory. */
+struct blob *event_interval(const struct frames *frames, const struct event_interval *at);
+
+struct event_run {
+	const struct run_info *run;
+	const struct frames *frames;	/* whose devices are described */
+	s64 start_ns;			/* CLOCK_REALTIME */
+	double history_s;
+};
+
+/* What intervals don't contain: where they come from, and their devices. NULL if there is no memory. */
+struct blob *event_run(const struct event_run *e);
+
+#endif
