@@ -17,7 +17,6 @@
 
 #define ROUND_MS 1000
 #define NICE 5			/* serving gives way to capturing */
-#define USERS_MOST 65536
 
 struct process {
 	const struct serve_server_config *cfg;
@@ -41,16 +40,14 @@ static int get_web(struct wire_in *from, struct web_config *web)
 	*web = (struct web_config){ 0 };
 	web->cert = wire_dup_text(from);
 	web->key = wire_dup_text(from);
-	web->only_tls13 = wire_get_most(from, 1);
-	n = wire_get_count(from, USERS_MOST);
+	wire_get(from, &web->only_tls13, sizeof(web->only_tls13));
+	n = wire_get_count(from, 1);
 	web->users = calloc(n + 1, sizeof(*web->users));
 	if (!web->users)
 		return -ENOMEM;
 	for (; web->n_users < n; web->n_users++) {
 		web->users[web->n_users].name = wire_dup_text(from);
 		web->users[web->n_users].hash = wire_dup_text(from);
-		if (!web->users[web->n_users].name || !web->users[web->n_users].hash)
-			from->failed = true;
 	}
 	return wire_ended(from) ? 0 : -EBADMSG;
 }

@@ -191,8 +191,8 @@ int serve_server_tell(struct serve_server *s, const struct web_config *web)
 
 	wire_put_text(&bytes, web->cert);
 	wire_put_text(&bytes, web->key);
-	wire_put(&bytes, web->only_tls13);
-	wire_put(&bytes, web->n_users);
+	wire_put(&bytes, &web->only_tls13, sizeof(web->only_tls13));
+	wire_put(&bytes, &web->n_users, sizeof(web->n_users));
 	for (u32 i = 0; i < web->n_users; i++) {
 		wire_put_text(&bytes, web->users[i].name);
 		wire_put_text(&bytes, web->users[i].hash);

@@ -40,8 +40,6 @@ struct op_frame {
 	double mean_ns;
 	u64 min_ns;		/* exact extremes */
 	u64 max_ns;
-	double percentile_ns[PERCENTILES_MAX];	/* in the order of the run's percentiles */
-	struct hist hist;
 	/*
 	 * The IOs among these that were issued after the device had been idle for the run's idle gap, at idle_scale().
 	 *
@@ -52,6 +50,8 @@ struct op_frame {
 	 */
 	u64 after_idle_ios;
 	u64 after_idle_sum_ns;
+	double percentile_ns[PERCENTILES_MAX];	/* in the order of the run's percentiles */
+	struct hist hist;
 	struct hist after_idle;
 };
 
@@ -66,7 +66,6 @@ struct frame {
 	const struct part *part;
 	s64 end_ns;		/* CLOCK_REALTIME at the interval's end */
 	double interval_s;	/* its true length */
-	struct op_frame ops[BLKLAT_OPS];
 	u64 in_flight;		/* at the interval's end */
 	u64 oldest_ns;
 	s64 in_flight_ns;	/* time that all IOs together spent in flight in the interval, see in_flight_between() */
@@ -78,6 +77,7 @@ struct frame {
 	bool replaced;		/* gone, and see watch_counts.replaced */
 	const struct watch_counts *counts;	/* for a recording, as struct frames.now: those at the end */
 	bool pauses_hidden;	/* an IO took as long as the idle gap, see after_idle; kept for the next interval */
+	struct op_frame ops[BLKLAT_OPS];
 };
 
 /* Has an IO of any op ended? */

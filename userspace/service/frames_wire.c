@@ -2,76 +2,159 @@
 #include "service/frames_wire.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
-#include "util/cleanup.h"
+#define PUT(to, value) wire_put(to, &(value), sizeof(value))
+#define GET(from, value) wire_get(from, &(value), sizeof(value))
 
-static const struct wire_field slow_fields[] = {
-	WIRE_FIELD(blklat_slow, latency_ns), WIRE_FIELD(blklat_slow, queue_ns), WIRE_FIELD(blklat_slow, device_ns),
-	WIRE_FIELD(blklat_slow, sector), WIRE_FIELD(blklat_slow, bytes), WIRE_FIELD(blklat_slow, error),
-	WIRE_FIELD(blklat_slow, submitter), WIRE_FIELD(blklat_slow, hw_queue), WIRE_FIELD(blklat_slow, start_cpu),
-	WIRE_FIELD(blklat_slow, end_cpu), WIRE_FIELD(blklat_slow, op), WIRE_FIELD(blklat_slow, known),
-	WIRE_FIELD(blklat_slow, depth), WIRE_FIELD(blklat_slow, beside), WIRE_FIELD(blklat_slow, flags),
-	WIRE_FIELD(blklat_slow, comm),
-};
+/* --- a run ---------------------------------------------------------------------------------- */
 
-static void put_io(struct wire_out *to, const struct slow_io *io)
+/* Parts of cgroups are made while a process runs, so another one has them elsewhere. */
+static void put_part(struct wire_out *to, const struct part *part)
 {
-	wire_put_signed(to, io->end_ns);
-	WIRE_PUT_FIELDS(to, &io->told, slow_fields);
-	wire_put_text(to, io->part ? io->part->by : NULL);
-	wire_put_text(to, io->part ? io->part->label : NULL);
-	wire_put_text(to, io->cgroup);
+	wire_put_text(to, part ? part->by : NULL);
+	wire_put_text(to, part ? part->label : NULL);
 }
 
 static const struct part *get_part(struct wire_in *from)
 {
-	char *by CLEANUP(cleanup_free) = wire_dup_text(from), *label CLEANUP(cleanup_free) = wire_dup_text(from);
+	const char *by = wire_get_text(from), *label = wire_get_text(from);
+	const struct part *part = by && label ? part_find(by, label) : NULL;
 
-	return by && label ? part_find(by, label) : NULL;
+	from->failed |= by && !part;
+	return part;
 }
 
-static int get_io(struct wire_in *from, u32 watch, struct slow_ios *slow)
+/* Sinks compare addresses to see whether two watches are of the same device. */
+static void put_watches(struct wire_out *to, const struct watch *w, u32 n)
 {
-	struct slow_io io = { .watch = watch, .end_ns = wire_get_signed(from) };
-	struct blklat_slow *t = &io.told;
+	PUT(to, n);
+	for (u32 i = 0; i < n; i++) {
+		bool same = i && w[i].device == w[i - 1].device;
 
-	WIRE_GET_FIELDS(from, t, slow_fields);
-	if (t->op >= BLKLAT_OPS || t->beside > BLKLAT_BESIDE_PARTS || t->flags > BLKLAT_FLAGS_PARTS) {
-		from->failed = true;
-		t->op = t->beside = t->flags = 0;
+		PUT(to, w[i].stage);
+		put_part(to, w[i].part);
+		PUT(to, same);
+		wire_put(to, w[i].device, same ? 0 : sizeof(*w[i].device));
 	}
-	io.part = get_part(from);
-	io.cgroup = wire_dup_text(from);
-	return slow_ios_add(slow, &io);
 }
+
+static int get_watches(struct wire_in *from, struct wired_run *r)
+{
+	u32 n = wire_get_count(from, 1);
+	struct device *next;
+	bool same;
+
+	r->watched = next = calloc(n + 1, sizeof(*r->watched));
+	r->watches = calloc(n + 1, sizeof(*r->watches));
+	if (!r->watched || !r->watches)
+		return -ENOMEM;
+	for (u32 i = 0; i < n; i++) {
+		GET(from, r->watches[i].stage);
+		r->watches[i].part = get_part(from);
+		GET(from, same);
+		if (!same)
+			GET(from, *next++);
+		r->watches[i].device = next - 1;
+	}
+	r->info.watches = r->watches;
+	r->info.n_watches = n;
+	return 0;
+}
+
+void wire_put_run(struct wire_out *to, const struct run_info *run, const struct watch *watches, u32 n)
+{
+	u32 devices = run->devices ? run->devices->n : 0;
+
+	PUT(to, *run);
+	wire_put_text(to, run->version);
+	wire_put_text(to, run->engine);
+	PUT(to, devices);
+	wire_put(to, devices ? run->devices->d : NULL, devices * sizeof(struct device));
+	put_watches(to, watches, n);
+}
+
+static int get_run(struct wire_in *from, struct wired_run *r)
+{
+	int err;
+
+	GET(from, r->info);
+	r->info.version = r->version = wire_dup_text(from);
+	r->info.engine = r->engine = wire_dup_text(from);
+	r->info.origin = NULL;
+	r->info.devices = &r->devices;
+	r->devices.n = wire_get_count(from, sizeof(*r->devices.d));
+	r->devices.d = calloc(r->devices.n + 1, sizeof(*r->devices.d));
+	if (!r->devices.d)
+		return -ENOMEM;
+	wire_get(from, r->devices.d, r->devices.n * sizeof(*r->devices.d));
+	err = get_watches(from, r);
+	return err ?: wire_ended(from) ? 0 : -EBADMSG;
+}
+
+int wire_get_run(struct wire_in *from, struct wired_run *ret)
+{
+	int err;
+
+	*ret = (struct wired_run){ 0 };
+	err = get_run(from, ret);
+	if (err)
+		wired_run_free(ret);
+	return err;
+}
+
+void wired_run_free(struct wired_run *r)
+{
+	free(r->version);
+	free(r->engine);
+	free(r->devices.d);
+	free(r->watched);
+	free(r->watches);
+	*r = (struct wired_run){ 0 };
+}
+
+/* --- slow IOs ------------------------------------------------------------------------------- */
 
 /* Writes a whole's number of slow IOs, and as many of them as take no more than @most bytes. */
 static void put_whole(struct wire_out *to, const struct slow_ios *slow, const struct slow_of *of, size_t most)
 {
 	size_t end = to->len + most;
+	bool more = true;
 
-	wire_put(to, of->found);
+	PUT(to, of->found);
 	for (u32 k = 0; k < of->n && to->len < end; k++) {
-		wire_put(to, 1);
-		put_io(to, &slow->io[of->first + k]);
+		const struct slow_io *io = &slow->io[of->first + k];
+
+		PUT(to, more);
+		PUT(to, *io);
+		put_part(to, io->part);
+		wire_put_text(to, io->cgroup);
 	}
-	wire_put(to, 0);
+	more = false;
+	PUT(to, more);
 }
 
 static int get_whole(struct wire_in *from, u32 watch, struct slow_ios *slow)
 {
-	u64 found = wire_get(from);
+	u64 found;
+	bool more;
 	int err = 0;
-	u64 n = 0;
 
-	for (; wire_get_most(from, 1) && !from->failed; n++)
-		err = get_io(from, watch, slow) ?: err;
-	from->failed |= n > found || n > slow->most;
+	GET(from, found);
+	for (GET(from, more); more; GET(from, more)) {
+		struct slow_io io;
+
+		GET(from, io);
+		io.watch = watch;
+		io.part = get_part(from);
+		io.cgroup = wire_dup_text(from);
+		err = slow_ios_add(slow, &io) ?: err;
+	}
 	slow->of[watch].found = found;
 	return err;
 }
 
-/* Of each whole; one with few leaves room for those behind it. @watches are those that the slow IOs refer to by number. */
+/* Of each whole; one with few leaves room for those behind it. */
 static void put_slow(struct wire_out *to, const struct watch *watches, const struct frames *fs)
 {
 	static const struct slow_of none;
@@ -91,172 +174,116 @@ static void put_slow(struct wire_out *to, const struct watch *watches, const str
 	}
 }
 
-/*
- * Reads the slow IOs of the wholes in @fs into @slow, which is emptied first; after a failure it is
- * filled in part. Returns 0 or -ENOMEM; invalid bytes fail the reader.
- */
+/* Reads the slow IOs of the wholes in @fs into @slow, which is emptied first. Returns 0 or -ENOMEM. */
 static int get_slow(struct wire_in *from, const struct frames *fs, struct slow_ios *slow)
 {
 	int err = 0;
 
 	slow_ios_clear(slow);
-	for (u32 i = 0; i < fs->n && !from->failed; i++)
+	for (u32 i = 0; i < fs->n; i++)
 		if (!fs->f[i].watch->part)
 			err = get_whole(from, i, slow) ?: err;
 	slow_ios_sort(slow);
 	return err;
 }
 
-/* Writes the cells with IOs: the distance of each from the previous one, and its IOs. */
+/* --- frames --------------------------------------------------------------------------------- */
+
+/* A cell and its IOs are one number. So many IOs of one cell in an interval would take months. */
+#define CELL_SHIFT 48
+_Static_assert(BLKLAT_CELLS(BLKLAT_SCALE_MAX) <= 1 << (64 - CELL_SHIFT), "a cell's number fits");
+
+/* Writes the cells with IOs, and a 0 behind them. */
 static void put_hist(struct wire_out *to, const struct hist *h)
 {
-	u32 n = 0, next = 0;
+	u64 one;
 
-	hist_for_each(i, h)
-		n++;
-	wire_put(to, n);
 	hist_for_each(i, h) {
-		wire_put(to, i - next);
-		wire_put(to, h->cells[i]);
-		next = i + 1;
+		one = (u64)i << CELL_SHIFT | h->cells[i];
+		PUT(to, one);
 	}
+	one = 0;
+	PUT(to, one);
 }
 
 static void get_hist(struct wire_in *from, struct hist *h)
 {
-	u32 cells = BLKLAT_CELLS(h->scale), n = wire_get_count(from, cells);
-	u64 cell = 0;
+	u64 one;
 
-	for (u32 i = 0; i < n && !from->failed; i++) {
-		cell += wire_get_most(from, cells - 1);
-		if (cell >= cells) {
-			from->failed = true;
-			return;
-		}
-		hist_put(h, cell++, wire_get(from));
+	for (GET(from, one); one; GET(from, one))
+		hist_put(h, one >> CELL_SHIFT, one & ((1ULL << CELL_SHIFT) - 1));
+}
+
+static bool is_empty(const struct op_frame *o)
+{
+	static const struct op_sums none;
+
+	return !o->ios && !memcmp(&o->partial, &none, sizeof(none)) && !memcmp(&o->counted, &none, sizeof(none));
+}
+
+static void put_frame(struct wire_out *to, const struct frame *f)
+{
+	wire_put(to, f, offsetof(struct frame, ops));
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		const struct op_frame *o = &f->ops[op];
+		bool empty = is_empty(o);
+
+		PUT(to, empty);
+		if (empty)
+			continue;
+		wire_put(to, o, offsetof(struct op_frame, percentile_ns));
+		put_hist(to, &o->hist);
+		put_hist(to, &o->after_idle);
 	}
 }
 
-static const struct wire_field sums_fields[] = {
-	WIRE_FIELD(op_sums, bytes), WIRE_FIELD(op_sums, errors), WIRE_FIELD(op_sums, sum_ns),
-};
-
-/* An op without its sums, percentiles and histograms. */
-static const struct wire_field op_fields[] = {
-	WIRE_FIELD(op_frame, ios), WIRE_FIELD(op_frame, bytes), WIRE_FIELD(op_frame, errors),
-	WIRE_FIELD(op_frame, sum_ns), WIRE_FIELD(op_frame, iops), WIRE_FIELD(op_frame, bytes_per_s),
-	WIRE_FIELD(op_frame, mean_ns), WIRE_FIELD(op_frame, min_ns), WIRE_FIELD(op_frame, max_ns),
-	WIRE_FIELD(op_frame, after_idle_ios), WIRE_FIELD(op_frame, after_idle_sum_ns),
-};
-
-/* The accounting without lost_by. */
-static const struct wire_field accounting_fields[] = {
-	WIRE_FIELD(accounting, started), WIRE_FIELD(accounting, completed), WIRE_FIELD(accounting, in_flight),
-	WIRE_FIELD(accounting, lost), WIRE_FIELD(accounting, requeued), WIRE_FIELD(accounting, moved),
-	WIRE_FIELD(accounting, before), WIRE_FIELD(accounting, unissued), WIRE_FIELD(accounting, skipped),
-	WIRE_FIELD(accounting, skipped_unexplained), WIRE_FIELD(accounting, kernel_ios),
-	WIRE_FIELD(accounting, kernel_in_flight), WIRE_FIELD(accounting, kernel_known),
-	WIRE_FIELD(accounting, kernel_leaves_out),
-};
-
-/* A frame without its watch, ops and accounting. */
-static const struct wire_field frame_fields[] = {
-	WIRE_FIELD(frame, number), WIRE_FIELD(frame, end_ns), WIRE_FIELD(frame, interval_s), WIRE_FIELD(frame, in_flight),
-	WIRE_FIELD(frame, oldest_ns), WIRE_FIELD(frame, queue_depth), WIRE_FIELD(frame, gone),
-	WIRE_FIELD(frame, replaced), WIRE_FIELD(frame, pauses_hidden),
-};
-
-static bool any(const struct op_sums *s)
+static void get_frame(struct wire_in *from, struct frame *f)
 {
-	return s->bytes || s->errors || s->sum_ns;
-}
+	const struct watch *watch = f->watch;
 
-/* For an op without IOs only the two sums are meaningful. */
-enum { OP_ABSENT, OP_SUMS, OP_IOS };
+	frame_clear(f);
+	wire_get(from, f, offsetof(struct frame, ops));
+	f->watch = watch;
+	f->part = watch->part;
+	f->counts = NULL;
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		struct op_frame *o = &f->ops[op];
+		bool empty;
 
-static void put_op(struct wire_out *to, const struct op_frame *o, u32 n_percentiles)
-{
-	u32 has = o->ios ? OP_IOS : any(&o->partial) || any(&o->counted) ? OP_SUMS : OP_ABSENT;
-
-	wire_put(to, has);
-	if (has == OP_ABSENT)
-		return;
-	WIRE_PUT_FIELDS(to, &o->partial, sums_fields);
-	WIRE_PUT_FIELDS(to, &o->counted, sums_fields);
-	if (has == OP_SUMS)
-		return;
-	WIRE_PUT_FIELDS(to, o, op_fields);
-	for (u32 i = 0; i < n_percentiles; i++)
-		wire_put_double(to, o->percentile_ns[i]);
-	put_hist(to, &o->hist);
-	put_hist(to, &o->after_idle);
-}
-
-static void get_op(struct wire_in *from, struct op_frame *o, u32 n_percentiles)
-{
-	struct hist hist = o->hist, after_idle = o->after_idle;
-	u32 has = wire_get_most(from, OP_IOS);
-
-	hist_clear(&hist);
-	hist_clear(&after_idle);
-	*o = (struct op_frame){ .hist = hist, .after_idle = after_idle };
-	if (has == OP_ABSENT)
-		return;
-	WIRE_GET_FIELDS(from, &o->partial, sums_fields);
-	WIRE_GET_FIELDS(from, &o->counted, sums_fields);
-	if (has == OP_SUMS)
-		return;
-	WIRE_GET_FIELDS(from, o, op_fields);
-	for (u32 i = 0; i < n_percentiles; i++)
-		o->percentile_ns[i] = wire_get_double(from);
-	get_hist(from, &o->hist);
-	get_hist(from, &o->after_idle);
-}
-
-static void put_frame(struct wire_out *to, const struct frame *f, u32 n_percentiles)
-{
-	WIRE_PUT_FIELDS(to, f, frame_fields);
-	WIRE_PUT_FIELDS(to, &f->accounting, accounting_fields);
-	for (u32 i = 0; i < LOST_REASONS; i++)
-		wire_put(to, f->accounting.lost_by[i]);
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		put_op(to, &f->ops[op], n_percentiles);
-}
-
-static void get_frame(struct wire_in *from, struct frame *f, u32 n_percentiles)
-{
-	WIRE_GET_FIELDS(from, f, frame_fields);
-	WIRE_GET_FIELDS(from, &f->accounting, accounting_fields);
-	for (u32 i = 0; i < LOST_REASONS; i++)
-		f->accounting.lost_by[i] = wire_get(from);
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		get_op(from, &f->ops[op], n_percentiles);
+		GET(from, empty);
+		if (empty)
+			continue;
+		wire_get(from, o, offsetof(struct op_frame, percentile_ns));
+		get_hist(from, &o->hist);
+		get_hist(from, &o->after_idle);
+	}
 }
 
 void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct watch *watches, const struct frames *fs)
 {
-	wire_put(to, fs->n);
-	wire_put_double(to, fs->interval_s);
-	wire_put(to, fs->skipped_unexplained);
-	wire_put(to, fs->idle_gap_ns);
+	PUT(to, *fs);
 	for (u32 i = 0; i < fs->n; i++)
-		put_frame(to, &fs->f[i], run->percentiles.n);
+		put_frame(to, &fs->f[i]);
 	if (run->slow_most)
 		put_slow(to, watches, fs);
 }
 
 int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, struct slow_ios *slow)
 {
-	u32 n = wire_get_count(from, BLKLAT_MAX_WATCHES);
+	struct frames got;
 	int err = 0;
 
-	if (n != fs->n)
+	GET(from, got);
+	if (got.n != fs->n)
 		return -EBADMSG;
-	fs->interval_s = wire_get_double(from);
-	fs->skipped_unexplained = wire_get(from);
-	fs->idle_gap_ns = wire_get(from);
-	for (u32 i = 0; i < n; i++)
-		get_frame(from, &fs->f[i], run->percentiles.n);
+	fs->interval_s = got.interval_s;
+	fs->skipped_unexplained = got.skipped_unexplained;
+	fs->mono_ns = got.mono_ns;
+	fs->reads = got.reads;
+	fs->drain_ns = got.drain_ns;
+	fs->idle_gap_ns = got.idle_gap_ns;
+	for (u32 i = 0; i < fs->n; i++)
+		get_frame(from, &fs->f[i]);
 	fs->slow = run->slow_most ? slow : NULL;
 	if (fs->slow)
 		err = get_slow(from, fs, slow);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Runs and intervals as bytes (util/wire.h), with everything that the sinks of a service look at. Pure. The
- * reader checks what it reads: whatever the bytes are, no index or length exceeds its bounds.
+ * Runs and intervals as messages (util/wire.h), with everything that the sinks of a service look at. Structures are sent
+ * as they are: their receiver is a fork of the sender. It sets their pointers anew, and checks only that a message has
+ * the right length.
  */
 #ifndef SERVICE_FRAMES_WIRE_H
 #define SERVICE_FRAMES_WIRE_H
@@ -10,18 +11,6 @@
 #include "core/sink.h"
 #include "core/slow.h"
 #include "util/wire.h"
-
-/* Writes frames of @run, without the snapshot. @watches are those that slow IOs refer to by number. */
-void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct watch *watches, const struct frames *fs);
-
-/*
- * Reads frames into @fs, made by frames_init() for the watches of @run, tracked; and slow IOs into
- * @slow, made by slow_ios_init() for as many. Where slow IOs are wanted, @fs has the list. After a
- * failure both are filled in part. Returns 0, -ENOMEM or -EBADMSG.
- */
-int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, struct slow_ios *slow);
-
-/* --- run_wire.c: a run, that is, its watches and devices, and how it is captured --- */
 
 /* Writes @run, but with @watches instead of its own. Its origin is left out. */
 void wire_put_run(struct wire_out *to, const struct run_info *run, const struct watch *watches, u32 n);
@@ -35,9 +24,21 @@ struct wired_run {
 	char *version, *engine;
 };
 
-/* Returns 0, -ENOMEM or -EBADMSG. */
+/* The run is at its final place, @ret. Returns 0, -ENOMEM or -EBADMSG. */
 int wire_get_run(struct wire_in *from, struct wired_run *ret);
 void wired_run_free(struct wired_run *r);	/* takes a struct that is all 0 */
+
+/*
+ * Writes frames of @run, without the snapshots and percentiles. @watches are those that slow IOs refer to by number.
+ */
+void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct watch *watches, const struct frames *fs);
+
+/*
+ * Reads frames into @fs, made by frames_init() for the watches of @run, tracked; and slow IOs into
+ * @slow, made by slow_ios_init() for as many. Where slow IOs are wanted, @fs has the list. After a
+ * failure both are filled in part. Returns 0, -ENOMEM or -EBADMSG.
+ */
+int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, struct slow_ios *slow);
 
 /*
  * The most bytes that an interval's slow IOs take. If there are more, each whole gets its share, and

@@ -5,31 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
-
-/* What the other end knows of the run. The watches are copies, as devices may go away. */
-struct told {
-	u64 memory_bytes;
-	u32 n;
-	struct watch *watches;
-	u32 *numbers;			/* see struct frame */
-	struct device *copies;
-};
-
-/* Intervals that have not been sent, merged into one, of the watches that the other end knows. */
-struct held {
-	u64 mono_ns;
-	struct frames frames;	/* of so many reads; 0: none are held */
-	struct slow_ios slow;
-};
 
 struct relay {
 	struct sink_source source;
 	struct channel *to;
 	const struct run_info *run;	/* of the open sink; NULL: none */
-	struct told told;
-	struct held held;
+	/* What the other end knows of the run. It has copies of the devices, which may go away meanwhile. */
+	struct wired_run told;
+	u32 *numbers;			/* of these watches, see struct frame */
+	/* Intervals that have not been sent, merged into one of the watches that the other end knows. */
+	struct frames held;		/* of no reads: none */
+	struct slow_ios held_slow;
 };
 
 struct relay_sink {
@@ -37,58 +26,48 @@ struct relay_sink {
 	struct relay *r;
 };
 
-static void forget(struct relay *r)
+static void drop_held(struct relay *r)
 {
-	free(r->told.watches);
-	free(r->told.numbers);
-	free(r->told.copies);
-	r->told = (struct told){ 0 };
-}
-
-static void drop_held(struct held *h)
-{
-	frames_uninit(&h->frames);
-	slow_ios_uninit(&h->slow);
-	*h = (struct held){ 0 };
+	frames_uninit(&r->held);
+	slow_ios_uninit(&r->held_slow);
+	r->held = (struct frames){ 0 };
 }
 
 void relay_free(struct relay *r)
 {
 	if (!r)
 		return;
-	drop_held(&r->held);
-	forget(r);
+	drop_held(r);
+	wired_run_free(&r->told);
+	free(r->numbers);
 	free(r);
 }
 
 /* --- intervals -------------------------------------------------------------------------------- */
 
 /* @watches: the array that the frames' watches are in. */
-static int post(struct relay *r, const struct watch *watches, const struct frames *fs, u64 mono_ns)
+static int post(struct relay *r, const struct watch *watches, const struct frames *fs)
 {
 	struct wire_out bytes = { 0 };
 
-	wire_put(&bytes, mono_ns);
-	wire_put(&bytes, fs->reads);
-	wire_put(&bytes, fs->drain_ns);
 	wire_put_frames(&bytes, r->run, watches, fs);
 	return channel_post(r->to, RELAY_INTERVAL, &bytes);
 }
 
 static int begin_to_hold(struct relay *r)
 {
-	struct held *h = &r->held;
-	int err = frames_init(&h->frames, r->told.watches, r->told.n, r->run->scale);
+	const struct run_info *told = &r->told.info;
+	int err = frames_init(&r->held, told->watches, told->n_watches, r->run->scale);
 
 	if (!err && r->run->slow_most)
-		err = slow_ios_init(&h->slow, r->told.n, r->run->slow_most);
+		err = slow_ios_init(&r->held_slow, told->n_watches, r->run->slow_most);
 	if (err) {
-		drop_held(h);
+		drop_held(r);
 		return err;
 	}
-	frames_track(&h->frames);
-	for (u32 i = 0; i < r->told.n; i++)
-		h->frames.f[i].number = r->told.numbers[i];
+	frames_track(&r->held);
+	for (u32 i = 0; i < told->n_watches; i++)
+		r->held.f[i].number = r->numbers[i];
 	return 0;
 }
 
@@ -102,38 +81,32 @@ static int hold_slow(struct relay *r, const struct frames *fs)
 	for (u32 i = 0; i < fs->n; i++)
 		numbers[fs->f[i].watch - r->run->watches] = i;
 	/* If there is no memory, they are only counted. */
-	slow_ios_copy(&r->held.slow, fs->slow, numbers);
-	slow_ios_sort(&r->held.slow);
-	r->held.frames.slow = &r->held.slow;
+	slow_ios_copy(&r->held_slow, fs->slow, numbers);
+	slow_ios_sort(&r->held_slow);
+	r->held.slow = &r->held_slow;
 	return 0;
 }
 
-static int hold(struct relay *r, const struct frames *fs, u64 mono_ns)
+static int hold(struct relay *r, const struct frames *fs)
 {
-	struct held *h = &r->held;
-	int err = h->frames.reads ? 0 : begin_to_hold(r);
+	static const struct percentiles none;
+	int err = r->held.reads ? 0 : begin_to_hold(r);
 
 	if (!err && r->run->slow_most)
 		err = hold_slow(r, fs);
-	if (err && !h->frames.reads)
-		drop_held(h);
-	if (err)
-		return err;
-	frames_accumulate(&h->frames, fs, &r->run->percentiles);
-	h->mono_ns = mono_ns;
-	return 0;
+	if (!err)
+		frames_accumulate(&r->held, fs, &none);
+	else if (!r->held.reads)
+		drop_held(r);
+	return err;
 }
 
 /* Sends the held intervals, if there are any. */
 static int let_go(struct relay *r)
 {
-	struct held *h = &r->held;
-	int err;
+	int err = r->held.reads ? post(r, r->told.watches, &r->held) : 0;
 
-	if (!h->frames.reads)
-		return 0;
-	err = post(r, r->told.watches, &h->frames, h->mono_ns);
-	drop_held(h);
+	drop_held(r);
 	return err;
 }
 
@@ -146,53 +119,39 @@ static bool same_device(const struct watch *w, u32 i)
 }
 
 /* @fs: frames of these watches; NULL: none so far, and they are numbered as they stand. */
-static int remember(struct relay *r, const struct watch *w, u32 n, const struct frames *fs)
-{
-	struct told told = { .memory_bytes = r->run->memory_bytes, .n = n };
-
-	told.watches = calloc(n + 1, sizeof(*told.watches));
-	told.numbers = calloc(n + 1, sizeof(*told.numbers));
-	told.copies = calloc(n + 1, sizeof(*told.copies));
-	forget(r);
-	r->told = told;
-	if (!told.watches || !told.numbers || !told.copies)
-		return -ENOMEM;
-	for (u32 i = 0; i < n; i++) {
-		told.watches[i] = w[i];
-		told.numbers[i] = fs ? fs->f[i].number : i;
-		if (same_device(w, i)) {
-			told.watches[i].device = told.watches[i - 1].device;
-			continue;
-		}
-		memcpy(&told.copies[i], w[i].device, sizeof(told.copies[i]));	/* including the padding */
-		told.watches[i].device = &told.copies[i];
-	}
-	return 0;
-}
-
 static int describe(struct relay *r, const struct watch *w, u32 n, const struct frames *fs)
 {
 	struct wire_out bytes = { 0 };
-	int err = remember(r, w, n, fs);
+	int err;
 
-	if (err)
-		return err;
+	wired_run_free(&r->told);
+	if (array_grow(&r->numbers, sizeof(*r->numbers), n + 1))
+		return -ENOMEM;
+	for (u32 i = 0; i < n; i++)
+		r->numbers[i] = fs ? fs->f[i].number : i;
 	wire_put_run(&bytes, r->run, w, n);
+	err = bytes.failed ? -ENOMEM : wire_get_run(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &r->told);
+	free(TAKE(r->told.devices.d));	/* only the watches' devices are needed */
+	if (err) {
+		wire_out_free(&bytes);
+		return err;
+	}
 	return channel_post(r->to, RELAY_RUN, &bytes);
 }
 
 static bool is_told(const struct relay *r, const struct frames *fs)
 {
-	const struct told *t = &r->told;
-	bool same = t->memory_bytes == r->run->memory_bytes && t->n == fs->n;
+	const struct run_info *told = &r->told.info;
+	bool same = told->memory_bytes == r->run->memory_bytes && told->n_watches == fs->n;
 	const struct device *before = NULL;
 
 	for (u32 i = 0; same && i < fs->n; i++) {
-		const struct watch *w = &t->watches[i], *now = fs->f[i].watch;
+		const struct watch *w = &told->watches[i], *now = fs->f[i].watch;
 
 		/* The first of a device's watches decides. */
-		same = t->numbers[i] == fs->f[i].number && w->part == now->part &&
-		       ((same_device(t->watches, i) && now->device == before) || !memcmp(w->device, now->device, offsetof(struct device, absent)));
+		same = r->numbers[i] == fs->f[i].number && w->part == now->part &&
+		       ((same_device(told->watches, i) && now->device == before) ||
+			!memcmp(w->device, now->device, offsetof(struct device, absent)));
 		before = now->device;
 	}
 	return same;
@@ -223,14 +182,15 @@ static int describe_anew(struct relay *r, const struct frames *fs)
 static int relay_interval(struct sink *s, const struct frames *fs)
 {
 	struct relay *r = ((struct relay_sink *)s)->r;
-	u64 mono_ns = now_ns();
+	struct frames now = *fs;
 	int err = is_told(r, fs) ? 0 : describe_anew(r, fs);
 
 	if (err)
 		return err;
+	now.mono_ns = now_ns();		/* a replay's own may be of another day */
 	if (channel_waiting(r->to) > RELAY_HOLD)
-		return hold(r, fs, mono_ns);
-	return let_go(r) ?: post(r, r->run->watches, fs, mono_ns);
+		return hold(r, &now);
+	return let_go(r) ?: post(r, r->run->watches, &now);
 }
 
 static void relay_close(struct sink *sink)

@@ -14,7 +14,7 @@
 
 enum relay_message {
 	RELAY_RUN,		/* the run: at first, and when devices have come or gone */
-	RELAY_INTERVAL,		/* its end, how long reading took, its frames */
+	RELAY_INTERVAL,		/* its frames */
 	RELAY_STOP,		/* why there will be no more intervals */
 	RELAY_MESSAGES,		/* kinds from here on are for other users */
 };
@@ -53,7 +53,7 @@ struct relayed;
 int relayed_new(const struct relayed_config *cfg, struct relayed **ret);
 void relayed_free(struct relayed *r);	/* closes the sinks; takes NULL */
 
-/* Takes a message. Returns 0, -EBADMSG if it is invalid, or the error of a sink. */
+/* Takes a message. Returns 0, -EBADMSG if it has not the length it should have, or the error of a sink. */
 int relayed_take(struct relayed *r, u32 kind, struct wire_in *bytes);
 
 #endif

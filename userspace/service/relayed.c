@@ -4,8 +4,6 @@
 
 #include "service/relay.h"
 
-#define WHY_MAX 512
-
 struct relayed {
 	const struct relayed_config *cfg;
 	struct sink *sinks[RELAYED_SINKS_MAX];
@@ -79,13 +77,11 @@ static int take_run(struct relayed *r, struct wire_in *bytes)
 
 static int take_interval(struct relayed *r, struct wire_in *bytes)
 {
-	int err;
+	int err = wire_get_frames(bytes, &r->run.info, &r->frames, &r->slow);
 
-	r->frames.mono_ns = wire_get(bytes);
-	r->frames.reads = wire_get(bytes);
-	r->frames.drain_ns = wire_get(bytes);
-	err = wire_get_frames(bytes, &r->run.info, &r->frames, &r->slow);
-
+	if (err)
+		return err;
+	frames_set_percentiles(&r->frames, &r->run.info.percentiles);
 	for (u32 i = 0; !err && i < r->cfg->n_sinks; i++)
 		err = r->sinks[i]->ops->interval(r->sinks[i], &r->frames);
 	return err;
@@ -93,10 +89,9 @@ static int take_interval(struct relayed *r, struct wire_in *bytes)
 
 static int take_stop(struct relayed *r, struct wire_in *bytes)
 {
-	char why[WHY_MAX];
+	const char *why = wire_get_text(bytes);
 
-	wire_get_text(bytes, why, sizeof(why));
-	if (!wire_ended(bytes))
+	if (!why || !wire_ended(bytes))
 		return -EBADMSG;
 	r->cfg->stopped(r->cfg->into, why);
 	return 0;

@@ -84,8 +84,9 @@ static int publish(struct service *s, struct problem *p)
 /* Returns -ENODATA at the end of a replay. */
 static int read_interval(struct service *s, struct problem *p)
 {
+	static const struct percentiles none;	/* who needs them computes them */
 	u64 begin_ns = now_ns();
-	int err = monitor_next(&s->monitor, s->cfg->percentiles, p);
+	int err = monitor_next(&s->monitor, &none, p);
 
 	s->read_ns = now_ns();
 	s->drain_ns = s->read_ns - begin_ns;

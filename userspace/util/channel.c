@@ -136,7 +136,7 @@ static int enqueue(struct channel *c, struct message *m)
 	pthread_mutex_lock(&c->lock);
 	if (c->stop) {
 		err = -EPIPE;
-	} else if (c->waiting + size_of(m) > CHANNEL_MOST) {
+	} else if (c->waiting > CHANNEL_MOST) {
 		err = -ENOBUFS;
 	} else {
 		c->waiting += size_of(m);
@@ -201,18 +201,13 @@ void channel_free(struct channel *c)
 /* --- the other end ----------------------------------------------------------------------------- */
 
 /* The size of the first message, or how many bytes are needed to know it. */
-static int first_size(const struct channel_reader *r, size_t *ret)
+static size_t first_size(const struct channel_reader *r)
 {
-	struct header h;
+	struct header h = { 0 };
 
-	*ret = sizeof(h);
-	if (r->len < sizeof(h))
-		return 0;
-	memcpy(&h, r->data, sizeof(h));
-	if (h.len > CHANNEL_MOST)
-		return -EBADMSG;
-	*ret += h.len;
-	return 0;
+	if (r->len >= sizeof(h))
+		memcpy(&h, r->data, sizeof(h));
+	return sizeof(h) + h.len;
 }
 
 /* Hands over the complete messages, and moves the rest to the beginning of the buffer. */
@@ -222,12 +217,9 @@ static int take_whole(struct channel_reader *r, int (*take)(void *into, u32 kind
 	size_t size;
 	int err = 0;
 
-	while (!err) {
+	while (!err && rest.len >= sizeof(struct header) && rest.len >= (size = first_size(&rest))) {
 		struct header h;
 
-		err = first_size(&rest, &size);
-		if (err || rest.len < size || rest.len < sizeof(h))
-			break;
 		memcpy(&h, rest.data, sizeof(h));
 		err = take(into, h.kind, &(struct wire_in){ .at = rest.data + sizeof(h), .end = rest.data + size });
 		rest.data += size;
@@ -241,13 +233,9 @@ static int take_whole(struct channel_reader *r, int (*take)(void *into, u32 kind
 
 int channel_read(struct channel_reader *r, int (*take)(void *into, u32 kind, struct wire_in *bytes), void *into)
 {
-	size_t size, room;
+	size_t room = max_u64(r->len + READ_BYTES, first_size(r));
 	ssize_t n;
-	int err = first_size(r, &size);
 
-	if (err)
-		return err;
-	room = max_u64(r->len + READ_BYTES, size);
 	if (r->room < room && array_grow(&r->data, 1, room))
 		return -ENOMEM;
 	r->room = max_u64(r->room, room);

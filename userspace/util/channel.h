@@ -9,7 +9,7 @@
 
 #include "util/wire.h"
 
-#define CHANNEL_MOST (32u << 20)	/* bytes in the queue */
+#define CHANNEL_MOST (32u << 20)	/* bytes in the queue before the last message */
 
 struct channel;
 
