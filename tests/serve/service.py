@@ -219,12 +219,11 @@ class Serve:
         return sum(int(status(pid, "RssAnon").split()[0]) for pid in self.pids)
 
     def cpu_ms(self):
-        """CPU time of all threads of both, by the scheduler's own clock, which does not depend on how busy the machine is."""
-        spent = 0
-        for t in (t for pid in self.pids for t in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")):
-            with contextlib.suppress(OSError):  # it ended meanwhile
-                spent += int(t.read_text().split()[0])
-        return spent / 1e6
+        """
+        CPU time of both, with that of threads that have ended, by the scheduler's own clock, which does not depend on how busy the
+        machine is (clock_getcpuclockid(3)).
+        """
+        return 1000 * sum(time.clock_gettime(~pid << 3 | 2) for pid in self.pids)
 
 
 def status(task, key):

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The process that talks to the network, see cmd/serve.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-#define ROUND_MS 1000
+#define SIGN_NS NSEC_PER_SEC
 #define NICE 5			/* serving gives way to capturing */
 
 struct process {
@@ -25,9 +24,8 @@ struct process {
 	struct prometheus *prometheus;
 	struct relayed_config sinks;
 	struct relayed *relayed;
-	struct web_config web;
-	struct server_memory *memory;
-	struct server *server;		/* NULL until the first SERVER_WEB */
+	struct server *server;
+	bool serves;			/* since the first SERVER_WEB */
 	struct problem problem;		/* why it ends; "": no reason yet */
 };
 
@@ -52,46 +50,24 @@ static int get_web(struct wire_in *from, struct web_config *web)
 	return wire_ended(from) ? 0 : -EBADMSG;
 }
 
-static int start(struct process *s, struct problem *p)
-{
-	struct server_config cfg = {
-		.listen_fd = fcntl(s->cfg->listen_fd, F_DUPFD_CLOEXEC, 0),	/* a copy, for this server alone */
-		.address = s->cfg->address,
-		.web = &s->web,
-		.memory = s->memory,
-		.feed = &s->feed,
-		.prometheus = s->prometheus,
-	};
-
-	if (cfg.listen_fd < 0)
-		return problem_set(p, -errno, "could not listen: %s", strerror(errno));
-	return server_start(&cfg, &s->server, p);
-}
-
-/* Replaces the server by a new one; if that fails, starts the former one again. */
+/* What can't be used is told, and ends the process if it is the first. */
 static int take_web(struct process *s, struct wire_in *bytes)
 {
-	struct web_config web, old = s->web;
-	bool first = !s->server;
-	struct problem p;
+	CLEANUP(web_config_free) struct web_config web;
 	int err = get_web(bytes, &web);
+	struct problem p;
 
-	if (err) {
-		web_config_free(&web);
+	if (err)
+		return err;
+	err = server_use(s->server, &web, &p);
+	if (err && !s->serves) {
+		s->problem = p;
 		return err;
 	}
-	server_stop(TAKE(s->server));
-	s->web = web;
-	err = start(s, &p);
-	if (!err || first) {
-		s->problem = err ? p : s->problem;
-		web_config_free(&old);
-		return err;
-	}
-	command_fail(s->cfg->who, 0, &p);
-	web_config_free(&web);
-	s->web = old;
-	return start(s, &s->problem);
+	if (err)
+		command_fail(s->cfg->who, 0, &p);
+	s->serves = true;
+	return 0;
 }
 
 /* If the earlier signs were not taken yet, another is not needed. */
@@ -129,8 +105,11 @@ static int make_room(struct process *s)
 	const struct serve_server_config *cfg = s->cfg;
 	const struct feed_config feed = { .interval_s = cfg->interval_s, .history_s = cfg->history_s, .bins = cfg->bins };
 	const struct prometheus_config prom = { .schema = cfg->schema, .classic_schema = PROMETHEUS_CLASSIC_SCHEMA };
-	int err = feed_init(&s->feed, &feed) ?: prometheus_new(&prom, &s->prometheus) ?: server_memory_new(&s->memory);
+	struct server_config server = { .listen_fd = cfg->listen_fd, .address = cfg->address, .feed = &s->feed };
+	int err = feed_init(&s->feed, &feed) ?: prometheus_new(&prom, &s->prometheus);
 
+	server.prometheus = s->prometheus;
+	err = err ?: server_new(&server, &s->server);
 	if (err)
 		return err;
 	s->sinks = (struct relayed_config){
@@ -144,12 +123,10 @@ static int make_room(struct process *s)
 
 static void process_end(struct process *s)
 {
-	server_stop(s->server);
-	server_memory_free(s->memory);
+	server_free(s->server);
 	relayed_free(s->relayed);
 	prometheus_free(s->prometheus);
 	feed_uninit(&s->feed);
-	web_config_free(&s->web);
 }
 
 /* Returns 0 if the stream has ended, which is normal, or a negative errno. */
@@ -161,17 +138,16 @@ static int go_round(struct process *s, int messages, int alive)
 
 	while (!err) {
 		struct pollfd fds[1 + SERVER_FDS] = { { .fd = messages, .events = POLLIN } };
-		int ms = s->server ? server_wait(s->server, fds + 1) : ROUND_MS;
+		int ms = server_wait(s->server, fds + 1);
 
-		poll(fds, s->server ? ARRAY_SIZE(fds) : 1, ms);
+		poll(fds, ARRAY_SIZE(fds), ms);
 		if (fds[0].revents)
 			err = channel_read(&reader, take, s);
-		if (s->server)
-			server_round(s->server);
+		server_round(s->server);
 		if (now_ns() < sign_ns)
 			continue;
 		give_sign(alive);
-		sign_ns = now_ns() + ROUND_MS * 1000000ULL;
+		sign_ns = now_ns() + SIGN_NS;
 	}
 	return err == -EPIPE ? 0 : err;
 }

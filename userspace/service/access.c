@@ -9,6 +9,8 @@
 #define WAITING_MAX 128		/* connections */
 #define WAITING_OF_ONE 64	/* waiting peers of a source; at eight a second all get a turn in time (peers.c) */
 
+#define CHECK_ROUND_NS (NSEC_PER_SEC / 20)	/* while all wait for their source's turn */
+
 /* The check of a password, for all peers of a source that sent the same one. */
 struct check {
 	struct auth_claim claim;
@@ -106,7 +108,7 @@ enum access access_of(struct server *s, struct MHD_Connection *c)
 	enum access access = peer->access;
 
 	peer->access = ACCESS_UNKNOWN;
-	if (access || !s->cfg.web->n_users)
+	if (access || !s->web.n_users)
 		return access ?: ACCESS_GRANTED;
 	name = MHD_basic_auth_get_username_password(c, &password);
 	access = look(s, peer, name, password);
@@ -130,6 +132,7 @@ void access_drop(struct server *s)
 {
 	struct check *k = TAKE(s->under_way);
 
+	checker_free(TAKE(s->checker));
 	if (!k)
 		return;
 	k->source->waiting--;
@@ -176,13 +179,15 @@ static struct check *next_check(struct server *s)
 
 static void begin_check(struct server *s)
 {
-	struct check *k = next_check(s);
+	u64 now = now_ns();
+	struct check *k = now < s->rests_until_ns ? NULL : next_check(s);
 
-	if (!k || !checker_ask(s->checker, k->password, auth_hash(s->auth, &k->claim)))
+	s->checker = k ? checker_begin(k->password, auth_hash(s->auth, &k->claim)) : NULL;
+	if (!s->checker)
 		return;
 	k->users++;
 	k->source->waiting++;	/* the source stays until the check is done */
-	k->source->checked_ns = now_ns();
+	k->source->checked_ns = now;
 	s->under_way = k;
 }
 
@@ -191,8 +196,10 @@ void access_round(struct server *s)
 	u64 now = now_ns();
 	bool matches;
 
-	if (s->under_way && checker_take(s->checker, &matches))
+	if (s->under_way && checker_done(s->checker, &matches)) {
+		s->rests_until_ns = 2 * now - s->under_way->source->checked_ns;
 		settle(s, matches);
+	}
 	for (u32 i = 0; i < SERVER_PEERS; i++) {
 		struct peer *peer = &s->peers[i];
 
@@ -203,7 +210,11 @@ void access_round(struct server *s)
 		begin_check(s);
 }
 
-bool access_pending(const struct server *s)
+u64 access_wait_ns(const struct server *s)
 {
-	return !s->under_way && waiting(s);
+	u64 now = now_ns();
+
+	if (s->under_way || !waiting(s))
+		return UINT64_MAX;
+	return now < s->rests_until_ns ? s->rests_until_ns - now : CHECK_ROUND_NS;
 }

@@ -58,30 +58,18 @@ bool auth_learn(struct auth *a, const struct auth_claim *claim, bool matches);
 
 bool auth_same_claim(const struct auth_claim *a, const struct auth_claim *b);
 
-/*
- * A thread that checks passwords against bcrypt hashes, one at a time, so that only clients with a
- * password to check have to wait. After each check it rests for as long as that took, so it takes half
- * of a CPU at most, however many are asked for.
- */
+/* --- checker.c: the check of a password, by a thread of its own --- */
 
 struct checker;
 
-/* Returns 0 or a negative errno. */
-int checker_start(struct checker **ret);
+/* Begins one. Both texts are copied. NULL: there is no memory, or no thread. */
+struct checker *checker_begin(const char *password, const char *hash);
+
+/* Becomes readable when it is done. */
+int checker_fd(const struct checker *c);
+bool checker_done(const struct checker *c, bool *ret_matches);
 
 /* Returns at once; a check in progress ends by itself. Takes NULL. */
-void checker_stop(struct checker *c);
-
-/* Becomes readable when a check is done. */
-int checker_fd(const struct checker *c);
-
-/*
- * Asks for a check; both texts are copied. Returns false, and does nothing, while another check is in
- * progress or its result was not taken yet.
- */
-bool checker_ask(struct checker *c, const char *password, const char *hash);
-
-/* Returns whether a check was done, and makes checker_fd() unreadable. */
-bool checker_take(struct checker *c, bool *ret_matches);
+void checker_free(struct checker *c);
 
 #endif

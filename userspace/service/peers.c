@@ -121,7 +121,7 @@ static struct peer *take_place(struct server *s, struct MHD_Connection *c)
 		peer++;
 	if (!fd || !from || peer == s->peers + SERVER_PEERS)
 		return NULL;
-	source = sources_get(s->sources, from->client_addr, now_ns());
+	source = sources_get(&s->sources, from->client_addr, now_ns());
 	if (!source)
 		return NULL;
 	source->connections++;

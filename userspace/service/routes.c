@@ -248,7 +248,7 @@ enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, c
 	}
 	if (peer_of(c)->phase == PEER_CUT)
 		return MHD_NO;
-	access = address_host_allowed(&s->cfg.address, header(c, MHD_HTTP_HEADER_HOST), s->cfg.web->cert) ?
+	access = address_host_allowed(&s->cfg.address, header(c, MHD_HTTP_HEADER_HOST), s->web.cert) ?
 		 access_of(s, c) : ACCESS_UNKNOWN;
 	if (access == ACCESS_WAITS)
 		return MHD_YES;

@@ -2,17 +2,16 @@
 #include "service/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "service/server_state.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 
 #define ROUND_MS 1000
-#define CHECK_ROUND_MS 50	/* while passwords wait for their turn */
 #define SILENT_S 100		/* longer than PEER_RESTING, which acts first */
 #define CONNECTION_BYTES (32 << 10)	/* for a request's header and its answer's; a larger request is refused */
 
@@ -41,7 +40,8 @@ static void no_log(void *nobody, const char *format, va_list args)
 
 static struct MHD_Daemon *start_daemon(struct server *s)
 {
-	const struct web_config *web = s->cfg.web;
+	const struct web_config *web = &s->web;
+	int listens = fcntl(s->cfg.listen_fd, F_DUPFD_CLOEXEC, 0);	/* a copy, which the library closes */
 	const char *priorities = web->only_tls13 ? "NORMAL:-VERS-ALL:+VERS-TLS1.3" :
 						   "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 	const struct MHD_OptionItem tls[] = {
@@ -53,9 +53,10 @@ static struct MHD_Daemon *start_daemon(struct server *s)
 	const struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
 	unsigned int flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (web->cert ? MHD_USE_TLS : 0);
 
-	return MHD_start_daemon(flags, 0, NULL, NULL, route, s,
+	return listens < 0 ? NULL :
+	       MHD_start_daemon(flags, 0, NULL, NULL, route, s,
 				MHD_OPTION_EXTERNAL_LOGGER, no_log, NULL,
-				MHD_OPTION_LISTEN_SOCKET, (MHD_socket)s->cfg.listen_fd,
+				MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listens,
 				MHD_OPTION_CONNECTION_LIMIT, (unsigned int)SERVER_PEERS,
 				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)SILENT_S,
 				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
@@ -71,38 +72,19 @@ static struct MHD_Daemon *start_daemon(struct server *s)
 int server_wait(const struct server *s, struct pollfd ret[SERVER_FDS])
 {
 	const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	MHD_UNSIGNED_LONG_LONG round_ms = access_pending(s) ? CHECK_ROUND_MS : ROUND_MS;
-	MHD_UNSIGNED_LONG_LONG ms;
+	MHD_UNSIGNED_LONG_LONG round_ms = min_u64(access_wait_ns(s) / 1000000, ROUND_MS - 1) + 1, ms;
 
 	ret[0] = (struct pollfd){ .fd = info ? info->epoll_fd : -1, .events = POLLIN };
 	ret[1] = (struct pollfd){ .fd = s->checker ? checker_fd(s->checker) : -1, .events = POLLIN };
-	return MHD_get_timeout(s->daemon, &ms) == MHD_YES && ms < round_ms ? ms : round_ms;
-}
-
-int server_memory_new(struct server_memory **ret)
-{
-	struct server_memory *m = calloc(1, sizeof(*m));
-	int err = m ? auth_new(&m->auth) : -ENOMEM;
-
-	if (err)
-		free(m);
-	else
-		*ret = m;
-	return err;
-}
-
-void server_memory_free(struct server_memory *m)
-{
-	if (!m)
-		return;
-	auth_free(m->auth);
-	free(m);
+	return s->daemon && MHD_get_timeout(s->daemon, &ms) == MHD_YES && ms < round_ms ? ms : round_ms;
 }
 
 void server_round(struct server *s)
 {
 	u64 now = now_ns();
 
+	if (!s->daemon)
+		return;
 	if (now > s->swept_ns + ROUND_MS * 1000000ULL) {
 		peers_sweep(s);
 		s->swept_ns = now;
@@ -113,16 +95,41 @@ void server_round(struct server *s)
 	MHD_run(s->daemon);
 }
 
-static void server_free(struct server *s)
+/* Ends all connections, properly if possible. */
+static void stop_daemon(struct server *s)
 {
-	if (s->daemon)
-		MHD_stop_daemon(s->daemon);	/* with its socket */
-	else
-		close(s->cfg.listen_fd);
-	cache_clear(&s->cache);
-	checker_stop(s->checker);
+	if (!s->daemon)
+		return;
+	s->stopping = true;
 	access_drop(s);
+	server_round(s);
+	s->stopping = false;
+	MHD_stop_daemon(TAKE(s->daemon));
+}
+
+void server_free(struct server *s)
+{
+	if (!s)
+		return;
+	stop_daemon(s);
+	cache_clear(&s->cache);
+	auth_free(s->auth);
+	web_config_free(&s->web);
 	free(s);
+}
+
+int server_new(const struct server_config *cfg, struct server **ret)
+{
+	struct server *s = calloc(1, sizeof(*s));
+	int err = s ? auth_new(&s->auth) : -ENOMEM;
+
+	if (err) {
+		free(s);
+		return err;
+	}
+	s->cfg = *cfg;
+	*ret = s;
+	return 0;
 }
 
 /* The library notices a certificate that does not match its key only at the first connection, so check it here. */
@@ -144,46 +151,25 @@ static int check_tls(const struct web_config *web, struct problem *p)
 	return err < 0 ? problem_set(p, -EINVAL, "certificate and key can't be used: %s", gnutls_strerror(err)) : 0;
 }
 
-static int begin(struct server *s, struct problem *p)
+int server_use(struct server *s, struct web_config *web, struct problem *p)
 {
-	int err = check_tls(s->cfg.web, p);
+	struct web_config before = s->web;
+	struct MHD_Daemon *daemon;
+	int err = check_tls(web, p);
 
 	if (err)
 		return err;
-	err = auth_use(s->auth, s->cfg.web);
-	if (!err && s->cfg.web->n_users)
-		err = checker_start(&s->checker);
-	if (err)
-		return problem_set(p, -ENOMEM, "out of memory");
-	s->daemon = start_daemon(s);
-	return s->daemon ? 0 : problem_set(p, -EIO, "the web server could not be started");
-}
-
-int server_start(const struct server_config *cfg, struct server **ret, struct problem *p)
-{
-	struct server *s = calloc(1, sizeof(*s));
-	int err;
-
-	if (!s) {
-		close(cfg->listen_fd);
-		return problem_set(p, -ENOMEM, "out of memory");
+	s->web = *web;
+	daemon = start_daemon(s);
+	if (!daemon || auth_use(s->auth, &s->web)) {
+		s->web = before;
+		if (daemon)
+			MHD_stop_daemon(daemon);
+		return problem_set(p, -EIO, "the web server could not be started");
 	}
-	s->cfg = *cfg;
-	s->auth = cfg->memory->auth;
-	s->sources = &cfg->memory->sources;
-	err = begin(s, p);
-	if (err)
-		server_free(s);
-	else
-		*ret = s;
-	return err;
-}
-
-void server_stop(struct server *s)
-{
-	if (!s)
-		return;
-	s->stopping = true;
-	server_round(s);
-	server_free(s);
+	stop_daemon(s);
+	web_config_free(&before);
+	*web = (struct web_config){ 0 };
+	s->daemon = daemon;
+	return 0;
 }

@@ -25,29 +25,24 @@
 
 struct prometheus;
 
-/* What is kept when a server is replaced by one with other users and certificates: which users are known. */
-struct server_memory;
-
-/* Returns 0 or a negative errno. */
-int server_memory_new(struct server_memory **ret);
-void server_memory_free(struct server_memory *m);	/* takes NULL */
-
 struct server_config {
-	int listen_fd;			/* the server's to close */
+	int listen_fd;			/* borrowed */
 	struct address address;		/* that it is bound to */
-	const struct web_config *web;
 	struct feed *feed;
 	struct prometheus *prometheus;
-	struct server_memory *memory;
 };
 
 struct server;
 
-/* @cfg is copied; what it points to is borrowed. Returns 0, or a negative errno and a sentence. */
-int server_start(const struct server_config *cfg, struct server **ret, struct problem *p);
+/* @cfg is copied; what it points to is borrowed. It does not serve yet. Returns 0 or a negative errno. */
+int server_new(const struct server_config *cfg, struct server **ret);
+void server_free(struct server *s);	/* ends all connections; takes NULL */
 
-/* Ends all connections. Takes NULL. */
-void server_stop(struct server *s);
+/*
+ * Begins to serve with these certificates and users, which it takes over, or ends all connections and goes on with them. Users
+ * whose hash is the same stay known. Returns 0, or a negative errno and a sentence, and has changed nothing then.
+ */
+int server_use(struct server *s, struct web_config *web, struct problem *p);
 
 /* What to wait for, but no longer than it returns (ms), before server_round(). */
 #define SERVER_FDS 2

@@ -100,18 +100,15 @@ struct peer {
 	enum access access;		/* what it waited for */
 };
 
-struct server_memory {
-	struct auth *auth;
-	struct sources sources;
-};
-
 struct server {
 	struct server_config cfg;
-	struct MHD_Daemon *daemon;
-	struct auth *auth;		/* belongs to the memory, as does sources */
-	struct sources *sources;
-	struct checker *checker;	/* NULL: there are no users */
-	struct check *under_way;	/* the check in progress */
+	struct web_config web;
+	struct MHD_Daemon *daemon;	/* NULL: it does not serve yet */
+	struct auth *auth;
+	struct sources sources;
+	struct check *under_way;	/* the check in progress; NULL: none */
+	struct checker *checker;	/* of it */
+	u64 rests_until_ns;		/* no check begins before that */
 	struct cache cache;
 	struct peer peers[SERVER_PEERS];
 	struct stream *streams;		/* a list */
@@ -138,15 +135,16 @@ bool peer_may_stream(const struct server *s, const struct peer *peer);
 /*
  * Decides whether a request is let in. Without users everybody is. A password that was right before is
  * let in at once, any other when it has been checked. Requests from one source wait in line, and
- * sources take turns; a source that sent many wrong passwords gets eight checks a second.
+ * sources take turns; a source that sent many wrong passwords gets eight checks a second. One check is made at a time, and
+ * then none for as long as it took, so checks take half of a CPU at most, however many are asked for.
  */
 enum access access_of(struct server *s, struct MHD_Connection *c);
 
 /* Takes the results of checks, and begins the next one. */
 void access_round(struct server *s);
 
-/* Whether a connection waits whose check has not begun: its turn may come soon. */
-bool access_pending(const struct server *s);
+/* How long to wait for the next check to begin; UINT64_MAX: none waits for that. */
+u64 access_wait_ns(const struct server *s);
 
 /* Forgets the check in progress: nobody waits for its result any more. */
 void access_drop(struct server *s);
