@@ -11,76 +11,31 @@
 
 #define CHECK_ROUND_NS (NSEC_PER_SEC / 20)	/* while all wait for their source's turn */
 
-/* The check of a password, for all peers of a source that sent the same one. */
-struct check {
-	struct auth_claim claim;
-	struct source *source;
-	char *password;
-	u64 since_ns;
-	u32 users;		/* the peers, and the server while it is in progress */
-};
-
-static void check_unref(struct check *k)
-{
-	if (--k->users)
-		return;
-	explicit_bzero(k->password, strlen(k->password));
-	free(k->password);
-	free(k);
-}
-
-static struct check *check_new(const struct auth_claim *claim, struct source *source, const char *password)
-{
-	struct check *k = calloc(1, sizeof(*k));
-
-	if (!k)
-		return NULL;
-	*k = (struct check){ .claim = *claim, .source = source, .password = strdup(password), .since_ns = now_ns() };
-	if (k->password)
-		return k;
-	free(k);
-	return NULL;
-}
-
-static struct check *same_check(struct server *s, const struct auth_claim *claim, const struct source *source)
-{
-	for (u32 i = 0; i < SERVER_PEERS; i++) {
-		struct check *k = s->peers[i].check;
-
-		if (k && k->source == source && auth_same_claim(&k->claim, claim))
-			return k;
-	}
-	return NULL;
-}
-
 static u32 waiting(const struct server *s)
 {
 	u32 n = 0;
 
 	for (u32 i = 0; i < SERVER_PEERS; i++)
-		n += s->peers[i].check != NULL;
+		n += s->peers[i].password != NULL;
 	return n;
 }
 
 void access_forget(struct peer *peer)
 {
-	if (!peer->check)
+	if (!peer->password)
 		return;
 	peer->source->waiting--;
-	check_unref(TAKE(peer->check));
+	explicit_bzero(peer->password, strlen(peer->password));
+	free(TAKE(peer->password));
 }
 
 static enum access wait_for_check(struct server *s, struct peer *peer, const struct auth_claim *claim, const char *password)
 {
-	struct check *k = same_check(s, claim, peer->source);
-
-	if (s->stopping || waiting(s) >= WAITING_MAX || peer->source->waiting >= WAITING_OF_ONE)
+	if (!s->stopping && waiting(s) < WAITING_MAX && peer->source->waiting < WAITING_OF_ONE)
+		peer->password = strdup(password);
+	if (!peer->password)
 		return ACCESS_LATER;
-	k = k ?: check_new(claim, peer->source, password);
-	if (!k)
-		return ACCESS_LATER;
-	k->users++;
-	peer->check = k;
+	peer->claim = *claim;
 	peer->source->waiting++;
 	peer_phase(peer->c, PEER_WAITING);
 	MHD_suspend_connection(peer->c);
@@ -130,65 +85,60 @@ static void go_on(struct peer *peer, enum access access)
 
 void access_drop(struct server *s)
 {
-	struct check *k = TAKE(s->under_way);
-
 	checker_free(TAKE(s->checker));
-	if (!k)
-		return;
-	k->source->waiting--;
-	check_unref(k);
+	if (s->checked)
+		s->checked->waiting--;
+	s->checked = NULL;
 }
 
-/* A correct password also lets in peers from other sources that sent it. */
+/*
+ * Answers all peers of the source that sent the same password. A correct one also lets in peers from other sources that
+ * sent it.
+ */
 static void settle(struct server *s, bool matches)
 {
-	struct check *k = s->under_way;
-	bool allowed = auth_learn(s->auth, &k->claim, matches);
+	bool allowed = auth_learn(s->auth, &s->claim, matches);
 
 	if (!allowed)
-		source_failed(k->source, now_ns());
+		source_failed(s->checked, now_ns());
 	for (u32 i = 0; i < SERVER_PEERS; i++) {
 		struct peer *peer = &s->peers[i];
 
-		if (peer->check == k || (allowed && peer->check && auth_same_claim(&peer->check->claim, &k->claim)))
+		if (peer->password && (allowed || peer->source == s->checked) && auth_same_claim(&peer->claim, &s->claim))
 			go_on(peer, allowed ? ACCESS_GRANTED : ACCESS_REFUSED);
 	}
 	access_drop(s);
 }
 
-static bool goes_before(const struct check *a, const struct check *b)
+static bool goes_before(const struct peer *a, const struct peer *b)
 {
 	if (a->source->checked_ns != b->source->checked_ns)
 		return a->source->checked_ns < b->source->checked_ns;
 	return a->since_ns < b->since_ns;
 }
 
-static struct check *next_check(struct server *s)
+static struct peer *next_to_check(struct server *s, u64 now)
 {
-	struct check *next = NULL;
-	u64 now = now_ns();
+	struct peer *next = NULL;
 
-	for (u32 i = 0; i < SERVER_PEERS; i++) {
-		struct check *k = s->peers[i].check;
-
-		if (k && !source_until_ns(k->source, now) && (!next || goes_before(k, next)))
-			next = k;
-	}
+	for (struct peer *peer = s->peers; now >= s->rests_until_ns && peer < s->peers + SERVER_PEERS; peer++)
+		if (peer->password && !source_until_ns(peer->source, now) && (!next || goes_before(peer, next)))
+			next = peer;
 	return next;
 }
 
 static void begin_check(struct server *s)
 {
 	u64 now = now_ns();
-	struct check *k = now < s->rests_until_ns ? NULL : next_check(s);
+	struct peer *next = next_to_check(s, now);
 
-	s->checker = k ? checker_begin(k->password, auth_hash(s->auth, &k->claim)) : NULL;
+	s->checker = next ? checker_begin(next->password, auth_hash(s->auth, &next->claim)) : NULL;
 	if (!s->checker)
 		return;
-	k->users++;
-	k->source->waiting++;	/* the source stays until the check is done */
-	k->source->checked_ns = now;
-	s->under_way = k;
+	s->claim = next->claim;
+	s->checked = next->source;
+	s->checked->waiting++;		/* it stays until the check is done */
+	s->checked->checked_ns = now;
 }
 
 void access_round(struct server *s)
@@ -196,17 +146,17 @@ void access_round(struct server *s)
 	u64 now = now_ns();
 	bool matches;
 
-	if (s->under_way && checker_done(s->checker, &matches)) {
-		s->rests_until_ns = 2 * now - s->under_way->source->checked_ns;
+	if (s->checker && checker_done(s->checker, &matches)) {
+		s->rests_until_ns = 2 * now - s->checked->checked_ns;
 		settle(s, matches);
 	}
 	for (u32 i = 0; i < SERVER_PEERS; i++) {
 		struct peer *peer = &s->peers[i];
 
-		if (peer->check && (s->stopping || peer->phase == PEER_CUT || now > peer->until_ns))
+		if (peer->password && (s->stopping || peer->phase == PEER_CUT || now > peer->until_ns))
 			go_on(peer, ACCESS_LATER);
 	}
-	if (!s->under_way && !s->stopping)
+	if (!s->checker && !s->stopping)
 		begin_check(s);
 }
 
@@ -214,7 +164,7 @@ u64 access_wait_ns(const struct server *s)
 {
 	u64 now = now_ns();
 
-	if (s->under_way || !waiting(s))
+	if (s->checker || !waiting(s))
 		return UINT64_MAX;
 	return now < s->rests_until_ns ? s->rests_until_ns - now : CHECK_ROUND_NS;
 }

@@ -96,7 +96,8 @@ struct peer {
 	u64 since_ns, until_ns;		/* of its phase */
 	struct source *source;
 	struct MHD_Connection *c;
-	struct check *check;		/* while it waits */
+	struct auth_claim claim;	/* while it waits for a check, */
+	char *password;			/* of this; NULL: it does not wait */
 	enum access access;		/* what it waited for */
 };
 
@@ -106,8 +107,9 @@ struct server {
 	struct MHD_Daemon *daemon;	/* NULL: it does not serve yet */
 	struct auth *auth;
 	struct sources sources;
-	struct check *under_way;	/* the check in progress; NULL: none */
-	struct checker *checker;	/* of it */
+	struct checker *checker;	/* the check in progress, NULL: none, */
+	struct auth_claim claim;	/* of this, */
+	struct source *checked;		/* and for peers from there */
 	u64 rests_until_ns;		/* no check begins before that */
 	struct cache cache;
 	struct peer peers[SERVER_PEERS];
