@@ -22,25 +22,25 @@ def capabilities(s):
 @pytest.mark.plain
 def test_what_is_kept_is_what_later_devices_take(slots):
     """
-    CAP_PERFMON (38) and CAP_BPF (39), nowhere effective; the server and the threads that send and watch over the end have none. The thread
+    CAP_PERFMON (38) and CAP_BPF (39), nowhere effective; the server and the thread that watches over the end have none. The thread
     that captures has a real-time priority; the others have ordinary priority, or less.
     """
     device = slots.attach(0)
     with Serve("--dev", slots.pattern) as s:
         wait_for(s, device)
         few = 1 << 38 | 1 << 39
-        s.until(lambda: capabilities(s) == [(0, 0)] * 3 + [(few, 0)], "few capabilities")
+        s.until(lambda: capabilities(s) == [(0, 0)] * 2 + [(few, 0)], "few capabilities")
         assert int(s.status("CapBnd"), 16) == 0
 
         def priorities():
             tasks = s.tasks()
             return {True: policy(s.pid), False: sorted(policy(t) for t in tasks if t != s.pid)}
-        # The threads that watch over the end and send; and the server.
-        ordinary = [(os.SCHED_OTHER, 0, 0)] * 2 + [(os.SCHED_OTHER, 0, 5)]
+        # The thread that watches over the end; and the server.
+        ordinary = [(os.SCHED_OTHER, 0, 0)] + [(os.SCHED_OTHER, 0, 5)]
         s.until(lambda: priorities() == {True: (os.SCHED_FIFO, 1, 0), False: ordinary}, "those priorities")
         assert "no real-time priority" not in s.read_stderr()
     with Serve("--dev", device.name) as s:
-        assert capabilities(s) == [(0, 0)] * 4
+        assert capabilities(s) == [(0, 0)] * 3
 
 
 def test_leaves_nothing(slots):

@@ -103,7 +103,7 @@ struct serve_server {
 
 /*
  * Starts the process, which inherits a copy of @cfg. Must be called while there is only one thread, and nothing is open
- * that it must not have. Messages are queued until channel_start(). Returns 0, or a negative errno and a sentence.
+ * that it must not have. Returns 0, or a negative errno and a sentence.
  */
 int serve_server_start(const struct serve_server_config *cfg, struct serve_server *ret, struct problem *p);
 

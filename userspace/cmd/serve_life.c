@@ -108,9 +108,8 @@ static int start_server(struct serve *s, struct problem *p)
 /* If the server can't use --web-config, it says so itself. */
 static int begin_to_serve(struct serve *s, struct problem *p)
 {
-	int err = channel_start(s->server.channel);
+	int err = serve_server_tell(&s->server, &s->web_config) ?: serve_server_wait(&s->server);
 
-	err = err ?: serve_server_tell(&s->server, &s->web_config) ?: serve_server_wait(&s->server);
 	if (err && !serve_server_ended(&s->server, p))
 		problem_set(p, err, "the web server could not be started: %s", strerror(-err));
 	return err;
@@ -243,6 +242,7 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 		.monitor = &s->monitor,
 		.beat_ns = s->notify.watchdog_ns / 3,
 		.lifeline = s->server.process,
+		.channel = s->server.channel,
 		.version = BLKLAT_VERSION,
 		.hooks = {
 			.failed = on_failed,

@@ -23,7 +23,7 @@
 #include "util/stream.h"
 
 #define ALIVE_NS (20 * NSEC_PER_SEC)
-#define TAKEN_MS 20000
+#define TAKEN_NS (20 * NSEC_PER_SEC)
 #define ENDS_MS 1000
 
 #ifndef SYS_pidfd_open
@@ -209,20 +209,28 @@ static bool has_ended(const struct serve_server *s, int timeout_ms)
 
 int serve_server_wait(struct serve_server *s)
 {
-	struct pollfd fds[] = {
-		{ .fd = s->taken, .events = POLLIN },
-		{ .fd = s->process, .events = POLLIN },
-		{ .fd = s->leave, .events = POLLIN },
-	};
+	u64 until_ns = now_ns() + TAKEN_NS, now;
 
-	if (poll(fds, ARRAY_SIZE(fds), TAKEN_MS) <= 0)
-		return -ETIMEDOUT;
-	if (take_signs(s->taken))
-		return 0;
-	if (fds[2].revents)
-		return -ECANCELED;
-	/* A process that ends closes its pipe a moment before it has ended. */
-	return has_ended(s, ENDS_MS) ? -ECHILD : -ETIMEDOUT;
+	while ((now = now_ns()) < until_ns) {
+		struct pollfd fds[] = {
+			{ .fd = s->taken, .events = POLLIN },
+			{ .fd = s->process, .events = POLLIN },
+			{ .fd = s->leave, .events = POLLIN },
+			channel_pollfd(s->channel),
+		};
+
+		if (poll(fds, ARRAY_SIZE(fds), (until_ns - now) / 1000000 + 1) <= 0)
+			continue;
+		channel_flush(s->channel);
+		if (take_signs(s->taken))
+			return 0;
+		if (fds[2].revents)
+			return -ECANCELED;
+		/* A process that ends closes its pipe a moment before it has ended. */
+		if (fds[0].revents || fds[1].revents)
+			return has_ended(s, ENDS_MS) ? -ECHILD : -ETIMEDOUT;
+	}
+	return -ETIMEDOUT;
 }
 
 void serve_server_leave(struct serve_server *s)

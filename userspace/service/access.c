@@ -8,7 +8,6 @@
 
 #define WAITING_MAX 128		/* connections */
 #define WAITING_OF_ONE 64	/* waiting peers of a source; at eight a second all get a turn in time (peers.c) */
-
 #define CHECK_ROUND_NS (NSEC_PER_SEC / 20)	/* while all wait for their source's turn */
 
 static u32 waiting(const struct server *s)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "util/array.h"
-#include "util/cleanup.h"
 
 static void series_free(struct series *s)
 {
@@ -270,34 +269,27 @@ static bool is_vacant(const struct watch *w)
  * By cgroup, a part has no frame any more once its owner has ended, while its whole still has one: everything that it
  * counted was exposed, so its series ends. If the device is gone, the series stays, like the device's own.
  */
-static bool has_ended(const struct totals *t, const struct series *s)
+static bool has_ended(const struct totals *t, const struct series *whole, const struct series *s)
 {
-	const struct watch whole = { .device = &s->device, .stage = s->stage };
-	struct series **at;
-
-	if (!s->part || strcmp(s->part->by, by_names[BLKLAT_BY_CGROUP]) != 0 || s->gone || s->interval == t->intervals)
-		return false;
-	at = find(t, t->n, &whole);
-	return at && (*at)->interval == t->intervals;
+	return s->part && !strcmp(s->part->by, by_names[BLKLAT_BY_CGROUP]) && !s->gone && s->interval != t->intervals &&
+	       whole && !strcmp(whole->device.name, s->device.name) && whole->stage == s->stage && whole->interval == t->intervals;
 }
 
-/* Returns 0 or -ENOMEM. */
-static int forget_ended(struct totals *t)
+static void forget_ended(struct totals *t)
 {
-	bool *ended CLEANUP(cleanup_free) = calloc(t->n + 1, sizeof(*ended));
+	const struct series *whole = NULL;	/* it stands before its parts */
 	u32 n = t->n;
 
-	if (!ended)
-		return -ENOMEM;
-	for (u32 i = 0; i < n; i++)
-		ended[i] = has_ended(t, t->series[i]);
 	t->n = 0;
-	for (u32 i = 0; i < n; i++)
-		if (ended[i])
-			series_free(t->series[i]);
+	for (u32 i = 0; i < n; i++) {
+		struct series *s = t->series[i];
+
+		whole = s->part ? whole : s;
+		if (has_ended(t, whole, s))
+			series_free(s);
 		else
-			t->series[t->n++] = t->series[i];
-	return 0;
+			t->series[t->n++] = s;
+	}
 }
 
 /* Adds the frames of devices that are gone, or of the others. Returns 0 or -ENOMEM. */
@@ -325,12 +317,13 @@ int totals_add(struct totals *t, const struct frames *fs, u32 scale)
 	t->intervals += fs->reads ?: 1;
 	t->drain_ns += fs->drain_ns;
 	/* The one that took its place in this very interval continues its series. */
-	err = put_those(t, fs, true, scale) ?: put_those(t, fs, false, scale) ?: forget_ended(t);
+	err = put_those(t, fs, true, scale) ?: put_those(t, fs, false, scale);
 	if (err)
 		return err;
 	raise_to(&t->skipped, fs->skipped_unexplained);
 	if (fs->n)
 		t->end_ns = fs->f[0].end_ns;
+	forget_ended(t);
 	forget_oldest(t);
 	return 0;
 }

@@ -202,7 +202,7 @@ int service_run(struct service *s, struct problem *p)
 
 static int begin(struct service *s, struct problem *p)
 {
-	int err = service_wait_init(&s->wait, s->cfg->lifeline, s->cfg->monitor->capture.follow);
+	int err = service_wait_init(&s->wait, s->cfg->lifeline, s->cfg->channel, s->cfg->monitor->capture.follow);
 
 	if (err)
 		return problem_set(p, err, "could not wait for signals: %s", strerror(-err));

@@ -5,7 +5,7 @@
 
 #include "core/monitor.h"
 #include "core/sink.h"
-#include "util/types.h"
+#include "util/channel.h"
 
 struct service_hooks {
 	/* The real-time priority was given up. The service goes on. */
@@ -23,6 +23,7 @@ struct service_config {
 	const struct monitor_config *monitor;
 	u64 beat_ns;			/* 0: no beat is wanted */
 	int lifeline;			/* readable when the other process has ended; -1: none */
+	struct channel *channel;	/* to it; flushed while the loop waits */
 	bool realtime;			/* the loop has a real-time priority, unless it takes too much of a CPU */
 	const char *version;
 	struct service_hooks hooks;
@@ -58,9 +59,10 @@ struct service_wait {
 	int signals;		/* a signalfd */
 	int uevents;		/* -1: not available */
 	int lifeline;		/* -1: none */
+	struct channel *channel;
 };
 
-int service_wait_init(struct service_wait *w, int lifeline, bool uevents);
+int service_wait_init(struct service_wait *w, int lifeline, struct channel *channel, bool uevents);
 void service_wait_uninit(struct service_wait *w);
 
 /* Waits until @deadline_ns (CLOCK_MONOTONIC) for the first of these events. An end goes before everything else. */

@@ -32,12 +32,12 @@ void service_signals_block(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-int service_wait_init(struct service_wait *w, int lifeline, bool uevents)
+int service_wait_init(struct service_wait *w, int lifeline, struct channel *channel, bool uevents)
 {
 	sigset_t set;
 
 	signal_set(&set);
-	*w = (struct service_wait){ .uevents = -1, .lifeline = lifeline };
+	*w = (struct service_wait){ .uevents = -1, .lifeline = lifeline, .channel = channel };
 	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (w->signals < 0)
 		return -errno;
@@ -76,6 +76,7 @@ enum service_event service_wait(struct service_wait *w, u64 deadline_ns)
 		{ .fd = w->signals, .events = POLLIN },
 		{ .fd = w->uevents, .events = POLLIN },
 		{ .fd = w->lifeline, .events = POLLIN },
+		{ .fd = -1 },
 	};
 	enum service_event event;
 	bool gone;
@@ -83,8 +84,12 @@ enum service_event service_wait(struct service_wait *w, u64 deadline_ns)
 	for (;;) {
 		u64 now = now_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
 		const struct timespec t = { left / NSEC_PER_SEC, left % NSEC_PER_SEC };
-		int n = ppoll(fds, ARRAY_SIZE(fds), &t, NULL);
+		int n;
 
+		fds[3] = channel_pollfd(w->channel);
+		n = ppoll(fds, ARRAY_SIZE(fds), &t, NULL);
+		if (n > 0 && fds[3].revents)
+			channel_flush(w->channel);
 		if (n <= 0 && (!left || errno != EINTR))
 			return EVENT_TIME;
 		if (fds[0].revents && take_signal(w->signals, &event))

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "util/array.h"
-#include "util/confine.h"
 #include "util/realtime.h"
 
 #define READ_BYTES (64u << 10)
@@ -28,13 +27,11 @@ struct message {
 
 struct channel {
 	int fd;
-	pthread_t thread;
-	bool started;
 	pthread_mutex_t lock;	/* of what follows */
-	pthread_cond_t news;
 	struct message *first, **last;
+	size_t sent;		/* of the first message */
 	size_t waiting;
-	bool stop;		/* or the other end is closed */
+	bool closed;		/* the other end */
 };
 
 static size_t size_of(const struct message *m)
@@ -59,93 +56,59 @@ int channel_new(int fd, struct channel **ret)
 	c->fd = fd;
 	c->last = &c->first;
 	realtime_lock_init(&c->lock);
-	pthread_cond_init(&c->news, NULL);
 	*ret = c;
 	return 0;
 }
 
-static int send_all(int fd, const void *data, size_t len)
+static void drop_first(struct channel *c)
 {
-	for (const char *at = data; len;) {
-		ssize_t n = send(fd, at, len, MSG_NOSIGNAL);
+	struct message *m = c->first;
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		at += n;
-		len -= n;
+	c->first = m->next;
+	c->sent = 0;
+	if (!c->first)
+		c->last = &c->first;
+	message_free(m);
+}
+
+/* Sends as much of the first message as there is room for: of its header, then of its data. */
+static ssize_t send_some(const struct channel *c)
+{
+	const struct message *m = c->first;
+	bool begins = c->sent < sizeof(m->header);
+	const u8 *at = begins ? (const u8 *)&m->header + c->sent : m->data + (c->sent - sizeof(m->header));
+
+	return send(c->fd, at, (begins ? sizeof(m->header) : size_of(m)) - c->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void flush(struct channel *c)
+{
+	while (c->first && !c->closed) {
+		ssize_t n = send_some(c);
+
+		if (n < 0) {
+			c->closed = errno != EAGAIN && errno != EINTR;
+			return;
+		}
+		c->sent += n;
+		c->waiting -= n;
+		if (c->sent == size_of(c->first))
+			drop_first(c);
 	}
-	return 0;
-}
-
-static int send_message(int fd, const struct message *m)
-{
-	return send_all(fd, &m->header, sizeof(m->header)) ?: send_all(fd, m->data, m->header.len);
-}
-
-/* The next message, or NULL at the end. It still counts as queued. */
-static struct message *next_message(struct channel *c)
-{
-	struct message *m = NULL;
-
-	pthread_mutex_lock(&c->lock);
-	while (!c->first && !c->stop)
-		pthread_cond_wait(&c->news, &c->lock);
-	if (!c->stop) {
-		m = c->first;
-		c->first = m->next;
-		if (!c->first)
-			c->last = &c->first;
-	}
-	pthread_mutex_unlock(&c->lock);
-	return m;
-}
-
-static void *sender(void *channel)
-{
-	struct channel *c = channel;
-	struct message *m;
-
-	confine_thread();
-	while ((m = next_message(c))) {
-		int err = send_message(c->fd, m);
-
-		pthread_mutex_lock(&c->lock);
-		c->waiting -= size_of(m);
-		c->stop |= err < 0;
-		pthread_mutex_unlock(&c->lock);
-		message_free(m);
-	}
-	return NULL;
-}
-
-int channel_start(struct channel *c)
-{
-	int err = -pthread_create(&c->thread, NULL, sender, c);
-
-	c->started = !err;
-	return err;
 }
 
 /* Returns 0 and has taken @m, or a negative errno. */
 static int enqueue(struct channel *c, struct message *m)
 {
-	int err = 0;
-
-	pthread_mutex_lock(&c->lock);
-	if (c->stop) {
-		err = -EPIPE;
-	} else if (c->waiting > CHANNEL_MOST) {
-		err = -ENOBUFS;
-	} else {
-		c->waiting += size_of(m);
-		*c->last = m;
-		c->last = &m->next;
-		pthread_cond_signal(&c->news);
-	}
-	pthread_mutex_unlock(&c->lock);
-	return err;
+	if (c->closed)
+		return -EPIPE;
+	if (c->waiting > CHANNEL_MOST)
+		return -ENOBUFS;
+	c->waiting += size_of(m);
+	*c->last = m;
+	c->last = &m->next;
+	flush(c);
+	return 0;
 }
 
 int channel_post(struct channel *c, u32 kind, struct wire_out *bytes)
@@ -159,10 +122,19 @@ int channel_post(struct channel *c, u32 kind, struct wire_out *bytes)
 	}
 	*m = (struct message){ .header = { .kind = kind, .len = bytes->len }, .data = bytes->data };
 	*bytes = (struct wire_out){ 0 };
+	pthread_mutex_lock(&c->lock);
 	err = enqueue(c, m);
+	pthread_mutex_unlock(&c->lock);
 	if (err)
 		message_free(m);
 	return err == -EPIPE ? 0 : err;
+}
+
+void channel_flush(struct channel *c)
+{
+	pthread_mutex_lock(&c->lock);
+	flush(c);
+	pthread_mutex_unlock(&c->lock);
 }
 
 size_t channel_waiting(struct channel *c)
@@ -170,30 +142,23 @@ size_t channel_waiting(struct channel *c)
 	size_t waiting;
 
 	pthread_mutex_lock(&c->lock);
-	waiting = c->waiting;
+	waiting = c->closed ? 0 : c->waiting;
 	pthread_mutex_unlock(&c->lock);
 	return waiting;
+}
+
+struct pollfd channel_pollfd(struct channel *c)
+{
+	return (struct pollfd){ .fd = channel_waiting(c) ? c->fd : -1, .events = POLLOUT };
 }
 
 void channel_free(struct channel *c)
 {
 	if (!c)
 		return;
-	pthread_mutex_lock(&c->lock);
-	c->stop = true;
-	pthread_cond_signal(&c->news);
-	pthread_mutex_unlock(&c->lock);
-	shutdown(c->fd, SHUT_RDWR);	/* the thread may wait for a reader */
-	if (c->started)
-		pthread_join(c->thread, NULL);
-	while (c->first) {
-		struct message *m = c->first;
-
-		c->first = m->next;
-		message_free(m);
-	}
+	while (c->first)
+		drop_first(c);
 	close(c->fd);
-	pthread_cond_destroy(&c->news);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Messages from one process to another, over a stream socket. The sender never blocks: posting puts a
- * message into a queue, and a thread sends it. channel_waiting() tells how much is queued, so that the
- * sender can hold back; beyond CHANNEL_MOST messages are refused.
+ * Messages from one process to another, over a stream socket. The sender never blocks: what the socket does not take at once
+ * waits in a queue, until channel_flush(). channel_waiting() tells how much that is, so that the sender can hold back; beyond
+ * CHANNEL_MOST messages are refused.
  */
 #ifndef UTIL_CHANNEL_H
 #define UTIL_CHANNEL_H
+
+#include <poll.h>
 
 #include "util/wire.h"
 
@@ -13,20 +15,21 @@
 
 struct channel;
 
-/* Takes ownership of @fd, connected and blocking, even if it fails. Returns 0 or a negative errno. */
+/* Takes ownership of @fd, which is connected, even if it fails. Returns 0 or a negative errno. */
 int channel_new(int fd, struct channel **ret);
 
-/* Starts the sending thread; messages posted before that stay queued. Returns 0 or a negative errno. */
-int channel_start(struct channel *c);
-
 /*
- * Queues a message of some @kind. Takes ownership of the bytes, even if it fails. May be called by any
+ * Sends a message of some @kind, or queues it. Takes ownership of the bytes, even if it fails. May be called by any
  * thread. Returns 0, -ENOMEM, or -ENOBUFS if too much is queued already. Messages that can't be sent,
  * since the other end is closed, are dropped.
  */
 int channel_post(struct channel *c, u32 kind, struct wire_out *bytes);
 
-/* Bytes that have not been sent yet. */
+/* Sends as much of the queue as there is room for, and when to call it: the queue's socket has room, if there is a queue. */
+void channel_flush(struct channel *c);
+struct pollfd channel_pollfd(struct channel *c);
+
+/* Bytes that have not been sent yet; 0 if the other end is closed. */
 size_t channel_waiting(struct channel *c);
 
 /* Ends the stream at once and drops what is still queued. Takes NULL. */
