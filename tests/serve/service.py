@@ -220,8 +220,8 @@ class Serve:
 
     def cpu_ms(self):
         """
-        CPU time of both, with that of threads that have ended, by the scheduler's own clock, which does not depend on how busy the
-        machine is (clock_getcpuclockid(3)).
+        CPU time of both, with that of threads that have ended, by the scheduler's own clock, which does not depend on
+        how busy the machine is (clock_getcpuclockid(3)).
         """
         return 1000 * sum(time.clock_gettime(~pid << 3 | 2) for pid in self.pids)
 

@@ -22,8 +22,8 @@ def capabilities(s):
 @pytest.mark.plain
 def test_what_is_kept_is_what_later_devices_take(slots):
     """
-    CAP_PERFMON (38) and CAP_BPF (39), nowhere effective; the server and the thread that watches over the end have none. The thread
-    that captures has a real-time priority; the others have ordinary priority, or less.
+    CAP_PERFMON (38) and CAP_BPF (39), nowhere effective; the server and the thread that watches over the end have none.
+    The thread that captures has a real-time priority; the others have ordinary priority, or less.
     """
     device = slots.attach(0)
     with Serve("--dev", slots.pattern) as s:

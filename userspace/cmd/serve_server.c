@@ -70,8 +70,9 @@ static int open_pipe(int *ret_read, int *ret_write)
 static int ends_open(struct ends *ret)
 {
 	struct ends e = { -1, -1, -1, -1, -1, -1, -1, -1 };
-	int pair[2], err = open_pipe(&e.taken, &e.took) ?: open_pipe(&e.alive, &e.lives) ?: open_pipe(&e.kept, &e.keeps);
+	int pair[2], err = open_pipe(&e.taken, &e.took);
 
+	err = err ?: open_pipe(&e.alive, &e.lives) ?: open_pipe(&e.kept, &e.keeps);
 	if (!err && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		err = -errno;
 	if (err) {
@@ -129,9 +130,9 @@ static void close_others(const struct serve_server_config *cfg, const struct end
  */
 static int end_with_parent(int kept)
 {
-	if (fcntl(kept, F_SETOWN, getpid()) || fcntl(kept, F_SETSIG, SIGKILL) || fcntl(kept, F_SETFL, O_NONBLOCK | O_ASYNC))
-		return -errno;
-	return 0;
+	int err = fcntl(kept, F_SETOWN, getpid()) ?: fcntl(kept, F_SETSIG, SIGKILL) ?: fcntl(kept, F_SETFL, O_ASYNC);
+
+	return err ? -errno : 0;
 }
 
 /* Signals that end or reload the service are handled by its first process. */

@@ -103,7 +103,9 @@ static void settle(struct server *s, bool matches)
 	for (u32 i = 0; i < SERVER_PEERS; i++) {
 		struct peer *peer = &s->peers[i];
 
-		if (peer->password && (allowed || peer->source == s->checked) && auth_same_claim(&peer->claim, &s->claim))
+		if (!peer->password || !auth_same_claim(&peer->claim, &s->claim))
+			continue;
+		if (allowed || peer->source == s->checked)
 			go_on(peer, allowed ? ACCESS_GRANTED : ACCESS_REFUSED);
 	}
 	access_drop(s);

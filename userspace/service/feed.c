@@ -185,8 +185,8 @@ static void tell_skipped(struct feed_sink *b, const struct frames *fs, u64 now_n
 	if (!fs->n || !tally_add(&b->skips, fs->f, ios, more))
 		return;
 	to->loss_ns = now_ns;
-	snprintf(to->loss, sizeof(to->loss), "IOs may have been missed within the last minute: the kernel skipped %llu program "
-		 "run%s", more, more == 1 ? "" : "s");
+	snprintf(to->loss, sizeof(to->loss), "IOs may have been missed within the last minute: the kernel skipped %llu "
+		 "program run%s", more, more == 1 ? "" : "s");
 }
 
 /* Remembers the watches of this interval, and judges them by their past. */
@@ -266,7 +266,8 @@ static int feed_interval(struct sink *s, const struct frames *fs)
 	struct feed *f = b->feed;
 	u64 now_ns = fs->mono_ns ?: (u64)clock_ns(CLOCK_MONOTONIC);
 	struct event_interval at = {
-		.boot = f->boot, .number = f->next, .end_s = (double)(now_ns - f->start_mono_ns) / NSEC_PER_SEC, .run = b->run,
+		.boot = f->boot, .number = f->next, .run = b->run,
+		.end_s = (double)(now_ns - f->start_mono_ns) / NSEC_PER_SEC,
 	};
 	struct blob *shown = snapshot(b, fs);
 

@@ -27,7 +27,7 @@ struct feed {
 	struct feed_config cfg;
 	char boot[24];			/* distinguishes this process's numbers from another's */
 	struct blob *snapshot;		/* the last interval, as /api/snapshot shows it; NULL: there was none */
-	struct blob *run;		/* the first event of a stream, which holds for the intervals from now on; NULL: none yet */
+	struct blob *run;		/* the first event of a stream, for the intervals from now on; NULL: none yet */
 	u64 runs;			/* so many so far */
 	u64 first, next;		/* numbers of the oldest kept and of the next interval, from 1 on */
 	/* its own: */

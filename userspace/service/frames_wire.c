@@ -259,7 +259,8 @@ static void get_frame(struct wire_in *from, struct frame *f)
 	}
 }
 
-void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct watch *watches, const struct frames *fs)
+void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct watch *watches,
+		     const struct frames *fs)
 {
 	PUT(to, *fs);
 	for (u32 i = 0; i < fs->n; i++)

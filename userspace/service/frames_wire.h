@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Runs and intervals as messages (util/wire.h), with everything that the sinks of a service look at. Structures are sent
- * as they are: their receiver is a fork of the sender. It sets their pointers anew, and checks only that a message has
- * the right length.
+ * Runs and intervals as messages (util/wire.h), with everything that the sinks of a service look at. Structures are
+ * sent as they are: their receiver is a fork of the sender. It sets their pointers anew, and checks only that a message
+ * has the right length.
  */
 #ifndef SERVICE_FRAMES_WIRE_H
 #define SERVICE_FRAMES_WIRE_H
@@ -31,7 +31,8 @@ void wired_run_free(struct wired_run *r);	/* takes a struct that is all 0 */
 /*
  * Writes frames of @run, without the snapshots and percentiles. @watches are those that slow IOs refer to by number.
  */
-void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct watch *watches, const struct frames *fs);
+void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct watch *watches,
+		     const struct frames *fs);
 
 /*
  * Reads frames into @fs, made by frames_init() for the watches of @run, tracked; and slow IOs into

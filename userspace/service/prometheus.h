@@ -61,9 +61,9 @@ int prometheus_new(const struct prometheus_config *cfg, struct prometheus **ret)
 void prometheus_free(struct prometheus *p);	/* after its sink was closed; takes NULL */
 
 /*
- * Opens the sink that adds intervals. If the run's resolution is coarser than the schemas asked for, these are lowered for
- * good: merging buckets is exact, splitting them is impossible. After an interval that fails (-ENOMEM) the totals are not to be
- * used any more. What is rendered refers to the run, until another sink is opened.
+ * Opens the sink that adds intervals. If the run's resolution is coarser than the schemas asked for, these are lowered
+ * for good: merging buckets is exact, splitting them is impossible. After an interval that fails (-ENOMEM) the totals
+ * are not to be used any more. What is rendered refers to the run, until another sink is opened.
  */
 struct sink_source *prometheus_source(struct prometheus *p);
 

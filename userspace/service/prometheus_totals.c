@@ -272,7 +272,8 @@ static bool is_vacant(const struct watch *w)
 static bool has_ended(const struct totals *t, const struct series *whole, const struct series *s)
 {
 	return s->part && !strcmp(s->part->by, by_names[BLKLAT_BY_CGROUP]) && !s->gone && s->interval != t->intervals &&
-	       whole && !strcmp(whole->device.name, s->device.name) && whole->stage == s->stage && whole->interval == t->intervals;
+	       whole && whole->interval == t->intervals && whole->stage == s->stage &&
+	       !strcmp(whole->device.name, s->device.name);
 }
 
 static void forget_ended(struct totals *t)

@@ -76,8 +76,8 @@ struct totals {
 };
 
 /*
- * Adds an interval of the run, with new histograms at @scale. Returns 0, or -ENOMEM when a part of the interval may have been
- * added.
+ * Adds an interval of the run, with new histograms at @scale. Returns 0, or -ENOMEM when a part of the interval may
+ * have been added.
  */
 int totals_add(struct totals *t, const struct frames *interval, u32 scale);
 void totals_uninit(struct totals *t);

@@ -130,7 +130,8 @@ static int describe(struct relay *r, const struct watch *w, u32 n, const struct 
 	for (u32 i = 0; i < n; i++)
 		r->numbers[i] = fs ? fs->f[i].number : i;
 	wire_put_run(&bytes, r->run, w, n);
-	err = bytes.failed ? -ENOMEM : wire_get_run(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &r->told);
+	err = bytes.failed ? -ENOMEM :
+	      wire_get_run(&(struct wire_in){ .at = bytes.data, .end = bytes.data + bytes.len }, &r->told);
 	free(TAKE(r->told.devices.d));	/* only the watches' devices are needed */
 	if (err) {
 		wire_out_free(&bytes);

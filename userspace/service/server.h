@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The HTTP server, which reads the feed and the totals for Prometheus. It runs in the loop of its process, and never waits. There
- * is a limit for everything that a peer may take: connections, streams, the time and size of a request, the time of an answer,
- * and password checks, which a thread makes.
+ * The HTTP server, which reads the feed and the totals for Prometheus. It runs in the loop of its process, and never
+ * waits. There is a limit for everything that a peer may take: connections, streams, the time and size of a request,
+ * the time of an answer, and password checks, which a thread makes.
  *
  *   /               the live page
  *   /metrics        what Prometheus scrapes, in the format it asks for
@@ -39,8 +39,9 @@ int server_new(const struct server_config *cfg, struct server **ret);
 void server_free(struct server *s);	/* ends all connections; takes NULL */
 
 /*
- * Begins to serve with these certificates and users, which it takes over, or ends all connections and goes on with them. Users
- * whose hash is the same stay known. Returns 0, or a negative errno and a sentence, and has changed nothing then.
+ * Begins to serve with these certificates and users, which it takes over, or ends all connections and goes on with
+ * them. Users whose hash is the same stay known. Returns 0, or a negative errno and a sentence, and has changed nothing
+ * then.
  */
 int server_use(struct server *s, struct web_config *web, struct problem *p);
 

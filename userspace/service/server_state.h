@@ -137,8 +137,8 @@ bool peer_may_stream(const struct server *s, const struct peer *peer);
 /*
  * Decides whether a request is let in. Without users everybody is. A password that was right before is
  * let in at once, any other when it has been checked. Requests from one source wait in line, and
- * sources take turns; a source that sent many wrong passwords gets eight checks a second. One check is made at a time, and
- * then none for as long as it took, so checks take half of a CPU at most, however many are asked for.
+ * sources take turns; a source that sent many wrong passwords gets eight checks a second. One check is made at a time,
+ * and then none for as long as it took, so checks take half of a CPU at most, however many are asked for.
  */
 enum access access_of(struct server *s, struct MHD_Connection *c);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Messages from one process to another, over a stream socket. The sender never blocks: what the socket does not take at once
- * waits in a queue, until channel_flush(). channel_waiting() tells how much that is, so that the sender can hold back; beyond
- * CHANNEL_MOST messages are refused.
+ * Messages from one process to another, over a stream socket. The sender never blocks: what the socket does not take at
+ * once waits in a queue, until channel_flush(). channel_waiting() tells how much that is, so that the sender can hold
+ * back; beyond CHANNEL_MOST messages are refused.
  */
 #ifndef UTIL_CHANNEL_H
 #define UTIL_CHANNEL_H
@@ -25,8 +25,10 @@ int channel_new(int fd, struct channel **ret);
  */
 int channel_post(struct channel *c, u32 kind, struct wire_out *bytes);
 
-/* Sends as much of the queue as there is room for, and when to call it: the queue's socket has room, if there is a queue. */
+/* Sends as much of the queue as there is room for. */
 void channel_flush(struct channel *c);
+
+/* To wait for room; for nothing, if there is no queue. */
 struct pollfd channel_pollfd(struct channel *c);
 
 /* Bytes that have not been sent yet; 0 if the other end is closed. */
