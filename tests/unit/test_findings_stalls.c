@@ -455,7 +455,7 @@ TEST(freezes_that_a_load_catches_up_with)
 
 /*
  * Not a stall: an IO whose end was missed, while the load rests, as none that ends took as long; a halt too short to be measured;
- * a load so slow that chance has none end for a while.
+ * a load so slow that chance has none end for a while; what usually takes as long.
  */
 TEST(halts_that_are_no_stalls)
 {
@@ -473,16 +473,49 @@ TEST(halts_that_are_no_stalls)
 	}
 	judge();
 	assert_count("stall", 0);
+	/* 25, 24 IOs a second: in 0.4 s, by chance there is one. */
+	for (u32 few = 0; few < 2; few++) {
+		begin_glanced();
+		for (u32 i = 0; i < 30; i++) {
+			synthetic_io(&s, 0, READ, 20000000, 25 - few - (i % 4 == 1));
+			if (i % 4 == 1) {
+				synthetic_halt(&s, 0, 0.3, 0.7);
+				synthetic_io(&s, 0, READ, 400000000, 1);
+			}
+			synthetic_in_flight(&s, 0, 1, 10000000);
+			synthetic_tick(&s, 1);
+		}
+		judge();
+		assert_count("stall", !few);
+	}
+	/* While a flush takes as long as each does, its writer waits. */
 	begin_glanced();
 	for (u32 i = 0; i < 30; i++) {
-		synthetic_io(&s, 0, READ, 20000000, 8);
-		if (i % 4 == 1) {
-			synthetic_halt(&s, 0, 0.3, 0.7);
-			synthetic_io(&s, 0, READ, 400000000, 1);
-		}
-		synthetic_in_flight(&s, 0, 1, 10000000);
+		synthetic_io(&s, 0, WRITE, 5000000, 100);
+		synthetic_halt(&s, 0, 0.5, 0.9);
+		synthetic_io(&s, 0, BLKLAT_OP_FLUSH, 400000000, 1);
 		synthetic_tick(&s, 1);
 	}
 	judge();
 	assert_count("stall", 0);
+}
+
+/* However uneven the load is, and however few intervals are without a freeze: IOs that waited for all of it are proof enough. */
+TEST(freezes_of_an_uneven_load)
+{
+	static const u32 ios[] = { 500, 60, 900, 1400, 80, 300, 1000, 50, 1300, 200, 700, 90 };
+
+	begin_glanced();
+	for (u32 i = 0; i < 12; i++) {
+		synthetic_io(&s, 0, WRITE, 500000, ios[i]);
+		if (i == 1 || i == 4 || i == 7) {
+			synthetic_halt(&s, 0, 0.05, 0.95);
+			synthetic_io(&s, 0, WRITE, 900000000, 8);
+		}
+		synthetic_in_flight(&s, 0, 2, 500000);
+		synthetic_tick(&s, 1);
+	}
+	judge();
+	assert_value("stall", "stalls", 3, 0);
+	assert_value("stall", "time_s", 2.7, 1e-6);
 }

@@ -142,7 +142,7 @@ struct flow {
 	int op;			/* -1: all */
 	u64 *ios;		/* [interval] */
 	u64 *sum_ns;		/* of the latencies */
-	u64 *max_ns;
+	u64 *max_ns;		/* of those that took 10 times the median of their op */
 	double median;		/* IOPS of the intervals with IOs */
 	double least;		/* IOPS below which an interval is low */
 	double gap_s;		/* least length of a stall */

@@ -105,7 +105,7 @@ static int report(const struct flow *flow, const struct stalls *s)
 		finding_values(f, { "period_s", period.mean_s }, { "period_deviation_s", period.deviation_s });
 	say(f, flow, s, &period);
 	finding_rule(f, "no IO completed, or fewer than 1 %% of the median rate, while an IO was in flight for most "
-		     "of the interval; or looks between the reads found that for a quarter of an interval none ended, or (of "
+		     "of the interval; or looks between the reads found that for a quarter of an interval none ended of ten that usually do, or (of "
 		     "recordings without looks, and of single ops) an IO took half an interval or more, and at least 80 %% "
 		     "of the IOs that usually complete in that time are missing; a period takes %d stalls whose distances vary by at "
 		     "most 25 %%", PERIOD_STALLS);

@@ -20,6 +20,7 @@
 #define ROUNDING_S 1e-6		/* a smaller difference is none */
 #define HALT 0.25		/* a shorter share of an interval is no stall: it is known to a tenth on each side */
 #define PROOF 0.7		/* share of it that an IO must have taken which ended after it */
+#define DUE 10			/* IOs that usually end in its time: that none does by chance has a probability of exp(-DUE) */
 
 void flow_uninit(struct flow *f)
 {
@@ -28,12 +29,15 @@ void flow_uninit(struct flow *f)
 	free(f->max_ns);
 }
 
+/* What usually takes long, as a flush may, is no witness of a stall. */
 static void add_op(struct flow *f, const struct series_run *s)
 {
+	double usual_ns = GAP_LATENCIES * s->total->percentile_ns[RUN_P50];
+
 	for (u32 i = 0; s->ios && i < f->q->run->n; i++) {
 		f->ios[i] += s->ios[i];
 		f->sum_ns[i] += s->sum_ns[i];
-		if (s->ios[i] && s->max_ns[i] > f->max_ns[i])
+		if (s->ios[i] && s->max_ns[i] >= usual_ns && s->max_ns[i] > f->max_ns[i])
 			f->max_ns[i] = s->max_ns[i];
 	}
 }
@@ -294,29 +298,29 @@ static u32 interval_at(const struct run *r, double at_s)
 
 /*
  * Whether an IO that ended right after the halt waited for most of it: an IO whose end was missed seems to be in flight while the
- * load rests. And whether chance would have had none end for so long.
+ * load rests. And whether so many IOs usually end in that time that by chance (Poisson) there is always one. How even the load is
+ * does not matter, since it was not resting.
  */
-static bool is_stall(const struct flow *f, const struct stall *h, double unevenness)
+static bool is_stall(const struct flow *f, const struct stall *h)
 {
 	const struct run *r = f->q->run;
 	u32 i = interval_at(r, h->to_s);
-	double iops = usual_iops(f, i), took_ns = f->max_ns[i], due = iops * length_s(h);
+	double took_ns = f->max_ns[i];
 
 	if (i + 1 < r->n && h->to_s > run_end_of(r, i) - r->interval_s * HALT)
 		took_ns = fmax(took_ns, f->max_ns[i + 1]);
 	return length_s(h) >= HALT * r->interval_s && took_ns >= PROOF * length_s(h) * NSEC_PER_SEC &&
-	       due >= NOISE * sqrt(pow(unevenness * due, 2) + due);
+	       (usual_iops(f, i) ?: f->median) * length_s(h) >= DUE;
 }
 
 /* Adds the stalls that the looks between the reads have found. */
 static int add_halts(const struct flow *f, struct stalls *ret)
 {
 	const struct watch_run *w = f->q->watch;
-	double unevenness;
-	int err = find_unevenness(f, &unevenness);
+	int err = 0;
 
 	for (u32 i = 0; !err && i < w->n_halts; i++)
-		if (is_stall(f, &w->halts[i], unevenness))
+		if (is_stall(f, &w->halts[i]))
 			err = add(ret, w->halts[i].from_s, w->halts[i].to_s);
 	return err;
 }
