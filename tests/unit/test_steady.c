@@ -37,7 +37,7 @@ static struct consistency consistency(void)
 	struct consistency c;
 
 	steady_window_active(&s.run, &all);
-	consistency_of(&s.run, writes(), &all, &c);
+	consistency_of(&s.run, &s.run.watches[0], WRITE, &all, &c);
 	return c;
 }
 
@@ -75,7 +75,7 @@ TEST(a_constant_rate_has_no_deviation)
 
 	make(seconds, 6);
 	steady_window_set(&s.run, 0, INFINITY, &all);
-	consistency_of(&s.run, writes(), &all, &c);
+	consistency_of(&s.run, &s.run.watches[0], WRITE, &all, &c);
 	assert_close(c.mean, 100, 1e-9);
 	assert_true(c.deviation == 0);
 }
@@ -109,6 +109,29 @@ TEST(a_stub_is_no_worst_second)
 	assert_close(consistency().worst, 2, 0);
 }
 
+/* It comes within the third second and goes within the sixth; the others are whole. */
+TEST(a_device_that_comes_and_goes)
+{
+	static const u64 ios[] = { 0, 0, 3, 100, 200, 7, 0 };
+	const struct steady_window all = { .n = ARRAY_SIZE(ios) };
+	struct steady_window there;
+	struct consistency c;
+
+	begin_run(2, 0, 1);
+	for (u32 i = 0; i < ARRAY_SIZE(ios); i++) {
+		s.frames.n = i < 2 || i > 5 ? 1 : 2;
+		s.frames.f[1].gone = i == 5;
+		synthetic_io(&s, 1, WRITE, 1000, ios[i]);
+		synthetic_tick(&s, 1);
+	}
+	run_finish(&s.run);
+	there = steady_window_there(&s.run, &s.run.watches[1], &all);
+	assert_true(there.from_s == 3 && there.to_s == 5);
+	consistency_of(&s.run, &s.run.watches[1], WRITE, &all, &c);
+	assert_true(c.mean == 150 && c.deviation == 50 && c.worst == 100 && c.worst_at_s == 3 && !c.intervals_at_0);
+	assert_int_equal(steady_window_there(&s.run, &s.run.watches[0], &all).n, ARRAY_SIZE(ios));
+}
+
 TEST(nothing_to_say)
 {
 	struct steady_window all;
@@ -119,7 +142,7 @@ TEST(nothing_to_say)
 	make(NULL, 0);
 	steady_window_default(&s.run, &all);
 	assert_int_equal(all.n, 0);
-	consistency_of(&s.run, writes(), &all, &c);
+	consistency_of(&s.run, &s.run.watches[0], WRITE, &all, &c);
 	assert_true(c.mean == 0 && c.deviation == 0 && c.worst == -1);
 	steady_state_of(&s.run, &s.run.watches[0], WRITE, &all, &steady);
 	assert_false(steady.known);

@@ -146,6 +146,7 @@ static struct json_object *devices(const struct run *r)
 
 static struct json_object *watch(const struct run *r, const struct watch_run *w, const struct steady_window *steady)
 {
+	const struct steady_window there = steady_window_there(r, w, &(const struct steady_window){ .n = r->n });
 	const struct part *part = w->watch->part;
 	struct json_object *ops = json_new_array(0);
 
@@ -155,6 +156,7 @@ static struct json_object *watch(const struct run *r, const struct watch_run *w,
 	return JSON({ "device", json_text(w->watch->device->name) },
 		    { "stage", json_text(stage_names[w->watch->stage]) }, { "part", json_part(part) },
 		    { "all_ops", part ? document_all_ops(r, w) : json_absent }, { "gone", json_bool(w->gone) },
+		    { "there_from_s", json_decimal(there.from_s, 6) }, { "there_to_s", json_decimal(there.to_s, 6) },
 		    { "queue_depth", json_decimals(w->queue_depth, r->n, 3) },
 		    { "in_flight", json_counts(w->in_flight, r->n) }, { "oldest_ns", json_counts(w->oldest_ns, r->n) },
 		    { "accounting", part ? json_absent : json_accounting(&w->account) },

@@ -70,7 +70,7 @@ void document_total(struct json_object *to, const struct run *r, const struct wa
 	struct consistency c;
 
 	steady_window_active(r, &active);
-	consistency_of(r, w->ops[op].ios, &active, &c);
+	consistency_of(r, w, op, &active, &c);
 	JSON_ADD(to, { "ios", json_count(o->ios) }, { "bytes", json_count(o->bytes) },
 		 { "errors", json_count(o->errors) }, { "iops", iops(o->iops) },
 		 { "bytes_per_s", json_decimal(o->bytes_per_s, 0) }, { "time_s", json_decimal(o->sum_ns / 1e9, 9) },
@@ -86,7 +86,7 @@ static struct json_object *steady(const struct run *r, const struct watch_run *w
 
 	if (!window->n)
 		return NULL;
-	consistency_of(r, w->ops[op].ios, window, &c);
+	consistency_of(r, w, op, window, &c);
 	steady_state_of(r, w, op, window, &state);
 	return add_consistency(JSON({ "from_s", json_decimal(window->from_s, 3) },
 				    { "to_s", json_decimal(window->to_s, 3) }, { "rule", json_text(window->rule) },
@@ -132,7 +132,8 @@ static struct json_object *heat(const struct heat *h)
 
 struct moving {
 	const struct run *r;
-	const u64 *ios;
+	const struct watch_run *w;
+	u32 op;
 	struct steady_window active;
 	bool deviation;		/* else mean */
 };
@@ -142,14 +143,14 @@ static struct json_object *moving_at(const void *of, u32 i)
 	const struct moving *m = of;
 	struct consistency c;
 
-	if (!consistency_around(m->r, m->ios, &m->active, i, &c))
+	if (!consistency_around(m->r, m->w, m->op, &m->active, i, &c))
 		return NULL;
 	return json_decimal(m->deviation ? c.deviation : c.mean, c.mean < 1000 ? 4 : 1);
 }
 
-static struct json_object *moving(const struct run *r, const struct series_run *s)
+static struct json_object *moving(const struct run *r, const struct watch_run *w, u32 op)
 {
-	struct moving mean = { .r = r, .ios = s->ios }, deviation;
+	struct moving mean = { .r = r, .w = w, .op = op }, deviation;
 
 	steady_window_active(r, &mean.active);
 	deviation = mean;
@@ -169,7 +170,7 @@ struct json_object *document_series(const struct run *r, const struct watch_run 
 		  { "bytes", json_counts(s->bytes, r->n) },
 		  { "max_ns", json_values_later(r->n, maximum_at, &s, sizeof(s)) },
 		  { "percentiles_ns", document_percentiles(r, &s->percentiles) }, { "total", total },
-		  { "iops_moving", part ? json_absent : moving(r, s) },
+		  { "iops_moving", part ? json_absent : moving(r, w, op) },
 		  { "steady", part ? json_absent : steady(r, w, op, window) }, { "bins", json_bins(&s->total->hist) },
 		  { "after_idle", after_idle(s->total) },
 		  { "time_s", part ? json_values_later(r->n, time_at, &s, sizeof(s)) : json_absent },

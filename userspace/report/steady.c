@@ -76,8 +76,28 @@ void steady_window_set(const struct run *r, double from_s, double to_s, struct s
 		snprintf(ret->rule, sizeof(ret->rule), "as asked: t >= %s", from);
 }
 
-void consistency_of(const struct run *r, const u64 *ios, const struct steady_window *w, struct consistency *ret)
+struct steady_window steady_window_there(const struct run *r, const struct watch_run *of, const struct steady_window *in)
 {
+	struct steady_window w = { 0 };
+	u32 end;
+
+	/* An owner without IOs is there all the same. */
+	while (of->watch->part)
+		of--;
+	w.first = max_u64(in->first, of->first_there + (of->first_there > 0));
+	end = min_u64(in->first + in->n, of->n_there - of->gone);
+	if (end <= w.first)
+		return (struct steady_window){ 0 };
+	w.n = end - w.first;
+	w.from_s = r->start_s[w.first];
+	w.to_s = run_end_of(r, end - 1);
+	return w;
+}
+
+void consistency_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *in, struct consistency *ret)
+{
+	const struct steady_window there = steady_window_there(r, of, in), *w = &there;
+	const u64 *ios = of->ops[op].ios;
 	struct consistency c = { .worst = -1 };
 	double time = 0, squares = 0;
 
@@ -104,7 +124,8 @@ void consistency_of(const struct run *r, const u64 *ios, const struct steady_win
 	*ret = c;
 }
 
-bool consistency_around(const struct run *r, const u64 *ios, const struct steady_window *active, u32 i, struct consistency *ret)
+bool consistency_around(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *active, u32 i,
+			struct consistency *ret)
 {
 	const u32 end = active->first + active->n;
 	struct steady_window w = { .first = i > active->first + MOVING_REACH ? i - MOVING_REACH : active->first };
@@ -114,7 +135,7 @@ bool consistency_around(const struct run *r, const u64 *ios, const struct steady
 	w.n = (i + MOVING_REACH < end ? i + MOVING_REACH + 1 : end) - w.first;
 	if (w.n < MOVING_LEAST)
 		return false;
-	consistency_of(r, ios, &w, ret);
+	consistency_of(r, of, op, &w, ret);
 	return true;
 }
 

@@ -38,6 +38,9 @@ void steady_window_set(const struct run *r, double from_s, double to_s, struct s
 /* The intervals that lie in the run's active window whole. */
 void steady_window_active(const struct run *r, struct steady_window *ret);
 
+/* The intervals of @in for all of which the device was there: not those in which it came or went. Has no rule; n is 0 if there are none. */
+struct steady_window steady_window_there(const struct run *r, const struct watch_run *of, const struct steady_window *in);
+
 /*
  * How IOPS vary between the intervals of a window. Intervals are weighted by their length, since those
  * of a recording may have been merged. An interval shorter than half of the configured length (often
@@ -54,8 +57,8 @@ struct consistency {
 	u32 intervals_at_0;
 };
 
-/* @ios as in struct series_run; NULL: no IOs. In an empty window worst is -1 and everything else is 0. */
-void consistency_of(const struct run *r, const u64 *ios, const struct steady_window *w, struct consistency *ret);
+/* Of the intervals of @w for all of which the device was there. If there are none, worst is -1 and everything else is 0. */
+void consistency_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w, struct consistency *ret);
 
 /*
  * The same around interval @i, to tell a trend from scatter: over up to MOVING_REACH intervals to
@@ -64,7 +67,8 @@ void consistency_of(const struct run *r, const u64 *ios, const struct steady_win
  */
 #define MOVING_REACH 15
 #define MOVING_LEAST 10
-bool consistency_around(const struct run *r, const u64 *ios, const struct steady_window *active, u32 i, struct consistency *ret);
+bool consistency_around(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *active, u32 i,
+			struct consistency *ret);
 
 /*
  * A load that comes and goes regularly: five bursts or more of 100 IOs or more on average, whose distances deviate by at

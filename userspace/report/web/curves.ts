@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // From bins to curves. Pure; latencies are ns.
-import type { Bin, Consistency, Run } from "./data";
+import type { Bin, Consistency, Run, Watch } from "./data";
 
 /** Cells per decade of the density. */
 export const CELLS = 100;
@@ -99,12 +99,12 @@ const ROUNDING = 1e-9;
 /**
  * IOPS of the intervals whose middle lies in [from, to): mean and standard deviation weighted by their
  * length, the worst interval, and how many had no IO. An interval shorter than half of the configured
- * length (often a run's last one) counts for neither of the latter two. null if no interval lies there.
- * This is the rule of the report's own figures.
+ * length (often a run's last one) counts for neither of the latter two. Those in which the device was not there, came
+ * or went do not count. null if no interval lies there. This is the rule of the report's own figures.
  */
-export function consistency(run: Pick<Run, "start_s" | "length_s" | "interval_s">, ios: number[], from: number, to: number): Consistency | null {
-    const { start_s: start, length_s: length } = run;
-    const inside = ios.map((_, i) => i).filter((i) => length[i] > 0 && start[i] + length[i] / 2 >= from && start[i] + length[i] / 2 < to);
+export function consistency(run: Pick<Run, "start_s" | "length_s" | "interval_s">, ios: number[], from: number, to: number, watch?: Watch): Consistency | null {
+    const { start_s: start, length_s: length } = run, first = Math.max(from, watch?.there_from_s ?? from), end = Math.min(to, watch?.there_to_s ?? to);
+    const inside = ios.map((_, i) => i).filter((i) => length[i] > 0 && start[i] + length[i] / 2 >= first && start[i] + length[i] / 2 < end);
     if (!inside.length)
         return null;
     const seconds = inside.reduce((sum, i) => sum + length[i], 0), mean = inside.reduce((sum, i) => sum + ios[i], 0) / seconds;

@@ -129,6 +129,8 @@ export interface Watch {
     queue_depth: number[]; in_flight: number[]; oldest_ns: number[];
     /** How long the device was there in each interval; only in a live page. */
     there_s?: number[];
+    /** The intervals between are those for all of which it was there; absent in a live page. */
+    there_from_s?: number; there_to_s?: number;
     accounting: Accounting;
     partial?: Partial[];
     /** Absent if none were looked for. */

@@ -134,7 +134,7 @@ function lineNames(lines: Line[]): string[] {
 function movedOf({ run, watch, op }: Line, window: Window): Pick<Total, "ios" | "iops" | "iops_deviation" | "iops_worst" | "bytes_per_s" | "queue_depth"> & { max: number } {
     if (!window)
         return { ...op.total, max: op.total.latency_ns?.max ?? NaN };
-    const all = inside(run, window), c = consistency(run, op.ios, ...window), depth = rateIn(run, window, (i) => watch.queue_depth[i] * run.length_s[i]);
+    const all = inside(run, window), c = consistency(run, op.ios, ...window, watch), depth = rateIn(run, window, (i) => watch.queue_depth[i] * run.length_s[i]);
     return {
         ios: all.reduce((sum, i) => sum + op.ios[i], 0), max: all.reduce((most, i) => Math.max(most, op.max_ns[i] ?? 0), 0) || NaN,
         iops: c?.iops_mean ?? NaN, iops_deviation: c?.iops_deviation ?? NaN, iops_worst: c?.iops_worst ?? NaN,

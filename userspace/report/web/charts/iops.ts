@@ -41,7 +41,7 @@ export function figures(line: Line, view: IopsView, asked: Window): Consistency 
         return line.run.start_s.length ? { ...total, iops_mean: total.iops } : null;
     if (!asked && view !== "run" && line.op.steady)
         return line.op.steady;
-    return consistency(line.run, line.op.ios, ...windowOf(line, asked));
+    return consistency(line.run, line.op.ios, ...windowOf(line, asked), line.watch);
 }
 
 function said(c: Consistency | null, time: Axis): string {
