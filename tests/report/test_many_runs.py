@@ -119,6 +119,14 @@ SICK = {
                      r"nvme2n1 read: p99 is 2\.[6-9]\d? times that of the 5 like it: .*, in 60 of 60 intervals"),
     "a tail": (60, lambda t: [("read", 9e4, 5000, {}), ("read", step(t, 3e5, 15e6), 200, {})], {},
                r"sda read: p99 rose (4|5)\d(\.\d)? times at (19|20)\.\d s, from 3\d\d us to 1\d\.\d ms; p50 did not .*"),
+    "three seconds of it": (60, lambda t: [("read", step(t, 85e3, 1e6, 20, 23), 900, {}),
+                                           ("write", 6e6, step(t, 0, 500, 20, 23), {"size": MiB})], {},
+                            culprit(r"[45]\d\d writes/s of 1\.00 MiB began, until 23\.0 s", "7[5-9]")),
+    "three seconds": (60, lambda t: [("read", step(t, 9e4, 9e5, 20, 23), 1000, {})], {},
+                      slower("sda read: mean latency rose").replace(" s,", " s for 3.0 s,")),
+    "three seconds of a tail": (60, lambda t: [("read", 9e4, 5000, {}), ("read", step(t, 3e5, 3e7, 20, 23), 200, {})], {},
+                                r"sda read: p99 rose (9\d(\.\d)?|1\d\d) times at 20\.0 s for 3\.0 s, from 3\d\d us to 3\d\.\d ms; "
+                                r"p50 did not .*"),
     "little by little": (120, lambda t: [("read", 9e4 * (1 + t / 30), 1000, {})], {},
                          r"sda read: latency rose little by little, at .* before and .* after; .* 3\.[1-5]\d? times slower by mean .*"),
 }
@@ -132,3 +140,22 @@ def test_what_is_wrong(tmp_path, name):
     assert len(found) == 1 and re.fullmatch(expected, found[0]), found
     # It is not said again as peaks, nor are loads that began told as not steady.
     assert not [one for one in sentences(path) if "peaks" in one or "not reached" in one or ("cache" in one and name != "a cache")]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_two_culprits_in_turn(tmp_path, times):
+    """Each is told with its own times, although the reads are slow without it as well: they have another cause then."""
+    other = BACKUP.replace("backup", "indexer")
+    there = {BACKUP: [10, 50][:times], other: [30, 70][:times]}
+
+    def loads(t):
+        on = [owner for owner, of in there.items() if any(at <= t < at + 10 for at in of)]
+        return [("read", 1e6 if on else 85e3, 900, {"owner": DB}),
+                *(("write", 6e6, 500 * (owner in on), {"owner": owner, "size": MiB}) for owner in there)]
+
+    path = write(tmp_path, f"in turn {times}", 100, loads, by="cgroup")
+    for (owner, at), told in zip(sorted(there.items()), sorted(sentences(path, "!!"), key=lambda one: "indexer" in one)):
+        again = f", and 1 time more from {at[-1]}.0 s on" if times > 1 else ""
+        assert re.fullmatch(f"sda read: at {at[0]}.0 s {owner.split('/')[-1]} began [45].. writes/s of 1.00 MiB, until {at[0] + 10}.0 s{again}; it "
+                            "has 7[5-9].. % of the device's time meanwhile, and reads of db.service went .* times slower.", told)
+    assert len(sentences(path, "!!")) == 2 and not [one for one in sentences(path) if "peaks" in one]

@@ -362,3 +362,35 @@ TEST(a_tail_grows)
 	assert_text("level_change", "sda read: p99 rose 99.9 times at 20.0 s, from 199 us to 19.9 ms; p50 did not (100 us); mean 102 us before, "
 		    "498 us after, at 1.00k IOPS");
 }
+
+/*
+ * Slower for less than five seconds: told if all IOs take 2.25 times as long, the mean is 1.5 times as long, 20 IOs lie beyond the
+ * median, and five seconds on either side are not slow; at the end it takes two.
+ */
+TEST(short_rises)
+{
+	static const struct { u32 from, to, again; u64 ns, ios, fast; u32 told; } cases[] = {
+		{ 20, 21, 0, 226000, 1000, 0, 1 }, { 20, 21, 0, 224000, 1000, 0, 0 }, { 20, 24, 0, 2000000, 1000, 0, 1 },
+		{ 38, 40, 0, 2000000, 1000, 0, 1 }, { 39, 40, 0, 2000000, 1000, 0, 0 },
+		{ 5, 7, 0, 2000000, 1000, 0, 1 }, { 4, 6, 0, 2000000, 1000, 0, 0 },
+		{ 20, 21, 26, 2000000, 1000, 0, 2 }, { 20, 21, 25, 2000000, 1000, 0, 0 },
+		{ 20, 21, 0, 2000000, 40, 0, 1 }, { 20, 21, 0, 2000000, 39, 0, 0 },
+		{ 20, 21, 0, 240000, 600, 360, 1 }, { 20, 21, 0, 230000, 600, 360, 0 },
+	};
+
+	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
+		begin(1);
+		for (u32 i = 0; i < 40; i++) {
+			bool slow = (i >= cases[c].from && i < cases[c].to) || (cases[c].again && i == cases[c].again);
+
+			synthetic_io(&s, 0, READ, 10000, slow ? cases[c].fast : 0);
+			second(READ, slow ? cases[c].ns : 100000, slow ? cases[c].ios : 1000);
+		}
+		judge();
+		assert_count("level_change", cases[c].told);
+		if (c == 2)
+			assert_text("level_change", "sda read: mean latency rose at 20.0 s for 4.0 s, after 50.0 % of the IOs, at 1.00k IOPS "
+				    "before and 1.00k after; mean 100 us before, 2.00 ms after; p50 100 us before, 2.00 ms after: 20.0 times slower by mean "
+				    "latency");
+	}
+}

@@ -39,12 +39,15 @@ static void say_owner(struct finding *f, const struct watch_run *w)
 		finding_say(f, "%.100s", names.unit[0] ? names.unit : last && last[1] ? last + 1 : label);
 }
 
-/* It may come for a while before the change, or end long after it. */
-static double median_iops(const struct trace *t, const struct series_run *s, struct span in)
+/* It may come for a while before the change, or end long after it. @busy: of the intervals in which it was there. */
+static double median_iops(const struct trace *t, const struct series_run *s, struct span in, bool busy)
 {
+	u32 n = 0;
+
 	for (u32 i = in.from; i < in.to; i++)
-		t->room[i - in.from] = (struct weighted){ run_iops(t->q->run, s->ios, t->interval[i]), 1 };
-	return weighted_median(t->room, in.to - in.from);
+		if (s->ios[t->interval[i]] || !busy)
+			t->room[n++] = (struct weighted){ run_iops(t->q->run, s->ios, t->interval[i]), 1 };
+	return weighted_median(t->room, n);
 }
 
 /*
@@ -76,28 +79,45 @@ static int changed_with(const struct trace *t, u32 i, const struct change *c, st
 	o->before = rates_of(t, s, before);
 	o->after = rates_of(t, s, after);
 	o->depth_step = fabs(depth_of(&o->after) - depth_of(&o->before));
-	o->iops_before = median_iops(t, s, before);
-	o->iops_after = median_iops(t, s, after);
-	o->at_s = moment_of(t, s, o->step, o->iops_before, o->iops_after);
 	way = direction(o->before.iops, o->after.iops, FACTOR);
+	o->iops_before = median_iops(t, s, before, false);
+	o->iops_after = median_iops(t, s, after, false);
+	/* Where it is there for less than half of either level. */
+	if (!o->iops_before && !o->iops_after)
+		*(way > 0 ? &o->iops_after : &o->iops_before) = median_iops(t, s, way > 0 ? after : before, true);
+	o->at_s = moment_of(t, s, o->step, o->iops_before, o->iops_after);
 	larger = way > 0 ? &o->after : &o->before;
 	return larger->iops >= MATTERS * c->before.iops || larger->bytes_per_s >= MATTERS * c->before.bytes_per_s ? way : 0;
 }
 
-/* Whether in all of the run the op was slow when the other load was there, and only then. */
-static bool goes_together(const struct trace *t, const struct change *c)
+/* Whether the change at which the level of place @k begins has another cause than @o. */
+static bool has_other_cause(const struct trace *t, const struct change *all, u32 k, const struct other *o)
+{
+	u32 level = 0;
+
+	while (level < t->n_cuts && t->cuts[level] <= k)
+		level++;
+	return level && all[level - 1].latency > 0 && all[level - 1].cause.watch &&
+	       (all[level - 1].cause.watch != o->watch || all[level - 1].cause.op != o->op);
+}
+
+/* Whether the op was slow when the other load was there, and only then. */
+static bool goes_together(const struct trace *t, const struct change *all, const struct change *c)
 {
 	const struct other *o = &c->cause;
-	u32 p = shown_by(c), agree = 0;
+	u32 p = shown_by(c), agree = 0, n = 0;
 	double middle_iops = (o->before.iops + o->after.iops) / 2, middle_ns = sqrt(c->before.ns[p] * c->after.ns[p]);
 
 	for (u32 k = 0; k < t->n; k++) {
 		u32 at = t->interval[k];
 		bool there = run_iops(t->q->run, o->watch->ops[o->op].ios, at) > middle_iops;
 
+		if (has_other_cause(t, all, k, o))
+			continue;
+		n++;
 		agree += there == (series_percentile(t->s, at, p) > middle_ns);
 	}
-	return agree >= TOGETHER * t->n;
+	return agree >= TOGETHER * n;
 }
 
 /* Whether @w is of a device of its own: those on top of others, and partitions, are slow with those below. */
@@ -210,8 +230,13 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 				c->cause = o;
 		}
 	c->alone = c->alone && !anything_else(t, c);
-	if (c->cause.watch && c->latency > 0)
-		c->cause.sure = c->cause.step <= t->cuts[i] && goes_together(t, c) && !changed_without(t, c);
+}
+
+bool cause_is_sure(const struct trace *t, const struct change *all, u32 i)
+{
+	const struct change *c = &all[i];
+
+	return c->cause.watch && c->latency > 0 && c->cause.step <= t->cuts[i] && goes_together(t, all, c) && !changed_without(t, c);
 }
 
 /* "backup.service began 500 writes/s of 1.00 MiB", "ended its 500", "went from 200 to 500"; without owners "500 writes/s began". */

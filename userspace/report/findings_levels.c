@@ -18,6 +18,8 @@
 #define TOLD_MAX 3		/* if there are more changes, one finding sums them up */
 #define STEP(p) ((p) == RUN_P50 ? FACTOR : 2.0)	/* the least of a percentile */
 #define TAIL_IOS 2		/* IOs that an interval must have beyond a percentile */
+#define SHORT 2			/* by how many steps latency rises for less than LEVEL_LEAST intervals, */
+#define SHORT_IOS 20		/* and IOs beyond the percentile then */
 
 static void trace_uninit(struct trace *t)
 {
@@ -72,6 +74,11 @@ static int add_cuts(struct trace *t, double step)
 	return n < 0 ? n : 0;
 }
 
+static double log_ns(const struct trace *t, u32 place, u32 p)
+{
+	return log(fmax(series_percentile(t->s, t->interval[place], p), 1));
+}
+
 /* Finds the cuts of IOPS, and adds those of the median and of percentiles behind it. */
 static int find_cuts(struct trace *t)
 {
@@ -84,11 +91,64 @@ static int find_cuts(struct trace *t)
 		if (!t->backed[p])
 			continue;
 		for (u32 i = 0; i < t->n; i++)
-			t->y[i] = log(fmax(series_percentile(t->s, t->interval[i], p), 1));
+			t->y[i] = log_ns(t, i, p);
 		err = add_cuts(t, log(STEP(p)));
 	}
 	qsort(t->cuts, t->n_cuts, sizeof(*t->cuts), compare_u32);
 	return err;
+}
+
+static bool is_at_mark(const struct run *r, double at_s)
+{
+	for (u32 i = 0; i < r->phases.n; i++)
+		if (fmin(fabs(r->phases.p[i].from_s - at_s), fabs(r->phases.p[i].to_s - at_s)) <= SAME_CUT * r->interval_s)
+			return true;
+	return false;
+}
+
+static double mean_of(const struct trace *t, u32 place)
+{
+	return (double)t->s->sum_ns[t->interval[place]] / t->s->ios[t->interval[place]];
+}
+
+/*
+ * Where a rise of percentile @p at @from that is too short for a level ends; 0: there is none. All LEVEL_LEAST values before and
+ * after are lower by SHORT steps, since a percentile between two peaks flickers; so are the means by FACTOR. Behind a rise that goes
+ * on at the run's end, which takes two intervals, there are none.
+ */
+static u32 end_of_short(const struct trace *t, u32 p, u32 from)
+{
+	double most = -HUGE_VAL, most_mean = 0, step = SHORT * log(STEP(p));
+	u32 to = from;
+
+	for (u32 i = from - LEVEL_LEAST; i < from; i++) {
+		most = fmax(most, log_ns(t, i, p));
+		most_mean = fmax(most_mean, mean_of(t, i));
+	}
+	while (to < t->n && log_ns(t, to, p) >= most + step && mean_of(t, to) >= FACTOR * most_mean &&
+	       t->s->ios[t->interval[to]] * (1 - run_over_time.p[p].q) >= SHORT_IOS)
+		to++;
+	for (u32 i = to; i < t->n && i < to + LEVEL_LEAST; i++)
+		if (log_ns(t, i, p) > most + step / 2)
+			return 0;
+	return to - from < LEVEL_LEAST && (to + LEVEL_LEAST <= t->n || (to == t->n && to - from > 1)) ? to : 0;
+}
+
+/* Adds the begins and ends of such rises, unless they are near a level's, or at a mark. */
+static void add_short(struct trace *t)
+{
+	for (u32 p = 0; p < PERCENTILES_OVER_TIME; p++)
+		for (u32 i = LEVEL_LEAST; t->backed[p] && i < t->n && t->n_cuts + 2 <= LEVEL_CUTS_MAX; i++) {
+			u32 to = end_of_short(t, p, i);
+
+			if (to <= i || near_a_cut(t, t->n_cuts, i) || near_a_cut(t, t->n_cuts, to) ||
+			    is_at_mark(t->q->run, t->q->run->start_s[t->interval[i]]))
+				continue;
+			t->cuts[t->n_cuts++] = i;
+			if (to < t->n)
+				t->cuts[t->n_cuts++] = to;
+		}
+	qsort(t->cuts, t->n_cuts, sizeof(*t->cuts), compare_u32);
 }
 
 struct level rates_of(const struct trace *t, const struct series_run *s, struct span in)
@@ -240,6 +300,8 @@ static struct change change_at(const struct trace *t, u32 i)
 	c.near[0] = (struct span){ max_u64(c.span[0].from + NEAR, c.span[0].to) - NEAR, c.span[0].to };
 	c.near[1] = (struct span){ c.span[1].from, min_u64(c.span[1].from + NEAR, c.span[1].to) };
 	place_change(t, t->cuts[i], &c);
+	if (i + 1 < t->n_cuts && t->cuts[i + 1] - t->cuts[i] < LEVEL_LEAST && c.latency > 0)
+		c.lasts_s = t->q->run->start_s[t->interval[t->cuts[i + 1]]] - t->q->run->start_s[t->interval[t->cuts[i]]];
 	find_cause(t, i, &c);
 	return c;
 }
@@ -260,7 +322,7 @@ static bool find_drift(const struct trace *t, u32 p, struct change *ret)
 		if (ret->after.ns[p] <= before_ns)
 			return false;
 		for (u32 k = ret->span[1].from; k < ret->span[1].to; k++)
-			squares += pow(log(fmax(series_percentile(t->s, t->interval[k], p), 1) / ret->after.ns[p]), 2);
+			squares += pow(log_ns(t, k, p) - log(ret->after.ns[p]), 2);
 	}
 	ret->span[0].to = t->n / FIFTHS;
 	compare(t, ret);
@@ -303,13 +365,25 @@ static void say_cause(struct finding *f, const struct change *c)
 		finding_say(f, ", as when a cache is exhausted");
 }
 
+static void say_when(struct finding *f, const struct change *c)
+{
+	char at[UNITS_TEXT];
+
+	finding_say(f, " at %s", units_seconds(at, c->at_s));
+	if (c->lasts_s)
+		finding_say(f, " for %s", units_seconds(at, c->lasts_s));
+}
+
 static void say_tail(struct finding *f, const struct change *c)
 {
 	char times[UNITS_TEXT], a[UNITS_TEXT], b[UNITS_TEXT], at[UNITS_TEXT];
 
 	finding_say(f, "%s %s %s times", f->times_of, c->after.ns[c->tail] > c->before.ns[c->tail] ? "rose" : "fell",
 		    units_short(times, fmax(f->times, 1 / f->times)));
-	finding_say(f, c->gradual ? " little by little" : " at %s", units_seconds(at, c->at_s));
+	if (c->gradual)
+		finding_say(f, " little by little");
+	else
+		say_when(f, c);
 	finding_say(f, ", from %s to %s", units_ns(a, c->before.ns[c->tail]), units_ns(b, c->after.ns[c->tail]));
 	finding_say(f, "; p50 did not (%s)", units_ns(a, c->after.ns[RUN_P50]));
 	finding_say(f, "; mean %s before, %s after, at %s IOPS", units_ns(a, c->before.mean_ns), units_ns(b, c->after.mean_ns),
@@ -322,19 +396,22 @@ static void say_change(struct finding *f, const struct change *c)
 {
 	bool fell = c->iops ? c->iops < 0 : c->mean ? c->mean < 0 : c->after.ns[RUN_P50] < c->before.ns[RUN_P50];
 	int tail = c->tail ? direction(c->before.ns[c->tail] * c->after.ns[RUN_P50], c->after.ns[c->tail] * c->before.ns[RUN_P50], FACTOR) : 0;
-	char a[UNITS_TEXT], b[UNITS_TEXT], at[UNITS_TEXT], share[UNITS_TEXT];
+	char a[UNITS_TEXT], b[UNITS_TEXT], share[UNITS_TEXT];
 
 	units_short(a, c->before.iops);
 	units_short(b, c->after.iops);
-	units_seconds(at, c->at_s);
-	units_share(share, c->share);
-	if (c->gradual)
-		finding_say(f, "latency rose little by little, at %s IOPS before and %s after", a, b);
-	else if (c->iops)
-		finding_say(f, "IOPS %s from %s to %s at %s, after %s of the IOs", fell ? "fell" : "rose", a, b, at, share);
+	if (c->iops && !c->gradual)
+		finding_say(f, "IOPS %s from %s to %s", fell ? "fell" : "rose", a, b);
 	else
-		finding_say(f, "%s latency %s at %s, after %s of the IOs, at %s IOPS before and %s after", c->mean ? "mean" : "median",
-			    fell ? "fell" : "rose", at, share, a, b);
+		finding_say(f, "%slatency %s", c->gradual ? "" : c->mean ? "mean " : "median ", fell ? "fell" : "rose");
+	if (c->gradual) {
+		finding_say(f, " little by little");
+	} else {
+		say_when(f, c);
+		finding_say(f, ", after %s of the IOs", units_share(share, c->share));
+	}
+	if (!c->iops || c->gradual)
+		finding_say(f, ", at %s IOPS before and %s after", a, b);
 	finding_say(f, "; mean %s before, %s after", units_ns(a, c->before.mean_ns), units_ns(b, c->after.mean_ns));
 	finding_say(f, "; p50 %s before, %s after", units_ns(a, c->before.ns[RUN_P50]), units_ns(b, c->after.ns[RUN_P50]));
 	if (tail)
@@ -396,6 +473,7 @@ static void report_many(const struct trace *t, const struct change *all)
 	char a[UNITS_TEXT], b[UNITS_TEXT], from[UNITS_TEXT], to[UNITS_TEXT];
 
 	f->grade = FINDING_DIFFERS;
+	f->from_s = f->to_s = all[0].at_s;
 	for (u32 i = 0; i < t->n_cuts; i++) {
 		const struct level *l = &all[i].after;
 
@@ -404,9 +482,8 @@ static void report_many(const struct trace *t, const struct change *all)
 		fastest = l->mean_ns < fastest->mean_ns ? l : fastest;
 		slowest = l->mean_ns > slowest->mean_ns ? l : slowest;
 		f->grade = is_worse(&all[i]) ? FINDING_WRONG : f->grade;
+		f->to_s = fmax(f->to_s, all[i].at_s);
 	}
-	f->from_s = all[0].at_s;
-	f->to_s = all[t->n_cuts - 1].at_s;
 	f->times = slowest->mean_ns / fastest->mean_ns;
 	f->times_of = "mean";
 	finding_values(f, { "changes", t->n_cuts }, { "first_at_s", f->from_s }, { "last_at_s", f->to_s },
@@ -425,14 +502,6 @@ static void report_many(const struct trace *t, const struct change *all)
 	state_rule(f);
 }
 
-static bool is_at_mark(const struct run *r, double at_s)
-{
-	for (u32 i = 0; i < r->phases.n; i++)
-		if (fmin(fabs(r->phases.p[i].from_s - at_s), fabs(r->phases.p[i].to_s - at_s)) <= SAME_CUT * r->interval_s)
-			return true;
-	return false;
-}
-
 /* Does a phase begin or end at each of several changes? Then they are what the user set, and the phases' figures tell them. */
 static bool is_sweep(const struct trace *t)
 {
@@ -442,23 +511,33 @@ static bool is_sweep(const struct trace *t)
 	return t->n_cuts > 1;
 }
 
-/* How many of the changes, from the first on, are for the worse and for the better in turn, as one other load comes and goes. */
-static u32 by_one_cause(const struct change *all, u32 n)
+/*
+ * Moves the changes by the culprit of the first one behind it, those for the worse and for the better in turn, as one load comes
+ * and goes; or the end of a short rise. Returns how many belong together; at least 1.
+ */
+static u32 gather(struct change *all, u32 n)
 {
 	const struct other *o = &all[0].cause;
-	u32 i = 1;
+	u32 m = 1;
 
 	if (!has_culprit(&all[0]))
-		return 0;
-	while (i < n && all[i].cause.watch == o->watch && all[i].cause.op == o->op && all[i].latency == (i % 2 ? -1 : 1))
-		i++;
-	return i;
+		return all[0].lasts_s && n > 1 ? 2 : 1;
+	for (u32 i = 1; i < n; i++) {
+		const struct change c = all[i];
+
+		if (c.cause.watch != o->watch || c.cause.op != o->op || c.latency != (m % 2 ? -1 : 1))
+			continue;
+		memmove(&all[m + 1], &all[m], (i - m) * sizeof(*all));
+		all[m++] = c;
+	}
+	return m;
 }
 
 static int report_changes(const struct trace *t)
 {
 	CLEANUP(cleanup_free) struct change *all = calloc(t->n_cuts ?: 1, sizeof(*all));
 	bool recovers = false, drifts = false;
+	u32 told = 0;
 
 	if (!all)
 		return -ENOMEM;
@@ -467,16 +546,20 @@ static int report_changes(const struct trace *t)
 		recovers |= all[i].latency < 0;
 		all[i].alone &= !recovers;
 	}
+	for (u32 i = 0; i < t->n_cuts; i++)
+		all[i].cause.sure = cause_is_sure(t, all, i);
+	for (u32 i = 0; i < t->n_cuts; i += gather(&all[i], t->n_cuts - i))
+		told++;
 	for (u32 p = 0; !t->n_cuts && !drifts && p < PERCENTILES_OVER_TIME; p++)
 		drifts = t->backed[p] && find_drift(t, p, all);
 	if (drifts)
 		report_change(t, all, 1);
-	if (t->n_cuts > TOLD_MAX && by_one_cause(all, t->n_cuts) < t->n_cuts) {
+	if (told > TOLD_MAX) {
 		report_many(t, all);
 		return 0;
 	}
 	for (u32 i = 0, n; i < t->n_cuts; i += n) {
-		n = by_one_cause(&all[i], t->n_cuts - i) ?: 1;
+		n = gather(&all[i], t->n_cuts - i);
 		report_change(t, &all[i], n);
 	}
 	return 0;
@@ -487,10 +570,13 @@ int find_level_changes(const struct inquiry *q, u32 op)
 	struct trace t CLEANUP(trace_uninit) = { 0 };
 	int err = trace_init(&t, q, op) ?: find_cuts(&t);
 
-	if (err || !is_sweep(&t))
-		return err ?: report_changes(&t);
-	*q->sweeps |= 1U << op;
-	return 0;
+	if (!err && is_sweep(&t)) {
+		*q->sweeps |= 1U << op;
+		return 0;
+	}
+	if (!err)
+		add_short(&t);
+	return err ?: report_changes(&t);
 }
 
 int find_levels(const struct inquiry *q, u32 op, double *ret)

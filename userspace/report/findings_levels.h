@@ -45,13 +45,17 @@ struct other {
 	double at_s;
 	double iops_before, iops_after;	/* medians of the intervals' */
 	bool harms;		/* the IOs of other owners take longer since, although they are no more */
-	/* It did not change after the op; both go together in the whole run; and no device without it changed as the op did. */
+	/*
+	 * It did not change after the op; both go together, in the whole run but for levels that another load explains; and no
+	 * device without it changed as the op did.
+	 */
 	bool sure;
 };
 
 struct change {
 	double at_s, share;
 	bool gradual;		/* no step: before and after are the first and the last fifth of the time */
+	double lasts_s;		/* of a rise of latency that is too short for a level; else 0 */
 	double rest_s;		/* pause of the workload before the change */
 	struct span span[2], near[2];	/* before and after; up to NEAR intervals of each that are next to the change */
 	struct level before, after;
@@ -82,8 +86,11 @@ u32 shown_by(const struct change *c);
 
 /* --- findings_cause.c --- */
 
-/* Sets cause and alone of the change at cut @i. */
+/* Sets cause and alone of the change at cut @i, but not whether the cause is sure. */
 void find_cause(const struct trace *t, u32 i, struct change *c);
+
+/* Of change @i, when the causes of @all are known: where another load made the op slow, that says nothing of this one. */
+bool cause_is_sure(const struct trace *t, const struct change *all, u32 i);
 
 /* "nightly-backup.service", or NULL if IOs are not divided by owner. */
 const char *owner_of(const struct watch_run *w);
