@@ -70,6 +70,6 @@ def test_an_array_over_its_members(tmp_path, report):
     change(path, *(f"INSERT INTO lower SELECT a.id, b.id FROM device a, device b WHERE a.name = 'md0' AND b.name = '{name}'" for name in ("sda", "sdb", "sdc")))
     [run] = report(path)["runs"]
     [layer] = [f for f in run["findings"] if f["kind"] == "layer"]
-    assert layer["text"] == "md0 read: adds 6.00 us to every IO (p10 6.00 us, p90 6.00 us); QD 0.13 is 0.04 on each member"
+    assert layer["text"] == "md0 read: adds 6.00 us to every IO (p10 6.00 us, p90 6.00 us); QD 0.13 on it is QD 0.04 on each of 3 members"
     assert [f["kind"] for f in run["findings"]] == ["layer", "steady_state"]    # members are alike, and an array is not beside them
     assert run["stacks"][0]["ops"][0]["overhead_ns"]["p50"] == layer["values"]["overhead_p50_ns"] == 6000

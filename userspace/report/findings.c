@@ -41,9 +41,9 @@ static const struct rule {
 	{ "duty_cycle", FINDING_DIFFERS, IF_RATE_IS_ITS_OWN, .of_watch = find_duty_cycle },
 	{ "after_pause", FINDING_DIFFERS, .of_watch = find_after_pause },
 	{ "order", FINDING_DIFFERS, WHEN_ALL_ARE_DONE, .of_op = find_compared },
-	{ "pair", FINDING_DIFFERS, .when = WHEN_ALL_ARE_DONE },		/* by the same rule, like the next two */
+	{ "pair", FINDING_DIFFERS, .when = WHEN_ALL_ARE_DONE },		/* by the same rule, like the next one */
 	{ "regimes", FINDING_DIFFERS, .when = WHEN_ALL_ARE_DONE },
-	{ "consistency", FINDING_DIFFERS, .when = WHEN_ALL_ARE_DONE },
+	{ "consistency", FINDING_DIFFERS, IF_RATE_IS_ITS_OWN, .of_op = find_consistency },
 	{ "layer", FINDING_DIFFERS, WHEN_ALL_ARE_DONE, .of_watch = find_layer },
 	{ "steady_state", FINDING_DIFFERS, IF_RATE_IS_ITS_OWN, .of_op = find_steady_state },
 	{ "peaks", FINDING_DIFFERS, .of_op = find_peaks },

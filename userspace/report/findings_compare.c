@@ -187,6 +187,8 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 		finding_say(f, alike ? "%s is much like %s:" : "%s against %s:", a->name, b->name);
 	if (!equal)
 		say_ratios(f, s, part ? step(s->from) : 0);
+	if (alike && fmax(depth, other_depth) >= CLASS * fmin(depth, other_depth))
+		finding_say(f, ": the same latency at a %s depth", depth < other_depth ? "lower" : "higher");
 	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s", a->name, units_ns(x, at(a, 0.5)), units_short(y, a->o->iops),
 		    units_short(z, depth));
 	finding_say(f, ", %s %s, %s and %s", b->name, units_ns(x, at(b, 0.5)), units_short(y, b->o->iops), units_short(z, other_depth));
@@ -255,30 +257,27 @@ static int find_regimes(const struct lines *ls)
 	return 0;
 }
 
-/* --- consistency; of a run by itself only what is not even --- */
-
-static int find_consistency(const struct lines *ls)
+/* Of a run by itself, see findings_even.c. */
+static int find_consistencies(const struct lines *ls)
 {
-	char share[UNITS_TEXT], period[UNITS_TEXT];
 	struct finding *f = NULL;
 	double least = 1;
 
-	for (u32 i = 0; i < ls->n && i < NAMED; i++) {
+	for (u32 i = 0; ls->of_runs && i < ls->n && i < NAMED; i++) {
+		struct steady_window window;
 		struct evenness e;
 
-		if (evenness_of(ls->by[i].run, ls->by[i].watch, ls->op, &e))
+		steady_window_default(ls->by[i].run, &window);
+		if (evenness_of(ls->by[i].run, ls->by[i].watch, ls->op, &window, &e))
 			return -ENOMEM;
-		if (e.share < 0 || (!e.how && !ls->of_runs))
+		if (e.share < 0)
 			continue;
 		if (!f) {
 			f = lines_finding_add(ls, "consistency");
 			f->grade = FINDING_WELL;
-			finding_say(f, "IOPS of the worst 1 %% of all intervals over the mean: ");
 		}
-		finding_say(f, "%s%s%s%s", f->n ? ", " : "", ls->n > 1 ? ls->by[i].name : "", ls->n > 1 ? " " : "",
-			    units_share(share, e.share));
-		if (e.how)
-			finding_say(f, e.period_s ? " (%s every %s)" : " (%s)", e.how, units_seconds(period, e.period_s));
+		finding_say(f, "%s%s ", f->n ? "; " : "", ls->by[i].name);
+		evenness_say(f, &e);
 		f->grade = e.how ? FINDING_DIFFERS : f->grade;
 		least = fmin(least, e.share);
 		f->n = 0;
@@ -293,7 +292,7 @@ static int find_consistency(const struct lines *ls)
 
 static int find_all(struct lines *ls)
 {
-	static int (*const rules[])(const struct lines *ls) = { find_order, find_pairs, find_regimes, find_consistency };
+	static int (*const rules[])(const struct lines *ls) = { find_order, find_pairs, find_regimes, find_consistencies };
 	CLEANUP(cleanup_free) struct line *by = calloc(ls->n ?: 1, sizeof(*by));
 	int err = by ? 0 : -ENOMEM;
 
@@ -358,6 +357,15 @@ int find_compared(const struct inquiry *q, u32 op)
 	return find_all(&ls);
 }
 
+/* Whether another watched device lies on it, and is compared as well. */
+static bool is_below(const struct run *r, const struct watch_run *w)
+{
+	for (u32 i = 0; i < r->n_watches; i++)
+		if (lies_on(r->watches[i].watch->device, w->watch->device - r->devices.d))
+			return true;
+	return false;
+}
+
 /* A run is called by its label, if no other has it, else by its file. */
 static const char *own_name(const struct comparison *c, u32 run)
 {
@@ -386,7 +394,7 @@ int findings_compare(const struct comparison *c, bool to_first, struct findings 
 			snprintf(of[ls.n++].name, NAME, "%.40s", own_name(c, k));
 		}
 		ls.q = &(const struct inquiry){ .run = of[0].run, .watch = of[0].watch, .to = &made };
-		if (ls.n > 1 && !c->n_base)
+		if (ls.n > 1 && !c->n_base && !is_below(of[0].run, of[0].watch))
 			err = find_all(&ls);
 	}
 	if (err || made.lacks_memory)

@@ -45,6 +45,8 @@ static void describe(const struct weighted *y, u32 n, double interval_s, struct 
 
 	while (lag <= PERIOD_MOST && autocorrelation(y, n, lag) < fmax(LIKE, autocorrelation(y, n, lag - 1) + RISE))
 		lag++;
+	while (lag < PERIOD_MOST && autocorrelation(y, n, lag + 1) > autocorrelation(y, n, lag))
+		lag++;
 	if (mean_of(y + n - n / 5, n / 5, false) <= DECAY * mean_of(y, n / 5, false)) {
 		e->how = "decays";
 	} else if (lag <= PERIOD_MOST) {
@@ -55,18 +57,20 @@ static void describe(const struct weighted *y, u32 n, double interval_s, struct 
 	}
 }
 
-int evenness_of(const struct run *r, const struct watch_run *w, u32 op, struct evenness *ret)
+int evenness_of(const struct run *r, const struct watch_run *w, u32 op, const struct steady_window *in, struct evenness *ret)
 {
 	CLEANUP(cleanup_free) struct weighted *y = calloc(2 * r->n + 1, sizeof(*y));
 	const struct duty duty = duty_of(r, w);
+	const u32 trim = in->n < INTERVALS_LEAST;	/* then all of the rates' window, without its ends */
+	const u32 first = trim ? r->active.first + 1 : in->first, end = trim ? r->active.first + r->active.n : in->first + in->n + 1;
 	struct weighted *sorted;
-	double mean, worst, ios;
+	double mean, worst, ios, squares = 0;
 	u32 n = 0;
 
 	if (!y)
 		return -ENOMEM;
 	*ret = (struct evenness){ .share = -1 };
-	for (u32 i = r->active.first + 1; i + 1 < r->active.first + r->active.n; i++)
+	for (u32 i = first; i + 1 < end; i++)
 		if (r->length_s[i] >= r->interval_s / 2 && !duty_leaves_out(&duty, r, w, i))
 			y[n++] = (struct weighted){ run_iops(r, w->ops[op].ios, i), w->queue_depth[i] };
 	mean = mean_of(y, n ?: 1, false);
@@ -77,9 +81,53 @@ int evenness_of(const struct run *r, const struct watch_run *w, u32 op, struct e
 	if (mean_of(sorted, n / 100, true) < CONSTANT * mean_of(y, n, true))
 		return 0;
 	worst = mean_of(sorted, n / 100, false);
-	ret->share = worst / mean;
+	for (u32 i = 0; i < n; i++)
+		squares += (y[i].value - mean) * (y[i].value - mean);
+	*ret = (struct evenness){ .share = worst / mean, .mean = mean, .deviation = sqrt(squares / n), .from_s = r->start_s[first] };
 	ios = mean * r->interval_s;
 	if (worst < EVEN * mean && ios * (1 - worst / mean) >= NOISE * sqrt(ios))
 		describe(y, n, r->interval_s, ret);
+	return 0;
+}
+
+void evenness_say(struct finding *f, const struct evenness *e)
+{
+	char mean[UNITS_TEXT], deviation[UNITS_TEXT], share[UNITS_TEXT];
+
+	finding_say(f, "%s \302\261 %s IOPS, the worst 1 %% of the intervals at %s of that", units_short(mean, e->mean),
+		    units_short(deviation, e->deviation), units_share(share, e->share));
+	if (e->how)
+		finding_say(f, e->period_s ? " (%s every %s)" : " (%s)", e->how, units_seconds(mean, e->period_s));
+}
+
+/* Whether it is told otherwise: as levels, or stalls. */
+static bool is_told(const struct inquiry *q, u32 op, double from_s)
+{
+	for (u32 i = 0; i < q->run->n; i++)
+		if (q->stalled_s[i] && run_end_of(q->run, i) > from_s)
+			return true;
+	for (u32 i = 0; i < q->to->n; i++)
+		if (q->to->f[i].watch == q->watch->watch && q->to->f[i].op == (int)op && !strcmp(q->to->f[i].kind, "level_change") &&
+		    q->to->f[i].to_s > from_s)
+			return true;
+	return *q->sweeps & 1U << op;
+}
+
+int find_consistency(const struct inquiry *q, u32 op)
+{
+	char from[UNITS_TEXT];
+	struct finding *f;
+	struct evenness e;
+
+	if (evenness_of(q->run, q->watch, op, q->window, &e))
+		return -ENOMEM;
+	if (e.share < 0 || !e.how || is_told(q, op, e.from_s))
+		return 0;
+	f = finding_add(q, "consistency", op);
+	f->from_s = e.from_s;
+	evenness_say(f, &e);
+	finding_say(f, ", from %s on", units_seconds(from, e.from_s));
+	finding_values(f, { "worst_share", e.share });
+	finding_rule(f, EVENNESS_RULE);
 	return 0;
 }

@@ -27,8 +27,11 @@ static void tell_layer(const struct inquiry *q, const struct stack *s, u32 op)
 	f = finding_add(q, "layer", op);
 	finding_say(f, "adds %s to %s (p10 %s,", units_ns(a, p50), p10 >= p50 / 2 && p90 <= 2 * p50 ? "every IO" : "the median",
 		    units_ns(b, fmax(p10, 0)));
-	finding_say(f, " p90 %s); QD %s is %s on %s", units_ns(a, fmax(p90, 0)), units_short(b, all->queue_depth), units_short(c, depth),
-		    s->n_members > 1 ? "each member" : "its member");
+	finding_say(f, " p90 %s); QD %s on it is QD %s on", units_ns(a, fmax(p90, 0)), units_short(b, all->queue_depth), units_short(c, depth));
+	if (s->n_members > 1)
+		finding_say(f, " each of %u members", s->n_members);
+	else
+		finding_say(f, " its member");
 	finding_values(f, { "overhead_p50_ns", p50 }, { "overhead_p10_ns", p10 }, { "overhead_p90_ns", p90 }, { "members", s->n_members },
 		       { "queue_depth", all->queue_depth }, { "member_queue_depth", depth });
 	finding_rule(f, "percentiles of the device, less those of the IOs of all devices below it at the same stage; if these are as many (within "

@@ -19,7 +19,8 @@
 #define STEP(p) ((p) == RUN_P50 ? FACTOR : 2.0)	/* the least of a percentile */
 #define TAIL_IOS 2		/* IOs that an interval must have beyond a percentile */
 #define SHORT 2			/* by how many steps latency rises for less than LEVEL_LEAST intervals, */
-#define SHORT_IOS 20		/* and IOs beyond the percentile then */
+#define SHORT_IOS 20		/* and IOs beyond the percentile then; at least by */
+#define SHORT_NOISE 5.0		/* standard deviations */
 
 static void trace_uninit(struct trace *t)
 {
@@ -113,12 +114,12 @@ static double mean_of(const struct trace *t, u32 place)
 
 /*
  * Where a rise of percentile @p at @from that is too short for a level ends; 0: there is none. All LEVEL_LEAST values before and
- * after are lower by SHORT steps, since a percentile between two peaks flickers; so are the means by FACTOR. Behind a rise that goes
+ * after are lower by @step, since a percentile between two peaks flickers; so are the means by FACTOR. Behind a rise that goes
  * on at the run's end, which takes two intervals, there are none.
  */
-static u32 end_of_short(const struct trace *t, u32 p, u32 from)
+static u32 end_of_short(const struct trace *t, u32 p, double step, u32 from)
 {
-	double most = -HUGE_VAL, most_mean = 0, step = SHORT * log(STEP(p));
+	double most = -HUGE_VAL, most_mean = 0;
 	u32 to = from;
 
 	for (u32 i = from - LEVEL_LEAST; i < from; i++) {
@@ -134,12 +135,22 @@ static u32 end_of_short(const struct trace *t, u32 p, u32 from)
 	return to - from < LEVEL_LEAST && (to + LEVEL_LEAST <= t->n || (to == t->n && to - from > 1)) ? to : 0;
 }
 
+/* The standard deviation of a percentile's logarithms, but for steps: for a normal distribution 0.6745 of it is the median deviation. */
+static double noise_of(const struct trace *t, u32 p)
+{
+	for (u32 i = 1; i < t->n; i++)
+		t->room[i - 1] = (struct weighted){ fabs(log_ns(t, i, p) - log_ns(t, i - 1, p)), 1 };
+	return weighted_median(t->room, t->n ? t->n - 1 : 0) / (0.6745 * M_SQRT2);
+}
+
 /* Adds the begins and ends of such rises, unless they are near a level's, or at a mark. */
 static void add_short(struct trace *t)
 {
-	for (u32 p = 0; p < PERCENTILES_OVER_TIME; p++)
+	for (u32 p = 0; p < PERCENTILES_OVER_TIME; p++) {
+		double step = fmax(SHORT * log(STEP(p)), SHORT_NOISE * noise_of(t, p));
+
 		for (u32 i = LEVEL_LEAST; t->backed[p] && i < t->n && t->n_cuts + 2 <= LEVEL_CUTS_MAX; i++) {
-			u32 to = end_of_short(t, p, i);
+			u32 to = end_of_short(t, p, step, i);
 
 			if (to <= i || near_a_cut(t, t->n_cuts, i) || near_a_cut(t, t->n_cuts, to) ||
 			    is_at_mark(t->q->run, t->q->run->start_s[t->interval[i]]))
@@ -148,6 +159,7 @@ static void add_short(struct trace *t)
 			if (to < t->n)
 				t->cuts[t->n_cuts++] = to;
 		}
+	}
 	qsort(t->cuts, t->n_cuts, sizeof(*t->cuts), compare_u32);
 }
 
@@ -221,8 +233,9 @@ static void place_change(const struct trace *t, u32 cut, struct change *c)
 	for (u32 i = 0; i < a; i++)
 		before += t->s->ios[i];
 	c->at_s = r->start_s[b];
-	c->rest_s = b > a + 1 ? r->start_s[b] - run_end_of(r, a) : 0;
-	if (c->rest_s || !c->iops) {
+	for (u32 i = a + 1; i < b; i++)
+		c->rest_s += t->q->stalled_s[i] ? 0 : r->length_s[i];
+	if (b > a + 1 || !c->iops) {
 		before += t->s->ios[a];
 	} else {
 		c->at_s = moment_of(t, t->s, cut, c->before.iops, c->after.iops);
@@ -423,9 +436,10 @@ static void say_change(struct finding *f, const struct change *c)
 static void state_rule(struct finding *f)
 {
 	finding_rule(f, "a step by a factor of 1.5 or more in IOPS or in the median latency, or of 2 in a percentile with %d IOs beyond "
-		     "it, between levels of %d intervals or more that scatter by at most half the step; rests and stalls are left "
-		     "out; or a percentile that rises as much from fifth to fifth of the time, without one; another load is named if it "
-		     "changed by a factor of 1.5 or more at most %d intervals apart", TAIL_IOS, LEVEL_LEAST, SAME_CUT);
+		     "it, between levels of %d intervals or more that scatter by at most half the step (of fewer, by two steps, and the "
+		     "mean by one); rests and stalls are left out; or a percentile that rises as much from fifth to fifth of the time, "
+		     "without one; another load is named if it changed by a factor of 1.5 or more at most %d intervals apart",
+		     TAIL_IOS, LEVEL_LEAST, SAME_CUT);
 }
 
 /* A change, or several times the same by one culprit: @all. */

@@ -41,6 +41,7 @@ int find_slow_common(const struct inquiry *q);
 int find_duty_cycle(const struct inquiry *q);
 int find_after_pause(const struct inquiry *q);
 int find_steady_state(const struct inquiry *q, u32 op);
+int find_consistency(const struct inquiry *q, u32 op);
 int find_peaks(const struct inquiry *q, u32 op);
 
 /* Like findings_levels(), for an op of the watch; find_stalls() must have run before. */
@@ -100,14 +101,20 @@ struct evenness {
 	double share;		/* of the worst 1 % of the intervals over the mean; negative: they are too few, or the load not constant */
 	const char *how;	/* "alternates", "wanders", "decays", "scatters"; NULL: they are even */
 	double period_s;	/* of what alternates, else 0 */
+	double mean, deviation;	/* IOPS */
+	double from_s;		/* since when */
 };
 
-#define EVENNESS_RULE "of 100 intervals or more in the window of the rates, if the queue depth of the worst 1 %% is at least 90 %% of the mean; " \
+#define EVENNESS_RULE "of 100 intervals or more in the window of the steady state, or else in that of the rates, if the queue depth of the worst 1 %% is at least 90 %% of the mean; " \
 	"IOPS alternate if their autocorrelation at 2 to 10 intervals is 0.5 or more, wander if it is at 1, decay if they end 20 %% lower; " \
 	"even is 80 %%, or noise"
 
-/* Looks at the window of the rates, without its ends and the pauses of a duty cycle. Returns 0 or -ENOMEM. */
-int evenness_of(const struct run *r, const struct watch_run *w, u32 op, struct evenness *ret);
+/*
+ * Looks at @in, the window of the steady state; if that has too few intervals, at the window of the rates without its ends. The
+ * pauses of a duty cycle are left out. Returns 0 or -ENOMEM.
+ */
+int evenness_of(const struct run *r, const struct watch_run *w, u32 op, const struct steady_window *in, struct evenness *ret);
+void evenness_say(struct finding *f, const struct evenness *e);
 
 /* --- finds where a series of figures changes from one level to another --- */
 
