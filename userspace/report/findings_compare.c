@@ -188,7 +188,7 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 	if (!equal)
 		say_ratios(f, s, part ? step(s->from) : 0);
 	if (alike && fmax(depth, other_depth) >= CLASS * fmin(depth, other_depth))
-		finding_say(f, ": the same latency at a %s depth", depth < other_depth ? "lower" : "higher");
+		finding_say(f, ": the same latency, %s at a lower depth", depth < other_depth ? a->name : b->name);
 	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s", a->name, units_ns(x, at(a, 0.5)), units_short(y, a->o->iops),
 		    units_short(z, depth));
 	finding_say(f, ", %s %s, %s and %s", b->name, units_ns(x, at(b, 0.5)), units_short(y, b->o->iops), units_short(z, other_depth));
