@@ -317,8 +317,10 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 	say_load(f, o);
 	if (n > 1)
 		finding_say(f, ", until %s", units_seconds(a, all[1].at_s));
-	if (n > 2)
-		finding_say(f, ", and %u time%s more from %s on", (n - 1) / 2, n > 4 ? "s" : "", units_seconds(a, all[2].at_s));
+	if (n > 4)
+		finding_say(f, ", and %u times more from %s on", (n - 1) / 2, units_seconds(a, all[2].at_s));
+	else if (n > 2)
+		finding_say(f, ", and once more from %s on", units_seconds(a, all[2].at_s));
 	finding_say(f, "; %s %s of the device's time %s, and ", owner_of(o->watch) ? "it has" : "they have",
 		    units_share(share, share_of_time(t, &all[0])), n > 1 ? "meanwhile" : "since");
 	say_victim(f, t, &all[0]);
