@@ -21,6 +21,7 @@
 #define SHORT 2			/* by how many steps latency rises for less than LEVEL_LEAST intervals, */
 #define SHORT_IOS 20		/* and IOs beyond the percentile then; at least by */
 #define SHORT_NOISE 5.0		/* standard deviations */
+#define MEAN PERCENTILES_OVER_TIME
 
 static void trace_uninit(struct trace *t)
 {
@@ -75,9 +76,12 @@ static int add_cuts(struct trace *t, double step)
 	return n < 0 ? n : 0;
 }
 
+/* Of a percentile, or the MEAN. */
 static double log_ns(const struct trace *t, u32 place, u32 p)
 {
-	return log(fmax(series_percentile(t->s, t->interval[place], p), 1));
+	u32 i = t->interval[place];
+
+	return log(fmax(p == MEAN ? (double)t->s->sum_ns[i] / t->s->ios[i] : series_percentile(t->s, i, p), 1));
 }
 
 /* Finds the cuts of IOPS, and adds those of the median and of percentiles behind it. */
@@ -107,26 +111,21 @@ static bool is_at_mark(const struct run *r, double at_s)
 	return false;
 }
 
-static double mean_of(const struct trace *t, u32 place)
-{
-	return (double)t->s->sum_ns[t->interval[place]] / t->s->ios[t->interval[place]];
-}
-
 /*
  * Where a rise of percentile @p at @from that is too short for a level ends; 0: there is none. All LEVEL_LEAST values before and
- * after are lower by @step, since a percentile between two peaks flickers; so are the means by FACTOR. Behind a rise that goes
+ * after are lower by @step, and by @mean_step of the mean, since a percentile between two peaks flickers. Behind a rise that goes
  * on at the run's end, which takes two intervals, there are none.
  */
-static u32 end_of_short(const struct trace *t, u32 p, double step, u32 from)
+static u32 end_of_short(const struct trace *t, u32 p, double step, double mean_step, u32 from)
 {
-	double most = -HUGE_VAL, most_mean = 0;
+	double most = -HUGE_VAL, most_mean = -HUGE_VAL;
 	u32 to = from;
 
 	for (u32 i = from - LEVEL_LEAST; i < from; i++) {
 		most = fmax(most, log_ns(t, i, p));
-		most_mean = fmax(most_mean, mean_of(t, i));
+		most_mean = fmax(most_mean, log_ns(t, i, MEAN));
 	}
-	while (to < t->n && log_ns(t, to, p) >= most + step && mean_of(t, to) >= FACTOR * most_mean &&
+	while (to < t->n && log_ns(t, to, p) >= most + step && log_ns(t, to, MEAN) >= most_mean + mean_step &&
 	       t->s->ios[t->interval[to]] * (1 - run_over_time.p[p].q) >= SHORT_IOS)
 		to++;
 	for (u32 i = to; i < t->n && i < to + LEVEL_LEAST; i++)
@@ -135,7 +134,7 @@ static u32 end_of_short(const struct trace *t, u32 p, double step, u32 from)
 	return to - from < LEVEL_LEAST && (to + LEVEL_LEAST <= t->n || (to == t->n && to - from > 1)) ? to : 0;
 }
 
-/* The standard deviation of a percentile's logarithms, but for steps: for a normal distribution 0.6745 of it is the median deviation. */
+/* The standard deviation of the logarithms, but for steps: for a normal distribution 0.6745 of it is the median deviation. */
 static double noise_of(const struct trace *t, u32 p)
 {
 	for (u32 i = 1; i < t->n; i++)
@@ -146,11 +145,13 @@ static double noise_of(const struct trace *t, u32 p)
 /* Adds the begins and ends of such rises, unless they are near a level's, or at a mark. */
 static void add_short(struct trace *t)
 {
+	double mean_step = fmax(log(FACTOR), SHORT_NOISE * noise_of(t, MEAN));
+
 	for (u32 p = 0; p < PERCENTILES_OVER_TIME; p++) {
 		double step = fmax(SHORT * log(STEP(p)), SHORT_NOISE * noise_of(t, p));
 
 		for (u32 i = LEVEL_LEAST; t->backed[p] && i < t->n && t->n_cuts + 2 <= LEVEL_CUTS_MAX; i++) {
-			u32 to = end_of_short(t, p, step, i);
+			u32 to = end_of_short(t, p, step, mean_step, i);
 
 			if (to <= i || near_a_cut(t, t->n_cuts, i) || near_a_cut(t, t->n_cuts, to) ||
 			    is_at_mark(t->q->run, t->q->run->start_s[t->interval[i]]))
