@@ -176,8 +176,8 @@ TEST(limited)
 		assert_int_equal(run_add(&s.run, &s.frames), -E2BIG);
 		/* A heat that knows its bound leaves more to intervals. */
 		assert_true(s.run.full && s.run.n >= 500 && (series || s.run.n < 1000));
-		/* 48 bytes per interval and watch, 80 per series; columns of 2 KiB at most. */
-		assert_in_range(bytes, 1000 * (48 + series * 80), 1500 * (48 + series * 80) + series * 1200 * 2200);
+		/* 48 bytes per interval and watch, 80 per series; columns of 4.3 KiB at most. */
+		assert_in_range(bytes, 1000 * (48 + series * 80), 1500 * (48 + series * 80) + series * 600 * 4400);
 	}
 }
 
@@ -188,7 +188,7 @@ static u64 heat_sum(const struct heat *h, u32 column)
 	return hist_count(&c);
 }
 
-/* 1200 columns of one interval; one more makes 601 of two. None is lost, at any length. */
+/* 600 columns of one interval; one more makes 301 of two. None is lost, at any length. */
 TEST(heat_halves)
 {
 	const struct heat *h;
@@ -196,34 +196,34 @@ TEST(heat_halves)
 
 	begin_run(1, 6, 1);
 	h = &s.run.watches[0].ops[READ].heat;
-	for (u32 i = 0; i < 1200; i++) {
+	for (u32 i = 0; i < 600; i++) {
 		synthetic_io(&s, 0, READ, 60000, i + 1);
 		synthetic_tick(&s, 1);
 	}
-	assert_int_equal(h->scale, 3);
+	assert_int_equal(h->scale, 4);
 	assert_int_equal(h->per_column, 1);
-	assert_int_equal(h->n, 1200);
-	assert_int_equal(heat_sum(h, 1199), 1200);
+	assert_int_equal(h->n, 600);
+	assert_int_equal(heat_sum(h, 599), 600);
 	synthetic_io(&s, 0, READ, 60000, 5);
 	synthetic_tick(&s, 1);
 	assert_int_equal(h->per_column, 2);
-	assert_int_equal(h->n, 601);
+	assert_int_equal(h->n, 301);
 	assert_int_equal(heat_sum(h, 0), 1 + 2);
-	assert_int_equal(heat_sum(h, 599), 1199 + 1200);
-	assert_int_equal(heat_sum(h, 600), 5);
-	for (u32 i = 0; i < 4000; i++) {
+	assert_int_equal(heat_sum(h, 299), 599 + 600);
+	assert_int_equal(heat_sum(h, 300), 5);
+	for (u32 i = 0; i < 2000; i++) {
 		synthetic_io(&s, 0, READ, 2000000, 1);
 		synthetic_tick(&s, 1);
 	}
-	/* 5201 intervals: 8 a column */
+	/* 2601 intervals: 8 a column */
 	assert_int_equal(h->per_column, 8);
-	assert_int_equal(h->n, 651);
+	assert_int_equal(h->n, 326);
 	assert_int_equal(heat_sum(h, 0), 36);
 	for (u32 i = 0; i < h->n; i++)
 		all += heat_sum(h, i);
-	assert_int_equal(all, 1200 * 1201 / 2 + 5 + 4000);
-	/* 60 us at 8 cells an octave: 767 of the worked row in bins.h, at 64 an octave. */
-	assert_int_equal(heat_column(h, 0).cells[(767 - 1) / 8 + 1], 36);
+	assert_int_equal(all, 600 * 601 / 2 + 5 + 2000);
+	/* 60 us at 16 cells an octave: 767 of the worked row in bins.h, at 64 an octave. */
+	assert_int_equal(heat_column(h, 0).cells[(767 - 1) / 4 + 1], 36);
 }
 
 /* A series that begins after halving has columns as wide as the others', and empty ones before it. */
@@ -232,16 +232,16 @@ TEST(heat_of_a_late_series)
 	const struct heat *h;
 
 	begin_run(1, 2, 1);
-	for (u32 i = 0; i < 2500; i++)
+	for (u32 i = 0; i < 1250; i++)
 		synthetic_tick(&s, 1);
 	synthetic_io(&s, 0, WRITE, 60000, 9);
 	synthetic_tick(&s, 1);
 	h = &s.run.watches[0].ops[WRITE].heat;
 	assert_int_equal(h->scale, 2);
 	assert_int_equal(h->per_column, 4);
-	assert_int_equal(h->n, 626);
-	assert_int_equal(heat_sum(h, 625), 9);
-	for (u32 i = 0; i < 625; i++)
+	assert_int_equal(h->n, 313);
+	assert_int_equal(heat_sum(h, 312), 9);
+	for (u32 i = 0; i < 312; i++)
 		assert_int_equal(heat_sum(h, i), 0);
 }
 

@@ -123,11 +123,32 @@ static struct json_object *heat_column_at(const void *of, u32 i)
 	return to;
 }
 
-static struct json_object *heat(const struct heat *h)
+struct heat_of {
+	const struct run *r;
+	const struct series_run *s;
+};
+
+/* The total time of a column's IOs. */
+static struct json_object *heat_time_at(const void *of, u32 i)
 {
+	const struct heat_of *h = of;
+	u32 per = h->s->heat.per_column;
+	u64 ns = 0;
+
+	for (u32 k = i * per; k < (i + 1) * per && k < h->r->n; k++)
+		ns += h->s->sum_ns[k];
+	return ns ? json_decimal(ns / 1e9, 9) : json_count(0);
+}
+
+static struct json_object *heat(const struct run *r, const struct series_run *s)
+{
+	const struct heat *h = &s->heat;
+	const struct heat_of of = { r, s };
+
 	return JSON({ "per_column", json_count(h->per_column) }, { "scale", json_count(h->scale) },
 		    { "first_ns", json_decimal(1e9 * 0x1p-26, 6) },
-		    { "columns", json_values_later(h->n, heat_column_at, &h, sizeof(h)) });
+		    { "columns", json_values_later(h->n, heat_column_at, &h, sizeof(h)) },
+		    { "time_s", json_values_later(h->n, heat_time_at, &of, sizeof(of)) });
 }
 
 struct moving {
@@ -174,7 +195,7 @@ struct json_object *document_series(const struct run *r, const struct watch_run 
 		  { "steady", part ? json_absent : steady(r, w, op, window) }, { "bins", json_bins(&s->total->hist) },
 		  { "after_idle", after_idle(s->total) },
 		  { "time_s", part ? json_values_later(r->n, time_at, &s, sizeof(s)) : json_absent },
-		  { "heat", part ? json_absent : heat(&s->heat) });
+		  { "heat", part ? json_absent : heat(r, s) });
 	if (part)
 		document_of_part(to, r, w, op);
 	return to;

@@ -11,7 +11,7 @@
 
 #define HEAT_BYTES (256ULL << 20)	/* limit for all series; enough for some twenty watches with all columns */
 #define HEAT_SHARE 4			/* and at most this share of a run's memory limit */
-#define HEAT_COLUMNS_LEAST 32
+#define HEAT_COLUMNS_LEAST 16
 
 /* How many columns each heat may have, by the run's scale, wholes and memory limit. */
 static u32 run_heat_columns(const struct run *r)

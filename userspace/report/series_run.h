@@ -6,10 +6,13 @@
 #include "core/frame.h"
 #include "core/hist.h"
 
-/* Latency over time: a coarse histogram for each stretch of time. Its size is bounded, however long the run is. */
+/*
+ * Latency over time: a coarse histogram for each stretch of time. Its size is bounded, however long the run is. The page makes
+ * the distribution and percentiles of any window of them.
+ */
 
-#define HEAT_COLUMNS_MAX 1200
-#define HEAT_SCALE_MAX 3	/* 8 cells per octave: smaller cells would not be visible */
+#define HEAT_COLUMNS_MAX 600
+#define HEAT_SCALE_MAX 4	/* 16 cells per octave, 4.4 % wide */
 
 struct heat {
 	u32 scale;
