@@ -62,16 +62,18 @@ function deviation(values, mean) {
     return Math.sqrt(values.reduce((sum, v) => sum + (v - mean) ** 2, 0) / values.length);
 }
 
-function heatOf(perSecond, columnsMax = 1200) {
-    const first_ns = 1e9 * 2 ** -26, per_column = Math.max(1, Math.ceil(perSecond.length / columnsMax)), columns = [];
+function heatOf(perSecond, columnsMax = 600) {
+    const first_ns = 1e9 * 2 ** -26, per_column = Math.max(1, Math.ceil(perSecond.length / columnsMax)), columns = [], time_s = [];
     perSecond.forEach((bins, i) => {
         const column = columns[Math.floor(i / per_column)] ??= new Map();
-        for (const [, upper, count] of bins) {
-            const row = Math.max(0, Math.ceil(Math.log2(upper / first_ns) * 8 - 1e-4) - 1);
+        time_s[Math.floor(i / per_column)] ??= 0;
+        for (const [lower, upper, count] of bins) {
+            time_s[Math.floor(i / per_column)] += count * Math.sqrt(lower * upper) / 1e9;
+            const row = Math.max(0, Math.ceil(Math.log2(upper / first_ns) * 16 - 1e-4) - 1);
             column.set(row, (column.get(row) ?? 0) + count);
         }
     });
-    return { per_column, first_ns, scale: 3, columns: columns.map((column) => [...column].sort((a, b) => a[0] - b[0]).flat()) };
+    return { per_column, first_ns, scale: 4, time_s, columns: columns.map((column) => [...column].sort((a, b) => a[0] - b[0]).flat()) };
 }
 
 /** Of each second. */

@@ -56,6 +56,7 @@ test("names are text, whatever they are", async (t) => {
     assert.equal(await page.evaluate(() => window.hit), undefined);
     assert.equal(await page.locator("body script, body img, body iframe").count(), 0);
     assert.equal(await page.locator("aside [data-key]").count(), HOSTILE.length);
+    await page.getByText(`${HOSTILE.length} runs: devices`).click();
     assert.match(await page.getByRole("region", { name: "Runs" }).innerText(), /"><script>window\.hit=1<\/script>/);
     for (const id of ["iops", "percentile", "depth"])
         assert.equal((await saved(page, id)).lines.length, HOSTILE.length, id);

@@ -78,7 +78,7 @@ test("the page: a chart, a table, a choice that draws the phases", async (t) => 
     assert.ok(name + 4 * 3.2 < Math.max(...points), `${name}, ${points}`);
     // Both drawings of p50, which rises, go from QD 1 to QD 4, to QD 16, to QD 64, and not to QD 64 first.
     const [path, painted] = await page.evaluate(() => {
-        const { u, plot, figure } = window.blklat.charts.phases, [{ xs, ys }] = plot.series, canvas = figure.querySelector("canvas");
+        const { us: [u], plot, figure } = window.blklat.charts.phases, [{ xs, ys }] = plot.series, canvas = figure.querySelector("canvas");
         const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height), rising = xs.map((_, i) => i).sort((a, b) => ys[a] - ys[b]);
         const at = (n) => [u.valToPos(xs[rising[n]], "x", true), u.valToPos(ys[rising[n]], "y", true)];
         const blue = (x, y) => data[4 * (y * canvas.width + x) + 2] > data[4 * (y * canvas.width + x)] + 60;

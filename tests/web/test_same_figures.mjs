@@ -12,10 +12,11 @@ import { BLKLAT, recordings } from "./live.mjs";
 
 const { consistency } = await load("curves.ts");
 const { figures } = await load("charts/iops.ts");
-const { lastCell, upperBound } = await load("grid.ts");
+const { binsOf, lastCell, upperBound } = await load("grid.ts");
 const { makeLines } = await load("lines.ts");
-const { binsOf } = await load("live_data.ts");
 const { quantile } = await load("quantile.ts");
+const { coveredBy, windowed } = await load("windowed.ts");
+const { overheads } = await load("figures.ts");
 
 const folder = mkdtempSync(join(tmpdir(), "blklat-figures-")), next = random(5);
 after(() => rmSync(folder, { recursive: true }));
@@ -135,4 +136,35 @@ test("a window has the figures that the report gives for it, and for the one tha
     const count = (of) => windows.filter(of).length;
     assert.ok(count((w) => !w.c) && count((w) => w.intervals === 1) && count((w) => w.intervals > 20) && count((w) => w.c?.iops_worst === null));
     assert.ok(count((w) => w.c?.iops_mean === 0 || w.c?.intervals_at_0 > 3) && count((w) => w.middles.includes(w.from)) > 15 && count((w) => w.middles.includes(w.to)) > 15);
+});
+
+/** @n seconds of an array and its members, whose latencies drift. */
+function array(n) {
+    const io = (device, ns, ios) => [`on ${device} device`, ...Array.from({ length: 20 }, () => `io read ${Math.round(ns * 10 ** (next() - 0.5))}ns 4096 x${1 + below(ios)}`)];
+    return ["blklat-replay 1", "device sda", "device sdb", "device md0 kind=md", ...["sda", "sdb", "md0"].map((name) => `watch ${name} device`),
+        ...Array.from({ length: n }, (_, i) => [...io("sda", 8e4 + 200 * i, 9), ...io("sdb", 9e4, 9), ...io("md0", 1e5 + 100 * i, 18), "tick 1"]).flat()].join("\n");
+}
+
+test("latencies of a window, and what a layer adds in it, are those of a report of its columns, to a bin of them", () => {
+    for (const [i, file] of recordings(folder, array(40), array(700)).entries()) {
+        execFileSync("sqlite3", [file, "INSERT INTO lower SELECT a.id, b.id FROM device a, device b WHERE a.name = 'md0' AND b.name != 'md0'"]);
+        const found = report(file), lines = makeLines(found), near = (a, b, what) => assert.ok(Math.abs(a / b - 1) < 0.045, `${what}: ${a} is not ${b}`);
+        for (const asked of [[3, 5], [10, 37], i ? [351, 600] : [39.2, 39.4]]) {
+            const [from, to] = coveredBy(lines[0], asked);
+            assert.ok(i ? from <= asked[0] + 1 && to >= asked[1] - 1 && (to - from) % 2 === 0 : from === Math.floor(asked[0]));
+            const [told] = report(file, "--from", String(from), "--to", String(to));
+            for (const [k, line] of lines.entries()) {
+                const { ios, iops, latency_ns: l } = windowed(line, asked).op.total, want = told.watches[k].ops[0].total;
+                assert.equal(ios, want.ios);
+                assert.ok(Math.abs(ios / iops - (to - from)) < 1e-6 && l.max === want.latency_ns.max && Math.abs(l.mean - want.latency_ns.mean) < 0.1, JSON.stringify([l, want]));
+                for (const name of ["p50", "p90", "p95", "p99", "p99.9", "p99.99"])
+                    near(l[name], want.latency_ns[name], `${name}, ${from} to ${to}`);
+            }
+            const [added] = overheads(found[0].stacks[0], lines, asked), [want] = told.stacks[0].ops, whole = told.watches.find(({ device }) => device === "md0").ops[0].total.latency_ns;
+            assert.deepEqual([added.upper_ios, added.member_ios], [want.upper_ios, want.member_ios]);
+            assert.ok(Math.abs(added.overhead_ns.mean - want.overhead_ns.mean) < 0.2);
+            for (const name of ["p50", "p90", "p99"])
+                near(whole[name] + added.overhead_ns[name], whole[name] + want.overhead_ns[name], `overhead, ${name}`);
+        }
+    }
 });

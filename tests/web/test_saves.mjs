@@ -51,7 +51,7 @@ test("SVG: well formed, one path a line, no reference to elsewhere", async (t) =
 test("SVG: points where they belong", async (t) => {
     const page = await open(t, documentOf(drive({ n: 100, stall: 0 })));
     const { name, content } = await download(page, "iops", "SVG"), text = content.toString();
-    assert.equal(name, "iops.svg");
+    assert.equal(name, "QD-32-iops.svg");
     const d = /class="series" data-name="read"[^>]* d="([^"]*)"/.exec(text)[1];
     const points = [...d.matchAll(/M([\d.]+) ([\d.]+)h0/g)].map((m) => [Number(m[1]), Number(m[2])]);
     assert.equal(points.length, 100);
@@ -81,7 +81,7 @@ test("PNG: twice the size, with the chart in it", async (t) => {
     const page = await open(t, documentOf(drive({ n: 300 })));
     for (const id of ["percentile", "iops", "heat"]) {
         const { name, content } = await download(page, id, "PNG"), { width, height, changes } = read(content);
-        assert.equal(name, `${id}.png`);
+        assert.equal(name, `QD-32-${id}.png`);
         assert.equal(width, 1920);
         assert.ok(height > 900 && height < 1200, `${height}`);
         assert.ok(changes > 20000, `${id}: ${changes}`);

@@ -109,7 +109,7 @@ test("the page: dots, the tip, what they have in common, a table that sorts and 
 
     await chart.scrollIntoViewIfNeeded();
     const box = await chart.locator(".u-over").boundingBox(), at = await page.evaluate(() => {
-        const { u } = window.blklat.charts.slow;
+        const { us: [u] } = window.blklat.charts.slow;
         return { x: u.valToPos(12.25, "x"), y: u.valToPos(Math.log10(40e6), "y") };
     });
     await page.mouse.move(box.x + at.x + 8, box.y + at.y + 5);

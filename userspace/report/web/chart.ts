@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import { button, el, save, table } from "./dom";
 import { canvasBrush, type Frame, paintOver, paintUnder, ticksOf } from "./paint";
 import { inOrder, type Plot, type Series, type Span, view, type Zoom } from "./plot";
-import { png, type Sheet, svg } from "./svg";
+import { grid, png, type Sheet, svg } from "./svg";
 import { areaColour, FONT, heatColour, light, lineColour, type Theme } from "./theme";
 import { showTip, swatch } from "./tip";
 
@@ -15,6 +15,14 @@ const SAVED = { width: 960, height: 400 };
 const HALF = { width: 520, height: 220 };
 /** uPlot.JoinNullMode.Expand, which exists only as a type. */
 const GAPS = 2 as uPlot.JoinNullMode;
+/** More lines than this have figures in the table below alone, and charts of their own where they would hide each other. */
+const MANY = 4;
+/** Of more than this nobody would look at each. */
+const MOST = 32;
+/** Of a chart of a single line among many. */
+const EACH = { width: 165, height: 105 };
+/** A chart narrower than this has no room for the name of its axis beside its data table. */
+const NARROW = 380;
 /** A drag shorter than this is a click. */
 const LEAST_DRAG = 5;
 
@@ -28,6 +36,12 @@ export interface ChartConfig {
     half?: boolean;
     /** Dragging vertically zooms y, too. */
     zoomY?: boolean;
+    /** Many lines are drawn side by side, each in a small chart of its own. */
+    each?: boolean;
+    /** What a saved picture is called besides the chart's id. */
+    file?: string;
+    /** Called when a line is pointed at, with its colour, and with null after that. */
+    lift?: (colours: Set<number> | null) => void;
     /** Charts of one group share their cursor. */
     group?: string;
     zoomed?: (x: Span | null) => void;
@@ -38,7 +52,15 @@ export class Chart {
     dirty = true;
     plot: Plot | null = null;
     zoom: Zoom = { x: null, y: null };
-    private u: uPlot | null = null;
+    private us: uPlot[] = [];
+    private lifted: Set<number> | null = null;
+    private near: number | null = null;
+    /** Whether each line has a chart of its own; null: if there are many. */
+    private split: boolean | null = null;
+    private readonly each = button("One each", () => {
+        this.split = !this.isSplit(this.current());
+        this.draw(this.theme);
+    }, { class: "each" });
     private theme: Theme = light;
     private readonly title = el("h3");
     private readonly hint = el("p", { class: "hint" });
@@ -49,7 +71,7 @@ export class Chart {
     private readonly behind = el("details", { class: "behind", toggle: () => this.fillTable() }, el("summary", {}, "Data table"));
 
     constructor(private readonly config: ChartConfig) {
-        const tools = el("div", { class: "tools" }, ...config.tools ?? [], this.reset,
+        const tools = el("div", { class: "tools" }, ...config.tools ?? [], config.each && this.each, this.reset,
             el("span", { class: "choice saves", role: "group", "aria-label": "save the chart" },
                 button("PNG", () => void this.savePng()), button("SVG", () => this.saveSvg())));
         this.figure = el("figure", { class: "chart", id: `chart-${config.id}` },
@@ -74,6 +96,8 @@ export class Chart {
         this.hint.textContent = plot.hint;
         this.legend.replaceChildren(...this.legendOf(plot), ...this.heatKey(plot));
         this.reset.hidden = !this.zoom.x && !this.zoom.y;
+        this.each.hidden = plot.series.length < 2;
+        this.each.setAttribute("aria-pressed", String(this.isSplit(plot)));
         this.describe(plot);
         this.drawCanvas(plot);
         this.fillTable();
@@ -89,9 +113,22 @@ export class Chart {
         this.host.dataset.empty = plot.series.length || plot.cells?.boxes.length ? "" : "Nothing to show: no line with IOs is switched on.";
     }
 
-    /** The page's legend shows the looks of the lines. Here are their figures, and lines that only this chart has. */
+    private isSplit(plot: Plot): boolean {
+        return Boolean(this.config.each) && plot.series.length > 1 && (this.split ?? (plot.series.length > MANY && plot.series.length <= MOST));
+    }
+
+    /** What is drawn side by side, with axes alike. */
+    private plots(plot: Plot): Plot[] {
+        if (!this.isSplit(plot))
+            return [plot];
+        const { y } = view(plot, this.zoom), own = <T extends { colour: number }>(all: T[], { colour }: Series) => all.filter((one) => one.colour === colour);
+        return plot.series.map((series) => ({ ...plot, title: series.name, series: [series], levels: own(plot.levels, series), spots: own(plot.spots, series), ySpan: () => y }));
+    }
+
+    /** The page's legend shows the looks of the lines. Here are their figures, if they are few, and lines that only this chart has. */
     private legendOf(plot: Plot): Node[] {
-        return inOrder(plot).filter(({ own, note }) => own || (note && !plot.iopsNoted)).map((series) =>
+        const few = plot.series.filter(({ note }) => note).length <= MANY && !plot.iopsNoted;
+        return inOrder(plot).filter(({ own, note }) => own || (note && few)).map((series) =>
             el("li", { class: series.own ? "own" : undefined, title: series.title }, series.own && swatch(series, this.theme), el("b", {}, series.name), series.note && ` ${series.note}`));
     }
 
@@ -104,16 +141,39 @@ export class Chart {
     }
 
     private drawCanvas(plot: Plot): void {
-        const span = view(plot, this.zoom), width = Math.max(240, this.host.clientWidth), height = this.config.height ?? 340;
-        const ticks = ticksOf(plot, span, width - 76, height - 60);
-        this.u?.destroy();
-        this.u = new uPlot(this.options(plot, span, ticks, width, height), aligned(plot, span), this.host);
+        const plots = this.plots(plot), split = this.isSplit(plot), all = Math.max(240, this.host.clientWidth);
+        const rows = split ? Math.ceil(plots.length / Math.max(1, Math.floor(all / EACH.width))) : 1, across = Math.ceil(plots.length / rows), width = Math.floor(all / across), height = split ? EACH.height : this.config.height ?? 340;
+        this.us.forEach((u) => u.destroy());
+        this.host.replaceChildren();
+        this.us = plots.map((one) => {
+            const span = view(one, this.zoom), ticks = ticksOf(one, span, width - 76, height - (split ? 30 : 60));
+            const place = el("div", { class: "plot" }, split && el("div", { class: "of", title: one.title }, swatch(one.series[0], this.theme), one.title));
+            this.host.append(place);
+            return new uPlot(this.options(one, span, ticks, width, height, place), aligned(one, span), place);
+        });
+        this.lift(this.lifted);
     }
 
-    private options(plot: Plot, span: Frame["span"], ticks: Frame["ticks"], width: number, height: number): uPlot.Options {
-        const { theme } = this, font = `11px ${FONT}`;
+    /** Makes lines of these colours stand out, if the chart has some. */
+    lift(colours: Set<number> | null): void {
+        const changed = this.lifted !== colours || colours !== null;
+        this.lifted = colours;
+        if (!changed || this.dirty || !this.plot)
+            return;
+        const of = this.plots(this.plot), up = (series: Series) => Boolean(colours?.has(series.colour)) && !series.own;
+        const any = this.plot.series.some(up);
+        this.us.forEach((u, i) => {
+            of[i].series.forEach((series, k) => {
+                u.series[k + 1].alpha = !any || up(series) ? 1 : 0.15;
+            });
+            u.redraw(false);
+        });
+    }
+
+    private options(plot: Plot, span: Frame["span"], ticks: Frame["ticks"], width: number, height: number, place: HTMLElement): uPlot.Options {
+        const { theme } = this, font = `11px ${FONT}`, small = height === EACH.height;
         const axis = (of: "x" | "y"): uPlot.Axis => ({
-            scale: of, stroke: theme.soft, font, labelFont: `12px ${FONT}`, label: plot[of].label, labelSize: 18, size: of === "x" ? 28 : 52,
+            scale: of, stroke: theme.soft, font, labelFont: `12px ${FONT}`, label: small ? undefined : width < NARROW && of === "x" ? "" : plot[of].label, labelSize: 18, size: of === "x" ? 28 : 52,
             gap: of === "x" ? 4 : 5, grid: { show: false }, ticks: { show: false },
             splits: () => ticks[of].map((tick) => tick.at), values: () => ticks[of].map((tick) => tick.text),
         });
@@ -130,9 +190,18 @@ export class Chart {
             },
             hooks: {
                 drawClear: [painted(paintUnder)], draw: [painted(paintOver)],
-                setSelect: [(u) => this.select(u, span)], setCursor: [(u) => showTip(u, this.host, plot, theme)],
+                setSelect: [(u) => this.select(u, span)], setCursor: [(u) => this.pointed(showTip(u, place, plot, theme))],
             },
         };
+    }
+
+    /** The cursor is near a line of the page, or near none. */
+    private pointed(series: Series | null | undefined): void {
+        const colour = series && !series.own ? series.colour : null;
+        if (colour === this.near)
+            return;
+        this.near = colour;
+        this.config.lift?.(colour === null ? null : new Set([colour]));
     }
 
     private paint(u: uPlot, paint: typeof paintUnder, plot: Plot, { span, ticks }: Pick<Frame, "span" | "ticks">): void {
@@ -140,7 +209,7 @@ export class Chart {
         const box = { x: bbox.left / ratio, y: bbox.top / ratio, w: bbox.width / ratio, h: bbox.height / ratio };
         ctx.save();
         ctx.scale(ratio, ratio);
-        paint(canvasBrush(ctx, FONT), plot, { box, span, ticks, theme: this.theme });
+        paint(canvasBrush(ctx, FONT), plot, { box, span, ticks, theme: this.theme, lifted: this.lifted });
         ctx.restore();
     }
 
@@ -192,15 +261,20 @@ export class Chart {
     }
 
     svg(theme: Theme, size = SAVED, legend: Sheet["legend"] = "all"): string {
-        return svg(this.current(), this.zoom, { ...size, theme, legend, context: this.config.context });
+        const plot = this.current(), sheet = { ...size, theme, legend, context: this.config.context };
+        return this.isSplit(plot) ? grid(plot, this.plots(plot), this.zoom, sheet) : svg(plot, this.zoom, sheet);
+    }
+
+    private get file(): string {
+        return [this.config.file, this.config.id].filter(Boolean).join("-");
     }
 
     private saveSvg(): void {
-        save(`${this.config.id}.svg`, new Blob([this.svg(this.theme)], { type: "image/svg+xml" }));
+        save(`${this.file}.svg`, new Blob([this.svg(this.theme)], { type: "image/svg+xml" }));
     }
 
     private async savePng(): Promise<void> {
-        save(`${this.config.id}.png`, await png(this.svg(this.theme)));
+        save(`${this.file}.png`, await png(this.svg(this.theme)));
     }
 
     /** On paper, charts are vector graphics, dark on light. */

@@ -42,6 +42,8 @@ export interface Heat {
     per_column: number; scale: number;
     /** The non-empty cells of each column: row, count, row, count ... */
     columns: number[][];
+    /** The total time of each column's IOs; absent in a live page. */
+    time_s?: number[];
 }
 
 export interface Op {
@@ -146,7 +148,7 @@ export interface Device {
 }
 
 export interface Stack {
-    upper: string; members: string[]; queue_depth: Record<string, number>;
+    upper: string; upper_stage: string; members: string[]; queue_depth: Record<string, number>;
     ops: { op: string; overhead_ns: Record<string, number>; upper_ios: number; member_ios: number }[];
 }
 

@@ -2,14 +2,17 @@
 // The page's words and tables: the runs, the findings, the table of figures, members and array.
 import { byWords, dividedLines, partsOf, ranked } from "./charts/parts";
 import { phaseName, phasesOf } from "./charts/phases";
-import { inside, rateIn, type Window } from "./charts/times";
+import { inside, overlaps, rateIn, type Window } from "./charts/times";
 import { consistency } from "./curves";
 import { type Finding, type Quantile, QUANTILES, type Run, type Stack, type Total, type Watch } from "./data";
 import { button, el, table } from "./dom";
 import { amount, bytes, count, ioSize, latency, moment, percent, seconds } from "./format";
 import { type Line, runNames } from "./lines";
+import type { Span } from "./plot";
+import { type Order, sortable } from "./sortable";
 import type { Theme } from "./theme";
 import { swatch } from "./tip";
+import { coveredBy, togetherAt, windowed } from "./windowed";
 
 const NAMES = Object.keys(QUANTILES) as Quantile[];
 const PART_LEVELS = ["mean", "p50", "p90", "p99", "p99.9", "max"] as const;
@@ -45,7 +48,7 @@ export function runsTable(runs: Run[]): HTMLElement {
 /** Says which window each run's rates are over, if nobody has chosen one. */
 export function activeWords(runs: Run[]): string {
     const names = runNames(runs), words = runs.map(({ active: a }) => a ? `${seconds(a.from_s)} to ${seconds(a.to_s)}` : "all of it");
-    const said = new Set(words).size === 1 ? [words[0]] : words.map((word, r) => `${names[r]} ${word}`);
+    const said = new Set(words).size === 1 ? [words[0]] : words.length > 4 ? ["each run's own time"] : words.map((word, r) => `${names[r]} ${word}`);
     const over = said.join("; "), how = runs.some(({ active: a }) => a?.asked) ? "as asked" : "from the first IO to the last";
     return `Rates are over ${over}, ${how}. Drag across a chart over time to choose a window.`;
 }
@@ -59,9 +62,20 @@ function value(name: string, v: number): string {
     return /share|fraction/.test(name) ? percent(v) : amount(v, 3);
 }
 
-function finding(f: Finding, show: (from: number, to: number) => void): HTMLElement {
+/** Says what a chosen window moves, and how exactly. */
+export function windowWords(lines: Line[], window: Span): string {
+    const width = 2 ** 2 ** -Math.min(...lines.map(({ op }) => op.heat.scale)) - 1;
+    const line = lines.find(({ on }) => on) ?? lines[0], [from, to] = line ? coveredBy(line, window) : window;
+    return `Charts, figures and findings are of this window; percentiles from ${seconds(from)} to ${seconds(to)}, of bins that are ${percent(width, 1)} wide.`;
+}
+
+type Show = (from: number, to: number) => void;
+
+/** @window: what a finding's figures cover is said where that is more. */
+function finding(f: Finding, show: Show, window: Window): HTMLElement {
     const values = Object.entries(f.values).map(([name, v]) => [name.replace(/_(ns|s)$/, "").replaceAll("_", " "), value(name, v)]);
-    return el("li", { "data-kind": f.kind, "data-grade": f.grade }, el("p", {}, f.text),
+    return el("li", { "data-kind": f.kind, "data-grade": f.grade }, el("p", {}, f.text,
+        window && (f.from_s < window[0] || f.to_s > window[1]) && el("small", {}, ` (of ${seconds(f.from_s)} to ${seconds(f.to_s)})`)),
         f.also.length > 0 && el("details", { class: "others" }, el("summary", {}, f.also.length > 1 ? `The ${f.also.length} others` : "The other one"),
             ...f.also.map((one) => el("p", {}, one.text))),
         el("details", {}, el("summary", {}, "Rule and numbers"), el("p", {}, f.rule),
@@ -77,24 +91,45 @@ function steadyRuns(runs: { name: string; run: Run }[]): HTMLElement {
         el("details", {}, el("summary", {}, "Each run"), ...runs.flatMap(({ name, run }) => run.findings.map((f) => el("p", {}, `${name}: ${f.text}`))))));
 }
 
-/** @between: of all runs together. Then runs with which something is wrong come first, and what is well in all runs last. */
-export function findings(between: Finding[], runs: Run[], show: (from: number, to: number) => void): HTMLElement[] {
-    const list = (found: Finding[]) => el("ul", { class: "findings" }, ...found.map((f) => finding(f, show)));
+/** As many findings are in sight at once; the others are behind a line. */
+const AT_ONCE = 6;
+
+/**
+ * @between: of all runs together. Then runs with which something is wrong come first, and what is well in all runs last. What is
+ * about another time than the window's is only counted.
+ */
+export function findings(between: Finding[], all: Run[], show: Show, window: Window): HTMLElement[] {
+    const inside = (found: Finding[]) => found.filter((f) => overlaps(f, window) || f.also.some((one) => overlaps(one, window)));
+    const runs = all.map((run) => ({ ...run, findings: inside(run.findings) })), count = (of: Run[]) => of.reduce((n, run) => n + run.findings.length, 0);
+    const outside = count(all) - count(runs), made = sorted(inside(between), runs, show, window);
+    let left = AT_ONCE;
+    const first = made.filter((one) => (left -= one.tagName === "UL" ? 1 : 0) >= 0);
+    if (first.length < made.length && first[first.length - 1].tagName === "H3")
+        first.pop();    // whose findings are not among them
+    const rest = made.slice(first.length);
+    const more = rest.filter((one) => one.tagName === "UL").length;
+    return [...first, ...more ? [el("details", { class: "rest" }, el("summary", {}, `${more} more`), ...rest)] : rest,
+        ...outside ? [el("p", { class: "hint outside" }, `Outside of the window: ${outside === 1 ? "1 finding" : `${outside} findings`}.`)] : []];
+}
+
+function sorted(between: Finding[], runs: Run[], show: Show, window: Window): HTMLElement[] {
+    const list = (found: Finding[]) => found.map((f) => el("ul", { class: "findings" }, finding(f, show, window)));
     const names = runNames(runs), grades = ["wrong", "differs", "well"];
     const all = runs.map((run, r) => ({ name: names[r], run, worst: Math.min(grades.length, ...run.findings.map((f) => grades.indexOf(f.grade))) }))
         .sort((a, b) => a.worst - b.worst);
-    const well = all.filter(({ worst }) => worst === 2), folded = well.length > 1;
-    return [...between.length ? [list(between)] : [], ...all.filter((one) => !folded || !well.includes(one)).flatMap(({ name, run }) => [
+    const well = all.filter(({ worst }) => worst === 2), folded = well.length > 1, none = all.filter(({ worst }) => worst === grades.length);
+    return [...list(between), ...all.filter((one) => !none.includes(one) && !(folded && well.includes(one))).flatMap(({ name, run }) => [
         ...runs.length > 1 ? [el("h3", {}, name)] : [],
-        run.findings.length ? list(run.findings) : el("p", { class: "hint" }, "Nothing was found."),
-    ]), ...folded ? [steadyRuns(well)] : []];
+        ...list(run.findings),
+    ]), ...folded ? [steadyRuns(well)] : [], ...none.length ? [el("p", { class: "hint" }, `Nothing was found${none.length < runs.length ? ` in ${none.map(({ name }) => name).join(", ")}` : ""}.`)] : []];
 }
 
 /** The marks noted during the recording; charts have room only for the beginning of each text. */
-export function marks(runs: Run[]): HTMLElement[] {
+export function marks(runs: Run[], show: (t_s: number) => void): HTMLElement[] {
     const names = runNames(runs), many = runs.length > 1, all = runs.flatMap((run, r) => run.marks.map((mark) => ({ ...mark, run: names[r] })));
-    return all.length ? [el("h3", { class: "sub" }, "Marks"), scrolled("Marks", table("Marks", ["at", ...many ? ["run"] : [], "mark"],
-        all.map((mark) => [seconds(mark.t_s), ...many ? [mark.run] : [], mark.text])))] : [];
+    const made = table("Marks", ["at", ...many ? ["run"] : [], "mark"], all.map((mark) => [seconds(mark.t_s), ...many ? [mark.run] : [], mark.text]));
+    all.forEach((mark, i) => made.tBodies[0].rows[i].cells[0].replaceChildren(button(seconds(mark.t_s), () => show(mark.t_s), { title: "from here to the next mark" })));
+    return all.length ? [el("h3", { class: "sub" }, "Marks"), scrolled("Marks", made)] : [];
 }
 
 function lost({ accounting }: Watch): string {
@@ -124,10 +159,11 @@ function counted(n: number, what: string): string {
     return `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 }
 
-/** The name of each line in tables: with its run if there are several. */
+/** The name of each line in tables: with its run if there are several, and then without the device if there is one. */
 function lineNames(lines: Line[]): string[] {
-    const manyRuns = lines.some((line) => line.run !== lines[0].run);
-    return lines.map(({ runName, watch, op }) => `${manyRuns ? `${runName} · ` : ""}${watch.device} ${watch.stage} · ${op.op}`);
+    const watch = ({ watch: { device, stage } }: Line) => `${device} ${stage}`, differ = (of: (line: Line) => unknown) => lines.some((line) => of(line) !== of(lines[0]));
+    const manyRuns = differ(({ run }) => run), manyWatches = !manyRuns || differ(watch);
+    return lines.map((line) => [...manyRuns ? [line.runName] : [], ...manyWatches ? [watch(line)] : [], line.op.op].join(" · "));
 }
 
 /** The figures of a line that are known by interval. An op's share of the queue depth is not. */
@@ -144,22 +180,22 @@ function movedOf({ run, watch, op }: Line, window: Window): Pick<Total, "ios" | 
 
 /**
  * The table of all lines, shown or not, each with its look, since the page's legend may be out of sight here. If there is a
- * window, only with the figures of the window.
+ * window, its figures are of the window; errors and losses are known of the whole run alone.
  */
-export function totals(lines: Line[], theme: Theme, window: Window = null): HTMLElement {
+export function totals(lines: Line[], theme: Theme, window: Window = null, order: Order = { by: -1, up: false }): HTMLElement {
     const ofRun = (cells: () => string[]) => window ? [] : cells(), names = lineNames(lines);
-    const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", ...ofRun(() => ["mean", ...NAMES]), "max", "mean queue depth", ...ofRun(() => ["errors", "lost"])];
+    const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...NAMES, "max", "mean queue depth", ...ofRun(() => ["errors", "lost"])];
     const made = table("Each run, device, stage and op", head, lines.map((line, i) => {
-        const t = line.op.total, l = t.latency_ns, r = movedOf(line, window), mb = r.bytes_per_s / 1e6;
+        const t = line.op.total, l = windowed(line, window).op.total.latency_ns, r = movedOf(line, window), mb = r.bytes_per_s / 1e6;
         return [
             names[i],
             count(r.ios), amount(r.iops), amount(r.iops_deviation), amount(r.iops_worst), amount(mb, mb < 9.95 ? 2 : 1),
-            ...ofRun(() => [latency(l?.mean), ...NAMES.map((q) => latency(l?.[q]))]), latency(r.max), amount(r.queue_depth, 2),
+            latency(l?.mean), ...NAMES.map((q) => latency(l?.[q])), latency(r.max), amount(r.queue_depth, 2),
             ...ofRun(() => [count(t.errors), lost(line.watch)]),
         ];
     }));
     lines.forEach(({ look }, i) => made.tBodies[0].rows[i].cells[0].prepend(swatch({ ...look, kind: "line" }, theme), " "));
-    return scrolled("Figures", made);
+    return scrolled("Figures", sortable(made, order));
 }
 
 /** The parts of all divided lines, with a table for each kind of division. */
@@ -179,9 +215,9 @@ export function partsTotals(lines: Line[]): HTMLElement[] {
 }
 
 /** The phases of all lines, and a note on what is missing. */
-export function phasesTable(lines: Line[], runs: Run[]): HTMLElement[] {
+export function phasesTable(lines: Line[], runs: Run[], window: Window): HTMLElement[] {
     const names = lineNames(lines), head = ["run, device, op", "phase", "from", "to", "IOPS", "MB/s", "mean queue depth", ...PART_LEVELS];
-    const rows = lines.flatMap((line, i) => phasesOf(line).map((one, _, all) => {
+    const rows = lines.flatMap((line, i) => phasesOf(line, window).map((one, _, all) => {
         const { phase, op } = one, mb = op.bytes_per_s / 1e6;
         return [
             names[i], `${phaseName(one, all)}${phase.partial ? " (part of an interval)" : ""}`, seconds(phase.from_s), seconds(phase.to_s),
@@ -191,29 +227,50 @@ export function phasesTable(lines: Line[], runs: Run[]): HTMLElement[] {
     const empty = runs.flatMap((run) => run.phases ?? []).filter((phase) => !phase.intervals).map((phase) => phase.name);
     const more = runs.reduce((sum, run) => sum + (run.phases_left_out ?? 0), 0);
     return [
-        scrolled("Phases", table("Each run, device, stage and op by phase", head, rows, 2)),
+        el("h3", { class: "sub" }, "Phases"), scrolled("Phases", table("Each run, device, stage and op by phase", head, rows, 2)),
         el("p", { class: "hint" }, listed("Figures are of the intervals that lie in a phase whole", empty.length > 0 && `of which there is none in ${empty.slice(0, 5).join(", ")}${empty.length > 5 ? " ..." : ""}`,
             more > 0 && `${count(more)} more phases are not shown`) + "."),
     ];
 }
 
-function depths(stack: Stack): HTMLElement {
-    const most = Math.max(1e-9, ...Object.values(stack.queue_depth));
-    return el("ul", { class: "depths" }, ...[stack.upper, ...stack.members].filter((name) => name in stack.queue_depth).map((name) => {
+/** The mean queue depth of each device, which its latency does not tell. */
+function depths(stack: Stack, depth: (name: string) => number): HTMLElement {
+    const names = [stack.upper, ...stack.members].filter((name) => name in stack.queue_depth), most = Math.max(1e-9, ...names.map(depth));
+    return el("ul", { class: "depths" }, ...names.map((name) => {
         const bar = el("span", { class: "bar" });
-        bar.style.width = `${(100 * stack.queue_depth[name] / most).toFixed(1)}%`;
-        return el("li", {}, el("span", {}, name), el("span", { class: "track" }, bar), el("b", {}, amount(stack.queue_depth[name], 2)));
+        bar.style.width = `${(100 * depth(name) / most).toFixed(1)}%`;
+        return el("li", {}, el("span", {}, name), el("span", { class: "track" }, bar), el("b", {}, amount(depth(name), 2)));
     }));
 }
 
+const LAYER = { mean: NaN, p50: 0.5, p90: 0.9, p99: 0.99, "p99.9": 0.999 };
+
+/** What the layer adds in the window: the figure of the upper device less that of all members' IOs, as stack.c computes it. */
+export function overheads(stack: Stack, lines: Line[], window: Span): Stack["ops"] {
+    return stack.ops.flatMap(({ op }) => {
+        const of = (names: string[]) => lines.filter((line) => line.op.op === op && line.watch.stage === stack.upper_stage && names.includes(line.watch.device))
+            .map((line) => windowed(line, window)).filter((line) => line.op.total.ios);
+        const upper = of([stack.upper]), members = of(stack.members), ios = (all: Line[]) => all.reduce((sum, one) => sum + one.op.total.ios, 0);
+        const mean = (all: Line[]) => all.reduce((sum, one) => sum + one.op.total.ios * one.op.total.latency_ns!.mean, 0) / ios(all);
+        const added = (share: number) => Number.isNaN(share) ? mean(upper) - mean(members) : togetherAt(upper, share) - togetherAt(members, share);
+        return upper.length && members.length ? [{ op, upper_ios: ios(upper), member_ios: ios(members),
+            overhead_ns: Object.fromEntries(Object.entries(LAYER).map(([name, share]) => [name, added(share)])) }] : [];
+    });
+}
+
 /** Members and array, for every run with a stack. */
-export function stacks(runs: Run[]): HTMLElement[] {
-    const names = runNames(runs), levels = ["mean", "p50", "p90", "p99", "p99.9"];
-    return runs.flatMap((run, r) => run.stacks.map((stack) => el("article", { class: "stack" },
-        el("h3", {}, `${runs.length > 1 ? `${names[r]}: ` : ""}${stack.upper} on ${stack.members.join(", ")}`),
-        el("p", { class: "hint" }, stack.ops.length ? "What the layer adds: the upper device's latency less that of its members." :
-            "What the layer adds can't be told: no op was measured of both at one stage. Record with the array and its disks named (not 'all'), or with --stage total."),
-        scrolled(`${stack.upper}, overhead`, table(`Overhead of ${stack.upper}`, ["op", ...levels, "IOs above", "IOs below"],
-            stack.ops.map((o) => [o.op, ...levels.map((level) => latency(o.overhead_ns[level])), count(o.upper_ios), count(o.member_ios)]))),
-        el("p", { class: "hint" }, "Mean queue depth of each device:"), depths(stack))));
+export function stacks(lines: Line[], window: Window): HTMLElement[] {
+    const runs = [...new Set(lines.map((line) => line.run))], levels = Object.keys(LAYER);
+    return runs.flatMap((run) => run.stacks.map((stack) => {
+        const of = lines.filter((line) => line.run === run), ops = window ? overheads(stack, of, window) : stack.ops;
+        const watch = (name: string) => (of.find(({ watch: w }) => w.device === name && w.stage === stack.upper_stage) ?? of.find(({ watch: w }) => w.device === name))?.watch;
+        const depth = (name: string) => window ? rateIn(run, window, (i) => (watch(name)?.queue_depth[i] ?? NaN) * run.length_s[i]) : stack.queue_depth[name];
+        return el("article", { class: "stack" },
+            el("h3", {}, `${runs.length > 1 ? `${of[0].runName}: ` : ""}${stack.upper} on ${stack.members.join(", ")}`),
+            el("p", { class: "hint" }, stack.ops.length ? "What the layer adds: the upper device's latency less that of its members." :
+                "What the layer adds can't be told: no op was measured of both at one stage. Record with the array and its disks named (not 'all'), or with --stage total."),
+            scrolled(`${stack.upper}, overhead`, table(`Overhead of ${stack.upper}`, ["op", ...levels, "IOs above", "IOs below"],
+                ops.map((o) => [o.op, ...levels.map((level) => latency(o.overhead_ns[level])), count(o.upper_ios), count(o.member_ios)]))),
+            el("p", { class: "hint" }, "Mean queue depth of each device:"), depths(stack, depth));
+    }));
 }

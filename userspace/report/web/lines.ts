@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Every run, device, stage and op is a line: its name, its look, whether it is shown.
 import { type Op, OPS, type Run, type Watch } from "./data";
+import { light } from "./theme";
 
 /** How a line looks: an index into the palette, and dashes. @own: only its chart has it, and not the page's legend. */
 export interface Look { colour: number; dash: number[]; own?: boolean }
@@ -65,6 +66,14 @@ export function makeLines(runs: Run[]): Line[] {
             });
         }
     });
+    const taken = new Set<string>(), name = ({ colour, dash }: Look) => `${colour % light.lines.length}/${dash}`;
+    for (const { look } of lines) {
+        for (let i = DASHES.length; i && taken.has(name(look)); i--)
+            look.dash = DASHES[(DASHES.findIndex((dash) => String(dash) === String(look.dash)) + 1) % DASHES.length];
+        taken.add(name(look));
+    }
+    for (const { sourceLook } of lines)
+        sourceLook.dash = DASHES[Math.floor(sourceLook.colour / light.lines.length) % DASHES.length];
     if (lines.filter((line) => line.on).length > MANY)
         for (const line of lines)
             line.on &&= line.watch.stage !== "queue" && (line.op.op === "read" || line.op.op === "write");
@@ -75,6 +84,12 @@ export function makeLines(runs: Run[]): Line[] {
 export function contextOf(lines: Line[]): string {
     const one = (of: (line: Line) => string) => !differ(lines.map(of)) && lines.length > 0 && of(lines[0]);
     return joined([one((line) => line.runName), one((line) => line.watch.device)]);
+}
+
+/** For the names of files: the runs whose lines are shown, "QD-32", "a-b-c" or "a-and-9-more". */
+export function fileName(lines: Line[]): string {
+    const runs = [...new Set(lines.filter((line) => line.on).map((line) => line.runName.replace(/\.blklat$/, "")))];
+    return (runs.length > 3 ? [runs[0], `and-${runs.length - 1}-more`] : runs).join("-").replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 80);
 }
 
 /** The lines, of which those of one run are shown, for a chart of that run alone; undefined: none. */

@@ -10,7 +10,7 @@ import { keyOf, type LiveInterval, runOf } from "./live_data";
 import { Feed } from "./live_feed";
 import { Tiles } from "./live_tiles";
 import { type Line, makeLines } from "./lines";
-import { Page, section } from "./page";
+import { LOAD, Page, section } from "./page";
 import { Panel } from "./panel";
 import { BY_TIME, SlowTable } from "./slow_table";
 
@@ -79,8 +79,8 @@ class LivePage extends Page {
 
     private main(): HTMLElement {
         return el("main", {}, el("div", { class: "page" }, this.aside(), el("div", {},
-            section("Latency", ...this.figures("distribution", "percentile", "nines")),
-            section("Over time", ...this.figures("iops", "heat"), this.pairs()), this.slow)),
+            section("Latency", ...this.figures("distribution"), this.pairs("percentile", "nines")),
+            section("Over time", ...this.figures("iops", "heat"), this.pairs(...LOAD)), this.slow)),
         el("div", { class: "wide" }, section("Figures", this.table, this.parts)));
     }
 
@@ -157,7 +157,7 @@ class LivePage extends Page {
         this.panel = new Panel(this.legend, this.lines, () => {
             this.own = true;
             this.switched();
-        });
+        }, (colours) => this.lift(colours));
         this.panel.dress(this.theme);
     }
 

@@ -3,11 +3,11 @@
 // again with each interval. What takes long to compute is computed only when it is looked at.
 import { consistency } from "./curves";
 import {
-    type Accounting, type Bin, type Device, type Heat, type Latency, type Op, OPS, type Part, type Partial, type PartWatch, type Percentile, type Quantile,
-    QUANTILES, type Run, type Shares, type Slow, type SlowIo, type Total, type Watch,
+    type Accounting, type Device, type Heat, type Latency, type Op, OPS, type Part, type Partial, type PartWatch, type Percentile, type Run,
+    type Shares, type Slow, type SlowIo, type Total, type Watch,
 } from "./data";
-import { lastCell, upperBound } from "./grid";
-import { quantile } from "./quantile";
+import { addCells, binsOf } from "./grid";
+import { latencies } from "./quantile";
 
 export interface LiveOp {
     op: string; ios: number; bytes: number; errors: number; sum_ns: number;
@@ -43,22 +43,12 @@ export interface LiveRun {
     parts?: Part[];
 }
 
-const HEAT_SCALE = 3;
+const HEAT_SCALE = 4;
 /** How many slow IOs are kept of each watch. */
 const SLOW = 1000;
 const SHOWN: Percentile[] = ["p50", "p90", "p99", "p99.9"];
 
-export function binsOf(cells: Map<number, number>, scale: number): Bin[] {
-    return [...cells].sort((a, b) => a[0] - b[0]).map(([cell, ios]): Bin =>
-        [cell > 0 ? upperBound(scale, cell - 1) : 0, cell < lastCell(scale) ? upperBound(scale, cell) : null, ios]);
-}
-
-function sum(cells: Map<number, number>, more: number[]): void {
-    for (let i = 0; i < more.length; i += 2)
-        cells.set(more[i], (cells.get(more[i]) ?? 0) + more[i + 1]);
-}
-
-/** One interval's column of the heat map: rows are merged cells, eight per octave. */
+/** One interval's column of the heat map: rows are merged cells, 16 per octave. */
 function column(cells: number[], scale: number): number[] {
     const merged = Math.max(0, scale - HEAT_SCALE), rows = new Map<number, number>();
     for (let i = 0; i < cells.length; i += 2) {
@@ -87,10 +77,7 @@ function latencyOf(op: Op, parts: LiveOp[], ios: number): Latency | null {
     if (!ios)
         return null;
     const min = Math.min(...parts.map((p) => p.latency_ns.min)), max = Math.max(...parts.map((p) => p.latency_ns.max));
-    const found = { mean: parts.reduce((s, p) => s + p.sum_ns, 0) / ios, min, max } as Latency;
-    for (const [name, share] of Object.entries(QUANTILES) as [Quantile, number][])
-        found[name] = quantile(op.bins, share, min, max);
-    return found;
+    return latencies(op.bins, parts.reduce((s, p) => s + p.sum_ns, 0) / ios, min, max);
 }
 
 /** Of the time in which the device was there. */
@@ -121,7 +108,7 @@ function makeOp(run: Run, name: string, parts: (LiveOp | undefined)[], device: F
     } as unknown as Op;
     lazy(op, "bins", () => {
         const cells = new Map<number, number>();
-        there.forEach((part) => sum(cells, part.cells));
+        there.forEach((part) => addCells(cells, part.cells));
         return binsOf(cells, scale);
     });
     lazy(op, "heat", (): Heat => ({

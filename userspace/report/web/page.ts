@@ -11,17 +11,20 @@ import { ninesChart, percentile } from "./charts/percentile";
 import type { Window } from "./charts/times";
 import type { Weight } from "./curves";
 import { button, choice, el } from "./dom";
-import { contextOf, type Line } from "./lines";
+import { contextOf, fileName, type Line } from "./lines";
 import type { Panel, Places } from "./panel";
 import type { Plot } from "./plot";
 import { Schedule } from "./schedule";
 import { dark, light, type Theme } from "./theme";
+import { windowed } from "./windowed";
 
 const SMALL = 240;
-const TIME = ["iops", "heat", "depth", "throughput", "flight", "oldest", "parts-time", "owners", "slow"];
+export const LOAD = ["depth", "throughput", "flight", "oldest"];
+const TIME = ["iops", "heat", ...LOAD, "parts-time", "owners", "slow"];
 /** Separates a chart's name from its subject, if there are several charts of this name. */
 export const OF = "_of_";
 const WEIGHED = ["percentile", "nines"];
+export const LATENCY = ["distribution", ...WEIGHED];
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 export function section(title: string, ...content: Node[]): HTMLElement {
@@ -51,9 +54,9 @@ export abstract class Page {
     /** The line that the heat map shows. */
     protected abstract heatLine(): Line | undefined;
 
-    /** The lines that the charts of latency show. */
+    /** The lines that the charts of latency show: as they were in the window. */
     protected latencyLines(): Line[] {
-        return this.lines;
+        return this.lines.map((line) => windowed(line, this.window));
     }
 
     /** Assembles the page once its charts are made. */
@@ -68,7 +71,7 @@ export abstract class Page {
 
     protected chart(id: string, make: () => Plot, config: Partial<ChartConfig> = {}): void {
         const { lines } = this;
-        this.charts[id] = new Chart({ id, make, get context() { return contextOf(lines); }, ...config });
+        this.charts[id] = new Chart({ id, make, get context() { return contextOf(lines); }, get file() { return fileName(lines); }, lift: (colours) => this.lift(colours), ...config });
     }
 
     /** @tools: to be shown beside the distribution's axis. */
@@ -78,28 +81,22 @@ export abstract class Page {
             state.log = value === "log";
             this.redraw(["distribution"]);
         });
-        const weight = () => choice("weight", [["ios", "IO-weighted"], ["time", "Time-weighted"]], "ios", (value) => this.weigh(value));
-        this.chart("distribution", () => distribution(this.latencyLines(), state), { tools: [axis, ...tools] });
-        this.chart("percentile", () => percentile(this.latencyLines(), state.weight), { tools: [weight()], zoomY: true });
-        this.chart("nines", () => ninesChart(this.latencyLines(), state.weight), { tools: [weight()], zoomY: true });
+        const weight = choice("weight", [["ios", "IO-weighted"], ["time", "Time-weighted"]], "ios", (value: Weight) => {
+            state.weight = value;
+            this.redraw(WEIGHED);
+        });
+        this.chart("distribution", () => distribution(this.latencyLines(), state), { tools: [axis, ...tools], height: 310 });
+        this.chart("percentile", () => percentile(this.latencyLines(), state.weight), { tools: [weight], zoomY: true, half: true, height: 270 });
+        this.chart("nines", () => ninesChart(this.latencyLines(), state.weight), { zoomY: true, half: true, height: 270 });
     }
 
     /** @tools: for the heat map. */
     protected timeCharts(...tools: HTMLElement[]): void {
         const { lines, time } = this;
-        this.chart("iops", () => iops(lines, "run", this.window, this.clock), time);
-        this.chart("heat", () => heatMap(lines, this.heatLine(), this.clock), { ...time, tools, height: 380 });
+        this.chart("iops", () => iops(lines, "run", this.window, this.clock), { ...time, each: true });
+        this.chart("heat", () => heatMap(lines, this.heatLine(), this.clock), { ...time, tools, height: 320 });
         for (const [id, make] of Object.entries({ depth: queueDepth, throughput, flight: inFlight, oldest }))
             this.chart(id, () => make(lines, this.window, this.clock), { ...time, height: SMALL, half: true });
-    }
-
-    /** Both charts show the same weight, and each has the switch. */
-    private weigh(weight: Weight): void {
-        this.state.weight = weight;
-        for (const id of WEIGHED)
-            for (const b of this.charts[id].figure.querySelectorAll('[aria-label="weight"] button'))
-                b.setAttribute("aria-pressed", String(b.getAttribute("data-value") === weight));
-        this.redraw(WEIGHED);
     }
 
     /** All charts over the same time show the same window and its figures. */
@@ -108,7 +105,12 @@ export abstract class Page {
         const all = Object.keys(this.charts).filter((id) => TIME.includes(id.split(OF)[0]));
         for (const id of all)
             this.charts[id].zoom = { x, y: null };
-        this.redraw(all);
+        this.redraw([...all, ...LATENCY]);
+    }
+
+    /** Makes lines stand out in all charts, by their colours; null: none. */
+    protected lift(colours: Set<number> | null): void {
+        Object.values(this.charts).forEach((chart) => chart.lift(colours));
     }
 
     // --- parts of the layout
@@ -118,8 +120,8 @@ export abstract class Page {
     }
 
     /** Charts side by side, if there is room. */
-    protected pairs(): HTMLElement {
-        return el("div", { class: "pairs" }, ...this.figures("depth", "throughput", "flight", "oldest"));
+    protected pairs(...ids: string[]): HTMLElement {
+        return el("div", { class: `pairs of-${ids.length}` }, ...this.figures(...ids));
     }
 
     protected themeButton(): HTMLElement {

@@ -21,6 +21,8 @@ export interface Frame {
     span: { x: Span; y: Span };
     ticks: { x: Tick[]; y: Tick[] };
     theme: Theme;
+    /** The colours of lines that stand out, and have their names beside them. */
+    lifted?: Set<number> | null;
 }
 
 const HEAT_LEVELS = 32;
@@ -144,10 +146,15 @@ function marks(brush: Brush, plot: Plot, frame: Frame, room: Room): void {
     }
 }
 
+function textOf({ tag, name }: Series): string {
+    return tag || name;
+}
+
 /** Names are at a line's peak, on a time axis at its end. All are drawn, or none if one finds no room. */
 function tags(brush: Brush, plot: Plot, frame: Frame, room: Room): void {
-    const x = scaleX(frame), y = scaleY(frame), [from, to] = frame.span.x, tagged = plot.series.filter((series) => series.tag);
-    if (tagged.length > TAGS || tagged.length < 2)
+    const x = scaleX(frame), y = scaleY(frame), [from, to] = frame.span.x, up = plot.series.filter(({ colour, own }) => !own && frame.lifted?.has(colour));
+    const tagged = up.length ? up : plot.series.filter((series) => series.tag);
+    if (tagged.length > TAGS || (tagged.length < 2 && !up.length))
         return;
     const texts: [{ x: number; y: number }, Series][] = [];
     for (const series of tagged) {
@@ -158,13 +165,14 @@ function tags(brush: Brush, plot: Plot, frame: Frame, room: Room): void {
                 best = i;
         if (best < 0)
             continue;
-        const place = room.find(x(series.xs[best]), y(series.ys[best]!) - 6, series.tag!, -ROW, 4);
+        const at: [number, number] = [x(series.xs[best]), y(series.ys[best]!)];
+        const place = room.find(at[0], at[1] - 6, textOf(series), -ROW, 4) ?? (up.length ? room.find(at[0], at[1] + 16, textOf(series), ROW, 4) : null);
         if (!place)
             return;
         texts.push([place, series]);
     }
     for (const [place, series] of texts)
-        brush.text(place.x, place.y, series.tag!, { colour: lineColour(frame.theme, series.colour), anchor: "middle", bold: true }, frame.theme.paper);
+        brush.text(place.x, place.y, textOf(series), { colour: lineColour(frame.theme, series.colour), anchor: "middle", bold: true }, frame.theme.paper);
 }
 
 /** Above the series. */

@@ -30,7 +30,8 @@ export class Panel {
     private theme: Theme = light;
     private window: Window = null;
 
-    constructor(private readonly places: Places, private readonly lines: Line[], private readonly changed: () => void) {
+    constructor(private readonly places: Places, private readonly lines: Line[], private readonly changed: () => void,
+        private readonly lift: (colours: Set<number> | null) => void) {
         const watches = [...new Set(lines.map((line) => line.watch))];
         this.entries = watches.map((watch) => {
             const of = lines.filter((line) => line.watch === watch);
@@ -82,7 +83,9 @@ export class Panel {
     }
 
     private row({ look, lines }: Entry, text: string, note?: HTMLElement): HTMLButtonElement {
-        const made = el("button", { type: "button", click: () => this.toggle(lines), "data-key": note && lines[0].key },
+        const lifted = () => this.lift(new Set(lines.map((line) => line.look.colour)));
+        const made = el("button", { type: "button", click: () => this.toggle(lines), "data-key": note && lines[0].key,
+            mouseenter: lifted, focus: lifted, mouseleave: () => this.lift(null), blur: () => this.lift(null) },
             swatch({ ...look, kind: "line" }, this.theme), el("span", {}, text, note && " ", note));
         this.rows.push({ button: made, lines });
         if (note)

@@ -8,7 +8,7 @@ import { byWords, dividedLines, partsHeat, partsLatency, partsOverTime } from ".
 import type { Percentile } from "./data";
 import { choice, el } from "./dom";
 import type { Line } from "./lines";
-import { OwnerTable } from "./owner_table";
+import { OWNERS_FIRST, ownerTable } from "./owner_table";
 import { type Ownership, ownerships } from "./owners";
 import { OF } from "./page";
 import type { Plot } from "./plot";
@@ -54,7 +54,8 @@ export class PartsSection {
     private readonly owners: Ownership[];
     private owned: Ownership;
     private figure: OwnerFigure = "time_s";
-    private readonly ownerTable = new OwnerTable();
+    private readonly ownerOrder = { ...OWNERS_FIRST };
+    private readonly ownerPlace = el("div");
     private readonly beside = el("div");
 
     /**
@@ -121,7 +122,7 @@ export class PartsSection {
                 this.host.redraw(["owners"]);
                 this.show();
             })),
-            this.host.ofWholeRun("The ranks are", this.ownerTable.element), ...this.host.figures("owners"),
+            this.host.ofWholeRun("The ranks are", this.ownerPlace), ...this.host.figures("owners"),
         ];
     }
 
@@ -136,7 +137,7 @@ export class PartsSection {
     /** Makes the tables again, as other lines are shown or the theme has changed. */
     show(): void {
         if (this.by === "cgroup")
-            this.ownerTable.show(this.owned, this.figure, this.host.theme());
+            this.ownerPlace.replaceChildren(ownerTable(this.owned, this.figure, this.host.theme(), this.ownerOrder));
         if (this.by === "beside")
             this.beside.replaceChildren(...besideTables(this.lines));
     }

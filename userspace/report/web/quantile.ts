@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Percentiles that are not in the document: for a time that the reader chose, and for other shares. The
 // rule is that of userspace/core/quantile.c; tests/web/test_same_figures.mjs compares the two.
-import type { Bin } from "./data";
+import { type Bin, type Latency, type Quantile, QUANTILES } from "./data";
 
 /**
  * ceil(share * ios), for the intended share: as a double, 0.07 is slightly more than 7 %, so two
@@ -37,4 +37,10 @@ export function quantile(bins: Bin[], share: number, min: number, max: number): 
         before += bins[i++][2];
     // The c IOs of a bin are assumed to lie in the middles of c equal parts of it.
     return insideBin(bins[i], (rank - before - 0.5) / bins[i][2], min, max);
+}
+
+/** All percentiles of a run. */
+export function latencies(bins: Bin[], mean: number, min: number, max: number): Latency {
+    const found = Object.entries(QUANTILES).map(([name, share]) => [name, quantile(bins, share, min, max)]);
+    return { mean, min, max, ...Object.fromEntries(found) as Record<Quantile, number> };
 }

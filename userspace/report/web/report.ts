@@ -3,22 +3,35 @@
 import { iops, type IopsView } from "./charts/iops";
 import { latencyByIops, phaseLines, phasesOf } from "./charts/phases";
 import { hasSlow, slowDots } from "./charts/slow";
-import { timeSpan, type Window } from "./charts/times";
+import { ratioChart, sidesOf } from "./charts/ratio";
+import { endOf, timeSpan, type Window } from "./charts/times";
 import { type Document, type Finding, type Run, runsIn } from "./data";
 import { button, el } from "./dom";
-import { activeWords, findings, leftOver, marks, partsTotals, phasesTable, runsTable, stacks, totals } from "./figures";
+import { activeWords, findings, leftOver, marks, partsTotals, phasesTable, runsTable, stacks, totals, windowWords } from "./figures";
 import { type Line, makeLines, runNames } from "./lines";
-import { Page, section } from "./page";
+import { LATENCY, LOAD, Page, section } from "./page";
 import { Panel } from "./panel";
 import { type PartsSection, partsSections, select } from "./parts_section";
 import type { Span } from "./plot";
 import { slowCommon, SlowTable } from "./slow_table";
+import type { Order } from "./sortable";
 
 const STEADY: IopsView[] = ["steady-log", "steady-linear"];
-const WINDOWED = "All charts over time show this window, and rates are over it.";
+
+/** The window that a mark begins. */
+function nextMark(runs: Run[], t_s: number): number {
+    return Math.min(...runs.flatMap((run) => [...run.marks.map((mark) => mark.t_s), endOf(run)]).filter((at) => at > t_s), t_s + 3600);
+}
 
 class ReportPage extends Page {
     private readonly table = el("div");
+    private readonly found = el("div");
+    private readonly stacked = el("div");
+    private readonly phaseFigures = el("div");
+    /** How the table of figures is sorted. */
+    private readonly order: Order = { by: -1, up: false };
+    /** What the others are compared with. */
+    private base = sidesOf(this.lines).names[0];
     private readonly slowTable = new SlowTable(this.lines);
     /** Called when the window changes. */
     private readonly told: (() => void)[] = [];
@@ -31,7 +44,7 @@ class ReportPage extends Page {
     constructor(private readonly runs: Run[], private readonly between: Finding[], private readonly generator: string) {
         super(makeLines(runs));
         this.makeCharts();
-        this.panel = new Panel(this.legend, this.lines, () => this.redraw());
+        this.panel = new Panel(this.legend, this.lines, () => this.redraw(), (colours) => this.lift(colours));
         document.title = `${runNames(runs).join(", ")} – block IO latency`;
         this.show(this.header(), this.main(), this.footer());
         this.zoomTime(null);
@@ -41,10 +54,17 @@ class ReportPage extends Page {
 
     private makeCharts(): void {
         this.latencyCharts(...this.pauses(), ...this.phaseTools());
+        const { names, by } = sidesOf(this.lines);
+        if (names.length > 1)
+            this.chart("ratio", () => ratioChart(this.latencyLines(), this.base), { half: true, height: 270, tools: [select(`${by} to compare with`,
+                names.map((name) => ({ key: name, name })), { key: this.base, name: this.base }, ({ name }) => {
+                    this.base = name;
+                    this.redraw(["ratio"]);
+                })] });
         if (this.phasedLines().length)
-            this.chart("phases", () => latencyByIops(this.lines));
+            this.chart("phases", () => latencyByIops(this.lines, this.window), { half: true, height: 270 });
         for (const view of STEADY)
-            this.chart(view, () => iops(this.lines, view, this.window), { height: 300, zoomed: (x) => x && this.zoomTime(x) });
+            this.chart(view, () => iops(this.lines, view, this.window), { height: 240, half: true, zoomed: (x) => x && this.zoomTime(x) });
         this.heat = this.lines.find((line) => line.on);
         this.timeCharts(select("line of the heat map", this.lines, this.heat, (line) => {
             this.heat = line;
@@ -81,12 +101,12 @@ class ReportPage extends Page {
         return this.heat ?? this.lines.find((line) => line.on);
     }
 
-    private phasedLines(): Line[] {
-        return this.lines.filter((line) => phasesOf(line).length);
+    protected latencyLines(): Line[] {
+        return this.phased ? phaseLines(this.phased, this.window) : super.latencyLines();
     }
 
-    protected latencyLines(): Line[] {
-        return this.phased ? phaseLines(this.phased) : this.lines;
+    private phasedLines(): Line[] {
+        return this.lines.filter((line) => phasesOf(line).length);
     }
 
     /** Offered only if a run has phases. */
@@ -94,11 +114,11 @@ class ReportPage extends Page {
         const lines = this.phasedLines();
         if (!lines.length)
             return [];
-        const select = el("select", { "aria-label": "by phase", change: () => {
-            this.phased = lines[select.selectedIndex - 1];
-            this.redraw(["distribution", "percentile", "nines"]);
-        } }, el("option", { value: "" }, "All lines"), ...lines.map((line) => el("option", { value: line.key }, `Phases of ${line.name}`)));
-        return [select];
+        const all = { key: "", name: "All lines" };
+        return [select("by phase", [all, ...lines.map(({ key, name }) => ({ key, name: `Phases of ${name}` }))], all, ({ key }) => {
+            this.phased = lines.find((line) => line.key === key);
+            this.redraw(LATENCY);
+        })];
     }
 
     /** The page's window, given by its bounds, or all of the time. */
@@ -116,7 +136,7 @@ class ReportPage extends Page {
         this.told.push(() => {
             [from.value, to.value] = (this.window ?? timeSpan(this.lines)).map((s) => String(Number(s.toFixed(3))));
             to.setCustomValidity("");
-            said.textContent = this.window ? WINDOWED : activeWords(this.runs);
+            said.textContent = this.window ? windowWords(this.lines, this.window) : activeWords(this.runs);
         });
         return [el("p", { class: "window" }, "From ", from, " s to ", to, " s ", button("All of the run", () => this.zoomTime(null))), said];
     }
@@ -141,13 +161,16 @@ class ReportPage extends Page {
         for (const id of STEADY)
             this.charts[id].zoom = { x: null, y: null };
         super.zoomTime(x);
-        this.redraw(STEADY);
+        this.redraw([...STEADY, ...["ratio", "phases"].filter((id) => id in this.charts)]);
         this.showFigures();
         this.told.forEach((tell) => tell());
     }
 
     private showFigures(): void {
-        this.table.replaceChildren(totals(this.lines, this.theme, this.window));
+        this.table.replaceChildren(totals(this.lines, this.theme, this.window, this.order));
+        this.found.replaceChildren(...findings(this.between, this.runs, (from, to) => this.showTime(Math.max(0, from - Math.max((to - from) / 4, 5)), to + Math.max((to - from) / 4, 5)), this.window));
+        this.stacked.replaceChildren(...stacks(this.lines, this.window));
+        this.phaseFigures.replaceChildren(...this.phasedLines().length ? phasesTable(this.lines, this.runs, this.window) : []);
         this.divided.forEach((parts) => parts.show());
         this.slowTable.show(this.window);
         this.panel?.tell(this.window);
@@ -165,32 +188,26 @@ class ReportPage extends Page {
     }
 
     private header(): HTMLElement {
-        return el("header", {}, el("div", { class: "top" }, el("h1", {}, "Block IO latency"), this.themeButton()), el("p", { class: "hint" }, runNames(this.runs).join(", ")));
+        return el("header", {}, el("div", { class: "top" }, el("h1", {}, "Block IO latency"), this.themeButton()), el("p", { class: "hint" }, this.runs.length > 4 ? `${this.runs.length} runs` : runNames(this.runs).join(", ")));
     }
 
     private main(): HTMLElement {
-        const { runs } = this;
-        const show = (from: number, to: number) => {
-            const pad = Math.max((to - from) / 4, 5);
-            this.zoomTime([Math.max(0, from - pad), to + pad]);
-            this.charts.iops.figure.scrollIntoView();
-        };
-        const stacked = stacks(runs);
+        const { runs } = this, more = ["ratio", "phases"].filter((id) => id in this.charts);
         return el("main", {}, el("div", { class: "page" }, this.aside(), el("div", {},
             ...this.windowTools(),
-            section("Findings", this.ofWholeRun("Findings are"), ...findings(this.between, runs, show), ...marks(runs)),
-            section("Latency", this.ofWholeRun("Distribution and percentiles are", ...this.figures("distribution", "percentile", "nines"))),
-            ...this.phases(),
-            section("Consistency", ...this.figures("iops"), el("h3", { class: "sub" }, "Steady state"), this.steadyRule(), ...this.figures("steady-log", "steady-linear")),
-            section("Over time", ...this.figures("heat"), this.pairs()), ...this.slow(), ...this.parts())),
+            section("Findings", this.found),
+            section("Latency", ...this.figures("distribution"), this.pairs("percentile", "nines", ...more), this.phaseFigures),
+            ...runs.some((run) => run.stacks.length) ? [section("Members and array", this.stacked)] : [],
+            section("Consistency", ...this.figures("iops"), this.steadyRule(), this.pairs(...STEADY)),
+            section("Over time", ...this.figures("heat"), this.pairs(...LOAD), ...marks(runs, (t_s) => this.showTime(t_s, nextMark(runs, t_s)))), ...this.slow(), ...this.parts())),
         el("div", { class: "wide" }, section("Figures", this.table,
-            this.ofWholeRun(`Means, percentiles, errors, losses${this.divided.length ? " and all figures by part" : ""} are`, ...leftOver(runs), ...partsTotals(this.lines))),
-        ...stacked.length ? [section("Members and array", this.ofWholeRun("Queue depths and what the layer adds are", ...stacked))] : [],
-        section("Runs", runsTable(runs))));
+            this.ofWholeRun(`Errors, losses${this.divided.length ? " and all figures by part" : ""} are`, ...leftOver(runs), ...partsTotals(this.lines))),
+        section("Runs", ...runs.length > 4 ? [el("details", { class: "rest" }, el("summary", {}, `${runs.length} runs: devices, machines, commands`), runsTable(runs))] : [runsTable(runs)])));
     }
 
-    private phases(): HTMLElement[] {
-        return this.phasedLines().length ? [section("Phases", this.ofWholeRun("Phases are", ...this.figures("phases"), ...phasesTable(this.lines, this.runs)))] : [];
+    private showTime(from: number, to: number): void {
+        this.zoomTime([from, to]);
+        this.charts.iops.figure.scrollIntoView();
     }
 
     private parts(): HTMLElement[] {
@@ -206,7 +223,12 @@ class ReportPage extends Page {
     }
 
     private listenToPrint(): void {
-        const print = () => Object.values(this.charts).forEach((chart) => chart.preparePrint());
+        const print = () => {
+            document.querySelectorAll<HTMLDetailsElement>("details.rest").forEach((folded) => {
+                folded.open = true;
+            });
+            Object.values(this.charts).forEach((chart) => chart.preparePrint());
+        };
         addEventListener("beforeprint", print);
         matchMedia("print").addEventListener("change", (event) => event.matches && print());
     }

@@ -139,6 +139,17 @@ export function svg(plot: Plot, zoom: Zoom, sheet: Sheet): string {
         `${under.join("")}<g clip-path="url(#${clip})">${plot.series.map((series) => drawn(series, frame, plot.stacked)).join("")}</g>${front.join("")}</svg>`;
 }
 
+/** Plots side by side, below one title; they have no axis titles. */
+export function grid(plot: Plot, plots: Plot[], zoom: Zoom, { legend: _, ...sheet }: Sheet): string {
+    const across = 3, w = sheet.width / across, h = 200, parts = plots.map((one, i) =>
+        svg({ ...one, title: one.title, x: { ...one.x, label: "" }, y: { ...one.y, label: "" } }, zoom, { ...sheet, context: "", legend: "own", width: w, height: 120 })
+            .replace("<svg ", `<svg x="${n(i % across * w)}" y="${n(34 + Math.floor(i / across) * h)}" `));
+    const out: string[] = [], { theme } = sheet;
+    svgBrush(out).text(LEFT, 22, `${plot.title} (${plot.y.label})`, { colour: theme.ink, size: 16, bold: true });
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${sheet.width}" height="${34 + Math.ceil(plots.length / across) * h}" viewBox="0 0 ${sheet.width} ${34 + Math.ceil(plots.length / across) * h}" ` +
+        `font-family="${escaped(FONT)}" role="img" aria-label="${escaped(plot.title)}"><rect width="100%" height="100%" fill="${theme.paper}"/>${out.join("")}${parts.join("")}</svg>`;
+}
+
 /** The same as a bitmap, with two pixels per CSS pixel. */
 export async function png(text: string): Promise<Blob> {
     const image = new Image();

@@ -61,26 +61,27 @@ function pointedAt(u: uPlot, plot: Plot): { series: Series; i: number } | undefi
     return found;
 }
 
-export function showTip(u: uPlot, host: HTMLElement, plot: Plot, theme: Theme): void {
+/** Returns the line that the cursor points at; undefined: none is within reach, null: the cursor is not here. */
+export function showTip(u: uPlot, host: HTMLElement, plot: Plot, theme: Theme): Series | null | undefined {
     const left = u.cursor.left ?? -1, old = host.querySelector<HTMLElement>(".tip");
     // A cursor from another chart of the group only shows its line.
     if (left < 0 || !u.over.matches(":hover")) {
         old?.remove();
-        return;
+        return null;
     }
-    const x = u.posToVal(left, "x");
-    const told = plot.series.some((series) => series.say) ? pointedAt(u, plot) : null;
+    const x = u.posToVal(left, "x"), near = pointedAt(u, plot), told = plot.series.some((series) => series.say) ? near : null;
     if (told === undefined) {
         old?.remove();
-        return;
+        return undefined;
     }
     const rows = told ? told.series.say!(told.i).map((line) => el("li", {}, line)) : inOrder(plot).flatMap((series) => {
         const i = nearest(series, x);
-        return i < 0 ? [] : [el("li", {}, swatch(series, theme), `${series.name} `, el("b", {}, valueAt(plot, series, i)))];
+        return i < 0 ? [] : [el("li", { class: series === near?.series ? "near" : undefined }, swatch(series, theme), `${series.name} `, el("b", {}, valueAt(plot, series, i)))];
     });
     const tip = old ?? host.appendChild(el("div", { class: "tip", "aria-hidden": "true" }));
     tip.replaceChildren(...told ? [swatch(told.series, theme), el("strong", {}, ` ${told.series.name}`)] : [el("strong", {}, plot.x.text(plot.x.value(x)))], el("ul", {}, ...rows));
     const right = left > u.over.clientWidth / 2, edge = u.over.offsetLeft + left;
     tip.style.left = right ? "" : `${edge + 14}px`;
     tip.style.right = right ? `${host.clientWidth - edge + 14}px` : "";
+    return near?.series;
 }

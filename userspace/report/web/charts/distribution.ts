@@ -77,7 +77,7 @@ export function distribution(lines: Line[], options: DistributionOptions): Plot 
         };
     };
     const series = shown.map((line) => add(line, line.name, line.op.bins, `${amount(line.op.total.iops)} IOPS`,
-        { fill: !options.log, tag: line.name }));
+        { fill: !options.log && shown.length <= 8, tag: line.name }));
     if (options.pauses)
         for (const line of shown)
             if (line.op.after_idle)

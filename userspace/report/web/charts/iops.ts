@@ -109,10 +109,11 @@ export function iops(lines: Line[], view: IopsView, asked: Window, time = timeAx
         if (c) {
             const band: Span = [axis.place(Math.max(0, c.iops_mean - c.iops_deviation)), axis.place(c.iops_mean + c.iops_deviation)];
             const over = view === "run" ? asked ?? activeOf(line.run) : windows[i];
-            levels.push({ y: axis.place(c.iops_mean), band, faint: view === "run", x: [Math.max(over[0], 0), Math.min(over[1], endOf(line.run))], colour: line.look.colour });
+            levels.push({ y: axis.place(c.iops_mean), band, faint: view === "run" || shown.length > NAMED + 1, x: [Math.max(over[0], 0), Math.min(over[1], endOf(line.run))], colour: line.look.colour });
             if (view === "run")
                 levels.push(...moving(line, axis, over));
-            spots.push(...worstOf(line, c, axis, shown.length <= NAMED));
+            if (view === "run" || shown.length <= 2 * NAMED)
+                spots.push(...worstOf(line, c, axis, shown.length <= NAMED));
         }
         return cut({ name: line.name, note: said(c, time), kind: "dots", ...line.look, xs: at, ys: iops.map((value) => value === null ? null : axis.place(value)) }, windows[i]);
     });

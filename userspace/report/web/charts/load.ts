@@ -94,5 +94,5 @@ export function oldest(lines: Line[], window: Window, x = timeAxis): Plot {
     });
     return chart(lines, all, named(log("", tickLatency, latency), "age"), {
         x, title: "Age of the oldest in flight", hint: "How long the oldest IO in flight had been waiting at the end of each interval. A line that climbs is a stall.",
-    }, (lo, hi) => hi >= lo ? [Math.floor(lo), Math.max(Math.ceil(hi), Math.floor(lo) + 1)] : [latencyAxis.place(1e3), latencyAxis.place(1e6)]);
+    }, (lo, hi) => hi >= lo ? [Math.floor(lo - 0.05), Math.max(Math.ceil(hi), Math.floor(lo - 0.05) + 1)] : [latencyAxis.place(1e3), latencyAxis.place(1e6)]);
 }

@@ -5,15 +5,16 @@ import type { Phase, PhaseOp, Quantile } from "../data";
 import { amount, latency } from "../format";
 import type { Line } from "../lines";
 import { padded, type Plot, type Series, type Span } from "../plot";
+import { overlaps, type Window } from "./times";
 
 export const LEVELS: { key: Quantile; dash: number[] }[] = [{ key: "p50", dash: [] }, { key: "p99", dash: [7, 4] }];
 
 /** A phase's figures for a line's op. */
 export interface LinePhase { phase: Phase; op: PhaseOp }
 
-/** The phases in which a line had IOs. */
-export function phasesOf(line: Line): LinePhase[] {
-    return (line.run.phases ?? []).flatMap((phase) => phase.watches
+/** The phases in which a line had IOs, and which have a part in the window. */
+export function phasesOf(line: Line, window: Window = null): LinePhase[] {
+    return (line.run.phases ?? []).filter((phase) => overlaps(phase, window)).flatMap((phase) => phase.watches
         .filter(({ device, stage, part }) => !part && device === line.watch.device && stage === line.watch.stage)
         .flatMap(({ ops }) => ops.filter(({ op }) => op === line.op.op).map((op) => ({ phase, op }))));
 }
@@ -25,8 +26,8 @@ export function phaseName({ phase }: LinePhase, all: LinePhase[]): string {
 }
 
 /** A line for each phase, for charts that otherwise show a whole run. */
-export function phaseLines(line: Line): Line[] {
-    const all = phasesOf(line);
+export function phaseLines(line: Line, window: Window): Line[] {
+    const all = phasesOf(line, window);
     return all.map((one, i): Line => ({
         ...line, key: `${line.key}/${i}`, name: phaseName(one, all), look: { colour: i, dash: [], own: true }, on: true,
         run: { ...line.run, duration_s: one.phase.length_s },
@@ -39,10 +40,10 @@ function told(one: LinePhase, all: LinePhase[]): string[] {
     return [phaseName(one, all), `${amount(one.op.iops)} IOPS`, ...LEVELS.map(({ key }) => `${key} ${latency(one.op.latency_ns?.[key])}`)];
 }
 
-export function latencyByIops(lines: Line[]): Plot {
-    const shown = lines.filter((line) => line.on && phasesOf(line).length), x = linear("IOPS", tickAmount, (v) => amount(v));
+export function latencyByIops(lines: Line[], window: Window): Plot {
+    const shown = lines.filter((line) => line.on && phasesOf(line, window).length), x = linear("IOPS", tickAmount, (v) => amount(v));
     const all = shown.flatMap((line) => {
-        const points = phasesOf(line), xs = points.map(({ op }) => op.iops);
+        const points = phasesOf(line, window), xs = points.map(({ op }) => op.iops);
         return LEVELS.map(({ key, dash }) => ({ line, points, key, dash, xs, ys: points.map(({ op }) => latencyAxis.place(op.latency_ns?.[key] ?? NaN)) }));
     });
     const most = Math.max(0, ...all.flatMap(({ xs }) => xs));
@@ -58,7 +59,7 @@ export function latencyByIops(lines: Line[]): Plot {
         ySpan: (lo, hi): Span => hi >= lo ? padded([lo, hi], 0.08, 0.14) : [3, 6],
         table: () => ({
             head: ["line", "phase", "IOPS", ...LEVELS.map(({ key }) => key)],
-            rows: shown.flatMap((line) => phasesOf(line).map((one, _, points) => [line.name, phaseName(one, points), amount(one.op.iops),
+            rows: shown.flatMap((line) => phasesOf(line, window).map((one, _, points) => [line.name, phaseName(one, points), amount(one.op.iops),
                 ...LEVELS.map(({ key }) => latency(one.op.latency_ns?.[key]))])),
         }),
     };

@@ -21,6 +21,11 @@ export function marksOf(lines: Line[]): { x: number; text: string }[] {
 /** null: all of the time. */
 export type Window = Span | null;
 
+/** Whether something with a begin and an end has a part in the window. */
+export function overlaps({ from_s, to_s }: { from_s: number; to_s: number }, window: Window): boolean {
+    return !window || (from_s < window[1] && to_s > window[0]) || (from_s === to_s && from_s >= window[0] && from_s < window[1]);
+}
+
 export function endOf(run: Run): number {
     return run.start_s.length ? run.start_s[run.start_s.length - 1] + run.length_s[run.length_s.length - 1] : 0;
 }
