@@ -277,13 +277,15 @@ uninstall-dkms:
 
 # The unit names the program where it is; what is in /etc may have been changed, and is then left alone.
 PROGRAM      = $(O)/blklat
+MANUAL      := $(wildcard docs/*.8)
 DEFAULT_FILE = $(DESTDIR)/etc/default/blklat
 # To an older systemd the settings of back-off.conf are unknown, and it warns of each.
 BACK_OFF = $(DESTDIR)$(UNITDIR)/blklat.service.d/back-off.conf
 SYSTEMD_VERSION ?= $(shell systemctl --version 2>/dev/null | sed -n 's/^systemd \([0-9]*\).*/\1/p')
 install: $(PROGRAM)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(SBINDIR)/blklat
-	install -D -m 644 docs/blklat.8 $(DESTDIR)$(MANDIR)/man8/blklat.8
+	install -d $(DESTDIR)$(MANDIR)/man8
+	install -m 644 $(MANUAL) $(DESTDIR)$(MANDIR)/man8
 	install -D -m 644 packaging/completion/blklat.bash $(DESTDIR)$(BASHDIR)/blklat
 	install -D -m 644 packaging/completion/_blklat $(DESTDIR)$(ZSHDIR)/_blklat
 	install -d $(DESTDIR)$(UNITDIR)
@@ -293,7 +295,7 @@ install: $(PROGRAM)
 	[ -e $(DEFAULT_FILE) ] || install -D -m 644 packaging/default $(DEFAULT_FILE)
 
 uninstall:
-	rm -f $(DESTDIR)$(SBINDIR)/blklat $(DESTDIR)$(MANDIR)/man8/blklat.8 $(DESTDIR)$(BASHDIR)/blklat \
+	rm -f $(DESTDIR)$(SBINDIR)/blklat $(MANUAL:docs/%=$(DESTDIR)$(MANDIR)/man8/%) $(DESTDIR)$(BASHDIR)/blklat \
 		$(DESTDIR)$(ZSHDIR)/_blklat $(DESTDIR)$(UNITDIR)/blklat.service $(BACK_OFF)
 	@if cmp -s packaging/default $(DEFAULT_FILE); then rm -f $(DEFAULT_FILE); \
 	elif [ -e $(DEFAULT_FILE) ]; then echo "make uninstall: $(DEFAULT_FILE) was changed and stays" >&2; fi

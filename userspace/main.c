@@ -27,7 +27,7 @@ static int help(void)
 	     "  sudo blklat --dev nvme0n1 --interval 1\n");
 	for (u32 i = 0; i < ARRAY_SIZE(commands); i++)
 		printf("  %-8s %s\n", commands[i]->name, commands[i]->about);
-	puts("\n'blklat COMMAND --help' shows a command's options.");
+	puts("\n'blklat help COMMAND' shows a command's options, 'man blklat' the manual.");
 	return finish_output("blklat");
 }
 
@@ -82,6 +82,10 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	/* A file that grows beyond what 'ulimit -f' allows is an error with a sentence. */
 	signal(SIGXFSZ, SIG_IGN);
+	if (!strcmp(first, "help") && argc == 3) {
+		first = argv[1] = argv[2];
+		argv[2] = "--help";
+	}
 	if (!strcmp(first, "--help") || !strcmp(first, "-h") || !strcmp(first, "-?") || !strcmp(first, "help"))
 		return help();
 	if (first[0] == '-')

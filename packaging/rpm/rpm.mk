@@ -22,7 +22,7 @@ $(RPMS) &: $(RELEASE)/SHA256SUMS packaging/rpm/blklat.spec $(wildcard kmod/*.[ch
 		$(MAKE) -s --no-print-directory install PROGRAM=$(STATIC) PREFIX=/usr MANDIR=/usr/share/man UNITDIR=/usr/lib/systemd/system \
 			SYSTEMD_VERSION=0 DESTDIR=$(abspath $(RPM_STAGE))/root >/dev/null && \
 		$(MAKE) -s --no-print-directory install-dkms DESTDIR=$(abspath $(RPM_STAGE))/root >/dev/null && \
-		gzip -9n $(RPM_STAGE)/root/usr/share/man/man8/blklat.8 && \
+		gzip -9n $(RPM_STAGE)/root/usr/share/man/man8/*.8 && \
 		cp -R $(RPM_DOCS) $(RPM_STAGE)/root/usr/share/doc/blklat/ && cp -R $(RPM_LICENSES) $(RPM_STAGE)/root/usr/share/licenses/blklat/ && \
 		chmod -R u=rwX,go=rX $(RPM_STAGE)/root && \
 		if ! SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) rpmbuild -bb --target $(RPM_ARCH)-linux --define '_topdir $(abspath $(RPM_STAGE))' \

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 import pytest
-from asked import commands, options
+from asked import answer, commands, options
 from attacks import run
 from script import SCRIPTS, TESTS, recorded, write_recording
 
@@ -20,47 +20,57 @@ import sysfs_tree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMANDS = commands()
-# Subsections that describe a command's options; the first has its own options, as its synopsis does.
-OPTIONS = {command: [f"Of {command}"] for command in COMMANDS} | {
-    "live": ["Of live and record"], "record": ["Of record", "Of live and record"]}
 COMMON = {("h", "help", None), (None, "usage", None), (None, "version", None)}
 PERCENTILES = ["p50", "p90", "p99", "p99.9", "p99.99"]
 
 
-def page_options(title):
-    """{(short, long, argument)} of the options that a subsection describes."""
-    found = set()
-    for line in manual.section(title, "Ss"):
-        option = re.fullmatch(r"\.It (?:Fl (\w) , )?Fl -([\w-]+)(?: Ns = Ns Ar (\w+))?", line)
-        assert option or not line.startswith(".It Fl"), f"not read: {line}"
-        if option:
-            assert option.groups() not in found, f"twice: {line}"
-            found.add(option.groups())
-    return found
+SHARED = manual.options(manual.section("OPTIONS"))
+
+
+def taken(command):
+    """Options of the first page that a command's page says it takes."""
+    text = "\n".join(manual.lines_of(command))
+    if re.search(r"^All common options", text, re.M):
+        return SHARED - COMMON
+    names = set(re.findall(r"-([\w-]+)", (re.search(r"^Of the common options.*\n(?:\.Xr.*\n)?(.*)", text, re.M) or [""] * 2)[1]))
+    assert names <= {name for _, name, _ in SHARED}
+    return {option for option in SHARED if option[1] in names}
+
+
+def described(command):
+    own = manual.options(manual.lines_of(command))
+    return own | taken(command) | (described("live") if command == "record" else set())
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_options_are_those_of_help(command):
-    assert page_options("Of all commands") == COMMON
-    assert set().union(COMMON, *map(page_options, OPTIONS[command])) == options(command)
+    assert COMMON <= SHARED
+    assert COMMON | described(command) == options(command)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_synopsis_has_every_option(command):
-    uses = [use for use in "\n".join(manual.section("SYNOPSIS")).split(".Nm\n") if re.search(rf"\bCm {command}$", use, re.M)]
-    shown = {(name, argument or None) for use in uses
-             for name, argument in re.findall(r"Fl -([\w-]+)(?: Ns = Ns Ar (\w+))?", use)}
-    own = page_options(OPTIONS[command][0]) if OPTIONS[command] else set()
-    assert shown == {(name, argument) for _, name, argument in own}
+    """But for those that are described in the first page."""
+    shown = {(name, argument or None) for line in manual.section("SYNOPSIS", command)
+             for name, argument in re.findall(r"Fl -([\w-]+)(?: Ns = Ns Ar (\w+))?", line)}
+    own = {option[1:] for option in manual.options(manual.lines_of(command))}
+    assert own - {option[1:] for option in SHARED} <= shown <= {option[1:] for option in options(command)}
 
 
-def test_commands_are_those_of_help():
+def test_each_command_has_a_page():
     assert [line.split()[2] for line in manual.section("COMMANDS") if line.startswith(".It Cm")] == COMMANDS
+    assert set(manual.PAGES) == {"blklat", *map(manual.name_of, COMMANDS)}
+    for command in COMMANDS:
+        assert f"man blklat-{command}" in answer(command, "--help").stdout
+        assert answer("help", command).stdout == answer(command, "--help").stdout
+        assert f".Xr blklat-{command} 8" in "\n".join(manual.section("SEE ALSO"))
+    named = {name for page in manual.PAGES.values() for name in re.findall(r"\.Xr (blklat\S*) 8", page.read_text())}
+    assert named <= set(manual.PAGES)
 
 
 def test_defaults_and_limits():
     """Tries what the page promises about values."""
-    text = " ".join(manual.section("Of live and record", "Ss"))
+    text = " ".join(manual.lines_of() + manual.lines_of("live"))
     file = recorded(TESTS / "cli/replay/nvme.txt")
 
     def live(*args):
@@ -71,11 +81,11 @@ def test_defaults_and_limits():
     most = int(re.search(r"The percentiles to print, at most (\d+)", text)[1])
     assert live("--percentiles", ",".join(map(str, range(1, most + 1)))).returncode == 0
     assert live("--percentiles", ",".join(map(str, range(1, most + 2)))).returncode == 2
-    assert "The least is 1 ms, the most is a day." in text
+    assert "from 1 ms to a day" in text
     assert [live("--interval", s).returncode for s in ("1ms", "0.9ms", "24h", "86401", "1441m")] == [0, 2, 0, 2, 2]
     most = int(re.search(r"65536 by default, (\d+) at most", text)[1])
     assert [live("--max-bios", n).returncode for n in (most, most + 1)] == [0, 2]
-    low, high = map(int, re.search(r"from (\d) to (\d)\.", text).groups())
+    low, high = map(int, re.search(r"from (\d) to (\d)\. At 6", text).groups())
     assert [live("--scale", n).returncode for n in (low, high, high + 1)] == [0, 0, 2]
 
 
@@ -105,12 +115,11 @@ def test_json_keys():
     for line in replayed("--format", "json", "--bins").splitlines():
         keys |= keys_of(json.loads(line))
     reasons = {k for k in keys if k.startswith("accounting.lost_by.")}
-    documented = manual.keys("JSON of live")
     keys -= reasons
     for prefix in ("ops.latency_ns.", "ops.after_idle.latency_ns."):
         keys = without_percentiles(keys, prefix=prefix)
     # No device is replaced in a replay; tests/unit/test_renew.c has one.
-    assert set(documented) == keys | {"ops", "replaced"}
+    assert set(manual.keys("live")) == {*manual.leaves(keys), "replaced"}
     assert "gone" in keys and reasons, "the replays no longer show all keys"
     assert {r.rsplit(".")[-1] for r in reasons} <= set(lost_reasons())
 
@@ -123,11 +132,11 @@ def lost_reasons():
 
 
 def test_accounting_explains_reasons_and_figures():
-    items = [line.split()[2] for line in manual.section("ACCOUNTING") if line.startswith(".It Cm")]
+    items = [line.split()[2] for line in manual.section("ACCOUNTING", "live") if line.startswith(".It Cm")]
     assert items == lost_reasons() + ["requeued", "before_start", "unissued", "skipped", "skipped_unexplained"]
-    text = "\n".join(manual.section("ACCOUNTING"))
-    figures = {k.rsplit(".")[-1] for k in manual.keys("JSON of live") if k.startswith("accounting.")}
-    explained = set(re.findall(r"^\.(?:It )?Cm (\w+)", text, re.M)) | {"started", "lost", "lost_by"}
+    text = "\n".join(manual.section("ACCOUNTING", "live"))
+    figures = {k.rsplit(".")[-1] for k in manual.keys("live") if k.startswith("accounting.")}
+    explained = set(re.findall(r"(?:^\.It Cm |\\fB)(\w+)", text, re.M)) | {"started", "lost", "lost_by"}
     assert figures <= explained
 
 
@@ -138,7 +147,7 @@ def test_csv_columns():
 
     all_of_them = header("sizes.txt", "--bins")
     shown = [c for c in all_of_them if c not in [f"{p}_ns" for p in PERCENTILES[1:]]]
-    assert manual.keys("CSV of live") == shown
+    assert manual.keys("live", "CSV") == shown
     assert [c for c in all_of_them if c not in header("sizes.txt")] == ["bin_lower_ns", "bin_upper_ns", "bin_ios"]
     assert [c for c in all_of_them if c not in header("nvme.txt", "--bins")] == ["part"]
 
@@ -148,29 +157,26 @@ def test_list_keys(tmp_path):
     shown = json.loads(run("list", "--sysroot", tmp_path, "--format", "json").stdout)
     assert shown.keys() == {"schema", "devices"}
     for device in shown["devices"]:
-        assert list(device) == manual.keys("JSON of list")
+        assert list(device) == manual.keys("list")
 
 
 def test_check_keys(tmp_path):
     sysfs_tree.server(tmp_path)
     shown = json.loads(run("check", "--sysroot", tmp_path, "--format", "json").stdout)
-    documented = manual.keys("JSON of check")
-    assert set(documented) | {"engines", "runs"} == keys_of(shown)
+    assert set(manual.keys("check")) == set(manual.leaves(keys_of(shown)))
 
 
 def example_lines():
-    for line in manual.section("EXAMPLES"):
-        command = re.match(r"(?:\.Dl )?[#$] (blklat .*)", line)
-        if command:
-            yield re.split(r" [|>] *(?![-+\d ])", command[1])[0]
+    for page in manual.PAGES.values():
+        for command in re.findall(r"^(?:\.Dl )?[#$] (blklat (?:.*\\e\n)*.*)", page.read_text(), re.M):
+            yield re.split(r" [|>] *(?![-+\d ])", command.replace("\\e\n", ""))[0]
 
 
 @pytest.mark.parametrize("line", example_lines())
 def test_examples(line):
     """Each is a valid command line: only the devices may be missing here."""
     words = shlex.split(line)[1:]
-    command = words[0] if words and not words[0].startswith("-") else "live"
-    assert command in COMMANDS
+    command = words[0] if words[0] in COMMANDS else "live"
     if command != "live" or "--replay" in words:
         used = {w for w in words[1:words.index("--") if "--" in words else None] if w.startswith("-")}
         known = options(command)
@@ -191,22 +197,24 @@ def test_environment():
     assert asked <= told
 
 
-def test_mandoc_finds_nothing():
+def mandoc(*args):
     if not shutil.which("mandoc"):
         pytest.skip("mandoc is not installed")
-    r = subprocess.run(["mandoc", "-Tlint", "-Wwarning", str(manual.PAGE)], capture_output=True, text=True)
+    return subprocess.run(["mandoc", *args], capture_output=True, text=True)
+
+
+def test_mandoc_finds_nothing():
+    r = mandoc("-Tlint", "-Wwarning", *manual.PAGES.values())
     assert (r.returncode, r.stdout) == (0, "")
 
 
 def test_manual_renders():
-    """Every option can be found in the rendered page; -- does not become a dash."""
-    if not shutil.which("mandoc"):
-        pytest.skip("mandoc is not installed")
-    r = subprocess.run(["mandoc", "-Tascii", str(manual.PAGE)], capture_output=True, text=True)
-    text = re.sub(r".\x08", "", r.stdout)
+    """In 80 columns; every option can be found in the rendered pages, -- does not become a dash."""
+    pages = {name: re.sub(r".\x08", "", mandoc("-Tascii", path).stdout) for name, path in manual.PAGES.items()}
+    assert {name: line for name, text in pages.items() for line in text.splitlines() if len(line) > 80} == {}
     for command in COMMANDS:
-        for _, name, _ in options(command):
-            assert f"--{name}" in text
+        text = pages["blklat"] + pages["blklat-live"] + pages[manual.name_of(command)]
+        assert [name for _, name, _ in options(command) if f"--{name}" not in text] == []
 
 
 # --- the pages for developers ---------------------------------------------------------------------

@@ -22,7 +22,7 @@ dpkg -L blklat >files
 	status=0
 	blklat check >check.out 2>check.err || status=$?
 	echo "check $status"
-	man -w blklat
+	man -w blklat-top
 	systemctl is-enabled blklat.service || :
 	bash -c '. /usr/share/bash-completion/bash_completion; _completion_loader blklat; complete -p blklat'
 } >tried 2>tried.err

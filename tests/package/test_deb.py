@@ -18,8 +18,9 @@ BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 DEBS = pathlib.Path(os.environ.get("DEBS", ROOT / "build/deb"))
 DOC = "usr/share/doc/blklat"
 PROGRAM = {
-    "etc/default/blklat", "lib/systemd/system/blklat.service", "usr/sbin/blklat", "usr/share/man/man8/blklat.8.gz",
+    "etc/default/blklat", "lib/systemd/system/blklat.service", "usr/sbin/blklat",
     "usr/share/bash-completion/completions/blklat", "usr/share/zsh/vendor-completions/_blklat",
+    *(f"usr/share/man/man8/{page.name}.gz" for page in ROOT.glob("docs/*.8")),
 }
 # Settings that only systemd 254 or later knows; packaged if the build finds such a systemd.
 BACK_OFF = "lib/systemd/system/blklat.service.d/back-off.conf"
@@ -139,7 +140,7 @@ def test_installs_and_runs(life):
     lines = life["tried"].splitlines()
     assert lines[0] == f"blklat {version()}"
     assert lines[1] in ("check 0", "check 1") and life["check.out"] and not life["check.err"]
-    assert lines[2] == "/usr/share/man/man8/blklat.8.gz"
+    assert lines[2] == "/usr/share/man/man8/blklat-top.8.gz"
     assert lines[3] == "disabled"
     assert lines[4] == "complete -F _blklat blklat"
 

@@ -15,11 +15,10 @@ O = os.environ.get("O") or os.path.relpath(BUILD, ROOT)
 # Paths below PREFIX: the mode, and the file of the tree that is copied.
 FILES = {
     "sbin/blklat": (0o755, None),
-    "share/man/man8/blklat.8": (0o644, "docs/blklat.8"),
     "share/bash-completion/completions/blklat": (0o644, "packaging/completion/blklat.bash"),
     "share/zsh/site-functions/_blklat": (0o644, "packaging/completion/_blklat"),
     "lib/systemd/system/blklat.service": (0o644, None),
-}
+} | {f"share/man/man8/{page.name}": (0o644, f"docs/{page.name}") for page in ROOT.glob("docs/*.8")}
 DEFAULTS = "etc/default/blklat"
 
 

@@ -28,7 +28,6 @@ DOC = "share/doc/blklat"
 THIRD = f"{DOC}/third-party"
 # name in the archive -> file of the tree that is copied
 FILES = {
-    "share/man/man8/blklat.8": "docs/blklat.8",
     "share/bash-completion/completions/blklat": "packaging/completion/blklat.bash",
     "share/zsh/site-functions/_blklat": "packaging/completion/_blklat",
     f"{DOC}/README.md": "packaging/release/README.md",
@@ -37,7 +36,7 @@ FILES = {
     f"{DOC}/prometheus/blklat.rules.yml": "packaging/prometheus/blklat.rules.yml",
     f"{DOC}/examples/sweep.fio": "packaging/examples/sweep.fio",
     f"{DOC}/LICENSES/GPL-2.0-only.txt": "LICENSES/GPL-2.0-only.txt",
-}
+} | {f"share/man/man8/{page.name}": f"docs/{page.name}" for page in ROOT.glob("docs/*.8")}
 # Replaced by static.c, which says why.
 NOT_LINKED = {"p11-kit"}
 ENTER = 'mount -t proc proc "$1/proc"; mount -t sysfs sysfs "$1/sys"; mount --rbind /dev "$1/dev"; exec chroot "$@"'

@@ -25,9 +25,8 @@ FILES = {
     "/usr/lib/systemd/system/blklat.service": "packaging/blklat.service",
     "/usr/sbin/blklat": None,
     "/usr/share/bash-completion/completions/blklat": "packaging/completion/blklat.bash",
-    "/usr/share/man/man8/blklat.8.gz": None,
     "/usr/share/zsh/site-functions/_blklat": "packaging/completion/_blklat",
-}
+} | {f"/usr/share/man/man8/{page.name}.gz": None for page in ROOT.glob("docs/*.8")}
 DOCUMENTS = {"back-off.conf", "examples/sweep.fio", "fleet.md", "grafana/blklat.json", "prometheus.md", "prometheus/blklat.rules.test.yml",
              "prometheus/blklat.rules.yml", "recording.md", "serve.md"}
 # Stands for programs that the scripts call: notes its name and arguments.

@@ -188,6 +188,8 @@ static int show(const struct argp *argp, int what, char *name)
 	else
 		argp_help(argp, stdout, what == KEY_USAGE ? ARGP_HELP_USAGE :
 			  ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, name);
+	if (what == KEY_HELP)
+		printf("\n'man blklat-%s' says more.\n", name + strlen("blklat "));
 	return finish_output(name);
 }
 

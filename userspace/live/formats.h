@@ -13,7 +13,7 @@
 /* For people: a table and a drawing of each interval, and a summary. */
 int text_open(const struct run_info *run, const struct look *look, struct sink **ret);
 
-/* Prints an interval for programs, as blklat(8) describes it; @bins: with every bin; @header: the columns' names first. */
+/* Prints an interval for programs, as blklat-live(8) describes it; @bins: with every bin; @header: the columns' names first. */
 void csv_print(FILE *to, const struct run_info *run, const struct frames *interval, bool bins, bool header);
 
 enum format {
