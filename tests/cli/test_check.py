@@ -209,8 +209,8 @@ def test_text_fits_80_columns(tmp_path, build):
 
 
 @pytest.mark.parametrize("args, says", [
-    (["--stage", "device,total", "sda", "dm-1"], "--stage 'device': 'dm-1' does not have it; it has total"),
-    (["--stage", "device,queue", "dm-1"], "--stage 'device,queue': 'dm-1' does not have it; it has total"),
+    (["--stage", "device,total", "sda", "dm-1"], "--stage 'device': not available on 'dm-1', which has total"),
+    (["--stage", "device,queue", "dm-1"], "--stage 'device,queue': not available on 'dm-1', which has total"),
     (["vg0-rot"], "did you mean 'vg0-root'?"),
     (["sda", "dm-10"], "'dm-10' has no size"),
     (["/dev/dm-10"], "dm-10' has no size"),
@@ -237,7 +237,7 @@ def test_cgroups_that_are_not_charged(tmp_path, enabled):
     machine(tmp_path)
     write(tmp_path / "sys/fs/cgroup/cgroup.controllers", "cpu io memory\n")
     write(tmp_path / "sys/fs/cgroup/cgroup.subtree_control", enabled + "\n")
-    told = "blklat: cgroups below the top are not charged for IO, so all of it will be under '/': write +io to " \
-           f"{tmp_path}/sys/fs/cgroup/cgroup.subtree_control, and to the same file of each cgroup whose children are to be shown apart\n"
+    told = "blklat: IO is not charged to cgroups below the root, so all of it will be under '/': write +io to " \
+           f"{tmp_path}/sys/fs/cgroup/cgroup.subtree_control, and to the same file of each cgroup whose children are to be shown separately\n"
     assert (told in run("check", "--sysroot", tmp_path, "--by", "cgroup", "sda").stderr) == ("io" not in enabled)
     assert told not in run("check", "--sysroot", tmp_path, "sda").stderr

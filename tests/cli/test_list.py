@@ -105,7 +105,7 @@ def test_limits_of_cgroups(tmp_path, at):
     assert {name: d[name]["limits"] for name in d if d[name]["limits"]} == FOUND
     last = text(tmp_path).split("\n\n")[-1].splitlines()
     assert " ".join(line.strip() for line in last).replace("at all sd", "at all\nsd").splitlines() == [
-        f"{name}: cgroup {l['cgroup']} has io.max {l['io_max']}; waiting for that shows only in stage total, if at all" for name in FOUND for l in FOUND[name]]
+        f"{name}: cgroup {l['cgroup']} has io.max {l['io_max']}; waits for this limit show only in stage total, if at all" for name in FOUND for l in FOUND[name]]
 
 
 def test_laptop_facts(tmp_path):

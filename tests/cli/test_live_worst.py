@@ -120,7 +120,7 @@ TICKS = [CALM] * 11 + [SICK]
 def test_sick_ones_are_marked(tmp_path, n, args, marked):
     *calm, sick = marks(write(tmp_path / "run.blklat", n, *TICKS), *args)
     assert not any(calm)
-    assert dict(sick) == ({"d1": "slow", "d2": "an IO waits for 3.00 s", "d3": "2 IOs failed", "d4": "stalled"} if marked else {})
+    assert dict(sick) == ({"d1": "slow", "d2": "an IO has waited 3.00 s", "d3": "2 IOs failed", "d4": "stalled"} if marked else {})
 
 
 @pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
@@ -150,7 +150,7 @@ ALIKE = {i: ios(0.5) for i in range(12)}
     (ALIKE | {i: ios(4) for i in range(9)}, "9 of 12 devices slower together, p99 by 8 times: the host?", []),
     # One well, ten for 3 s, and one for a minute, which alone is marked. The mean is 3 * 20^(1/11), 3.94.
     (ALIKE | {i: ["in-flight 1 oldest=3s"] for i in range(10)} | {10: ios(0.5) + ["in-flight 1 oldest=60s"]},
-     "10 of 12 devices wait together, an IO of each for some 3.94 s: the host?", [("d10", "an IO waits for 60.0 s")]),
+     "10 of 12 devices waiting, an IO of each for about 3.94 s: the host?", [("d10", "an IO has waited 60.0 s")]),
 ])
 def test_what_all_have_is_said_once(tmp_path, last, said, marked):
     script = write(tmp_path / "run.blklat", 12, *[ALIKE] * 11, last)

@@ -212,7 +212,7 @@ def test_what_is_wrong(tmp_path):
         lines = ended(s)
         assert "lost 5" in lines[0]
         assert lines[2].startswith("! sdc ") and "7.00 s" in lines[2]
-        assert lines[2].endswith("stalled: nothing ends, an IO waits for 7.00 s")
+        assert lines[2].endswith("stalled: no completions, an IO has waited 7.00 s")
         assert lines[3].startswith("! sdb ")
         # 16 times in the first of four intervals; by then its past has moved: log2(16) less 4 (1/13 to 1/16) steps.
         times = float(re.search(r"slow: p99 is ([\d.]+) times its past$", lines[3])[1])
@@ -222,7 +222,7 @@ def test_what_is_wrong(tmp_path):
         assert s.until("5 IOs lost")
 
 
-@pytest.mark.parametrize("last, said", [("io read 4ms 4096 x100", "all slower: the host?"), ("in-flight 1 oldest=3s", "all wait: the host?")])
+@pytest.mark.parametrize("last, said", [("io read 4ms 4096 x100", "all slower: the host?"), ("in-flight 1 oldest=3s", "all waiting: the host?")])
 def test_what_all_have_is_said_once(tmp_path, last, said):
     """sda, sdb and sdc take 4 ms instead of a half, or their IOs hang: none of them is marked."""
     lines = ["blklat-replay 1", *(f"device sd{d} kind=disk size=1048576 queues=1 tags=32" for d in "abc"),

@@ -102,6 +102,6 @@ def test_not_looked_for(tmp_path):
         s.until("END OF REPLAY")
         assert "i IOs" not in s.lines()[-1]
         s.keys("i")
-        s.until("no slow IOs are looked for: start top with --slow=T, a time or a percentile")
+        s.until("slow IOs are not captured: start top with --slow=T, a time or a percentile")
         s.keys("?")
         s.until("i               the last slow IOs of the device (--slow), and back to its map")

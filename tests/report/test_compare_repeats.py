@@ -105,7 +105,7 @@ def test_too_few(args):
 
 def test_options_stand_before_the_dashes():
     text = blklat("compare", "--baseline", "a", "b", "--", "c", "d", "--fail-if", "read.p99 > 1ms", status=2)
-    assert text == "blklat compare: --fail-if is behind '--', where only recordings are: put options before it\n"
+    assert text == "blklat compare: --fail-if comes after '--', where only recordings are expected: put options before it\n"
 
 
 def test_noise_needs_repeats(sides):

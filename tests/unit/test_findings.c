@@ -160,7 +160,7 @@ TEST(losses_and_errors)
 	a->kernel_ios = 2004;
 	synthetic_tick(&s, 1);
 	judge();
-	assert_text("losses", "sda: 3 IOs are lost from the figures (0.15 %): 1 for want of room "
+	assert_text("losses", "sda: 3 IOs are lost from the figures (0.15 %): 1 that found no room "
 			    "in the table of bios, 2 in program runs that the kernel skipped");
 	assert_text("kernel_count", "sda: the kernel's statistics counted 2 004 IOs, blklat 1 997");
 	assert_text("errors", "sda read: 2 of 1 997 IOs failed, the first at 1.0 s");

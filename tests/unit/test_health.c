@@ -110,8 +110,8 @@ TEST(what_waits_or_failed)
 {
 	static const struct { u64 ios, in_flight, oldest_ns, errors; enum ailment ailment; u64 worst_ns; const char *text; } cases[] = {
 		{ 100, 1, 1000000000, 0, AILMENT_NONE, 1000000000, "" },
-		{ 100, 1, 1000000001, 0, AILMENT_OLD, 1000000001, "an IO waits for 1.00 s" },
-		{ 0, 3, 600000000, 0, AILMENT_STALLED, 600000000, "stalled: nothing ends, an IO waits for 600 ms" },
+		{ 100, 1, 1000000001, 0, AILMENT_OLD, 1000000001, "an IO has waited 1.00 s" },
+		{ 0, 3, 600000000, 0, AILMENT_STALLED, 600000000, "stalled: no completions, an IO has waited 600 ms" },
 		{ 100, 0, 0, 1, AILMENT_ERRORS, 1000000, "1 IO failed" },
 	};
 	struct health one;
@@ -282,8 +282,8 @@ TEST(all_wait_for_the_host)
 		assert_int_equal(waiting((double[]){ 3, 3, 3, 3, 3 }, ios), 0);
 		assert_true(host.waiting == 5 && host.busy == 5 && host.waited_ns > 2.99e9 && host.waited_ns < 3.01e9 && !host.n);
 		assert_string_equal(health_grade(&h[0]), "watch");
-		assert_string_equal(health_text(text, &h[0]), "all wait, here an IO for 3.00 s: the host?");
-		assert_string_equal(health_host_text(&host), "all wait: the host?");
+		assert_string_equal(health_text(text, &h[0]), "all waiting, an IO here for 3.00 s: the host?");
+		assert_string_equal(health_host_text(&host), "all waiting: the host?");
 	}
 	/* Three of five devices that have IOs are too few; three of three are enough: the others have none. */
 	assert_int_equal(waiting((double[]){ 3, 3, 3, 0, 0 }, 100), 7);

@@ -74,7 +74,7 @@ TEST(idle_stalled_and_late)
 		{ 3, 3200000000, 1, "\n07:35:01\nloop0   stalled: 3 in flight, oldest 3.20 s\n", 0, 0 },
 		/* 7 had completed: the kernel has counted 2 ends that were not seen, or all 3. */
 		{ 3, 3200000000, 1, "\n07:35:01\nloop0   stalled: 3 in flight, oldest 3.20 s\n", 9, 0 },
-		{ 3, 3200000000, 1, "\n07:35:01\nloop0   no IO completed, 3 in flight, oldest 3.20 s; the kernel says ended\n", 10, 0 },
+		{ 3, 3200000000, 1, "\n07:35:01\nloop0   no IO completed, 3 in flight, oldest 3.20 s; completed, says the kernel\n", 10, 0 },
 		/* The kernel may count IOs that were not seen at all: one that hangs is in flight there, too. */
 		{ 3, 3200000000, 1, "\n07:35:01\nloop0   stalled: 3 in flight, oldest 3.20 s\n", 10, 1 },
 		/* Young IOs are on their way, not stuck. */

@@ -144,10 +144,10 @@ void capture_options_uninit(struct capture_options *o)
 static int check_slow(const struct capture_options *o, struct problem *p)
 {
 	if (!o->slow.wanted && (o->slow_most || o->slow.no_owners))
-		return problem_set(p, -EINVAL, "%s is for --slow, which says what is slow: add that, or leave it out",
+		return problem_set(p, -EINVAL, "%s has no effect without --slow: add that, or leave it out",
 				   o->slow_most ? "--slow-max" : "--no-owners");
 	if (o->slow.wanted && o->replay)
-		return problem_set(p, -EINVAL, "--replay has the slow IOs that were recorded: leave --slow out");
+		return problem_set(p, -EINVAL, "--replay shows the slow IOs that were recorded: leave --slow out");
 	if (o->slow.wanted && o->format == FORMAT_CSV)
 		return problem_set(p, -EINVAL, "--slow is for text and json: csv has a line for each op");
 	if (o->slow_most > SLOW_MOST_LIMIT)
@@ -173,11 +173,11 @@ int capture_options_check(struct capture_options *o, struct problem *p)
 	if (!o->wanted.n && !o->replay)
 		return problem_set(p, -EINVAL, "no device given: say which with --dev ('blklat list' shows them)");
 	if (o->wanted.n && o->replay)
-		return problem_set(p, -EINVAL, "--replay has its own devices: leave --dev out");
+		return problem_set(p, -EINVAL, "--replay shows the devices that were recorded: leave --dev out");
 	if (o->idle_gap_s >= 0 && o->replay)
-		return problem_set(p, -EINVAL, "--replay has an idle gap of its own: leave --idle-gap out");
+		return problem_set(p, -EINVAL, "--replay uses the idle gap of the recording: leave --idle-gap out");
 	if (o->wanted.by && o->replay)
-		return problem_set(p, -EINVAL, "--replay has the parts that were recorded: leave --by out");
+		return problem_set(p, -EINVAL, "--replay shows the parts that were recorded: leave --by out");
 	if (o->top && o->format != FORMAT_TEXT)
 		return problem_set(p, -EINVAL, "--top is for text: --format %s always has every device", format_names[o->format]);
 	if (o->max_bios > MAX_BIOS_LIMIT)

@@ -265,7 +265,7 @@ static void print_capabilities(const struct machine *m)
 		snprintf(text, sizeof(text), "%s", have);
 	else
 		snprintf(text, sizeof(text), "%s; CAP_BPF and CAP_PERFMON are needed (CAP_SYS_ADMIN before "
-			 "5.8): run it as root", used ? have : "none of use");
+			 "5.8): run it as root", used ? have : "none of these");
 	print_fact("capabilities", text);
 }
 

@@ -103,10 +103,10 @@ static int check_repeats(const struct compare *c, struct problem *p)
 	/* An option behind "--" would be taken for a file; a file with such a name can be given with its folder. */
 	for (u32 i = n_base; n_base && i < c->n; i++)
 		if (c->files[i][0] == '-')
-			return problem_set(p, -EINVAL, "%s is behind '--', where only recordings are: put options before it", c->files[i]);
+			return problem_set(p, -EINVAL, "%s comes after '--', where only recordings are expected: put options before it", c->files[i]);
 	if (n_base < NOISE_REPEATS_MIN || others < NOISE_REPEATS_MIN)
 		return problem_set(p, -EINVAL, "--baseline needs %d repeats of each side to tell a change from noise: %u before '--' "
-				   "and %u behind it; name more, as in --baseline A1 A2 A3 -- B1 B2 B3", NOISE_REPEATS_MIN,
+				   "and %u after it; name more, as in --baseline A1 A2 A3 -- B1 B2 B3", NOISE_REPEATS_MIN,
 				   n_base ?: c->n - others, others);
 	if (n_base > REPEATS_MAX || others > REPEATS_MAX)
 		return problem_set(p, -EINVAL, "--baseline takes at most %d repeats of each side: name fewer", REPEATS_MAX);
@@ -117,7 +117,7 @@ static int check(const struct compare *c, struct problem *p)
 {
 	for (u32 i = 0; i < c->n_conditions && !c->repeats; i++)
 		if (c->conditions[i].beyond_noise)
-			return problem_set(p, -EINVAL, "--fail-if '%s': noise can only be told with repeats; name "
+			return problem_set(p, -EINVAL, "--fail-if '%s': 'beyond noise' needs repeats; name "
 					   "them, as in --baseline A1 A2 A3 -- B1 B2 B3", c->conditions[i].text);
 	if (c->repeats)
 		return check_repeats(c, p);
@@ -190,6 +190,6 @@ static int run(int argc, char **argv)
 
 const struct command command_compare = {
 	.name = "compare",
-	.about = "put recordings side by side, and judge them",
+	.about = "compare recordings, and judge the difference",
 	.run = run,
 };

@@ -61,10 +61,10 @@ static int check(const struct mark_words *m, struct problem *p)
 	if (!m->text[strspn(m->text, " ")])
 		return problem_set(p, -EINVAL, "the text is empty: what happened?");
 	if (strlen(m->text) > TEXT_MAX_BYTES)
-		return problem_set(p, -EINVAL, "the text has %zu bytes: at most %d can be noted", strlen(m->text),
+		return problem_set(p, -EINVAL, "the text has %zu bytes: the limit is %d", strlen(m->text),
 				   TEXT_MAX_BYTES);
 	if (!text_is_clean(m->text))
-		return problem_set(p, -EINVAL, "the text has to be one line of UTF-8, without control characters");
+		return problem_set(p, -EINVAL, "the text must be one line of UTF-8, without control characters");
 	return 0;
 }
 

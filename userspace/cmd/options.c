@@ -243,7 +243,7 @@ int options_parse(const struct options *o, int argc, char **argv, void *into)
 		return command_fail(argv[0], err == ENOMEM ? STATUS_FAILED : STATUS_USAGE, &x.problem);
 	/* argp stops behind the wrong word, or at it if it is a group of short options. */
 	if (!explain(&x, argv[x.bad - 1]) && !explain(&x, argv[x.bad]))
-		problem_set(&x.problem, 0, "this command line can't be read");
+		problem_set(&x.problem, 0, "invalid command line");
 	problem_set(&line, 0, "%s; '%s --help' shows all", x.problem.text, argv[0]);
 	return command_fail(argv[0], STATUS_USAGE, &line);
 }

@@ -89,10 +89,10 @@ static const char *where_throttled(const struct run_capture *r, u32 device)
 	if (!watched)
 		return NULL;
 	if (total)
-		return r->monitor.capture->sees_held ? "waiting for that is part of stage total" :
-					       "waiting for that is in no stage, as this kernel does not let it be "
-					       	"seen";
-	return "waiting for that is in none of these stages, but may be in stage total";
+		return r->monitor.capture->sees_held ? "waits for this limit are part of stage total" :
+					       "waits for this limit are in no stage, as this kernel does not "
+					       "let them be measured";
+	return "waits for this limit are in none of these stages, but may be in stage total";
 }
 
 /* Tells users where to look for the cost of a limit. */
@@ -116,7 +116,7 @@ static void tell_throttled(const struct run_capture *r)
 			more++;
 	}
 	if (more)
-		fprintf(stderr, "blklat: limits of cgroups not named here: %u; 'blklat list' shows all\n", more);
+		fprintf(stderr, "blklat: %u more cgroup limit%s not listed here; 'blklat list' shows all\n", more, more == 1 ? " is" : "s are");
 }
 
 /* With a command, signals are for the command. */
@@ -176,8 +176,8 @@ void print_gone(void *run, const struct device *d, bool replaced)
 void print_outgrown(void *run, const struct device *d)
 {
 	(void)run;
-	fprintf(stderr, "blklat: %s had more tags than there was room for and was given more; IOs that had none until then are lost "
-		"from the figures\n", d->name);
+	fprintf(stderr, "blklat: %s had more tags than there was room for and was given more; IOs with those tags count as lost until "
+		"then\n", d->name);
 }
 
 void print_reopened(void *run, const char *why, u64 gap_ns)

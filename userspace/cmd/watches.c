@@ -64,8 +64,8 @@ void wanted_tell_uncharged(const struct wanted *w, const char *root)
 
 	if (w->by != BLKLAT_BY_CGROUP || cgroups_charged(root, file, sizeof(file)))
 		return;
-	fprintf(stderr, "blklat: cgroups below the top are not charged for IO, so all of it will be under '/': write "
-		"+io to %s, and to the same file of each cgroup whose children are to be shown apart\n", file);
+	fprintf(stderr, "blklat: IO is not charged to cgroups below the root, so all of it will be under '/': write "
+		"+io to %s, and to the same file of each cgroup whose children are to be shown separately\n", file);
 }
 
 u32 wanted_cgroups(const struct wanted *w)
@@ -88,13 +88,13 @@ static int check_stages(const struct device *d, u32 stages, struct problem *p)
 
 	/* A request refers to its partition only for the partition's statistics. */
 	if (device_is_partition(d) && !d->iostats && stages & ~(1u << BLKLAT_STAGE_TOTAL))
-		return problem_set(p, -EINVAL, "'%s' can't be told from the rest of its disk while the disk's "
+		return problem_set(p, -EINVAL, "IOs of '%s' can't be told from others of its disk while the disk's "
 				   "queue/iostats is 0: write 1 to it, or use --stage total", d->name);
 	if (!(stages & ~d->stages))
 		return 0;
 	stages_text(stages & ~d->stages, lacks, sizeof(lacks));
 	stages_text(d->stages, has, sizeof(has));
-	return problem_set(p, -EINVAL, "--stage '%s': '%s' does not have it; it has %s%s", lacks, d->name,
+	return problem_set(p, -EINVAL, "--stage '%s': not available on '%s', which has %s%s", lacks, d->name,
 			   has, d->hw_queues ? "" : " (it passes bios on and has no requests of its own)");
 }
 

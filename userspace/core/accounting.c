@@ -22,8 +22,8 @@ const char *const lost_names[LOST_REASONS] = {
 const char *const lost_words[LOST_REASONS] = {
 	[LOST_NO_START] = "whose start was not seen",
 	[LOST_OVERWRITTEN] = "whose completion was not seen",
-	[LOST_TAG_RANGE] = "with a tag beyond the slots",
-	[LOST_TABLE_FULL] = "for want of room in the table of bios",
+	[LOST_TAG_RANGE] = "whose tag has no slot",
+	[LOST_TABLE_FULL] = "that found no room in the table of bios",
 	[LOST_RECURSION] = "in program runs that the kernel skipped",
 	[LOST_UNEXPLAINED] = "unexplained",
 };

@@ -191,7 +191,7 @@ struct health_host health_together(const struct frames *fs, struct health *const
 
 const char *health_host_text(const struct health_host *host)
 {
-	return host->waiting ? "all wait: the host?" : host->n ? "all slower: the host?" : "";
+	return host->waiting ? "all waiting: the host?" : host->n ? "all slower: the host?" : "";
 }
 
 const char *health_grade(const struct health *h)
@@ -208,16 +208,16 @@ const char *health_text(char text[HEALTH_TEXT], const struct health *h)
 	text[0] = '\0';
 	switch (h->ailment) {
 	case AILMENT_STALLED:
-		sprintf(text, "stalled: nothing ends, an IO waits for %s", units_ns(part, h->waited_ns));
+		sprintf(text, "stalled: no completions, an IO has waited %s", units_ns(part, h->waited_ns));
 		break;
 	case AILMENT_ERRORS:
 		sprintf(text, "%s IO%s failed", units_count(part, h->errors), h->errors == 1 ? "" : "s");
 		break;
 	case AILMENT_OLD:
-		sprintf(text, "an IO waits for %s", units_ns(part, h->waited_ns));
+		sprintf(text, "an IO has waited %s", units_ns(part, h->waited_ns));
 		break;
 	case AILMENT_HOST_WAITS:
-		sprintf(text, "all wait, here an IO for %s: the host?", units_ns(part, h->waited_ns));
+		sprintf(text, "all waiting, an IO here for %s: the host?", units_ns(part, h->waited_ns));
 		break;
 	case AILMENT_SLOW:
 		sprintf(text, "slow: p99 is %s times its past", units_short(part, h->times));

@@ -85,7 +85,7 @@ static inline bool health_marks(const struct health *h)
 	return h->ailment && h->ailment != AILMENT_HOST && h->ailment != AILMENT_HOST_WAITS;
 }
 
-/* For a short line: "all slower: the host?", "all wait: the host?", or "". */
+/* For a short line: "all slower: the host?", "all waiting: the host?", or "". */
 const char *health_host_text(const struct health_host *host);
 
 /* "sick": somebody has to look; "watch": worth a look; "well". */

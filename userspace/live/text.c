@@ -230,7 +230,7 @@ static void put_host(const struct text *t, FILE *f)
 	char say[HEALTH_TEXT], text[UNITS_TEXT];
 
 	if (host->waiting) {
-		snprintf(say, sizeof(say), "%u of %u devices wait together, an IO of each for some %s: the host?", host->waiting, host->busy,
+		snprintf(say, sizeof(say), "%u of %u devices waiting, an IO of each for about %s: the host?", host->waiting, host->busy,
 			 units_ns(text, host->waited_ns));
 		text_say(t, f, "all", ALARM, say);
 	}
@@ -259,7 +259,7 @@ static void put_state(const struct text *t, FILE *f, const struct frame *fr)
 	if (fr->in_flight && fr->oldest_ns)
 		n += sprintf(state + n, ", oldest %s", units_ns(text, fr->oldest_ns));
 	if (seems && !stalled)
-		n += sprintf(state + n, "; the kernel says ended");
+		n += sprintf(state + n, "; completed, says the kernel");
 	if (fr->gone)
 		sprintf(state + n, "; the device went away");
 	text_say(t, f, text_name(t, name, fr->watch, NAME_COLUMNS),

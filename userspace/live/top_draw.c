@@ -42,7 +42,7 @@ static void top_draw_slow(const struct top_draw *d, const struct top *t, const s
 	char found[UNITS_TEXT], say[128];
 
 	if (!t->run->slow_most) {
-		top_put(d, y, INDENT, COLS, "no slow IOs are looked for: start top with --slow=T, a time or a percentile");
+		top_put(d, y, INDENT, COLS, "slow IOs are not captured: start top with --slow=T, a time or a percentile");
 		return;
 	}
 	if (!s) {
@@ -405,7 +405,7 @@ static void draw_devices(struct top_draw *d, struct top *t)
 	for (u32 line = t->first; line < t->n_lines && line < t->first + t->room; line++)
 		put_line(d, t, &t->items[t->order[line]], y++, line == top_selected_line(t));
 	if (!t->n_lines)
-		top_put(d, y++, 2, COLS, *t->filter && !t->n_idle ? "no device has this in its name" : "no IO");
+		top_put(d, y++, 2, COLS, *t->filter && !t->n_idle ? "no device name contains this" : "no IO");
 	if (t->n_idle)
 		put_idle(d, t, y++);
 	if (!item)

@@ -5,14 +5,14 @@
 #include "live/top.h"
 
 const char *const top_help[] = {
-	"Up Down         select a device; at first it is always the first line's",
+	"Up Down         select a device; at first the first line stays selected",
 	"PgUp PgDn       a page at a time",
 	"Home End        the first, the last; Home follows the first line again",
 	"s               sort by p99, oldest, depth, IOPS, MB/s or name",
 	"S               the next stage that is watched (--stage)",
 	"o               the next op: all, read, write, flush, discard, other",
 	"i               the last slow IOs of the device (--slow), and back to its map",
-	"/               filter: devices with this in their name; Esc: all",
+	"/               filter: devices whose name contains this; Esc: all",
 	"p               pause: the screen stands still, counting goes on",
 	"? h             this help, and back",
 	"q Ctrl-C        quit",

@@ -45,10 +45,10 @@ def test_limits():
                 engines.settle()
             for b in engines:
                 seen = sees_waits(b, engines)
-                where = "part of stage total" if seen else "in no stage, as this kernel does not let it be seen"
+                where = "part of stage total" if seen else "in no stage, as this kernel does not let them be measured"
                 for device in devices[:TOLD]:
-                    assert f"cgroup /slow has io.max {limits[device]} of {device.name}: waiting for that is {where}\n" in b.stderr
-                assert f"limits of cgroups not named here: {len(devices) - TOLD};" in b.stderr
+                    assert f"cgroup /slow has io.max {limits[device]} of {device.name}: waits for this limit are {where}\n" in b.stderr
+                assert f"{len(devices) - TOLD} more cgroup limits are not listed here;" in b.stderr
                 for device, (limit, options) in zip(devices, LIMITED):
                     assert_waits(b, device, limit, written[device], seen, "iodepth" in options)
 
@@ -96,6 +96,6 @@ def test_where_it_is_not_measured():
             fios_in(group, {device: {"rw": "randwrite", "number_ios": 20}})
             engines.settle()
         for b in engines:
-            assert f"cgroup /slow has io.max wiops=20 of {device.name}: waiting for that is in none of these stages, but may be in stage " \
+            assert f"cgroup /slow has io.max wiops=20 of {device.name}: waits for this limit are in none of these stages, but may be in stage " \
                 "total\n" in b.stderr
             assert mean_ms(b, device, "device") < 20

@@ -11,7 +11,7 @@ const IDLE_S = 10;
 const FOLD = 2;
 const RANK: Record<Grade, number> = { sick: 2, watch: 1, well: 0 };
 /** What is said about all devices at once, by the reason that most of them have. */
-const TOGETHER: Record<string, string> = { host_waits: "all wait: the host?", host: "all slower: the host?" };
+const TOGETHER: Record<string, string> = { host_waits: "all waiting: the host?", host: "all slower: the host?" };
 
 interface Tile { watch: LiveWatch; state: State; idle: boolean }
 
@@ -61,7 +61,7 @@ export class Tiles {
             "data-reason": state.reason, "aria-pressed": this.pressed(keyOf(watch)),
         }, el("b", {}, stages ? `${watch.device} ${watch.stage}` : watch.device), el("span", {}, `${amount(state.iops)} IOPS`),
         el("span", {}, `p99 ${latency(state.p99_ns)}`), state.grade !== "well" && el("strong", { class: "alarm" }, state.text),
-        state.missed_ns !== null && el("small", {}, `oldest ${latency(state.missed_ns)}; the kernel says ended`),
+        state.missed_ns !== null && el("small", {}, `oldest ${latency(state.missed_ns)}; completed, says the kernel`),
         state.lost > 0 && el("small", { class: "lost" }, `${state.lost} lost`));
     }
 }
