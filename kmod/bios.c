@@ -4,7 +4,7 @@
  * With the table half full, the chance that both are full is negligible (Azar et al., "Balanced
  * Allocations", 1999), so a bound on the table is a bound on the bios in flight.
  *
- * The order of the writes is that of the programs' table (docs/architecture.md). A key is claimed, then
+ * The order of the writes is that of the programs' table (docs/counting.md). A key is claimed, then
  * the fields are written, and last the time, which is 0 while they change. At the end the fields are
  * read before the key is freed. So a reader that finds the same time before and after it reads the
  * fields has the fields of one bio.

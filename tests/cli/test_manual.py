@@ -219,7 +219,7 @@ def test_manual_renders():
 
 # --- the pages for developers ---------------------------------------------------------------------
 
-PAGES = ["docs/architecture.md", "docs/hacking.md"]
+PAGES = ["docs/architecture.md", "docs/counting.md", "docs/hacking.md"]
 TOP = "LICENSES|bpf|bench|docs|include|kmod|packaging|tests|userspace"
 
 
