@@ -42,7 +42,7 @@ test("errors and IOs that wait are told on their devices' tiles, the worse first
     await holdAt(page, service, 6);
     const found = await tiles(page);
     assert.deepEqual(found.map((tile) => tile.split(" ").slice(0, 3).join(" ")), ["nvme1n1 sick old", "nvme2n1 sick errors", "nvme0n1 well none", "nvme3n1 well none"]);
-    assert.match(await words(page.locator(".devices button").nth(0)), / an IO waits for 9\.00 s$/);
+    assert.match(await words(page.locator(".devices button").nth(0)), / an IO has waited 9\.00 s$/);
     assert.match(await words(page.locator(".devices button").nth(1)), / 3 IOs failed$/);
     const colour = (i) => page.locator(".devices button").nth(i).evaluate((e) => getComputedStyle(e).backgroundColor);
     assert.equal(await colour(0), await colour(1));
@@ -59,7 +59,7 @@ test("what slows all devices at once is said once, and none is marked", async (t
     assert.deepEqual((await tiles(page)).map((tile) => tile.split(" ").slice(1, 3).join(" ")), Array(4).fill("well host"));
     assert.equal(await page.locator(".devices .alarm").count(), 0);
     await holdAt(page, service, 49);
-    assert.equal(await page.locator(".devices .host").innerText(), "all wait: the host?");
+    assert.equal(await page.locator(".devices .host").innerText(), "all waiting: the host?");
     assert.deepEqual((await tiles(page)).map((tile) => tile.split(" ").slice(1, 3).join(" ")), Array(4).fill("watch host_waits"));
 });
 
