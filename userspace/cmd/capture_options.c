@@ -87,7 +87,7 @@ const struct option_row capture_option_list[] = {
 	OPTION("count", 'c', "N", "End after N intervals", TO(COUNT, count)),
 	OPTION("duration", 0, "S", "End after S seconds", TO(SECONDS, duration_s)),
 	OPTION("stage", 's', "LIST", "Sections of an IO's life: " STAGES(KIND_WORDS) "by default device, or total "
-	  "where there are no requests; a disk named together with an array on it has both",
+	  "where there are no requests; a disk given together with an array on it is measured at both",
 	  TO_STAGES(wanted.stages)),
 	OPTION("percentiles", 'p', "LIST", "Percentiles to print (default 50,90,99,99.9,99.99)",
 	  TO_OWN(percentiles, take_percentiles)),
@@ -100,19 +100,19 @@ const struct option_row capture_option_list[] = {
 	  "module)", TO_OWN(engine, take_engine)),
 	OPTION("scale", 0, "N", "Bins an octave: 2^N, N 0 to 6, or auto (default): the finest",
 	  TO_OWN(scale, take_scale)),
-	OPTION("max-memory", 0, "SIZE", "Most that the counters may take (default 64M or 0.1 % of the "
-	  "machine's memory, the larger; more where it does not do)", TO(SIZE, max_memory)),
+	OPTION("max-memory", 0, "SIZE", "Memory limit of the counters (default 64M or 0.1 % of the "
+	  "machine's memory, the larger; more if that is not enough)", TO(SIZE, max_memory)),
 	OPTION("max-bios", 0, "N", "Stage total: room for N bios in flight (default 65536)", TO(COUNT, max_bios)),
 	OPTION("idle-gap", 0, "S", "Count separately the IOs issued after the device had been idle for S "
 	  "seconds; 0: off (default; record: 0.1)", TO_OWN(idle_gap_s, take_idle_gap)),
 	OPTION("by", 0, "WHAT", "Divide the IOs of each device and stage by " DIVISIONS(KIND_WORDS)
-	  "and show each part besides the whole", TO_OWN(wanted, wanted_take_by)),
-	OPTION("max-parts", 0, "N", "By cgroup: N of them at a time have a part of their own, up to 253 "
-	  "(default 64); the others share 'rest'", TO_OWN(wanted, wanted_take_max_parts)),
-	OPTION("slow", 0, "T", "Show each IO that took T or longer (500us, 10ms), or as long as that percentile "
-	  "of the last ten intervals (p99.9), and each that failed: when, where, whose", TO_OWN(slow, take_slow)),
-	OPTION("slow-max", 0, "N", "Show at most N of them for each device, stage and interval (default "
-	  "100): first those that failed, then the slowest; the others are only counted", TO(COUNT, slow_most)),
+	  "and show each part as well as the whole", TO_OWN(wanted, wanted_take_by)),
+	OPTION("max-parts", 0, "N", "By cgroup: show N of them at a time, up to 253 (default 64); the "
+	  "others share 'rest'", TO_OWN(wanted, wanted_take_max_parts)),
+	OPTION("slow", 0, "T", "Show each IO that took T or longer (500us, 10ms; p99.9: that percentile of the last "
+	  "ten intervals), and each that failed: when, where, whose", TO_OWN(slow, take_slow)),
+	OPTION("slow-max", 0, "N", "Show at most N slow IOs for each device, stage and interval (default "
+	  "100): failed ones first, then the slowest; the others are only counted", TO(COUNT, slow_most)),
 	OPTION("no-owners", 0, NULL, "Show slow IOs without the process and cgroup that sent them",
 	  TO(SWITCH, slow.no_owners)),
 	OPTION("replay", 0, "FILE", "Replay a recording instead of watching", TO(WORD, replay)),

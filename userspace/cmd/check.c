@@ -138,7 +138,7 @@ static const struct option_row option_list[] = {
 	OPTION("max-parts", 0, "N", "By cgroup: assume a part for each of N (default 64)",
 	  TO_OWN(wanted, wanted_take_max_parts)),
 	OPTION("max-memory", 0, "SIZE", "Apply this limit (default: 64M or 0.1 % of RAM, the larger; more "
-	  "where it does not do)", TO(SIZE, max_memory)),
+	  "if that is not enough)", TO(SIZE, max_memory)),
 	OPTION("format", 'f', "FORMAT", "text (default) or json", TO_NAME(format, formats)),
 	OPTION("sysroot", 0, "DIR", "Read the tree recorded in DIR instead of this machine's; engines are "
 	  "still tried on this machine", TO(WORD, sysroot)),

@@ -38,7 +38,7 @@ static int take_word(void *into, const char *value, struct problem *p)
 	struct mark_words *m = into;
 
 	if (m->text)
-		return problem_set(p, -EINVAL, "unexpected argument '%s': a text of several words is quoted", value);
+		return problem_set(p, -EINVAL, "unexpected argument '%s': quote a text of several words", value);
 	*(m->file ? &m->text : &m->file) = value;
 	return 0;
 }

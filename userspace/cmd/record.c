@@ -166,7 +166,7 @@ static int end_child(struct record *r, const char *who, int status)
 	if (status == STATUS_DONE) {
 		child_end(child);
 	} else if (child->pid) {
-		fprintf(stderr, "%s: waiting for '%s' to end, which is no longer recorded\n", who, child->argv[0]);
+		fprintf(stderr, "%s: the recording has ended; waiting for '%s' to exit\n", who, child->argv[0]);
 		child_wait(child, UINT64_MAX);
 	}
 	if (child->pid)
