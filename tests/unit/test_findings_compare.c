@@ -209,7 +209,7 @@ TEST(consistency_of_one)
 	vary("", every_third, true);
 	judge();
 	assert_text("consistency", "sda write: 4.92k ± 2.96k IOPS, the worst 1 % of the intervals at 14.2 % of that (alternates every 3.0 s), "
-		    "from 1.0 s on");
+		    "from 1.0 s to 189.0 s");
 	/* In the window of the steady state, after a cache was exhausted: every ten seconds 5 at 20k and 5 at 5k. */
 	begin(1);
 	for (u32 i = 0; i < 400; i++) {
@@ -220,7 +220,7 @@ TEST(consistency_of_one)
 	}
 	judge();
 	assert_text("consistency", "sda write: 12.5k ± 7.50k IOPS, the worst 1 % of the intervals at 40.0 % of that (alternates every 10.0 s), "
-		    "from 200.0 s on");
+		    "from 200.0 s to 400.0 s");
 }
 
 /* Devices of a run: none that are alike, a partition of one, what lies on one, or what became slow. */

@@ -61,7 +61,7 @@ int evenness_of(const struct run *r, const struct watch_run *w, u32 op, const st
 {
 	CLEANUP(cleanup_free) struct weighted *y = calloc(2 * r->n + 1, sizeof(*y));
 	const struct duty duty = duty_of(r, w);
-	const u32 trim = in->n < INTERVALS_LEAST;	/* then all of the rates' window, without its ends */
+	const bool trim = in->n < INTERVALS_LEAST;	/* then all of the rates' window, without its ends */
 	const u32 first = trim ? r->active.first + 1 : in->first, end = trim ? r->active.first + r->active.n : in->first + in->n + 1;
 	struct weighted *sorted;
 	double mean, worst, ios, squares = 0;
@@ -83,7 +83,8 @@ int evenness_of(const struct run *r, const struct watch_run *w, u32 op, const st
 	worst = mean_of(sorted, n / 100, false);
 	for (u32 i = 0; i < n; i++)
 		squares += (y[i].value - mean) * (y[i].value - mean);
-	*ret = (struct evenness){ .share = worst / mean, .mean = mean, .deviation = sqrt(squares / n), .from_s = r->start_s[first] };
+	*ret = (struct evenness){ .share = worst / mean, .mean = mean, .deviation = sqrt(squares / n), .from_s = r->start_s[first],
+				  .to_s = run_end_of(r, end - 2) };
 	ios = mean * r->interval_s;
 	if (worst < EVEN * mean && ios * (1 - worst / mean) >= NOISE * sqrt(ios))
 		describe(y, n, r->interval_s, ret);
@@ -101,32 +102,33 @@ void evenness_say(struct finding *f, const struct evenness *e)
 }
 
 /* Whether it is told otherwise: as levels, or stalls. */
-static bool is_told(const struct inquiry *q, u32 op, double from_s)
+static bool is_told(const struct inquiry *q, u32 op, double from_s, double to_s)
 {
 	for (u32 i = 0; i < q->run->n; i++)
-		if (q->stalled_s[i] && run_end_of(q->run, i) > from_s)
+		if (q->stalled_s[i] && run_end_of(q->run, i) > from_s && q->run->start_s[i] < to_s)
 			return true;
 	for (u32 i = 0; i < q->to->n; i++)
 		if (q->to->f[i].watch == q->watch->watch && q->to->f[i].op == (int)op && !strcmp(q->to->f[i].kind, "level_change") &&
-		    q->to->f[i].to_s > from_s)
+		    q->to->f[i].to_s > from_s && q->to->f[i].from_s < to_s)
 			return true;
 	return *q->sweeps & 1U << op;
 }
 
 int find_consistency(const struct inquiry *q, u32 op)
 {
-	char from[UNITS_TEXT];
+	char from[UNITS_TEXT], to[UNITS_TEXT];
 	struct finding *f;
 	struct evenness e;
 
 	if (evenness_of(q->run, q->watch, op, q->window, &e))
 		return -ENOMEM;
-	if (e.share < 0 || !e.how || is_told(q, op, e.from_s))
+	if (e.share < 0 || !e.how || is_told(q, op, e.from_s, e.to_s))
 		return 0;
 	f = finding_add(q, "consistency", op);
 	f->from_s = e.from_s;
+	f->to_s = e.to_s;
 	evenness_say(f, &e);
-	finding_say(f, ", from %s on", units_seconds(from, e.from_s));
+	finding_say(f, ", from %s to %s", units_seconds(from, e.from_s), units_seconds(to, e.to_s));
 	finding_values(f, { "worst_share", e.share });
 	finding_rule(f, EVENNESS_RULE);
 	return 0;

@@ -157,8 +157,10 @@ static void add_short(struct trace *t)
 			    is_at_mark(t->q->run, t->q->run->start_s[t->interval[i]]))
 				continue;
 			t->cuts[t->n_cuts++] = i;
-			if (to < t->n)
-				t->cuts[t->n_cuts++] = to;
+			if (to == t->n)
+				continue;
+			t->cuts[t->n_cuts++] = to;
+			t->shorts[t->n_shorts++] = i;
 		}
 	}
 	qsort(t->cuts, t->n_cuts, sizeof(*t->cuts), compare_u32);
@@ -314,8 +316,9 @@ static struct change change_at(const struct trace *t, u32 i)
 	c.near[0] = (struct span){ max_u64(c.span[0].from + NEAR, c.span[0].to) - NEAR, c.span[0].to };
 	c.near[1] = (struct span){ c.span[1].from, min_u64(c.span[1].from + NEAR, c.span[1].to) };
 	place_change(t, t->cuts[i], &c);
-	if (i + 1 < t->n_cuts && t->cuts[i + 1] - t->cuts[i] < LEVEL_LEAST && c.latency > 0)
-		c.lasts_s = t->q->run->start_s[t->interval[t->cuts[i + 1]]] - t->q->run->start_s[t->interval[t->cuts[i]]];
+	for (u32 k = 0; k < t->n_shorts; k++)
+		if (t->shorts[k] == t->cuts[i])
+			c.lasts_s = t->q->run->start_s[t->interval[t->cuts[i + 1]]] - t->q->run->start_s[t->interval[t->cuts[i]]];
 	find_cause(t, i, &c);
 	return c;
 }

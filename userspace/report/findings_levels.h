@@ -21,6 +21,8 @@ struct trace {
 	struct weighted *room;	/* for medians */
 	u32 cuts[LEVEL_CUTS_MAX];	/* places in interval */
 	u32 n_cuts;
+	u32 shorts[LEVEL_CUTS_MAX];	/* those where a rise begins that is too short for a level, and ends at the next one */
+	u32 n_shorts;
 	bool backed[PERCENTILES_OVER_TIME];	/* enough IOs an interval for this percentile */
 };
 

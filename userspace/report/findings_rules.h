@@ -102,7 +102,7 @@ struct evenness {
 	const char *how;	/* "alternates", "wanders", "decays", "scatters"; NULL: they are even */
 	double period_s;	/* of what alternates, else 0 */
 	double mean, deviation;	/* IOPS */
-	double from_s;		/* since when */
+	double from_s, to_s;
 };
 
 #define EVENNESS_RULE "of 100 intervals or more in the window of the steady state, or else in that of the rates, if the queue depth of the worst 1 %% is at least 90 %% of the mean; " \
