@@ -3,6 +3,7 @@
 // example), so that screen and SVG share one linear arithmetic and one set of ticks.
 import * as format from "./format";
 import { nines } from "./curves";
+import { upperBound } from "./grid";
 
 /** A tick without text is a faint line. */
 export interface Tick { at: number; text: string }
@@ -113,6 +114,11 @@ export function logWithZero(label: string, lowest: number, words: Words, text: W
 }
 
 export const latencyAxis = log("latency", tickLatency, format.latency);
+
+/** The places of a cell's bounds on it. */
+export function rowOf(scale: number, cell: number): { y0: number; y1: number } {
+    return { y0: latencyAxis.place(upperBound(scale, cell - 1)), y1: latencyAxis.place(upperBound(scale, cell)) };
+}
 
 /** Seconds since the start of the run. */
 export const timeAxis: Axis = { ...linear("time since the run's begin (s)", (s) => `${s}`, format.seconds), overTime: true };

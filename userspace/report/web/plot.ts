@@ -38,6 +38,15 @@ export interface Cells {
     least: string; most: string; title: string;
 }
 
+/** Cells by their values, ranked by the logarithm, so that a single IO is visible beside a million. */
+export function rankedCells(title: string, text: (value: number) => string, all: (Omit<Cells["boxes"][0], "rank"> & { value: number })[]): Cells {
+    const least = all.reduce((so, { value }) => Math.min(so, value), Infinity), most = all.reduce((so, { value }) => Math.max(so, value), 0), range = Math.log(most / least);
+    return {
+        title, least: all.length ? text(least) : "", most: all.length ? text(most) : "",
+        boxes: all.map(({ value, ...box }) => ({ ...box, rank: range > 0 ? Math.log(value / least) / range : 1 })),
+    };
+}
+
 export interface Rows { head: string[]; rows: string[][] }
 
 export interface Plot {

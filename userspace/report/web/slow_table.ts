@@ -6,6 +6,7 @@ import type { Common, Watch } from "./data";
 import { button, el, table } from "./dom";
 import { count, ioSize, percent } from "./format";
 import type { Line } from "./lines";
+import { type Order, sorters } from "./sortable";
 
 /** The number of rows shown at first, and how many more a click adds. */
 const ROWS = 100;
@@ -36,18 +37,20 @@ export class SlowTable {
     /** The columns in which anything is known. */
     private columns: number[] = [];
     private readonly heads = el("tr");
+    private readonly order: Order;
+    private showOrder = () => {};
     private readonly body = el("tbody");
     private readonly said = el("p", { class: "hint", role: "status" });
     private readonly more = button("", () => {
         this.rows += 10 * ROWS;
         this.fill();
     });
-    private up = false;
     private rows = ROWS;
     private all: LineSlow[] = [];
 
     /** @by: the column that the table is first sorted by, the largest first. */
-    constructor(private readonly lines: Line[], private by = LATENCY, private readonly when = sinceStart) {
+    constructor(private readonly lines: Line[], by = LATENCY, private readonly when = sinceStart) {
+        this.order = { by, up: false };
         this.element.append(el("h3", { class: "sub" }, "Each of them"), this.said, el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Slow IOs" },
             el("table", {}, el("caption", {}, "Slow IOs"), el("thead", {}, this.heads), this.body)), this.more);
     }
@@ -67,26 +70,20 @@ export class SlowTable {
         if (columns.join() === this.columns.join())
             return;
         this.columns = columns;
-        this.heads.replaceChildren(el("th", { scope: "col" }, "line"),
-            ...columns.map((i) => el("th", { scope: "col", class: this.side(i) }, button(COLUMNS[i].head, () => this.sortBy(i)))));
+        this.heads.replaceChildren(el("th", { scope: "col" }, "line"), ...columns.map((i) => el("th", { scope: "col", class: this.side(i) }, COLUMNS[i].head)));
+        this.showOrder = sorters([...this.heads.cells].slice(1), columns, this.order, (i) => COLUMNS[i].left || i === TIME, () => {
+            this.rows = ROWS;
+            this.fill();
+        });
     }
 
     private side(column: number): string | undefined {
         return COLUMNS[column].left ? "left" : undefined;
     }
 
-    /** Numbers are sorted from the largest, texts and times from the first; a second click reverses the order. */
-    private sortBy(column: number): void {
-        const { left } = COLUMNS[column];
-        this.up = column === this.by ? !this.up : left || column === TIME;
-        this.by = column;
-        this.rows = ROWS;
-        this.fill();
-    }
-
     private fill(): void {
-        const shown = sorted(this.all, this.by, this.up).slice(0, this.rows), rest = this.all.length - shown.length;
-        this.columns.forEach((column, i) => this.heads.cells[i + 1].setAttribute("aria-sort", column !== this.by ? "none" : this.up ? "ascending" : "descending"));
+        const shown = sorted(this.all, this.order.by, this.order.up).slice(0, this.rows), rest = this.all.length - shown.length;
+        this.showOrder();
         this.body.replaceChildren(...shown.map(({ line, io }) => el("tr", { class: io.error === null ? undefined : "bad" },
             el("th", { scope: "row" }, line.name), ...this.columns.map((column) => el("td", { class: this.side(column) }, COLUMNS[column].text(io, this.when))))));
         this.said.textContent = this.words();

@@ -17,21 +17,29 @@ function figureOf(text: string): number | null {
     return digits === undefined ? null : Number(digits.replaceAll("\u202f", "")) * (UNITS[unit] ?? 1);
 }
 
-/** Figures are sorted from the largest, names from the first; a second click reverses the order, which @order keeps. */
+/**
+ * Makes headings of these columns buttons that change the order: figures are sorted from the largest, others (@upwards) from the
+ * first, and a second click reverses it. Returns what shows the order.
+ */
+export function sorters(heads: HTMLElement[], columns: number[], order: Order, upwards: (column: number) => boolean, changed: () => void): () => void {
+    heads.forEach((head, i) => head.replaceChildren(button(head.textContent!, () => {
+        Object.assign(order, { by: columns[i], up: columns[i] === order.by ? !order.up : upwards(columns[i]) });
+        changed();
+    })));
+    return () => heads.forEach((head, i) => head.setAttribute("aria-sort", columns[i] !== order.by ? "none" : order.up ? "ascending" : "descending"));
+}
+
+/** A whole table, by what its cells say; @order is kept. */
 export function sortable(made: HTMLTableElement, order: Order): HTMLTableElement {
     const body = made.tBodies[0], heads = [...made.tHead!.rows[0].cells], given = [...body.rows];
     const key = ({ tagName, title, textContent }: HTMLTableCellElement) => tagName === "TH" ? title || textContent! : figureOf(textContent!);
     const sort = () => {
-        heads.forEach((head, i) => head.setAttribute("aria-sort", i !== order.by ? "none" : order.up ? "ascending" : "descending"));
+        show();
         if (order.by >= 0 && order.by < heads.length)
             body.replaceChildren(...sortedBy(given, ({ cells }) => key(cells[order.by]), order.up));
     };
+    const show = sorters(heads, heads.map((_, i) => i), order, (i) => i === 0, sort);
     made.classList.add("sorts");
-    heads.forEach((head, i) => head.replaceChildren(button(head.textContent!, () => {
-        order.up = i === order.by ? !order.up : i === 0;
-        order.by = i;
-        sort();
-    })));
     sort();
     return made;
 }

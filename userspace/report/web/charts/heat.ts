@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Latency over time: how many IOs of a line took how long and when, with percentiles drawn over it.
-import { type Axis, latencyAxis, timeAxis } from "../axes";
+import { latencyAxis, rowOf, timeAxis } from "../axes";
 import type { Percentile } from "../data";
 import { amount, latency } from "../format";
-import { upperBound } from "../grid";
 import { type Line, onlyOf } from "../lines";
-import { type Cells, latencySpan, type Plot, type Rows, type Series, type Span } from "../plot";
-import { marksOf, mean, middles, pieces, timeSpan, within } from "./times";
+import { type Cells, latencySpan, type Plot, rankedCells, type Series } from "../plot";
+import { marksOf, middles, timeRows, timeSpan } from "./times";
 
 export const LINES: { key: Percentile | "max"; colour: number; dash: number[] }[] = [
     { key: "p50", colour: 4, dash: [] }, { key: "p99", colour: 3, dash: [] }, { key: "max", colour: 1, dash: [] },
@@ -16,47 +15,15 @@ function valuesOf(line: Line, key: Percentile | "max"): (number | null)[] {
     return key === "max" ? line.op.max_ns : line.op.percentiles_ns[key] ?? [];
 }
 
-/** IOs per second in each cell, ranked by their logarithm, so that a single IO is visible beside a million. */
-function cells(line: Line): Cells {
-    const { heat } = line.op, { start_s: start, length_s: length } = line.run;
-    const boxes: Cells["boxes"] = [];
-    let least = Infinity, most = 0;
-    const rates: number[] = [];
-    heat.columns.forEach((column, c) => {
-        const first = c * heat.per_column, last = Math.min(first + heat.per_column, start.length) - 1;
-        if (last < first)
-            return;
-        const x0 = start[first], x1 = start[last] + length[last];
-        for (let i = 0; i < column.length; i += 2) {
-            const rate = x1 > x0 ? column[i + 1] / (x1 - x0) : 0;
-            rates.push(rate);
-            least = Math.min(least, rate);
-            most = Math.max(most, rate);
-            boxes.push({
-                x0, x1, rank: 0,
-                y0: latencyAxis.place(upperBound(heat.scale, column[i])), y1: latencyAxis.place(upperBound(heat.scale, column[i] + 1)),
-            });
-        }
-    });
-    const range = Math.log(most / least);
-    boxes.forEach((box, i) => {
-        box.rank = range > 0 ? Math.log(rates[i] / least) / range : 1;
-    });
-    return {
-        boxes, title: "IOPS in a cell",
-        least: boxes.length ? amount(least) : "", most: boxes.length ? amount(most) : "",
-    };
+/** IOs per second in each cell. */
+function cells({ op: { heat }, run: { start_s: start, length_s: length } }: Line): Cells {
+    return rankedCells("IOPS in a cell", amount, heat.columns.flatMap((column, c) => {
+        const first = c * heat.per_column, last = Math.min(first + heat.per_column, start.length) - 1, x0 = start[first], x1 = start[last] + length[last];
+        return last < first ? [] : column.flatMap((row, i) => i % 2 ? [] : [{ x0, x1, ...rowOf(heat.scale, row + 1), value: x1 > x0 ? column[i + 1] / (x1 - x0) : 0 }]);
+    }));
 }
 
-function rows(line: Line, span: Span, time: Axis): Rows {
-    const xs = middles(line), of = (key: Percentile | "max", piece: Span) => within({ xs, values: valuesOf(line, key) }, piece);
-    const highest = (values: number[]) => latency(values.length ? Math.max(...values) : NaN);
-    return {
-        head: ["from", "to", "p50, mean of the intervals", "p99, highest", "max"],
-        rows: pieces(span).map((piece) => [...piece.map(time.text), latency(mean(of("p50", piece))),
-            highest(of("p99", piece)), highest(of("max", piece))]),
-    };
-}
+const BEHIND = [["p50", "mean", "p50, mean of the intervals"], ["p99", "highest", "p99, highest"], ["max", "highest", "max"]] as const;
 
 /** @line: undefined if none is shown. */
 export function heatMap(lines: Line[], line: Line | undefined, time = timeAxis): Plot {
@@ -72,6 +39,6 @@ export function heatMap(lines: Line[], line: Line | undefined, time = timeAxis):
         x: time, y: latencyAxis, series, levels: [], spots: [], marks: line ? marksOf(only) : [],
         cells: line ? cells(line) : null, xSpan: timeSpan(line ? only : lines),
         ySpan: latencySpan,
-        table: () => line ? rows(line, timeSpan(only), time) : { head: ["from"], rows: [] },
+        table: () => timeRows(timeSpan(only), time, line ? BEHIND.map(([key, of, head]) => ({ head, xs, values: valuesOf(line, key), of, text: latency })) : []),
     };
 }

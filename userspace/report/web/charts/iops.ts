@@ -5,8 +5,8 @@ import { consistency } from "../curves";
 import type { Consistency } from "../data";
 import { amount } from "../format";
 import type { Line } from "../lines";
-import { fromZero, type Level, type Plot, type Rows, type Series, type Span, type Spot } from "../plot";
-import { activeOf, cut, endOf, marksOf, mean, middles, pieces, ratesOf, timeSpan, type Window, within } from "./times";
+import { fromZero, type Level, type Plot, type Series, type Span, type Spot } from "../plot";
+import { activeOf, cut, endOf, marksOf, middles, ratesOf, timeRows, timeSpan, type Window } from "./times";
 
 export type IopsView = "run" | "steady-log" | "steady-linear";
 
@@ -76,17 +76,6 @@ function moving({ run, op, look }: Line, axis: Axis, [from, to]: Span): Level[] 
     return levels;
 }
 
-function rows(lines: Line[], span: Span, time: Axis): Rows {
-    const all = lines.map((line) => ({ xs: middles(line), values: ratesOf(line, line.op.ios) }));
-    return {
-        head: ["from", "to", ...lines.flatMap((line) => [`${line.name}, mean IOPS`, "least"])],
-        rows: pieces(span).map((piece) => [...piece.map(time.text), ...all.flatMap((series) => {
-            const values = within(series, piece);
-            return [amount(mean(values)), amount(values.length ? Math.min(...values) : NaN)];
-        })]),
-    };
-}
-
 export function iops(lines: Line[], view: IopsView, asked: Window, time = timeAxis): Plot {
     const shown = lines.filter((line) => line.on && line.run.start_s.length);
     const windows = shown.map((line): Span => view === "run" ? [0, Infinity] : windowOf(line, asked));
@@ -127,6 +116,7 @@ export function iops(lines: Line[], view: IopsView, asked: Window, time = timeAx
     return {
         title: TITLES[view], hint: HINTS[view], x: time, y: axis, series, levels, spots,
         marks: marksOf(lines), cells: null, xSpan: x,
-        ySpan: view === "steady-linear" ? fromZero : logSpan, table: () => rows(shown, x, time),
+        ySpan: view === "steady-linear" ? fromZero : logSpan, table: () => timeRows(x, time, shown.flatMap((line, i) => (["mean", "least"] as const).map((of) => (
+            { head: of === "mean" ? `${line.name}, mean IOPS` : of, xs: values[i].at, values: values[i].iops, of, text: (v: number) => amount(v) })))),
     };
 }

@@ -3,8 +3,8 @@
 import { type Axis, latencyAxis, linear, log, named, tickAmount, tickLatency, timeAxis } from "../axes";
 import { amount, latency } from "../format";
 import { type Line, sources } from "../lines";
-import { fromZero, type Plot, type Rows, type Series, type Span } from "../plot";
-import { inside, marksOf, mean, middles, pieces, rateIn, ratesOf, timeSpan, type Window, within } from "./times";
+import { fromZero, type Plot, type Series } from "../plot";
+import { inside, marksOf, middles, rateIn, ratesOf, timeRows, timeSpan, type Window } from "./times";
 
 /** With this many points, neighbours are less than a pixel apart. */
 const MANY = 400;
@@ -17,18 +17,6 @@ export function kindOf(values: (number | null)[]): Series["kind"] | undefined {
     return alone ? "dots" : undefined;
 }
 
-function rows(all: Over[], span: Span, { x, y }: Pick<Plot, "x" | "y">): Rows {
-    const series = all.map(({ line, values }) => ({ xs: middles(line), values }));
-    const words = (value: number) => Number.isFinite(value) ? y.text(value) : "–";
-    return {
-        head: ["from", "to", ...all.flatMap(({ name }) => [`${name}, mean`, "highest"])],
-        rows: pieces(span).map((piece) => [...piece.map(x.text), ...series.flatMap((s) => {
-            const found = within(s, piece);
-            return [words(mean(found)), words(found.length ? Math.max(...found) : NaN)];
-        })]),
-    };
-}
-
 export function chart(lines: Line[], all: Over[], y: Axis, text: { title: string; hint: string; x?: Axis }, ySpan: Plot["ySpan"]): Plot {
     const span = timeSpan(lines), { x = timeAxis } = text;
     return {
@@ -37,7 +25,8 @@ export function chart(lines: Line[], all: Over[], y: Axis, text: { title: string
             name, note, title, kind: kind ?? (values.length > MANY ? "thin" : "line"), ...look, tag, xs: middles(line),
             ys: values.map((value) => value === null ? null : y.place(value)),
         })),
-        xSpan: span, ySpan, table: () => rows(all, span, { x, y }),
+        xSpan: span, ySpan, table: () => timeRows(span, x, all.flatMap(({ name, line, values }) => (["mean", "highest"] as const).map((of) => (
+            { head: of === "mean" ? `${name}, mean` : of, xs: middles(line), values, of, text: y.text })))),
     };
 }
 

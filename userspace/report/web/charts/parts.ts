@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Divided IOs: how long they took in each part, for one line as a heat map, for all lines as curves, and over time.
-import { categories, latencyAxis } from "../axes";
+import { categories, latencyAxis, rowOf } from "../axes";
 import { type Bin, type Part, type Percentile, type PartWatch, type Quantile } from "../data";
 import { count, latency, shareOf } from "../format";
 import { lastCell, upperBound } from "../grid";
 import { type Line, onlyOf } from "../lines";
 import { shortNames } from "../owners";
-import { type Cells, latencySpan, type Level, type Plot, type Rows, type Series } from "../plot";
+import { type Cells, latencySpan, type Level, type Plot, rankedCells, type Rows, type Series } from "../plot";
 import { LINES } from "./heat";
 import { chart, kindOf, type Over } from "./load";
 
@@ -99,19 +99,13 @@ function cellsOf(bins: Bin[], scale: number): Map<number, number> {
     return cells;
 }
 
-/** Each cell's share of its column's IOs, ranked by the logarithm as in the heat map over time. */
+/** Each cell's share of its column's IOs. */
 function cells(line: Line, labels: string[]): Cells {
-    const scale = Math.min(line.run.scale, HEAT_SCALE);
-    const found = partsOf(line).filter(({ part }) => labels.includes(part.label)).flatMap(({ part, op }) => [...cellsOf(op.bins, scale)].map(([cell, ios]) => ({
-        x: labels.indexOf(part.label), cell, share: ios / op.total.ios })));
-    const shares = found.map(({ share }) => share), least = Math.min(...shares), most = Math.max(...shares), range = Math.log(most / least);
-    return {
-        title: "share of a column's IOs", least: found.length ? shareOf(least) : "", most: found.length ? shareOf(most) : "",
-        boxes: found.map(({ x, cell, share }) => ({
-            x0: x - 0.5, x1: x + 0.5, rank: range > 0 ? Math.log(share / least) / range : 1,
-            y0: latencyAxis.place(upperBound(scale, cell - 1)), y1: latencyAxis.place(upperBound(scale, cell)),
-        })),
-    };
+    const scale = Math.min(line.run.scale, HEAT_SCALE), parts = partsOf(line).filter(({ part }) => labels.includes(part.label));
+    return rankedCells("share of a column's IOs", shareOf, parts.flatMap(({ part, op }) => [...cellsOf(op.bins, scale)].map(([cell, ios]) => {
+        const x = labels.indexOf(part.label);
+        return { x0: x - 0.5, x1: x + 0.5, ...rowOf(scale, cell), value: ios / op.total.ios };
+    })));
 }
 
 /** A percentile of each part of a line; NaN if the part has none. */

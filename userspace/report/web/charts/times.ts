@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Shared by the charts over time: marks, the span of time, rows for the table behind a chart.
+import type { Axis } from "../axes";
 import type { Run } from "../data";
 import type { Line } from "../lines";
-import type { Series, Span } from "../plot";
+import type { Rows, Series, Span } from "../plot";
 
 const ROWS = 60;
 
@@ -71,28 +72,26 @@ export function ratesOf({ run, watch }: Line, amounts: number[]): (number | null
     });
 }
 
+/** A column of the table behind a chart over time: of each piece of time the mean, the highest or the least value. */
+export interface Column { head: string; xs: number[]; values: (number | null)[]; of: "mean" | "highest" | "least"; text: (value: number) => string }
+
+const FOLDS = {
+    mean: (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length,
+    highest: (values: number[]) => values.reduce((most, value) => Math.max(most, value)),
+    least: (values: number[]) => values.reduce((least, value) => Math.min(least, value)),
+};
+
 /** At most ROWS pieces of [from, to]: equal, and of whole seconds if possible. */
-export function pieces([from, to]: Span): Span[] {
+export function timeRows([from, to]: Span, time: Axis, columns: Column[]): Rows {
     const size = Math.max((to - from) / ROWS, 1e-9), by = size > 0.5 ? Math.ceil(size - 1e-9) : size;
-    const all: Span[] = [];
-    for (let i = 0; from + i * by < to - 1e-9; i++)
-        all.push([from + i * by, Math.min(from + (i + 1) * by, to)]);
-    return all;
-}
-
-/** The values of a series whose places lie in a piece. */
-export function within(series: { xs: number[]; values: (number | null)[] }, [from, to]: Span): number[] {
-    const found: number[] = [];
-    for (let i = 0; i < series.xs.length; i++) {
-        const value = series.values[i];
-        if (value !== null && series.xs[i] >= from && series.xs[i] < to)
-            found.push(value);
-    }
-    return found;
-}
-
-export function mean(values: number[]): number {
-    return values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : NaN;
+    const pieces = Array.from({ length: Math.ceil((to - from - 1e-9) / by) }, (_, i) => [from + i * by, Math.min(from + (i + 1) * by, to)]);
+    return {
+        head: ["from", "to", ...columns.map(({ head }) => head)],
+        rows: pieces.map(([begin, end]) => [time.text(begin), time.text(end), ...columns.map(({ xs, values, of, text }) => {
+            const found = values.filter((value, i): value is number => value !== null && xs[i] >= begin && xs[i] < end);
+            return found.length ? text(FOLDS[of](found)) : "–";
+        })]),
+    };
 }
 
 export function cut(series: Series, [from, to]: Span): Series {
