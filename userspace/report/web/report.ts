@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The report's page: findings, marks and a steady window, in addition to what it shares with the live page.
+import { hasPauses } from "./charts/distribution";
 import { iops, type IopsView } from "./charts/iops";
 import { latencyByIops, phaseLines, phasesOf } from "./charts/phases";
 import { hasSlow, slowDots } from "./charts/slow";
@@ -86,7 +87,7 @@ class ReportPage extends Page {
 
     /** Offered only if a run has such IOs. */
     private pauses(): HTMLElement[] {
-        if (!this.lines.some((line) => line.op.after_idle))
+        if (!this.lines.some(hasPauses))
             return [];
         this.state.pauses = true;
         const toggle = button("First after a pause", () => {

@@ -55,6 +55,11 @@ function tenths(series: { name: string; curve: Curve }[]): Rows {
     };
 }
 
+/** Whether enough IOs came after a pause to draw how long they took. */
+export function hasPauses({ op: { after_idle } }: Line): boolean {
+    return (after_idle?.ios ?? 0) >= 10;
+}
+
 /** Values smaller by this factor would lie on the bottom of a linear axis. */
 const FEW = 100;
 
@@ -80,9 +85,9 @@ export function distribution(lines: Line[], options: DistributionOptions): Plot 
         { fill: !options.log && shown.length <= 8, tag: line.name }));
     if (options.pauses)
         for (const line of shown)
-            if (line.op.after_idle)
-                series.push(add(line, `${line.name}, first after a pause`, line.op.after_idle.bins,
-                    `${amount(line.op.after_idle.ios)} IOs`, { kind: "thin", dash: [2, 2], own: true }, curveOf(line, line.op.bins)));
+            if (hasPauses(line))
+                series.push(add(line, `${line.name}, first after a pause`, line.op.after_idle!.bins,
+                    `${amount(line.op.after_idle!.ios)} IOs`, { kind: "thin", dash: [2, 2], own: true }, curveOf(line, line.op.bins)));
     const ySpan = (lo: number, hi: number): Span => options.log
         ? [Math.log10(least), Math.max(decades(lo, hi)[1], Math.log10(least) + 1) + 0.3] : fromZero(lo, hi);
     return {
