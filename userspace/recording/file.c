@@ -260,8 +260,8 @@ int recording_file_begin(struct recording_file *f, const struct run_info *run, s
 {
 	u64 pages = WAL_PAGES + (u64)run->n_watches * WAL_PAGES_A_WATCH;
 	int rc = sqlite3_wal_autocheckpoint(f->db, pages < WAL_PAGES_MOST ? pages : WAL_PAGES_MOST) ?:
-		 sqlite_run(f->db, "BEGIN IMMEDIATE") ?: make_tables(f->db, run) ?: recorder_write_facts(f->db, run, ids) ?:
-		 sqlite_run(f->db, "COMMIT");
+		 sqlite_run(f->db, "BEGIN IMMEDIATE") ?: make_tables(f->db, run) ?:
+		 recorder_write_facts(f->db, run, ids) ?: sqlite_run(f->db, "COMMIT");
 
 	return rc ? recording_file_failed(f, rc, p) : 0;
 }

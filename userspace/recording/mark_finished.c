@@ -61,8 +61,8 @@ static int open_file(struct finished *f, struct problem *p)
 	if (flock(f->fd, LOCK_EX | LOCK_NB))
 		return problem_set(p, -EBUSY, "%s: is being recorded or marked: leave out --at, and the mark is of now", f->file);
 	if (sqlite_has_log(f->fd) > 0)
-		return problem_set(p, -EEXIST, "%s: was cut off: make a complete copy with 'blklat record --replay %s -o NEW', and "
-				   "mark that", f->file, f->file);
+		return problem_set(p, -EEXIST, "%s: was cut off: make a complete copy with 'blklat record --replay %s "
+				   "-o NEW', and mark that", f->file, f->file);
 	return 0;
 }
 
@@ -159,11 +159,11 @@ static int replace(struct finished *f, const char *text, struct problem *p)
 {
 	int to CLEANUP(cleanup_close) = -1, err;
 
-	/* We have locked the file, so this name is ours alone. What one that was killed has left under it is removed. */
+	/* We have locked the file, so this name is ours alone. Remove what a mark that was killed has left under it. */
 	snprintf(f->copy, sizeof(f->copy), ".blklat-mark-%llu", (unsigned long long)f->st.st_ino);
 	if (unlinkat(f->folder, f->copy, 0) && errno != ENOENT)
-		return problem_set(p, -errno, "%s: can't be marked: %s beside it can't be removed: %s", f->file, f->copy,
-				   strerror(errno));
+		return problem_set(p, -errno, "%s: can't be marked: %s beside it can't be removed: %s", f->file,
+				   f->copy, strerror(errno));
 	to = openat(f->folder, f->copy, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (to < 0)
 		return failed(f, -errno, p);

@@ -43,7 +43,7 @@ static int on_path(sqlite3_vfs *vfs, const char *name, int room, char *ret)
 	return snprintf(ret, room, "%s", name) < room ? SQLITE_OK : SQLITE_CANTOPEN;
 }
 
-/* No code that is stored in the database is run, and SQLite's memory is bounded: a schema may be as large as the file. */
+/* No code in the database is run, and SQLite's memory is bounded: a schema may be as large as the file. */
 static void distrust(sqlite3 *db)
 {
 	sqlite3_hard_heap_limit64(HEAP_MAX_BYTES);
@@ -80,8 +80,8 @@ int sqlite_fds_open(struct sqlite_fds *f, bool writable, sqlite3 **ret_db)
 		return rc;
 	distrust(*ret_db);
 	/* In exclusive mode SQLite keeps the index of the log in its own memory. */
-	return sqlite_run(*ret_db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON; "
-			  "PRAGMA temp_store = MEMORY") ?:
+	return sqlite_run(*ret_db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; "
+			  "PRAGMA cell_size_check = ON") ?:
 	       sqlite_run(*ret_db, writable ? "PRAGMA journal_mode = MEMORY" : "PRAGMA query_only = ON");
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Runs SQLite on open descriptors. It learns no file name, so it can't look for a journal, a log or an index that somebody
- * may have put beside the database; and it locks and maps nothing. It runs no code that is stored in the database, and
- * gets 64 MiB of memory at most.
+ * Runs SQLite on open descriptors. It learns no file name, so it can't look for a journal, a log or an index that
+ * somebody may have put beside the database; and it locks and maps nothing. It runs no code that is stored in the
+ * database, and gets 64 MiB of memory at most.
  */
 #ifndef RECORDING_SQLITE_VFS_H
 #define RECORDING_SQLITE_VFS_H
@@ -19,8 +19,8 @@ struct sqlite_fds {
 };
 
 /*
- * Opens @f as a database. If it is @writable, its journal is in memory. @f must not move until sqlite_fds_close(), which
- * takes an @f that was never opened, too, and closes none of its descriptors. Returns an SQLite result; as with
+ * Opens @f as a database. If it is @writable, its journal is in memory. @f must not move until sqlite_fds_close(),
+ * which takes an @f that was never opened, too, and closes none of its descriptors. Returns an SQLite result; as with
  * sqlite3_open_v2(), @ret_db may be set even after a failure.
  */
 int sqlite_fds_open(struct sqlite_fds *f, bool writable, sqlite3 **ret_db);
