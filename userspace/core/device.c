@@ -17,8 +17,9 @@
 #include "util/utf8.h"
 
 #define SECTOR_BYTES 512	/* sysfs's unit, whatever the device's own sectors are */
+
 struct reading {
-	struct device_table *t;
+	struct device_table t;
 	const struct device *disk;	/* the disk whose partitions are being read; NULL: disks are being read */
 	u32 room;
 };
@@ -232,7 +233,7 @@ static int read_partition(struct device *d, int dir, const char *entry, const st
 
 static int append(struct reading *r, const struct device *d)
 {
-	struct device_table *t = r->t;
+	struct device_table *t = &r->t;
 
 	if (array_more(&t->d, sizeof(*t->d), t->n, &r->room))
 		return -ENOMEM;
@@ -257,7 +258,7 @@ static int add_partition(int dir, const char *entry, void *into)
 	CLEANUP(cleanup_close) int fd = open_partition(dir, entry, r->disk);
 	struct device d;
 
-	if (fd < 0 || read_partition(&d, fd, entry, r->disk) || r->t->n >= DEVICES_MAX)
+	if (fd < 0 || read_partition(&d, fd, entry, r->disk) || r->t.n >= DEVICES_MAX)
 		return 0;
 	return append(r, &d);
 }
@@ -269,9 +270,9 @@ static int add_disk(int dir, const char *entry, void *into)
 	struct device d = { 0 };
 	int err;
 
-	if (fd < 0 || read_disk(&d, fd, entry, r->t->root) || r->t->n >= DEVICES_MAX)
+	if (fd < 0 || read_disk(&d, fd, entry, r->t.root) || r->t.n >= DEVICES_MAX)
 		return 0;
-	d.parent = r->t->n;
+	d.parent = r->t.n;
 	err = append(r, &d);
 	if (err)
 		return err;
@@ -367,9 +368,8 @@ struct updating {
 	bool *seen;			/* [entry] */
 	bool incomplete;		/* a disk may be without a queue */
 	u32 disk;			/* the known disk whose partitions are looked at */
-	struct device_table disks;	/* what has come: disks, each followed by its partitions */
-	struct device_table partitions;	/* and partitions of known disks */
-	struct reading new_disks, new_partitions;
+	struct reading disks;		/* what has come: disks, each followed by its partitions */
+	struct reading partitions;	/* and partitions of known disks */
 };
 
 static int by_known_name(const void *va, const void *vb)
@@ -411,7 +411,7 @@ static int update_partition(int dir, const char *entry, void *into)
 		return 0;
 	d.parent = u->disk;
 	device_read_queue(u->t, &d);	/* the disk's may have changed since it was read */
-	return append(&u->new_partitions, &d);
+	return append(&u->partitions, &d);
 }
 
 static int update_disk(int dir, const char *entry, void *into)
@@ -430,7 +430,7 @@ static int update_disk(int dir, const char *entry, void *into)
 		return err == -ENOMEM ? err : 0;
 	}
 	/* Without a queue it is not complete yet; its event is still to come (device_add_disk()). */
-	return !u->incomplete && faccessat(fd, "queue", F_OK, 0) ? 0 : add_disk(dir, entry, &u->new_disks);
+	return !u->incomplete && faccessat(fd, "queue", F_OK, 0) ? 0 : add_disk(dir, entry, &u->disks);
 }
 
 static void mark_absent(struct device_table *t, u32 gone)
@@ -486,15 +486,15 @@ static int update(struct updating *u, const bool *used, int block)
 		if (!t->d[i].absent)
 			u->known[u->n_known++] = &t->d[i];
 	qsort(u->known, u->n_known, sizeof(*u->known), by_known_name);
-	err = sysfs_entries(block, ".", update_disk, u) ?: sort_table(&u->disks);
+	err = sysfs_entries(block, ".", update_disk, u) ?: sort_table(&u->disks.t);
 	if (err)
 		return err;
 	for (u32 i = 0; i < u->n_known; i++)
 		if (!u->seen[u->known[i] - t->d])
 			mark_absent(t, u->known[i] - t->d);
-	if (u->partitions.n)
-		qsort_r(u->partitions.d, u->partitions.n, sizeof(*u->partitions.d), by_name, t->d);
-	err = take_in(t, used, n, &u->partitions, false) ?: take_in(t, used, n, &u->disks, true);
+	if (u->partitions.t.n)
+		qsort_r(u->partitions.t.d, u->partitions.t.n, sizeof(*t->d), by_name, t->d);
+	err = take_in(t, used, n, &u->partitions.t, false) ?: take_in(t, used, n, &u->disks.t, true);
 	/* Volumes may be moved, and arrays get other members. */
 	for (u32 i = 0; i < t->n; i++)
 		if (t->d[i].parent == i && !t->d[i].absent && (!t->d[i].hw_queues || i >= n || !u->seen[i]))
@@ -523,12 +523,10 @@ static int update_table(struct device_table *t, const bool *used, bool incomplet
 
 	if (block < 0)
 		return block;
-	strcpy(u.disks.root, t->root);
-	u.new_disks.t = &u.disks;
-	u.new_partitions.t = &u.partitions;
+	strcpy(u.disks.t.root, t->root);
 	err = err ?: update(&u, used, block);
-	device_table_free(&u.disks);
-	device_table_free(&u.partitions);
+	device_table_free(&u.disks.t);
+	device_table_free(&u.partitions.t);
 	if (err == -ENOSPC)
 		return problem_set(p, err, "more than %d block devices have come and gone", DEVICES_MAX);
 	return !err ? 0 : problem_set(p, err, "can't read the block devices in '%s/sys/block': %s", t->root,
