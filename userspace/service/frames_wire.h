@@ -24,7 +24,7 @@ struct wired_run {
 	char *version, *engine;
 };
 
-/* The run is at its final place, @ret. Returns 0, -ENOMEM or -EBADMSG. */
+/* Its info refers to the rest of @ret, so a copy has to set info.devices. Returns 0, -ENOMEM or -EBADMSG. */
 int wire_get_run(struct wire_in *from, struct wired_run *ret);
 void wired_run_free(struct wired_run *r);	/* takes a struct that is all 0 */
 

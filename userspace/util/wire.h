@@ -30,7 +30,7 @@ void wire_get(struct wire_in *from, void *ret, size_t size);
 /* A text, which belongs to the message. NULL if NULL was written, or on failure. */
 const char *wire_get_text(struct wire_in *from);
 
-/* The same in memory of its own. NULL also if there is none; the reader has failed then. */
+/* The same in memory of its own. If there is none, the reader has failed. */
 char *wire_dup_text(struct wire_in *from);
 
 /* A number of items that follow, each of at least @size bytes. */
