@@ -252,8 +252,10 @@ def gone(pid):
     ("threads", -signal.SIGABRT, "blklat: a thread could not give up its capabilities")])
 @needs_intruder
 @needs_root
-def test_what_keeps_its_privileges_does_not_serve(script, where, status, said):
-    r = refused("--replay", script(), env={"LD_PRELOAD": INTRUDER, "INTRUDER_IN": where})
+def test_what_keeps_its_privileges_does_not_serve(script, tmp_path, where, status, said):
+    web = tmp_path / "web.yml"
+    web.write_text("")
+    r = refused("--replay", script(), "--web-config", web, env={"LD_PRELOAD": INTRUDER, "INTRUDER_IN": where})
     # The server may have something to say to that.
     assert r.returncode == status and said in r.stderr.splitlines(), (r.returncode, r.stderr)
 

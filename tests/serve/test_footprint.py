@@ -20,13 +20,14 @@ def capabilities(s):
 
 
 @pytest.mark.plain
-def test_what_is_kept_is_what_later_devices_take(slots):
+def test_what_is_kept_is_what_later_devices_take(slots, tmp_path):
     """
-    CAP_PERFMON (38) and CAP_BPF (39), nowhere effective; the server and the thread that watches over the end have none.
+    CAP_PERFMON (38) and CAP_BPF (39), nowhere effective; the server and the thread that reads --web-config have none.
     The thread that captures has a real-time priority; the others have ordinary priority, or less.
     """
-    device = slots.attach(0)
-    with Serve("--dev", slots.pattern) as s:
+    device, web = slots.attach(0), tmp_path / "web.yml"
+    web.write_text("")
+    with Serve("--dev", slots.pattern, "--web-config", web) as s:
         wait_for(s, device)
         few = 1 << 38 | 1 << 39
         s.until(lambda: capabilities(s) == [(0, 0)] * 2 + [(few, 0)], "few capabilities")
@@ -35,12 +36,12 @@ def test_what_is_kept_is_what_later_devices_take(slots):
         def priorities():
             tasks = s.tasks()
             return {True: policy(s.pid), False: sorted(policy(t) for t in tasks if t != s.pid)}
-        # The thread that watches over the end; and the server.
+        # The thread that reads --web-config; and the server.
         ordinary = [(os.SCHED_OTHER, 0, 0)] + [(os.SCHED_OTHER, 0, 5)]
         s.until(lambda: priorities() == {True: (os.SCHED_FIFO, 1, 0), False: ordinary}, "those priorities")
         assert "no real-time priority" not in s.read_stderr()
     with Serve("--dev", device.name) as s:
-        assert capabilities(s) == [(0, 0)] * 3
+        assert capabilities(s) == [(0, 0)] * 2
 
 
 def test_leaves_nothing(slots):

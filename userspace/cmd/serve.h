@@ -4,6 +4,7 @@
 #define CMD_SERVE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "cmd/capture_options.h"
 #include "cmd/watches.h"
@@ -139,23 +140,28 @@ void serve_server_end(struct serve_server *s);
 int server_process(const struct serve_server_config *cfg, int messages, int taken, int alive);
 
 /*
- * Passes new certificates and users to that process, which can't read files itself: a thread of this one
- * reads them and sends them. The capture does not wait for that.
+ * Passes new certificates and users to that process, which can't read files itself: a thread of this one reads them and sends
+ * them. The capture does not wait for that, not even for memory: the thread is there from the beginning, as starting one takes the
+ * lock of the address space, which an ordinary thread may hold while it waits for a CPU.
  */
 struct serve_web {
 	const char *who;		/* program name, for messages */
 	const char *file;		/* of --web-config; NULL: there is none */
 	struct serve_server *server;
 	const struct notify *notify;	/* told when a reload is done */
-	pthread_mutex_t lock;		/* of these: */
-	pthread_cond_t idle;
-	bool reloading, again;
+	pthread_t reloader;
+	int wake;			/* an eventfd */
+	bool started;
+	atomic_bool ends;
 };
 
-void serve_web_init(struct serve_web *w);
-void serve_web_uninit(struct serve_web *w);	/* waits for a reload in progress */
+/* Starts the thread, if there is a file. After confine(), and after serve_server_wait(). Returns 0 or a negative errno. */
+int serve_web_start(struct serve_web *w);
 
 /* Returns at once. If the new files can't be used, a message says so, and the old contents stay in use. */
 void serve_web_reload(struct serve_web *w);
+
+/* Waits for a reload in progress. Takes a struct that is all 0. */
+void serve_web_end(struct serve_web *w);
 
 #endif

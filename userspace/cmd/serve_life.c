@@ -112,7 +112,10 @@ static int begin_to_serve(struct serve *s, struct problem *p)
 
 	if (err && !serve_server_ended(&s->server, p))
 		problem_set(p, err, "the web server could not be started: %s", strerror(-err));
-	return err;
+	if (err)
+		return err;
+	err = serve_web_start(&s->web);
+	return err ? problem_set(p, err, "could not start a thread: %s", strerror(-err)) : 0;
 }
 
 static void on_reload(void *serve)
@@ -180,7 +183,7 @@ static int on_find(void *serve, const struct device_table *t, struct watch **ret
 static void serve_end(struct serve *s)
 {
 	serve_server_leave(&s->server);
-	serve_web_uninit(&s->web);
+	serve_web_end(&s->web);
 	service_close(s->service);
 	relay_free(s->relay);
 	serve_server_end(&s->server);
@@ -342,6 +345,5 @@ int serve_life(const struct serve_options *o, const char *who)
 		.who = who, .o = o, .address = o->address, .notify.fd = -1, .listen_fd = -1,
 	};
 
-	serve_web_init(&s.web);
 	return begin(&s);
 }

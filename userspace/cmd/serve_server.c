@@ -305,66 +305,59 @@ static void reload(struct serve_web *w)
 		command_fail(w->who, 0, &p);
 }
 
-/* Notified while the thread still counts as running: the notifier goes away when it does not. */
-static bool go_on(struct serve_web *w)
+/* Waits for a request, or looks for one. Several become one. */
+static bool requested(const struct serve_web *w, bool wait)
 {
-	bool again;
+	struct pollfd fd = { .fd = w->wake, .events = POLLIN };
+	eventfd_t n;
 
-	pthread_mutex_lock(&w->lock);
-	again = w->again;
-	w->again = false;
-	if (!again) {
-		notify_send(w->notify, "READY=1");
-		w->reloading = false;
-		pthread_cond_signal(&w->idle);
-	}
-	pthread_mutex_unlock(&w->lock);
-	return again;
+	return poll(&fd, 1, wait ? -1 : 0) > 0 && !eventfd_read(w->wake, &n);
 }
 
 static void *reloader(void *web)
 {
+	struct serve_web *w = web;
+
 	confine_thread();
-	do
-		reload(web);
-	while (go_on(web));
+	while (!w->ends && requested(w, true) && !w->ends) {
+		do
+			reload(w);
+		while (!w->ends && requested(w, false));
+		notify_send(w->notify, "READY=1");
+	}
 	return NULL;
+}
+
+int serve_web_start(struct serve_web *w)
+{
+	int err;
+
+	if (!w->file)
+		return 0;
+	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (w->wake < 0)
+		return -errno;
+	err = -pthread_create(&w->reloader, NULL, reloader, w);
+	w->started = !err;
+	if (err)
+		close(w->wake);
+	return err;
 }
 
 void serve_web_reload(struct serve_web *w)
 {
-	struct problem p;
-	int err = 0;
-
-	pthread_mutex_lock(&w->lock);
-	if (w->reloading) {
-		w->again = true;
-	} else if (w->file) {
-		err = thread_start_detached(reloader, w);
-		w->reloading = !err;
-	}
-	if (!w->reloading)
+	if (w->started)
+		eventfd_write(w->wake, 1);
+	else
 		notify_send(w->notify, "READY=1");
-	pthread_mutex_unlock(&w->lock);
-	if (!err)
+}
+
+void serve_web_end(struct serve_web *w)
+{
+	if (!w->started)
 		return;
-	problem_set(&p, err, "could not start a thread: %s", strerror(-err));
-	command_fail(w->who, 0, &p);
-}
-
-void serve_web_init(struct serve_web *w)
-{
-	*w = (struct serve_web){ 0 };
-	realtime_lock_init(&w->lock);
-	pthread_cond_init(&w->idle, NULL);
-}
-
-void serve_web_uninit(struct serve_web *w)
-{
-	pthread_mutex_lock(&w->lock);
-	while (w->reloading)
-		pthread_cond_wait(&w->idle, &w->lock);
-	pthread_mutex_unlock(&w->lock);
-	pthread_cond_destroy(&w->idle);
-	pthread_mutex_destroy(&w->lock);
+	w->ends = true;
+	eventfd_write(w->wake, 1);
+	pthread_join(w->reloader, NULL);
+	close(w->wake);
 }
