@@ -79,19 +79,19 @@ static struct blklat_slot *slot_at(const struct made *m, u32 n)
 	return BLKLAT_SLOT_IN(&m->slots[n / BLKLAT_SLOTS], n % BLKLAT_SLOTS);
 }
 
-static u32 tags_of(const struct slots *s)
+static u32 tags_of(const struct device *d, u32 cpus)
 {
-	return s->shared_tags ? s->tags : s->queues * s->tags;
+	return d->tags * (d->shared_tags ? 1 : slots_of(d, cpus).queues);
 }
 
 /* Starts and ends @ios in the slots, about the same number in each. */
 static void use_slots(const struct made *m, u32 i, u64 ios)
 {
-	const struct slots s = slots_of(m->watches.w[i].device, m->r.cpus);
-	u32 used = m->ranges[i].n ? tags_of(&s) : 0;
+	const struct device *d = m->watches.w[i].device;
+	u32 used = m->ranges[i].n ? tags_of(d, m->r.cpus) : 0, stride = slots_of(d, m->r.cpus).stride;
 
 	for (u32 n = 0; n < used; n++) {
-		struct blklat_slot *slot = slot_at(m, m->ranges[i].first + n / s.tags * s.stride + n % s.tags);
+		struct blklat_slot *slot = slot_at(m, m->ranges[i].first + n / d->tags * stride + n % d->tags);
 
 		slot->started = slot->ended = ios / used + (n < ios % used);
 		slot->ns = BLKLAT_SLOT_FREE;
@@ -153,9 +153,8 @@ static void make_busy(struct made *m)
 			m->r.own[(size_t)cpu * m->r.watches + i].shared[BLKLAT_OP_READ] = is_busy(&m->watches.w[i]) ? 1000 : 0;
 	owns_settle(&m->r, 0, NULL, NULL);
 	for (u32 i = 0; i < m->r.watches; i++) {
-		const struct slots s = slots_of(m->watches.w[i].device, m->r.cpus);
 		/* So many that each tag was used. */
-		u64 in_each_bin = 1 + tags_of(&s) / (m->r.cpus * (OCTAVES << m->r.scale));
+		u64 in_each_bin = 1 + tags_of(m->watches.w[i].device, m->r.cpus) / (m->r.cpus * (OCTAVES << m->r.scale));
 
 		if (is_busy(&m->watches.w[i]))
 			use_slots(m, i, count_reads(m, i, in_each_bin));

@@ -20,14 +20,12 @@ struct target {
 	__u32 queues;
 	__u32 stride;			/* slots of a hardware queue */
 	__u32 distance;			/* from them to the next one's: stride; 0: shared tags, all have the same */
-	__u32 tags;			/* driver tags; the scheduler's follow */
-	__u32 pad;
 	/*
 	 * When a request of it was last issued or ended, to within a ms; 0: not known. The programs write
 	 * it, and only while pauses are looked for (pauses.bpf.h).
 	 */
 	__u64 seen_ns;
-	__u64 fill;
+	__u64 fill[2];
 };
 _Static_assert(sizeof(struct target) == 64, "one cache line");
 _Static_assert(BLKLAT_STAGE_DEVICE == 0 && BLKLAT_STAGE_QUEUE == 1, "the slots' stages come first, in this order");

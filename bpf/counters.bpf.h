@@ -299,7 +299,7 @@ static __noinline int account_tag_range(u64 request, u32 watch, u32 event, u32 t
 static __always_inline bool slot_number(const struct target *t, struct request *rq, u32 stage, u32 *ret)
 {
 	int internal_tag = rq->internal_tag;
-	u32 tag = internal_tag >= 0 ? t->tags + internal_tag : (u32)rq->tag;
+	u32 tag = internal_tag >= 0 ? internal_tag : rq->tag;
 	u32 queue = rq->mq_hctx->queue_num;
 
 	if (tag >= t->stride || queue >= t->queues)

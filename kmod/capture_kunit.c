@@ -201,9 +201,9 @@ static void blklat_capture_test_tags(struct kunit *test)
 		{ 0, FAKE_STRIDE - 1, -1, FAKE_STRIDE - 1 },
 		{ 0, FAKE_STRIDE, -1, -1 },
 		{ 2, 7, -1, 2 * FAKE_STRIDE + 7 },
-		{ 1, -1, 5, FAKE_STRIDE + FAKE_TAGS + 5 },
-		{ 1, 9, 5, FAKE_STRIDE + FAKE_TAGS + 5 },
-		{ 1, 9, FAKE_STRIDE - FAKE_TAGS, -1 },
+		{ 1, -1, 5, FAKE_STRIDE + 5 },
+		{ 1, 9, 5, FAKE_STRIDE + 5 },
+		{ 1, 9, FAKE_STRIDE, -1 },
 		{ FAKE_QUEUES, 0, -1, -1 },
 		{ 0, -1, -1, -1 },
 	};

@@ -27,8 +27,8 @@
 enum { AT_SUM, AT_BYTES, AT_ERRORS, AT_OCTAVES, AT_MAX, AT_NOT_MIN = AT_MAX + 2, AT_BINS = AT_NOT_MIN + 2 };
 enum { AT_NS, AT_STARTED = 16, AT_ENDED = 32, SIXTEEN_SLOTS = 48 };
 
-/* The geometry of each fake disk: internal tags 0 to 21 follow tags 0 to 9. */
-enum { FAKE_QUEUES = 3, FAKE_TAGS = 10, FAKE_STRIDE = 32, FAKE_SLOTS = FAKE_QUEUES * FAKE_STRIDE };
+/* The geometry of each fake disk. */
+enum { FAKE_QUEUES = 3, FAKE_STRIDE = 32, FAKE_SLOTS = FAKE_QUEUES * FAKE_STRIDE };
 
 enum { FAKE_WATCHES = 6, FAKE_MAX_BIOS = 64, FAKE_CGROUPS = 3, FAKE_CPU = 5 };
 
@@ -139,7 +139,6 @@ static inline struct blklat_watch fake_geometry(u32 stage, u32 number, u32 *slot
 	if (stage == BLKLAT_STAGE_TOTAL)
 		return w;
 	w.queues = FAKE_QUEUES;
-	w.tags = FAKE_TAGS;
 	w.stride = FAKE_STRIDE;
 	w.first_slot = *slot;
 	*slot += FAKE_SLOTS;

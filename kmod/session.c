@@ -53,8 +53,8 @@ int blklat_watch_check(const struct blklat_watch *watch, u32 slots)
 	if (watch->stage >= BLKLAT_STAGES || watch->first_slot % BLKLAT_SLOTS || watch->shared_tags > 1)
 		return -EINVAL;
 	if (watch->stage == BLKLAT_STAGE_TOTAL)
-		return watch->queues || watch->tags || watch->stride || watch->first_slot || watch->shared_tags ? -EINVAL : 0;
-	if (!watch->queues || !watch->stride || watch->stride % BLKLAT_SLOTS || watch->tags > watch->stride)
+		return watch->queues || watch->stride || watch->first_slot || watch->shared_tags ? -EINVAL : 0;
+	if (!watch->queues || !watch->stride || watch->stride % BLKLAT_SLOTS)
 		return -EINVAL;
 	if (watch->queues > MAX_QUEUES || watch->stride > MAX_STRIDE)
 		return -E2BIG;

@@ -51,7 +51,6 @@ struct blklat_target {
 	u32 queues;				/* 0: no request has a slot */
 	u32 stride;				/* slots of a hardware queue */
 	u32 distance;				/* from them to the next one's: stride; 0: shared tags */
-	u32 tags;
 	atomic_t open;				/* bit set: BLKLAT_STARTS() and BLKLAT_ENDS() of stages */
 	u64 seen_ns;				/* of requests, see pauses.h */
 } ____cacheline_aligned;

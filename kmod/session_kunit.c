@@ -14,7 +14,7 @@ enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_SPARE = 1 << 24, MAX_SLOTS 
 enum { MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
 
-#define SETUP(...) { .version = 12, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 13, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -28,7 +28,7 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.scale = U32_MAX), -EINVAL },
 		{ SETUP(.version = 0), -EPROTO },
 		{ SETUP(.version = 11), -EPROTO },
-		{ SETUP(.version = 13, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
+		{ SETUP(.version = 14, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
 		{ SETUP(.watches = 0), -EINVAL },
 		{ SETUP(.watches = MAX_WATCHES), 0 },
 		{ SETUP(.watches = MAX_WATCHES + 1), -E2BIG },
@@ -95,7 +95,7 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, blklat_setup_check(&cases[i].setup), cases[i].wanted, "case %u", i);
 }
 
-#define WATCH(...) { .fd = -1, .stage = DEVICE, .queues = 2, .tags = 32, .stride = 64, __VA_ARGS__ }
+#define WATCH(...) { .fd = -1, .stage = DEVICE, .queues = 2, .stride = 64, __VA_ARGS__ }
 #define TOTAL_WATCH(...) { .stage = TOTAL, __VA_ARGS__ }
 
 static void blklat_session_test_watch_check(struct kunit *test)
@@ -128,14 +128,8 @@ static void blklat_session_test_watch_check(struct kunit *test)
 		{ WATCH(.queues = MAX_QUEUES, .stride = MAX_STRIDE), -EINVAL },
 		{ WATCH(.queues = MAX_QUEUES + 1), -E2BIG },
 		{ WATCH(.queues = U32_MAX), -E2BIG },
-		{ WATCH(.tags = 0), 0 },
-		{ WATCH(.tags = 64), 0 },
-		{ WATCH(.tags = 65), -EINVAL },
-		{ WATCH(.tags = U32_MAX), -EINVAL },
 		{ WATCH(.stride = 0), -EINVAL },
-		{ WATCH(.stride = 0, .tags = 0), -EINVAL },
-		{ WATCH(.stride = 16, .tags = 16), 0 },
-		{ WATCH(.stride = 16, .tags = 17), -EINVAL },
+		{ WATCH(.stride = 16), 0 },
 		{ WATCH(.stride = 63), -EINVAL },
 		{ WATCH(.stride = 65), -EINVAL },
 		{ WATCH(.stride = 72), -EINVAL },
@@ -145,7 +139,6 @@ static void blklat_session_test_watch_check(struct kunit *test)
 		{ WATCH(.fd = INT_MAX), 0 },	/* the fd is checked later */
 		{ TOTAL_WATCH(.fd = 0), 0 },
 		{ TOTAL_WATCH(.queues = 1), -EINVAL },
-		{ TOTAL_WATCH(.tags = 1), -EINVAL },
 		{ TOTAL_WATCH(.stride = 16), -EINVAL },
 		{ TOTAL_WATCH(.first_slot = 16), -EINVAL },
 		{ TOTAL_WATCH(.shared_tags = 1), -EINVAL },
@@ -179,7 +172,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	u32 i;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 12);
+	EXPECT_U64(test, h->version, 13);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);
@@ -346,10 +339,10 @@ static void blklat_session_test_pairs(struct kunit *test)
 static void blklat_session_test_one_geometry(struct kunit *test)
 {
 	static const struct {
-		u32 queues, tags, stride, shared_tags;
+		u32 queues, stride, shared_tags;
 		int wanted;
 	} cases[] = {
-		{ 2, 8, 16, 0, 0 }, { 1, 8, 16, 0, -EINVAL }, { 2, 9, 16, 0, -EINVAL }, { 2, 8, 32, 0, -EINVAL }, { 2, 8, 16, 1, -EINVAL },
+		{ 2, 16, 0, 0 }, { 1, 16, 0, -EINVAL }, { 2, 32, 0, -EINVAL }, { 2, 16, 1, -EINVAL },
 	};
 	struct fake *f = test->priv;
 	u32 i;
@@ -359,9 +352,8 @@ static void blklat_session_test_one_geometry(struct kunit *test)
 			fake_device(f->disk[0], false, false), fake_device(f->disk[0], false, false),
 		};
 		struct blklat_watch watch[2] = {
-			{ .stage = DEVICE, .queues = 2, .tags = 8, .stride = 16 },
-			{ .stage = QUEUE, .queues = cases[i].queues, .tags = cases[i].tags,
-			  .stride = cases[i].stride, .shared_tags = cases[i].shared_tags, .first_slot = 32, .number = 1 },
+			{ .stage = DEVICE, .queues = 2, .stride = 16 },
+			{ .stage = QUEUE, .queues = cases[i].queues, .stride = cases[i].stride, .shared_tags = cases[i].shared_tags, .first_slot = 32, .number = 1 },
 		};
 
 		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8, 96), cases[i].wanted, "case %u", i);

@@ -16,7 +16,7 @@
 static __always_inline bool blklat_slot_number(const struct blklat_target *t, const struct request *rq, enum blklat_stage stage,
 					       u32 *ret)
 {
-	u32 tag = rq->internal_tag >= 0 ? t->tags + rq->internal_tag : (u32)rq->tag;
+	u32 tag = rq->internal_tag >= 0 ? rq->internal_tag : rq->tag;
 	u32 queue = rq->mq_hctx->queue_num;
 
 	if (tag >= t->stride || queue >= t->queues)

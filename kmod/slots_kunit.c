@@ -34,7 +34,7 @@ static int slots_init(struct kunit *test)
 	f->s.n_slots = N_SLOTS;
 	f->target = (struct blklat_target){
 		.first_slot = { FIRST_DEVICE, FIRST_QUEUE },
-		.queues = FAKE_QUEUES, .stride = FAKE_STRIDE, .distance = FAKE_STRIDE, .tags = FAKE_TAGS,
+		.queues = FAKE_QUEUES, .stride = FAKE_STRIDE, .distance = FAKE_STRIDE,
 	};
 	test->priv = f;
 	return 0;
@@ -79,13 +79,9 @@ static void for_all(struct kunit *test,
 
 	for (stage = 0; stage < 2; stage++)
 		for (queue = 0; queue < FAKE_QUEUES; queue++)
-			for (tag = 0; tag < FAKE_STRIDE; tag++) {
-				bool internal = tag >= FAKE_TAGS;
-
+			for (tag = 0; tag < FAKE_STRIDE; tag++)
 				each(test, first[stage] + queue * FAKE_STRIDE + tag,
-				     slot_of(test->priv, queue, internal ? -1 : tag,
-					     internal ? tag - FAKE_TAGS : -1, stage));
-			}
+				     slot_of(test->priv, queue, tag % 2 ? -1 : tag, tag % 2 ? tag : -1, stage));
 }
 
 static void expect_place(struct kunit *test, u32 number, struct blklat_slot *slot)
@@ -109,8 +105,8 @@ static void blklat_slots_test_internal_tag_first(struct kunit *test)
 	u32 i, internal;
 
 	for (i = 0; i < ARRAY_SIZE(tags); i++)
-		for (internal = 0; internal < FAKE_STRIDE - FAKE_TAGS; internal++)
-			expect_place(test, FIRST_QUEUE + 2 * FAKE_STRIDE + FAKE_TAGS + internal,
+		for (internal = 0; internal < FAKE_STRIDE; internal++)
+			expect_place(test, FIRST_QUEUE + 2 * FAKE_STRIDE + internal,
 				     slot_of(f, 2, tags[i], internal, BLKLAT_STAGE_QUEUE));
 }
 
@@ -127,8 +123,7 @@ static void blklat_slots_test_bounds(struct kunit *test)
 		{ 0, -1, -1, -1 },
 		{ 0, INT_MAX, -1, -1 },
 		{ 0, INT_MIN, -1, -1 },
-		{ 0, 0, FAKE_STRIDE - FAKE_TAGS - 1, FAKE_STRIDE - 1 },
-		{ 0, 0, FAKE_STRIDE - FAKE_TAGS, -1 },
+		{ 0, 0, FAKE_STRIDE - 1, FAKE_STRIDE - 1 },
 		{ 0, 0, FAKE_STRIDE, -1 },
 		{ 0, 0, INT_MAX, -1 },
 		{ FAKE_QUEUES - 1, FAKE_STRIDE - 1, -1, FAKE_SLOTS - 1 },
@@ -152,21 +147,6 @@ static void blklat_slots_test_bounds(struct kunit *test)
 	}
 }
 
-/* Geometries with room only for internal tags, and with none for them. */
-static void blklat_slots_test_other_geometries(struct kunit *test)
-{
-	struct slots *f = test->priv;
-	int i;
-
-	f->target.tags = 0;
-	for (i = 0; i < FAKE_STRIDE; i++)
-		expect_place(test, FIRST_DEVICE + i, slot_of(f, 0, -1, i, BLKLAT_STAGE_DEVICE));
-	f->target.tags = FAKE_STRIDE;
-	KUNIT_EXPECT_PTR_EQ(test, (void *)slot_of(f, 0, 0, 0, BLKLAT_STAGE_DEVICE), NULL);
-	for (i = 0; i < FAKE_STRIDE; i++)
-		expect_place(test, FIRST_DEVICE + i, slot_of(f, 0, i, -1, BLKLAT_STAGE_DEVICE));
-}
-
 /* Each tag has one slot, whatever the queue; and those of other tags, and of queues that are not known, have none, as ever. */
 static void blklat_slots_test_shared_tags(struct kunit *test)
 {
@@ -177,8 +157,8 @@ static void blklat_slots_test_shared_tags(struct kunit *test)
 	for (queue = 0; queue < FAKE_QUEUES; queue++) {
 		for (tag = 0; tag < FAKE_STRIDE; tag++)
 			expect_place(test, FIRST_QUEUE + tag, slot_of(f, queue, tag, -1, BLKLAT_STAGE_QUEUE));
-		for (tag = 0; tag < FAKE_STRIDE - FAKE_TAGS; tag++)
-			expect_place(test, FIRST_DEVICE + FAKE_TAGS + tag, slot_of(f, queue, -1, tag, BLKLAT_STAGE_DEVICE));
+		for (tag = 0; tag < FAKE_STRIDE; tag++)
+			expect_place(test, FIRST_DEVICE + tag, slot_of(f, queue, -1, tag, BLKLAT_STAGE_DEVICE));
 		KUNIT_EXPECT_PTR_EQ(test, (void *)slot_of(f, queue, FAKE_STRIDE, -1, BLKLAT_STAGE_DEVICE), NULL);
 	}
 	KUNIT_EXPECT_PTR_EQ(test, (void *)slot_of(f, FAKE_QUEUES, 0, -1, BLKLAT_STAGE_DEVICE), NULL);
@@ -243,7 +223,6 @@ static struct kunit_case blklat_slots_test_cases[] = {
 	KUNIT_CASE(blklat_slots_test_number),
 	KUNIT_CASE(blklat_slots_test_internal_tag_first),
 	KUNIT_CASE(blklat_slots_test_bounds),
-	KUNIT_CASE(blklat_slots_test_other_geometries),
 	KUNIT_CASE(blklat_slots_test_shared_tags),
 	KUNIT_CASE(blklat_slots_test_lives),
 	KUNIT_CASE(blklat_slots_test_spoiled_memory),

@@ -112,7 +112,7 @@ static u32 distance_of(const struct blklat_watch *w)
 static bool fits(const struct blklat_target *t, const struct blklat_watch *w)
 {
 	return w->stage == BLKLAT_STAGE_TOTAL || !t->queues ||
-	       (t->queues == w->queues && t->stride == w->stride && t->distance == distance_of(w) && t->tags == w->tags);
+	       (t->queues == w->queues && t->stride == w->stride && t->distance == distance_of(w));
 }
 
 /* NULL: it gets a new one, also if there is one that another device had, which was removed. */
@@ -135,7 +135,6 @@ static void fill(struct blklat_target *t, const struct blklat_watch *w, u32 watc
 	t->first_slot[w->stage] = w->first_slot;
 	t->stride = w->stride;
 	t->distance = distance_of(w);
-	t->tags = w->tags;
 	t->queues = w->queues;
 }
 
@@ -258,7 +257,7 @@ void blklat_entry_remove(struct blklat_session *s, const struct blklat_entry *e)
 static struct blklat_watch watch_after(const struct blklat_move *move)
 {
 	return (struct blklat_watch){
-		.queues = move->queues, .tags = move->tags, .stride = move->stride, .shared_tags = move->shared_tags,
+		.queues = move->queues, .stride = move->stride, .shared_tags = move->shared_tags,
 	};
 }
 
@@ -291,7 +290,6 @@ int blklat_entry_move(struct blklat_session *s, const struct blklat_entry *e, co
 		WRITE_ONCE(e->target[i]->queues, 0);
 	blklat_probe_wait_now();
 	for (i = 0; i < e->n; i++) {
-		e->target[i]->tags = move->tags;
 		e->target[i]->stride = move->stride;
 		e->target[i]->distance = distance_of(&w);
 		memcpy(e->target[i]->first_slot, move->first_slot, sizeof(move->first_slot));

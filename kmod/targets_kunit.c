@@ -254,7 +254,7 @@ static void blklat_targets_test_move(struct kunit *test)
 	for (n = 1; n <= 6; n++) {
 		struct blklat_session *s = session(test, 1 + (n - 1) % 3);
 		struct blklat_move move = {
-			.queues = 2, .tags = 16, .stride = 48, .shared_tags = n > 3,
+			.queues = 2, .stride = 48, .shared_tags = n > 3,
 			.first_slot = { 4 * FAKE_SLOTS, n % 3 == 1 ? 0 : 5 * FAKE_SLOTS },
 		};
 		struct blklat_entry e;
@@ -285,7 +285,7 @@ static void blklat_targets_test_move(struct kunit *test)
 	}
 }
 
-#define MOVE(...) { .queues = 1, .tags = 16, .stride = 32, .first_slot = { 32, 64 }, __VA_ARGS__ }
+#define MOVE(...) { .queues = 1, .stride = 32, .first_slot = { 32, 64 }, __VA_ARGS__ }
 
 static void blklat_targets_test_bad_moves(struct kunit *test)
 {
@@ -294,13 +294,13 @@ static void blklat_targets_test_bad_moves(struct kunit *test)
 		struct blklat_move move;
 		int wanted;
 	} cases[] = {
-		{ 0, MOVE(.tags = 16), 0 }, { 1, MOVE(.tags = 16), 0 }, { 2, MOVE(.tags = 16), -EINVAL },
+		{ 0, MOVE(), 0 }, { 1, MOVE(), 0 }, { 2, MOVE(), -EINVAL },
 		{ 0, MOVE(.shared_tags = 1), 0 }, { 0, MOVE(.shared_tags = 2), -EINVAL },
-		{ 0, MOVE(.queues = 0), -EINVAL }, { 0, MOVE(.stride = 24), -EINVAL }, { 0, MOVE(.tags = 33), -EINVAL },
+		{ 0, MOVE(.queues = 0), -EINVAL }, { 0, MOVE(.stride = 24), -EINVAL },
 		{ 0, MOVE(.first_slot = { 8, 64 }), -EINVAL }, { 0, MOVE(.first_slot = { 32, 8 }), -EINVAL },
 		{ 0, MOVE(.first_slot = { 6 * FAKE_SLOTS - 32, 0 }), 0 }, { 0, MOVE(.first_slot = { 0, 6 * FAKE_SLOTS - 16 }), -EINVAL },
 		{ 0, MOVE(.first_slot = { U32_MAX - 15, 0 }), -EINVAL }, { 0, MOVE(.queues = U32_MAX), -E2BIG },
-		{ 3, MOVE(.first_slot = { 32, 0 }), 0 }, { 3, MOVE(.tags = 16), -EINVAL },
+		{ 3, MOVE(.first_slot = { 32, 0 }), 0 }, { 3, MOVE(), -EINVAL },
 	};
 	struct blklat_session *s = session(test, 3);
 	struct fake *f = test->priv;

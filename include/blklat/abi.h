@@ -130,9 +130,10 @@ _Static_assert(BLKLAT_STAGE_TOTAL == 2 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED
 
 /*
  * Sixteen start-time slots. The number of a request's slot is, within its watch,
- *   hardware queue * distance + (internal_tag >= 0 ? tags + internal_tag : tag)
+ *   hardware queue * distance + (internal_tag >= 0 ? internal_tag : tag)
  * distance is stride; with shared tags it is 0. The scheduler's tag comes first because a requeue gives the driver tag back before
- * its tracepoint.
+ * its tracepoint. The two share their slots: while there is a scheduler, every request has one of its tags (blk_mq_rq_ctx_init();
+ * a flush takes that of its first request, blk_kick_flush()), and schedulers change while no request is in flight.
  *
  * A start often happens on another CPU than the end. So starts and ends are counted in separate cache lines (pairs of
  * lines, as processors fetch two at a time). A start only writes to the line of the times, so it never waits for that line.
@@ -226,7 +227,7 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 12
+#define BLKLAT_ABI_VERSION 13
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)
@@ -268,13 +269,12 @@ struct blklat_watch {
 	__u32 stage;		/* enum blklat_stage */
 	/* See struct blklat_slots: all 0 at stage total; all but first_slot are equal for all other stages of a device. */
 	__u32 queues;
-	__u32 tags;
-	__u32 stride;		/* slots of a hardware queue: a multiple of BLKLAT_SLOTS, at least tags */
+	__u32 stride;		/* slots of a hardware queue: a multiple of BLKLAT_SLOTS */
 	__u32 first_slot;	/* a multiple of BLKLAT_SLOTS */
 	__u32 number;		/* of the whole */
 	__u32 shared_tags;	/* 1: no two of its requests have the same tag, so all its queues have the same slots; else 0 */
 };
-_Static_assert(sizeof(struct blklat_watch) == 32, "no padding");
+_Static_assert(sizeof(struct blklat_watch) == 28, "no padding");
 
 /*
  * What to watch. If it fails, nothing has been done:
@@ -335,12 +335,11 @@ _Static_assert(sizeof(struct blklat_setup) == 72, "no padding");
 struct blklat_move {
 	__u32 number;		/* of its watch at stage device, or at stage queue */
 	__u32 queues;
-	__u32 tags;
 	__u32 stride;
 	__u32 first_slot[2];	/* of stages device and queue; 0 for one that is not watched */
 	__u32 shared_tags;
 };
-_Static_assert(sizeof(struct blklat_move) == 28, "no padding");
+_Static_assert(sizeof(struct blklat_move) == 24, "no padding");
 
 struct blklat_bio_count {
 	__u64 in_flight;

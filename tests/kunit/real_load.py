@@ -101,7 +101,7 @@ class Load:
 
 
 def all_stages(fd):
-    return [a_watch(fd, stage, queues=4, tags=64, stride=256) for stage in STAGES]
+    return [a_watch(fd, stage, queues=4, stride=256) for stage in STAGES]
 
 
 def lost(session, watch):
@@ -243,7 +243,7 @@ def devices_come_and_go():
                         more.more()
                         # The requests in flight then are counted as begun before.
                         if i == 0 and chance.random() < 0.5:
-                            s.move(chance.choice((3, 4)), 4096, 5120, queues=4, tags=64, stride=256)
+                            s.move(chance.choice((3, 4)), 4096, 5120, queues=4, stride=256)
                     if turn % 2:
                         device.remove()
                     for number in chance.sample((3, 4, 5), 3):

@@ -31,9 +31,8 @@ static const struct device hba = {	/* one set of 5089 tags for all hardware queu
 };
 
 /*
- * By hand, for 60 of them: 5089 tags and 256 are 335 blocks of 16 slots, at each of the two stages of requests; to move one, up to 2048
- * tags of a scheduler, 447 blocks. A block takes 384 bytes. If each queue had its own, that would be 128 times as many, and
- * as many to move one.
+ * By hand, for 60 of them: 5089 tags are 319 blocks of 16 slots, at each of the two stages of requests, and as many to move one.
+ * If each queue had its own, that would be 128 times as many.
  */
 TEST(test_shared_tags)
 {
@@ -48,14 +47,13 @@ TEST(test_shared_tags)
 			watches[i] = (struct watch){ .device = &d[i / 3], .stage = i % 3 };
 		}
 		assert_int_equal(slots_of(&d[0], 128).queues, 128);
-		assert_int_equal(slots_of(&d[0], 128).stride, 335 * 16);
+		assert_int_equal(slots_of(&d[0], 128).stride, 319 * 16);
 		assert_int_equal(slots_of(&d[0], 128).shared_tags, shared);
-		assert_int_equal(slots_for(watches, 0, 180, 128), 2 * 335 * 16 * (shared ? 1 : 128));
-		assert_int_equal(capture_room(&cfg, 128).slots,
-				 shared ? (60 * 2 * 335 + 2 * 447) * 16 : (60 + 1) * 2 * 128 * 335 * 16);
+		assert_int_equal(slots_for(watches, 0, 180, 128), 2 * 319 * 16 * (shared ? 1 : 128));
+		assert_int_equal(capture_room(&cfg, 128).slots, (60 + 1) * 2 * 319 * 16 * (shared ? 1 : 128));
 	}
 	cfg.n_watches = 3;
-	assert_int_equal(capture_room(&cfg, 128).slots, 2 * (335 + 447) * 16);
+	assert_int_equal(capture_room(&cfg, 128).slots, 2 * 2 * 319 * 16);
 }
 
 /* What the slots must have room for, whatever the formula: all that exists now, and all that may come. */
@@ -74,28 +72,27 @@ TEST(test_slots_have_room)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct slots s = slots_of(cases[i].d, cases[i].cpus);
 
-		assert_int_equal(s.tags, cases[i].d->tags);
 		assert_int_equal(s.stride % 16, 0);
-		assert_true(s.stride >= s.tags + cases[i].least_scheduler_tags);
+		assert_true(s.stride >= max_u64(cases[i].d->tags, cases[i].least_scheduler_tags));
 		assert_true(s.queues >= cases[i].least_queues);
 		/* But within limits: a disk with one queue stays small on a machine with many CPUs. */
-		assert_true(s.stride <= s.tags + 2 * cases[i].least_scheduler_tags + 512);
+		assert_true(s.stride <= max_u64(cases[i].d->tags, 2 * cases[i].least_scheduler_tags + 512));
 		assert_true(s.queues <= (cases[i].d->hw_queues > 1 ? cases[i].d->hw_queues : 8));
 	}
 }
 
-/* Without a scheduler nr_requests are the driver's tags: the little spare room is for a scheduler's first tags. */
+/* Without a scheduler nr_requests are the driver's tags, whose slots a scheduler's will take. */
 TEST(test_none_has_no_tags_of_its_own)
 {
 	static const struct { const char *scheduler; u32 least, most; } cases[] = {
-		{ "none", 256, 256 }, { "", 256, 256 }, { "mq-deadline", 1024, 2048 },
+		{ "none", 1024, 1024 }, { "", 1024, 1024 }, { "mq-deadline", 1024, 2048 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct device d = equal;
 
 		strcpy(d.scheduler, cases[i].scheduler);
-		assert_in_range(slots_of(&d, 2).stride - d.tags, cases[i].least, cases[i].most);
+		assert_in_range(slots_of(&d, 2).stride, cases[i].least, cases[i].most);
 	}
 }
 
@@ -164,7 +161,7 @@ TEST(test_room)
 	watches[0].device = &disk;
 	cfg.n_watches = 1;
 	cfg.follow = false;
-	assert_int_equal(capture_room(&cfg, 16).slots, slots_at(&disk, 1, (enum blklat_stage[]){ 0 }) + 8 * (disk.tags + 2048));
+	assert_int_equal(capture_room(&cfg, 16).slots, slots_at(&disk, 1, (enum blklat_stage[]){ 0 }) + 8 * 2048);
 }
 
 /* At the limit there is room for whole watches with all of their parts. */
@@ -231,7 +228,7 @@ TEST(test_memory)
 
 	for (u32 scale = 0; scale <= 6; scale++) {
 		assert_int_equal(memory_bytes(watches + 2, 1, 4, scale, 1000),
-				 watch_bytes(scale, 4) + slot_bytes(&disk, 4, 1) + 24 * 4 * (256 + 2048));
+				 watch_bytes(scale, 4) + slot_bytes(&disk, 4, 1) + 24 * 4 * 2048);
 		assert_int_equal(memory_bytes(watches, 2, 16, scale, 1000),
 				 2 * watch_bytes(scale, 16) + slot_bytes(&nvme, 16, 2));
 		assert_int_equal(memory_bytes(watches, 5, 16, scale, 1000),

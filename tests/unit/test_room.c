@@ -172,13 +172,13 @@ static void event(u32 disk, u32 tag, bool ends)
 	if (!t || !t->watch[BLKLAT_STAGE_DEVICE])
 		return;
 	*h = (struct held){ .is = true, .ends = ends, .disk = disk, .watch = t->watch[BLKLAT_STAGE_DEVICE] - 1, .tag = tag };
-	if (t->tags + tag >= t->stride || !t->queues) {
+	if (tag >= t->stride || !t->queues) {
 		h->is = false;
 		if (!ends)
 			count(h->watch, BLKLAT_TAG_RANGE);
 		return;
 	}
-	h->slot = t->first_slot[BLKLAT_STAGE_DEVICE] + t->tags + tag;
+	h->slot = t->first_slot[BLKLAT_STAGE_DEVICE] + tag;
 	if (any(2))
 		finish(h);
 }
@@ -512,7 +512,7 @@ TEST(test_late_bio)
 TEST(test_slots_given_back)
 {
 	begin(1);
-	w.k.region.n_slots = w.k.region.ranges[0].n + 16 + 2048;
+	w.k.region.n_slots = w.k.region.ranges[0].n + 2048;
 	come_and_watch(1);
 	come_and_watch(2);
 	assert_int_equal(w.at[2], 2);
@@ -522,7 +522,7 @@ TEST(test_slots_given_back)
 	come(1);
 	put_number(1, "queue/nr_requests", 2048);
 	assert_int_equal(watch_disk(1, &w.at[1]), 0);
-	assert_int_equal(w.k.region.ranges[w.at[1]].n, 16 + 2048);
+	assert_int_equal(w.k.region.ranges[w.at[1]].n, 2048);
 	end();
 }
 

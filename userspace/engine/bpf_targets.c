@@ -93,7 +93,6 @@ static void set_slots(struct target *t, const struct slots *s, u32 first)
 {
 	t->stride = s->stride;
 	t->distance = s->shared_tags ? 0 : s->stride;
-	t->tags = s->tags;
 	t->first_slot[BLKLAT_STAGE_DEVICE] = first;
 	t->first_slot[BLKLAT_STAGE_QUEUE] = first + slots_count(s);
 }

@@ -19,20 +19,19 @@ static bool has_scheduler(const struct device *d)
 /* Slots for a device whose scheduler has so many tags, or may get them. */
 static struct slots slots_with(const struct device *d, u32 cpus, u32 scheduler_tags)
 {
-	struct slots s = { .tags = d->tags, .shared_tags = d->shared_tags };
+	struct slots s = { .shared_tags = d->shared_tags };
 
 	if (!d->hw_queues)
 		return s;
 	/* Where there are several, they take most of the memory, so none are kept for a reset that gives the device more. */
 	s.queues = d->hw_queues > 1 ? d->hw_queues : cpus < 8 ? cpus : 8;
-	s.stride = (s.tags + scheduler_tags + BLKLAT_SLOTS - 1) / BLKLAT_SLOTS * BLKLAT_SLOTS;
+	s.stride = (max_u64(d->tags, scheduler_tags) + BLKLAT_SLOTS - 1) / BLKLAT_SLOTS * BLKLAT_SLOTS;
 	return s;
 }
 
 /*
  * A scheduler has tags of its own: twice the smaller of the driver's and 128 (blk_mq_default_nr_requests()), until the user
- * asks for more, up to MAX_SCHED_RQ. Without a scheduler, nr_requests is the number of driver tags; with one, it is the number
- * of tags besides those.
+ * asks for more, up to MAX_SCHED_RQ. They take the place of the driver's (abi.h), whose number nr_requests is without a scheduler.
  */
 #define SCHEDULER_TAGS_MOST 2048U
 
@@ -40,14 +39,12 @@ struct slots slots_of(const struct device *d, u32 cpus)
 {
 	u32 most = max_u64(SCHEDULER_TAGS_MOST, d->nr_requests);
 
-	return slots_with(d, cpus, has_scheduler(d) ? min_u64(max_u64(512, 2 * d->nr_requests), most) : 256);
+	return slots_with(d, cpus, max_u64(512, has_scheduler(d) ? min_u64(2 * d->nr_requests, most) : 0));
 }
 
 bool slots_fit(const struct slots *s, const struct device *d)
 {
-	u32 scheduler_tags = has_scheduler(d) ? d->nr_requests : 0;
-
-	return d->hw_queues <= s->queues && max_u64(d->tags, s->tags + scheduler_tags) <= s->stride;
+	return d->hw_queues <= s->queues && max_u64(d->tags, has_scheduler(d) ? d->nr_requests : 0) <= s->stride;
 }
 
 /* If the device of watch @first has slots @s, at all of its stages. */

@@ -9,7 +9,6 @@
 struct slots {
 	u32 queues;
 	u32 stride;
-	u32 tags;
 	bool shared_tags;	/* all queues have the same */
 };
 

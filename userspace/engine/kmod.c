@@ -197,7 +197,6 @@ static struct blklat_watch describe(const struct kmod_capture *k, u32 i, struct 
 	if (w->stage == BLKLAT_STAGE_TOTAL)
 		return ret;
 	ret.queues = s->queues;
-	ret.tags = s->tags;
 	ret.stride = s->stride;
 	ret.shared_tags = s->shared_tags;
 	ret.first_slot = k->kernel.region.ranges[i].first;
@@ -428,7 +427,7 @@ static int add_watches(struct kernel_capture *kernel, u32 at, u32 n, struct prob
 
 static int move_watches(struct kernel_capture *kernel, u32 at, u32 n, const struct slots *s, u32 first)
 {
-	struct blklat_move move = { .queues = s->queues, .tags = s->tags, .stride = s->stride, .shared_tags = s->shared_tags };
+	struct blklat_move move = { .queues = s->queues, .stride = s->stride, .shared_tags = s->shared_tags };
 
 	for (u32 i = at; i < at + n; i = next_whole(kernel, i)) {
 		enum blklat_stage stage = kernel->capture.watches[i].stage;

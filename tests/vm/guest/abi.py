@@ -6,7 +6,7 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 12
+VERSION = 13
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
 ACCOUNTS = 9
@@ -16,7 +16,7 @@ BY_CGROUP = 5
 
 class Watch(ctypes.Structure):
     _fields_ = [("fd", ctypes.c_int32), ("stage", ctypes.c_uint32), ("queues", ctypes.c_uint32),
-                ("tags", ctypes.c_uint32), ("stride", ctypes.c_uint32), ("first_slot", ctypes.c_uint32),
+                ("stride", ctypes.c_uint32), ("first_slot", ctypes.c_uint32),
                 ("number", ctypes.c_uint32), ("shared_tags", ctypes.c_uint32)]
 
 
@@ -29,7 +29,7 @@ class Setup(ctypes.Structure):
 
 
 class Move(ctypes.Structure):
-    _fields_ = [("number", ctypes.c_uint32), ("queues", ctypes.c_uint32), ("tags", ctypes.c_uint32), ("stride", ctypes.c_uint32),
+    _fields_ = [("number", ctypes.c_uint32), ("queues", ctypes.c_uint32), ("stride", ctypes.c_uint32),
                 ("first_slot", ctypes.c_uint32 * 2), ("shared_tags", ctypes.c_uint32)]
 
 
@@ -83,8 +83,8 @@ IOC_REMOVE = number(0, 8, 0)
 IOC_MOVE = number(1, 9, ctypes.sizeof(Move))
 
 
-def a_watch(fd, stage=DEVICE, queues=8, tags=512, stride=1024):
-    return Watch(fd=fd, stage=stage) if stage == TOTAL else Watch(fd, stage, queues, tags, stride)
+def a_watch(fd, stage=DEVICE, queues=8, stride=1024):
+    return Watch(fd=fd, stage=stage) if stage == TOTAL else Watch(fd, stage, queues, stride)
 
 
 class Session:
@@ -136,10 +136,10 @@ class Session:
         self.clear_slots(first_slot, watch.queues * watch.stride)
         self.ioctl(IOC_ADD, watch)
 
-    def move(self, number, *first_slots, queues=8, tags=512, stride=1024):
+    def move(self, number, *first_slots, queues=8, stride=1024):
         for first in filter(None, first_slots):
             self.clear_slots(first, queues * stride)
-        self.ioctl(IOC_MOVE, Move(number, queues, tags, stride, first_slots))
+        self.ioctl(IOC_MOVE, Move(number, queues, stride, first_slots))
 
     def clear_slots(self, first, n):
         at = self.header().slots_offset + first * 24

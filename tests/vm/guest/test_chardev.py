@@ -101,7 +101,7 @@ def test_twice_the_same(disk):
         with refused("EEXIST"):
             s.setup(a_watch(disk), a_watch(disk))
         with refused("EINVAL"):
-            s.setup(a_watch(disk), a_watch(disk, abi.QUEUE, tags=256))
+            s.setup(a_watch(disk), a_watch(disk, abi.QUEUE, stride=256))
         s.setup(a_watch(disk), a_watch(disk, abi.QUEUE), a_watch(disk, abi.TOTAL))
 
 
@@ -136,7 +136,7 @@ ADDITIONS = {
     "number": ({"number": 3}, "EINVAL"), "used number": ({"number": 1}, "EEXIST"), "stage": ({"stage": 3}, "EINVAL"),
     "shared tags": ({"shared_tags": 2}, "EINVAL"), "queues": ({"queues": 1 << 17}, "E2BIG"), "slots": ({"first_slot": 16400}, "EINVAL"),
     "place": ({"first_slot": 16376}, "EINVAL"), "closed fd": ({"fd": 1000}, "EBADF"),
-    "total": ({"stage": abi.TOTAL, "queues": 0, "tags": 0, "stride": 0, "first_slot": 0}, "ENOSPC"),
+    "total": ({"stage": abi.TOTAL, "queues": 0, "stride": 0, "first_slot": 0}, "ENOSPC"),
 }
 MOVES = {
     "number": ({"number": 2}, "EINVAL"), "queues": ({"queues": 1 << 17}, "E2BIG"), "stride": ({"stride": 1000}, "EINVAL"),
@@ -162,7 +162,7 @@ def test_bad_changes(disk, other):
                     s.add(a_watch(fd), 2, 16384)
         for name, (fields, error) in MOVES.items():
             with refused(error, name):
-                s.ioctl(abi.IOC_MOVE, changed(abi.Move(0, 8, 512, 1024, (8192, 16384)), fields))
+                s.ioctl(abi.IOC_MOVE, changed(abi.Move(0, 8, 1024, (8192, 16384)), fields))
         for number, argument, error in ((abi.IOC_ADD, 8, "EFAULT"), (abi.IOC_MOVE, 8, "EFAULT"), (abi.IOC_REMOVE, 2, "EINVAL")):
             with refused(error):
                 s.ioctl(number, argument)
@@ -308,7 +308,7 @@ def test_changes_at_once(device, disk, other):
         chance = random.Random(seed)
         for _ in range(100):
             number, argument = chance.choice(((abi.IOC_ADD, changed(a_watch(other), {"number": 1, "first_slot": 8192})),
-                                              (abi.IOC_MOVE, abi.Move(1, 8, 512, 1024, (16384, 0))), (abi.IOC_REMOVE, 1)))
+                                              (abi.IOC_MOVE, abi.Move(1, 8, 1024, (16384, 0))), (abi.IOC_REMOVE, 1)))
             try:
                 s.ioctl(number, argument)
                 done[number] += 1

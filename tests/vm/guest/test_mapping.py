@@ -154,7 +154,7 @@ def in_group(group, function):
 
 def big_watch(disk):
     """48 MiB of slots."""
-    return a_watch(disk, queues=128, tags=1024, stride=16384)
+    return a_watch(disk, queues=128, stride=16384)
 
 
 def test_memory_is_its_users(disk):

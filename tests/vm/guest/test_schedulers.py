@@ -16,7 +16,7 @@ from stack import scsi_debug
 
 SCHEDULERS = {"none": None, "mq-deadline": "mq-deadline", "bfq": "bfq", "kyber": "kyber-iosched"}
 SLOW = {"irqmode": 2, "completion_nsec": 500000, "submit_queues": 2, "hw_queue_depth": 64}
-# Slots that userspace/engine/geometry.c reserves besides the driver's tags, unless the scheduler has more already.
+# The slots that userspace/engine/geometry.c gives a hardware queue with few tags.
 RESERVED = 512
 STAGES = "device", "queue", "total"
 QUEUES = pathlib.Path("/sys/kernel/debug/block")
@@ -64,7 +64,7 @@ def test_switched_under_load():
 def test_queued():
     """
     Each request waits in the scheduler and leaves it, except those that it merges. The number of the scheduler's tags changes
-    under load, up to the number of slots. It may have as many as the driver in addition to that one's: all have slots.
+    under load, up to the number of slots. It may have as many as the driver.
     """
     tags = 1024
     with null_blks(SLOW, SLOW, SLOW | {"submit_queues": 1, "hw_queue_depth": tags}) as devices:
@@ -115,7 +115,7 @@ def test_shared_tags():
         assert {(device.sysfs / f"mq/{q}/cpu_list").read_text().strip() for q in (0, 1)} == {"0", "1"}
         stat = Delta(device)
         with both(device, stage=",".join(STAGES)) as e:
-            assert slots_of(e.bpf) == (2 * 320 + 2 * 2112 if one_set else 2 * 2 * 320)
+            assert slots_of(e.bpf) == (2 * RESERVED + 2 * 2048 if one_set else 2 * 2 * RESERVED)
             done = []
             for scheduler in available(device):
                 device.setting("scheduler", scheduler)
