@@ -18,7 +18,7 @@
 #define POOL_BYTES (1ULL << 30)
 #define CACHES_BYTES (256ULL << 20)	/* written between two drains, as the machine's work would */
 #define DRAINS 5
-#define IN_FLIGHT 32
+#define IN_FLIGHT BLKLAT_SLOTS
 #define FIRST_OCTAVE 10
 #define OCTAVES 8
 
@@ -74,11 +74,6 @@ static u64 count_reads(const struct made *m, u32 i, u64 ios)
 	return n * ios * m->r.cpus;
 }
 
-static struct blklat_slot *slot_at(const struct made *m, u32 n)
-{
-	return BLKLAT_SLOT_IN(&m->slots[n / BLKLAT_SLOTS], n % BLKLAT_SLOTS);
-}
-
 static u32 tags_of(const struct device *d, u32 cpus)
 {
 	return d->tags * (d->shared_tags ? 1 : slots_of(d, cpus).queues);
@@ -91,10 +86,11 @@ static void use_slots(const struct made *m, u32 i, u64 ios)
 	u32 used = m->ranges[i].n ? tags_of(d, m->r.cpus) : 0, stride = slots_of(d, m->r.cpus).stride;
 
 	for (u32 n = 0; n < used; n++) {
-		struct blklat_slot *slot = slot_at(m, m->ranges[i].first + n / d->tags * stride + n % d->tags);
+		u32 slot = m->ranges[i].first + n / d->tags * stride + n % d->tags, at = slot % BLKLAT_SLOTS;
+		struct blklat_slots *in = &m->slots[slot / BLKLAT_SLOTS];
 
-		slot->started = slot->ended = ios / used + (n < ios % used);
-		slot->ns = BLKLAT_SLOT_FREE;
+		in->started[at] = in->ended[at] = ios / used + (n < ios % used);
+		in->ns[at] = BLKLAT_SLOT_FREE;
 	}
 }
 
@@ -103,11 +99,11 @@ static void move(const struct made *m, bool start)
 {
 	for (u32 i = 0; i < m->r.watches; i++)
 		for (u32 n = 0; n < IN_FLIGHT && n < m->ranges[i].n && is_busy(&m->watches.w[i]); n++) {
-			struct blklat_slot *slot = slot_at(m, m->ranges[i].first + n);
+			struct blklat_slots *in = &m->slots[m->ranges[i].first / BLKLAT_SLOTS];
 
-			slot->started += start;
-			slot->ended += !start;
-			slot->ns = start ? clock_ns(CLOCK_MONOTONIC) : BLKLAT_SLOT_FREE;
+			in->started[n] += start;
+			in->ended[n] += !start;
+			in->ns[n] = start ? clock_ns(CLOCK_MONOTONIC) : BLKLAT_SLOT_FREE;
 			region_series(&m->r, reads_of(m, 0, i))->bins[1 + (FIRST_OCTAVE << m->r.scale)] += !start;
 		}
 }

@@ -101,15 +101,6 @@ static __always_inline void account_missed_bio(const struct bio_start *start, u3
 		count_bio_in_flight(start, -1);
 }
 
-static __always_inline void count_started(u32 watch, u32 turn)
-{
-	u64 *started = watch ? account_cell(watch, BLKLAT_STARTED, turn) : NULL;
-
-	/* In this row, no other program counts it. */
-	if (started)
-		add(started, 1, turn == TURN_FIRST ? sharing_of_own() : SHARED);
-}
-
 /* --- the table of cells -------------------------------------------------------------------- */
 
 static __always_inline struct bio_bucket *bio_bucket_of(u64 key, u32 choice)

@@ -17,32 +17,6 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-static __always_inline void start_request(struct target *t, struct request *rq, u32 stage, enum mode mode,
-					  u32 turn)
-{
-	const enum bpf_event event = stage == BLKLAT_STAGE_DEVICE ? BPF_RQ_ISSUE : BPF_RQ_INSERT;
-	struct blklat_slot *slot;
-	u32 number;
-	u64 now;
-
-	if (!slot_number(t, rq, stage, &number)) {
-		account_tag_range(number_of(rq), t->watch[stage], event, turn);
-		return;
-	}
-	slot = slot_at(number);
-	if (!slot || is_done(&slot->ns, BLKLAT_SLOT_SEEN, turn, event))
-		return;
-	now = bpf_ktime_get_ns();
-	if (has_parts(mode)) {
-		u64 marked = stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode) ? marked_start(t, now) : now;
-
-		now = begin_in_part(t, rq, stage, now, slot->ns, mode) | (marked & BLKLAT_SLOT_AFTER_IDLE);
-	} else if (stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode)) {
-		now = marked_start(t, now);
-	}
-	start_slot(slot, leaves_mark(turn, event) ? now | BLKLAT_SLOT_SEEN : now);
-}
-
 /* The watch in whose rows an IO that began at @start is counted. */
 static __always_inline u32 watch_of(const struct target *t, u32 stage, u64 start, enum mode mode)
 {
@@ -61,25 +35,26 @@ static __always_inline void tell_if_slow(const struct target *t, struct request 
 	if (!error && !may_be_slow(stage, op, ns))
 		return;
 	if (cfg_company)
-		kept = company_at(t, rq, stage);
+		kept = company_at(t, rq);
 	tell_request(rq, watch_of(t, stage, start, mode), ns, error, kept ? *kept : 0);
 }
 
-/* The end of stage queue; requests that went straight to the driver never began it. */
-static __always_inline void end_queue(struct target *t, struct request *rq, u32 turn, enum mode mode)
+/* Whether the times of a slot may be those of stage queue; @mode is a constant in the caller. */
+static __always_inline bool has_queue(enum mode mode)
 {
-	struct blklat_slot *slot = slot_of(t, rq, BLKLAT_STAGE_QUEUE);
+	return mode > MODE_DEVICE_MORE && cfg_queue;
+}
+
+/* The end of stage queue; requests that went straight to the driver never began it. */
+static __always_inline void end_queue(struct target *t, struct request *rq, struct slot slot, u32 turn, enum mode mode)
+{
+	u32 op = op_of(rq->cmd_flags);
+	u64 start = *slot.ns, ns, *bin;
 	enum sharing sharing;
 	struct blklat_series *s;
-	u64 start, ns, *bin;
-	u32 op;
 
-	if (!slot)
+	if (!(start & BLKLAT_SLOT_QUEUED))
 		return;
-	start = slot->ns;
-	if (start <= BLKLAT_SLOT_VACANT)
-		return;
-	op = op_of(rq->cmd_flags);
 	s = series_of(watch_of(t, BLKLAT_STAGE_QUEUE, start, mode), op, turn, &sharing);
 	if (!s)
 		return;
@@ -90,19 +65,70 @@ static __always_inline void end_queue(struct target *t, struct request *rq, u32 
 		tell_if_slow(t, rq, BLKLAT_STAGE_QUEUE, op, start, ns, 0, mode);
 		note_stage(rq->bio, BLKLAT_STAGE_QUEUE, ns);
 	}
-	end_slot(slot, 0);
+	unqueue_slot(slot, BLKLAT_SLOT_UNUSED);
 	if (has_parts(mode))
 		end_in_part(t->watch[BLKLAT_STAGE_QUEUE], start, mode);
 	if (bin)
 		add(bin, 1, sharing);
 }
 
-static __always_inline void issue(struct target *t, struct request *rq, u32 turn, enum mode mode)
+/* A request is inserted in a slot with a time: the end of the one before was missed. */
+static __always_inline void account_missed_request(struct target *t, u64 start, u32 turn, enum mode mode)
 {
-	if (cfg_queue && t->watch[BLKLAT_STAGE_QUEUE])
-		end_queue(t, rq, turn, mode);
-	if (t->watch[BLKLAT_STAGE_DEVICE])
-		start_request(t, rq, BLKLAT_STAGE_DEVICE, mode, turn);
+	u32 watch = start & BLKLAT_SLOT_QUEUED ? t->watch[BLKLAT_STAGE_QUEUE] : t->watch[BLKLAT_STAGE_DEVICE];
+
+	if (start & BLKLAT_SLOT_QUEUED)
+		account(watch, BLKLAT_OVERWRITTEN, turn);
+	if (has_parts(mode))
+		end_in_part(watch, start, mode);
+}
+
+/* For a standby: did an earlier program begin the stage? */
+static __always_inline bool has_begun(u64 *ns, u32 stage, u32 turn, enum bpf_event event)
+{
+	bool queued = *ns & BLKLAT_SLOT_QUEUED;
+
+	return turn != TURN_FIRST && queued == (stage == BLKLAT_STAGE_QUEUE) && is_done(ns, BLKLAT_SLOT_SEEN, turn, event);
+}
+
+static __always_inline void start_request(struct target *t, struct request *rq, u32 stage, enum mode mode, u32 turn)
+{
+	const enum bpf_event event = stage == BLKLAT_STAGE_DEVICE ? BPF_RQ_ISSUE : BPF_RQ_INSERT;
+	struct slot slot;
+	u32 number;
+	u64 now;
+
+	if (!slot_number(t, rq, &number)) {
+		if (mode <= MODE_DEVICE_MORE || t->watch[stage])
+			account_tag_range(number_of(rq), t->watch[stage], event, turn);
+		return;
+	}
+	if (!slot_at(number, &slot))
+		return;
+	if (stage == BLKLAT_STAGE_DEVICE && has_queue(mode))
+		end_queue(t, rq, slot, turn, mode);
+	if ((mode > MODE_DEVICE_MORE && !t->watch[stage]) || has_begun(slot.ns, stage, turn, event))
+		return;
+	if (stage == BLKLAT_STAGE_QUEUE && *slot.ns > BLKLAT_SLOT_VACANT) {
+		account_missed_request(t, *slot.ns, turn, mode);
+		*slot.ns = BLKLAT_SLOT_FREE;
+	}
+	now = bpf_ktime_get_ns();
+	if (has_parts(mode)) {
+		u64 marked = stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode) ? marked_start(t, now) : now;
+
+		now = begin_in_part(t, rq, stage, now, *slot.ns, mode) | (marked & BLKLAT_SLOT_AFTER_IDLE);
+	} else if (stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode)) {
+		now = marked_start(t, now);
+	}
+	if (leaves_mark(turn, event))
+		now |= BLKLAT_SLOT_SEEN;
+	if (stage == BLKLAT_STAGE_DEVICE) {
+		start_slot(slot, now);
+	} else {
+		queue_in_slot(slot, now);
+		count_started(t->watch[stage], turn);
+	}
 }
 
 static __always_inline void issue_any(const u64 *ctx, u32 turn, enum mode mode)
@@ -111,9 +137,9 @@ static __always_inline void issue_any(const u64 *ctx, u32 turn, enum mode mode)
 	struct target *t;
 
 	if (target_of(rq->q, &t))
-		issue(t, rq, turn, mode);
+		start_request(t, rq, BLKLAT_STAGE_DEVICE, mode, turn);
 	if (has_partitions(mode) && target_of(rq->part, &t))
-		issue(t, rq, turn, mode);
+		start_request(t, rq, BLKLAT_STAGE_DEVICE, mode, turn);
 }
 
 static __always_inline void issue_request(const u64 *ctx, u32 turn)
@@ -146,28 +172,33 @@ int on_rq_issue(u64 *ctx)
 
 STANDBYS_OF(on_rq_issue, "block_rq_issue", issue_request)
 
-/*
- * Takes a start back, unless there was none (if the driver was busy, the request may be requeued before
- * its issue).
- */
-static __always_inline void unstart(struct target *t, struct request *rq, u32 stage, u32 turn)
+/* Takes a start back. */
+static __always_inline void unstart(struct target *t, struct slot slot, u32 turn)
 {
-	struct blklat_slot *slot;
-	u64 start;
+	u64 start = *slot.ns;
+	u32 stage = start & BLKLAT_SLOT_QUEUED ? BLKLAT_STAGE_QUEUE : BLKLAT_STAGE_DEVICE, watch = t->watch[stage];
 
-	if (!t->watch[stage])
+	if (stage == BLKLAT_STAGE_QUEUE) {
+		unqueue_slot(slot, BLKLAT_SLOT_FREE);
+	} else {
+		count_end(slot);
+		free_slot(slot.ns, 0);
+		if (cfg_idle_gap_ns)
+			note_use(&t->seen_ns, bpf_ktime_get_ns());
+	}
+	end_in_part(watch, start, MODE_PARTS);
+	account(watch, BLKLAT_REQUEUED, turn);
+}
+
+/* The same, if it is that of this stage: if the driver was busy, the request may be requeued before its issue. */
+static __always_inline void unstart_in(struct target *t, struct request *rq, u32 stage, u32 turn)
+{
+	struct slot slot;
+
+	if (!t->watch[stage] || !slot_of(t, rq, &slot) || *slot.ns <= BLKLAT_SLOT_VACANT)
 		return;
-	slot = slot_of(t, rq, stage);
-	if (!slot)
-		return;
-	start = slot->ns;
-	if (start <= BLKLAT_SLOT_VACANT)
-		return;
-	end_slot(slot, 0);
-	end_in_part(t->watch[stage], start, MODE_PARTS);
-	if (cfg_idle_gap_ns && stage == BLKLAT_STAGE_DEVICE)
-		note_use(&t->seen_ns, bpf_ktime_get_ns());
-	account(t->watch[stage], BLKLAT_REQUEUED, turn);
+	if (!!(*slot.ns & BLKLAT_SLOT_QUEUED) == (stage == BLKLAT_STAGE_QUEUE))
+		unstart(t, slot, turn);
 }
 
 /*
@@ -223,12 +254,40 @@ static __always_inline void complete_vacant(struct target *t, struct request *rq
 		account_unstarted(watch, ns, rq, ctx[2], ctx[1], turn);
 }
 
+/* A portion of the request that began at @start ends; the last one ends the request. */
+static __always_inline void complete_portion(struct target *t, struct request *rq, u64 *slot, u64 start, u32 op, const u64 *ctx,
+					     enum mode mode, u32 turn)
+{
+	u32 error = (u64)argument(ctx, true);
+	enum sharing sharing;
+	struct blklat_series *s;
+
+	if (turn != TURN_FIRST && is_marked(number_of(slot), 0, BPF_RQ_COMPLETE, turn))
+		return;
+	s = series_of(watch_of(t, BLKLAT_STAGE_DEVICE, start, mode), op, turn, &sharing);
+	if (!s)
+		return;
+	add(&s->bytes, ctx[2], sharing);
+	if (error)
+		add(&s->errors, 1, sharing);
+	if (tells_slow(mode) && error)
+		tell_if_slow(t, rq, BLKLAT_STAGE_DEVICE, op, start,
+			     unmarked_latency(bpf_ktime_get_ns(), start, has_parts(mode)), error, mode);
+	leave_mark(number_of(slot), 0, BPF_RQ_COMPLETE, turn);
+}
+
+/* The first program needs only the latency. */
+static __always_inline bool needs_latency(enum mode mode, u32 turn)
+{
+	return turn == TURN_FIRST && mode <= MODE_DEVICE_SLOW;
+}
+
 /*
- * The request that began at @start in @slot ends, or a portion of it, and counts in @s. @now: 0 for a standby, which reads the
- * clock only if it has something to do.
+ * The request that began at @start in @slot, where its end is counted, counts in @s. @now: the latency, if only that is needed; 0
+ * for a standby, which reads the clock only if it has something to do.
  */
 static __always_inline void complete_in(struct blklat_series *s, enum sharing sharing, struct target *t, struct request *rq,
-					struct blklat_slot *slot, u64 start, u32 op, const u64 *ctx, u64 now, enum mode mode, u32 turn)
+					u64 *slot, u64 start, u32 op, const u64 *ctx, u64 now, enum mode mode, u32 turn)
 {
 	u64 ns, *bin;
 	u32 error;
@@ -239,14 +298,6 @@ static __always_inline void complete_in(struct blklat_series *s, enum sharing sh
 	error = (u64)argument(ctx, true);
 	if (error)
 		add(&s->errors, 1, sharing);
-	if (ctx[2] < rq->__data_len) {
-		/* Only a portion ended; the last one ends the request. */
-		if (tells_slow(mode) && error)
-			tell_if_slow(t, rq, BLKLAT_STAGE_DEVICE, op, start,
-				     unmarked_latency(bpf_ktime_get_ns(), start, has_parts(mode)), error, mode);
-		leave_mark(number_of(slot), 0, BPF_RQ_COMPLETE, turn);
-		return;
-	}
 	if (turn != TURN_FIRST)
 		now = bpf_ktime_get_ns();
 	if (has_parts(mode)) {
@@ -260,7 +311,7 @@ static __always_inline void complete_in(struct blklat_series *s, enum sharing sh
 		if (ns > SEEN_EVERY_NS)
 			ns = end_marked(t, rq, now, start);
 	} else {
-		ns = unmarked_latency(now, start, false);
+		ns = needs_latency(mode, turn) ? now : unmarked_latency(now, start, false);
 	}
 	bin = count_latency(s, ns, sharing);
 	if (!bin)
@@ -270,7 +321,7 @@ static __always_inline void complete_in(struct blklat_series *s, enum sharing sh
 		if (mode > MODE_DEVICE_MORE && cfg_bios)
 			note_stage(rq->bio, BLKLAT_STAGE_DEVICE, ns);
 	}
-	end_slot(slot, leaves_mark(turn, BPF_RQ_COMPLETE) ? BLKLAT_SLOT_SEEN_FREE : 0);
+	free_slot(slot, leaves_mark(turn, BPF_RQ_COMPLETE) ? BLKLAT_SLOT_SEEN_FREE : 0);
 	if (has_parts(mode))
 		end_in_part(t->watch[BLKLAT_STAGE_DEVICE], start, mode);
 	add(bin, 1, sharing);
@@ -279,29 +330,43 @@ static __always_inline void complete_in(struct blklat_series *s, enum sharing sh
 static __always_inline void complete(struct target *t, struct request *rq, const u64 *ctx, u64 now, enum mode mode,
 				     u32 turn)
 {
-	struct blklat_slot *slot = slot_of(t, rq, BLKLAT_STAGE_DEVICE);
 	enum sharing sharing;
 	struct blklat_series *s;
+	struct slot slot;
 	u32 op, watch;
 	u64 start;
 
-	if (!slot)
+	if (!slot_of(t, rq, &slot))
 		return;		/* counted when it was started */
-	start = slot->ns;
+	/* A request that failed before its issue, or needed none, never left the queue. */
+	if (has_queue(mode) && *slot.ns & BLKLAT_SLOT_QUEUED)
+		unstart(t, slot, turn);
+	if (mode > MODE_DEVICE_MORE && !t->watch[BLKLAT_STAGE_DEVICE])
+		return;
+	start = *slot.ns;
 	if (start <= BLKLAT_SLOT_VACANT) {
-		complete_vacant(t, rq, &slot->ns, ctx, turn);
+		complete_vacant(t, rq, slot.ns, ctx, turn);
 		return;
 	}
-	if (turn != TURN_FIRST && ctx[2] < rq->__data_len && is_marked(number_of(slot), 0, BPF_RQ_COMPLETE, turn))
-		return;
 	op = op_of(rq->cmd_flags);
+	if (ctx[2] < rq->__data_len) {
+		complete_portion(t, rq, slot.ns, start, op, ctx, mode, turn);
+		return;
+	}
+	/* Before all else, so that its address need not be kept. */
+	count_end(slot);
+	if (needs_latency(mode, turn)) {
+		now = unmarked_latency(now, start, false);
+		/* Without this, the compiler would keep both times, which takes a register more. */
+		asm volatile("" : "+r"(now));
+	}
 	watch = watch_of(t, BLKLAT_STAGE_DEVICE, start, mode);
 	/* A copy of the code for each: the second one asks at each addition whether it is atomic. */
 	if (turn == TURN_FIRST && cfg_all_own) {
-		complete_in(own_series(watch, op), sharing_of_own(), t, rq, slot, start, op, ctx, now, mode, turn);
+		complete_in(own_series(watch, op), sharing_of_own(), t, rq, slot.ns, start, op, ctx, now, mode, turn);
 	} else {
 		s = series_of(watch, op, turn, &sharing);
-		complete_in(s, sharing, t, rq, slot, start, op, ctx, now, mode, turn);
+		complete_in(s, sharing, t, rq, slot.ns, start, op, ctx, now, mode, turn);
 	}
 }
 
@@ -311,9 +376,9 @@ static __always_inline void requeue_in_mode(const u64 *ctx, u32 turn, enum mode 
 	struct target *t;
 
 	if (target_of(rq->q, &t))
-		unstart(t, rq, BLKLAT_STAGE_DEVICE, turn);
+		unstart_in(t, rq, BLKLAT_STAGE_DEVICE, turn);
 	if (has_partitions(mode) && target_of(rq->part, &t))
-		unstart(t, rq, BLKLAT_STAGE_DEVICE, turn);
+		unstart_in(t, rq, BLKLAT_STAGE_DEVICE, turn);
 }
 
 static __always_inline void requeue_any(const u64 *ctx, u32 turn)
@@ -362,9 +427,9 @@ static __always_inline void merge_in_mode(const u64 *ctx, u32 turn, enum mode mo
 	struct target *t;
 
 	if (target_of(rq->q, &t))
-		unstart(t, rq, BLKLAT_STAGE_QUEUE, turn);
+		unstart_in(t, rq, BLKLAT_STAGE_QUEUE, turn);
 	if (has_partitions(mode) && target_of(rq->part, &t))
-		unstart(t, rq, BLKLAT_STAGE_QUEUE, turn);
+		unstart_in(t, rq, BLKLAT_STAGE_QUEUE, turn);
 }
 
 static __always_inline void merge_any(const u64 *ctx, u32 turn)
@@ -392,11 +457,8 @@ static __always_inline bool complete_target(const volatile void *key, const u64 
 		return false;
 	if (turn == TURN_FIRST && !*now)
 		*now = bpf_ktime_get_ns();
-	if (t->watch[BLKLAT_STAGE_DEVICE])
+	if (t->queues)
 		complete(t, rq, ctx, *now, mode, turn);
-	/* A request that failed before its issue, or needed none, never left the queue. */
-	if (cfg_queue && t->watch[BLKLAT_STAGE_QUEUE])
-		unstart(t, rq, BLKLAT_STAGE_QUEUE, turn);
 	return cfg_bios && t->watch[BLKLAT_STAGE_TOTAL];
 }
 

@@ -16,7 +16,7 @@ struct target {
 	__u64 key;			/* address in the kernel; 0: an empty bucket, or the device went away */
 	__u32 watch[BLKLAT_STAGES];	/* number of the watch + 1; 0: stage not watched */
 	/* Slots of the device: see blklat_slots in abi.h. */
-	__u32 first_slot[2];		/* of stages device and queue */
+	__u32 first_slot;
 	__u32 queues;
 	__u32 stride;			/* slots of a hardware queue */
 	__u32 distance;			/* from them to the next one's: stride; 0: shared tags, all have the same */
@@ -25,10 +25,9 @@ struct target {
 	 * it, and only while pauses are looked for (pauses.bpf.h).
 	 */
 	__u64 seen_ns;
-	__u64 fill[2];
+	__u32 fill[3];
 };
 _Static_assert(sizeof(struct target) == 64, "one cache line");
-_Static_assert(BLKLAT_STAGE_DEVICE == 0 && BLKLAT_STAGE_QUEUE == 1, "the slots' stages come first, in this order");
 
 /*
  * Which code an event runs. Each mode has its own copy of the code, and the verifier removes all copies

@@ -285,6 +285,15 @@ static __always_inline void account(u32 watch, u32 cell, u32 turn)
 		account_standby(watch, cell);
 }
 
+static __always_inline void count_started(u32 watch, u32 turn)
+{
+	u64 *started = watch ? account_cell(watch, BLKLAT_STARTED, turn) : NULL;
+
+	/* In this row, no other program counts it at this stage. */
+	if (started)
+		add(started, 1, turn == TURN_FIRST ? sharing_of_own() : SHARED);
+}
+
 /* Accounts the start of the request with this number, which has no slot, unless an earlier program has. */
 static __noinline int account_tag_range(u64 request, u32 watch, u32 event, u32 turn)
 {
@@ -296,7 +305,7 @@ static __noinline int account_tag_range(u64 request, u32 watch, u32 event, u32 t
 }
 
 /* False: the request's tag is beyond the slots. */
-static __always_inline bool slot_number(const struct target *t, struct request *rq, u32 stage, u32 *ret)
+static __always_inline bool slot_number(const struct target *t, struct request *rq, u32 *ret)
 {
 	int internal_tag = rq->internal_tag;
 	u32 tag = internal_tag >= 0 ? internal_tag : rq->tag;
@@ -304,25 +313,34 @@ static __always_inline bool slot_number(const struct target *t, struct request *
 
 	if (tag >= t->stride || queue >= t->queues)
 		return false;
-	*ret = t->first_slot[stage] + queue * t->distance + tag;
+	*ret = t->first_slot + queue * t->distance + tag;
 	return true;
 }
 
-/* NULL never happens, but the verifier can't know. */
-static __always_inline struct blklat_slot *slot_at(u32 number)
+/* False never happens, but the verifier can't know. */
+static __always_inline bool slot_at(u32 number, struct slot *ret)
 {
-	u32 block = number / BLKLAT_SLOTS;
+	u32 block = number / BLKLAT_SLOTS, i = number % BLKLAT_SLOTS;
 	struct blklat_slots *in = bpf_map_lookup_elem(&slots, &block);
+	char *at;
 
-	return in ? BLKLAT_SLOT_IN(in, number % BLKLAT_SLOTS) : NULL;
+	if (!in)
+		return false;
+	/* As few steps as possible: a count has half the size of a time. */
+	i *= sizeof(in->started[0]);
+	at = (char *)in + i;
+	asm volatile("" : "+r"(at));
+	ret->started = (u32 *)(at + __builtin_offsetof(struct blklat_slots, started));
+	ret->ns = (u64 *)(at + i);
+	return true;
 }
 
-/* NULL: the request's tag is beyond the slots. */
-static __always_inline struct blklat_slot *slot_of(const struct target *t, struct request *rq, u32 stage)
+/* False: the request's tag is beyond the slots. */
+static __always_inline bool slot_of(const struct target *t, struct request *rq, struct slot *ret)
 {
 	u32 number;
 
-	return slot_number(t, rq, stage, &number) ? slot_at(number) : NULL;
+	return slot_number(t, rq, &number) && slot_at(number, ret);
 }
 
 /* Wherever @mode is a parameter, it is a constant in the caller. */
@@ -359,7 +377,7 @@ static __always_inline bool has_parts(enum mode mode)
  */
 static __always_inline u64 unmarked_latency(u64 now, u64 start, bool parted)
 {
-	u32 no_time = parted ? 64 - BLKLAT_SLOT_PART_SHIFT : 2;
+	u32 no_time = parted ? 64 - BLKLAT_SLOT_PART_SHIFT : 3;
 
 	return (s64)((now - start) << no_time) >> no_time;
 }

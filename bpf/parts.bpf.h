@@ -260,11 +260,11 @@ static __always_inline u32 owner_part(struct bio *bio)
 }
 
 /* NULL never happens: the number is that of a slot. */
-static __always_inline u32 *company_at(const struct target *t, struct request *rq, u32 stage)
+static __always_inline u32 *company_at(const struct target *t, struct request *rq)
 {
 	u32 number;
 
-	return slot_number(t, rq, stage, &number) ? bpf_map_lookup_elem(&request_company, &number) : NULL;
+	return slot_number(t, rq, &number) ? bpf_map_lookup_elem(&request_company, &number) : NULL;
 }
 
 /* Where there is only one path, no function is called: that saves some 15 instructions. */
@@ -287,7 +287,7 @@ static __always_inline u64 begin_in_part(const struct target *t, struct request 
 	kind = kind_of(op, rq->__data_len);
 	/* A path of its own, so that the other one has to keep fewer values. */
 	if (cfg_company) {
-		keep = company_at(t, rq, stage);
+		keep = company_at(t, rq);
 		found = enter_in(t->watch[stage], kind, was, mode);
 		if (keep)
 			*keep = found;

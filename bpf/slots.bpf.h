@@ -29,19 +29,43 @@
 #endif
 #endif
 
-static __always_inline void start_slot(struct blklat_slot *slot, u64 ns)
+struct slot {
+	u64 *ns;
+	u32 *started;		/* and its ends, as many slots farther on */
+};
+
+static __always_inline void start_slot(struct slot slot, u64 ns)
 {
-	slot->ns = ns;
+	*slot.ns = ns;
 	order_writes();
-	slot->started++;
+	++*slot.started;
 }
 
-/* @mark: 0 or BLKLAT_SLOT_SEEN_FREE. */
-static __always_inline void end_slot(struct blklat_slot *slot, u64 mark)
+/* At stage queue. The start is to be counted then (count_started()). */
+static __always_inline void queue_in_slot(struct slot slot, u64 ns)
 {
-	slot->ended++;
+	*slot.ns = ns | BLKLAT_SLOT_QUEUED;
 	order_writes();
-	slot->ns = BLKLAT_SLOT_FREE | mark;
+}
+
+/* @to: BLKLAT_SLOT_FREE; or BLKLAT_SLOT_UNUSED, if stage device may begin. */
+static __always_inline void unqueue_slot(struct slot slot, u64 to)
+{
+	order_writes();
+	*slot.ns = to;
+	order_writes();
+}
+
+static __always_inline void count_end(struct slot slot)
+{
+	++slot.started[BLKLAT_SLOTS];
+}
+
+/* The end is counted, and so is all about it but its bin. @mark: 0 or BLKLAT_SLOT_SEEN_FREE. */
+static __always_inline void free_slot(u64 *ns, u64 mark)
+{
+	order_writes();
+	*ns = BLKLAT_SLOT_FREE | mark;
 	order_writes();
 }
 

@@ -274,7 +274,7 @@ static void blklat_by_test_forged(struct kunit *test)
 		int sum = 0;
 
 		fake_events(s, rq, "D");
-		*fake_slot(s, FAKE_STRIDE + 3, AT_NS) = blklat_parted_start(1 << 30, 1, kind);
+		*fake_slot(s, FAKE_STRIDE + 3) = blklat_parted_start(1 << 30, 1, kind);
 		fake_events(s, rq, "C");
 		for (k = 0; k < BLKLAT_KINDS; k++)
 			sum += atomic_read(&s->in_flight[0].of_kind[k]);

@@ -28,54 +28,63 @@ static __always_inline void for_targets(struct blklat_session *s, struct request
 	}
 }
 
-static __always_inline void start(struct blklat_session *s, struct blklat_target *t, struct request *rq,
-				  enum blklat_stage stage)
+static __always_inline void start(struct blklat_session *s, struct blklat_target *t, struct request *rq)
 {
-	struct blklat_slot *slot;
+	struct blklat_slot slot;
 
-	if (likely(blklat_slot_of(s, t, rq, stage, &slot)))
+	if (likely(blklat_slot_of(s, t, rq, &slot)))
 		blklat_slot_start(slot, blklat_now_ns());
 	else
-		blklat_account_here(s, t->watch[stage], BLKLAT_TAG_RANGE);
+		blklat_account_here(s, t->watch[BLKLAT_STAGE_DEVICE], BLKLAT_TAG_RANGE);
 }
 
-/*
- * The same if times have more than the clock's bits: the IO's part, and at stage device a mark if the
- * device had been idle.
- */
-static __always_inline void start_marked(struct blklat_session *s, struct blklat_target *t, struct request *rq,
-					 enum blklat_stage stage)
+/* The same if times have more than the clock's bits: the IO's part, and a mark if the device had been idle. */
+static __always_inline void start_marked(struct blklat_session *s, struct blklat_target *t, struct request *rq)
 {
-	struct blklat_slot *slot;
-	u64 now, time;
+	struct blklat_slot slot;
+	u64 now, time, was;
 
-	if (!blklat_slot_of(s, t, rq, stage, &slot)) {
-		blklat_account_here(s, t->watch[stage], BLKLAT_TAG_RANGE);
+	if (!blklat_slot_of(s, t, rq, &slot)) {
+		blklat_account_here(s, t->watch[BLKLAT_STAGE_DEVICE], BLKLAT_TAG_RANGE);
 		return;
 	}
 	now = blklat_now_ns();
-	time = s->parts ? blklat_begin_in_part(s, t, rq, stage, now, blklat_slot_ns(slot)) : now;
-	if (s->idle_gap_ns && stage == BLKLAT_STAGE_DEVICE && blklat_follows_pause(&t->seen_ns, now, s->idle_gap_ns))
+	was = blklat_slot_ns(slot);
+	time = s->parts ? blklat_begin_in_part(s, t, rq, BLKLAT_STAGE_DEVICE, now, was & BLKLAT_SLOT_QUEUED ? 0 : was) : now;
+	if (s->idle_gap_ns && blklat_follows_pause(&t->seen_ns, now, s->idle_gap_ns))
 		time |= BLKLAT_SLOT_AFTER_IDLE;
 	blklat_slot_start(slot, time);
 }
 
-/*
- * Takes a start back, unless there was none (if the driver was busy, the request may be requeued before
- * its issue).
- */
+/* A request begins to wait in a slot with a time: the end of the one before was missed. */
+static noinline void account_missed(struct blklat_session *s, const struct blklat_target *t, u64 began)
+{
+	bool queued = began & BLKLAT_SLOT_QUEUED;
+	u32 watch = t->watch[queued ? BLKLAT_STAGE_QUEUE : BLKLAT_STAGE_DEVICE];
+
+	if (!watch)
+		return;
+	blklat_leave(s, watch, began);
+	if (queued)
+		blklat_account_here(s, watch, BLKLAT_OVERWRITTEN);
+}
+
+/* Takes the start of a stage back, unless there was none: if the driver was busy, the request may be requeued before its issue. */
 static noinline void unstart(struct blklat_session *s, struct blklat_target *t, struct request *rq,
 			     enum blklat_stage stage)
 {
-	struct blklat_slot *slot;
+	struct blklat_slot slot;
 	u64 began;
 
-	if (!blklat_is_open(t, BLKLAT_ENDS(stage)) || !blklat_slot_of(s, t, rq, stage, &slot))
+	if (!blklat_is_open(t, BLKLAT_ENDS(stage)) || !blklat_slot_of(s, t, rq, &slot))
 		return;
 	began = blklat_slot_ns(slot);
-	if (began <= BLKLAT_SLOT_FREE)
+	if (began <= BLKLAT_SLOT_FREE || !!(began & BLKLAT_SLOT_QUEUED) != (stage == BLKLAT_STAGE_QUEUE))
 		return;
-	blklat_slot_end(slot);
+	if (stage == BLKLAT_STAGE_QUEUE)
+		blklat_slot_unqueue(slot, BLKLAT_SLOT_FREE);
+	else
+		blklat_slot_end(slot);
 	blklat_leave(s, t->watch[stage], began);
 	if (s->idle_gap_ns && stage == BLKLAT_STAGE_DEVICE)
 		blklat_note_use(&t->seen_ns, blklat_now_ns());
@@ -83,7 +92,7 @@ static noinline void unstart(struct blklat_session *s, struct blklat_target *t, 
 }
 
 /* The IO that began in @slot ends. */
-static __always_inline void end(struct blklat_session *s, struct blklat_series *series, struct blklat_slot *slot, u64 ns,
+static __always_inline void end(struct blklat_session *s, struct blklat_series *series, struct blklat_slot slot, u64 ns,
 				bool shared)
 {
 	u64 *bin = blklat_hist_begin(s, series, ns, shared);
@@ -100,17 +109,26 @@ static void tell_if_slow(const struct blklat_session *s, const struct blklat_tar
 			 enum blklat_stage stage, u32 watch, u64 ns, int error)
 {
 	if (error || blklat_is_slow(s, t->watch[stage], blklat_op_of(rq->cmd_flags), ns))
-		blklat_tell_request(s, rq, watch, ns, error, blklat_kept_company(s, t, rq, stage));
+		blklat_tell_request(s, rq, watch, ns, error, blklat_kept_company(s, t, rq));
 }
 
 static void insert(struct blklat_session *s, struct blklat_target *t, struct request *rq)
 {
+	struct blklat_slot slot;
+	u64 was, now;
+
 	if (!blklat_is_open(t, BLKLAT_STARTS(BLKLAT_STAGE_QUEUE)))
 		return;
-	if (s->parts)
-		start_marked(s, t, rq, BLKLAT_STAGE_QUEUE);
-	else
-		start(s, t, rq, BLKLAT_STAGE_QUEUE);
+	if (!blklat_slot_of(s, t, rq, &slot)) {
+		blklat_account_here(s, t->watch[BLKLAT_STAGE_QUEUE], BLKLAT_TAG_RANGE);
+		return;
+	}
+	was = blklat_slot_ns(slot);
+	if (unlikely(was > BLKLAT_SLOT_FREE))
+		account_missed(s, t, was);
+	now = blklat_now_ns();
+	blklat_slot_queue(slot, s->parts ? blklat_begin_in_part(s, t, rq, BLKLAT_STAGE_QUEUE, now, 0) : now);
+	blklat_account_here(s, t->watch[BLKLAT_STAGE_QUEUE], BLKLAT_STARTED);
 }
 
 void blklat_capture_insert(struct blklat_session *s, struct request *rq)
@@ -133,29 +151,31 @@ void blklat_capture_merge(struct blklat_session *s, struct request *rq)
 static noinline void end_queue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
 {
 	u32 watch = t->watch[BLKLAT_STAGE_QUEUE];
-	struct blklat_slot *slot;
+	struct blklat_slot slot;
 	struct blklat_series *series;
-	u64 began, ns;
+	u64 began, ns, *bin;
 	bool shared;
 
-	if (!blklat_slot_of(s, t, rq, BLKLAT_STAGE_QUEUE, &slot))
+	if (!blklat_slot_of(s, t, rq, &slot))
 		return;
 	began = blklat_slot_ns(slot);
-	if (began <= BLKLAT_SLOT_FREE)
+	if (!(began & BLKLAT_SLOT_QUEUED))
 		return;
 	ns = blklat_now_ns() - began;
 	if (s->parts) {
 		blklat_leave(s, watch, began);
 		watch += blklat_part_of(s, began);
-		ns = blklat_unparted(ns);
 	}
+	ns = s->parts ? blklat_unparted(ns) : blklat_unmarked(ns);
 	series = blklat_this_series(s, watch, blklat_op_of(rq->cmd_flags), &shared);
 	blklat_hist_add(&series->bytes, rq->__data_len, shared);
 	if (s->slow) {
 		tell_if_slow(s, t, rq, BLKLAT_STAGE_QUEUE, watch, ns, 0);
 		blklat_note_stage(s, rq->bio, BLKLAT_STAGE_QUEUE, ns);
 	}
-	end(s, series, slot, ns, shared);
+	bin = blklat_hist_begin(s, series, ns, shared);
+	blklat_slot_unqueue(slot, BLKLAT_SLOT_UNUSED);
+	blklat_hist_add(bin, 1, shared);
 }
 
 static void issue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
@@ -165,9 +185,9 @@ static void issue(struct blklat_session *s, struct blklat_target *t, struct requ
 	if (!blklat_is_open(t, BLKLAT_STARTS(BLKLAT_STAGE_DEVICE)))
 		return;
 	if (s->marks)
-		start_marked(s, t, rq, BLKLAT_STAGE_DEVICE);
+		start_marked(s, t, rq);
 	else
-		start(s, t, rq, BLKLAT_STAGE_DEVICE);
+		start(s, t, rq);
 }
 
 static noinline void issue_any(struct blklat_session *s, struct request *rq)
@@ -181,7 +201,7 @@ static noinline void issue_only(struct blklat_session *s, struct request *rq)
 	struct blklat_target *t = blklat_target_of(s, rq->q);
 
 	if (t && blklat_is_open(t, BLKLAT_STARTS(BLKLAT_STAGE_DEVICE)))
-		start_marked(s, t, rq, BLKLAT_STAGE_DEVICE);
+		start_marked(s, t, rq);
 }
 
 /*
@@ -193,7 +213,7 @@ notrace void blklat_capture_issue(struct blklat_session *s, struct request *rq)
 	struct blklat_target *t = blklat_plain_target_of(s, rq->q);
 
 	if (likely(t))
-		start(s, t, rq, BLKLAT_STAGE_DEVICE);
+		start(s, t, rq);
 	else if (s->requests_only)
 		issue_only(s, rq);
 	else
@@ -257,7 +277,7 @@ static __always_inline u64 read_marks(struct blklat_session *s, struct blklat_ta
 		*watch += blklat_part_of(s, began);
 		ns = blklat_unparted(now - began);
 	} else {
-		ns = now - (began & ~BLKLAT_SLOT_AFTER_IDLE);
+		ns = blklat_unmarked(now - began);
 	}
 	if (!ends || !s->idle_gap_ns)
 		return ns;
@@ -291,13 +311,16 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 {
 	u64 began, ns;
 	u32 watch = t->watch[BLKLAT_STAGE_DEVICE];
-	struct blklat_slot *slot;
+	struct blklat_slot slot;
 	struct blklat_series *series;
 	bool shared;
 
-	if (!blklat_slot_of(s, t, rq, BLKLAT_STAGE_DEVICE, &slot))
+	if (!blklat_slot_of(s, t, rq, &slot))
 		return;		/* counted when it was started */
 	began = blklat_slot_ns(slot);
+	/* It was issued while stage device was not watched yet, or its queue not any more. */
+	if (more && began & BLKLAT_SLOT_QUEUED)
+		began = BLKLAT_SLOT_UNUSED;
 	if (unlikely(began <= BLKLAT_SLOT_FREE)) {
 		if (bytes >= rq->__data_len)	/* else only a portion ended */
 			complete_unstarted(s, t, rq, began, error, bytes);
@@ -308,7 +331,7 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 		complete_any(s, rq, error, bytes, now);
 		return;
 	}
-	if (more && s->marks)
+	if (more)
 		ns = read_marks(s, t, rq, now, began, bytes >= rq->__data_len, &watch);
 	series = blklat_this_series(s, watch, blklat_op_of(rq->cmd_flags), &shared);
 	blklat_hist_add(&series->bytes, bytes, shared);
@@ -323,11 +346,11 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 static noinline void complete_target(struct blklat_session *s, struct blklat_target *t, struct request *rq, int error,
 			    u32 bytes, u64 now)
 {
-	if (blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_DEVICE)))
-		complete_request(s, t, rq, now ?: blklat_now_ns(), error, bytes, true);
+	now = now ?: blklat_now_ns();
 	/* A request that failed before its issue, or needed none, never left the queue. */
-	if (blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_QUEUE)))
-		unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
+	unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
+	if (blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_DEVICE)))
+		complete_request(s, t, rq, now, error, bytes, true);
 }
 
 /* @now: 0, or the time that the usual path read before it found that the IO is slow or has failed. */

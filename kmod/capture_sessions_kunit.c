@@ -53,18 +53,16 @@ static void blklat_capture_sessions_test_latency(struct kunit *test)
 	for (i = 0; i < 2 * ARRAY_SIZE(ages); i++) {
 		struct blklat_session *s = fake_session(test, 0, i % 7, 0, both_stages, 2);
 		struct request *rq = fake_request(test, f->disk[0], false, READ_IO, BYTES);
-		u64 began = ktime_get_mono_fast_ns(), *ns, age = ages[i / 2];
+		u64 began = ktime_get_mono_fast_ns(), *ns, age = ages[i / 2], queued;
 
 		stage = i % 2;
 		fake_events(s, rq, stage == BLKLAT_STAGE_QUEUE ? "I" : "D");
-		ns = fake_slot(s, (stage == BLKLAT_STAGE_QUEUE ? FAKE_SLOTS : 0) + FAKE_STRIDE + 3, AT_NS);
-		KUNIT_EXPECT_TRUE(test, *ns >= began && *ns <= ktime_get_mono_fast_ns());
-		/*
-		 * If the machine has not been up for so long, the time wraps around, and back again at
-		 * the end.
-		 */
+		ns = fake_slot(s, FAKE_STRIDE + 3);
+		queued = stage == BLKLAT_STAGE_QUEUE ? 1ULL << 61 : 0;
+		KUNIT_EXPECT_TRUE(test, *ns >= (began | queued) && *ns <= (ktime_get_mono_fast_ns() | queued));
 		began = ktime_get_mono_fast_ns();
-		*ns = began - age;
+		*ns = began | queued;
+		fake_age(s, FAKE_STRIDE + 3, age);
 		fake_events(s, rq, stage == BLKLAT_STAGE_QUEUE ? "D" : "C");
 		expect_latency(test, s, stage, age, age + ktime_get_mono_fast_ns() - began);
 	}
@@ -79,7 +77,7 @@ static void blklat_capture_sessions_test_requeued_latency(struct kunit *test)
 	u64 began;
 
 	fake_events(s, rq, "D");
-	*fake_slot(s, FAKE_STRIDE + 3, AT_NS) -= 60000000000;
+	fake_age(s, FAKE_STRIDE + 3, 60000000000);
 	began = ktime_get_mono_fast_ns();
 	fake_events(s, rq, "RDC");
 	expect_latency(test, s, 0, 0, ktime_get_mono_fast_ns() - began);
@@ -94,8 +92,8 @@ static void blklat_capture_sessions_test_partial_latency(struct kunit *test)
 	u64 began, least = 60000000000;
 
 	fake_events(s, rq, "D");
-	began = *fake_slot(s, FAKE_STRIDE + 3, AT_NS);
-	*fake_slot(s, FAKE_STRIDE + 3, AT_NS) -= least;
+	began = *fake_slot(s, FAKE_STRIDE + 3);
+	fake_age(s, FAKE_STRIDE + 3, least);
 	fake_events(s, rq, "p");
 	EXPECT_U64(test, fake_sum(s, 0, READ_IO, AT_SUM), 0);
 	EXPECT_U64(test, fake_sum(s, 0, READ_IO, AT_MAX), 0);
@@ -298,9 +296,9 @@ static bool may_change(const struct blklat_session *s, const struct blklat_heade
 		return word - own < s->cpus * 2 * 8 && (word - own) % 8 >= 4;
 	if (word < slots)
 		return word - accounts < (u64)s->cpus * 2 * BLKLAT_ACCOUNTS;
-	word = (word - slots) % (FAKE_SLOTS / 16 * SIXTEEN_SLOTS);
-	/* The request's slot is number 35: place 3 of the third sixteen. */
-	return word / SIXTEEN_SLOTS == 2 && word % 16 == 3;
+	word = (word - slots) % (FAKE_SLOTS / 32 * WORDS_OF_32_SLOTS / 2);
+	/* The request's slot is number 35: place 3 of the second 32. */
+	return word == 64 + 3 || word == 64 + AT_STARTED / 2 + 1 || word == 64 + AT_ENDED / 2 + 1;
 }
 
 /* Whatever is in the region, the header included, only the places of this request are written. */

@@ -20,12 +20,11 @@
 #define EXPECT_U64(test, got, wanted) KUNIT_EXPECT_EQ(test, (u64)(got), (u64)(wanted))
 #define EXPECT_U64_MSG(test, got, wanted, ...) KUNIT_EXPECT_EQ_MSG(test, (u64)(got), (u64)(wanted), __VA_ARGS__)
 
-/*
- * Offsets in u64: from the beginning of a series, and from the beginning of sixteen slots to the first
- * of each kind.
- */
+/* Offsets in u64 from the beginning of a series. */
 enum { AT_SUM, AT_BYTES, AT_ERRORS, AT_OCTAVES, AT_MAX, AT_NOT_MIN = AT_MAX + 2, AT_BINS = AT_NOT_MIN + 2 };
-enum { AT_NS, AT_STARTED = 16, AT_ENDED = 32, SIXTEEN_SLOTS = 48 };
+
+/* 32 slots: their times, their starts and their ends, in u32 from the beginning. */
+enum { AT_STARTED = 64, AT_ENDED = 96, WORDS_OF_32_SLOTS = 128 };
 
 /* The geometry of each fake disk. */
 enum { FAKE_QUEUES = 3, FAKE_STRIDE = 32, FAKE_SLOTS = FAKE_QUEUES * FAKE_STRIDE };
@@ -145,6 +144,16 @@ static inline struct blklat_watch fake_geometry(u32 stage, u32 number, u32 *slot
 	return w;
 }
 
+/* The two stages of watch @k's device that have slots share them. */
+static inline void fake_share_slots(const struct fake_watch *w, struct blklat_watch *watch, u32 k)
+{
+	u32 i;
+
+	for (i = 0; i < k; i++)
+		if (w[i].stage + w[k].stage == BLKLAT_STAGE_QUEUE && w[i].disk == w[k].disk && w[i].partition == w[k].partition)
+			watch[k].first_slot = watch[i].first_slot;
+}
+
 /*
  * Gives each CPU @n of every two of its spare series. At first each has one of two, so that all suites count in shared
  * ones and in others.
@@ -182,6 +191,7 @@ static inline struct blklat_session *fake_session(struct kunit *test, u32 i, u32
 	for (k = 0; k < n; k++) {
 		device[k] = fake_device(f->disk[w[k].disk], w[k].partition, w[k].no_requests);
 		f->watch[i][k] = fake_geometry(w[k].stage, k, &setup.slots);
+		fake_share_slots(w, f->watch[i], k);
 	}
 	setup.slots += f->more_slots;
 	KUNIT_ASSERT_EQ(test, blklat_session_new(&setup, f->watch[i], device, &f->s[i]), 0);
@@ -345,25 +355,43 @@ static inline u64 *fake_idle(const struct blklat_session *s, u32 watch, u32 op)
 	return first + (watch * BLKLAT_OPS + op) * words;
 }
 
-/* @at: AT_NS, AT_STARTED or AT_ENDED. */
-static inline u64 *fake_slot(const struct blklat_session *s, u32 number, u32 at)
+static inline u32 *fake_slots(const struct blklat_session *s, u32 number)
 {
-	u64 *first = (void *)s->header + s->header->slots_offset;
+	return (void *)s->header + s->header->slots_offset + number / 32 * WORDS_OF_32_SLOTS * sizeof(u32);
+}
 
-	return first + number / 16 * SIXTEEN_SLOTS + at + number % 16;
+/* The time of a slot. */
+static inline u64 *fake_slot(const struct blklat_session *s, u32 number)
+{
+	return (u64 *)fake_slots(s, number) + number % 32;
+}
+
+/* What began in a slot began @ns earlier. If the machine has not been up for so long, the time wraps around, and back again at the end. */
+static inline void fake_age(const struct blklat_session *s, u32 number, u64 ns)
+{
+	u64 *at = fake_slot(s, number), marks = *at & 7ULL << 61;
+
+	*at = ((*at - ns) & ~(7ULL << 61)) | marks;
+}
+
+/* @at: AT_STARTED or AT_ENDED. */
+static inline u32 fake_slot_count(const struct blklat_session *s, u32 number, u32 at)
+{
+	return fake_slots(s, number)[at + number % 32];
 }
 
 /* All that a watch counts except latencies. Fields that an initializer does not name are 0. */
 struct fake_totals {
 	u32 ios[BLKLAT_OPS], bytes[BLKLAT_OPS], errors[BLKLAT_OPS];
 	u32 accounts[BLKLAT_ACCOUNTS];
-	u32 started, ended, occupied;		/* slots */
+	u32 started, ended, occupied;		/* slots; at stage queue, where they count nothing, what follows from the rest */
 };
 
 static inline struct fake_totals fake_totals_of(const struct blklat_session *s, const struct blklat_watch *w,
 						u32 watch)
 {
 	struct fake_totals t = { .started = 0 };
+	bool queue = w->stage == BLKLAT_STAGE_QUEUE;
 	u32 i;
 
 	for (i = 0; i < BLKLAT_OPS; i++) {
@@ -374,10 +402,18 @@ static inline struct fake_totals fake_totals_of(const struct blklat_session *s, 
 	for (i = 0; i < BLKLAT_ACCOUNTS; i++)
 		t.accounts[i] = fake_account(s, watch, i);
 	for (i = w->first_slot; i < w->first_slot + w->queues * w->stride; i++) {
-		t.started += *fake_slot(s, i, AT_STARTED);
-		t.ended += *fake_slot(s, i, AT_ENDED);
-		t.occupied += *fake_slot(s, i, AT_NS) > 1;
+		u64 ns = *fake_slot(s, i);
+
+		t.started += queue ? 0 : fake_slot_count(s, i, AT_STARTED);
+		t.ended += queue ? 0 : fake_slot_count(s, i, AT_ENDED);
+		t.occupied += ns > 1 && (ns >> 61 & 1) == queue;
 	}
+	if (!queue)
+		return t;
+	swap(t.started, t.accounts[BLKLAT_STARTED]);
+	t.ended = t.accounts[BLKLAT_REQUEUED];
+	for (i = 0; i < BLKLAT_OPS; i++)
+		t.ended += t.ios[i];
 	return t;
 }
 

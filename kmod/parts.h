@@ -114,18 +114,17 @@ static inline u64 blklat_begin_in_part(const struct blklat_session *s, const str
 	part = blklat_part_now(s, whole, op, rq->cmd_flags, rq->__data_len, rq->bio, &company);
 	if (kind)
 		blklat_count_in_flight(s, whole, kind, 1);
-	if (s->keeps_company && blklat_slot_number(t, rq, stage, &number))
+	if (s->keeps_company && blklat_slot_number(t, rq, &number))
 		s->company[number] = company;
 	return blklat_parted_start(now, part, kind);
 }
 
-/* The company of a request that ends @stage; 0: it is not kept. */
-static inline u32 blklat_kept_company(const struct blklat_session *s, const struct blklat_target *t, const struct request *rq,
-				      enum blklat_stage stage)
+/* The company of a request that ends a stage; 0: it is not kept. */
+static inline u32 blklat_kept_company(const struct blklat_session *s, const struct blklat_target *t, const struct request *rq)
 {
 	u32 number;
 
-	return s->keeps_company && blklat_slot_number(t, rq, stage, &number) ? s->company[number] : 0;
+	return s->keeps_company && blklat_slot_number(t, rq, &number) ? s->company[number] : 0;
 }
 
 /*

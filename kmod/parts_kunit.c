@@ -58,9 +58,9 @@ static void expect_in_all(struct kunit *test, const char *what, u32 whole, u32 o
 	EXPECT_U64_MSG(test, in_all(f->s[0], whole, op, AT_BYTES), bytes, "%s: bytes of row %u in all", what, whole);
 }
 
-static u64 *slot_of(const struct blklat_session *s, u32 watch)
+static u64 *slot_of(const struct blklat_session *s)
 {
-	return fake_slot(s, watch * FAKE_SLOTS + FAKE_STRIDE + 3, AT_NS);
+	return fake_slot(s, FAKE_STRIDE + 3);
 }
 
 /* --- sizes --------------------------------------------------------------------------------- */
@@ -86,9 +86,9 @@ static void blklat_parts_test_requests(struct kunit *test)
 
 		snprintf(what, sizeof(what), "%u bytes", bytes);
 		fake_events(s, rq, "I");
-		EXPECT_U64_MSG(test, *slot_of(s, 1) >> 54, part, "%s in the queue", what);
+		EXPECT_U64_MSG(test, *slot_of(s) >> 53, part | 1 << 8, "%s in the queue", what);
 		fake_events(s, rq, "D");
-		EXPECT_U64_MSG(test, *slot_of(s, 0) >> 54, part, "%s at the device", what);
+		EXPECT_U64_MSG(test, *slot_of(s) >> 53, part, "%s at the device", what);
 		fake_events(s, rq, "C");
 		expect_part(test, what, DEVICE_ROW, part, WRITE_IO, 1, bytes);
 		expect_in_all(test, what, DEVICE_ROW, WRITE_IO, 1, bytes);
@@ -308,8 +308,8 @@ static void blklat_parts_test_sums(struct kunit *test)
  */
 static void blklat_parts_test_latency(struct kunit *test)
 {
-	static const u64 begins[] = { 0, 1, (1ULL << 54) - 1000, (1ULL << 54) - 1, 1ULL << 54, (77ULL << 54) - 5, 1ULL << 61 };
-	static const u64 latencies[] = { 0, 1, 999, 1000, 1001, 128000000000ULL, (1ULL << 53) - 1 };
+	static const u64 begins[] = { 0, 1, (1ULL << 53) - 1000, (1ULL << 53) - 1, 1ULL << 53, (77ULL << 53) - 5, 1ULL << 60 };
+	static const u64 latencies[] = { 0, 1, 999, 1000, 1001, 128000000000ULL, (1ULL << 52) - 1 };
 	struct blklat_session *s = session(test, 0, BLKLAT_BY_SIZE, 1);
 	u32 i, k, n;
 
@@ -337,7 +337,7 @@ static void blklat_parts_test_pauses(struct kunit *test)
 	s = session(test, 0, BLKLAT_BY_SIZE, 3);
 	blklat_target_of(s, rq->q)->seen_ns = ktime_get_mono_fast_ns() - 2 * GAP_NS;
 	fake_events(s, rq, "D");
-	EXPECT_U64(test, *slot_of(s, 0) >> 54, 1 << 9 | 4);
+	EXPECT_U64(test, *slot_of(s) >> 53, 1 << 10 | 4);
 	fake_events(s, rq, "C");
 	ns = fake_sum(s, DEVICE_ROW + 4, READ_IO, AT_SUM);
 	KUNIT_EXPECT_TRUE_MSG(test, ns && ns < GAP_NS, "%llu ns", ns);
@@ -383,9 +383,9 @@ static void blklat_parts_test_forged(struct kunit *test)
 		u32 watch;
 
 		fake_events(s, rq, "I");
-		*slot_of(s, 1) = (u64)part << 54 | 1 << 30;
+		*slot_of(s) = 1ULL << 61 | (u64)part << 53 | 1 << 30;
 		fake_events(s, rq, "D");
-		*slot_of(s, 0) = (u64)part << 54 | 1 << 30;
+		*slot_of(s) = (u64)part << 53 | 1 << 30;
 		fake_events(s, rq, "C");
 		for (watch = 0; watch < 2; watch++)
 			expect_part(test, "forged", watch * ROWS, part % 16 > PARTS ? 0 : part % 16, READ_IO, 1, 4 * KIB);

@@ -89,7 +89,7 @@ static void one_life(struct kunit *test, struct blklat_session *s, u64 seen_ago_
 {
 	struct fake *f = test->priv;
 	struct request *rq = fake_request(test, f->disk[0], false, READ_IO, BYTES);
-	u64 *slot = fake_slot(s, FAKE_STRIDE + 3, AT_NS);
+	u64 *slot = fake_slot(s, FAKE_STRIDE + 3);
 
 	blklat_target_of(s, rq->q)->seen_ns = seen_ago_ns ? ago(seen_ago_ns) : 0;
 	fake_events(s, rq, "D");
@@ -202,7 +202,7 @@ static void blklat_pauses_test_off(struct kunit *test)
 
 		EXPECT_U64(test, s->header->idle_offset, 0);
 		one_life(test, s, 2 * GAP_NS, 0, "");
-		EXPECT_U64(test, *fake_slot(s, FAKE_STRIDE + 3, AT_NS) & MARK, 0);
+		EXPECT_U64(test, *fake_slot(s, FAKE_STRIDE + 3) & MARK, 0);
 		KUNIT_EXPECT_TRUE(test, ago(blklat_target_of(s, &f->disk[0]->queue)->seen_ns) >= 2 * GAP_NS);
 	}
 }

@@ -47,7 +47,7 @@ struct blklat_target {
 	const void *key;			/* also BLKLAT_NO_KEY, BLKLAT_OLD_KEY */
 	const void *plain_key;			/* key if only stage device has to be handled, else BLKLAT_NO_KEY */
 	u32 watch[BLKLAT_STAGES];		/* number + 1; 0: none. Only used at stages that are open. */
-	u32 first_slot[2];			/* of stages device and queue */
+	u32 first_slot;
 	u32 queues;				/* 0: no request has a slot */
 	u32 stride;				/* slots of a hardware queue */
 	u32 distance;				/* from them to the next one's: stride; 0: shared tags */

@@ -85,8 +85,8 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.by = 1, .room = MAX_WATCHES / 10 - 1), 0 },
 		{ SETUP(.by = 1, .room = MAX_WATCHES / 10), -E2BIG },
 		{ SETUP(.slots = MAX_SLOTS), 0 },
-		{ SETUP(.slots = MAX_SLOTS + 16), -E2BIG },
-		{ SETUP(.slots = U32_MAX - 15), -E2BIG },
+		{ SETUP(.slots = MAX_SLOTS + 32), -E2BIG },
+		{ SETUP(.slots = U32_MAX - 31), -E2BIG },
 		{ SETUP(.slots = 15), -EINVAL },
 	};
 	u32 i;
@@ -109,33 +109,33 @@ static void blklat_session_test_watch_check(struct kunit *test)
 		{ WATCH(.stage = TOTAL), -EINVAL },
 		{ WATCH(.stage = 3), -EINVAL },
 		{ WATCH(.stage = U32_MAX), -EINVAL },
-		{ WATCH(.first_slot = 1), -EINVAL },
-		{ WATCH(.first_slot = 16), 0 },
+		{ WATCH(.first_slot = 16), -EINVAL },
+		{ WATCH(.first_slot = 32), 0 },
 		{ WATCH(.first_slot = MAX_SLOTS - 128), 0 },
-		{ WATCH(.first_slot = MAX_SLOTS - 112), -EINVAL },
-		{ WATCH(.first_slot = U32_MAX - 15), -EINVAL },
+		{ WATCH(.first_slot = MAX_SLOTS - 96), -EINVAL },
+		{ WATCH(.first_slot = U32_MAX - 31), -EINVAL },
 		{ WATCH(.number = U32_MAX), 0 },	/* nor is the number checked here */
 		{ WATCH(.queues = 0), -EINVAL },
 		{ WATCH(.shared_tags = 1), 0 },
 		{ WATCH(.shared_tags = 2), -EINVAL },
 		{ WATCH(.shared_tags = 1, .first_slot = MAX_SLOTS - 64), 0 },
-		{ WATCH(.shared_tags = 1, .first_slot = MAX_SLOTS - 48), -EINVAL },
-		{ WATCH(.shared_tags = 1, .first_slot = U32_MAX - 15), -EINVAL },
+		{ WATCH(.shared_tags = 1, .first_slot = MAX_SLOTS - 32), -EINVAL },
+		{ WATCH(.shared_tags = 1, .first_slot = U32_MAX - 31), -EINVAL },
 		{ WATCH(.shared_tags = 1, .queues = MAX_QUEUES, .stride = MAX_STRIDE), 0 },
 		{ WATCH(.shared_tags = 1, .queues = MAX_QUEUES + 1), -E2BIG },
 		{ WATCH(.queues = MAX_QUEUES, .stride = 1024), 0 },
-		{ WATCH(.queues = MAX_QUEUES, .stride = 1040), -EINVAL },
+		{ WATCH(.queues = MAX_QUEUES, .stride = 1056), -EINVAL },
 		{ WATCH(.queues = MAX_QUEUES, .stride = MAX_STRIDE), -EINVAL },
 		{ WATCH(.queues = MAX_QUEUES + 1), -E2BIG },
 		{ WATCH(.queues = U32_MAX), -E2BIG },
 		{ WATCH(.stride = 0), -EINVAL },
-		{ WATCH(.stride = 16), 0 },
+		{ WATCH(.stride = 32), 0 },
 		{ WATCH(.stride = 63), -EINVAL },
 		{ WATCH(.stride = 65), -EINVAL },
-		{ WATCH(.stride = 72), -EINVAL },
+		{ WATCH(.stride = 80), -EINVAL },
 		{ WATCH(.stride = MAX_STRIDE), 0 },
-		{ WATCH(.stride = MAX_STRIDE + 16), -E2BIG },
-		{ WATCH(.stride = U32_MAX - 15), -E2BIG },
+		{ WATCH(.stride = MAX_STRIDE + 32), -E2BIG },
+		{ WATCH(.stride = U32_MAX - 31), -E2BIG },
 		{ WATCH(.fd = INT_MAX), 0 },	/* the fd is checked later */
 		{ TOTAL_WATCH(.fd = 0), 0 },
 		{ TOTAL_WATCH(.queues = 1), -EINVAL },
@@ -165,7 +165,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 {
 	u64 rows = (u64)nr_cpu_ids * watches, series_bytes = fake_series_words(scale) * 8, *word, n = 0;
 	u64 series = PAGE_SIZE, own = series + pages((watches * 5 + spare) * series_bytes), accounts = own + pages(rows * 64);
-	u64 at = accounts + pages(rows * 9 * 8), idle = at + pages(slots * 24);
+	u64 at = accounts + pages(rows * 9 * 8), idle = at + pages(slots * 16);
 	u64 end = idle + (pauses ? pages(watches * 5ULL * 8 * (1 + fake_cells(min(scale, 3U)))) : 0);
 	const u64 wanted[] = { series, own, accounts, at, pauses ? idle : 0, 0, 0, 0, end };
 	const struct blklat_header *h = s->header;
@@ -330,6 +330,7 @@ static void blklat_session_test_pairs(struct kunit *test)
 			const struct fake_watch *w = &cases[i].w[k];
 
 			watch[k] = fake_geometry(w->stage, k, &slots);
+			fake_share_slots(cases[i].w, watch, k);
 			device[k] = fake_device(f->disk[w->disk], w->partition, w->no_requests);
 		}
 		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8, slots), cases[i].wanted, "case %u", i);
@@ -339,10 +340,10 @@ static void blklat_session_test_pairs(struct kunit *test)
 static void blklat_session_test_one_geometry(struct kunit *test)
 {
 	static const struct {
-		u32 queues, stride, shared_tags;
+		u32 queues, stride, shared_tags, first_slot;
 		int wanted;
 	} cases[] = {
-		{ 2, 16, 0, 0 }, { 1, 16, 0, -EINVAL }, { 2, 32, 0, -EINVAL }, { 2, 16, 1, -EINVAL },
+		{ 2, 32, 0, 0, 0 }, { 1, 32, 0, 0, -EINVAL }, { 2, 64, 0, 0, -EINVAL }, { 2, 32, 1, 0, -EINVAL }, { 2, 32, 0, 64, -EINVAL },
 	};
 	struct fake *f = test->priv;
 	u32 i;
@@ -352,17 +353,17 @@ static void blklat_session_test_one_geometry(struct kunit *test)
 			fake_device(f->disk[0], false, false), fake_device(f->disk[0], false, false),
 		};
 		struct blklat_watch watch[2] = {
-			{ .stage = DEVICE, .queues = 2, .stride = 16 },
-			{ .stage = QUEUE, .queues = cases[i].queues, .stride = cases[i].stride, .shared_tags = cases[i].shared_tags, .first_slot = 32, .number = 1 },
+			{ .stage = DEVICE, .queues = 2, .stride = 32 },
+			{ .stage = QUEUE, .queues = cases[i].queues, .stride = cases[i].stride, .shared_tags = cases[i].shared_tags, .first_slot = cases[i].first_slot, .number = 1 },
 		};
 
-		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8, 96), cases[i].wanted, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8, 192), cases[i].wanted, "case %u", i);
 		/* Another device may have another geometry. */
 		device[1] = fake_device(f->disk[1], false, false);
-		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8, 96), 0, "case %u, two disks", i);
+		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8, 192), 0, "case %u, two disks", i);
 		/* But numbers follow the order. */
 		watch[1].number = 2;
-		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8, 96), -EINVAL, "case %u, number", i);
+		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8, 192), -EINVAL, "case %u, number", i);
 	}
 }
 
@@ -374,8 +375,8 @@ static void blklat_session_test_too_big(struct kunit *test)
 {
 	struct fake *f = test->priv;
 	struct blklat_device device = fake_device(f->disk[0], false, false);
-	struct blklat_watch watch = { .stage = DEVICE, .queues = 1, .stride = 16 };
-	bool fits = (24ULL << 26) / PAGE_SIZE <= si_mem_available() / 2;
+	struct blklat_watch watch = { .stage = DEVICE, .queues = 1, .stride = 32 };
+	bool fits = (16ULL << 26) / PAGE_SIZE <= si_mem_available() / 2;
 
 	KUNIT_EXPECT_EQ(test, session_of(test, &watch, &device, 1, 0, MAX_SLOTS), fits ? 0 : -ENOMEM);
 	watch = (struct blklat_watch){ .stage = TOTAL };

@@ -7,59 +7,79 @@
 #ifndef KMOD_SLOTS_H
 #define KMOD_SLOTS_H
 
-#include <asm/local64.h>
-
 #include "kernel.h"
 #include "session.h"
 
 /* False: the request's tag is beyond the slots. */
-static __always_inline bool blklat_slot_number(const struct blklat_target *t, const struct request *rq, enum blklat_stage stage,
-					       u32 *ret)
+static __always_inline bool blklat_slot_number(const struct blklat_target *t, const struct request *rq, u32 *ret)
 {
 	u32 tag = rq->internal_tag >= 0 ? rq->internal_tag : rq->tag;
 	u32 queue = rq->mq_hctx->queue_num;
 
 	if (tag >= t->stride || queue >= t->queues)
 		return false;
-	*ret = t->first_slot[stage] + queue * t->distance + tag;
+	*ret = t->first_slot + queue * t->distance + tag;
 	return true;
 }
 
+struct blklat_slot {
+	struct blklat_slots *in;
+	u32 i;
+};
+
 static __always_inline bool blklat_slot_of(const struct blklat_session *s, const struct blklat_target *t,
-					   const struct request *rq, enum blklat_stage stage,
-					   struct blklat_slot **ret)
+					   const struct request *rq, struct blklat_slot *ret)
 {
 	u32 number;
 
-	if (!blklat_slot_number(t, rq, stage, &number))
+	if (!blklat_slot_number(t, rq, &number))
 		return false;
-	*ret = BLKLAT_SLOT_IN(&s->slots[number / BLKLAT_SLOTS], number % BLKLAT_SLOTS);
-	/* Otherwise the compiler keeps both parts of the address, which takes one more register. */
-	OPTIMIZER_HIDE_VAR(*ret);
+	*ret = (struct blklat_slot){ &s->slots[number / BLKLAT_SLOTS], number % BLKLAT_SLOTS };
 	return true;
 }
 
-static inline u64 blklat_slot_ns(const struct blklat_slot *slot)
+/* The latency in @ns, the difference from now to a time without a part, perhaps with marks. */
+static inline u64 blklat_unmarked(u64 ns)
 {
-	return READ_ONCE(slot->ns);
+	return (s64)(ns << 3) >> 3;
+}
+
+static __always_inline u64 blklat_slot_ns(struct blklat_slot slot)
+{
+	return READ_ONCE(slot.in->ns[slot.i]);
 }
 
 /*
  * A tag belongs to one request at a time, so its counts need not be atomic. The order of the writes is
  * abi.h's.
  */
-static inline void blklat_slot_start(struct blklat_slot *slot, u64 ns)
+static __always_inline void blklat_slot_start(struct blklat_slot slot, u64 ns)
 {
-	WRITE_ONCE(slot->ns, ns);
+	WRITE_ONCE(slot.in->ns[slot.i], ns);
 	smp_wmb();
-	local64_inc((local64_t *)&slot->started);
+	slot.in->started[slot.i]++;
 }
 
-static inline void blklat_slot_end(struct blklat_slot *slot)
+static __always_inline void blklat_slot_end(struct blklat_slot slot)
 {
-	local64_inc((local64_t *)&slot->ended);
+	slot.in->ended[slot.i]++;
 	smp_wmb();
-	WRITE_ONCE(slot->ns, BLKLAT_SLOT_FREE);
+	WRITE_ONCE(slot.in->ns[slot.i], BLKLAT_SLOT_FREE);
+	smp_wmb();
+}
+
+/* At stage queue. The start is to be counted then. */
+static inline void blklat_slot_queue(struct blklat_slot slot, u64 ns)
+{
+	WRITE_ONCE(slot.in->ns[slot.i], ns | BLKLAT_SLOT_QUEUED);
+	smp_wmb();
+}
+
+/* @to: BLKLAT_SLOT_FREE; or BLKLAT_SLOT_UNUSED, if stage device may begin. */
+static inline void blklat_slot_unqueue(struct blklat_slot slot, u64 to)
+{
+	smp_wmb();
+	WRITE_ONCE(slot.in->ns[slot.i], to);
 	smp_wmb();
 }
 

@@ -27,7 +27,7 @@ static void blklat_slow_test_limits(struct kunit *test)
 	EXPECT_U64(test, io.error, 0);
 	/* With a limit equal to what it took, the IO is slow; with a higher one it is not. */
 	fake_events(s, rq, "D");
-	*fake_slot(s, FAKE_STRIDE + 3, AT_NS) -= 1000000000000ULL;
+	fake_age(s, FAKE_STRIDE + 3, 1000000000000ULL);
 	set_limit(s, DEVICE_WATCH, READ_IO, 1000000000000ULL);
 	fake_events(s, rq, "Cn");
 	KUNIT_ASSERT_TRUE(test, take(s, &io));

@@ -108,11 +108,11 @@ static u32 distance_of(const struct blklat_watch *w)
 	return w->shared_tags ? 0 : w->stride;
 }
 
-/* The stages of one device that have slots share their geometry. */
+/* The stages of one device that have slots share them. */
 static bool fits(const struct blklat_target *t, const struct blklat_watch *w)
 {
 	return w->stage == BLKLAT_STAGE_TOTAL || !t->queues ||
-	       (t->queues == w->queues && t->stride == w->stride && t->distance == distance_of(w));
+	       (t->queues == w->queues && t->stride == w->stride && t->distance == distance_of(w) && t->first_slot == w->first_slot);
 }
 
 /* NULL: it gets a new one, also if there is one that another device had, which was removed. */
@@ -132,7 +132,7 @@ static void fill(struct blklat_target *t, const struct blklat_watch *w, u32 watc
 	t->watch[w->stage] = watch;
 	if (w->stage == BLKLAT_STAGE_TOTAL)
 		return;
-	t->first_slot[w->stage] = w->first_slot;
+	t->first_slot = w->first_slot;
 	t->stride = w->stride;
 	t->distance = distance_of(w);
 	t->queues = w->queues;
@@ -253,34 +253,14 @@ void blklat_entry_remove(struct blklat_session *s, const struct blklat_entry *e)
 
 /* --- a watch gets other slots -------------------------------------------------------------- */
 
-/* All but what a stage has for itself. */
-static struct blklat_watch watch_after(const struct blklat_move *move)
-{
-	return (struct blklat_watch){
-		.queues = move->queues, .stride = move->stride, .shared_tags = move->shared_tags,
-	};
-}
-
-static int check_move(const struct blklat_session *s, const struct blklat_entry *e, const struct blklat_move *move)
-{
-	struct blklat_watch w = watch_after(move);
-	/* What is counted of IOs in flight can't be taken off, as their ends are not seen. */
-	int err = e->stage == BLKLAT_STAGE_TOTAL || s->in_flight ? -EINVAL : 0;
-
-	for (w.stage = BLKLAT_STAGE_DEVICE; w.stage <= BLKLAT_STAGE_QUEUE && !err; w.stage++) {
-		w.first_slot = move->first_slot[w.stage];
-		if (e->target[0]->watch[w.stage])
-			err = blklat_watch_check(&w, s->n_slots);
-		else if (w.first_slot)
-			err = -EINVAL;
-	}
-	return err;
-}
-
 int blklat_entry_move(struct blklat_session *s, const struct blklat_entry *e, const struct blklat_move *move)
 {
-	struct blklat_watch w = watch_after(move);
-	int err = check_move(s, e, move);
+	const struct blklat_watch w = {
+		.stage = e->stage, .queues = move->queues, .stride = move->stride, .first_slot = move->first_slot,
+		.shared_tags = move->shared_tags,
+	};
+	/* What is counted of IOs in flight can't be taken off, as their ends are not seen. */
+	int err = e->stage == BLKLAT_STAGE_TOTAL || s->in_flight ? -EINVAL : blklat_watch_check(&w, s->n_slots);
 	u32 i;
 
 	if (err)
@@ -292,7 +272,7 @@ int blklat_entry_move(struct blklat_session *s, const struct blklat_entry *e, co
 	for (i = 0; i < e->n; i++) {
 		e->target[i]->stride = move->stride;
 		e->target[i]->distance = distance_of(&w);
-		memcpy(e->target[i]->first_slot, move->first_slot, sizeof(move->first_slot));
+		e->target[i]->first_slot = move->first_slot;
 	}
 	blklat_probe_wait_now();
 	for (i = 0; i < e->n; i++)

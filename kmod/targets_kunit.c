@@ -21,14 +21,14 @@ static struct blklat_session *session(struct kunit *test, u32 n)
 	struct fake *f = test->priv;
 
 	f->room = n;
-	f->more_slots = 4 * FAKE_SLOTS;
+	f->more_slots = 6 * FAKE_SLOTS;
 	return fake_session(test, 0, 6, FAKE_MAX_BIOS, all_stages, n);
 }
 
 /* A watch of @disk like watch @number % n of such a session, with slots of its own. */
 static struct blklat_watch watch_of(u32 stage, u32 number)
 {
-	u32 slot = number * FAKE_SLOTS;
+	u32 slot = (number - stage) * FAKE_SLOTS;
 
 	return fake_geometry(stage, number, &slot);
 }
@@ -92,7 +92,7 @@ static void blklat_targets_test_come_and_go(struct kunit *test)
 			fake_events(s, rq, "C");
 			EXPECT_U64(test, fake_account(s, n + i, BLKLAT_BEFORE), !i);
 			clear_accounts(s);
-			memset(s->slots, 0, s->n_slots / 16 * SIXTEEN_SLOTS * 8);
+			memset(s->slots, 0, s->n_slots / 32 * WORDS_OF_32_SLOTS * 4);
 			memset(s->series, 0, (u64)s->n_series * s->series_bytes);
 		}
 		fake_events(s, rq, "nIDC");
@@ -249,13 +249,13 @@ static void blklat_targets_test_move(struct kunit *test)
 	static const struct fake_totals left = { .started = 1, .occupied = 1 };
 	struct fake *f = test->priv;
 	struct request *rq = fake_request(test, f->disk[0], false, READ_IO, BYTES);
-	u32 n;
+	u32 n, i;
 
 	for (n = 1; n <= 6; n++) {
 		struct blklat_session *s = session(test, 1 + (n - 1) % 3);
 		struct blklat_move move = {
-			.queues = 2, .stride = 48, .shared_tags = n > 3,
-			.first_slot = { 4 * FAKE_SLOTS, n % 3 == 1 ? 0 : 5 * FAKE_SLOTS },
+			.queues = 2, .stride = 64, .shared_tags = n > 3,
+			.first_slot = 4 * FAKE_SLOTS,
 		};
 		struct blklat_entry e;
 		struct blklat_target *t = blklat_target_of(s, rq->q);
@@ -269,15 +269,17 @@ static void blklat_targets_test_move(struct kunit *test)
 		clear_accounts(s);
 		KUNIT_ASSERT_EQ(test, blklat_entry_find(s, n % 3 != 1, &e) ?: blklat_entry_move(s, &e, &move), 0);
 		fake_expect(test, 0, 0, "old slots", &left);
-		f->watch[0][0].first_slot = move.first_slot[0];
-		f->watch[0][1].first_slot = move.first_slot[1];
+		for (i = 0; i < 2; i++) {
+			f->watch[0][i].first_slot = move.first_slot;
+			f->watch[0][i].stride = move.stride;
+		}
 		fake_events(s, rq, "nC");
 		EXPECT_U64(test, fake_account(s, DEVICE, BLKLAT_BEFORE), 1);
 		clear_accounts(s);
 		rq->tag = 47;	/* there was no such tag before */
 		fake_events(s, rq, "nIDC");
 		/* Of its two queues it has the second. */
-		EXPECT_U64(test, *fake_slot(s, move.first_slot[0] + (move.shared_tags ? 47 : 95), AT_ENDED), 1);
+		EXPECT_U64(test, fake_slot_count(s, move.first_slot + (move.shared_tags ? 47 : 111), AT_ENDED), 1);
 		fake_expect(test, 0, 0, "new slots", &one_io);
 		if (n % 3 != 1)
 			fake_expect(test, 0, 1, "new slots", &one_io);
@@ -285,7 +287,7 @@ static void blklat_targets_test_move(struct kunit *test)
 	}
 }
 
-#define MOVE(...) { .queues = 1, .stride = 32, .first_slot = { 32, 64 }, __VA_ARGS__ }
+#define MOVE(...) { .queues = 1, .stride = 32, .first_slot = 32, __VA_ARGS__ }
 
 static void blklat_targets_test_bad_moves(struct kunit *test)
 {
@@ -297,10 +299,10 @@ static void blklat_targets_test_bad_moves(struct kunit *test)
 		{ 0, MOVE(), 0 }, { 1, MOVE(), 0 }, { 2, MOVE(), -EINVAL },
 		{ 0, MOVE(.shared_tags = 1), 0 }, { 0, MOVE(.shared_tags = 2), -EINVAL },
 		{ 0, MOVE(.queues = 0), -EINVAL }, { 0, MOVE(.stride = 24), -EINVAL },
-		{ 0, MOVE(.first_slot = { 8, 64 }), -EINVAL }, { 0, MOVE(.first_slot = { 32, 8 }), -EINVAL },
-		{ 0, MOVE(.first_slot = { 6 * FAKE_SLOTS - 32, 0 }), 0 }, { 0, MOVE(.first_slot = { 0, 6 * FAKE_SLOTS - 16 }), -EINVAL },
-		{ 0, MOVE(.first_slot = { U32_MAX - 15, 0 }), -EINVAL }, { 0, MOVE(.queues = U32_MAX), -E2BIG },
-		{ 3, MOVE(.first_slot = { 32, 0 }), 0 }, { 3, MOVE(), -EINVAL },
+		{ 0, MOVE(.first_slot = 16), -EINVAL },
+		{ 0, MOVE(.first_slot = 8 * FAKE_SLOTS - 32), 0 }, { 0, MOVE(.first_slot = 8 * FAKE_SLOTS), -EINVAL },
+		{ 0, MOVE(.first_slot = U32_MAX - 31), -EINVAL }, { 0, MOVE(.queues = U32_MAX), -E2BIG },
+		{ 3, MOVE(), 0 },
 	};
 	struct blklat_session *s = session(test, 3);
 	struct fake *f = test->priv;

@@ -17,8 +17,8 @@
  *   accounts  [cpu][watch]           BLKLAT_ACCOUNTS cells: starts and ends that did not make a counted IO, and why
  *   idle      [watch][op]            only if pauses are looked for; one struct blklat_idle_series: the IOs
  *                                    after a pause, which are counted in series as well
- *   slots     [watch's slots / 16]   one slot for each tag that a request of the device can carry:
- *                                    start time, number of starts, number of ends
+ *   slots     [device's slots / 32]  one slot for each tag that a request of the device can carry, at both of its
+ *                                    stages: start time, number of starts, number of ends
  *
  * If slow IOs are reported (slow.h), there are also
  *
@@ -38,7 +38,8 @@
  * Order of the writes, for concurrent readers. At a start: the time, then the number of starts. At an end: the report of a
  * slow IO, the extremes, the number of ends, the slot freed, and the bin last. So a reader that sees an IO in the bins also
  * sees its extremes and its report. A reader that takes starts, time and ends, in this order, never sees more starts than
- * the ends and the IOs in flight explain, unless an end was missed.
+ * the ends and the IOs in flight explain, unless an end was missed. At stage queue, starts are in the accounts, as those of bios
+ * are, and ends show only in the slot.
  *
  * The kernel module's protocol, version BLKLAT_ABI_VERSION. Each open /dev/blklat is one session:
  *
@@ -98,15 +99,15 @@ enum blklat_account {
 	BLKLAT_REQUEUED,	/* starts taken back: the request will be started again, or a bio that must not
 				   wait would have had to wait (BLK_STS_AGAIN) */
 	BLKLAT_NO_START,	/* completed, but its start was never seen: lost */
-	BLKLAT_OVERWRITTEN,	/* started, and started again before its end was seen: lost; bios only,
-				   requests show it in their slots */
+	BLKLAT_OVERWRITTEN,	/* started, and started again before its end was seen: lost; at stage device
+				   the slots show it instead */
 	BLKLAT_TAG_RANGE,	/* started with a tag beyond the slots: lost */
 	BLKLAT_TABLE_FULL,	/* a bio that found no room in the table of bios: lost */
 	BLKLAT_BEFORE,		/* completed, started before the capture began: ignored, not lost */
 	BLKLAT_UNISSUED,	/* ended without ever reaching the device (an error): ignored, not lost */
 	BLKLAT_EMPTY_FLUSH,	/* requests without data that asked for a flush: the flush is the IO,
 				   but the kernel's statistics count a write as well */
-	BLKLAT_STARTED,		/* bios started; requests are counted in their slots instead */
+	BLKLAT_STARTED,		/* started; at stage device the slots count it instead */
 	BLKLAT_ACCOUNTS,
 };
 
@@ -129,41 +130,28 @@ enum blklat_by {
 _Static_assert(BLKLAT_STAGE_TOTAL == 2 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8 && BLKLAT_BY_CGROUP == 5, "numbers stay");
 
 /*
- * Sixteen start-time slots. The number of a request's slot is, within its watch,
+ * 32 start-time slots. The number of a request's slot is, within its device,
  *   hardware queue * distance + (internal_tag >= 0 ? internal_tag : tag)
  * distance is stride; with shared tags it is 0. The scheduler's tag comes first because a requeue gives the driver tag back before
  * its tracepoint. The two share their slots: while there is a scheduler, every request has one of its tags (blk_mq_rq_ctx_init();
  * a flush takes that of its first request, blk_kick_flush()), and schedulers change while no request is in flight.
  *
  * A start often happens on another CPU than the end. So starts and ends are counted in separate cache lines (pairs of
- * lines, as processors fetch two at a time). A start only writes to the line of the times, so it never waits for that line.
- * If the end of an earlier IO in the slot was missed, the counts show it.
+ * lines, as processors fetch two at a time). A start only writes to the lines of the times, so it never waits for those.
+ * If the end of an earlier IO in the slot was missed, the counts show it. They wrap: differences modulo 2^32 count.
+ *
+ * A request waits at stage queue or is in the driver, never both, so the two stages share its slot: a bit of the time tells them
+ * apart. The counts are those of stage device.
  */
-#define BLKLAT_SLOTS 16
+#define BLKLAT_SLOTS 32
 struct blklat_slots {
 	__u64 ns[BLKLAT_SLOTS];		/* CLOCK_MONOTONIC, or one of the two below; perhaps with the bits below */
-	__u64 started[BLKLAT_SLOTS];
-	__u64 ended[BLKLAT_SLOTS];	/* completed or requeued */
+	__u32 started[BLKLAT_SLOTS];
+	__u32 ended[BLKLAT_SLOTS];	/* completed or requeued */
 };
+_Static_assert(sizeof(struct blklat_slots) == 4 * 128, "whole pairs of cache lines");
 
-/*
- * One of the sixteen slots, seen from its start time: its counts follow at a fixed distance, with other
- * slots in between.
- */
-struct blklat_slot {
-	__u64 ns;
-	__u64 others_1[BLKLAT_SLOTS - 1];
-	__u64 started;
-	__u64 others_2[BLKLAT_SLOTS - 1];
-	__u64 ended;
-};
-#define BLKLAT_SLOT_IN(slots, i) ((struct blklat_slot *)&(slots)->ns[i])
-_Static_assert(__builtin_offsetof(struct blklat_slot, started) == __builtin_offsetof(struct blklat_slots, started) &&
-	       __builtin_offsetof(struct blklat_slot, ended) == __builtin_offsetof(struct blklat_slots, ended),
-	       "a slot's counts are as far from its time as the arrays are from each other");
-_Static_assert(sizeof(struct blklat_slots) == 3 * 128, "each array has a pair of cache lines");
-
-#define BLKLAT_SLOT_UNUSED 0	/* nothing was seen here since the capture began */
+#define BLKLAT_SLOT_UNUSED 0	/* nothing was seen here since the capture began; or a request left the queue, and stage device does not begin */
 #define BLKLAT_SLOT_FREE 1	/* the last IO that started here has ended */
 /* A bit of a time: issued after a pause. The clock never reaches it. */
 #define BLKLAT_SLOT_AFTER_IDLE (1ULL << 63)
@@ -173,6 +161,7 @@ _Static_assert(sizeof(struct blklat_slots) == 3 * 128, "each array has a pair of
  * the bit; the kernel module never sets it.
  */
 #define BLKLAT_SLOT_SEEN (1ULL << 62)
+#define BLKLAT_SLOT_QUEUED (1ULL << 61)	/* a bit of a time: it is that of stage queue */
 /*
  * In a watch with parts, these bits of a time hold the number of the IO's part, from 1. So the part at
  * the IO's end is the part at its start, even if its size has changed since. If IOs in flight are
@@ -180,10 +169,10 @@ _Static_assert(sizeof(struct blklat_slots) == 3 * 128, "each array has a pair of
  * they belong to the part. Readers ignore the kind.
  *
  * The clock's own bits in this place are left out. So a time means the moment nearest to the reader's
- * clock that has the remaining bits: an age is right up to 2^53 ns, 104 days.
+ * clock that has the remaining bits: an age is right up to 2^52 ns, 52 days.
  */
-#define BLKLAT_SLOT_PART_SHIFT 54
-#define BLKLAT_SLOT_KIND_SHIFT 58
+#define BLKLAT_SLOT_PART_SHIFT 53
+#define BLKLAT_SLOT_KIND_SHIFT 57
 #define BLKLAT_PARTS_MAX 255
 #define BLKLAT_SLOT_SEEN_FREE 2
 #define BLKLAT_SLOT_VACANT 3	/* only values above it are times */
@@ -262,12 +251,12 @@ _Static_assert(sizeof(struct blklat_header) == 112, "no padding");
 /*
  * One device and stage to watch, a whole: with parts, the whole with number n is watch n * (1 + parts) of the region. Its slots
  * are those of the session's from first_slot on: queues * stride; stride with shared tags. Userspace makes sure that no other
- * watch has them, and that they are all 0.
+ * device has them, and that they are all 0.
  */
 struct blklat_watch {
 	__s32 fd;		/* an open block device; may be closed afterwards */
 	__u32 stage;		/* enum blklat_stage */
-	/* See struct blklat_slots: all 0 at stage total; all but first_slot are equal for all other stages of a device. */
+	/* See struct blklat_slots: all 0 at stage total, and equal at the other stages of a device. */
 	__u32 queues;
 	__u32 stride;		/* slots of a hardware queue: a multiple of BLKLAT_SLOTS */
 	__u32 first_slot;	/* a multiple of BLKLAT_SLOTS */
@@ -336,10 +325,10 @@ struct blklat_move {
 	__u32 number;		/* of its watch at stage device, or at stage queue */
 	__u32 queues;
 	__u32 stride;
-	__u32 first_slot[2];	/* of stages device and queue; 0 for one that is not watched */
+	__u32 first_slot;
 	__u32 shared_tags;
 };
-_Static_assert(sizeof(struct blklat_move) == 24, "no padding");
+_Static_assert(sizeof(struct blklat_move) == 20, "no padding");
 
 struct blklat_bio_count {
 	__u64 in_flight;

@@ -175,7 +175,7 @@ static inline __u64 blklat_parted_start(__u64 now, __u32 part, __u32 kind)
 /* The part in a start time of a watch that is divided @by; 0: no part. */
 static inline __u32 blklat_slot_part(__u64 ns, __u32 by)
 {
-	__u32 bits = (by == BLKLAT_BY_CGROUP ? 62 : BLKLAT_SLOT_KIND_SHIFT) - BLKLAT_SLOT_PART_SHIFT;
+	__u32 bits = (by == BLKLAT_BY_CGROUP ? 61 : BLKLAT_SLOT_KIND_SHIFT) - BLKLAT_SLOT_PART_SHIFT;
 
 	return ns >> BLKLAT_SLOT_PART_SHIFT & ((1U << bits) - 1);
 }
@@ -186,7 +186,7 @@ static inline __u32 blklat_slot_part(__u64 ns, __u32 by)
  */
 static inline __u32 blklat_slot_kind(__u64 ns)
 {
-	return ns >> BLKLAT_SLOT_KIND_SHIFT & ((1 << (62 - BLKLAT_SLOT_KIND_SHIFT)) - 1);
+	return ns >> BLKLAT_SLOT_KIND_SHIFT & ((1 << (61 - BLKLAT_SLOT_KIND_SHIFT)) - 1);
 }
 
 #endif

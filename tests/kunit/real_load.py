@@ -236,14 +236,15 @@ def devices_come_and_go():
                 before = [s.ios(watch) for watch in range(3, 6)]
                 with Null("nullb1") as device, Load(device) as more:
                     with opened(device) as there:
+                        s.clear_slots(2048, 1024)
                         for watch in chance.sample(all_stages(there), 3):
-                            s.add(watch, 3 + watch.stage, 2048 + 1024 * watch.stage if watch.queues else 0)
+                            s.add(watch, 3 + watch.stage, 2048 if watch.queues else 0, clear=False)
                     for i in range(3):
                         load.more()
                         more.more()
                         # The requests in flight then are counted as begun before.
                         if i == 0 and chance.random() < 0.5:
-                            s.move(chance.choice((3, 4)), 4096, 5120, queues=4, stride=256)
+                            s.move(chance.choice((3, 4)), 4096, queues=4, stride=256)
                     if turn % 2:
                         device.remove()
                     for number in chance.sample((3, 4, 5), 3):

@@ -21,7 +21,7 @@ enum { FAKE_CPUS = 3, FAKE_WATCHES = 3, FAKE_OPS = 5 };
 /* One that all CPUs share for each watch and op, then those of CPU 0, 1 and 2. */
 enum { FAKE_SHARED = FAKE_WATCHES * FAKE_OPS, FAKE_SERIES = (1 + FAKE_CPUS) * FAKE_SHARED };
 
-/* Slots 0..15 are nobody's, then 32 of watch 0 and 16 of watch 1; watch 2 has none (stage total). */
+/* Slots 0..31 are nobody's, then 64 of watch 0 and 32 of watch 1; watch 2 has none (stage total). */
 enum { FAKE_BLOCKS = 4 };
 
 struct fake {
@@ -66,8 +66,8 @@ static inline struct fake *fake_new(u32 scale)
 	f->series = calloc(FAKE_SERIES * words, sizeof(u64));
 	f->accounts = calloc(FAKE_CPUS * FAKE_WATCHES * BLKLAT_ACCOUNTS, sizeof(u64));
 	f->slots = calloc(FAKE_BLOCKS, sizeof(*f->slots));
-	f->ranges[0] = (struct region_slots){ .first = 16, .n = 32 };
-	f->ranges[1] = (struct region_slots){ .first = 48, .n = 16 };
+	f->ranges[0] = (struct region_slots){ .first = 32, .n = 64 };
+	f->ranges[1] = (struct region_slots){ .first = 96, .n = 32 };
 	f->r = (struct region){
 		.cpus = FAKE_CPUS, .rows = FAKE_CPUS, .watches = FAKE_WATCHES, .scale = scale, .series_bytes = words * 8,
 		.series = f->series, .own = f->own, .accounts = f->accounts, .slots = f->slots, .n_slots = FAKE_BLOCKS * BLKLAT_SLOTS, .ranges = f->ranges,

@@ -31,7 +31,7 @@ static const struct device hba = {	/* one set of 5089 tags for all hardware queu
 };
 
 /*
- * By hand, for 60 of them: 5089 tags are 319 blocks of 16 slots, at each of the two stages of requests, and as many to move one.
+ * By hand, for 60 of them: 5089 tags are 160 blocks of 32 slots, for both stages of requests, and as many to move one.
  * If each queue had its own, that would be 128 times as many.
  */
 TEST(test_shared_tags)
@@ -47,13 +47,13 @@ TEST(test_shared_tags)
 			watches[i] = (struct watch){ .device = &d[i / 3], .stage = i % 3 };
 		}
 		assert_int_equal(slots_of(&d[0], 128).queues, 128);
-		assert_int_equal(slots_of(&d[0], 128).stride, 319 * 16);
+		assert_int_equal(slots_of(&d[0], 128).stride, 160 * 32);
 		assert_int_equal(slots_of(&d[0], 128).shared_tags, shared);
-		assert_int_equal(slots_for(watches, 0, 180, 128), 2 * 319 * 16 * (shared ? 1 : 128));
-		assert_int_equal(capture_room(&cfg, 128).slots, (60 + 1) * 2 * 319 * 16 * (shared ? 1 : 128));
+		assert_int_equal(slots_for(watches, 0, 180, 128), 160 * 32 * (shared ? 1 : 128));
+		assert_int_equal(capture_room(&cfg, 128).slots, (60 + 1) * 160 * 32 * (shared ? 1 : 128));
 	}
 	cfg.n_watches = 3;
-	assert_int_equal(capture_room(&cfg, 128).slots, 2 * 2 * 319 * 16);
+	assert_int_equal(capture_room(&cfg, 128).slots, 2 * 160 * 32);
 }
 
 /* What the slots must have room for, whatever the formula: all that exists now, and all that may come. */
@@ -72,7 +72,7 @@ TEST(test_slots_have_room)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct slots s = slots_of(cases[i].d, cases[i].cpus);
 
-		assert_int_equal(s.stride % 16, 0);
+		assert_int_equal(s.stride % 32, 0);
 		assert_true(s.stride >= max_u64(cases[i].d->tags, cases[i].least_scheduler_tags));
 		assert_true(s.queues >= cases[i].least_queues);
 		/* But within limits: a disk with one queue stays small on a machine with many CPUs. */
@@ -119,9 +119,8 @@ TEST(test_slots_of_stages)
 
 	assert_int_equal(slots_at(&nvme, 1, (enum blklat_stage[]){ BLKLAT_STAGE_TOTAL }), 0);
 	assert_int_equal(slots_at(&nvme, 1, (enum blklat_stage[]){ BLKLAT_STAGE_DEVICE }), s.queues * s.stride);
-	assert_int_equal(slots_at(&nvme, 3, (enum blklat_stage[]){ 0, 1, 2 }), 2 * s.queues * s.stride);
-	/* The half of stage device stays empty: one rule says where the slots of stage queue are. */
-	assert_int_equal(slots_at(&nvme, 1, (enum blklat_stage[]){ BLKLAT_STAGE_QUEUE }), 2 * s.queues * s.stride);
+	assert_int_equal(slots_at(&nvme, 3, (enum blklat_stage[]){ 0, 1, 2 }), s.queues * s.stride);
+	assert_int_equal(slots_at(&nvme, 1, (enum blklat_stage[]){ BLKLAT_STAGE_QUEUE }), s.queues * s.stride);
 	assert_int_equal(slots_at(&dm, 1, (enum blklat_stage[]){ BLKLAT_STAGE_TOTAL }), 0);
 }
 
@@ -151,15 +150,17 @@ TEST(test_room)
 		cfg.follow = true;
 		room = capture_room(&cfg, 16);
 		assert_int_equal(room.watches, 2 * (devices + 2 + devices / 4));
-		assert_int_equal(room.slots, each * (devices + 1) + 4096);
+		assert_int_equal(room.slots, each * (devices + 1) + (2 + devices / 4) * 8 * 512);
 		cfg.doubled = 3;
 		room = capture_room(&cfg, 16);
 		assert_int_equal(room.watches, 2 * (devices + 8 * (2 + devices / 4)));
-		assert_int_equal(room.slots, each * (devices + 8) + 8 * 4096);
+		assert_int_equal(room.slots, each * (devices + 8) + 8 * (2 + devices / 4) * 8 * 512);
 		cfg.doubled = 0;
 	}
 	watches[0].device = &disk;
 	cfg.n_watches = 1;
+	cfg.follow = true;
+	assert_int_equal(capture_room(&cfg, 16).watches, 32);
 	cfg.follow = false;
 	assert_int_equal(capture_room(&cfg, 16).slots, slots_at(&disk, 1, (enum blklat_stage[]){ 0 }) + 8 * 2048);
 }
@@ -203,11 +204,11 @@ static u64 fixed_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32
 	return m.fixed_bytes;
 }
 
-static u64 slot_bytes(const struct device *d, u32 cpus, u32 halves)
+static u64 slot_bytes(const struct device *d, u32 cpus)
 {
 	struct slots s = slots_of(d, cpus);
 
-	return 24ULL * s.queues * s.stride * halves;
+	return 16ULL * s.queues * s.stride;
 }
 
 static u64 memory_bytes(struct watch *watches, u32 n, u32 cpus, u32 scale, u32 max_bios)
@@ -228,12 +229,12 @@ TEST(test_memory)
 
 	for (u32 scale = 0; scale <= 6; scale++) {
 		assert_int_equal(memory_bytes(watches + 2, 1, 4, scale, 1000),
-				 watch_bytes(scale, 4) + slot_bytes(&disk, 4, 1) + 24 * 4 * 2048);
+				 watch_bytes(scale, 4) + slot_bytes(&disk, 4) + 16 * 4 * 2048);
 		assert_int_equal(memory_bytes(watches, 2, 16, scale, 1000),
-				 2 * watch_bytes(scale, 16) + slot_bytes(&nvme, 16, 2));
+				 2 * watch_bytes(scale, 16) + slot_bytes(&nvme, 16));
 		assert_int_equal(memory_bytes(watches, 5, 16, scale, 1000),
-				 5 * watch_bytes(scale, 16) + 2 * slot_bytes(&nvme, 16, 2) +
-				 slot_bytes(&disk, 16, 1) + 2048 * bio);
+				 5 * watch_bytes(scale, 16) + 2 * slot_bytes(&nvme, 16) +
+				 slot_bytes(&disk, 16) + 2048 * bio);
 		assert_int_equal(memory_bytes(watches + 4, 1, 1, scale, 65536),
 				 watch_bytes(scale, 1) + 131072 * bio);
 	}

@@ -65,7 +65,7 @@ void set_up(void)
 	t.k.capture.watches[2].stage = BLKLAT_STAGE_TOTAL;
 	t.k.region = t.f->r;
 	t.f->r.owns = (struct owns){ 0 };
-	t.f->r.rested_at = NULL;
+	t.f->r.starts = NULL;
 	t.k.region.ranges = memcpy(calloc(FAKE_WATCHES, sizeof(*t.f->ranges)), t.f->ranges, sizeof(t.f->ranges));
 	t.k.bios = calloc(FAKE_WATCHES, sizeof(*t.k.bios));
 	t.k.ios = calloc(FAKE_WATCHES, sizeof(*t.k.ios));

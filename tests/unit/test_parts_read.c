@@ -90,16 +90,16 @@ TEST(test_accounts_are_the_wholes)
 
 static void start_in_slot(u32 n, u64 at_ns, u32 part, u64 marks)
 {
-	struct blklat_slots *s = &f->slots[(16 + n) / 16];
+	struct blklat_slots *s = &f->slots[1 + n / 32];
 
-	s->ns[n % 16] = (at_ns & ((1ULL << 54) - 1)) | (u64)part << 54 | marks;
-	s->started[n % 16]++;
+	s->ns[n % 32] = (at_ns & ((1ULL << 53) - 1)) | (u64)part << 53 | marks;
+	s->started[n % 32]++;
 }
 
 /* Also where the clock has just passed one of the bits that a slot leaves out. */
 TEST(test_waiting_by_part)
 {
-	static const u64 clocks[] = { 5000000, (1ULL << 54) + 100, (3ULL << 54) - 1, (1ULL << 61) + 20 };
+	static const u64 clocks[] = { 5000000, (1ULL << 53) + 100, (3ULL << 53) - 1, (1ULL << 60) + 20 };
 
 	for (u32 i = 0; i < ARRAY_SIZE(clocks); i++) {
 		const struct watch_counts *w;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* IOs of watch 0 of a fake region, which has slots: what the slots tell, and slots and bins that change while they are read. */
+#include "core/accounting.h"
 #include "fake_region.h"
 
 #include <pthread.h>
@@ -15,10 +16,10 @@ void set_up(void)
 	f = fake_new(0);
 }
 
-/* Slot @n of watch 0, whose slots begin at number 16. */
+/* Slot @n of watch 0, whose slots begin at number 32. */
 static struct blklat_slots *block_of(u32 n)
 {
-	return &f->slots[(16 + n) / 16];
+	return &f->slots[1 + n / 32];
 }
 
 /* The two writes of a start and of an end, in the order of abi.h; the bin comes after them. */
@@ -27,9 +28,9 @@ static void start_write(u32 n, int step, u64 ns)
 	struct blklat_slots *s = block_of(n);
 
 	if (step == 0)
-		__atomic_store_n(&s->ns[n % 16], ns, __ATOMIC_RELEASE);
+		__atomic_store_n(&s->ns[n % 32], ns, __ATOMIC_RELEASE);
 	else
-		__atomic_store_n(&s->started[n % 16], s->started[n % 16] + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&s->started[n % 32], s->started[n % 32] + 1, __ATOMIC_RELEASE);
 }
 
 static void end_write(u32 n, int step)
@@ -37,9 +38,9 @@ static void end_write(u32 n, int step)
 	struct blklat_slots *s = block_of(n);
 
 	if (step == 0)
-		__atomic_store_n(&s->ended[n % 16], s->ended[n % 16] + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&s->ended[n % 32], s->ended[n % 32] + 1, __ATOMIC_RELEASE);
 	else
-		__atomic_store_n(&s->ns[n % 16], BLKLAT_SLOT_FREE, __ATOMIC_RELEASE);
+		__atomic_store_n(&s->ns[n % 32], BLKLAT_SLOT_FREE, __ATOMIC_RELEASE);
 }
 
 static void start(u32 n, u64 ns)
@@ -80,10 +81,10 @@ static void check(const struct watch_counts *w, u64 started, u64 in_flight, u64 
 
 TEST(test_layout)
 {
-	assert_int_equal(sizeof(struct blklat_slots), 3 * 128);
+	assert_int_equal(sizeof(struct blklat_slots), 4 * 128);
 	assert_int_equal(offsetof(struct blklat_slots, ns), 0);
-	assert_int_equal(offsetof(struct blklat_slots, started), 128);
-	assert_int_equal(offsetof(struct blklat_slots, ended), 256);
+	assert_int_equal(offsetof(struct blklat_slots, started), 256);
+	assert_int_equal(offsetof(struct blklat_slots, ended), 256 + 128);
 }
 
 TEST(test_in_flight_and_age)
@@ -137,11 +138,11 @@ TEST(test_age_is_never_negative)
 /* Slots before the range and after it belong to others. */
 TEST(test_ranges)
 {
-	f->slots[0].ns[15] = 5;
-	f->slots[0].started[15] = 10;
+	f->slots[0].ns[31] = 5;
+	f->slots[0].started[31] = 10;
 	start(2, 10);
-	start(32, 20);		/* the first of watch 1 */
-	start(47, 30);
+	start(64, 20);		/* the first of watch 1 */
+	start(95, 30);
 	check(fake_drain(f, 0), 1, 1, 0);
 	check(&f->now.w[1], 2, 2, 0);
 	assert_int_equal(f->now.w[1].oldest_ns, 1000000 - 20);
@@ -193,8 +194,8 @@ TEST(test_at_rest)
 	complete(4, 1000);
 	check(fake_drain(f, 0), 1, 0, 0);
 	/* None of this is possible, and none of it is looked at. */
-	block_of(9)->ns[(16 + 9) % 16] = 77;
-	block_of(9)->ended[(16 + 9) % 16] = 5;
+	block_of(9)->ns[9] = 77;
+	block_of(9)->ended[9] = 5;
 	check(fake_drain(f, 0), 1, 0, 0);
 	/* An IO in the bins without a start: not at rest. */
 	fake_io(f, 0, 0, BLKLAT_OP_READ, latency_of(1000));
@@ -205,19 +206,19 @@ TEST(test_at_rest)
 	check(fake_drain(f, 0), 2, 2, 0);
 	/* An IO whose end was missed: not at rest. */
 	start(3, 300);
-	block_of(9)->ns[(16 + 9) % 16] = BLKLAT_SLOT_FREE;
+	block_of(9)->ns[9] = BLKLAT_SLOT_FREE;
 	end(3);
 	check(fake_drain(f, 0), 3, 0, 1);
-	block_of(9)->ns[(16 + 9) % 16] = 77;
+	block_of(9)->ns[9] = 77;
 	check(fake_drain(f, 0), 3, 1, 1);
 }
 
-/* Each sixteen slots rest for themselves. */
+/* Each block of slots rests for itself. */
 TEST(test_at_rest_beside_others)
 {
 	start(4, 100);
 	complete(4, 1000);
-	start(20, 200);
+	start(40, 200);
 	check(fake_drain(f, 0), 2, 1, 0);
 	block_of(9)->ns[9] = 77;
 	check(fake_drain(f, 0), 2, 1, 0);
@@ -225,9 +226,9 @@ TEST(test_at_rest_beside_others)
 	check(fake_drain(f, 0), 3, 3, 0);
 	block_of(9)->ns[9] = BLKLAT_SLOT_FREE;
 	complete(5, 1000);
-	complete(20, 1000);
+	complete(40, 1000);
 	check(fake_drain(f, 0), 3, 0, 0);
-	block_of(25)->ns[9] = 77;
+	block_of(41)->ns[9] = 77;
 	check(fake_drain(f, 0), 3, 0, 0);
 }
 
@@ -247,6 +248,134 @@ TEST(test_overwritten)
 	start(12, 400);
 	check(fake_drain(f, 0), 6, 1, 3);
 	assert_int_equal(f->now.w[0].started, completed(&f->now.w[0]) + 1 + 3);
+}
+
+/* Counts wrap at 2^32, even several times between two reads: missed ends stay, starts go on growing, and the block's rest is seen. */
+TEST(test_counts_wrap)
+{
+	u64 *bin = &fake_series(f, 0, 0, BLKLAT_OP_READ)[AT_BINS + 1], ios = UINT32_MAX - 3;
+	struct blklat_slots *s = block_of(4);
+
+	fake_io(f, 0, 0, BLKLAT_OP_READ, latency_of(0));
+	*bin = ios;
+	s->started[4] = ios + 1;
+	s->ended[4] = ios;
+	s->ns[4] = BLKLAT_SLOT_FREE;
+	check(fake_drain(f, 0), ios + 1, 0, 1);
+	for (u32 n = 0; n < 10; n++) {
+		start(4, 100);
+		check(fake_drain(f, 0), ios + 2, 1, 1);
+		end(4);
+		*bin = ++ios;
+		check(fake_drain(f, 0), ios + 1, 0, 1);
+	}
+	/* A day, of which nothing remains but the bins. */
+	ios += 5ULL << 32;
+	*bin = ios;
+	start(4, 100);
+	check(fake_drain(f, 0), ios + 2, 1, 1);
+	/* An IO that began and ended between the two reads of the counts. */
+	s->ended[5] = 1;
+	s->ns[5] = BLKLAT_SLOT_FREE;
+	check(fake_drain(f, 0), ios + 2, 1, 1);
+}
+
+/* --- stage queue, in the slots of watch 0: watch 1 is there ------------------------------------- */
+
+static void queue_too(void)
+{
+	f->ranges[1] = (struct region_slots){ .first = 32, .n = 64, .queue = true };
+}
+
+static void enqueue(u32 n, u64 ns)
+{
+	block_of(n)->ns[n % 32] = ns | 1ULL << 61;
+	++*fake_account(f, n % FAKE_CPUS, 1, BLKLAT_STARTED);
+}
+
+static void dequeue(u32 n, u64 bin)
+{
+	block_of(n)->ns[n % 32] = BLKLAT_SLOT_UNUSED;
+	fake_io(f, n % FAKE_CPUS, 1, BLKLAT_OP_READ, latency_of(bin));
+}
+
+/* A request waits or is in the driver, and each stage sees its own. */
+TEST(test_two_stages)
+{
+	queue_too();
+	enqueue(3, 300000);
+	enqueue(40, 900000);
+	start(5, 400000);
+	check(fake_drain(f, 0), 1, 1, 0);
+	check(&f->now.w[1], 2, 2, 0);
+	assert_int_equal(f->now.w[0].oldest_ns, 600000);
+	assert_int_equal(f->now.w[1].oldest_ns, 700000);
+	assert_int_equal(f->now.w[1].waited_ns, 700000 + 100000);
+	assert_int_equal(region_in_flight(&f->r, 0), 1);
+	assert_int_equal(region_in_flight(&f->r, 1), 2);
+	dequeue(3, 1000);
+	start(3, 990000);
+	check(fake_drain(f, 0), 2, 2, 0);
+	check(&f->now.w[1], 2, 1, 0);
+	assert_int_equal(f->now.w[1].accounts[BLKLAT_STARTED], 0);
+	assert_int_equal(accounting_gap(&f->now.w[1]), 0);
+	complete(3, 1000);
+	complete(5, 1000);
+	dequeue(40, 1000);
+	check(fake_drain(f, 0), 2, 0, 0);
+	check(&f->now.w[1], 2, 0, 0);
+}
+
+/* The end of an IO was missed, and the next with its tag waits: the slots tell one loss at stage device, and none at stage queue. */
+TEST(test_missed_end_before_the_queue)
+{
+	queue_too();
+	start(3, 100);
+	enqueue(3, 200);
+	check(fake_drain(f, 0), 1, 0, 1);
+	check(&f->now.w[1], 1, 1, 0);
+	dequeue(3, 1000);
+	*fake_account(f, 0, 1, BLKLAT_OVERWRITTEN) = 4;
+	check(fake_drain(f, 0), 1, 0, 1);
+	check(&f->now.w[1], 1, 0, 4);
+}
+
+/* Where nothing waited and nothing has begun to, the times are not read; a start that is half written is not in flight yet. */
+TEST(test_queue_at_rest)
+{
+	queue_too();
+	enqueue(3, 100);
+	dequeue(3, 1000);
+	check(fake_drain(f, 1), 1, 0, 0);
+	block_of(9)->ns[9] = 77 | 1ULL << 61;
+	check(fake_drain(f, 1), 1, 0, 0);
+	++*fake_account(f, 0, 1, BLKLAT_STARTED);
+	check(fake_drain(f, 1), 2, 1, 0);
+	dequeue(9, 1000);
+	check(fake_drain(f, 1), 2, 0, 0);
+}
+
+/* What was in flight when it moved is lost for want of a slot, at both stages; all else goes on. */
+TEST(test_move)
+{
+	queue_too();
+	f->ranges[0].n = f->ranges[1].n = 32;
+	start(3, 100);
+	complete(3, 1000);
+	start(3, 200);
+	enqueue(4, 300);
+	enqueue(5, 300);
+	dequeue(5, 1000);
+	for (u32 i = 0; i < 2; i++)
+		region_move(&f->r, i, 96, 32);
+	start(64, 400);
+	enqueue(65, 500);
+	check(fake_drain(f, 0), 2, 1, 0);
+	check(&f->now.w[1], 2, 1, 0);
+	for (u32 i = 0; i < 2; i++) {
+		assert_int_equal(f->now.w[i].accounts[BLKLAT_TAG_RANGE], 1);
+		assert_int_equal(accounting_gap(&f->now.w[i]), 0);
+	}
 }
 
 /* A requeue takes a start back, which is no loss. */

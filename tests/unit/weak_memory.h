@@ -36,13 +36,14 @@ struct weak_memory {
 	/* How weak it is. */
 	bool x86;			/* all loads are acquires, and a block's stores come before the next one's */
 	u32 missing;			/* barriers that only the compiler obeys, see WEAK_BARRIER() */
-	const u64 *relaxed;		/* loads of this cell are no acquires, whatever they say */
+	const void *relaxed;		/* loads of this cell are no acquires, whatever they say */
 	bool no_fences;
 
 	/* What was written. */
 	u32 n_cells, n_stores, block, object, kind, group;
 	u32 barriers[WEAK_STORES];	/* after each group; 0: none */
-	u64 *cells[WEAK_CELLS];
+	const void *cells[WEAK_CELLS];
+	u32 bytes[WEAK_CELLS];		/* of a cell: 4 or 8 */
 	u64 places;			/* one bit per cell address, to rule out most other addresses at once */
 	u64 first[WEAK_CELLS], now[WEAK_CELLS];
 	struct weak_store stores[WEAK_STORES];
@@ -64,9 +65,9 @@ struct weak_memory {
 
 static struct weak_memory weak;
 
-static inline u64 weak_place(const u64 *at)
+static inline u64 weak_place(const void *at)
 {
-	return 1ULL << ((uintptr_t)at / sizeof(*at) % 64);
+	return 1ULL << ((uintptr_t)at / sizeof(u32) % 64);
 }
 
 /* The number of a cell of the model, or WEAK_CELLS. */
@@ -79,22 +80,30 @@ static inline u32 weak_cell(const void *at)
 	return cell < weak.n_cells ? cell : WEAK_CELLS;
 }
 
-/* @cell is part of the model; all else is ordinary memory. */
-static inline void weak_watch(u64 *cell)
+static inline u64 weak_read(u32 cell)
 {
-	weak.places |= weak_place(cell);
-	weak.cells[weak.n_cells] = cell;
-	weak.first[weak.n_cells] = weak.now[weak.n_cells] = *cell;
-	weak.n_cells++;
+	return weak.bytes[cell] == sizeof(u32) ? *(const u32 *)weak.cells[cell] : *(const u64 *)weak.cells[cell];
+}
+
+/* The cell at @at is part of the model; all else is ordinary memory. */
+#define weak_watch(at) weak_watch_bytes(at, sizeof(*(at)))
+static inline void weak_watch_bytes(const void *at, u32 bytes)
+{
+	u32 cell = weak.n_cells++;
+
+	weak.places |= weak_place(at);
+	weak.cells[cell] = at;
+	weak.bytes[cell] = bytes;
+	weak.first[cell] = weak.now[cell] = weak_read(cell);
 }
 
 /* What changed since then becomes a group of stores, followed by @barrier. */
 static inline void weak_close_group(u32 barrier)
 {
 	for (u32 i = 0; i < weak.n_cells; i++) {
-		if (*weak.cells[i] == weak.now[i])
+		if (weak_read(i) == weak.now[i])
 			continue;
-		weak.now[i] = *weak.cells[i];
+		weak.now[i] = weak_read(i);
 		weak.stores[weak.n_stores++] = (struct weak_store){ i, weak.block, weak.object, weak.group, weak.now[i] };
 	}
 	weak.barriers[weak.group++] = barrier;
@@ -227,12 +236,16 @@ static inline u64 weak_value(u32 cell, u32 time)
 	return value;
 }
 
-static inline u64 weak_load(const u64 *at, int order)
+static inline bool weak_is_cell(const void *at)
 {
-	u32 cell = weak.places & weak_place(at) ? weak_cell(at) : WEAK_CELLS, time, changes;
+	return weak.places & weak_place(at) && weak_cell(at) < WEAK_CELLS;
+}
 
-	if (cell == WEAK_CELLS)
-		return *at;
+/* Of a cell. */
+static inline u64 weak_load(const void *at, int order)
+{
+	u32 cell = weak_cell(at), time, changes;
+
 	time = weak.floor > weak.seen[cell] ? weak.floor : weak.seen[cell];
 	changes = weak_changes(cell, time, 0, NULL);
 	if (changes)

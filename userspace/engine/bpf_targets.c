@@ -88,13 +88,12 @@ static int list_targets(struct targets *t, const struct watch *watches, const st
 	return 0;
 }
 
-/* All but the number of queues. @first: of stage device; those of stage queue follow. */
+/* All but the number of queues. */
 static void set_slots(struct target *t, const struct slots *s, u32 first)
 {
 	t->stride = s->stride;
 	t->distance = s->shared_tags ? 0 : s->stride;
-	t->first_slot[BLKLAT_STAGE_DEVICE] = first;
-	t->first_slot[BLKLAT_STAGE_QUEUE] = first + slots_count(s);
+	t->first_slot = first;
 }
 
 /* For stages device and queue; devices that have neither tags nor slots are left empty. */
@@ -102,7 +101,7 @@ static void give_slots(struct target *t, const struct targets_of *of, u32 i)
 {
 	if (of->watches[i].part || of->watches[i].stage == BLKLAT_STAGE_TOTAL)
 		return;
-	set_slots(t, &of->slots[i], of->ranges[i].first - (of->watches[i].stage == BLKLAT_STAGE_QUEUE ? of->ranges[i].n : 0));
+	set_slots(t, &of->slots[i], of->ranges[i].first);
 	t->queues = of->slots[i].queues;
 }
 

@@ -47,25 +47,20 @@ bool slots_fit(const struct slots *s, const struct device *d)
 	return d->hw_queues <= s->queues && max_u64(d->tags, has_scheduler(d) ? d->nr_requests : 0) <= s->stride;
 }
 
-/* If the device of watch @first has slots @s, at all of its stages. */
-static u32 at_all_stages(const struct watch *watches, u32 first, u32 n, const struct slots *s)
+/* If the device of watch @first has slots @s. */
+static u32 count_for(const struct watch *watches, u32 first, u32 n, const struct slots *s)
 {
-	const struct device *d = watches[first].device;
-	bool any = false, queue = false;
-
-	for (u32 i = first; i < n && watches[i].device == d; i++) {
-		any |= watches[i].stage != BLKLAT_STAGE_TOTAL;
-		queue |= watches[i].stage == BLKLAT_STAGE_QUEUE;
-	}
-	/* Those of the queue stage follow those of the device stage. */
-	return any ? slots_count(s) * (queue ? 2 : 1) : 0;
+	for (u32 i = first; i < n && watches[i].device == watches[first].device; i++)
+		if (watches[i].stage != BLKLAT_STAGE_TOTAL)
+			return slots_count(s);
+	return 0;
 }
 
 u32 slots_for(const struct watch *watches, u32 first, u32 n, u32 cpus)
 {
 	struct slots s = slots_of(watches[first].device, cpus);
 
-	return at_all_stages(watches, first, n, &s);
+	return count_for(watches, first, n, &s);
 }
 
 static bool has_slots_of_each_queue(const struct device *d)
@@ -79,15 +74,17 @@ static u32 slots_to_move(const struct watch *watches, u32 first, u32 n, u32 cpus
 	const struct device *d = watches[first].device;
 	struct slots s = has_slots_of_each_queue(d) ? slots_of(d, cpus) : slots_with(d, cpus, SCHEDULER_TAGS_MOST);
 
-	return at_all_stages(watches, first, n, &s);
+	return count_for(watches, first, n, &s);
 }
 
-#define SMALL_SLOTS 4096	/* for devices with one queue that come, such as loop devices */
+#define PLACES 32	/* for devices with one watch, as is the default: then they take little */
 
 struct capture_room capture_room(const struct capture_config *cfg, u32 cpus)
 {
 	struct capture_room room = { cfg->n_watches, 0 };
-	u32 devices = 0, most_watches = 0, most_slots = 0, each = 1 + blklat_parts(cfg->by, cfg->cgroups);
+	const struct device small = { .hw_queues = 1 };	/* such as a loop device */
+	const struct slots small_slots = slots_of(&small, cpus);
+	u32 devices = 0, most_watches = 0, most_slots = 0, places, each = 1 + blklat_parts(cfg->by, cfg->cgroups);
 	bool queues = false;
 
 	for (u32 i = 0, n; i < cfg->n_watches; i += n) {
@@ -104,10 +101,11 @@ struct capture_room capture_room(const struct capture_config *cfg, u32 cpus)
 		room.slots += most_slots << cfg->doubled;
 	if (!cfg->follow)
 		return room;
+	places = max_u64(2 + devices / 4, most_watches == 1 && devices < PLACES ? PLACES - devices : 0) << cfg->doubled;
 	/* Whole ones, with their parts. */
-	room.watches = min_u64(room.watches + ((2 + devices / 4) * (u64)most_watches << cfg->doubled), BLKLAT_MAX_WATCHES / each * each);
+	room.watches = min_u64(room.watches + (u64)places * most_watches, BLKLAT_MAX_WATCHES / each * each);
 	if (most_slots)
-		room.slots += SMALL_SLOTS << cfg->doubled;
+		room.slots += places * slots_count(&small_slots);
 	return room;
 }
 

@@ -5,7 +5,7 @@
 
 #include "core/capture.h"
 
-/* Slots of one device at one stage, laid out as abi.h says; stride is a multiple of 16. */
+/* Slots of one device, laid out as abi.h says; stride is a multiple of BLKLAT_SLOTS. */
 struct slots {
 	u32 queues;
 	u32 stride;
@@ -26,7 +26,7 @@ struct slots slots_of(const struct device *d, u32 cpus);
 /* Is there room in @s for all tags that @d's requests can carry? */
 bool slots_fit(const struct slots *s, const struct device *d);
 
-/* Slots for the device of watch @first of @n, at all of its stages that follow there. */
+/* Slots for the device of watch @first of @n, if it has any at the stages that follow there. */
 u32 slots_for(const struct watch *watches, u32 first, u32 n, u32 cpus);
 
 /* The watches and slots that a capture of @cfg has room for: those that it begins with, and some that may be added. */

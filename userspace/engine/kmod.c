@@ -427,16 +427,11 @@ static int add_watches(struct kernel_capture *kernel, u32 at, u32 n, struct prob
 
 static int move_watches(struct kernel_capture *kernel, u32 at, u32 n, const struct slots *s, u32 first)
 {
-	struct blklat_move move = { .queues = s->queues, .stride = s->stride, .shared_tags = s->shared_tags };
+	struct blklat_move move = { .queues = s->queues, .stride = s->stride, .first_slot = first, .shared_tags = s->shared_tags };
 
-	for (u32 i = at; i < at + n; i = next_whole(kernel, i)) {
-		enum blklat_stage stage = kernel->capture.watches[i].stage;
-
-		if (stage == BLKLAT_STAGE_TOTAL)
-			continue;
-		move.number = number_of(kernel, i);
-		move.first_slot[stage] = first + (stage == BLKLAT_STAGE_QUEUE ? slots_count(s) : 0);
-	}
+	for (u32 i = at; i < at + n; i = next_whole(kernel, i))
+		if (kernel->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
+			move.number = number_of(kernel, i);
 	return ioctl(((struct kmod_capture *)kernel)->fd, BLKLAT_IOC_MOVE, &move) ? -ENOSPC : 0;
 }
 

@@ -10,8 +10,8 @@
 #include "core/accounting.h"
 #include "util/array.h"
 
-#define MOVES UINT64_MAX	/* for rested_at: some slot was not at rest */
-#define AHEAD 16		/* blocks: the processor does not foresee that of each only a third is read */
+#define MOVES (1ULL << 63)	/* in region.starts and rested_at: some slot was not at rest */
+#define AHEAD 16		/* blocks: the processor does not foresee that of each only a quarter is read */
 
 struct blklat_series *region_series(const struct region *r, u32 number)
 {
@@ -33,22 +33,19 @@ void region_clear_series(const struct region *r, u32 number)
 
 int region_init(struct region *r, u32 spare)
 {
-	r->rested_at = sparse_calloc(r->n_slots / BLKLAT_SLOTS + 1, sizeof(*r->rested_at));
-	return r->rested_at ? owns_init(r, spare) : -ENOMEM;
+	r->starts = sparse_calloc(r->n_slots / BLKLAT_SLOTS + 1, sizeof(*r->starts));
+	return r->starts ? owns_init(r, spare) : -ENOMEM;
 }
 
 void region_uninit(struct region *r)
 {
 	owns_uninit(r);
-	free(r->rested_at);
-	r->rested_at = NULL;
+	free(r->starts);
+	r->starts = NULL;
 }
 
 /* The engine writes what we read; each cell is one aligned word. */
-static u64 load(const u64 *cell)
-{
-	return __atomic_load_n(cell, __ATOMIC_RELAXED);
-}
+#define load(cell) __atomic_load_n(cell, __ATOMIC_RELAXED)
 
 static void clear_extremes(const struct region *r, u32 number, u32 parity)
 {
@@ -110,47 +107,56 @@ static u64 age_of(u64 now_ns, u64 ns, u32 no_time)
 	return age > 0 ? age : 0;
 }
 
-/* The result of one look at a slot. */
+/* An IO that began at @ns, perhaps with marks, is in flight. */
+static void add_time(struct scan *s, u64 ns)
+{
+	u32 part = s->n_parts ? blklat_slot_part(ns, s->by) : 0;
+	u64 age_ns = age_of(s->now_ns, ns, s->n_parts ? 64 - BLKLAT_SLOT_PART_SHIFT : 3);
+
+	add_waiting(&s->all, age_ns);
+	if (s->parts && part && part <= s->n_parts)
+		add_waiting(&s->parts[part - 1], age_ns);
+}
+
+/* The result of one look at a slot, at stage device. */
 struct slot_look {
 	u64 ns;			/* its time, without the engine's marks */
-	u64 started, ended;
-	u64 overwritten;	/* starts whose ends were missed: never one too many; one too few while another IO ends */
+	u32 started;
+	u32 overwritten;	/* starts whose ends were missed: never one too many; one too few while another IO ends */
 };
 
 /* Reads in the order given in abi.h, so that an IO just starting or ending never looks like a missed end. */
 static struct slot_look look_at(const struct blklat_slots *slots, u32 i)
 {
 	struct slot_look l = { .started = __atomic_load_n(&slots->started[i], __ATOMIC_ACQUIRE) };
-	u64 explained;
+	s32 missed;
 
 	l.ns = __atomic_load_n(&slots->ns[i], __ATOMIC_ACQUIRE) & ~(BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN);
-	l.ended = load(&slots->ended[i]);
-	explained = l.ended + (l.ns > BLKLAT_SLOT_VACANT);
-	l.overwritten = l.started > explained ? l.started - explained : 0;
+	/* A request that waits is not in flight here. */
+	if (l.ns & BLKLAT_SLOT_QUEUED)
+		l.ns = BLKLAT_SLOT_FREE;
+	missed = l.started - load(&slots->ended[i]) - (l.ns > BLKLAT_SLOT_VACANT);
+	l.overwritten = missed > 0 ? missed : 0;
 	return l;
 }
 
-/* Returns whether the slot is free and all ends in it were seen. */
-static bool scan_slot(const struct blklat_slots *slots, u32 i, struct scan *s)
+/* Adds to the starts of its block. Returns whether the slot is free and all ends in it were seen. */
+static bool scan_slot(const struct blklat_slots *slots, u32 i, struct scan *s, u32 *started)
 {
 	struct slot_look l = look_at(slots, i);
-	u32 part = s->n_parts ? blklat_slot_part(l.ns, s->by) : 0;
-	u64 age_ns;
 
-	s->started += l.started;
+	*started += l.started;
 	s->overwritten += l.overwritten;
 	if (l.ns <= BLKLAT_SLOT_VACANT)
 		return !l.overwritten;
-	age_ns = age_of(s->now_ns, l.ns, s->n_parts ? 64 - BLKLAT_SLOT_PART_SHIFT : 2);
-	add_waiting(&s->all, age_ns);
-	if (s->parts && part && part <= s->n_parts)
-		add_waiting(&s->parts[part - 1], age_ns);
+	add_time(s, l.ns);
 	return false;
 }
 
-static u64 count_starts(const struct blklat_slots *slots)
+/* Modulo 2^32. */
+static u32 count_starts(const struct blklat_slots *slots)
 {
-	u64 started = 0;
+	u32 started = 0;
 
 	__builtin_prefetch(&slots[AHEAD].started[0]);
 	__builtin_prefetch(&slots[AHEAD].started[BLKLAT_SLOTS / 2]);
@@ -159,20 +165,42 @@ static u64 count_starts(const struct blklat_slots *slots)
 	return started;
 }
 
-/* Sixteen slots. Returns the value of rested_at for the next look. */
+/* All slots of a block. Returns region.starts for it. */
 static u64 scan_block(const struct blklat_slots *slots, struct scan *s)
 {
-	u64 before = s->started;
+	u32 started = 0;
 	bool rests = true;
 
 	for (u32 i = 0; i < BLKLAT_SLOTS; i++)
-		rests &= scan_slot(slots, i, s);
-	return rests ? s->started - before : MOVES;
+		rests &= scan_slot(slots, i, s, &started);
+	return rests ? started : started | MOVES;
+}
+
+/*
+ * Stage queue, where only the times tell anything. If no request was waiting at the last look, and none has begun to since, none is.
+ * Starts are read first: an IO that is counted there is in its slot, or has left it.
+ */
+static void scan_queue(const struct region *r, u32 i, struct scan *s, bool all)
+{
+	struct region_slots *range = &r->ranges[i];
+	const struct blklat_slots *in = &r->slots[range->first / BLKLAT_SLOTS];
+
+	s->started = region_account(r, i, BLKLAT_STARTED);
+	atomic_thread_fence(memory_order_acquire);
+	s->rests = !all && s->started == range->rested_at;
+	for (u32 n = s->rests ? range->n : 0; n < range->n; n++) {
+		u64 ns = load(&in[n / BLKLAT_SLOTS].ns[n % BLKLAT_SLOTS]);
+
+		if (ns & BLKLAT_SLOT_QUEUED)
+			add_time(s, ns);
+	}
+	if (!s->rests)
+		range->rested_at = s->all.in_flight ? MOVES : s->started;
 }
 
 /*
  * If all slots of a block were free at the last look, all ends had been seen, and nothing has been started since, then they
- * are still free. Only their starts have to be read, a third of their memory. Most devices are at rest, and a busy one uses
+ * are still free. Only their starts have to be read, a quarter of their memory. Most devices are at rest, and a busy one uses
  * few of its tags at a time. @all: look at every slot nevertheless.
  */
 static struct scan scan_slots(const struct region *r, u32 i, u64 now_ns, struct waiting *parts, bool all)
@@ -182,15 +210,16 @@ static struct scan scan_slots(const struct region *r, u32 i, u64 now_ns, struct 
 
 	if (parts)
 		memset(parts, 0, r->parts * sizeof(*parts));
-	for (u32 block = first; block < first + r->ranges[i].n / BLKLAT_SLOTS; block++) {
-		u64 started = count_starts(&r->slots[block]);
+	if (r->ranges[i].queue)
+		scan_queue(r, i, &s, all);
+	for (u32 block = first; block < first + r->ranges[i].n / BLKLAT_SLOTS && !r->ranges[i].queue; block++) {
+		u64 *starts = &r->starts[block];
 
-		if (!all && started == r->rested_at[block]) {
-			s.started += started;
-			continue;
+		if (all || *starts & MOVES || count_starts(&r->slots[block]) != (u32)*starts) {
+			*starts = scan_block(&r->slots[block], &s);
+			s.rests = false;
 		}
-		r->rested_at[block] = scan_block(&r->slots[block], &s);
-		s.rests = false;
+		s.started += *starts & ~MOVES;
 	}
 	/* Everything else is read after the starts, as in look_at(). */
 	atomic_thread_fence(memory_order_acquire);
@@ -332,14 +361,26 @@ u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)
 	return sum;
 }
 
+/*
+ * Counts of slots wrap, in a long interval more than once. So the starts are the number nearest to all that became of them, with these
+ * lower 32 bits.
+ */
+static u64 unwrapped(u64 started, const struct watch_counts *w)
+{
+	u64 near = accounting_completed(w) + w->in_flight + w->accounts[BLKLAT_REQUEUED] + w->accounts[BLKLAT_OVERWRITTEN];
+
+	return near + (s32)(started - near);
+}
+
 /* What the slots say before the bins are read. */
 static void take_scan(const struct scan *scan, const struct region_slots *had, struct watch_counts *w)
 {
-	w->started = scan->started + had->starts;
 	w->in_flight = scan->all.in_flight;
 	w->oldest_ns = scan->all.oldest_ns;
 	w->waited_ns = scan->all.waited_ns;
-	w->accounts[BLKLAT_OVERWRITTEN] = scan->overwritten + had->overwritten;
+	w->accounts[BLKLAT_OVERWRITTEN] += scan->overwritten + had->overwritten;
+	w->accounts[BLKLAT_STARTED] = 0;
+	w->started = unwrapped(scan->started + had->starts, w);
 	w->accounts[BLKLAT_TAG_RANGE] += had->left;
 	for (u32 p = 0; p < scan->n_parts; p++) {
 		w[1 + p].in_flight = scan->parts[p].in_flight;
@@ -351,7 +392,7 @@ static void take_scan(const struct scan *scan, const struct region_slots *had, s
 /* What they say afterwards. */
 static void take_scan_after(const struct scan *scan, const struct region_slots *had, struct watch_counts *w)
 {
-	w->started_after = scan->started + had->starts;
+	w->started_after = unwrapped(scan->started + had->starts, w);
 	w->in_flight_after = scan->all.in_flight;
 	w->waited_after_ns = scan->all.waited_ns;
 	for (u32 p = 0; p < scan->n_parts; p++)
@@ -386,6 +427,9 @@ static void read_once(const struct region *r, u32 i, u64 now_ns, struct watch_co
 	if (scan.rests && !accounting_gap(w))
 		return;
 	scan = scan_slots(r, i, now_ns, parts, scan.rests);
+	/* Read last: an IO that is in the bins is in its count. */
+	if (r->ranges[i].queue)
+		scan.started = region_account(r, i, BLKLAT_STARTED);
 	take_scan_after(&scan, &r->ranges[i], w);
 }
 
@@ -406,7 +450,7 @@ void region_move(struct region *r, u32 i, u32 first, u32 n)
 	struct region_slots *s = &r->ranges[i];
 	struct scan scan = scan_slots(r, i, 0, NULL, true);
 
-	s->starts += scan.started - scan.all.in_flight;
+	s->starts += (s->queue ? 0 : scan.started) - scan.all.in_flight;
 	s->overwritten += scan.overwritten;
 	s->left += scan.all.in_flight;
 	s->first = first;
@@ -416,7 +460,7 @@ void region_move(struct region *r, u32 i, u32 first, u32 n)
 void region_clear_slots(struct region *r, u32 first, u32 n)
 {
 	memset(&r->slots[first / BLKLAT_SLOTS], 0, n / BLKLAT_SLOTS * sizeof(*r->slots));
-	memset(&r->rested_at[first / BLKLAT_SLOTS], 0, n / BLKLAT_SLOTS * sizeof(*r->rested_at));
+	memset(&r->starts[first / BLKLAT_SLOTS], 0, n / BLKLAT_SLOTS * sizeof(*r->starts));
 }
 
 void region_clear(struct region *r, u32 i)

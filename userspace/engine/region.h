@@ -22,16 +22,18 @@ struct region {
 	struct blklat_slots *slots;
 	u32 n_slots;			/* of all watches */
 	struct region_slots {		/* of each watch; a part has none */
-		u32 first, n;		/* multiples of 16; n is 0 at stage total */
+		u32 first, n;		/* multiples of BLKLAT_SLOTS; n is 0 at stage total */
+		bool queue;		/* stage queue; its slots are those of the device's other stage as well */
 		u64 starts, overwritten, left;	/* in the slots that it had before; left: in flight when it was moved */
+		u64 rested_at;		/* stage queue: the number of starts, if none of them was in flight then */
 	} *ranges;
-	u64 *rested_at;			/* [slots / 16], from region_init(): the number of starts if all were free then */
+	u64 *starts;			/* [slots / 32], from region_init(): the sum of started; the top bit: not all were at rest then */
 	void *idle;			/* [watch][op], struct blklat_idle_series; NULL: pauses are not looked for */
 	volatile u32 *epoch;		/* number of the interval, read by the engine */
 };
 
 /*
- * Makes what the reader keeps: rested_at, and r->owns for @spare series (owns_init()). All else in @r is set, and the counters
+ * Makes what the reader keeps: starts, and r->owns for @spare series (owns_init()). All else in @r is set, and the counters
  * are 0. Returns 0 or -ENOMEM; region_uninit() frees it in both cases.
  */
 int region_init(struct region *r, u32 spare);

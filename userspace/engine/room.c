@@ -49,11 +49,11 @@ static int find_slots(const struct kernel_capture *k, u32 n, u32 *ret)
 /* The range of watch @i, if its device has the slots from @first on. */
 static struct region_slots range_of(const struct kernel_capture *k, u32 i, const struct slots *s, u32 first)
 {
-	u32 n = slots_count(s), behind = k->capture.watches[i].stage == BLKLAT_STAGE_QUEUE ? n : 0;
+	enum blklat_stage stage = k->capture.watches[i].stage;
 
-	if (k->capture.watches[i].part || k->capture.watches[i].stage == BLKLAT_STAGE_TOTAL)
+	if (k->capture.watches[i].part || stage == BLKLAT_STAGE_TOTAL)
 		return (struct region_slots){ 0 };
-	return (struct region_slots){ .first = first + behind, .n = n };
+	return (struct region_slots){ .first = first, .n = slots_count(s), .queue = stage == BLKLAT_STAGE_QUEUE };
 }
 
 /* The @n watches from @at on are those of a device. */
@@ -225,14 +225,12 @@ static int find_outgrown(struct kernel_capture *k, const struct snapshot *s, str
 static int move(struct kernel_capture *k, u32 at, const struct device *now)
 {
 	struct slots s = slots_of(now, k->capture.cpus);
-	u32 n = same_device(k, at), slots = 0, first;
+	u32 n = same_device(k, at), slots = slots_count(&s), first;
 	int err;
 
 	/* IOs in flight are counted by kind, and those whose end is not seen could not be taken off again. */
 	if (blklat_counts_in_flight(k->by))
 		return -ENOSPC;
-	for (u32 i = at; i < at + n; i++)
-		slots = max_u64(slots, slots_count(&s) * (k->capture.watches[i].stage == BLKLAT_STAGE_QUEUE ? 2 : 1));
 	err = find_slots(k, slots, &first);
 	if (err)
 		return err;

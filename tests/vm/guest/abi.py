@@ -30,7 +30,7 @@ class Setup(ctypes.Structure):
 
 class Move(ctypes.Structure):
     _fields_ = [("number", ctypes.c_uint32), ("queues", ctypes.c_uint32), ("stride", ctypes.c_uint32),
-                ("first_slot", ctypes.c_uint32 * 2), ("shared_tags", ctypes.c_uint32)]
+                ("first_slot", ctypes.c_uint32), ("shared_tags", ctypes.c_uint32)]
 
 
 class Bios(ctypes.Structure):
@@ -113,8 +113,10 @@ class Session:
         """Numbers the watches and gives them slots, one after the other. Returns what the kernel wrote back."""
         slots = 0
         for i, watch in enumerate(watches):
-            watch.number, watch.first_slot = i, 0 if watch.stage == TOTAL else slots
-            slots += watch.queues * watch.stride
+            # The two stages of a device share their slots.
+            [first, *_] = [w.first_slot for w in watches[:i] if w.fd == watch.fd and w.stage != TOTAL] + [slots]
+            watch.number, watch.first_slot = i, 0 if watch.stage == TOTAL else first
+            slots += watch.queues * watch.stride if first == slots else 0
         array = (Watch * max(len(watches), 1))(*watches)
         setup = Setup(**({"version": VERSION, "watches": len(watches), "watch": ctypes.addressof(array),
                           "max_bios": 1024, "slots": slots + more_slots} | settings))
@@ -131,19 +133,19 @@ class Session:
         self.ioctl(IOC_START)
         return self.at
 
-    def add(self, watch, number, first_slot=0):
+    def add(self, watch, number, first_slot=0, clear=True):
         watch.number, watch.first_slot = number, first_slot
-        self.clear_slots(first_slot, watch.queues * watch.stride)
+        if clear:
+            self.clear_slots(first_slot, watch.queues * watch.stride)
         self.ioctl(IOC_ADD, watch)
 
-    def move(self, number, *first_slots, queues=8, stride=1024):
-        for first in filter(None, first_slots):
-            self.clear_slots(first, queues * stride)
-        self.ioctl(IOC_MOVE, Move(number, queues, stride, first_slots))
+    def move(self, number, first_slot, queues=8, stride=1024):
+        self.clear_slots(first_slot, queues * stride)
+        self.ioctl(IOC_MOVE, Move(number, queues, stride, first_slot))
 
     def clear_slots(self, first, n):
-        at = self.header().slots_offset + first * 24
-        self.at[at:at + n * 24] = bytes(n * 24)
+        at = self.header().slots_offset + first * 16
+        self.at[at:at + n * 16] = bytes(n * 16)
 
     def header(self):
         return Header.from_buffer_copy(self.at)

@@ -153,7 +153,7 @@ def in_group(group, function):
 
 
 def big_watch(disk):
-    """48 MiB of slots."""
+    """32 MiB of slots."""
     return a_watch(disk, queues=128, stride=16384)
 
 

@@ -96,14 +96,14 @@ def test_queued():
 
 
 def slots_of(b):
-    """All that a run with the BPF engine has, as the kernel tells of its maps: 16 in 384 bytes."""
-    [blocks] = [int(d["max_entries"]) for d in descriptors(b.process.pid) if d.get("value_size") == "384"]
-    return 16 * blocks
+    """All that a run with the BPF engine has, as the kernel tells of its maps: 32 in 512 bytes."""
+    [blocks] = [int(d["max_entries"]) for d in descriptors(b.process.pid) if d.get("value_size") == "512"]
+    return 32 * blocks
 
 
 def test_shared_tags():
     """
-    Two hardware queues with one set of tags have the slots of one, at each of the two stages of requests; and there are slots for all tags
+    Two hardware queues with one set of tags have the slots of one, for both stages of requests; and there are slots for all tags
     that a scheduler may get later. Until 5.14 its tags are those of a queue, so each queue has slots. Each IO has a slot of
     its own, whichever queue it goes through.
     """
@@ -115,7 +115,7 @@ def test_shared_tags():
         assert {(device.sysfs / f"mq/{q}/cpu_list").read_text().strip() for q in (0, 1)} == {"0", "1"}
         stat = Delta(device)
         with both(device, stage=",".join(STAGES)) as e:
-            assert slots_of(e.bpf) == (2 * RESERVED + 2 * 2048 if one_set else 2 * 2 * RESERVED)
+            assert slots_of(e.bpf) == (RESERVED + 2048 if one_set else 2 * RESERVED)
             done = []
             for scheduler in available(device):
                 device.setting("scheduler", scheduler)

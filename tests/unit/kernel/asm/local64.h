@@ -3,21 +3,13 @@
 #ifndef KERNEL_LOCAL64_H
 #define KERNEL_LOCAL64_H
 
-typedef struct { u64 n; } local64_t;
-
-static inline void local64_inc(local64_t *l)
-{
-	l->n++;
-}
-
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
-#define OPTIMIZER_HIDE_VAR(x) ((void)(x))
 
 /* As much of the kernel's and the module's structs as the code looks at. */
 struct blk_mq_hw_ctx { u32 queue_num; };
 struct request { int tag, internal_tag; struct blk_mq_hw_ctx *mq_hctx; };
-struct blklat_target { u32 tags, stride, distance, queues, first_slot[BLKLAT_STAGES]; };
+struct blklat_target { u32 stride, distance, queues, first_slot[BLKLAT_STAGES]; };
 struct blklat_session { struct blklat_slots *slots; };
 
 #endif
