@@ -13,7 +13,7 @@ from load import fio
 CPUS = 384
 POSSIBLE = pathlib.Path("/sys/devices/system/cpu/possible").read_text().strip()
 STAGES = "device", "queue", "total"
-# What is fixed takes 195 MiB, most of it slots; all CPUs' own series would take 2.3 GiB.
+# What is fixed takes 65 MiB, most of it slots; all CPUs' own series would take 2.3 GiB.
 LIMIT_MIB = 256
 # Of a process, its program and its histograms.
 PROCESS_MIB = 64
