@@ -25,6 +25,8 @@ static __always_inline bool find_by_kobject(void *kobj, struct found_device *fou
 		found->part = (u64)bdev;
 		found->disk = (u64)disk;
 		found->queue = (u64)BPF_CORE_READ(disk, queue);
+		if (bpf_core_field_exists(((struct blk_mq_tag_set *)0)->shared_tags))
+			found->shared_tags = (u64)BPF_CORE_READ(disk, queue, tag_set, shared_tags);
 		return true;
 	}
 	if (bpf_core_type_exists(struct hd_struct)) {

@@ -11,6 +11,7 @@ struct found_device {
 	__u64 queue;		/* struct request_queue: which requests of the whole device point to */
 	__u64 disk;		/* struct gendisk: which bios of the whole device lead to */
 	__u64 part;		/* struct block_device (hd_struct until 5.10): the same for a partition */
+	__u64 shared_tags;	/* not 0: known that its hardware queues share one set of tags, and of a scheduler's */
 };
 
 #endif

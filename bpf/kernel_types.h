@@ -19,7 +19,6 @@ typedef __s64 s64;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct request_queue;
 struct block_device;
 struct hd_struct;
 
@@ -29,6 +28,14 @@ struct kobject {
 
 struct device {
 	struct kobject kobj;
+};
+
+struct blk_mq_tag_set {
+	void *shared_tags;	/* since 5.16 (e155b0c238b2): of all hardware queues; NULL: each has tags of its own */
+};
+
+struct request_queue {
+	struct blk_mq_tag_set *tag_set;		/* NULL: it has no requests */
 };
 
 struct gendisk {

@@ -206,7 +206,7 @@ static struct run_cost cost_of(const struct findings *f, struct watch *w, u32 n,
 {
 	const struct check *c = f->asked;
 	const struct capture_config cfg = {
-		.devices = &f->devices, .watches = w, .n_watches = n, .by = c->wanted.by, .cgroups = wanted_cgroups(&c->wanted),
+		.watches = w, .n_watches = n, .by = c->wanted.by, .cgroups = wanted_cgroups(&c->wanted),
 		.scale = -1, .max_memory = c->max_memory, .max_bios = CAPTURE_MAX_BIOS, .follow = follow,
 	};
 	struct problem unused;

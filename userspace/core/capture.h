@@ -16,7 +16,11 @@
 #define CAPTURE_SLOW_TOLD_NS 20000	/* a slow IO is in the ring well within this time after its end */
 
 struct capture_config {
-	const struct device_table *devices;	/* borrowed for the capture's life; a replay does not use it */
+	/*
+	 * Borrowed for the capture's life; a replay does not use it. An engine may find out more of them when it is opened
+	 * (shared_tags).
+	 */
+	struct device_table *devices;
 	/*
 	 * What to watch: a device's watches in a row, each whole followed by its parts; copied. A replay uses neither
 	 * these nor by.

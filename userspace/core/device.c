@@ -141,8 +141,8 @@ static int add_hw_queue(int dir, const char *name, void *into)
 }
 
 /*
- * The queues of a host bus adapter may have one set of tags together (BLK_MQ_F_TAG_HCTX_SHARED, which only debugfs shows). Their
- * scheduler's tags are one set since 5.14 (d97e594c5166). Where this is not known, as by a backport, there are more slots than needed.
+ * The queues of a host bus adapter may have one set of tags together (BLK_MQ_F_TAG_HCTX_SHARED, which only debugfs shows, or the
+ * kernel's own structures to engine bpf). Their scheduler's tags are one set since 5.14 (d97e594c5166). Where this is not known, as by a backport, there are more slots than needed.
  */
 static bool has_shared_tags(const char *root, const char *sysfs)
 {

@@ -156,7 +156,7 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 	b->table_fd = -1;
 	b->kernel.hooks = &hooks;
 	bpf_quiet();
-	err = bpf_kernel_traits(watches_bios(cfg), &b->traits, p);
+	err = bpf_kernel_traits(watches_bios(cfg), &b->traits, p) ?: bpf_finder_open(&b->finder, p) ?: bpf_learn_shared_tags(b, cfg, p);
 	if (!err)
 		err = kernel_capture_init(&b->kernel, &is, cfg, is.cpus + !b->traits.unguarded, p);
 	if (!err)

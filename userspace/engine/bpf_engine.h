@@ -142,6 +142,12 @@ static inline u32 bpf_rows(const struct bpf_capture *b)
  */
 int bpf_setup(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p);
 
+/*
+ * Asks the kernel which devices of @cfg with several hardware queues have shared tags (struct device), where that is not known: who
+ * may load programs may not be able to read debugfs. Before the size of the capture is computed. Returns 0 or a negative errno.
+ */
+int bpf_learn_shared_tags(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p);
+
 /* Whether stage total of such a device is watched: see device_hides_splits(). */
 bool bpf_hides_splits(const struct capture *c);
 

@@ -254,6 +254,22 @@ static int map_region(struct bpf_capture *b)
 	return region_init(&b->kernel.region, b->kernel.spare);
 }
 
+int bpf_learn_shared_tags(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p)
+{
+	struct found_device found;
+	int err = 0;
+
+	for (u32 i = 0; !err && i < cfg->n_watches; i++) {
+		struct device *d = &cfg->devices->d[cfg->watches[i].device - cfg->devices->d];
+
+		if (d->hw_queues < 2 || d->shared_tags || (i && d == cfg->watches[i - 1].device))
+			continue;
+		err = bpf_find_devices(b->finder, &cfg->watches[i].device, 1, &found, p);
+		d->shared_tags = !err && found.shared_tags;
+	}
+	return err;
+}
+
 /* A device is looked up once for watches that are next to each other. */
 static int find_watched(struct bpf_capture *b, struct problem *p)
 {
@@ -385,7 +401,7 @@ static int check_slow(const struct bpf_capture *b, struct problem *p)
 
 int bpf_setup(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p)
 {
-	int err = check_partitions(b, p) ?: check_slow(b, p) ?: bpf_finder_open(&b->finder, p);
+	int err = check_partitions(b, p) ?: check_slow(b, p);
 
 	b->hides_splits = bpf_hides_splits(&b->kernel.capture);
 	err = err ?: find_watched(b, p) ?: load(b, cfg, p);

@@ -10,7 +10,7 @@ from faulty import ENDLESS, meanwhile, null_blks
 from guest import DEEP, at_least, has_module, null_blk
 from jitter import assert_histograms_agree, assert_sums_are_bins
 from kernel_objects import descriptors
-from load import Fio, fio
+from load import Blklat, Fio, fio
 from skips import as_is_and_skipped
 from stack import scsi_debug
 
@@ -130,6 +130,17 @@ def test_shared_tags():
                 done.append(fio(device, number_ios=2000, **load | {"iodepth": 800}))
             e.settle()
         assert_seen(e, device, stat, *done)
+
+
+def test_shared_tags_without_debugfs():
+    """Engine bpf asks the kernel itself, as a service that may not read debugfs. Before 5.16 it cannot."""
+    with null_blk(submit_queues=2, hw_queue_depth=64, shared_tag_bitmap=1) as (device,):
+        run("umount", "-R", "/sys/kernel/debug")
+        try:
+            with Blklat(device, args=("--engine", "bpf")) as b:
+                assert slots_of(b) == (RESERVED + 2048 if at_least(5, 16) else 2 * RESERVED)
+        finally:
+            run("mount", "-t", "debugfs", "none", "/sys/kernel/debug")
 
 
 def told(b, device, stage, ios):
