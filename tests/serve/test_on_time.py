@@ -13,6 +13,8 @@ from service import Serve, overdue
 
 LATE_S = 0.05
 
+pytestmark = pytest.mark.plain
+
 
 @pytest.mark.parametrize("late", [0, 0.03, 0.06, 0.099, 0.23])
 def test_one_late_interval_is_found(late):
