@@ -163,7 +163,7 @@ def test_devices_named_one_by_one_are_not_followed(many):
                               "blklat live: no watched device is left\n"]
 
 
-@pytest.mark.parametrize("command", [["live", "--dev", "all"], ["record", "--quiet", "--overwrite", "-o"]], ids=["all", "recorded"])
+@pytest.mark.parametrize("command", [["live", "--format", "csv", "--dev", "all"], ["record", "--quiet", "--overwrite", "-o"]], ids=["all", "recorded"])
 def test_starts_beside_devices_that_come_and_go(many, file, command):
     """Whoever goes while a command starts is left out."""
     came, over = [], threading.Event()
