@@ -48,7 +48,7 @@ def test_limits():
                 where = "part of stage total" if seen else "in no stage, as this kernel does not let them be measured"
                 for device in devices[:TOLD]:
                     assert f"cgroup /slow has io.max {limits[device]} of {device.name}: waits for this limit are {where}\n" in b.stderr
-                assert f"{len(devices) - TOLD} more cgroup limits are not listed here;" in b.stderr
+                assert f"{len(devices) - TOLD} more cgroup limit is not listed here;" in b.stderr
                 for device, (limit, options) in zip(devices, LIMITED):
                     assert_waits(b, device, limit, written[device], seen, "iodepth" in options)
 
