@@ -91,9 +91,13 @@ static __always_inline u64 number_of(const volatile void *object)
 
 static __always_inline struct target *bucket_of(u32 low, u32 factor)
 {
-	u32 bucket = low * factor >> cfg_hash_shift;
-	struct target *t = &targets[bucket];
+	/* x86 shifts by CL only, which is BPF's r4. Kernels before 6.2 move any other register there and back. */
+	register u32 shift asm("w4") = cfg_hash_shift;
+	u32 bucket = low * factor;
+	struct target *t;
 
+	asm("%0 >>= %1" : "+w"(bucket) : "w"(shift));
+	t = &targets[bucket];
 	/* Without this, the compiler would compute the address again at each use. */
 	asm volatile("" : "+r"(t));
 	return t;
