@@ -270,31 +270,8 @@ static __always_inline void queue_in_mode(const u64 *ctx, u32 turn, enum table t
 	}
 }
 
-static __always_inline void queue_bio(const u64 *ctx, u32 turn, enum table table)
-{
-	IN_MODE(queue_in_mode, ctx, turn, table);
-}
-
-SEC("tp_btf/block_bio_queue")
-int on_bio_queue(u64 *ctx)
-{
-	queue_bio(ctx, TURN_FIRST, TABLE_CELLS);
-	return 0;
-}
-
-SEC("tp_btf/block_bio_queue")
-int on_bio_queue_hash(u64 *ctx)
-{
-	queue_bio(ctx, TURN_FIRST, TABLE_HASH);
-	return 0;
-}
-
-static __always_inline void queue_again(const u64 *ctx, u32 turn)
-{
-	queue_bio(ctx, turn, TABLE_CELLS);
-}
-
-STANDBYS_OF(on_bio_queue, "block_bio_queue", queue_again)
+PROGRAMS(on_bio_queue, "block_bio_queue", IN_MODE(queue_in_mode, ctx, turn, TABLE_CELLS))
+PROGRAM(on_bio_queue_hash, "tp_btf/block_bio_queue", TURN_FIRST, IN_MODE(queue_in_mode, ctx, turn, TABLE_HASH))
 
 /*
  * A bio held back by a limit of its cgroup (io.max) waits before block_bio_queue. The function that may
@@ -303,8 +280,9 @@ STANDBYS_OF(on_bio_queue, "block_bio_queue", queue_again)
  * is queued. It and on_bio_queue() may interrupt each other, so it counts in the standbys' row. Kernels without
  * that row have only atomic additions.
  */
-static __always_inline void hold_in_mode(struct bio *bio, enum table table, enum mode mode)
+static __always_inline void hold_in_mode(const u64 *ctx, u32 turn, enum table table, enum mode mode)
 {
+	struct bio *bio = (void *)ctx[0];
 	u64 key = number_of(bio);
 	u32 company[2] = { 0 };
 	struct bio_start start;
@@ -314,28 +292,12 @@ static __always_inline void hold_in_mode(struct bio *bio, enum table table, enum
 		return;
 	start.held = 1;
 	if (table == TABLE_HASH ? hold_in_hash(key, &start) : hold_in_cell(key, &start))
-		count_starts(key, &start, company, cfg_unguarded ? TURN_FIRST : 1, mode);
-}
-
-static __always_inline void hold_bio(const u64 *ctx, enum table table)
-{
-	IN_MODE(hold_in_mode, (struct bio *)ctx[0], table);
+		count_starts(key, &start, company, cfg_unguarded ? TURN_FIRST : turn, mode);
 }
 
 /* The name of the function to attach to is set before loading. */
-SEC("fentry")
-int on_bio_throttle(u64 *ctx)
-{
-	hold_bio(ctx, TABLE_CELLS);
-	return 0;
-}
-
-SEC("fentry")
-int on_bio_throttle_hash(u64 *ctx)
-{
-	hold_bio(ctx, TABLE_HASH);
-	return 0;
-}
+PROGRAM(on_bio_throttle, "fentry", 1, IN_MODE(hold_in_mode, ctx, turn, TABLE_CELLS))
+PROGRAM(on_bio_throttle_hash, "fentry", 1, IN_MODE(hold_in_mode, ctx, turn, TABLE_HASH))
 
 /* --- ends ---------------------------------------------------------------------------------- */
 
@@ -448,26 +410,8 @@ static __always_inline void complete_bio_any(const u64 *ctx, u32 turn, enum tabl
 	end_numbered(number_of(bio), bio->bi_status, 0, true, turn, table);
 }
 
-SEC("tp_btf/block_bio_complete")
-int on_bio_complete(u64 *ctx)
-{
-	complete_bio_any(ctx, TURN_FIRST, TABLE_CELLS);
-	return 0;
-}
-
-SEC("tp_btf/block_bio_complete")
-int on_bio_complete_hash(u64 *ctx)
-{
-	complete_bio_any(ctx, TURN_FIRST, TABLE_HASH);
-	return 0;
-}
-
-static __always_inline void complete_bio_again(const u64 *ctx, u32 turn)
-{
-	complete_bio_any(ctx, turn, TABLE_CELLS);
-}
-
-STANDBYS_OF(on_bio_complete, "block_bio_complete", complete_bio_again)
+PROGRAMS(on_bio_complete, "block_bio_complete", complete_bio_any(ctx, turn, TABLE_CELLS))
+PROGRAM(on_bio_complete_hash, "tp_btf/block_bio_complete", TURN_FIRST, complete_bio_any(ctx, turn, TABLE_HASH))
 
 /*
  * Bios that end with a request, or with a portion of one, have no block_bio_complete event

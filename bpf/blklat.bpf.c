@@ -163,14 +163,7 @@ static __always_inline void issue_request(const u64 *ctx, u32 turn)
 	}
 }
 
-SEC("tp_btf/block_rq_issue")
-int on_rq_issue(u64 *ctx)
-{
-	issue_request(ctx, TURN_FIRST);
-	return 0;
-}
-
-STANDBYS_OF(on_rq_issue, "block_rq_issue", issue_request)
+PROGRAMS(on_rq_issue, "block_rq_issue", issue_request(ctx, turn))
 
 /* Takes a start back. */
 static __always_inline void unstart(struct target *t, struct slot slot, u32 turn)
@@ -381,19 +374,7 @@ static __always_inline void requeue_in_mode(const u64 *ctx, u32 turn, enum mode 
 		unstart_in(t, rq, BLKLAT_STAGE_DEVICE, turn);
 }
 
-static __always_inline void requeue_any(const u64 *ctx, u32 turn)
-{
-	IN_MODE(requeue_in_mode, ctx, turn);
-}
-
-SEC("tp_btf/block_rq_requeue")
-int on_rq_requeue(u64 *ctx)
-{
-	requeue_any(ctx, TURN_FIRST);
-	return 0;
-}
-
-STANDBYS_OF(on_rq_requeue, "block_rq_requeue", requeue_any)
+PROGRAMS(on_rq_requeue, "block_rq_requeue", IN_MODE(requeue_in_mode, ctx, turn))
 
 static __always_inline void insert_in_mode(const u64 *ctx, u32 turn, enum mode mode)
 {
@@ -406,19 +387,7 @@ static __always_inline void insert_in_mode(const u64 *ctx, u32 turn, enum mode m
 		start_request(t, rq, BLKLAT_STAGE_QUEUE, mode, turn);
 }
 
-static __always_inline void insert_any(const u64 *ctx, u32 turn)
-{
-	IN_MODE(insert_in_mode, ctx, turn);
-}
-
-SEC("tp_btf/block_rq_insert")
-int on_rq_insert(u64 *ctx)
-{
-	insert_any(ctx, TURN_FIRST);
-	return 0;
-}
-
-STANDBYS_OF(on_rq_insert, "block_rq_insert", insert_any)
+PROGRAMS(on_rq_insert, "block_rq_insert", IN_MODE(insert_in_mode, ctx, turn))
 
 /* A waiting request becomes part of another one and is never issued. */
 static __always_inline void merge_in_mode(const u64 *ctx, u32 turn, enum mode mode)
@@ -432,19 +401,7 @@ static __always_inline void merge_in_mode(const u64 *ctx, u32 turn, enum mode mo
 		unstart_in(t, rq, BLKLAT_STAGE_QUEUE, turn);
 }
 
-static __always_inline void merge_any(const u64 *ctx, u32 turn)
-{
-	IN_MODE(merge_in_mode, ctx, turn);
-}
-
-SEC("tp_btf/block_rq_merge")
-int on_rq_merge(u64 *ctx)
-{
-	merge_any(ctx, TURN_FIRST);
-	return 0;
-}
-
-STANDBYS_OF(on_rq_merge, "block_rq_merge", merge_any)
+PROGRAMS(on_rq_merge, "block_rq_merge", IN_MODE(merge_in_mode, ctx, turn))
 
 /* Reads the clock into @now if nothing has yet. Returns whether the target is watched at stage total. */
 static __always_inline bool complete_target(const volatile void *key, const u64 *ctx, u64 *now, u32 turn,
@@ -503,23 +460,5 @@ static __always_inline void complete_request(const u64 *ctx, u32 turn, enum tabl
 	}
 }
 
-SEC("tp_btf/block_rq_complete")
-int on_rq_complete(u64 *ctx)
-{
-	complete_request(ctx, TURN_FIRST, TABLE_CELLS);
-	return 0;
-}
-
-SEC("tp_btf/block_rq_complete")
-int on_rq_complete_hash(u64 *ctx)
-{
-	complete_request(ctx, TURN_FIRST, TABLE_HASH);
-	return 0;
-}
-
-static __always_inline void complete_again(const u64 *ctx, u32 turn)
-{
-	complete_request(ctx, turn, TABLE_CELLS);
-}
-
-STANDBYS_OF(on_rq_complete, "block_rq_complete", complete_again)
+PROGRAMS(on_rq_complete, "block_rq_complete", complete_request(ctx, turn, TABLE_CELLS))
+PROGRAM(on_rq_complete_hash, "tp_btf/block_rq_complete", TURN_FIRST, complete_request(ctx, turn, TABLE_HASH))

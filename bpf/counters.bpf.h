@@ -194,18 +194,24 @@ static __noinline int leave_mark(u64 object, u32 watch, u32 event, u32 turn)
 	return 0;
 }
 
-/* Defines the standbys of a program. Each calls @does with the context and its own turn. */
-#define STANDBYS_OF(name, tracepoint, does)								\
-	STANDBY_OF(name, tracepoint, does, 1)								\
-	STANDBY_OF(name, tracepoint, does, 2)								\
-	STANDBY_OF(name, tracepoint, does, 3)
-#define STANDBY_OF(name, tracepoint, does, turn)							\
-	SEC("tp_btf/" tracepoint)									\
-	int name##_standby##turn(u64 *ctx)								\
+/* Defines a program: @call may refer to its context, ctx, and to its turn. */
+#define PROGRAM(name, section, its_turn, call)								\
+	SEC(section)											\
+	int name(u64 *ctx)										\
 	{												\
-		does(ctx, turn);									\
+		const u32 turn = its_turn;								\
+													\
+		(void)turn;										\
+		call;											\
 		return 0;										\
 	}
+
+/* The first program of a tracepoint, and its standbys. */
+#define PROGRAMS(name, tracepoint, call)								\
+	PROGRAM(name, "tp_btf/" tracepoint, TURN_FIRST, call)						\
+	PROGRAM(name##_standby1, "tp_btf/" tracepoint, 1, call)						\
+	PROGRAM(name##_standby2, "tp_btf/" tracepoint, 2, call)						\
+	PROGRAM(name##_standby3, "tp_btf/" tracepoint, 3, call)
 
 /* Whether others may write to a series, or a row of accounts, while this program does. */
 enum sharing {

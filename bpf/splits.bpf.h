@@ -26,50 +26,12 @@ static __always_inline void add_piece(const struct bio *piece, enum table table)
 		add_piece_in_cells(number_of(piece), number_of_parent(piece));
 }
 
-SEC("tp_btf/block_split")
-int on_bio_split(u64 *ctx)
-{
-	add_piece(argument(ctx, cfg_bio_split_arg1), TABLE_CELLS);
-	return 0;
-}
-
-SEC("tp_btf/block_split")
-int on_bio_split_hash(u64 *ctx)
-{
-	add_piece(argument(ctx, cfg_bio_split_arg1), TABLE_HASH);
-	return 0;
-}
-
 /* A piece that has a cell is not counted again, so standbys need no mark. */
-static __always_inline void split_again(const u64 *ctx, u32 turn)
-{
-	(void)turn;
-	add_piece(argument(ctx, cfg_bio_split_arg1), TABLE_CELLS);
-}
-
-STANDBYS_OF(on_bio_split, "block_split", split_again)
+PROGRAMS(on_bio_split, "block_split", add_piece(argument(ctx, cfg_bio_split_arg1), TABLE_CELLS))
+PROGRAM(on_bio_split_hash, "tp_btf/block_split", TURN_FIRST, add_piece(argument(ctx, cfg_bio_split_arg1), TABLE_HASH))
 
 /* md raid0 split bios without block_split until 6.17, but it traces where it sends each piece. */
-SEC("tp_btf/block_bio_remap")
-int on_bio_remap(u64 *ctx)
-{
-	add_piece(argument(ctx, cfg_bio_remap_arg1), TABLE_CELLS);
-	return 0;
-}
-
-SEC("tp_btf/block_bio_remap")
-int on_bio_remap_hash(u64 *ctx)
-{
-	add_piece(argument(ctx, cfg_bio_remap_arg1), TABLE_HASH);
-	return 0;
-}
-
-static __always_inline void remap_again(const u64 *ctx, u32 turn)
-{
-	(void)turn;
-	add_piece(argument(ctx, cfg_bio_remap_arg1), TABLE_CELLS);
-}
-
-STANDBYS_OF(on_bio_remap, "block_bio_remap", remap_again)
+PROGRAMS(on_bio_remap, "block_bio_remap", add_piece(argument(ctx, cfg_bio_remap_arg1), TABLE_CELLS))
+PROGRAM(on_bio_remap_hash, "tp_btf/block_bio_remap", TURN_FIRST, add_piece(argument(ctx, cfg_bio_remap_arg1), TABLE_HASH))
 
 #endif
