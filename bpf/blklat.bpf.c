@@ -65,7 +65,7 @@ static __always_inline void end_queue(struct target *t, struct request *rq, stru
 		tell_if_slow(t, rq, BLKLAT_STAGE_QUEUE, op, start, ns, 0, mode);
 		note_stage(rq->bio, BLKLAT_STAGE_QUEUE, ns);
 	}
-	unqueue_slot(slot, BLKLAT_SLOT_UNUSED);
+	free_slot(slot.ns, BLKLAT_SLOT_UNUSED);
 	if (has_parts(mode))
 		end_in_part(t->watch[BLKLAT_STAGE_QUEUE], start, mode);
 	if (bin)
@@ -171,14 +171,11 @@ static __always_inline void unstart(struct target *t, struct slot slot, u32 turn
 	u64 start = *slot.ns;
 	u32 stage = start & BLKLAT_SLOT_QUEUED ? BLKLAT_STAGE_QUEUE : BLKLAT_STAGE_DEVICE, watch = t->watch[stage];
 
-	if (stage == BLKLAT_STAGE_QUEUE) {
-		unqueue_slot(slot, BLKLAT_SLOT_FREE);
-	} else {
+	if (stage == BLKLAT_STAGE_DEVICE)
 		count_end(slot);
-		free_slot(slot.ns, 0);
-		if (cfg_idle_gap_ns)
-			note_use(&t->seen_ns, bpf_ktime_get_ns());
-	}
+	free_slot(slot.ns, BLKLAT_SLOT_FREE);
+	if (cfg_idle_gap_ns && stage == BLKLAT_STAGE_DEVICE)
+		note_use(&t->seen_ns, bpf_ktime_get_ns());
 	end_in_part(watch, start, MODE_PARTS);
 	account(watch, BLKLAT_REQUEUED, turn);
 }
@@ -314,7 +311,7 @@ static __always_inline void complete_in(struct blklat_series *s, enum sharing sh
 		if (mode > MODE_DEVICE_MORE && cfg_bios)
 			note_stage(rq->bio, BLKLAT_STAGE_DEVICE, ns);
 	}
-	free_slot(slot, leaves_mark(turn, BPF_RQ_COMPLETE) ? BLKLAT_SLOT_SEEN_FREE : 0);
+	free_slot(slot, BLKLAT_SLOT_FREE | (leaves_mark(turn, BPF_RQ_COMPLETE) ? BLKLAT_SLOT_SEEN_FREE : 0));
 	if (has_parts(mode))
 		end_in_part(t->watch[BLKLAT_STAGE_DEVICE], start, mode);
 	add(bin, 1, sharing);

@@ -48,24 +48,19 @@ static __always_inline void queue_in_slot(struct slot slot, u64 ns)
 	order_writes();
 }
 
-/* @to: BLKLAT_SLOT_FREE; or BLKLAT_SLOT_UNUSED, if stage device may begin. */
-static __always_inline void unqueue_slot(struct slot slot, u64 to)
-{
-	order_writes();
-	*slot.ns = to;
-	order_writes();
-}
-
 static __always_inline void count_end(struct slot slot)
 {
 	++slot.started[BLKLAT_SLOTS];
 }
 
-/* The end is counted, and so is all about it but its bin. @mark: 0 or BLKLAT_SLOT_SEEN_FREE. */
-static __always_inline void free_slot(u64 *ns, u64 mark)
+/*
+ * The end is counted, at stage device, and so is all about it but its bin. @to: BLKLAT_SLOT_FREE, perhaps with
+ * BLKLAT_SLOT_SEEN_FREE; or BLKLAT_SLOT_UNUSED, if stage queue ends and stage device may begin.
+ */
+static __always_inline void free_slot(u64 *ns, u64 to)
 {
 	order_writes();
-	*ns = BLKLAT_SLOT_FREE | mark;
+	*ns = to;
 	order_writes();
 }
 

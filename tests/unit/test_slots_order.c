@@ -65,7 +65,7 @@ static void start_bpf(struct blklat_slots *in, u32 i, u64 now)
 static void end_bpf(struct blklat_slots *in, u32 i)
 {
 	count_end(slot_in(in, i));
-	free_slot(&in->ns[i], 0);
+	free_slot(&in->ns[i], BLKLAT_SLOT_FREE);
 }
 
 static void start_kmod(struct blklat_slots *in, u32 i, u64 now)
@@ -85,7 +85,7 @@ static void queue_bpf(struct blklat_slots *in, u32 i, u64 now)
 
 static void unqueue_bpf(struct blklat_slots *in, u32 i)
 {
-	unqueue_slot(slot_in(in, i), BLKLAT_SLOT_UNUSED);
+	free_slot(&in->ns[i], BLKLAT_SLOT_UNUSED);
 }
 
 static void queue_kmod(struct blklat_slots *in, u32 i, u64 now)
