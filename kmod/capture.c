@@ -12,19 +12,20 @@ noinline void blklat_account_here(const struct blklat_session *s, u32 watch, enu
 	blklat_account(s, smp_processor_id(), watch, cell);
 }
 
-typedef void (*request_event)(struct blklat_session *s, struct blklat_target *t, struct request *rq);
+typedef void request_event(struct blklat_session *s, struct blklat_target *t, struct request *rq, enum blklat_stage stage);
 
 /* A request belongs to a queue and to a partition; either may be watched. */
-static __always_inline void for_targets(struct blklat_session *s, struct request *rq, request_event event)
+static __always_inline void for_targets(struct blklat_session *s, struct request *rq, request_event *event,
+					enum blklat_stage stage)
 {
 	struct blklat_target *t = blklat_target_of(s, rq->q);
 
 	if (t)
-		event(s, t, rq);
+		event(s, t, rq, stage);
 	if (s->partitions) {
 		t = blklat_target_of(s, rq->part);
 		if (t)
-			event(s, t, rq);
+			event(s, t, rq, stage);
 	}
 }
 
@@ -69,7 +70,10 @@ static noinline void account_missed(struct blklat_session *s, const struct blkla
 		blklat_account_here(s, watch, BLKLAT_OVERWRITTEN);
 }
 
-/* Takes the start of a stage back, unless there was none: if the driver was busy, the request may be requeued before its issue. */
+/*
+ * Takes the start of a stage back, unless there was none: if the driver was busy, the request may be requeued before its
+ * issue.
+ */
 static noinline void unstart(struct blklat_session *s, struct blklat_target *t, struct request *rq,
 			     enum blklat_stage stage)
 {
@@ -91,16 +95,6 @@ static noinline void unstart(struct blklat_session *s, struct blklat_target *t, 
 	blklat_account_here(s, t->watch[stage], BLKLAT_REQUEUED);
 }
 
-/* The IO that began in @slot ends. */
-static __always_inline void end(struct blklat_session *s, struct blklat_series *series, struct blklat_slot slot, u64 ns,
-				bool shared)
-{
-	u64 *bin = blklat_hist_begin(s, series, ns, shared);
-
-	blklat_slot_end(slot);
-	blklat_hist_add(bin, 1, shared);
-}
-
 /*
  * Reports a request that ends a stage and is counted in @watch, or a portion of it that fails. Called
  * before its bin is written: a reader that sees the bin sees the report.
@@ -112,39 +106,34 @@ static void tell_if_slow(const struct blklat_session *s, const struct blklat_tar
 		blklat_tell_request(s, rq, watch, ns, error, blklat_kept_company(s, t, rq));
 }
 
-static void insert(struct blklat_session *s, struct blklat_target *t, struct request *rq)
+static void insert(struct blklat_session *s, struct blklat_target *t, struct request *rq, enum blklat_stage stage)
 {
 	struct blklat_slot slot;
 	u64 was, now;
 
-	if (!blklat_is_open(t, BLKLAT_STARTS(BLKLAT_STAGE_QUEUE)))
+	if (!blklat_is_open(t, BLKLAT_STARTS(stage)))
 		return;
 	if (!blklat_slot_of(s, t, rq, &slot)) {
-		blklat_account_here(s, t->watch[BLKLAT_STAGE_QUEUE], BLKLAT_TAG_RANGE);
+		blklat_account_here(s, t->watch[stage], BLKLAT_TAG_RANGE);
 		return;
 	}
 	was = blklat_slot_ns(slot);
 	if (unlikely(was > BLKLAT_SLOT_FREE))
 		account_missed(s, t, was);
 	now = blklat_now_ns();
-	blklat_slot_queue(slot, s->parts ? blklat_begin_in_part(s, t, rq, BLKLAT_STAGE_QUEUE, now, 0) : now);
-	blklat_account_here(s, t->watch[BLKLAT_STAGE_QUEUE], BLKLAT_STARTED);
+	blklat_slot_queue(slot, s->parts ? blklat_begin_in_part(s, t, rq, stage, now, 0) : now);
+	blklat_account_here(s, t->watch[stage], BLKLAT_STARTED);
 }
 
 void blklat_capture_insert(struct blklat_session *s, struct request *rq)
 {
-	for_targets(s, rq, insert);
-}
-
-static void merge(struct blklat_session *s, struct blklat_target *t, struct request *rq)
-{
-	unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
+	for_targets(s, rq, insert, BLKLAT_STAGE_QUEUE);
 }
 
 /* A waiting request becomes part of another one and is never issued. */
 void blklat_capture_merge(struct blklat_session *s, struct request *rq)
 {
-	for_targets(s, rq, merge);
+	for_targets(s, rq, unstart, BLKLAT_STAGE_QUEUE);
 }
 
 /* The end of stage queue; requests that went straight to the driver never began it. */
@@ -161,12 +150,11 @@ static noinline void end_queue(struct blklat_session *s, struct blklat_target *t
 	began = blklat_slot_ns(slot);
 	if (!(began & BLKLAT_SLOT_QUEUED))
 		return;
-	ns = blklat_now_ns() - began;
+	ns = blklat_latency(s, blklat_now_ns() - began);
 	if (s->parts) {
 		blklat_leave(s, watch, began);
 		watch += blklat_part_of(s, began);
 	}
-	ns = s->parts ? blklat_unparted(ns) : blklat_unmarked(ns);
 	series = blklat_this_series(s, watch, blklat_op_of(rq->cmd_flags), &shared);
 	blklat_hist_add(&series->bytes, rq->__data_len, shared);
 	if (s->slow) {
@@ -178,11 +166,11 @@ static noinline void end_queue(struct blklat_session *s, struct blklat_target *t
 	blklat_hist_add(bin, 1, shared);
 }
 
-static void issue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
+static void issue(struct blklat_session *s, struct blklat_target *t, struct request *rq, enum blklat_stage stage)
 {
 	if (blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_QUEUE)))
 		end_queue(s, t, rq);
-	if (!blklat_is_open(t, BLKLAT_STARTS(BLKLAT_STAGE_DEVICE)))
+	if (!blklat_is_open(t, BLKLAT_STARTS(stage)))
 		return;
 	if (s->marks)
 		start_marked(s, t, rq);
@@ -192,7 +180,7 @@ static void issue(struct blklat_session *s, struct blklat_target *t, struct requ
 
 static noinline void issue_any(struct blklat_session *s, struct request *rq)
 {
-	for_targets(s, rq, issue);
+	for_targets(s, rq, issue, BLKLAT_STAGE_DEVICE);
 }
 
 /* For a session with requests_only. */
@@ -220,14 +208,9 @@ notrace void blklat_capture_issue(struct blklat_session *s, struct request *rq)
 		issue_any(s, rq);
 }
 
-static void requeue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
-{
-	unstart(s, t, rq, BLKLAT_STAGE_DEVICE);
-}
-
 void blklat_capture_requeue(struct blklat_session *s, struct request *rq)
 {
-	for_targets(s, rq, requeue);
+	for_targets(s, rq, unstart, BLKLAT_STAGE_DEVICE);
 }
 
 /*
@@ -269,15 +252,12 @@ static noinline void complete_unstarted(struct blklat_session *s, struct blklat_
 static __always_inline u64 read_marks(struct blklat_session *s, struct blklat_target *t, struct request *rq,
 				      u64 now, u64 began, bool ends, u32 *watch)
 {
-	u64 ns;
+	u64 ns = blklat_latency(s, now - began);
 
 	if (s->parts) {
 		if (ends)
 			blklat_leave(s, *watch, began);
 		*watch += blklat_part_of(s, began);
-		ns = blklat_unparted(now - began);
-	} else {
-		ns = blklat_unmarked(now - began);
 	}
 	if (!ends || !s->idle_gap_ns)
 		return ns;
@@ -309,7 +289,7 @@ static noinline void complete_any(struct blklat_session *s, struct request *rq, 
 static __always_inline void complete_request(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now,
 					     int error, u32 bytes, bool more)
 {
-	u64 began, ns;
+	u64 began, ns, *bin;
 	u32 watch = t->watch[BLKLAT_STAGE_DEVICE];
 	struct blklat_slot slot;
 	struct blklat_series *series;
@@ -339,34 +319,34 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 		blklat_hist_add(&series->errors, 1, shared);
 	if (more && s->slow)
 		tell_completed(s, t, rq, watch, ns, error, bytes);
-	if (likely(bytes >= rq->__data_len))	/* else a portion; the last one ends it */
-		end(s, series, slot, ns, shared);
+	if (unlikely(bytes < rq->__data_len))
+		return;			/* a portion; the last one ends it */
+	bin = blklat_hist_begin(s, series, ns, shared);
+	blklat_slot_end(slot);
+	blklat_hist_add(bin, 1, shared);
 }
 
-static noinline void complete_target(struct blklat_session *s, struct blklat_target *t, struct request *rq, int error,
+/* Returns whether the target, which may be NULL, is watched at stage total. */
+static noinline bool complete_target(struct blklat_session *s, struct blklat_target *t, struct request *rq, int error,
 			    u32 bytes, u64 now)
 {
+	if (!t)
+		return false;
 	now = now ?: blklat_now_ns();
 	/* A request that failed before its issue, or needed none, never left the queue. */
 	unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
 	if (blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_DEVICE)))
 		complete_request(s, t, rq, now, error, bytes, true);
+	return blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_TOTAL));
 }
 
 /* @now: 0, or the time that the usual path read before it found that the IO is slow or has failed. */
 static noinline void complete_any(struct blklat_session *s, struct request *rq, int error, u32 bytes, u64 now)
 {
-	struct blklat_target *t = blklat_target_of(s, rq->q);
-	bool total = t && blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_TOTAL));
+	bool total = complete_target(s, blklat_target_of(s, rq->q), rq, error, bytes, now);
 
-	if (t)
-		complete_target(s, t, rq, error, bytes, now);
-	if (s->partitions) {
-		t = blklat_target_of(s, rq->part);
-		if (t)
-			complete_target(s, t, rq, error, bytes, now);
-		total |= t && blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_TOTAL));
-	}
+	if (s->partitions)
+		total |= complete_target(s, blklat_target_of(s, rq->part), rq, error, bytes, now);
 	if (s->bios && (total || READ_ONCE(s->bios_anywhere)))
 		blklat_capture_end_bios(s, rq, bytes, error);
 }

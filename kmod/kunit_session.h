@@ -366,7 +366,7 @@ static inline u64 *fake_slot(const struct blklat_session *s, u32 number)
 	return (u64 *)fake_slots(s, number) + number % 32;
 }
 
-/* What began in a slot began @ns earlier. If the machine has not been up for so long, the time wraps around, and back again at the end. */
+/* What began in a slot began @ns earlier. If the machine has not been up for so long, the time wraps, and back at the end. */
 static inline void fake_age(const struct blklat_session *s, u32 number, u64 ns)
 {
 	u64 *at = fake_slot(s, number), marks = *at & 7ULL << 61;

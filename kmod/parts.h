@@ -138,13 +138,10 @@ static inline u32 blklat_part_of(const struct blklat_session *s, u64 start)
 	return part <= s->parts ? part : 0;
 }
 
-/*
- * The latency in @ns, the difference from now to such a start time, without the bits that are not part
- * of the time.
- */
-static inline u64 blklat_unparted(u64 ns)
+/* The latency in @ns, the difference from now to a start time, without the bits that are not part of the time. */
+static inline u64 blklat_latency(const struct blklat_session *s, u64 ns)
 {
-	const u32 no_time = 64 - BLKLAT_SLOT_PART_SHIFT;
+	u32 no_time = s->parts ? 64 - BLKLAT_SLOT_PART_SHIFT : 3;
 
 	return (s64)(ns << no_time) >> no_time;
 }

@@ -319,8 +319,8 @@ static void blklat_parts_test_latency(struct kunit *test)
 				u64 start = blklat_parted_start(begins[i], sizes[n].part, n % 16);
 
 				EXPECT_U64(test, blklat_part_of(s, start), sizes[n].part);
-				EXPECT_U64(test, blklat_unparted(begins[i] + latencies[k] - start), latencies[k]);
-				EXPECT_U64(test, blklat_unparted(begins[i] + latencies[k] - (start | MARK)), latencies[k]);
+				EXPECT_U64(test, blklat_latency(s, begins[i] + latencies[k] - start), latencies[k]);
+				EXPECT_U64(test, blklat_latency(s, begins[i] + latencies[k] - (start | MARK)), latencies[k]);
 			}
 }
 

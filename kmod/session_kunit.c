@@ -187,6 +187,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	EXPECT_U64_MSG(test, n, 0, "scale %u, %u watches: not empty", scale, watches);
 }
 
+/* Parts have rows but no slots. */
 static void blklat_session_test_layout(struct kunit *test)
 {
 	static const struct fake_watch w[] = {
@@ -200,12 +201,13 @@ static void blklat_session_test_layout(struct kunit *test)
 		for (n = 1; n <= ARRAY_SIZE(w); n++) {
 			struct blklat_session *s;
 
+			f->by = scale / 2 % 2 ? BLKLAT_BY_SIZE : BLKLAT_BY_NOTHING;
 			f->idle_gap_ns = n % 2;
 			f->spare = 1 + scale * n;
 			f->room = scale % 3;
 			f->more_slots = scale % 2 * 160;
 			s = fake_session(test, 0, scale, FAKE_MAX_BIOS, w, n);
-			expect_layout(test, s, scale, n + f->room, f->spare, (n - 1) * 96 + f->more_slots, n % 2);
+			expect_layout(test, s, scale, (n + f->room) * (f->by ? 10 : 1), f->spare, (n - 1) * 96 + f->more_slots, n % 2);
 		}
 }
 
@@ -235,25 +237,6 @@ static void blklat_session_test_slow_layout(struct kunit *test)
 	for (; word < (u64 *)((void *)h + h->bytes); word++)
 		n += *word;
 	EXPECT_U64(test, n, 0);
-}
-
-/* Parts have rows but no slots. */
-static void blklat_session_test_parted_layout(struct kunit *test)
-{
-	static const struct fake_watch w[] = { { DEVICE, 0 }, { QUEUE, 0 }, { TOTAL, 0 } };
-	struct fake *f = test->priv;
-	u32 n;
-
-	f->by = BLKLAT_BY_SIZE;
-	f->spare = 7;
-	for (n = 1; n <= ARRAY_SIZE(w); n++) {
-		struct blklat_session *s;
-
-		f->idle_gap_ns = n % 2;
-		f->room = n - 1;
-		s = fake_session(test, 0, n, FAKE_MAX_BIOS, w, n);
-		expect_layout(test, s, n, (2 * n - 1) * 10, 7, min(n, 2U) * 96, n % 2);
-	}
 }
 
 /* What else a session knows, to choose the probes that it needs. */
@@ -343,7 +326,8 @@ static void blklat_session_test_one_geometry(struct kunit *test)
 		u32 queues, stride, shared_tags, first_slot;
 		int wanted;
 	} cases[] = {
-		{ 2, 32, 0, 0, 0 }, { 1, 32, 0, 0, -EINVAL }, { 2, 64, 0, 0, -EINVAL }, { 2, 32, 1, 0, -EINVAL }, { 2, 32, 0, 64, -EINVAL },
+		{ 2, 32, 0, 0, 0 }, { 1, 32, 0, 0, -EINVAL }, { 2, 64, 0, 0, -EINVAL },
+		{ 2, 32, 1, 0, -EINVAL }, { 2, 32, 0, 64, -EINVAL },
 	};
 	struct fake *f = test->priv;
 	u32 i;
@@ -354,7 +338,8 @@ static void blklat_session_test_one_geometry(struct kunit *test)
 		};
 		struct blklat_watch watch[2] = {
 			{ .stage = DEVICE, .queues = 2, .stride = 32 },
-			{ .stage = QUEUE, .queues = cases[i].queues, .stride = cases[i].stride, .shared_tags = cases[i].shared_tags, .first_slot = cases[i].first_slot, .number = 1 },
+			{ .stage = QUEUE, .queues = cases[i].queues, .stride = cases[i].stride, .shared_tags = cases[i].shared_tags,
+			  .first_slot = cases[i].first_slot, .number = 1 },
 		};
 
 		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8, 192), cases[i].wanted, "case %u", i);
@@ -450,7 +435,6 @@ static struct kunit_case blklat_session_test_cases[] = {
 	KUNIT_CASE(blklat_session_test_setup_check),
 	KUNIT_CASE(blklat_session_test_watch_check),
 	KUNIT_CASE(blklat_session_test_layout),
-	KUNIT_CASE(blklat_session_test_parted_layout),
 	KUNIT_CASE(blklat_session_test_slow_layout),
 	KUNIT_CASE(blklat_session_test_stages),
 	KUNIT_CASE(blklat_session_test_pairs),

@@ -38,12 +38,6 @@ static __always_inline bool blklat_slot_of(const struct blklat_session *s, const
 	return true;
 }
 
-/* The latency in @ns, the difference from now to a time without a part, perhaps with marks. */
-static inline u64 blklat_unmarked(u64 ns)
-{
-	return (s64)(ns << 3) >> 3;
-}
-
 static __always_inline u64 blklat_slot_ns(struct blklat_slot slot)
 {
 	return READ_ONCE(slot.in->ns[slot.i]);
@@ -60,14 +54,6 @@ static __always_inline void blklat_slot_start(struct blklat_slot slot, u64 ns)
 	slot.in->started[slot.i]++;
 }
 
-static __always_inline void blklat_slot_end(struct blklat_slot slot)
-{
-	slot.in->ended[slot.i]++;
-	smp_wmb();
-	WRITE_ONCE(slot.in->ns[slot.i], BLKLAT_SLOT_FREE);
-	smp_wmb();
-}
-
 /* At stage queue. The start is to be counted then. */
 static inline void blklat_slot_queue(struct blklat_slot slot, u64 ns)
 {
@@ -76,11 +62,17 @@ static inline void blklat_slot_queue(struct blklat_slot slot, u64 ns)
 }
 
 /* @to: BLKLAT_SLOT_FREE; or BLKLAT_SLOT_UNUSED, if stage device may begin. */
-static inline void blklat_slot_unqueue(struct blklat_slot slot, u64 to)
+static __always_inline void blklat_slot_unqueue(struct blklat_slot slot, u64 to)
 {
 	smp_wmb();
 	WRITE_ONCE(slot.in->ns[slot.i], to);
 	smp_wmb();
+}
+
+static __always_inline void blklat_slot_end(struct blklat_slot slot)
+{
+	slot.in->ended[slot.i]++;
+	blklat_slot_unqueue(slot, BLKLAT_SLOT_FREE);
 }
 
 #endif
