@@ -69,12 +69,16 @@ static __always_inline struct blklat_series *series_of(u32 watch, u32 op, u32 tu
 /* Only the first IO of an octave finds the bit clear. If cfg_unguarded, userspace has set all bits. */
 static __always_inline void note_octave(struct blklat_series *s, u32 octave, enum sharing sharing)
 {
-	if (s->octaves >> octave & 1)
+	u64 bit = 1ULL << octave;
+
+	/* Without this, the compiler would also keep the address of the bitmap. */
+	asm volatile("" : "+r"(bit));
+	if (s->octaves & bit)
 		return;
 	if (sharing == SHARED)
-		__sync_fetch_and_or(&s->octaves, 1ULL << octave);
+		__sync_fetch_and_or(&s->octaves, bit);
 	else
-		s->octaves |= 1ULL << octave;
+		s->octaves |= bit;
 }
 
 /*
