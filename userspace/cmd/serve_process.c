@@ -83,6 +83,8 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 	struct process *s = process;
 	int err;
 
+	if (kind == RELAY_RUN)
+		feed_detach(&s->feed);
 	if (kind != SERVER_WEB)
 		return relayed_take(s->relayed, kind, bytes);
 	err = take_web(s, bytes);

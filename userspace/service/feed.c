@@ -78,6 +78,28 @@ struct blob *feed_event(const struct feed *f, u64 *number)
 	return *number < f->next ? at(f, *number)->event : NULL;
 }
 
+struct blob *feed_snapshot(struct feed *f)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *to = f->snapshot || !f->frames ? NULL : open_memstream(&text, &len);
+	int err;
+
+	if (!to)
+		return f->snapshot;
+	err = json_lines_print(to, f->frames_run, f->frames, f->cfg.bins);
+	if (!fclose(to) && !err)
+		return f->snapshot = blob_take(text, len);
+	free(text);
+	return NULL;
+}
+
+void feed_detach(struct feed *f)
+{
+	feed_snapshot(f);
+	f->frames = NULL;
+}
+
 /* --- whether all is well ------------------------------------------------------------------- */
 
 void feed_stop(struct feed *f, const char *why)
@@ -226,24 +248,6 @@ static void remember(struct feed_sink *b, const struct frames *fs, u64 now_ns)
 	b->n_shown = fs->n;
 }
 
-/* The same text as 'blklat live --format json' prints. */
-static struct blob *snapshot(const struct feed_sink *b, const struct frames *fs)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *to = open_memstream(&text, &len);
-	int err;
-
-	if (!to)
-		return NULL;
-	err = json_lines_print(to, b->run, fs, b->feed->cfg.bins);
-	if (fclose(to) || err) {
-		free(text);
-		return NULL;
-	}
-	return blob_take(text, len);
-}
-
 static void describe(struct feed_sink *b, const struct frames *fs)
 {
 	const struct event_run e = {
@@ -259,7 +263,7 @@ static void describe(struct feed_sink *b, const struct frames *fs)
 	b->feed->runs++;
 }
 
-/* Without memory, the previous snapshot stays, or the interval is not kept. */
+/* Without memory, the interval is not kept. */
 static int feed_interval(struct sink *s, const struct frames *fs)
 {
 	struct feed_sink *b = (struct feed_sink *)s;
@@ -269,7 +273,6 @@ static int feed_interval(struct sink *s, const struct frames *fs)
 		.boot = f->boot, .number = f->next, .run = b->run,
 		.end_s = (double)(now_ns - f->start_mono_ns) / NSEC_PER_SEC,
 	};
-	struct blob *shown = snapshot(b, fs);
 
 	/* A loss is certain, a skipped program is not, so the loss is told last. */
 	tell_skipped(b, fs, now_ns);
@@ -277,10 +280,9 @@ static int feed_interval(struct sink *s, const struct frames *fs)
 		describe(b, fs);
 	remember(b, fs, now_ns);
 	at.health = b->n_shown == fs->n ? b->health : NULL;
-	if (shown) {
-		blob_unref(f->snapshot);
-		f->snapshot = shown;
-	}
+	blob_unref(TAKE(f->snapshot));
+	f->frames = fs;
+	f->frames_run = b->run;
 	keep(f, event_interval(fs, &at), now_ns);
 	f->last_ns = now_ns;
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the live page, /api and /healthz show: the last interval, those of the last minutes, and the state of the
- * capture. A sink: each interval is made JSON once, for all readers.
+ * capture. A sink: each interval is made JSON once, for all readers of streams, and a snapshot only if it is asked for.
  */
 #ifndef SERVICE_FEED_H
 #define SERVICE_FEED_H
@@ -26,11 +26,13 @@ struct feed {
 	struct sink_source source;
 	struct feed_config cfg;
 	char boot[24];			/* distinguishes this process's numbers from another's */
-	struct blob *snapshot;		/* the last interval, as /api/snapshot shows it; NULL: there was none */
 	struct blob *run;		/* the first event of a stream, for the intervals from now on; NULL: none yet */
 	u64 runs;			/* so many so far */
 	u64 first, next;		/* numbers of the oldest kept and of the next interval, from 1 on */
 	/* its own: */
+	struct blob *snapshot;		/* of the last interval; NULL: not asked for yet */
+	const struct frames *frames;	/* the last interval; NULL: none, or it is detached */
+	const struct run_info *frames_run;
 	u64 start_mono_ns;
 	s64 start_wall_ns;
 	struct kept *kept;		/* a ring: interval number i at i & (room - 1) */
@@ -54,6 +56,12 @@ void feed_stop(struct feed *f, const char *why);
  * number. NULL if there is none yet. Borrowed.
  */
 struct blob *feed_event(const struct feed *f, u64 *number);
+
+/* The last interval, as /api/snapshot shows it. Borrowed. NULL: there was none, or there is no memory. */
+struct blob *feed_snapshot(struct feed *f);
+
+/* To be called before the frames of the last interval go, or its run. */
+void feed_detach(struct feed *f);
 
 /* Is the capture on time, and with @losses complete? If not, @why says what is wrong. */
 bool feed_well(const struct feed *f, bool losses, char why[FEED_WORDS]);

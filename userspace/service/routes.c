@@ -112,14 +112,14 @@ static enum MHD_Result metrics(struct server *s, struct MHD_Connection *c)
 static struct blob *given(void *server, u32 kind)
 {
 	(void)kind;
-	return blob_ref(((struct server *)server)->cfg.feed->snapshot);
+	return blob_ref(feed_snapshot(((struct server *)server)->cfg.feed));
 }
 
 static enum MHD_Result snapshot(struct server *s, struct MHD_Connection *c)
 {
 	bool gzip = wants_gzip(c);
 
-	if (!s->cfg.feed->snapshot)
+	if (!feed_snapshot(s->cfg.feed))
 		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "there was no interval yet\n",
 				   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "1" });
 	return answer_blob(c, cache_get(&s->cache, CACHE_SNAPSHOT, gzip, given, s), "application/x-ndjson", gzip);
