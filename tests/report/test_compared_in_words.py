@@ -64,12 +64,21 @@ def test_compare_says_the_same_against_the_baseline(drives):
     assert not compared("--baseline", large, large, "--", small, small)["findings"]
 
 
-def test_an_array_over_its_members(tmp_path, report):
+def array(tmp_path, label, us):
     """Each IO of the array takes 6 us longer than that of its member."""
-    path = drive(tmp_path, "array", [(106e3, 1200, 0)], *[[(100e3, 400, 0)]] * 3, devices=("md0", "sda", "sdb", "sdc"))
-    change(path, *(f"INSERT INTO lower SELECT a.id, b.id FROM device a, device b WHERE a.name = 'md0' AND b.name = '{name}'" for name in ("sda", "sdb", "sdc")))
+    members = "sda", "sdb", "sdc"
+    path = drive(tmp_path, label, [(us * 1e3 + 6e3, 1200, 0)], *[[(us * 1e3, 400, 0)]] * 3, devices=("md0", *members))
+    return change(path, *(f"INSERT INTO lower SELECT a.id, b.id FROM device a, device b WHERE a.name = 'md0' AND b.name = '{name}'" for name in members))
+
+
+def test_an_array_over_its_members(tmp_path, report):
+    path = array(tmp_path, "array", 100)
     [run] = report(path)["runs"]
     [layer] = [f for f in run["findings"] if f["kind"] == "layer"]
     assert layer["text"] == "md0 read: adds 6.00 us to every IO (p10 6.00 us, p90 6.00 us); QD 0.13 on it is QD 0.04 on each of 3 members"
     assert [f["kind"] for f in run["findings"]] == ["layer", "steady_state"]    # members are alike, and an array is not beside them
     assert run["stacks"][0]["ops"][0]["overhead_ns"]["p50"] == layer["values"]["overhead_p50_ns"] == 6000
+    # Of several runs the arrays are put in order, and not their members.
+    three = path, array(tmp_path, "slower", 400), array(tmp_path, "slowest", 1600)
+    [order] = [f["text"] for f in report(*three)["findings"] if f["kind"] == "order"]
+    assert order.startswith("md0 read: from slowest to fastest at p50: slowest 1.61 ms (1.20k IOPS); 3.96 times faster, slower 406 us (1.20k IOPS)"), order

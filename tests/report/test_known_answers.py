@@ -43,29 +43,6 @@ def test_tails(tail):
     assert sentences(tail, "ok") == ["4 are steady from 30.0 s to 60.0 s, 5.00k IOPS each: nvme0n1 read, nvme1n1 read, nvme3n1 read and nvme5n1 read"]
 
 
-def test_a_load_that_slows_another(tmp_path):
-    s = synthetic.Script()
-    for second in range(40):
-        spread(s, "read", 2e6 if second >= 20 else 1e5, 400)
-        s.io("write", 6e6, 500 * (second >= 20), size=2 ** 20)
-        s.tick()
-    first, *others = sentences(s.write(tmp_path / "run.blklat"))
-    # Of the time, 500 writes of 6 ms, 400 reads of 2 ms and half a percent more: 3 / (3 + 0.804).
-    assert re.fullmatch(r"sda read: at 20\.0 s 500 writes/s of 1\.00 MiB began; they have 78\.9 % of the device's time since, and reads went "
-                        r"from p99 1[12]\d us to 2\.[34]\d ms, p50 (99\.\d|100|101) us to (1\.99|2\.0\d) ms, mean 100 us to 2\.01 ms \(20\.0 times slower\)", first)
-    assert all("steady state reached" in other for other in others)     # neither a cache, nor the levels once more
-
-
-def test_a_duty_cycle(tmp_path):
-    s = synthetic.Script()
-    for second in range(100):
-        s.io("write", 27e3, 14700 * (second % 4 < 2))
-        s.tick()
-    duty, steady = sentences(s.write(tmp_path / "run.blklat"))
-    assert duty == "sda write: a duty cycle of 50.0 %: 2.0 s of load and 2.0 s of pause, 25 times; 14.7k IOPS while busy, 7.35k overall"
-    assert steady.startswith("sda write: steady state reached while busy, from 49.0 s to 98.0 s: five rounds of 5.0 s of load average 14.7k IOPS")
-
-
 @pytest.mark.parametrize("rates,told", [((5000, 8100, 8080, 8060, 8040, 8020), "QD 2' on: 8.10k IOPS there and 8.02k in 'QD 32', while the "
                                          "mean latency rose from 200 us to 3.20 ms"),
                                         ((1000, 2000, 3990, 4000, 4190, 4199), "QD 16' on: 4.19k IOPS there and 4.20k in 'QD 32'"),
@@ -84,6 +61,25 @@ def test_a_sweep(tmp_path, rates, told):
         assert f"sda write: saturated from phase '{told}" in found[0]
     text = blklat("report", "--format", "text", path)
     assert [line.split()[:6] for line in text.splitlines()[-6:]] == [["sda", "device", "write", "QD", str(2 ** i), str(rate)] for i, rate in enumerate(rates)]
+
+
+def test_a_drive_that_waits(tmp_path):
+    """Two lines, at 7k and 0, once the spare area is used up after 200 s: it stops each third second."""
+    s = synthetic.Script()
+    for t in range(800):
+        late = 32 * (t % 3 == 2 and t > 200)
+        s.io("write", 32e9 / (80000 if t < 200 else 7000), 80000 if t < 200 else 7000 * (t % 3 != 1) - late)
+        s.io("write", 1.004e9, late)
+        s.in_flight(32, 1.002e9 if t % 3 == 1 and t > 200 else 2e6)
+        s.tick()
+    told = "\n".join(sentences(s.write(tmp_path / "run.blklat")))
+    # 199 of the 200 stalls end in the run, after 1.004 s; the last goes on for its last second. In the second half are 132
+    # whole ones, the first one's last second and the last: (132 * 1.004 + 2) / 400 = 33.6 %.
+    assert "stalled 200 times, 200.8 s in all (25.1 % of the run), 1.00 s on average" in told
+    assert "regularly: every 3.00 s (± 0.0 s), the last one until the run ended; IOs were in flight, 7.00k IOPS is the median" in told
+    assert "steady on average only: the device stalled for 33.6 % of that time" in told
+    # The load did not rest, and stalls are not said again as a lack of consistency.
+    assert "IOPS fell from 80.0k to 7.00k at " in told and "a rest of" not in told and "the worst 1 %" not in told
 
 
 def test_the_text_has_what_the_document_has(tail, report):

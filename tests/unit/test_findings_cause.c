@@ -141,6 +141,7 @@ TEST(several_times)
 			continue;
 		}
 		assert_value("level_change", "episodes", 3, 0);
+		assert_value("level_change", "cause_share", 2.5 / 3.5, 1e-9);	/* 500 writes of 5 ms, 1000 reads of 1 ms */
 		assert_close(only("level_change")->to_s, 60, 1e-9);
 		assert_non_null(strstr(only("level_change")->text, "at 10.0 s backup began 500 writes/s of 4.00 KiB, until 20.0 s, and 2 times more "
 				       "from 30.0 s on; it has 71.4 % of the device's time meanwhile, and reads of db.service went from p99 100 us"));
