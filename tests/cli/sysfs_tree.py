@@ -64,8 +64,7 @@ class Tree:
 
 def laptop(root):
     t = Tree(root)
-    t.disk("nvme0n1", "259:0", 512110190592, queues=8, tags=1023, requests=1023,
-           scheduler="[none] mq-deadline",
+    t.disk("nvme0n1", "259:0", 512110190592, queues=8, tags=1023, requests=1023, scheduler="[none] mq-deadline",
            files={"device/model": "Samsung SSD 980 PRO 500GB               \n"})
     for n, size in ((1, 536870912), (2, 500 * GIB // 2), (10, GIB)):
         t.partition("nvme0n1", f"nvme0n1p{n}", f"259:{n}", size, n)
@@ -96,8 +95,7 @@ def multipath(root):
     t = Tree(root)
     model = {"device/model": "Dell Ent NVMe CM6\n"}
     for c in (0, 1):
-        t.disk(f"nvme0c{c}n1", None, 0, queues=4, tags=127, requests=127, scheduler="[none]", hidden=1,
-               files=model)
+        t.disk(f"nvme0c{c}n1", None, 0, queues=4, tags=127, requests=127, scheduler="[none]", hidden=1, files=model)
     t.disk("nvme0n1", "259:2", 1600321314816, files=model)
     return t
 

@@ -182,8 +182,7 @@ def test_stacked_devices_by_name(tmp_path, name, found):
 
 def test_odd_names_are_found(tmp_path):
     sysfs_tree.odd(tmp_path)
-    for name, found in (("cciss/c0d0", "cciss/c0d0"), ("/dev/cciss/c0d0p1", "cciss/c0d0p1"),
-                        ('"><script>', "dm-0")):
+    for name, found in (("cciss/c0d0", "cciss/c0d0"), ("/dev/cciss/c0d0p1", "cciss/c0d0p1"), ('"><script>', "dm-0")):
         assert [r["device"] for r in facts(tmp_path, name)["runs"]] == [found]
 
 

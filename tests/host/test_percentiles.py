@@ -3,8 +3,7 @@
 import time
 
 import pytest
-from load import (BIN, DEADLINE_S, Blklat, Witness, assert_all_counted, assert_closed, exact, fio,
-                  missing)
+from load import (BIN, DEADLINE_S, Blklat, Witness, assert_all_counted, assert_closed, exact, fio, missing)
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 # What the programs between the two may cost. On a slower machine each IO takes longer, too.

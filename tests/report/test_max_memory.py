@@ -83,8 +83,7 @@ GONE = f"INSERT OR REPLACE INTO state SELECT 0, id, {GONE_STATE} FROM watch WHER
 def intervals(n):
     """Adds @n intervals after the second, in which only the first watch is left."""
     return [f"{numbers(n)} INSERT INTO interval SELECT i + 2, i * 1000000000 + mono_ns, i * 1000000000 + wall_ns, 0, 1 "
-            "FROM n, interval WHERE id = 2",
-            f"{numbers(n)} INSERT INTO state SELECT i + 2, 0, {STATE} FROM n"]
+            "FROM n, interval WHERE id = 2", f"{numbers(n)} INSERT INTO state SELECT i + 2, 0, {STATE} FROM n"]
 
 
 def of_all_watches(table, interval):

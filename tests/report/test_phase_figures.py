@@ -78,8 +78,7 @@ def test_how_phases_are_told(tmp_path):
 
 
 def test_some_are_without_figures(tmp_path, report):
-    file = mark(synthetic.mixed(5).write(tmp_path / "run.blklat"),
-                (0.01, "a"), (0.02, "b"), (1000, "beyond"))
+    file = mark(synthetic.mixed(5).write(tmp_path / "run.blklat"), (0.01, "a"), (0.02, "b"), (1000, "beyond"))
     a, b = report(file)["runs"][0]["phases"]
     assert (a["name"], a["watches"], a["intervals"]) == ("a", [], 0)
     assert b["name"] == "b" and b["watches"]

@@ -217,10 +217,7 @@ TEST(names)
 /* The kernel counts more IOs or fewer: explained, or a gap. */
 TEST(test_kernel_gap)
 {
-	static const struct {
-		struct accounting a;
-		s64 gap;
-	} gaps[] = {
+	static const struct { struct accounting a; s64 gap; } gaps[] = {
 		{ { .kernel_ios = 100, .completed = 100 }, 0 },
 		{ { .kernel_ios = 101, .completed = 100 }, 1 },
 		{ { .kernel_ios = 98, .completed = 100 }, -2 },

@@ -68,10 +68,7 @@ TEST(bounds_and_neighbours)
 /* Literals, so that vectors and code can't be wrong in the same way; "worked row" is that of bins.h. */
 TEST(known_values)
 {
-	static const struct {
-		u64 ns;
-		u32 scale, cell;
-	} cases[] = {
+	static const struct { u64 ns; u32 scale, cell; } cases[] = {
 		{ 0, 6, 0 }, { 0, 0, 0 }, { 1, 6, 0 }, { 14, 6, 0 }, { 15, 6, 1 }, { 15, 0, 1 }, { 59727, 6, 766 },
 		{ 60000, 6, 767 },	/* worked row */
 		{ 60377, 6, 767 }, { 60378, 6, 768 }, { 1000000000, 6, 1664 }, { 1000000001, 6, 1665 }, { 1000000000, 0, 26 },

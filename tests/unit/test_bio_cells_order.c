@@ -438,15 +438,9 @@ TEST(test_pieces)
 /* On arm64, none of them can be left out. */
 TEST(test_each_barrier_is_needed)
 {
-	static const struct {
-		u32 missing;
-		enum claim breaks;
-		const programs *run;
-	} cases[] = {
-		{ FIELDS_THEN_TIME, TORN, &change_hands },
-		{ ALL_THEN_KEY, TORN, &change_hands },
-		{ ALL_THEN_KEY, WRONG_START, &change_hands },
-		{ NO_TIME_THEN_FIELDS, TORN, &miss_an_end },
+	static const struct { u32 missing; enum claim breaks; const programs *run; } cases[] = {
+		{ FIELDS_THEN_TIME, TORN, &change_hands }, { ALL_THEN_KEY, TORN, &change_hands },
+		{ ALL_THEN_KEY, WRONG_START, &change_hands }, { NO_TIME_THEN_FIELDS, TORN, &miss_an_end },
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {

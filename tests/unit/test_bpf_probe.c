@@ -32,15 +32,10 @@ static struct btf *kernel(const char *member, const char *lock)
 
 TEST(test_ring)
 {
-	static const struct {
-		const char *kernel, *member, *lock;
-		bool sleeps;
-	} rows[] = {
-		{ "6.1.114-rt", "lock", "spinlock_t", true },
-		{ "6.1.115-rt", "lock", "raw_spinlock_t", false },
+	static const struct { const char *kernel, *member, *lock; bool sleeps; } rows[] = {
+		{ "6.1.114-rt", "lock", "spinlock_t", true }, { "6.1.115-rt", "lock", "raw_spinlock_t", false },
 		/* A union without a name. */
-		{ "6.1.114", "", "spinlock_t", false },
-		{ "6.1.115", "", "raw_spinlock_t", false },
+		{ "6.1.114", "", "spinlock_t", false }, { "6.1.115", "", "raw_spinlock_t", false },
 		{ "types without the lock", "lock", NULL, false },
 		{ "types without spinlock_t", NULL, "raw_spinlock_t", false },
 	};

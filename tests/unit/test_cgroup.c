@@ -109,9 +109,7 @@ TEST(test_names)
 {
 #define ID "3f2a9d5b7c1e4f60a8b2c4d6e8f0a1b2c3d4e5f60718293a4b5c6d7e8f901234"
 #define UID "8c9c8f5e-7d3c-4c6b-9a54-0f4b1f1f2a3c"
-	static const struct {
-		const char *path, *container, *pod, *unit;
-	} cases[] = {
+	static const struct { const char *path, *container, *pod, *unit; } cases[] = {
 		{ "/", "", "", "" },
 		{ "none", "", "", "" },
 		{ "/a/b", "", "", "" },

@@ -232,10 +232,7 @@ TEST(test_identity)
 /* Only then are the requests of all devices looked at for its bios, so who never does must not seem to. */
 TEST(test_passes_bios_on)
 {
-	static const struct {
-		struct device d;
-		bool passes, hides;
-	} cases[] = {
+	static const struct { struct device d; bool passes, hides; } cases[] = {
 		{ { .name = "md127" }, true, true }, { { .name = "md0p1" }, true, true }, { { .name = "nvme0n1" }, true, false },
 		{ { .name = "bcache0" }, true, false }, { { .name = "nvme0n1", .hw_queues = 2 }, false, false },
 		{ { .name = "dm-3" }, false, false }, { { .name = "zram0" }, false, false }, { { .name = "ram1" }, false, false },

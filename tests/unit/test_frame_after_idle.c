@@ -65,14 +65,11 @@ TEST(doubtful_pauses)
 		{ 0, 90000000, 0, 1 },		/* below the bin that the gap is in */
 		{ 0, 96000000, 0, 1 },
 		{ 0, 97000000, 0, 0 },		/* the gap's eighth of an octave begins at 96.4 ms */
-		{ 0, 100000000, 0, 0 },
-		{ 0, 5000000000, 0, 0 },
+		{ 0, 100000000, 0, 0 }, { 0, 5000000000, 0, 0 },
 		{ 100000000, 0, 0, 2 },		/* it was alone: nothing else waited */
-		{ 5000000000, 0, 0, 2 },
-		{ 5000000000, 5000000000, 0, 0 },
+		{ 5000000000, 0, 0, 2 }, { 5000000000, 5000000000, 0, 0 },
 		{ 97000000, 105000000, 0, 0 },	/* the IO after a pause does not account for the other one */
-		{ 0, 0, 99999999, 1 },
-		{ 0, 0, 100000000, 0 },
+		{ 0, 0, 99999999, 1 }, { 0, 0, 100000000, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

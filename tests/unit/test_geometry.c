@@ -59,10 +59,7 @@ TEST(test_shared_tags)
 /* What the slots must have room for, whatever the formula: all that exists now, and all that may come. */
 TEST(test_slots_have_room)
 {
-	static const struct {
-		const struct device *d;
-		u32 cpus, least_queues, least_scheduler_tags;
-	} cases[] = {
+	static const struct { const struct device *d; u32 cpus, least_queues, least_scheduler_tags; } cases[] = {
 		{ &disk, 2, 1, 2 * 128 }, { &disk, 64, 1, 2 * 128 },
 		{ &nvme, 16, 16, 2 * 128 }, { &nvme, 4, 16, 2 * 128 }, { &nvme, 128, 16, 2 * 128 },
 		{ &sata, 8, 1, 2 * 32 }, { &tuned, 1, 1, 1000 },
@@ -235,8 +232,7 @@ TEST(test_memory)
 		assert_int_equal(memory_bytes(watches, 5, 16, scale, 1000),
 				 5 * watch_bytes(scale, 16) + 2 * slot_bytes(&nvme, 16) +
 				 slot_bytes(&disk, 16) + 2048 * bio);
-		assert_int_equal(memory_bytes(watches + 4, 1, 1, scale, 65536),
-				 watch_bytes(scale, 1) + 131072 * bio);
+		assert_int_equal(memory_bytes(watches + 4, 1, 1, scale, 65536), watch_bytes(scale, 1) + 131072 * bio);
 	}
 }
 

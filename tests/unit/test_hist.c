@@ -38,9 +38,7 @@ TEST(scales)
 
 TEST(range)
 {
-	static const struct {
-		u32 n, cell[3], first, last;
-	} cases[] = {
+	static const struct { u32 n, cell[3], first, last; } cases[] = {
 		{ 0 }, { 1, { 0 }, 0, 0 }, { 1, { 2113 }, 2113, 2113 }, { 1, { 767 }, 767, 767 }, { 2, { 2113, 0 }, 0, 2113 },
 		{ 3, { 900, 1, 30 }, 1, 900 },
 	};

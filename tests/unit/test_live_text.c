@@ -250,10 +250,7 @@ TEST(a_device_goes_after_a_pause)
 
 TEST(the_kernel_disagrees)
 {
-	static const struct {
-		u64 kernel, before, in_flight, moved;
-		const char *note;
-	} cases[] = {
+	static const struct { u64 kernel, before, in_flight, moved; const char *note; } cases[] = {
 		{ 100, 0, 0, 0, NULL }, { 112, 0, 0, 0, "note: the kernel counted 12 IOs more than blklat\n" },
 		{ 99, 0, 0, 0, "note: the kernel counted 1 IO fewer than blklat\n" },
 		{ 112, 12, 0, 0, NULL }, { 112, 11, 0, 0, "12 IOs more" }, { 112, 0, 32, 0, NULL },
@@ -282,10 +279,7 @@ TEST(axis_only_grows)
 	static const struct { u64 min_ns, max_ns; int first, last; } steps[] = {
 		{ 60000, 70000, 4, 7 },			/* one decade, extended upwards to three */
 		{ 10000, 10000000, 4, 7 },		/* bounds belong to their decade */
-		{ 60000, 10000001, 4, 8 },
-		{ 60000, 70000, 4, 8 },
-		{ 900, 70000, 2, 8 },
-		{ 0, UINT64_MAX, 1, 12 },
+		{ 60000, 10000001, 4, 8 }, { 60000, 70000, 4, 8 }, { 900, 70000, 2, 8 }, { 0, UINT64_MAX, 1, 12 },
 	};
 
 	axis_cover(&a, &f);

@@ -316,8 +316,7 @@ TEST(test_durations)
 	static const struct { double interval_s; u64 count; double duration_s; u32 most; } cases[] = {
 		{ 0.040, 0, 0.100, 3 },		/* the last ends the duration, between two points */
 		{ 0.050, 0, 0.150, 3 },		/* no fourth of length 0 */
-		{ 3600, 0, 0.030, 1 },
-		{ 0.005, 2, 60, 2 },
+		{ 3600, 0, 0.030, 1 }, { 0.005, 2, 60, 2 },
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -30,9 +30,7 @@ static struct world {
 		u64 ns;
 		bool held;
 	} cpu[CPUS];
-	struct {
-		u64 ios, sum_ns, max_ns, not_min_ns;
-	} done[ROWS];
+	struct { u64 ios, sum_ns, max_ns, not_min_ns; } done[ROWS];
 	u64 random;
 	bool running;
 	u32 first, busy;	/* so many rows from the first on have IOs */

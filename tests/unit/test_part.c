@@ -60,11 +60,7 @@ TEST(test_flags)
 
 TEST(test_kinds)
 {
-	static const struct {
-		u32 op;
-		u64 bytes;
-		const char *label;
-	} kinds[] = {
+	static const struct { u32 op; u64 bytes; const char *label; } kinds[] = {
 		{ BLKLAT_OP_READ, 1 << 20, "read" }, { BLKLAT_OP_WRITE, 131071, "write" }, { BLKLAT_OP_WRITE, 0, "write" },
 		{ BLKLAT_OP_WRITE, 131072, "big write" }, { BLKLAT_OP_FLUSH, 0, "flush" }, { BLKLAT_OP_DISCARD, 512, "discard" },
 		{ BLKLAT_OP_OTHER, 1 << 20, "other" },

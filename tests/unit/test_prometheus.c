@@ -251,8 +251,7 @@ TEST(losses_never_fall_nor_count_twice)
 		{ 1, 3, 0, { "3", "1", "0" }, false },		/* and one is new */
 		{ 1, 3, 1, { "3", "1", "1" }, false },
 		{ 1, 3, 0, { "3", "1", "1" }, false },		/* what was unexplained for a moment stays reported */
-		{ 2, 0, 0, { "5", "1", "1" }, true },
-		{ 1, 0, 0, { "6", "1", "1" }, true },
+		{ 2, 0, 0, { "5", "1", "1" }, true }, { 1, 0, 0, { "6", "1", "1" }, true },
 	};
 
 	begin(1);

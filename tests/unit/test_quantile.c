@@ -34,10 +34,7 @@ TEST(interpolation)
 	static const struct {
 		const char *what;
 		u32 scale;
-		struct {
-			u32 cell;
-			u64 n;
-		} put[3];
+		struct { u32 cell; u64 n; } put[3];
 		double q;
 		u64 min_ns, max_ns;
 		double result;
@@ -78,8 +75,7 @@ TEST(interpolation)
 			h.cells[cases[i].put[j].cell] += cases[i].put[j].n;
 		result = quantile_ns(&h, cases[i].q, cases[i].min_ns, cases[i].max_ns);
 		if (!(fabs(result - cases[i].result) <= cases[i].result * 1e-12))
-			fail_msg("%s: is %.9f, must be %.9f", cases[i].what, result,
-				 cases[i].result);
+			fail_msg("%s: is %.9f, must be %.9f", cases[i].what, result, cases[i].result);
 		hist_uninit(&h);
 	}
 }
@@ -130,15 +126,9 @@ TEST(ranks)
 /* The shares at which the fast end and the slow end begin, with more IOs than 32 bits hold. */
 TEST(ranks_of_many)
 {
-	static const struct {
-		u64 fast, slow;
-		double q;
-		u32 cell;
-	} cases[] = {
-		{ 999900000000, 100000000, 0.9999, 500 },
-		{ 999899999999, 100000001, 0.9999, 600 },
-		{ 999900000000, 100000000, 0.99990000001, 600 },
-		{ 70000000000, 930000000000, 0.07, 500 },
+	static const struct { u64 fast, slow; double q; u32 cell; } cases[] = {
+		{ 999900000000, 100000000, 0.9999, 500 }, { 999899999999, 100000001, 0.9999, 600 },
+		{ 999900000000, 100000000, 0.99990000001, 600 }, { 70000000000, 930000000000, 0.07, 500 },
 		{ 69999999999, 930000000001, 0.07, 600 },
 	};
 
@@ -246,11 +236,7 @@ TEST(against_sorted_samples)
 
 TEST(lists_read)
 {
-	static const struct {
-		const char *list;
-		u32 n;
-		struct percentile p[4];
-	} cases[] = {
+	static const struct { const char *list; u32 n; struct percentile p[4]; } cases[] = {
 		{ "50", 1, { { 0.5, "p50" } } },
 		{ "p50,p99.9", 2, { { 0.5, "p50" }, { 0.999, "p99.9" } } },
 		{ "99.9,50,p90", 3, { { 0.5, "p50" }, { 0.9, "p90" }, { 0.999, "p99.9" } } },
@@ -286,10 +272,7 @@ TEST(lists_read)
 TEST(lists_refused)
 {
 	/* The list, and what is wrong in it, from which letter on. */
-	static const struct {
-		const char *list, *bad;
-		int at;
-	} cases[] = {
+	static const struct { const char *list, *bad; int at; } cases[] = {
 		{ "50,,90", "", 3 }, { "50,", "", 3 }, { ",50", "", 0 }, { "90,-5,abc", "-5", 3 }, { "50, 90", " 90", 3 }, { "99,9;50", "9;50", 3 },
 		{ "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "17", 39 },
 		{ "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,0.5,50", "0.5", 39 },

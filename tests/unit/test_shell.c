@@ -16,22 +16,12 @@ static void assert_line(char **words, const char *expected)
 TEST(test_words)
 {
 	static const struct { const char *word, *line; } cases[] = {
-		{ "fio", "fio" },
-		{ "--dev=/dev/nvme0n1", "--dev=/dev/nvme0n1" },
-		{ "a_b@c%+:,.-9Z", "a_b@c%+:,.-9Z" },
-		{ "", "''" },
-		{ "job 1", "'job 1'" },
-		{ "it's", "'it'\\''s'" },
-		{ "$HOME", "'$HOME'" },
-		{ "*", "'*'" },
-		{ "~", "'~'" },
-		{ "#", "'#'" },
-		{ "a\\b", "'a\\b'" },
-		{ "Gr\xc3\xb6\xc3\x9f" "e", "'Gr\xc3\xb6\xc3\x9f" "e'" },
-		{ "a\nb", "$'a\\012b'" },
-		{ "\x1b[31m'\\", "$'\\033[31m\\'\\\\'" },
-		{ "\xff\xfe" "7", "$'\\377\\3767'" },
-		{ "\xc3\xb6\x01", "$'\\303\\266\\001'" },
+		{ "fio", "fio" }, { "--dev=/dev/nvme0n1", "--dev=/dev/nvme0n1" },
+		{ "a_b@c%+:,.-9Z", "a_b@c%+:,.-9Z" }, { "", "''" }, { "job 1", "'job 1'" },
+		{ "it's", "'it'\\''s'" }, { "$HOME", "'$HOME'" }, { "*", "'*'" }, { "~", "'~'" }, { "#", "'#'" },
+		{ "a\\b", "'a\\b'" }, { "Gr\xc3\xb6\xc3\x9f" "e", "'Gr\xc3\xb6\xc3\x9f" "e'" },
+		{ "a\nb", "$'a\\012b'" }, { "\x1b[31m'\\", "$'\\033[31m\\'\\\\'" },
+		{ "\xff\xfe" "7", "$'\\377\\3767'" }, { "\xc3\xb6\x01", "$'\\303\\266\\001'" },
 		{ "\x7f", "$'\\177'" },
 	};
 

@@ -32,10 +32,7 @@ FILES = ("output", "results", "status", "dmesg", "console", "tainted")
 # About one boot in 50 ends in a failed assertion of QEMU 10 (iotlb_to_section()), a race in QEMU.
 ATTEMPTS = 3
 # As in real machines: two queues, a write cache that has to be flushed, discards.
-DISKS = {
-    "nvme": "nvme,drive=disk{n},serial=disk{n}",
-    "virtio": "virtio-blk-pci,drive=disk{n},num-queues=2",
-}
+DISKS = {"nvme": "nvme,drive=disk{n},serial=disk{n}", "virtio": "virtio-blk-pci,drive=disk{n},num-queues=2"}
 DISK_OPTIONS = "cache=writeback,discard=unmap"
 # Each of the two CPUs has a thread; QEMU 7.2 corrupted live-patched kernel text that way, 10 does not.
 EMULATED = "tcg,thread=multi"

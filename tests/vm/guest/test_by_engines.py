@@ -129,8 +129,7 @@ def test_flags():
         run("modprobe", "ext4")
         run("mkfs.ext4", "-q", "-F", device.path)
         folder = pathlib.Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="blklat-test-")))
-        with traced_events(device, "block_rq_issue") as lines, \
-                divided(device, by="flags", more=ALL_SLOW) as engines:
+        with traced_events(device, "block_rq_issue") as lines, divided(device, by="flags", more=ALL_SLOW) as engines:
             for turn in range(2):
                 run("mount", device.path, folder)
                 try:
