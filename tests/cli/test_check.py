@@ -11,8 +11,6 @@ from command import bad, usable
 import sysfs_tree
 from sysfs_tree import write
 
-MIB = 2 ** 20
-
 
 def facts(root, *args):
     r = run("check", "--sysroot", root, "--format", "json", *args)
@@ -145,22 +143,6 @@ def test_members_named_with_their_array(tmp_path):
     for alone in (("sda", "sdb"), ("all",), ("*",), ("all", "md0"), ("--stage", "device", "sda")):
         assert stages(*alone)["sda"] == ["device"], alone
     assert stages("md0", "sda2", "sdb") == {"md0": ["total"], "sda2": both, "sdb": both}
-
-
-def test_smaller_limit_has_cpus_share(tmp_path):
-    """The resolution never gives way: only the histograms that CPUs have for themselves become fewer."""
-    sysfs_tree.laptop(tmp_path)
-    machine(tmp_path, cpus="0-63")
-    at = {}
-    for limit in (64 * MIB, 4 * MIB, 2 * MIB):
-        f = facts(tmp_path, "--max-memory", limit, "nvme0n1")
-        assert f["memory_limit_bytes"] == limit
-        (r,) = f["runs"]
-        assert f["together"] == {k: r[k] for k in ("scale", "memory_bytes", "fixed_bytes")}
-        assert r["scale"] == 6
-        at[limit] = (r["memory_bytes"] - r["fixed_bytes"]) / series_bytes()
-        assert at[limit] == min(64 * 5, (limit - r["fixed_bytes"]) // series_bytes())
-    assert at[64 * MIB] == 320 > at[4 * MIB] > at[2 * MIB] > 0
 
 
 def test_limit_too_small_for_any(tmp_path):

@@ -2,20 +2,15 @@
 """IOs divided by the cgroup that they are charged to, against the totals of fios in cgroups of their own."""
 import contextlib
 import json
-import re
-import signal
 import sqlite3
 import subprocess
-import time
 
 from groups import groups
-from load import BLKLAT, Blklat, Text, assert_all_counted, exact, watching
+from load import BLKLAT, Blklat, assert_all_counted, exact
 from parts import labels_of, parts_of
 from recorder import Recorder
 
 STAGES = "device", "total"
-def watch(device, *args, **options):
-    return Blklat(device, stage=",".join(STAGES), args=["--by", "cgroup", *args], **options)
 
 
 @exact
@@ -26,7 +21,7 @@ def test_ids_that_look_alike(loop):
         for n in range(257):
             by_bits.setdefault(g.make(f"d{n}").stat().st_ino % 256, []).append(f"d{n}")
         first, second, *_ = next(names for names in by_bits.values() if len(names) > 1)
-        with watch(loop) as b:
+        with Blklat(loop, stage=",".join(STAGES), args=["--by", "cgroup"]) as b:
             for turn in range(5):
                 for path, n in (first, 1), (second, 2):
                     g.run(path, "dd", f"if={loop.path}", "of=/dev/null", "bs=4k", f"count={n + turn}", "iflag=direct")
@@ -34,25 +29,6 @@ def test_ids_that_look_alike(loop):
         for stage in STAGES:
             assert_all_counted(b, loop, stage)
             assert parts_of(b, labels_of(b), loop, stage) == {f"{g.name}/{first}": {"read": 15}, f"{g.name}/{second}": {"read": 20}}
-
-
-@exact
-def test_what_has_ended_is_in_the_summary(loop):
-    """For the whole run: cgroups that still exist have their names, the others are the rest."""
-    with groups() as g, Text(loop, "--stage", "device", "--by", "cgroup", "--max-parts", "2", interval=0.1) as b:
-        b.until(lambda: watching(b), "waiting for its first interval")
-        for n in range(4):
-            made = g.run(f"g{n}", "dd", f"if={loop.path}", "of=/dev/null", "bs=4k", f"count={10 + n}", "iflag=direct")
-            time.sleep(0.5)
-            if n < 3:
-                g.remove(made)
-            time.sleep(1)
-        b.signal(signal.SIGINT)
-        assert b.wait() == 0
-    summary = b.text[b.text.index("summary of "):]
-    seconds = float(re.search(r"summary of ([0-9.]+) s", summary)[1])
-    ios = {label: round(float(iops) * seconds) for label, iops in re.findall(r"^(read| rest| /\S+)\s+([0-9.]+) ", summary, re.M)}
-    assert ios == {"read": 10 + 11 + 12 + 13, " rest": 10 + 11 + 12, f" {g.name}/g3": 13}, summary
 
 
 @exact

@@ -1,36 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""IOs divided by size: each is in the part of its size at the start of its stage, and the parts add up to the whole."""
+"""
+IOs divided by size: each is in the part of its size at the start of its stage, and the parts add up to the whole. Many in flight, and
+other parts, are in the guests' tests of both engines (test_size_engines.py, test_by_engines.py).
+"""
 import mmap
 import os
 
 import pytest
 from devices import MIB, run
-from load import Blklat, assert_all_counted, exact, read_errors
+from load import Blklat, assert_all_counted, exact, fio, read_errors
 from needs import need
-from sizes import BY_SIZE, LABELS, assert_parts, at_once, done_by, of_requests, parts_of
+from parts import DEPTHS, of_op
+from sizes import BY_SIZE, LABELS, assert_parts, of_requests, parts_of
 
-SIZES = 4096, 16384, 131072
 STAGES = "device", "total"
 
 
-def watch(device, *args):
-    return Blklat(device, stage=",".join(STAGES), args=[*BY_SIZE, *args])
-
-
-@exact
-def test_sizes_in_flight(loop):
-    """Each part has what the fio of its size did, with many in flight, while pauses are looked for as well."""
-    with watch(loop, "--idle-gap", "0.2") as b:
-        done = done_by(at_once(loop, *SIZES, number_ios=4000, ioengine="io_uring", iodepth=8))
-        b.next(n=2)
-    for stage in STAGES:
-        assert_all_counted(b, stage=stage)
-        assert_parts(b, done, stage=stage)
-    # IOs in flight belong to a part too; a part with nothing to report has no line.
-    for line in b.lines:
-        if not line.get("part"):
-            parts = [l for l in b.lines if l.get("part") and (l["time"], l["stage"]) == (line["time"], line["stage"])]
-            assert sum(l["in_flight"]["ios"] for l in parts) == line["in_flight"]["ios"]
+def watch(*devices, by=BY_SIZE):
+    return Blklat(*devices, stage=",".join(STAGES), args=by)
 
 
 @exact
@@ -86,3 +73,16 @@ def test_requeued(loop, there, rest):
     assert b.total("errors", stage="device", part=rest) == 1
     assert_all_counted(b, stage="total")
     assert b.ops(stage="total", part="64 KiB") == {"read": 1}
+
+
+@exact
+def test_partition_and_disk(partition, loop):
+    """Each device has its own depth."""
+    with watch(loop, partition, by=["--by", "depth"]) as b:
+        fio(partition, rw="randread", bs=4096, number_ios=300)
+        b.next(loop, n=2)
+        b.next(partition, n=2)
+    for device in loop, partition:
+        for stage in STAGES:
+            assert_all_counted(b, device, stage)
+            assert of_op(b, DEPTHS, device, stage, "read") == {"1": 300}

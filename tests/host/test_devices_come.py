@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Devices come and go while commands run: every IO of each is counted, nobody else notices, and no start fails beside them."""
-import collections
 import contextlib
-import csv
-import io
 import json
 import shutil
 import subprocess
@@ -11,7 +8,7 @@ import threading
 
 import pytest
 from devices import Device, many_loops
-from load import BLKLAT, DEADLINE_S, Blklat, Missing, Text, exact, read, watching
+from load import BLKLAT, DEADLINE_S, Blklat, Missing, exact, read
 from needs import need
 from recorder import Recorder, query
 from screen import Screen
@@ -49,13 +46,6 @@ def come_and_go(many, p, n):
         read(many[0], 20)
         done[0][1] += 20
     return done
-
-
-def by_name(pairs):
-    sums = collections.Counter()
-    for name, n in pairs:
-        sums[name] += n
-    return sums
 
 
 def assert_counted(found, done):
@@ -108,29 +98,6 @@ def test_more_devices_than_there_is_room_for(file):
     assert line.startswith(f"blklat: another capture was opened, since there is no room for {many[4].name} beside")
     assert_counted(query(file, BY_DEVICE), done)
     assert not any(assert_report(file, done))
-
-
-@exact
-def test_json(many):
-    """A device's last object says so; the next one of its name begins at 0."""
-    with Blklat(Device(many.pattern), interval=0.2) as b:
-        done = come_and_go(many, b, 6)
-        b.next(n=3)
-    assert_counted(sorted(by_name((l["device"], sum(o["ios"] for o in l["ops"])) for l in b.lines).items()), sorted(by_name(done).items()))
-    for device in many:
-        gone = [l["accounting"]["started"] for l in b.of(device) if l.get("gone")]
-        assert gone == [n for name, n in done[:-2] if name == device.name != many[0].name]
-
-
-@exact
-def test_csv(many):
-    with Text(Device(many.pattern), "--format", "csv", interval=0.2) as t:
-        t.until(lambda: watching(t), "waiting for its first interval")
-        done = come_and_go(many, t, 4)
-        t.signal(2)
-        assert t.wait() == 0
-    rows = csv.DictReader(io.StringIO(t.text))
-    assert_counted(sorted(by_name((row["device"], int(row["ios"])) for row in rows).items()), sorted(by_name(done).items()))
 
 
 def test_top(many):

@@ -37,6 +37,7 @@ def test_an_array_of_three_has_a_sixth_of_a_drives_p90(drive_and_array):
     assert other["ratio"]["p90"] == pytest.approx(1 / 6, rel=0.022)      # bins are 1.09 % wide
     assert other["ratio"]["iops"] == pytest.approx(300 / 81, rel=1e-3)
     assert [u["device"] for u in document["unpaired"]] == ["nullb0", "nullb1"]
+    assert [[r and r["device"] for r in g["runs"]] for g in document["groups"]] == [["nullb0", "md0"], ["sda", None]]
 
 
 def test_text_and_markdown_say_the_pair(drive_and_array):

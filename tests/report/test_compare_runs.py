@@ -103,27 +103,3 @@ def test_names_mean_nothing_to_markdown(tmp_path):
     text = blklat("compare", "--format", "markdown", file, file)
     [heading] = [line for line in text.splitlines() if line.startswith("#")]
     assert "<" not in heading and re.sub(r"\\(.)", r"\1", heading).replace("&lt;", "<") == f"### {name} device, read"
-
-
-def test_devices_that_have_no_partner(tmp_path):
-    a = two_devices(("sda", "sdb"), (100, 200)).write(tmp_path / "a.blklat")
-    b = two_devices(("sdb", "sda"), (210, 110)).write(tmp_path / "b.blklat")
-    c = two_devices(("sda", "sdc"), (120, 220)).write(tmp_path / "c.blklat")
-    d = two_devices(("sdx", "sdy"), (1, 2)).write(tmp_path / "d.blklat")
-
-    def pairs(*files):
-        return [[r and (r["device"], round(r["iops"])) for r in g["runs"]] for g in compared(*files)["groups"]]
-
-    assert pairs(a, b, c) == [[("sda", 100), ("sda", 110), ("sda", 120)], [("sdb", 200), ("sdb", 210), ("sdc", 220)]]
-    assert pairs(a, d) == [[("sda", 100), None], [("sdb", 200), None]]
-    assert [(u["device"], u["file"]) for u in compared(a, d)["unpaired"]] == [("sdx", str(d)), ("sdy", str(d))]
-
-
-def two_devices(names, iops):
-    s = synthetic.Script(devices=names)
-    for _ in range(10):
-        for name, n in zip(names, iops):
-            s.on(name)
-            s.io("read", 1e5, n)
-        s.tick()
-    return s
