@@ -143,6 +143,7 @@ def test_map_in_colours(steady, term, colours):
 
 
 def test_keys(steady):
+    """Each gets to where tests/unit/test_top.c has what it does; letters of a filter are no keys."""
     with top(steady) as s:
         ended(s)
 
@@ -150,30 +151,19 @@ def test_keys(steady):
             s.keys(key)
             return s.until(expect)
 
-        press("s", "sort oldest")
-        press("s", "sort depth")
-        lines = press("s", "sort IOPS")
-        assert list(devices(lines)) == ["sda", "sdb"]
-        lines = press("s", "sort MB/s")
-        press("s", "sort name")
-        press("s", "sort p99")
-        lines = press("Down", "sdb device  ")
-        assert "all ops: p50 500 us" in "\n".join(lines)
-        press("Up", "sda device  ")
-        press("End", "sdb device  ")
-        press("Home", "sda device  ")
+        for order in "oldest", "depth", "IOPS", "MB/s", "name", "p99":
+            press("s", f"sort {order}")
+        assert "all ops: p50 500 us" in "\n".join(press("Down", "sdb device  "))
+        for key, device in ("Up", "sda"), ("End", "sdb"), ("Home", "sda"):
+            press(key, f"{device} device  ")
         lines = press("o", "op read")
-        assert lines[2].split()[:4:2] == ["sdb", "400"]
-        assert lines[3].split()[:4:2] == ["sda", "1000"]
-        lines = press("o", "op write")
-        assert lines[2].split()[:4:2] == ["sda", "100"]
-        for name in "flush", "discard", "other", "all":
+        assert [line.split()[:4:2] for line in lines[2:4]] == [["sdb", "400"], ["sda", "1000"]]
+        for name in "write", "flush", "discard", "other", "all":
             press("o", f"op {name}")
         assert "…" not in "".join(press("?", "blklat top: keys"))
         assert "sort p99" in press("s", "10 idle:")[0]
-        press("/", "filter: _")
-        press("q", "filter: q_")
-        press("BSpace", "filter: _")
+        for key, shown in ("/", "_"), ("q", "q_"), ("BSpace", "_"):
+            press(key, f"filter: {shown}")
         lines = press("B", "filter: B_")
         assert list(devices(lines)) == ["sdb"] and " idle:" not in "\n".join(lines)
         press("Enter", lambda text: "filter B" in text.split("\n")[0])
