@@ -6,12 +6,12 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import tempfile
 
 from devices import Delta
 from load import BLKLAT, DEADLINE_S, Fio, Process, blklat_argv, deep, watching
+from sql import query as rows
 
 
 def record_argv(device, file, *args, interval=0.2, command=()):
@@ -78,11 +78,6 @@ def is_recorded(file):
         except BlockingIOError:
             return True
     return False
-
-
-def rows(file, sql):
-    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
-        return db.execute(sql).fetchall()
 
 
 def query(file, sql):

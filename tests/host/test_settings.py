@@ -4,7 +4,6 @@ import pytest
 from devices import Delta
 from load import BURST, Blklat, Fio, Unseen
 from needs import need
-from recorder import Recorder, ios, replayed
 
 DEPTH = {"ioengine": "libaio", "iodepth": 1500, "rw": "randread", "time_based": 1, "runtime": 3600}
 GIVEN_MORE = ("had more tags than there was room for and was given more", "another capture was opened, since ")
@@ -85,27 +84,6 @@ def test_scheduler_and_more_requests(deep_loop, loaded):
             completed += sum(o["ios"] for o in line["ops"])
             assert line["accounting"]["completed"] == completed
         assert b.total("bytes", None, deep_loop, stage) == 4096 * completed
-
-
-def test_recorded(deep_loop, file):
-    """A recording adds up, whether the device got its slots in one capture or in another."""
-    stat = Delta(deep_loop)
-    deep_loop.setting("scheduler", "mq-deadline")
-    with Unseen() as unseen, Recorder(deep_loop, file) as r:
-        with Fio(deep_loop, **DEPTH) as f:
-            f.until(lambda: stat()["reads"], "its first IO")
-            r.more(3)
-            deep_loop.setting("nr_requests", 1500)
-            r.until(lambda: given_more(r), "more slots")
-            r.more(5)
-            total = f.end().ios("read")
-        r.more(2)
-        assert r.stop() == 0
-    a = replayed(file)[-1]["accounting"]
-    print(a)
-    assert_all_told(r, a, total, unseen.of(deep_loop))
-    assert total - gap(r) <= a["kernel_ios"] <= stat()["reads"] == total
-    assert ios(file) == {"read": (a["completed"], 4096 * a["completed"], 0)}
 
 
 def divided(lines):

@@ -6,7 +6,6 @@ None of Debian's kernels has CONFIG_FAULT_INJECTION, so null_blk's requeue= and 
 Its bandwidth limit (mbps) refuses requests after they were issued, and scsi_debug fails commands on demand.
 """
 import contextlib
-import mmap
 import os
 import pathlib
 import re
@@ -15,7 +14,7 @@ import time
 import pytest
 from devices import Delta, Device, run
 from guest import DEEP, module
-from load import Fio
+from load import Fio, read  # noqa: F401
 
 SCSI_DEBUG = pathlib.Path("/sys/bus/pseudo/drivers/scsi_debug")
 TRACE = pathlib.Path("/sys/kernel/tracing/instances/blklat-test")
@@ -69,14 +68,6 @@ def null_blks(*settings):
             devices.append(Null(f"nullb{i}", **attributes))
             undo.callback(lambda d=devices[-1]: d.folder.exists() and d.remove())
         yield devices
-
-
-def read(device, n):
-    """@n direct reads of 4 KiB, without fio: starting it takes longer than some devices live."""
-    fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
-    with open(fd, "rb", buffering=0), mmap.mmap(-1, 4096) as buffer:
-        for i in range(n):
-            assert os.preadv(fd, [buffer], i * 4096) == 4096
 
 
 # --- scsi_debug ------------------------------------------------------------------------------

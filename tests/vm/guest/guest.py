@@ -31,7 +31,7 @@ import subprocess
 
 import pytest
 from devices import Device, run
-from load import wait_until
+from load import Fio, wait_until
 
 SERIES, _, FLAVOUR = os.environ["VM_KERNEL"].partition("-")
 KERNEL = tuple(map(int, SERIES.split(".")))
@@ -120,13 +120,7 @@ def null_blk(scheduler="none", **parameters):
 def under_load(device):
     """Random reads and writes run for as long as the block does, and must not end before it."""
     before = device.stat()["ios"]
-    load = subprocess.Popen(["fio", "--name=load", f"--filename={device.path}", "--direct=1", "--rw=randrw", "--bs=4k",
-                             "--ioengine=libaio", "--iodepth=16", "--time_based", "--runtime=3600", "--thread"],
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        wait_until(lambda: load.poll() is not None or device.stat()["ios"] > before + 1000, "load")
+    with Fio(device, rw="randrw", iodepth=16, ioengine="libaio", time_based=1, runtime=3600) as load:
+        load.until(lambda: device.stat()["ios"] > before + 1000, "load")
         yield
-        assert load.poll() is None
-    finally:
-        load.terminate()
-        load.wait()
+        assert load.process.poll() is None
