@@ -15,10 +15,6 @@ SIZES = recorded(TESTS / "cli/replay/sizes.txt")
 OUTPUTS = [[form, *more] for form in FORMATS for more in ([], ["--bins"]) if form != "text" or not more]
 
 
-def result(done):
-    return done.returncode, done.stdout, done.stderr
-
-
 def meta(file):
     return dict(query(file, "SELECT key, value FROM meta"))
 
@@ -26,13 +22,6 @@ def meta(file):
 @pytest.fixture
 def file(tmp_path):
     return tmp_path / "run.blklat"
-
-
-def test_coarser(file):
-    """A recording at a coarser resolution equals a replay at that resolution."""
-    record(file, NVME, "--scale", "2")
-    for output in OUTPUTS:
-        assert result(run("live", "--replay", file, "--format", *output)) == result(run("live", "--replay", NVME, "--scale", "2", "--format", *output))
 
 
 @pytest.mark.parametrize("output", OUTPUTS, ids=" ".join)

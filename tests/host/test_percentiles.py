@@ -92,17 +92,3 @@ def test_total_against_fio(loop):
         if fios - ours <= max(0.15 * fios, without):
             return
     raise AssertionError(f"medians of blklat, of fio, and of fio without a device: {runs}")
-
-
-@exact
-def test_stages_of_one_device(deadline_loop):
-    """Waiting and service are parts of the whole: count by count and mean by mean."""
-    with Blklat(deadline_loop, stage="device,queue,total", interval=3600) as b:
-        f = fio(deadline_loop, number_ios=20000, bs="16k")
-    assert [l["stage"] for l in b.lines] == ["device", "queue", "total"]
-    mean = {}
-    for stage in ("device", "queue", "total"):
-        a = assert_all_counted(b, stage=stage)
-        assert a["started"] == a["completed"] == f.ios("read"), stage
-        mean[stage] = b.of(stage=stage)[-1]["ops"][0]["latency_ns"]["mean"]
-    assert mean["device"] + mean["queue"] < mean["total"] < f.mean_ns("read")

@@ -3,7 +3,6 @@
 import json
 import subprocess
 
-import devices
 from devices import loop_on
 from groups import ours
 from load import BLKLAT, DEADLINE_S, Blklat, Fio, Missing, assert_all_counted, exact, fio, missing
@@ -50,29 +49,6 @@ def test_more_than_the_ring_holds(loop):
     a = line["accounting"]
     assert a["completed"] + missing(a) == f.ios("read") > 30000
     assert len(line["slow"]) + line["slow_dropped"] == a["completed"]
-
-
-def test_percentile_of_each(deadline_loop):
-    """Each device, stage and op has a limit of its own: what is usual on one is slow on the other."""
-    sizes = {"small": "4k", "large": "512k"}
-    with devices.loop() as other:
-        other.setting("scheduler", "mq-deadline")
-        loads = (deadline_loop, "{small},{large}"), (other, "{large},{small}")
-        with Blklat(deadline_loop, other, stage=",".join(STAGES), interval=0.2, args=["--slow", "p90", "--slow-max", "10000"]) as b:
-            running = [Fio(device, rw="randrw", bs=bs.format(**sizes), rate_iops="250,250", time_based=1, runtime=4)
-                       for device, bs in loads]
-            for f in running:
-                f.result()
-            b.next(other, n=2)
-        for device, _ in loads:
-            for stage in STAGES:
-                later = [l for l in b.of(device, stage) if l["ops"]][3:]
-                assert not any(l["slow_dropped"] for l in later)
-                for op in "read", "write":
-                    done = sum(o["ios"] for l in later for o in l["ops"] if o["op"] == op)
-                    share = sum(io["op"] == op for l in later for io in l["slow"]) / done
-                    # A limit too high for it makes none of its IOs slow, another's too low a limit nearly all.
-                    assert done > 500 and 0 < share < 0.6, (device.name, stage, op, share)
 
 
 @exact
