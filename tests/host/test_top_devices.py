@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""blklat top on real devices, in a terminal: a load of known rate, and a device that goes away."""
+"""blklat top on a real device, in a terminal: a load of known rate. Those that come and go are in test_devices_come.py."""
 import re
 import shutil
 
@@ -36,13 +36,3 @@ def test_rate_of_a_load(loop):
             f.result()
         s.keys("q")
         s.assert_restored()
-
-
-def test_device_goes(removable_loop):
-    device, remove = removable_loop
-    with Screen(BLKLAT, "top", "--dev", device.name) as s:
-        s.until(device.name)
-        remove()
-        lines = s.assert_restored(status=1)
-        assert f"blklat: {device.name} went away" in lines
-        assert "blklat top: no watched device is left" in lines

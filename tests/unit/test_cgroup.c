@@ -110,24 +110,19 @@ TEST(test_names)
 #define ID "3f2a9d5b7c1e4f60a8b2c4d6e8f0a1b2c3d4e5f60718293a4b5c6d7e8f901234"
 #define UID "8c9c8f5e-7d3c-4c6b-9a54-0f4b1f1f2a3c"
 	static const struct { const char *path, *container, *pod, *unit; } cases[] = {
-		{ "/", "", "", "" },
-		{ "none", "", "", "" },
-		{ "/a/b", "", "", "" },
+		{ "/", "", "", "" }, { "none", "", "", "" }, { "/a/b", "", "", "" },
 		{ "/system.slice/cron.service", "", "", "cron.service" },
 		{ "/system.slice", "", "", "system.slice" },
 		{ "/system.slice/db.service/worker", "", "", "db.service" },
 		{ "/user.slice/user-1000.slice/session-2.scope", "", "", "session-2.scope" },
-		{ "/system.slice/docker-" ID ".scope", ID, "", "" },
-		{ "/docker/" ID, ID, "", "" },
+		{ "/system.slice/docker-" ID ".scope", ID, "", "" }, { "/docker/" ID, ID, "", "" },
 		{ "/docker/" ID "/system.slice/cron.service", ID, "", "cron.service" },
 		{ "/machine.slice/libpod-" ID ".scope/container", ID, "", "" },
 		{ "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod8c9c8f5e_7d3c_4c6b_9a54_0f4b1f1f2a3c.slice/cri-containerd-" ID
 		  ".scope", ID, UID, "" },
 		{ "/kubepods.slice/kubepods-pod8c9c8f5e_7d3c_4c6b_9a54_0f4b1f1f2a3c.slice", "", UID, "" },
-		{ "/kubepods/besteffort/pod" UID "/" ID, ID, UID, "" },
-		{ "/kubepods/pod" UID "x", "", "", "" },
-		{ "/docker-" ID "0.scope", "", "", "docker-" ID "0.scope" },
-		{ "/x" ID, "", "", "" },
+		{ "/kubepods/besteffort/pod" UID "/" ID, ID, UID, "" }, { "/kubepods/pod" UID "x", "", "", "" },
+		{ "/docker-" ID "0.scope", "", "", "docker-" ID "0.scope" }, { "/x" ID, "", "", "" },
 		{ "/.service", "", "", "" },
 	};
 

@@ -62,8 +62,7 @@ TEST(test_slots_have_room)
 	static const struct { const struct device *d; u32 cpus, least_queues, least_scheduler_tags; } cases[] = {
 		{ &disk, 2, 1, 2 * 128 }, { &disk, 64, 1, 2 * 128 },
 		{ &nvme, 16, 16, 2 * 128 }, { &nvme, 4, 16, 2 * 128 }, { &nvme, 128, 16, 2 * 128 },
-		{ &sata, 8, 1, 2 * 32 }, { &tuned, 1, 1, 1000 },
-		{ &equal, 2, 1, 1024 },
+		{ &sata, 8, 1, 2 * 32 }, { &tuned, 1, 1, 1000 }, { &equal, 2, 1, 1024 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

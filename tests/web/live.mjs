@@ -72,7 +72,6 @@ export async function shown(page) {
 
 export const intervals = (page) => page.evaluate(() => window.blklat.feed.intervals.length);
 export const atLeast = (page, n) => page.waitForFunction((least) => window.blklat?.feed.intervals.length >= least, n);
-export const lastEnd = (page) => page.evaluate(() => window.blklat.feed.intervals.at(-1).end_s);
 export const until = (page, end_s) => page.waitForFunction((least) => window.blklat?.lines.length && window.blklat.feed.intervals.at(-1).end_s >= least, end_s);
 
 /** How long after the last of them an interval that was sent may still come, on a busy machine. */
