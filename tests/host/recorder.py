@@ -25,12 +25,12 @@ def record(device, file, *args, **kw):
 
 
 class Recorder(Process):
-    """A recorder in the background, maybe run by another command; in a with block it is recording already."""
+    """A recorder in the background; in a with block it is recording already."""
 
-    def __init__(self, device, file, *args, run_by=(), **kw):
+    def __init__(self, device, file, *args, **kw):
         self.file = file
         self.lines = []
-        super().__init__([*run_by, *record_argv(device, file, *args, **kw)])
+        super().__init__(record_argv(device, file, *args, **kw))
 
     def take(self, line):
         self.lines.append(line)

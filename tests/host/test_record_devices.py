@@ -5,14 +5,13 @@ import json
 import os
 import re
 import shutil
-import signal
 import sqlite3
 import subprocess
 import time
 
 import pytest
 from devices import MIB, Delta, run, unmount
-from load import BLKLAT, DEADLINE_S, FioResult, Missing, deep, exact, fio, fio_argv
+from load import BLKLAT, DEADLINE_S, FioResult, Missing, deep, exact, fio_argv
 from needs import need
 from recorder import (Recorder, assert_one_plain_file, busy, intervals, ios, meta, query, record, replayed, until_there,
                       value)
@@ -55,26 +54,6 @@ def test_all_of_the_command_is_recorded(loop, file):
     assert (meta(file, "label"), meta(file, "host"), meta(file, "kernel")) == ("a run", os.uname().nodename, os.uname().release)
     assert meta(file, "command").startswith("blklat record --dev ")
     assert " -- fio " in meta(file, "command")
-
-
-@exact
-def test_until_ctrl_c(loop, file):
-    """Without a command it is like live: intervals on standard output, ended by a signal."""
-    file.unlink(missing_ok=True)
-    with Recorder(loop, file, "--format", "json") as r:
-        f = fio(loop, number_ios=3000)
-        assert r.stop() == 0
-    lines = assert_complete(file, f)
-    shown = [json.loads(line) for line in r.lines]
-    assert lines == shown
-
-
-def test_nohup(loop, file):
-    """A terminal that goes away does not end a recorder under nohup."""
-    with Recorder(loop, file, "--quiet", run_by=["nohup"]) as r:
-        r.signal(signal.SIGHUP)
-        r.more(3)
-        assert r.stop(signal.SIGTERM) == 0
 
 
 def test_nobody_holds_the_recorder_up(loop, file):
