@@ -82,8 +82,8 @@ def test_a_recording_has_every_io(many, file):
 
 @exact
 def test_more_devices_than_there_is_room_for(file):
-    """Another capture is opened, once, with more room. What was in the first, and what came while it was opened, stays in the accounts."""
-    with many_loops(8) as many:
+    """Another capture is opened, once, for the 33rd device. What was in the first, and what came while it was opened, stays in the accounts."""
+    with many_loops(34) as many:
         for device in many[2:]:
             many.remove(device)
         done = [[device.name, 50 + i] for i, device in enumerate(many)]
@@ -95,7 +95,7 @@ def test_more_devices_than_there_is_room_for(file):
                 read(device, n)
             assert r.stop() == 0
     [line] = [line for line in r.stderr_lines if "is watched now" not in line]
-    assert line.startswith(f"blklat: another capture was opened, since there is no room for {many[4].name} beside")
+    assert line.startswith(f"blklat: another capture was opened, since there is no room for {many[32].name} beside")
     assert_counted(query(file, BY_DEVICE), done)
     assert not any(assert_report(file, done))
 
