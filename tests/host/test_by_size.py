@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-IOs divided by size: each is in the part of its size at the start of its stage, and the parts add up to the whole. Many in flight, and
-other parts, are in the guests' tests of both engines (test_size_engines.py, test_by_engines.py).
+IOs divided by size: each is in the part of its size at the start of its stage, and the parts add up to the whole. Many
+in flight, and other parts, are in the guests' tests of both engines (test_size_engines.py, test_by_engines.py).
 """
 import mmap
 import os

@@ -82,7 +82,10 @@ def test_a_recording_has_every_io(many, file):
 
 @exact
 def test_more_devices_than_there_is_room_for(file):
-    """Another capture is opened, once, for the 33rd device. What was in the first, and what came while it was opened, stays in the accounts."""
+    """
+    Another capture is opened, once, for the 33rd device. What was in the first, and what came while it was opened, stays in
+    the accounts.
+    """
     with many_loops(34) as many:
         for device in many[2:]:
             many.remove(device)

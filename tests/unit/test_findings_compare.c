@@ -97,8 +97,8 @@ TEST(where_they_part)
 	add("drive", 10, (const struct some[4]){ { 100000, 160000 } });
 	add("member", 10, (const struct some[4]){ { 100000, 53333 } });
 	compare(false);
-	assert_text("pair", "sda read: drive and member are equal within 1 % from p5 to p99.9: the same latency, member at a lower depth; drive has "
-		    "p50 100 us, 160k IOPS and QD 16, member 100 us, 53.3k and 5.33");
+	assert_text("pair", "sda read: drive and member are equal within 1 % from p5 to p99.9: the same latency, member at a "
+		    "lower depth; drive has p50 100 us, 160k IOPS and QD 16, member 100 us, 53.3k and 5.33");
 	add("512", 10, (const struct some[4]){ { 100000, 1000 } });
 	add("256", 10, (const struct some[4]){ { 100000, 550 }, { 150000, 350 }, { 200000, 90 }, { 300000, 10 } });
 	compare(false);

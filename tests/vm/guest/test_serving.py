@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The service with either engine on each kernel: it reports what the kernel counts; test_hot_plugged.py has devices that come and go."""
+"""The service with either engine on each kernel: it reports what the kernel counts."""
 import pathlib
 import re
 
