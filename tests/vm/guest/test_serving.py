@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The service with either engine on each kernel: it reports what the kernel counts."""
+"""The service with either engine on each kernel: it reports what the kernel counts, whichever devices come and go."""
 import pathlib
 import re
 
 import pytest
 from devices import Delta
 from engines import PREPARED
+from faulty import null_blks, read
 from guest import DEEP, SINGLE, at_least, null_blk
 from service import Serve
 from stack import assert_told, traffic
+from told import watched
 
 TIMER_NS = 1000000
 LOADS = [SINGLE | {"rw": "randrw", "number_ios": 200}, DEEP | {"rw": "randwrite", "bs": "8k", "number_ios": 600}]
@@ -20,6 +22,10 @@ def engine(request):
     """An engine's name. Its module, if any, has to be free again once the service has ended."""
     with PREPARED[request.param]():
         yield request.param
+
+
+def serve(pattern, engine, *args):
+    return Serve("--dev", pattern, "--engine", engine, "--interval", "0.25", *args)
 
 
 def told(s, device, stage, what):
@@ -51,7 +57,7 @@ def assert_confined(s):
 def test_counts(engine):
     """Every IO and byte of a load, as in fio's results and the kernel's statistics; no latency below the device's timer."""
     with null_blk(irqmode=2, completion_nsec=TIMER_NS) as (device,), \
-            Serve("--dev", device.name, "--engine", engine, "--interval", "0.25", "--stage", "device,total") as s:
+            serve(device.name, engine, "--stage", "device,total") as s:
         assert_confined(s)
         stat = Delta(device)
         done = traffic(device, *LOADS)
@@ -66,3 +72,28 @@ def test_counts(engine):
         assert m[f'blklat_io_started_total{{device="{device.name}",stage="device"}}'] == stat()["ios"] == 800
         assert m[f'blklat_capture_info{{engine="{engine}"}}'] == 1
         assert s.request("/healthz").text == "ok\n"
+
+
+def test_devices_come_and_go(engine):
+    """
+    One stays; another comes, goes and comes back under its name. It can go, since nobody holds it, and its counters
+    continue where they were.
+    """
+    with null_blks({}, {}) as (stays, other):
+        other.remove()
+        with serve("nullb*", engine) as s:
+            s.until(lambda: watched(s, stays), f"{stays.name}")
+            for life in 1, 2:
+                other.make()
+                s.until(lambda: watched(s, other), f"{other.name}")
+                stats = Delta(stays), Delta(other)
+                read(stays, 10)
+                read(other, 20)
+                assert [stat()["ios"] for stat in stats] == [10, 20]
+                s.until(lambda n=life: ios(s, stays) and ios(s, other).get("read", 0) >= 20 * n, "all IOs")
+                s.until(lambda n=life: ios(s, stays)["read"] >= 10 * n, "all IOs")
+                assert (ios(s, stays), ios(s, other)) == ({"read": 10 * life}, {"read": 20 * life})
+                other.remove()
+                s.until(lambda n=life: s.read_stderr().count(f"{other.name} went away") == n, "notice")
+                s.until(lambda: not watched(s, other), f"end of {other.name}")
+        assert s.stderr.count(f"{other.name} is watched now") == 2
