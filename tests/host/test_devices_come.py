@@ -90,8 +90,7 @@ def test_more_devices_than_there_is_room_for(file):
         for device in many[2:]:
             many.remove(device)
         done = [[device.name, 50 + i] for i, device in enumerate(many)]
-        # At one stage there would be room for all of them.
-        with Recorder(Device(many.pattern), file, "--quiet", "--overwrite", "--stage", "device,queue", interval=60) as r:
+        with Recorder(Device(many.pattern), file, "--quiet", "--overwrite", interval=60) as r:
             for device, (_, n) in zip(many, done):
                 if not device.sysfs.exists():
                     come(many, device, r)
