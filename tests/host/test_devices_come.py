@@ -95,6 +95,7 @@ def test_more_devices_than_there_is_room_for(file):
                 if not device.sysfs.exists():
                     come(many, device, r)
                 read(device, n)
+            r.until(lambda: any("another capture" in line for line in r.stderr_lines), "another capture")
             assert r.stop() == 0
     [line] = [line for line in r.stderr_lines if "is watched now" not in line]
     assert line.startswith(f"blklat: another capture was opened, since there is no room for {many[32].name} beside")
