@@ -70,7 +70,7 @@ def assert_after_idle(b, done, gap_s, device=None, stage=None):
     for op in {op for op, *_ in done}:
         ios, bins, sum_ns = after_idle(b, op, device, stage)
         longest = waits(possible, op)
-        assert len(waits(certain, op)) <= ios <= len(longest), (op, certain, possible)
+        assert len(waits(certain, op)) <= ios <= len(longest), (op, ios, certain, possible)
         assert (sum_ns > 0) == (ios > 0) and sum_ns <= sum(longest) * 1e9
         assert not bins or max(lower for lower, _, _ in bins) < max(longest) * 1e9
 
