@@ -3,9 +3,11 @@
 import fcntl
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -20,6 +22,13 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 ENDS = [(stall, signal.SIGTERM) for stall in STALLS] + [("pipe", signal.SIGINT)]
 # Commands that watch end in order and with success; a signal kills the others like any program.
 ORDERLY = ("live", "record", "serve")
+
+
+@pytest.fixture
+def tmp_path():
+    """In memory: a recorder ends when its last interval is on the disk, and how long a busy disk takes is not what is tested."""
+    with tempfile.TemporaryDirectory(prefix="blklat-test-", dir="/dev/shm") as folder:
+        yield pathlib.Path(folder)
 
 
 def commands(folder):
