@@ -63,26 +63,6 @@ def test_a_sweep(tmp_path, rates, told):
     assert [line.split()[:6] for line in text.splitlines()[-6:]] == [["sda", "device", "write", "QD", str(2 ** i), str(rate)] for i, rate in enumerate(rates)]
 
 
-def test_a_drive_that_waits(tmp_path):
-    """Two lines, at 7k and 0, once the spare area is used up after 200 s: it stops each third second."""
-    s = synthetic.Script()
-    for t in range(800):
-        late = 32 * (t % 3 == 2 and t > 200)
-        s.io("write", 32e9 / (80000 if t < 200 else 7000), 80000 if t < 200 else 7000 * (t % 3 != 1) - late)
-        s.io("write", 1.004e9, late)
-        s.in_flight(32, 1.002e9 if t % 3 == 1 and t > 200 else 2e6)
-        s.tick()
-    told = "\n".join(sentences(s.write(tmp_path / "run.blklat")))
-    # 199 of the 200 stalls end in the run, after 1.004 s; the last goes on for its last second. In the second half are 132
-    # whole ones, the first one's last second and the last: (132 * 1.004 + 2) / 400 = 33.6 %.
-    assert "stalled 200 times, 200.8 s in all (25.1 % of the run), 1.00 s on average" in told
-    assert "regularly: every 3.00 s (± 0.0 s), the last one until the run ended; IOs were in flight, 7.00k IOPS is the " \
-        "median" in told
-    assert "steady on average only: the device stalled for 33.6 % of that time" in told
-    # The load did not rest, and stalls are not said again as a lack of consistency.
-    assert "IOPS fell from 80.0k to 7.00k at " in told and "a rest of" not in told and "the worst 1 %" not in told
-
-
 def test_the_text_has_what_the_document_has(tail, report):
     told = [f["text"] for f in report(tail)["runs"][0]["findings"]]
     assert sentences(tail) == told

@@ -321,30 +321,6 @@ TEST(peaks_and_resolution)
 
 /* --- pauses: the first IO after a pause is slower, or there are not enough of them to say so --- */
 
-/* 2 s of load, 2 s of rest; the first IO after each of 100 pauses takes 100 us, the others 27 us. */
-TEST(duty_cycle)
-{
-	for (u32 i = 0; i < 404; i++) {
-		if (i % 4 < 2)
-			synthetic_io(&s, 0, READ, 27000, 37000);
-		if (i % 4 == 0 && i)
-			synthetic_first_io(&s, 0, READ, 100000, 1);
-		synthetic_in_flight(&s, 0, i % 4 == 0, i % 4 == 0 ? 13000 : 0);
-		synthetic_tick(&s, 1);
-	}
-	judge();
-	assert_count("stall", 0);
-	assert_count("level_change", 0);
-	assert_count("hung", 0);
-	assert_value("after_pause", "ios", 100, 0);
-	assert_value("after_pause", "share", 100 / (202 * 37000 + 100.0), 1e-12);
-	assert_value("after_pause", "first_p50_ns", 100000, 600);
-	assert_value("after_pause", "rest_p50_ns", 27000, 160);
-	assert_value("after_pause", "first_mean_ns", 100000, 0);
-	assert_text("after_pause", "sda read: 100 IOs (0.0013 %) were the first after a pause of at least 100 ms: half of them "
-			    "took 99.7 us or more, of the others 27.0 us");
-}
-
 TEST(after_pause_limits)
 {
 	static const struct { u64 ns, ios, rest; u32 findings; } cases[] = {

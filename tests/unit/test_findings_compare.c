@@ -93,12 +93,6 @@ TEST(against_the_first)
 /* The same for the first 55 %, as of two capacities of a drive. */
 TEST(where_they_part)
 {
-	/* The same latency with a third of the IOs: at a lower depth. */
-	add("drive", 10, (const struct some[4]){ { 100000, 160000 } });
-	add("member", 10, (const struct some[4]){ { 100000, 53333 } });
-	compare(false);
-	assert_text("pair", "sda read: drive and member are equal within 1 % from p5 to p99.9: the same latency, member at a "
-		    "lower depth; drive has p50 100 us, 160k IOPS and QD 16, member 100 us, 53.3k and 5.33");
 	add("512", 10, (const struct some[4]){ { 100000, 1000 } });
 	add("256", 10, (const struct some[4]){ { 100000, 550 }, { 150000, 350 }, { 200000, 90 }, { 300000, 10 } });
 	compare(false);
@@ -216,17 +210,6 @@ TEST(consistency_of_one)
 	judge();
 	assert_text("consistency", "sda write: 4.92k ± 2.96k IOPS, the worst 1 % of the intervals at 14.2 % of that (alternates every 3.0 s), "
 		    "from 1.0 s to 189.0 s");
-	/* In the window of the steady state, after a cache was exhausted: every ten seconds 5 at 20k and 5 at 5k. */
-	begin(1);
-	for (u32 i = 0; i < 400; i++) {
-		u64 iops = i < 100 ? 80000 : i % 10 < 5 ? 20000 : 5000;
-
-		synthetic_io(&s, 0, WRITE, 32 * NSEC_PER_SEC / iops, iops);
-		synthetic_tick(&s, 1);
-	}
-	judge();
-	assert_text("consistency", "sda write: 12.5k ± 7.50k IOPS, the worst 1 % of the intervals at 40.0 % of that (alternates every 10.0 s), "
-		    "from 200.0 s to 400.0 s");
 }
 
 /* Devices of a run: none that are alike, a partition of one, what lies on one, or what became slow. */

@@ -2,40 +2,6 @@
 /* Runs that stall, or only rest: what proves a stall, how long it is, whether it is periodic. */
 #include "findings_run.h"
 
-/* 7k, 7k, 0: in the third second 32 IOs are in flight, which end right after it, 1 s old. */
-TEST(stops_every_third_second)
-{
-	for (u32 i = 0; i < 1998; i++) {
-		if (i % 3 < 2)
-			synthetic_io(&s, 0, WRITE, 4500000, 7000);
-		if (i && i % 3 == 0)
-			synthetic_io(&s, 0, WRITE, 1004000000, 32);
-		synthetic_in_flight(&s, 0, 32, i % 3 < 2 ? 2000000 : 1002000000);
-		synthetic_tick(&s, 1);
-	}
-	judge();
-	assert_int_equal(only("stall")->op, WRITE);
-	assert_value("stall", "stalls", 666, 0);
-	/* Each stall is as long as the IOs in it; the run ends within the last. */
-	assert_value("stall", "time_s", 665 * 1.004 + 1, 1e-6);
-	assert_value("stall", "share", (665 * 1.004 + 1) / 1998, 1e-9);
-	assert_value("stall", "mean_s", (665 * 1.004 + 1) / 666, 1e-9);
-	assert_value("stall", "period_s", 3, 1e-4);
-	assert_value("stall", "period_deviation_s", 0, 1e-3);
-	assert_value("stall", "longest_s", 1.004, 1e-9);
-	assert_value("stall", "median_iops", 7000, 40);
-	assert_close(only("stall")->from_s, 1.996, 1e-9);
-	assert_close(only("stall")->to_s, 1998, 1e-9);
-	assert_text("stall", "sda write: stalled 666 times, 668.7 s in all (33.5 % of the run), 1.00 s on average, longest 1.00 s at "
-			    "2.0 s, regularly: every 3.00 s (± 0.0 s), the last one until the run ended; IOs were in flight, "
-			    "7.00k IOPS is the median");
-	/* From 1400 s, within the first ms of a stall, to 1998 s. */
-	assert_value("steady_state", "stalled_share", (2 + 198 * 1.004) / 598, 1e-9);
-	assert_non_null(strstr(only("steady_state")->text, "; steady on average only: the device stalled for 33.6 % of that time"));
-	assert_count("level_change", 0);
-	assert_count("hung", 0);
-}
-
 /* No IO completes from 100.4 s to 103.4 s. */
 TEST(one_stall_in_the_middle)
 {

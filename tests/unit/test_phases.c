@@ -31,41 +31,6 @@ static const struct op_frame *figures(u32 phase, u32 watch, u32 op)
 	return &s.run.phases.p[phase].of[watch]->ops[op];
 }
 
-/* 400 IOs a second from 0.3 s on, then 1600 from 10.6 s on: an interval with a mark in it is in neither phase. */
-TEST(rates_are_those_between_marks)
-{
-	struct mark marks[] = { mark(0.3, "QD 1"), mark(10.6, "QD 4"), mark(20.4, "end") };
-	const struct phase *p;
-
-	begin(marks, 3, 1);
-	reads(100000, 280);
-	for (u32 i = 1; i < 10; i++)
-		reads(100000, 400);
-	reads(100000, 240 + 640);
-	for (u32 i = 11; i < 20; i++)
-		reads(200000, 1600);
-	reads(900000, 640);
-	reads(900000, 5);
-	run_finish(&s.run);
-	assert_int_equal(s.run.phases.n, 2);
-	p = &s.run.phases.p[0];
-	assert_string_equal(p->name, "QD 1");
-	assert_close(p->from_s, 0.3, 1e-9);
-	assert_close(p->to_s, 10.6, 1e-9);
-	assert_int_equal(p->first, 1);
-	assert_int_equal(p->n, 9);
-	assert_false(p->partial);
-	assert_int_equal(figures(0, 0, READ)->ios, 3600);
-	assert_close(figures(0, 0, READ)->iops, 400, 1e-9);
-	assert_close(figures(0, 0, READ)->bytes_per_s, 400 * 4096, 1e-6);
-	assert_close(p->of[0]->queue_depth, 400 * 0.0001, 1e-9);
-	assert_close(figures(1, 0, READ)->iops, 1600, 1e-9);
-	assert_close(figures(1, 0, READ)->mean_ns, 200000, 1e-6);
-	assert_int_equal(figures(1, 0, READ)->max_ns, 200000);
-	assert_close(figures(1, 0, READ)->percentile_ns[3], 200000, 1e-6);
-	assert_close(s.run.phases.p[1].to_s, 20.4, 1e-9);
-}
-
 /*
  * The first load begins 0.75 s after its mark and ends 0.5 s before the next. The others have IOs in flight at a phase's end,
  * so they last until there, and from there.
