@@ -2,10 +2,6 @@
 /* JSON lines, byte for byte where tests/cli/golden does not say it. */
 #include "sink_run.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <unistd.h>
-
 void set_up(void)
 {
 	sink_run_init(FORMAT_JSON);
@@ -64,28 +60,4 @@ TEST(any_name_gives_valid_json)
 	assert_int_equal(strlen(r.text) - 1, strcspn(r.text, "\n"));
 	assert_non_null(strstr(r.text, "\"device\":\"a\\\"b\\\\c\\n/\xEF\xBF\xBD\","));
 	assert_non_null(strstr(r.text, "\"queue_depth\":null"));
-}
-
-static void assert_write_fails(enum format format, FILE *out, int err)
-{
-	assert_non_null(out);
-	sink_run_init(format);
-	sink_run_reads();
-	fclose(r.look.out);
-	r.look.out = out;
-	sink_run_open();
-	assert_int_equal(r.sink->ops->interval(r.sink, &r.frames), err);
-}
-
-TEST(a_failed_write_is_its_errno)
-{
-	int ends[2];
-
-	signal(SIGPIPE, SIG_IGN);
-	for (u32 i = 0; i < FORMATS; i++) {
-		assert_write_fails(i, fopen("/dev/full", "w"), -ENOSPC);
-		assert_int_equal(pipe(ends), 0);
-		close(ends[0]);
-		assert_write_fails(i, fdopen(ends[1], "w"), -EPIPE);
-	}
 }
