@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A service that reports slow IOs: the same as 'blklat live', each once. On devices: test_serve_by_cgroup.py."""
+"""A service says what 'blklat live' says: its snapshot and its stream have the lines of live's JSON. On devices: test_serve_by_cgroup.py."""
+import collections
 import json
 import subprocess
 
-from script import write_recording
-from service import BLKLAT, Serve
+import pytest
+from script import TESTS, recorded, write_recording
+from service import BLKLAT, MIXED, Serve
 
 SCRIPT = """blklat-replay 1
 engine bpf
@@ -30,21 +32,62 @@ tick 0.2
 """
 
 
-def test_as_live_tells_it(tmp_path):
-    """The snapshot has the lines of live's JSON, the stream their slow IOs."""
-    file = write_recording(SCRIPT, tmp_path / "slow.blklat")
-    r = subprocess.run([BLKLAT, "live", "--replay", file, "--format", "json"], capture_output=True, check=True, timeout=60)
-    lines = [json.loads(line) for line in r.stdout.splitlines()]
-    with Serve("--replay", file) as s, s.stream() as stream:
-        _, name, told = stream.event()
-        assert name == "run" and told["slow"] is True
-        intervals = [data for _, data in stream.intervals(3)]
+@pytest.fixture
+def slow(tmp_path):
+    return write_recording(SCRIPT, tmp_path / "slow.blklat")
+
+
+def told(file, *args):
+    """Live's lines, the answer that has the last interval's, and the stream's run and intervals."""
+    live = subprocess.run([BLKLAT, "live", "--replay", file, "--format", "json", *args], capture_output=True, text=True, check=True, timeout=60)
+    lines = live.stdout.splitlines()
+    with Serve("--replay", file, *args) as s, s.stream() as stream:
+        _, name, run = stream.event()
+        assert name == "run"
+        intervals = [data for _, data in stream.intervals(len({json.loads(line)["time"] for line in lines}))]
         s.replayed()
-        assert s.snapshot() == [line for line in lines if line["time"] == lines[-1]["time"]]
-    seen = [(i["time"], w["device"], w["stage"], w["slow"], w["slow_dropped"]) for i in intervals for w in i["watches"] if "slow" in w]
-    assert seen == [(l["time"], l["device"], l["stage"], l["slow"], l["slow_dropped"]) for l in lines if "slow" in l]
-    assert [(len(slow), dropped) for *_, slow, dropped in seen if slow] == [(3, 2), (1, 0), (3, 1)]
-    assert seen[0][3][0] | {"time": ""} == {
+        return lines, s.request("/api/snapshot"), run, intervals
+
+
+def assert_as_live(lines, answer, intervals):
+    last = json.loads(lines[-1])["time"]
+    assert (answer.status, answer.headers["Content-Type"]) == (200, "application/x-ndjson")
+    assert answer.text.splitlines() == [line for line in lines if json.loads(line)["time"] == last]
+    watches = [(i["time"], w) for i in intervals for w in i["watches"]]
+    for line, (time, w) in zip(map(json.loads, lines), watches, strict=True):
+        assert time == line["time"]
+        for key in ("device", "stage", "part", "slow", "slow_dropped"):
+            assert w.get(key) == line.get(key)
+        assert ("accounting" in w) == ("part" not in w)
+        assert [(o["op"], o["ios"], o["bytes"]) for o in w["ops"]] == [(o["op"], o["ios"], o["bytes"]) for o in line["ops"]]
+
+
+@pytest.mark.parametrize("more", [(), ("--bins",)], ids=" ".join)
+def test_bins_are_for_the_snapshot(more):
+    lines, answer, _, intervals = told(MIXED, *more)
+    assert_as_live(lines, answer, intervals)
+    assert all(('"bins"' in line) == bool(more) for line in lines)
+
+
+def test_parts_add_up():
+    """In each interval of the stream; no loss or device is reported twice."""
+    lines, answer, run, intervals = told(recorded(TESTS / "cli/replay/sizes.txt"))
+    assert_as_live(lines, answer, intervals)
+    assert [d["name"] for d in run["devices"]] == ["nvme0n1", "sda"]
+    for data in intervals:
+        sums = {True: collections.Counter(), False: collections.Counter()}
+        for w in data["watches"]:
+            sums["part" in w].update({(w["device"], w["stage"], o["op"]): o["ios"] for o in w["ops"]})
+        assert sums[True] == sums[False]
+
+
+def test_slow_ios(slow):
+    lines, answer, run, intervals = told(slow)
+    assert_as_live(lines, answer, intervals)
+    assert run["slow"] is True
+    seen = [w for i in intervals for w in i["watches"] if w.get("slow")]
+    assert [(len(w["slow"]), w["slow_dropped"]) for w in seen] == [(3, 2), (1, 0), (3, 1)]
+    assert seen[0]["slow"][0] | {"time": ""} == {
         "time": "", "latency_ns": 30000000, "queue_ns": 1000000, "device_ns": None, "op": "read", "bytes": 4096, "sector": 8, "flags": "readahead", "error": None,
         "part": {"by": "size", "label": "4 KiB"}, "depth": 12, "beside": "big write", "hw_queue": 1, "start_cpu": 2, "end_cpu": 0, "pid": 77, "comm": "dd", "kernel_thread": False,
         "cgroup": "/a/b",

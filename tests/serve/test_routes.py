@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which request gets which answer: paths, methods, headers, encodings, hosts."""
 import gzip
-import json
-import subprocess
 
 import pytest
 from script import write_recording
-from service import BLKLAT, MIXED, Serve, script_of
+from service import MIXED, Serve, script_of
 
 ALWAYS = {
     "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
@@ -21,18 +19,6 @@ def serve():
         # The two intervals are over and can still be read.
         s.replayed()
         yield s
-
-
-@pytest.mark.parametrize("more", [(), ("--bins",)], ids=" ".join)
-def test_snapshot_is_what_live_prints(more):
-    printed = subprocess.run([BLKLAT, "live", "--replay", MIXED, "--format", "json", *more], capture_output=True, text=True).stdout.splitlines()
-    last = json.loads(printed[-1])["time"]
-    want = [line for line in printed if json.loads(line)["time"] == last]
-    with Serve("--replay", MIXED, *more) as s:
-        s.replayed()
-        r = s.request("/api/snapshot")
-    assert (r.status, r.headers["Content-Type"]) == (200, "application/x-ndjson")
-    assert r.text.splitlines() == want and len(want) == 2 and all(('"bins"' in line) == bool(more) for line in want)
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/livez"])
