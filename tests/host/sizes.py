@@ -29,15 +29,6 @@ def done_by(results):
     return {part: {op: (f.ios(op), f.bytes(op)) for op in ("read", "write", "trim") if f.ios(op)} for part, f in results.items()}
 
 
-def of_requests(sizes):
-    """The same for one op's requests, given their sizes: {part: (IOs, bytes)}."""
-    found = {}
-    for size in sizes:
-        ios, total = found.get(label(size), (0, 0))
-        found[label(size)] = ios + 1, total + size
-    return found
-
-
 def parts_of(b, device=None, stage=None):
     """{part: {op: (IOs, bytes)}} of all parts that had IOs."""
     told = {part: {op: (ios, b.total("bytes", op, device, stage, part)) for op, ios in b.ops(device, stage, part).items()}

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Every IO is counted, once, under its own name: against fio's totals and the kernel's statistics. Flushes, discards, zeroes and
-errors are in the guests' tests.
+Every IO is counted, once, under its own name: against fio's totals and the kernel's statistics. Flushes, discards, zeroes,
+errors, merged and requeued requests, and partitions are in the guests' tests.
 """
-import errno
-import os
-
 import pytest
-from devices import MIB, Delta
-from load import (BURST, Blklat, Unseen, assert_all_counted, assert_closed, completed_before, deep, exact, fio, missing,
-                  read_errors)
+from devices import Delta
+from load import BURST, Blklat, Unseen, assert_all_counted, assert_closed, completed_before, deep, exact, fio, missing
 from recorder import busy
-from skips import as_is_and_skipped
 
 SECTOR = 512
 
@@ -72,35 +67,6 @@ def test_mixed(loop):
         assert b.total("bytes", op) == 4096 * ops[op]
 
 
-@pytest.mark.usefixtures("skips")
-@exact
-def test_partial_completion(loop):
-    """A read across the end of the file: a part completes, the rest is requeued and fails. One IO."""
-    edge = loop.size // 2
-    os.truncate(loop.file, edge)
-    with Blklat(loop) as b:
-        assert read_errors(loop, edge - 16384, 65536) == errno.EIO
-        b.next()
-    a = assert_all_counted(b)
-    assert (b.ops(), b.total("errors"), a["requeued"]) == ({"read": 1}, 1, 1)
-    assert b.total("bytes") == 65536
-    assert a["started"] == a["kernel_ios"] == 1
-
-
-@exact
-def test_partition_alone(loop, partition):
-    part = Delta(partition)
-    with Blklat(partition, stage="device,total") as b:
-        inside = fio(partition, rw="randwrite", number_ios=2000)
-        fio(loop, number_ios=500)
-        b.next(partition, "total")
-    assert {l["device"] for l in b.lines} == {partition.name}
-    for stage in ("device", "total"):
-        assert_all_counted(b, partition, stage)
-        assert b.ops(stage=stage) == {"write": inside.ios("write")}
-    assert b.accounting(stage="device")["kernel_ios"] == part()["ios"] == 2000
-
-
 def test_start_under_load(loop):
     """What was issued before the capture began is ignored, not lost; from then on all is counted."""
     depth = 32
@@ -132,22 +98,3 @@ def test_full_table(loop):
     assert a["lost_by"]["table_full"] > 0
     assert a["lost"] >= a["lost_by"]["table_full"]
     assert a["completed"] == b.total("ios") > 0
-
-
-@as_is_and_skipped
-@pytest.mark.usefixtures("skips")
-@exact
-def test_merged_requests(deadline_loop):
-    """Merged requests are one IO of the device; each of their bios is one of stage total."""
-    stat = Delta(deadline_loop)
-    with Blklat(deadline_loop, stage="device,queue,total") as b:
-        f = fio(deadline_loop, rw="write", ioengine="libaio", iodepth=32, iodepth_batch_submit=32,
-                iodepth_batch_complete_min=32, size="32M")
-        b.next(stage="total")
-    s = stat()
-    of_device, of_bios = assert_all_counted(b, stage="device"), assert_all_counted(b, stage="total")
-    assert s["write_merges"] > 100
-    assert of_device["started"] == of_device["kernel_ios"] == s["writes"]
-    assert of_bios["started"] == f.ios("write") == s["writes"] + s["write_merges"] == 8192
-    assert b.total("ios", stage="total") == 8192
-    assert b.total("bytes", stage="total") == 32 * MIB == s["write_sectors"] * SECTOR

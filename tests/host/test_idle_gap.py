@@ -6,8 +6,8 @@ import time
 
 import devices
 import pytest
-from bursts import BURST, Bursts, after_rests, assert_after_idle, count
-from load import Blklat, Fio, assert_all_counted, assert_closed, deep, exact, fio, missing
+from bursts import Bursts, after_rests, assert_after_idle, count
+from load import Blklat, Fio, assert_closed, deep, exact, fio, missing
 from needs import need_zram
 
 BURSTS = 5
@@ -19,22 +19,6 @@ LONG_GAP_S = 1
 
 def watch(*devs, gap=GAP_S, **options):
     return Blklat(*devs, args=["--bins", "--idle-gap", str(gap)], **options)
-
-
-@exact
-def test_first_of_each_burst(deadline_loop):
-    """Nothing is known of the time before the first burst; after that one IO of each burst counts, with its latency, whatever its op."""
-    with Bursts(deadline_loop) as bursts, watch(deadline_loop, stage="device,queue,total") as b:
-        for i in range(2 * BURSTS):
-            bursts.burst("write" if i % 2 else "read")
-            time.sleep(REST_S)
-        b.next()
-    assert len(after_rests(bursts.done, GAP_S)[0]) >= 2 * BURSTS - 1
-    for stage in "device", "total":
-        assert b.ops(stage=stage) == {"read": BURST * BURSTS, "write": BURST * BURSTS}
-        assert_after_idle(b, bursts.done, GAP_S, stage=stage)
-    assert_all_counted(b, stage="queue")
-    assert count(b, "read", stage="queue") == count(b, "write", stage="queue") == 0
 
 
 def test_deep_bursts(loop):

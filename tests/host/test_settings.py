@@ -40,52 +40,6 @@ def deep_loop(loop):
     return loop
 
 
-@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "at rest"])
-def test_scheduler_and_more_requests(deep_loop, loaded):
-    """
-    A scheduler is chosen, and given more requests than there was room for. The device gets more slots, in this capture or another,
-    and the counts continue. If the change was noticed before any IO used it, nothing is lost.
-    """
-    stat = Delta(deep_loop)
-    stages = "device", "queue", "total"
-    with Unseen() as unseen, Blklat(deep_loop, stage=",".join(stages)) as b:
-        b.next(deep_loop, "total")
-        steps = [("scheduler", "mq-deadline"), ("nr_requests", 1024), ("nr_requests", 2048)]
-        if not loaded:
-            for name, value in steps:
-                deep_loop.setting(name, value)
-            b.until(lambda: given_more(b), "more slots")
-            steps = []
-        with Fio(deep_loop, **DEPTH) as f:
-            f.until(lambda: stat()["reads"], "its first IO")
-            b.next(deep_loop, "total", n=2)
-            for name, value in steps:
-                deep_loop.setting(name, value)
-                b.next(deep_loop, "total", n=2)
-            b.until(lambda: given_more(b), "more slots")
-            b.next(deep_loop, "total", n=2)
-            over = {stage: tag_range(b.accounting(deep_loop, stage)) for stage in stages}
-            b.next(deep_loop, "total", n=3)
-            total = f.end().ios("read")
-        b.next(deep_loop, "total", n=2)
-    assert b.stderr.count("\n") == given_more(b) in (1, 2)
-    assert total - gap(b) <= b.accounting(deep_loop, "device")["kernel_ios"] <= stat()["reads"] == total > 10 * BURST
-    for stage in stages:
-        lines = b.of(deep_loop, stage)
-        a = lines[-1]["accounting"]
-        print(stage, a)
-        if stage != "queue":
-            assert_all_told(b, a, total, unseen.of(deep_loop))
-        assert tag_range(a) == over[stage], "lost with room"
-        if not loaded or stage == "total":
-            assert tag_range(a) == 0
-        completed = 0
-        for line in lines:
-            completed += sum(o["ios"] for o in line["ops"])
-            assert line["accounting"]["completed"] == completed
-        assert b.total("bytes", None, deep_loop, stage) == 4096 * completed
-
-
 def divided(lines):
     """For each interval the line of the whole, and those of its parts, which follow it."""
     groups = []

@@ -113,6 +113,26 @@ def test_another_in_its_place(kind, replace, request):
     assert b.ops(device) == {"write": 200}
 
 
+@exact
+def test_another_file_at_once(removable_loop):
+    """A capture that is too late to see the device empty says that some IOs may be another device's."""
+    device, _ = removable_loop
+    with devices.backing_file("/dev/shm", 8 * devices.MIB) as other, Blklat(device, interval=2) as b:
+        fio(device, size="1M", number_ios=100)
+        devices.run("losetup", "-d", device.path)
+        devices.run("losetup", "--direct-io=on", device.path, other)
+        fio(device, size="8M", number_ios=1000)
+        assert b.wait() == 1  # no device is left
+        devices.run("losetup", "-d", device.path)
+    started = assert_all_counted(b, device)["started"]
+    print(started, b.stderr)
+    assert b.of(device)[0]["gone"]
+    if "replaced" in b.of(device)[0]:
+        assert 100 <= started <= 1100 and "another device took its place" in b.stderr
+    else:
+        assert started == 100 and b.stderr.startswith(f"blklat: {device.name} went away\n")
+
+
 def test_partition_that_is_another(loop):
     """Its disk is the same."""
     with devices.partition(loop, 1, loop.size // 4, loop.size // 4) as part, Blklat(part, interval=1) as b:

@@ -12,21 +12,6 @@ from service_manager import Manager
 from told import settled, total, totals, wait_for, watched
 
 
-@exact
-def test_metrics_and_snapshot_count_what_fio_did(loop):
-    with Serve("--dev", loop.name, "--interval", "0.2") as s:
-        wait_for(s, loop)
-        delta = Delta(loop)
-        reads = fio(loop, number_ios=4000)
-        writes = fio(loop, rw="randwrite", bs="8k", number_ios=1000)
-        n = reads.ios("read") + writes.ios("write")
-        a = settled(s, loop)
-        assert n == 5000 == delta()["ios"] == a["completed"] == a["kernel_ios"]
-        assert totals(s, loop) == (4000, 1000)
-        assert total(s, loop, "write", what="io_bytes_total") == 1000 * 8192
-        assert s.request("/healthz").text == "ok\n"
-
-
 def test_stream_has_every_io_of_a_load(loop):
     """The intervals of the stream add up to what fio did, less the completions that this kernel showed to no program."""
     with Unseen() as unseen, Serve("--dev", loop.name, "--interval", "0.2") as s, s.stream() as stream:
