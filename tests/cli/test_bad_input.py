@@ -23,7 +23,7 @@ SECONDS = r"must be (a number of seconds above 0 and at most 86400 \(a day\)|at 
 WHOLE = r"must be a whole number from 1"
 BYTES = r"must be a number of bytes above 0"
 
-# tests/unit/test_parse.c has more of what numbers, sizes and lists may not be.
+# tests/unit/test_parse.c and test_quantile.c have more of what numbers, sizes and lists may not be, test_device.c of devices' names.
 VALUES = [("--interval", v, SECONDS) for v in ["0", "abc", "86401", "", "0.0001"]]
 VALUES += [("--duration", v, SECONDS) for v in ["-1", "86401"]]
 VALUES += [("--idle-gap", v, SECONDS) for v in ["-1", "0.0009", "25h"]]
@@ -36,6 +36,7 @@ VALUES += [("--slow", v, r"must be one percentile above 0 and below 100") for v 
 VALUES += [("--slow-max", v, WHOLE) for v in ["0", "-3", "many"]]
 VALUES += [("--max-memory", v, BYTES) for v in ["0", "64X"]]
 VALUES += [("--scale", v, r"must be auto or a number from 0 to 6") for v in ["7", "fine"]]
+VALUES += [("--percentiles", "50,abc,99", r"'abc' is not a percentile: .*above 0 and up to 100")]
 VALUES += [("--format", v, r"must be text, json or csv") for v in ["xml", "", "JSON", "text,json"]]
 VALUES += [("--engine", v, r"must be auto(, \w+)* or \w+") for v in ["dtrace", "", "replay"]]
 
@@ -46,21 +47,6 @@ def test_value(option, value, sentence):
     for form in ([option, value], [f"{option}={value}"]):
         text = bad(sentence, "--dev", NONE, *form)
         assert f"{option} '{value}':" in text
-
-
-@pytest.mark.parametrize("value,part", [
-    ("100.1", "100.1"), ("50,abc,99", "abc"), ("50,,99", ""), ("", ""), (",".join(map(str, range(1, 18))), "17"),
-])
-def test_percentiles(value, part):
-    text = bad(r"is not a percentile: .*above 0 and up to 100", "--dev", NONE, "--percentiles", value)
-    assert f"--percentiles '{value}': '{part}' " in text
-
-
-@pytest.mark.parametrize("value,part", [
-    ("disk", "disk"), ("", ""), ("device,", ""), ("device,disk", "disk"), ("Total", "Total"), ("total queue", "total queue"),
-])
-def test_stage(value, part):
-    bad(rf"--stage '{part}': must be device, queue or total", "--dev", NONE, "--stage", value)
 
 
 @pytest.mark.parametrize("args,suggestion", [
@@ -85,7 +71,7 @@ LINES = [
     ([NONE], rf"unknown command '{NONE}'"),
     ([NONE, "--interval", "1"], rf"unknown command '{NONE}'.*blklat --dev {NONE}"),
     ([""], r"unknown command ''"),
-    (["/dev/null", "1"], r"'/dev/null' is .*not a block device"),
+    (["/dev/null", "1"], r"'/dev/null' is a character device, not a block device"),
     ([f"/{NONE}/sda"], rf"no block device '/{NONE}/sda'"),
     ([f"{NONE}*"], rf"pattern '{NONE}\*' matches no block device"),
     (["1", "5"], r"unknown command '1'"),
@@ -112,6 +98,7 @@ LINES = [
     (["check", "--sysroot", "/nonexistent"], r"/nonexistent"),
     (["check", NONE], rf"no block device '{NONE}'"),
     (["--dev", ""], r"device's name can't be empty"),
+    (["--dev", NONE, "--stage", "device,disk"], r"--stage 'disk': must be device, queue or total"),
     (["check", "--format", "csv"], r"--format 'csv': must be text or json"),
     (["check", "--dev", NONE], rf"no block device '{NONE}'"),
     (["check", "--stage", "disk"], r"--stage 'disk': must be device, queue or total"),
@@ -177,14 +164,6 @@ def test_no_such_device(dev):
 
 def test_one_wrong_device_among_good_ones():
     bad(rf"no block device '{NONE}'", "--dev", usable(), "--dev", NONE)
-
-
-def test_no_block_device(tmp_path):
-    file = tmp_path / "file"
-    file.write_text("")
-    bad(rf"'{file}' is a file, not a block device", "--dev", str(file))
-    bad(rf"'{tmp_path}' is .*(directory|not a block device)", "--dev", str(tmp_path))
-    bad(r"'/dev/null' is a character device, not a block device", "--dev", "/dev/null")
 
 
 @pytest.mark.parametrize("dev", ["one\ntwo", "esc\033[31mape", "tab\there", "x" * 2000, "per%scent%n"])
