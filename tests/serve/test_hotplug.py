@@ -12,21 +12,6 @@ from service_manager import Manager
 from told import settled, total, totals, wait_for, watched
 
 
-def test_stream_has_every_io_of_a_load(loop):
-    """The intervals of the stream add up to what fio did, less the completions that this kernel showed to no program."""
-    with Unseen() as unseen, Serve("--dev", loop.name, "--interval", "0.2") as s, s.stream() as stream:
-        wait_for(s, loop)
-        f = fio(loop, **deep(2))
-        s.later_snapshot()
-        a = watched(s, loop)[0]["accounting"]
-        ios = 0
-        while ios < a["completed"]:
-            [(_, data)] = stream.intervals(1)
-            ios += sum(o["ios"] for w in data["watches"] for o in w["ops"])
-        assert ios == a["completed"] == f.ios("read") - missing(a)
-        assert missing(a) == unseen.of(loop)
-
-
 @exact
 def test_devices_come_and_go(slots):
     """One device is under load all the time; another comes, works, goes and comes back. Each total is exact."""
