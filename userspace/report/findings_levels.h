@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Levels of an op, and the changes between them: found and told by findings_levels.c, explained by findings_cause.c. */
+/*
+ * Levels of an op (findings_trace.c), the changes between them (findings_levels.c), who caused them (findings_cause.c), and the words
+ * (findings_levels_say.c).
+ */
 #ifndef REPORT_FINDINGS_LEVELS_H
 #define REPORT_FINDINGS_LEVELS_H
 
@@ -9,6 +12,8 @@
 #define SAME_CUT 2		/* a change of IOPS and one of latency are the same if at most this many intervals apart */
 #define NEAR 10
 #define EVEN 1.2		/* figures that differ by a smaller factor count as unchanged */
+#define STEP(p) ((p) == RUN_P50 ? FACTOR : 2.0)	/* the least by which a percentile changes between levels */
+#define TAIL_IOS 2		/* IOs that an interval must have beyond a percentile */
 
 /* An op of a watch in the intervals in which it was busy: not at rest, not stalled. */
 struct trace {
@@ -68,11 +73,37 @@ struct change {
 	bool alone;		/* nothing else changed: neither the load nor the latency of another op or device; nor does it recover */
 };
 
+/* --- findings_trace.c --- */
+
+/* Returns 0 or -ENOMEM; trace_uninit() either way. */
+int trace_init(struct trace *t, const struct inquiry *q, u32 op);
+void trace_uninit(struct trace *t);
+
+/* Finds the cuts of IOPS, and adds those of the median and of percentiles behind it. Returns 0 or -ENOMEM. */
+int trace_find_levels(struct trace *t);
+
+/* Adds where latency rises for too short a time for a level, and where that ends, unless it is near a level's, or at a mark. */
+void trace_add_short(struct trace *t);
+
+/* The logarithm of percentile @p in ns, of run_over_time, at a place of the trace. */
+double trace_log_ns(const struct trace *t, u32 place, u32 p);
+
+/* Where a level is. The intervals in which it changes are left out if it is long enough. */
+struct span trace_span(const struct trace *t, u32 level);
+
+/* Whether a phase begins or ends there. */
+bool run_has_mark_at(const struct run *r, double at_s);
+
 /* Rates and mean of an op, or of one owner's IOs of it. */
 struct level rates_of(const struct trace *t, const struct series_run *s, struct span in);
 
 /* All figures. */
 struct level figures_of(const struct trace *t, const struct series_run *s, struct span in);
+
+/* When in the intervals before and after place @cut the rate of @s changed, by its IOs there: first at one rate, then at the other. */
+double moment_of(const struct trace *t, const struct series_run *s, u32 cut, double before, double after);
+
+/* --- findings_levels.c --- */
 
 /* 1: rose by @factor or more, -1: fell, 0: neither. */
 int direction(double before, double after, double factor);
@@ -80,11 +111,21 @@ int direction(double before, double after, double factor);
 /* The mean number of a load's IOs in flight, by Little's law. */
 double depth_of(const struct level *l);
 
-/* When in the intervals before and after place @cut the rate of @s changed, by its IOs there: first at one rate, then at the other. */
-double moment_of(const struct trace *t, const struct series_run *s, u32 cut, double before, double after);
-
 /* The figure that shows a change of latency: a place in run_over_time. */
 u32 shown_by(const struct change *c);
+
+/* The load changed: more or fewer IOs are in flight, and done. */
+bool change_is_load(const struct change *c);
+
+/* The mean size of an IO changed. */
+bool change_is_resized(const struct change *c);
+double mean_bytes(const struct level *l);
+
+/* Became slower, surely by another load. */
+bool change_has_culprit(const struct change *c);
+
+/* Became slower at the same load, or has a culprit. */
+bool change_is_worse(const struct change *c);
 
 /* --- findings_cause.c --- */
 
@@ -105,5 +146,13 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 
 /* Says that another load changed, too: "; at the same time writes of 4.00 KiB began (500 IOPS)". */
 void say_other(struct finding *f, const struct other *o);
+
+/* --- findings_levels_say.c --- */
+
+/* Adds the finding of a change, or of several times the same by one culprit: @all. */
+void report_change(const struct trace *t, const struct change *all, u32 n);
+
+/* Sums up the @n changes of all levels, such as those of a drive that cleans up now and then, or of a load in steps. */
+void report_many(const struct trace *t, const struct change *all, u32 n);
 
 #endif

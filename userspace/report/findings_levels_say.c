@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Says how an op's level changed: the figures and the words. Who caused it is said by findings_cause.c. */
+#include <math.h>
+
+#include "report/findings_levels.h"
+
+/* A tail that grew or shrank, while rate and median stayed. */
+static bool is_tail(const struct change *c)
+{
+	return c->tail && !c->iops && !c->p50;
+}
+
+/* By how much latency changed, and in what. */
+static double times_of(const struct change *c, const char **ret_what)
+{
+	u32 p = shown_by(c);
+	bool mean = c->mean && !is_tail(c);
+
+	*ret_what = mean ? "mean" : p == RUN_P50 ? "median" : run_over_time.p[p].name;
+	return mean ? c->after.mean_ns / c->before.mean_ns : c->after.ns[p] / c->before.ns[p];
+}
+
+/* Says what the figures tell about the cause. Whether it is a cache, only the drive knows. */
+static void say_cause(struct finding *f, const struct change *c)
+{
+	char a[UNITS_TEXT], b[UNITS_TEXT];
+
+	if (c->rest_s)
+		finding_say(f, "; a rest of %s came before", units_seconds(a, c->rest_s));
+	if (change_is_load(c))
+		finding_say(f, ": the load changed");
+	else if (c->latency)
+		finding_say(f, ": %s times %s by %s latency", units_number(a, fmax(f->times, 1 / f->times)),
+			    c->latency > 0 ? "slower" : "faster", f->times_of);
+	if (change_is_resized(c))
+		finding_say(f, ", as their size went from %s to %s", units_memory(a, mean_bytes(&c->before)), units_memory(b, mean_bytes(&c->after)));
+	else if (c->cause.watch)
+		say_other(f, &c->cause);
+	else if (!change_is_load(c) && c->latency > 0 && c->p50 > 0 && c->alone)
+		finding_say(f, ", as when a cache is exhausted");
+}
+
+static void say_when(struct finding *f, const struct change *c)
+{
+	char at[UNITS_TEXT];
+
+	finding_say(f, " at %s", units_seconds(at, c->at_s));
+	if (c->lasts_s)
+		finding_say(f, " for %s", units_seconds(at, c->lasts_s));
+}
+
+static void say_tail(struct finding *f, const struct change *c)
+{
+	char times[UNITS_TEXT], a[UNITS_TEXT], b[UNITS_TEXT], at[UNITS_TEXT];
+
+	finding_say(f, "%s %s %s times", f->times_of, c->after.ns[c->tail] > c->before.ns[c->tail] ? "rose" : "fell",
+		    units_short(times, fmax(f->times, 1 / f->times)));
+	if (c->gradual)
+		finding_say(f, " little by little");
+	else
+		say_when(f, c);
+	finding_say(f, ", from %s to %s", units_ns(a, c->before.ns[c->tail]), units_ns(b, c->after.ns[c->tail]));
+	finding_say(f, "; p50 did not (%s)", units_ns(a, c->after.ns[RUN_P50]));
+	finding_say(f, "; mean %s before, %s after, at %s IOPS", units_ns(a, c->before.mean_ns), units_ns(b, c->after.mean_ns),
+		    units_short(at, c->after.iops));
+	if (c->cause.watch)
+		say_other(f, &c->cause);
+}
+
+static void say_change(struct finding *f, const struct change *c)
+{
+	bool fell = c->iops ? c->iops < 0 : c->mean ? c->mean < 0 : c->after.ns[RUN_P50] < c->before.ns[RUN_P50];
+	int tail = c->tail ? direction(c->before.ns[c->tail] * c->after.ns[RUN_P50], c->after.ns[c->tail] * c->before.ns[RUN_P50], FACTOR) : 0;
+	char a[UNITS_TEXT], b[UNITS_TEXT], share[UNITS_TEXT];
+
+	units_short(a, c->before.iops);
+	units_short(b, c->after.iops);
+	if (c->iops && !c->gradual)
+		finding_say(f, "IOPS %s from %s to %s", fell ? "fell" : "rose", a, b);
+	else
+		finding_say(f, "%slatency %s", c->gradual ? "" : c->mean ? "mean " : "median ", fell ? "fell" : "rose");
+	if (c->gradual) {
+		finding_say(f, " little by little");
+	} else {
+		say_when(f, c);
+		finding_say(f, ", after %s of the IOs", units_share(share, c->share));
+	}
+	if (!c->iops || c->gradual)
+		finding_say(f, ", at %s IOPS before and %s after", a, b);
+	finding_say(f, "; mean %s before, %s after", units_ns(a, c->before.mean_ns), units_ns(b, c->after.mean_ns));
+	finding_say(f, "; p50 %s before, %s after", units_ns(a, c->before.ns[RUN_P50]), units_ns(b, c->after.ns[RUN_P50]));
+	if (tail)
+		finding_say(f, "; %s %s before, %s after", run_over_time.p[c->tail].name, units_ns(a, c->before.ns[c->tail]),
+			    units_ns(b, c->after.ns[c->tail]));
+	say_cause(f, c);
+}
+
+static void state_rule(struct finding *f)
+{
+	finding_rule(f, "a step by a factor of 1.5 or more in IOPS or in the median latency, or of 2 in a percentile with %d IOs beyond "
+		     "it, between levels of %d intervals or more that scatter by at most half the step (of fewer, by two steps, and the "
+		     "mean by one); rests and stalls are left out; or a percentile that rises as much from fifth to fifth of the time, "
+		     "without one; another load is named if it changed by a factor of 1.5 or more at most %d intervals apart",
+		     TAIL_IOS, LEVEL_LEAST, SAME_CUT);
+}
+
+void report_change(const struct trace *t, const struct change *all, u32 n)
+{
+	struct finding *f = finding_add(t->q, "level_change", t->op);
+	const struct change *c = &all[0];
+	const struct other *o = &c->cause;
+
+	f->from_s = c->at_s;
+	f->to_s = c->gradual ? f->to_s : all[n - 1].at_s;
+	f->times = times_of(c, &f->times_of);
+	if (!change_is_worse(c)) {
+		f->grade = FINDING_DIFFERS;
+		f->times = fmax(f->times, 1 / f->times);
+	}
+	finding_values(f, { "at_s", c->at_s }, { "share", c->share }, { "before_iops", c->before.iops },
+		       { "after_iops", c->after.iops }, { "before_mean_ns", c->before.mean_ns },
+		       { "after_mean_ns", c->after.mean_ns }, { "before_p50_ns", c->before.ns[RUN_P50] },
+		       { "after_p50_ns", c->after.ns[RUN_P50] }, { "before_queue_depth", c->before.queue_depth },
+		       { "after_queue_depth", c->after.queue_depth },
+		       { "times_slower_by_latency", c->after.mean_ns / c->before.mean_ns },
+		       { "times_slower_by_iops", c->before.iops / c->after.iops }, { "rest_s", c->rest_s });
+	if (c->tail)
+		finding_values(f, { "tail", run_over_time.p[c->tail].q }, { "before_tail_ns", c->before.ns[c->tail] },
+			       { "after_tail_ns", c->after.ns[c->tail] });
+	if (o->watch) {
+		f->cause = owner_of(o->watch) ?: op_names[o->op];
+		f->cause_op = o->op;
+	}
+	if (change_has_culprit(c))
+		say_culprit(f, t, all, n);
+	else if (is_tail(c))
+		say_tail(f, c);
+	else
+		say_change(f, c);
+	state_rule(f);
+}
+
+void report_many(const struct trace *t, const struct change *all, u32 n)
+{
+	struct finding *f = finding_add(t->q, "level_change", t->op);
+	const struct level *least = &all[0].before, *most = least, *fastest = least, *slowest = least;
+	char a[UNITS_TEXT], b[UNITS_TEXT], from[UNITS_TEXT], to[UNITS_TEXT];
+
+	f->grade = FINDING_DIFFERS;
+	f->from_s = f->to_s = all[0].at_s;
+	for (u32 i = 0; i < n; i++) {
+		const struct level *l = &all[i].after;
+
+		least = l->iops < least->iops ? l : least;
+		most = l->iops > most->iops ? l : most;
+		fastest = l->mean_ns < fastest->mean_ns ? l : fastest;
+		slowest = l->mean_ns > slowest->mean_ns ? l : slowest;
+		f->grade = change_is_worse(&all[i]) ? FINDING_WRONG : f->grade;
+		f->to_s = fmax(f->to_s, all[i].at_s);
+	}
+	f->times = slowest->mean_ns / fastest->mean_ns;
+	f->times_of = "mean";
+	finding_values(f, { "changes", n }, { "first_at_s", f->from_s }, { "last_at_s", f->to_s },
+		       { "least_iops", least->iops }, { "most_iops", most->iops },
+		       { "least_iops_p50_ns", least->ns[RUN_P50] }, { "most_iops_p50_ns", most->ns[RUN_P50] },
+		       { "least_mean_ns", fastest->mean_ns }, { "most_mean_ns", slowest->mean_ns });
+	finding_say(f, "the level changed %u times from %s to %s; ", n, units_seconds(from, f->from_s), units_seconds(to, f->to_s));
+	/* Named by what moved. */
+	if (direction(least->iops, most->iops, EVEN)) {
+		finding_say(f, "the lowest has %s IOPS with a p50 of %s", units_short(a, least->iops), units_ns(b, least->ns[RUN_P50]));
+		finding_say(f, ", the highest %s IOPS with %s", units_short(a, most->iops), units_ns(b, most->ns[RUN_P50]));
+	} else {
+		finding_say(f, "the mean is %s in the fastest and %s in the slowest", units_ns(a, fastest->mean_ns), units_ns(b, slowest->mean_ns));
+		finding_say(f, ", at %s IOPS", units_short(a, slowest->iops));
+	}
+	state_rule(f);
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Finds the levels of an op. They are searched in the logarithms of IOPS and of percentiles, only over intervals in which the op
+ * was busy, since neither pauses of the workload nor stalls are levels.
+ */
+#include "report/findings_levels.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "util/array.h"
+#include "util/cleanup.h"
+
+#define SHORT 2			/* by how many steps latency rises for less than LEVEL_LEAST intervals, */
+#define SHORT_IOS 20		/* and IOs beyond the percentile then; at least by */
+#define SHORT_NOISE 5.0		/* standard deviations */
+#define MEAN PERCENTILES_OVER_TIME
+
+void trace_uninit(struct trace *t)
+{
+	free(t->interval);
+	free(t->y);
+	free(t->room);
+}
+
+int trace_init(struct trace *t, const struct inquiry *q, u32 op)
+{
+	const struct run *r = q->run;
+	double ios;
+
+	t->q = q;
+	t->op = op;
+	t->s = &q->watch->ops[op];
+	t->interval = calloc(r->n, sizeof(*t->interval));
+	t->y = calloc(r->n, sizeof(*t->y));
+	t->room = calloc(r->n, sizeof(*t->room));
+	if (!t->interval || !t->y || !t->room)
+		return -ENOMEM;
+	for (u32 i = 0; i < r->n; i++) {
+		if (!t->s->ios[i] || q->stalled_s[i] || r->length_s[i] < r->interval_s / 2)
+			continue;
+		t->room[t->n] = (struct weighted){ t->s->ios[i], 1 };
+		t->interval[t->n++] = i;
+	}
+	ios = weighted_median(t->room, t->n);
+	for (u32 p = 0; p < PERCENTILES_OVER_TIME; p++)
+		t->backed[p] = p == RUN_P50 || ios * (1 - run_over_time.p[p].q) >= TAIL_IOS * (1 - 1e-9);
+	return 0;
+}
+
+static bool near_a_cut(const struct trace *t, u32 n, u32 cut)
+{
+	for (u32 i = 0; i < n; i++)
+		if (cut + SAME_CUT >= t->cuts[i] && cut <= t->cuts[i] + SAME_CUT)
+			return true;
+	return false;
+}
+
+/* Adds the cuts of @t->y that differ from those found before. */
+static int add_cuts(struct trace *t, double step)
+{
+	CLEANUP(cleanup_free) u32 *more = calloc(LEVEL_CUTS_MAX, sizeof(*more));
+	u32 before = t->n_cuts;
+	int n = more ? levels_find(t->y, t->n, step, more) : -ENOMEM;
+
+	for (int i = 0; i < n && t->n_cuts < LEVEL_CUTS_MAX; i++)
+		if (!near_a_cut(t, before, more[i]))
+			t->cuts[t->n_cuts++] = more[i];
+	return n < 0 ? n : 0;
+}
+
+/* Of a percentile, or the MEAN. */
+double trace_log_ns(const struct trace *t, u32 place, u32 p)
+{
+	u32 i = t->interval[place];
+
+	return log(fmax(p == MEAN ? (double)t->s->sum_ns[i] / t->s->ios[i] : series_percentile(t->s, i, p), 1));
+}
+
+int trace_find_levels(struct trace *t)
+{
+	int err;
+
+	for (u32 i = 0; i < t->n; i++)
+		t->y[i] = log(run_iops(t->q->run, t->s->ios, t->interval[i]));
+	err = add_cuts(t, log(FACTOR));
+	for (u32 p = 0; !err && p < PERCENTILES_OVER_TIME; p++) {
+		if (!t->backed[p])
+			continue;
+		for (u32 i = 0; i < t->n; i++)
+			t->y[i] = trace_log_ns(t, i, p);
+		err = add_cuts(t, log(STEP(p)));
+	}
+	qsort(t->cuts, t->n_cuts, sizeof(*t->cuts), compare_u32);
+	return err;
+}
+
+bool run_has_mark_at(const struct run *r, double at_s)
+{
+	for (u32 i = 0; i < r->phases.n; i++)
+		if (fmin(fabs(r->phases.p[i].from_s - at_s), fabs(r->phases.p[i].to_s - at_s)) <= SAME_CUT * r->interval_s)
+			return true;
+	return false;
+}
+
+/*
+ * Where a rise of percentile @p at @from that is too short for a level ends; 0: there is none. All LEVEL_LEAST values before and
+ * after are lower by @step, and by @mean_step of the mean, since a percentile between two peaks flickers. Behind a rise that goes
+ * on at the run's end, which takes two intervals, there are none.
+ */
+static u32 end_of_short(const struct trace *t, u32 p, double step, double mean_step, u32 from)
+{
+	double most = -HUGE_VAL, most_mean = -HUGE_VAL;
+	u32 to = from;
+
+	for (u32 i = from - LEVEL_LEAST; i < from; i++) {
+		most = fmax(most, trace_log_ns(t, i, p));
+		most_mean = fmax(most_mean, trace_log_ns(t, i, MEAN));
+	}
+	while (to < t->n && trace_log_ns(t, to, p) >= most + step && trace_log_ns(t, to, MEAN) >= most_mean + mean_step &&
+	       t->s->ios[t->interval[to]] * (1 - run_over_time.p[p].q) >= SHORT_IOS)
+		to++;
+	for (u32 i = to; i < t->n && i < to + LEVEL_LEAST; i++)
+		if (trace_log_ns(t, i, p) > most + step / 2)
+			return 0;
+	return to - from < LEVEL_LEAST && (to + LEVEL_LEAST <= t->n || (to == t->n && to - from > 1)) ? to : 0;
+}
+
+/* The standard deviation of the logarithms, but for steps: for a normal distribution 0.6745 of it is the median deviation. */
+static double scatter_of(const struct trace *t, u32 p)
+{
+	for (u32 i = 1; i < t->n; i++)
+		t->room[i - 1] = (struct weighted){ fabs(trace_log_ns(t, i, p) - trace_log_ns(t, i - 1, p)), 1 };
+	return weighted_median(t->room, t->n ? t->n - 1 : 0) / (0.6745 * M_SQRT2);
+}
+
+void trace_add_short(struct trace *t)
+{
+	double mean_step = fmax(log(FACTOR), SHORT_NOISE * scatter_of(t, MEAN));
+
+	for (u32 p = 0; p < PERCENTILES_OVER_TIME; p++) {
+		double step = fmax(SHORT * log(STEP(p)), SHORT_NOISE * scatter_of(t, p));
+
+		for (u32 i = LEVEL_LEAST; t->backed[p] && i < t->n && t->n_cuts + 2 <= LEVEL_CUTS_MAX; i++) {
+			u32 to = end_of_short(t, p, step, mean_step, i);
+
+			if (to <= i || near_a_cut(t, t->n_cuts, i) || near_a_cut(t, t->n_cuts, to) ||
+			    run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[i]]))
+				continue;
+			t->cuts[t->n_cuts++] = i;
+			if (to == t->n)
+				continue;
+			t->cuts[t->n_cuts++] = to;
+			t->shorts[t->n_shorts++] = i;
+		}
+	}
+	qsort(t->cuts, t->n_cuts, sizeof(*t->cuts), compare_u32);
+}
+
+struct level rates_of(const struct trace *t, const struct series_run *s, struct span in)
+{
+	double ios = 0, bytes = 0, sum_ns = 0, time = 0;
+
+	for (u32 i = in.from; s->ios && i < in.to; i++) {
+		u32 at = t->interval[i];
+
+		ios += s->ios[at];
+		bytes += s->bytes[at];
+		sum_ns += s->sum_ns[at];
+		time += t->q->run->length_s[at];
+	}
+	if (!(ios > 0))
+		return (struct level){ 0 };
+	return (struct level){ .iops = ios / time, .bytes_per_s = bytes / time, .mean_ns = fmax(sum_ns / ios, 1) };
+}
+
+struct level figures_of(const struct trace *t, const struct series_run *s, struct span in)
+{
+	struct level l = rates_of(t, s, in);
+	double time = 0;
+
+	for (u32 i = in.from; i < in.to; i++) {
+		time += t->q->run->length_s[t->interval[i]];
+		l.queue_depth += t->q->watch->queue_depth[t->interval[i]] * t->q->run->length_s[t->interval[i]];
+	}
+	l.queue_depth /= time;
+	for (u32 p = 0; l.iops > 0 && p < PERCENTILES_OVER_TIME; p++) {
+		u32 n = 0;
+
+		for (u32 i = in.from; i < in.to; i++)
+			if (s->ios[t->interval[i]])
+				t->room[n++] = (struct weighted){ series_percentile(s, t->interval[i], p), s->ios[t->interval[i]] };
+		l.ns[p] = fmax(weighted_median(t->room, n), 1);
+	}
+	return l;
+}
+
+struct span trace_span(const struct trace *t, u32 level)
+{
+	struct span s = { level ? t->cuts[level - 1] : 0, level < t->n_cuts ? t->cuts[level] : t->n };
+
+	if (s.to - s.from > LEVEL_LEAST) {
+		s.from += level > 0;
+		s.to -= level < t->n_cuts;
+	}
+	return s;
+}
+
+double moment_of(const struct trace *t, const struct series_run *s, u32 cut, double before, double after)
+{
+	const struct run *r = t->q->run;
+	u32 a = t->interval[cut - 1], b = t->interval[cut];
+	double begin = r->start_s[a], length = run_end_of(r, b) - begin;
+	double at_first = (s->ios[a] + s->ios[b] - after * length) / (before - after);
+
+	/* After a rest, it came with the load. */
+	return b > a + 1 || before == after || !s->ios[a] ? r->start_s[b] : begin + fmin(fmax(at_first, 0), length);
+}
