@@ -7,6 +7,7 @@ import statistics
 import pytest
 
 import synthetic
+from phases import mark
 from recordings import sentences
 
 DB, BACKUP, MiB = "/system.slice/db.service", "/system.slice/backup.service", 2 ** 20
@@ -65,6 +66,8 @@ HEALTHY = {
     "long tails and some flushes": (100, lambda t: [("read", 1e5, 200, {"width": 1}), ("flush", 3e6, 2, {"size": 0})], {}),
     "a slow wave": (120, lambda t: [("read", 9e4 * (1 + 0.15 * math.sin(t / 19)), 8000, {})], {}),
     "six drives": (60, each(6, lambda t, i: [("read", 9e4, 3000, {}), ("write", 3e4, 300, {})]), nvme(6)),
+    "writes only": (60, lambda t: [("write", 3e4, 5000, {})], {}),
+    "32 drives": (40, each(32, lambda t, i: [("read", 9e4, 1000, {})]), nvme(32)),
     "owners": (80, lambda t: [("read", 9e4, 900, {"owner": DB}), ("write", 6e6, 300, {"owner": BACKUP, "size": MiB})],
                {"by": "cgroup", "noise": 0.1}),
     "a load that grows": (60, lambda t: [("read", 9e4, step(t, 2000, 20000), {})], {}),
@@ -136,6 +139,58 @@ def test_what_is_wrong(tmp_path, name):
     assert len(found) == 1 and re.fullmatch(expected, found[0]), found
     # It is not said again as peaks, nor are loads that began told as not steady.
     assert not [one for one in sentences(path) if "peaks" in one or "not reached" in one or ("cache" in one and name != "a cache")]
+
+
+def writes(owner, ns, ios):
+    return ("write", ns, ios, {"owner": owner, "size": MiB})
+
+
+def phased(rates, slow, times):
+    """Phases of 15 s with these rates; for the seconds @slow all takes so many times as long."""
+    def loads(t):
+        by = times if t in slow else 1
+        return [("read", 1e5 * by, rates[t // 15] // by, {"width": 0.1})]
+    return 15 * len(rates), loads
+
+
+INDEXER = BACKUP.replace("backup", "indexer")
+SEVERAL = {
+    "one takes over": (80, lambda t: [("read", step(t, 85e3, 1e6), 900, {"owner": DB}), writes(BACKUP, 6e6, 500 * (20 <= t < 40)),
+                                      writes(INDEXER, 4e6, 700 * (t >= 40))], {"by": "cgroup"},
+                       [r"sda read: at 20\.0 s backup\.service began [45]\d\d writes/s of 1\.00 MiB, until (39|40)\.\d s; it has 7[67]\.\d % "
+                        r"of the device's time meanwhile, .* mean [89].* us to 1\.0\d ms .*",
+                        r"sda read: at (39|40)\.\d s indexer\.service began [67]\d\d writes/s of 1\.00 MiB; it has 7[567]\.\d % of the "
+                        r"device's time since, .* mean [89].* us to 1\.0\d ms .*"]),
+    "the next is worse": (80, lambda t: [("read", step(t, step(t, 85e3, 1e6), 5e6, 40), 900, {"owner": DB}),
+                                         writes(BACKUP, 6e6, 500 * (20 <= t < 40)), writes(INDEXER, 8e6, 700 * (t >= 40))], {"by": "cgroup"},
+                          [r"sda read: at 20\.0 s backup\.service began .*, until (39|40)\.\d s; it has 7[67]\.\d % of .* meanwhile, .*",
+                           r"sda read: at (39|40)\.\d s indexer\.service began .*; it has 5[567]\.\d % .* since, .* \([45]\.\d\d times slower\)"]),
+    "two at once": (60, lambda t: [("read", step(t, 85e3, 1e6), 900, {"owner": DB}), writes(BACKUP, 6e6, step(t, 0, 300)),
+                                   writes(INDEXER, 6e6, step(t, 0, 250))], {"by": "cgroup"},
+                    [r"sda read: at 20\.\d s backup\.service began [23]\d\d writes/s of 1\.00 MiB and indexer\.service began 2\d\d "
+                     r"writes/s of 1\.00 MiB; they have 7[789]\.\d % of .*"]),
+    "a drive's neighbour": (60, lambda t: [("read", step(t, 9e4, 5e5), 900, {"device": "nvme0n1"}), ("read", 9e4, 900, {"device": "nvme1n1"}),
+                                           ("write", 3e5, step(t, 0, 4000), {"device": "nvme1n1", "size": MiB})], nvme(2),
+                            [r"nvme0n1 read: mean latency rose at 20\.0 s, .*; at the same time [34]\.\d\dk writes/s of 1\.00 MiB began on nvme1n1"]),
+    "one of six": (90, each(6, lambda t, i: [("read", step(t, 9e4, 9e4 * (1.7 if i == 3 else 1), 30), 3000, {})]), nvme(6),
+                   [r"nvme3n1 read: mean latency rose at (29|30)\.\d s, .*: 1\.[67]\d times slower by mean latency; 5 like it are as fast as before"]),
+    "a marked sweep": (*phased((4000, 8000, 12000, 24000), range(20, 25), 5), {"marks": 4},
+                       [r"sda read: IOPS fell from [78]\.\d\dk to 1\.[56]\dk at 20\.0 s, .* times slower by mean latency"]),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_who_and_when(tmp_path, name):
+    seconds, loads, more, expected = SEVERAL[name]
+    marks = more.pop("marks", 0)
+    path = write(tmp_path, name, seconds, loads, **more)
+    if marks:
+        mark(path, *((seconds / marks * i, f"phase {i}") for i in range(marks)))
+    found = sentences(path, "!!")
+    assert len(found) == len(expected), found
+    for told, pattern in zip(found, expected):
+        assert re.fullmatch(pattern, told), found
+    assert not [one for one in sentences(path) if "peaks" in one or "not reached" in one or "cache" in one]
 
 
 @pytest.mark.parametrize("times", [1, 2])

@@ -101,6 +101,35 @@ TEST(the_culprit_speaks)
 	assert_int_equal(fs.f[2].also, 0);
 }
 
+/*
+ * Reads of db are slow from 20 s on. The backup writes until 40 s, then the indexer. If it does not begin, or
+ * later than in the next interval, the backup is not what made them slow.
+ */
+TEST(one_takes_over)
+{
+	static const struct part indexer = { "cgroup", "/indexer", 5 };
+	static const struct { u32 from; bool sure; } cases[] = { { 40, true }, { 41, true }, { 42, false }, { 80, false } };
+
+	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
+		init_run();
+		for (u32 i = 0; i < 4; i++)
+			s.watch[i] = (struct watch){ .device = &s.device[0], .stage = BLKLAT_STAGE_DEVICE,
+						     .part = i ? i == 1 ? &db : i == 2 ? &backup : &indexer : NULL };
+		synthetic_begin(&s, 4, 6, 1);
+		for (u32 i = 0; i < 80; i++) {
+			owned(0, 1, READ, i < 20 ? 100000 : 1000000, 1000);
+			owned(0, 2, WRITE, 5000000, 500 * (i >= 20 && i < 40));
+			owned(0, 3, WRITE, 4000000, 500 * (i >= cases[c].from));
+			synthetic_tick(&s, 1);
+		}
+		judge();
+		assert_int_equal(!!strstr(change()->text, "at 20.0 s backup began 500 writes/s of 4.00 KiB, until 40.0 s; it has "), cases[c].sure);
+		if (cases[c].sure)
+			assert_non_null(strstr(fs.f[1].text, " indexer began 500 writes/s of 4.00 KiB; it has 66.7 % of the device's time since, and "
+					       "reads of db.service went from p99 100 us to "));
+	}
+}
+
 /* Reads of db and of all IOs without an owner: both are slower, and the one with more IOs is named. */
 TEST(two_victims)
 {

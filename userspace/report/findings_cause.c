@@ -9,6 +9,7 @@
 
 #define MATTERS 0.01		/* share of the IOs or bytes from which on another load may be a cause */
 #define ABSENT 0.01		/* a load with less than this share of its later rate has not begun yet */
+#define LEFT 0.1		/* a load with less than this share of its earlier rate has ended */
 #define TOGETHER 0.9		/* share of the busy intervals in which both the load and the effect are there, or neither is */
 
 static const char *const plurals[BLKLAT_OPS] = { "reads", "writes", "flushes", "discards", "other ops" };
@@ -50,32 +51,32 @@ static double median_iops(const struct trace *t, const struct series_run *s, str
 	return weighted_median(t->room, n);
 }
 
-/*
- * Sets the loads of @o, whose watch and op are given, before and after its step: where, in the two levels around cut @i, it
- * is farthest ahead of its mean rate or behind it. Returns the step's direction, or 0 if it is small or not near the cut.
- */
-static int changed_with(const struct trace *t, u32 i, const struct change *c, struct other *o)
+/* Where in @in the load is farthest ahead of its mean rate or behind it; in.from: nowhere. */
+static u32 step_in(const struct trace *t, const struct series_run *s, struct span in)
 {
-	const struct series_run *s = &o->watch->ops[o->op];
-	const struct span both = { i ? t->cuts[i - 1] : 0, i + 1 < t->n_cuts ? t->cuts[i + 1] : t->n };
-	double mean = rates_of(t, s, both).iops, ahead = 0, most = 0;
-	struct span before = both, after = both;
-	const struct level *larger;
-	int way;
+	double mean = rates_of(t, s, in).iops, ahead = 0, most = 0;
+	u32 step = in.from;
 
-	o->step = both.from;
-	for (u32 k = both.from; mean && k < both.to; k++) {
+	for (u32 k = in.from; mean && k < in.to; k++) {
 		ahead += s->ios[t->interval[k]] - mean * t->q->run->length_s[t->interval[k]];
 		if (fabs(ahead) > most) {
 			most = fabs(ahead);
-			o->step = k + 1;
+			step = k + 1;
 		}
 	}
-	if (o->step == both.from || o->step + SAME_CUT < t->cuts[i] || o->step > t->cuts[i] + SAME_CUT)
-		return 0;
+	return step;
+}
+
+/* Sets the loads of @o on either side of its step. Returns by which direction it changed, 0 for none that could be a cause. */
+static int measure_step(const struct trace *t, struct span both, const struct change *c, struct other *o)
+{
+	const struct series_run *s = &o->watch->ops[o->op];
 	/* The intervals beside the step may have some of both. */
-	before.to = o->step - (o->step > both.from + 1);
-	after.from = o->step + (o->step + 1 < both.to);
+	const struct span before = { both.from, o->step - (o->step > both.from + 1) };
+	const struct span after = { o->step + (o->step + 1 < both.to), both.to };
+	const struct level *larger;
+	int way;
+
 	o->before = rates_of(t, s, before);
 	o->after = rates_of(t, s, after);
 	o->depth_step = fabs(depth_of(&o->after) - depth_of(&o->before));
@@ -85,9 +86,33 @@ static int changed_with(const struct trace *t, u32 i, const struct change *c, st
 	/* Where it is there for less than half of either level. */
 	if (!o->iops_before && !o->iops_after)
 		*(way > 0 ? &o->iops_after : &o->iops_before) = median_iops(t, s, way > 0 ? after : before, true);
-	o->at_s = moment_of(t, s, o->step, o->iops_before, o->iops_after);
 	larger = way > 0 ? &o->after : &o->before;
 	return larger->iops >= MATTERS * c->before.iops || larger->bytes_per_s >= MATTERS * c->before.bytes_per_s ? way : 0;
+}
+
+/*
+ * Finds the step of @o, whose watch and op are given, in @both levels around place @cut, or if there is none next to it, within NEAR
+ * intervals: it may end before the level does. Returns the step's direction, or 0.
+ */
+static int changed_with(const struct trace *t, u32 cut, struct span both, const struct change *c, struct other *o)
+{
+	const struct span near = { max_u64(both.from + NEAR, cut) - NEAR, min_u64(both.to, cut + NEAR) }, *in[] = { &both, &near };
+	int way = 0;
+
+	for (u32 i = 0; i < ARRAY_SIZE(in) && !way; i++) {
+		o->step = step_in(t, &o->watch->ops[o->op], *in[i]);
+		if (o->step == in[i]->from || o->step + SAME_CUT < cut || o->step > cut + SAME_CUT)
+			continue;
+		way = measure_step(t, *in[i], c, o);
+		o->at_s = moment_of(t, &o->watch->ops[o->op], o->step, o->iops_before, o->iops_after);
+	}
+	return way;
+}
+
+/* The levels before and after cut @i. */
+static struct span both_levels(const struct trace *t, u32 i)
+{
+	return (struct span){ i ? t->cuts[i - 1] : 0, i + 1 < t->n_cuts ? t->cuts[i + 1] : t->n };
 }
 
 /* Whether the change at which the level of place @k begins has another cause than @o. */
@@ -186,6 +211,28 @@ static bool anything_else(const struct trace *t, const struct change *c)
 	return false;
 }
 
+/* How many devices of the kind have as many of these IOs, and as fast as before. */
+static u32 unchanged_peers(const struct trace *t, const struct change *c)
+{
+	const struct run *r = t->q->run;
+	u32 n = 0;
+
+	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
+		const struct watch_run *w = &r->watches[i];
+		struct level before = rates_of(t, &w->ops[t->op], c->near[0]), after = rates_of(t, &w->ops[t->op], c->near[1]);
+
+		n += is_apart(t, w) && is_same_kind(w, t->q->watch) && before.iops && after.iops && !direction(before.iops, c->before.iops, FACTOR) &&
+		     !direction(before.iops, after.iops, EVEN) && !direction(before.mean_ns, after.mean_ns, EVEN);
+	}
+	return n;
+}
+
+/* Not on this device. */
+static bool cause_is_elsewhere(const struct trace *t, const struct change *c)
+{
+	return c->cause.watch && c->cause.watch->watch->device != t->q->watch->watch->device;
+}
+
 /*
  * The owner who lost most beside @cause: by its IOs times how much longer they take. Undivided, and where no owner did, the
  * whole. @ret_harmed: how many owners' IOs take longer by FACTOR, although they are no more.
@@ -209,6 +256,35 @@ static const struct watch_run *victim_of(const struct trace *t, const struct cha
 	return victim;
 }
 
+/* Keeps the two largest, and of these only what is at least half as large as the other. */
+static void keep_cause(struct change *c, const struct other *o)
+{
+	bool largest = !c->cause.watch || o->depth_step > c->cause.depth_step;
+	const struct other second = largest ? c->cause : *o;
+
+	if (largest)
+		c->cause = *o;
+	if (second.watch && second.depth_step > c->with.depth_step)
+		c->with = second;
+	if (c->with.depth_step < c->cause.depth_step / 2)
+		c->with = (struct other){ 0 };
+}
+
+/* On another device of its own, where none on this one explains it: they may share a link or a controller. */
+static void find_cause_elsewhere(const struct trace *t, u32 i, struct change *c)
+{
+	const struct run *r = t->q->run;
+
+	for (u32 k = 0; k < r->n_watches; k += 1 + run_parts(r, k))
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			struct other o = { .watch = &r->watches[k], .op = op };
+
+			if (is_apart(t, o.watch) && o.watch->watch->stage == t->q->watch->watch->stage && op_matters(o.watch, op) &&
+			    changed_with(t, t->cuts[i], both_levels(t, i), c, &o) > 0)
+				keep_cause(c, &o);
+		}
+}
+
 /* By cgroup, each owner counts; what the parts don't show, and undivided runs, go by op. */
 void find_cause(const struct trace *t, u32 i, struct change *c)
 {
@@ -219,34 +295,64 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 	for (u32 part = owners_of(t) + 1; part-- && (part || !c->cause.watch);)
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			struct other o = { .watch = &whole[part], .op = op };
-			int way = op == t->op && !part ? 0 : changed_with(t, i, c, &o);
+			int way = op == t->op && !part ? 0 : changed_with(t, t->cuts[i], both_levels(t, i), c, &o);
 
 			o.harms = way > 0 && part && victim_of(t, c, o.watch, &harmed) && harmed;
 			/* An owner whose IOs are among those that changed is no other load, unless others suffer. */
 			if (!way || (op == t->op && way == c->iops && !o.harms))
 				continue;
 			c->alone = false;
-			if (way == c->latency && (!c->cause.watch || o.depth_step > c->cause.depth_step))
-				c->cause = o;
+			if (way == c->latency)
+				keep_cause(c, &o);
 		}
-	c->alone = c->alone && !anything_else(t, c);
+	if (!c->cause.watch && c->latency > 0)
+		find_cause_elsewhere(t, i, c);
+	c->like = unchanged_peers(t, c);
+	c->alone = c->alone && !c->like && !anything_else(t, c);
+}
+
+/* Where a load at least half as large as the cause of @c begins at place @cut, or in the interval behind it; 0: none does. */
+static u32 another_begins(const struct trace *t, u32 cut, struct span level, const struct change *c)
+{
+	for (u32 part = 0; part <= owners_of(t); part++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			struct other o = { .watch = &t->q->watch[part], .op = op };
+
+			if ((part || op != t->op) && !(o.watch == c->cause.watch && op == c->cause.op) && !part == !owners_of(t) &&
+			    changed_with(t, cut, level, c, &o) > 0 && o.step <= cut + 1 && o.depth_step >= c->cause.depth_step / 2)
+				return max_u64(o.step, cut);
+		}
+	return 0;
+}
+
+u32 handover_of(const struct trace *t, u32 i, const struct change *c)
+{
+	const struct span level = { t->cuts[i], both_levels(t, i).to };
+	const struct series_run *s = c->cause.watch ? &c->cause.watch->ops[c->cause.op] : NULL;
+	u32 cut = s && c->latency > 0 ? step_in(t, s, level) : 0;
+
+	if (cut < level.from + LEVEL_LEAST || cut + LEVEL_LEAST > level.to || cause_is_elsewhere(t, c) ||
+	    rates_of(t, s, (struct span){ cut, level.to }).iops > LEFT * rates_of(t, s, (struct span){ level.from, cut }).iops)
+		return 0;
+	return another_begins(t, cut, level, c);
 }
 
 bool cause_is_sure(const struct trace *t, const struct change *all, u32 i)
 {
 	const struct change *c = &all[i];
 
-	return c->cause.watch && c->latency > 0 && c->cause.step <= t->cuts[i] && goes_together(t, all, c) && !changed_without(t, c);
+	return c->cause.watch && !cause_is_elsewhere(t, c) && c->latency > 0 && c->cause.step <= t->cuts[i] && goes_together(t, all, c) &&
+	       !changed_without(t, c);
 }
 
 /* "backup.service began 500 writes/s of 1.00 MiB", "ended its 500", "went from 200 to 500"; without owners "500 writes/s began". */
-static void say_load(struct finding *f, const struct other *o)
+static void say_load(struct finding *f, const struct other *o, const struct watch_run *said)
 {
 	const struct level *most = o->after.iops > o->before.iops ? &o->after : &o->before;
 	bool began = o->iops_before < ABSENT * o->iops_after, ended = o->iops_after < ABSENT * o->iops_before, owned = owner_of(o->watch);
 	char a[UNITS_TEXT], b[UNITS_TEXT];
 
-	if (owned)
+	if (owned && o->watch != said)
 		say_owner(f, o->watch);
 	if (began || ended)
 		finding_say(f, "%s%s", !owned ? "" : began ? " began " : " ended its ", units_short(a, began ? o->iops_after : o->iops_before));
@@ -259,10 +365,22 @@ static void say_load(struct finding *f, const struct other *o)
 		finding_say(f, "%s", began ? " began" : " ended");
 }
 
-void say_other(struct finding *f, const struct other *o)
+/* "backup.service began 500 writes/s of 1.00 MiB and 200 reads/s of 128 KiB". */
+static void say_loads(struct finding *f, const struct change *c)
+{
+	say_load(f, &c->cause, NULL);
+	if (!c->with.watch)
+		return;
+	finding_say(f, " and ");
+	say_load(f, &c->with, c->cause.watch);
+}
+
+void say_other(struct finding *f, const struct change *c)
 {
 	finding_say(f, "; at the same time ");
-	say_load(f, o);
+	say_loads(f, c);
+	if (strncmp(f->text, c->cause.watch->watch->device->name, strcspn(f->text, " :")))
+		finding_say(f, " on %s", c->cause.watch->watch->device->name);
 }
 
 static void say_victim(struct finding *f, const struct trace *t, const struct change *c)
@@ -294,7 +412,7 @@ static void say_victim(struct finding *f, const struct trace *t, const struct ch
 		       { "victim_after_p50_ns", after.ns[RUN_P50] });
 }
 
-/* The cause's share of the time of all IOs on the device, while it was there. */
+/* The loads' share of the time of all IOs on the device, while they were there. */
 static double share_of_time(const struct trace *t, const struct change *c)
 {
 	double all = 0;
@@ -304,25 +422,41 @@ static double share_of_time(const struct trace *t, const struct change *c)
 
 		all += depth_of(&l);
 	}
-	return depth_of(&c->cause.after) / all;
+	return (depth_of(&c->cause.after) + depth_of(&c->with.after)) / all;
+}
+
+/* When the load of @c ended, if it did not come again; INFINITY: not in the run. */
+static double end_of(const struct trace *t, const struct change *c)
+{
+	const struct series_run *s = &c->cause.watch->ops[c->cause.op];
+
+	for (u32 k = 0; k < t->n_cuts; k++) {
+		const struct span next = trace_span(t, k + 1);
+		double iops = rates_of(t, s, next).iops;
+
+		if (t->cuts[k] >= c->span[1].to && direction(c->cause.after.iops, iops, FACTOR) < 0)
+			return moment_of(t, s, step_in(t, s, (struct span){ c->span[1].from, next.to }), c->cause.iops_after, iops);
+	}
+	return INFINITY;
 }
 
 void say_culprit(struct finding *f, const struct trace *t, const struct change *all, u32 n)
 {
 	const struct other *o = &all[0].cause;
+	double end_s = n > 1 ? all[1].at_s : end_of(t, &all[0]);
 	char a[UNITS_TEXT], share[UNITS_TEXT];
 
 	f->culprit = true;
 	finding_say(f, "at %s ", units_seconds(a, o->at_s));
-	say_load(f, o);
-	if (n > 1)
-		finding_say(f, ", until %s", units_seconds(a, all[1].at_s));
+	say_loads(f, &all[0]);
+	if (isfinite(end_s))
+		finding_say(f, ", until %s", units_seconds(a, end_s));
 	if (n > 4)
 		finding_say(f, ", and %u times more from %s on", (n - 1) / 2, units_seconds(a, all[2].at_s));
 	else if (n > 2)
 		finding_say(f, ", and once more from %s on", units_seconds(a, all[2].at_s));
-	finding_say(f, "; %s %s of the device's time %s, and ", owner_of(o->watch) ? "it has" : "they have",
-		    units_share(share, share_of_time(t, &all[0])), n > 1 ? "meanwhile" : "since");
+	finding_say(f, "; %s %s of the device's time %s, and ", owner_of(o->watch) && !all[0].with.watch ? "it has" : "they have",
+		    units_share(share, share_of_time(t, &all[0])), isfinite(end_s) ? "meanwhile" : "since");
 	say_victim(f, t, &all[0]);
 	finding_values(f, { "episodes", (n + 1) / 2 }, { "cause_before_iops", o->iops_before },
 		       { "cause_after_iops", o->iops_after }, { "cause_share", share_of_time(t, &all[0]) });

@@ -95,10 +95,22 @@ static void compare(const struct trace *t, struct change *c)
 	c->latency = c->mean ?: c->p50 ?: c->tail ? direction(c->before.ns[c->tail], c->after.ns[c->tail], FACTOR) : 0;
 }
 
+static bool is_handover(const struct trace *t, u32 i)
+{
+	for (u32 k = 0; k < t->n_handovers; k++)
+		if (t->handovers[k] == t->cuts[i])
+			return true;
+	return false;
+}
+
 static struct change change_at(const struct trace *t, u32 i)
 {
-	struct change c = { .span = { trace_span(t, i), trace_span(t, i + 1) } };
+	struct change c = { .span = { { 0 }, trace_span(t, i + 1) } };
+	u32 first = i;
 
+	while (first && is_handover(t, first))
+		first--;
+	c.span[0] = trace_span(t, first);
 	compare(t, &c);
 	c.near[0] = (struct span){ max_u64(c.span[0].from + NEAR, c.span[0].to) - NEAR, c.span[0].to };
 	c.near[1] = (struct span){ c.span[1].from, min_u64(c.span[1].from + NEAR, c.span[1].to) };
@@ -107,7 +119,24 @@ static struct change change_at(const struct trace *t, u32 i)
 		if (t->shorts[k] == t->cuts[i])
 			c.lasts_s = t->q->run->start_s[t->interval[t->cuts[i + 1]]] - t->q->run->start_s[t->interval[t->cuts[i]]];
 	find_cause(t, i, &c);
+	if (first < i)
+		c.at_s = c.cause.watch ? c.cause.at_s : t->q->run->start_s[t->interval[t->cuts[i]]];
 	return c;
+}
+
+/* Adds cuts where the cause of a change ends and another load begins, while the op stays slow. */
+static void add_handovers(struct trace *t)
+{
+	for (u32 i = 0; i < t->n_cuts && t->n_cuts < LEVEL_CUTS_MAX; i++) {
+		const struct change c = change_at(t, i);
+		u32 cut = handover_of(t, i, &c);
+
+		if (!cut)
+			continue;
+		memmove(&t->cuts[i + 2], &t->cuts[i + 1], (t->n_cuts - i - 1) * sizeof(*t->cuts));
+		t->cuts[i + 1] = t->handovers[t->n_handovers++] = cut;
+		t->n_cuts++;
+	}
 }
 
 /* Without a step: whether percentile @p rises from each fifth of the time to the next, in all by as much as a step has to, as clearly. */
@@ -133,13 +162,14 @@ static bool find_drift(const struct trace *t, u32 p, struct change *ret)
 	return log(ret->after.ns[p] / ret->before.ns[p]) >= fmax(log(STEP(p)), sqrt(squares / t->n) * fmax(2, 5 / sqrt(t->n / FIFTHS / 2.0)));
 }
 
-/* Does a phase begin or end at each of several changes? Then they are what the user set, and the phases' figures tell them. */
-static bool is_sweep(const struct trace *t)
+/* How many changes are at the begin or end of a phase. Several are a sweep: what the user set, and the phases' figures tell them. */
+static u32 marked_cuts(const struct trace *t)
 {
+	u32 n = 0;
+
 	for (u32 i = 0; i < t->n_cuts; i++)
-		if (!run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[t->cuts[i]]]))
-			return false;
-	return t->n_cuts > 1;
+		n += run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[t->cuts[i]]]);
+	return n;
 }
 
 /*
@@ -164,34 +194,48 @@ static u32 gather(struct change *all, u32 n)
 	return m;
 }
 
-static int report_changes(const struct trace *t)
+/* Sets @ret to all changes; of a sweep, only to those for the worse away from its marks. Returns how many there are. */
+static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 {
-	CLEANUP(cleanup_free) struct change *all = calloc(t->n_cuts ?: 1, sizeof(*all));
-	bool recovers = false, drifts = false;
-	u32 told = 0;
+	bool recovers = false;
+	u32 n = 0;
+
+	for (u32 i = t->n_cuts; i--;) {
+		ret[i] = change_at(t, i);
+		recovers |= ret[i].latency < 0;
+		ret[i].alone &= !recovers;
+	}
+	for (u32 i = 0; i < t->n_cuts; i++)
+		ret[i].cause.sure = cause_is_sure(t, ret, i);
+	for (u32 i = 0; i < t->n_cuts; i++)
+		if (!sweep || (change_is_worse(&ret[i]) && !run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[t->cuts[i]]])))
+			ret[n++] = ret[i];
+	return n;
+}
+
+static int report_changes(struct trace *t, bool sweep)
+{
+	CLEANUP(cleanup_free) struct change *all = calloc(LEVEL_CUTS_MAX, sizeof(*all));
+	bool drifts = false;
+	u32 told = 0, n;
 
 	if (!all)
 		return -ENOMEM;
-	for (u32 i = t->n_cuts; i--;) {
-		all[i] = change_at(t, i);
-		recovers |= all[i].latency < 0;
-		all[i].alone &= !recovers;
-	}
-	for (u32 i = 0; i < t->n_cuts; i++)
-		all[i].cause.sure = cause_is_sure(t, all, i);
-	for (u32 i = 0; i < t->n_cuts; i += gather(&all[i], t->n_cuts - i))
+	add_handovers(t);
+	n = make_changes(t, sweep, all);
+	for (u32 i = 0; i < n; i += gather(&all[i], n - i))
 		told++;
 	for (u32 p = 0; !t->n_cuts && !drifts && p < PERCENTILES_OVER_TIME; p++)
 		drifts = t->backed[p] && find_drift(t, p, all);
 	if (drifts)
 		report_change(t, all, 1);
 	if (told > TOLD_MAX) {
-		report_many(t, all, t->n_cuts);
+		report_many(t, all, n);
 		return 0;
 	}
-	for (u32 i = 0, n; i < t->n_cuts; i += n) {
-		n = gather(&all[i], t->n_cuts - i);
-		report_change(t, &all[i], n);
+	for (u32 i = 0, m; i < n; i += m) {
+		m = gather(&all[i], n - i);
+		report_change(t, &all[i], m);
 	}
 	return 0;
 }
@@ -200,14 +244,14 @@ int find_level_changes(const struct inquiry *q, u32 op)
 {
 	struct trace t CLEANUP(trace_uninit) = { 0 };
 	int err = trace_init(&t, q, op) ?: trace_find_levels(&t);
+	u32 marked = err ? 0 : marked_cuts(&t);
 
-	if (!err && is_sweep(&t)) {
-		*q->sweeps |= 1U << op;
-		return 0;
-	}
-	if (!err)
+	if (err)
+		return err;
+	*q->sweeps |= (marked > 1) << op;
+	if (marked < 2)
 		trace_add_short(&t);
-	return err ?: report_changes(&t);
+	return report_changes(&t, marked > 1);
 }
 
 int find_levels(const struct inquiry *q, u32 op, double *ret)

@@ -28,6 +28,8 @@ struct trace {
 	u32 n_cuts;
 	u32 shorts[LEVEL_CUTS_MAX];	/* those where a rise begins that is too short for a level, and ends at the next one */
 	u32 n_shorts;
+	u32 handovers[LEVEL_CUTS_MAX];	/* those where one load that makes the op slow ends and another begins */
+	u32 n_handovers;
 	bool backed[PERCENTILES_OVER_TIME];	/* enough IOs an interval for this percentile */
 };
 
@@ -64,13 +66,15 @@ struct change {
 	bool gradual;		/* no step: before and after are the first and the last fifth of the time */
 	double lasts_s;		/* of a rise of latency that is too short for a level; else 0 */
 	double rest_s;		/* pause of the workload before the change */
-	struct span span[2], near[2];	/* before and after; up to NEAR intervals of each that are next to the change */
+	struct span span[2], near[2];	/* before (at a handover, before the first load) and after; up to NEAR intervals of each next to the change */
 	struct level before, after;
 	int iops, mean, p50;	/* 1: rose, -1: fell, 0: about the same */
 	int latency;		/* of the mean or, if that is about the same, of the lowest percentile that is not */
 	u32 tail;		/* the lowest percentile behind p50 that changed by FACTOR; 0: none did */
 	struct other cause;	/* the largest of the other loads that can explain it */
+	struct other with;	/* another one, at least half as large */
 	bool alone;		/* nothing else changed: neither the load nor the latency of another op or device; nor does it recover */
+	u32 like;		/* devices of its kind with as many of these IOs, which take as long as before */
 };
 
 /* --- findings_trace.c --- */
@@ -129,8 +133,11 @@ bool change_is_worse(const struct change *c);
 
 /* --- findings_cause.c --- */
 
-/* Sets cause and alone of the change at cut @i, but not whether the cause is sure. */
+/* Sets cause, with, alone and like of the change at cut @i, but not whether the cause is sure. */
 void find_cause(const struct trace *t, u32 i, struct change *c);
+
+/* Where, in the level after cut @i, the load that may have caused @c ends while another begins; 0: nowhere. */
+u32 handover_of(const struct trace *t, u32 i, const struct change *c);
 
 /* Of change @i, when the causes of @all are known: where another load made the op slow, that says nothing of this one. */
 bool cause_is_sure(const struct trace *t, const struct change *all, u32 i);
@@ -144,8 +151,8 @@ const char *owner_of(const struct watch_run *w);
  */
 void say_culprit(struct finding *f, const struct trace *t, const struct change *all, u32 n);
 
-/* Says that another load changed, too: "; at the same time writes of 4.00 KiB began (500 IOPS)". */
-void say_other(struct finding *f, const struct other *o);
+/* Says that another load changed, too: "; at the same time 500 writes/s of 4.00 KiB began". */
+void say_other(struct finding *f, const struct change *c);
 
 /* --- findings_levels_say.c --- */
 

@@ -35,7 +35,9 @@ static void say_cause(struct finding *f, const struct change *c)
 	if (change_is_resized(c))
 		finding_say(f, ", as their size went from %s to %s", units_memory(a, mean_bytes(&c->before)), units_memory(b, mean_bytes(&c->after)));
 	else if (c->cause.watch)
-		say_other(f, &c->cause);
+		say_other(f, c);
+	else if (!change_is_load(c) && c->latency > 0 && c->like)
+		finding_say(f, "; %u like it %s as fast as before", c->like, c->like > 1 ? "are" : "is");
 	else if (!change_is_load(c) && c->latency > 0 && c->p50 > 0 && c->alone)
 		finding_say(f, ", as when a cache is exhausted");
 }
@@ -64,7 +66,7 @@ static void say_tail(struct finding *f, const struct change *c)
 	finding_say(f, "; mean %s before, %s after, at %s IOPS", units_ns(a, c->before.mean_ns), units_ns(b, c->after.mean_ns),
 		    units_short(at, c->after.iops));
 	if (c->cause.watch)
-		say_other(f, &c->cause);
+		say_other(f, c);
 }
 
 static void say_change(struct finding *f, const struct change *c)
@@ -127,7 +129,7 @@ void report_change(const struct trace *t, const struct change *all, u32 n)
 	if (c->tail)
 		finding_values(f, { "tail", run_over_time.p[c->tail].q }, { "before_tail_ns", c->before.ns[c->tail] },
 			       { "after_tail_ns", c->after.ns[c->tail] });
-	if (o->watch) {
+	if (o->watch && o->watch->watch->device == f->watch->device) {
 		f->cause = owner_of(o->watch) ?: op_names[o->op];
 		f->cause_op = o->op;
 	}

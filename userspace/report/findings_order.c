@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The worst first; what is alike of several devices is said once, and what is well in one line. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +19,20 @@ static bool is_level_change(const struct finding *f)
 	return !strcmp(f->kind, "level_change");
 }
 
+/* What is worse by about the same factor is told in order of time. */
+static int severity(const struct finding *f)
+{
+	return f->times > 0 ? lround(4 * log2(f->times)) : INT_MIN;
+}
+
 /* "also" holds the place before. */
 static int by_severity(const void *of_a, const void *of_b)
 {
 	const struct finding *a = of_a, *b = of_b;
 
 	return ((int)a->grade - (int)b->grade) ?: ((int)finding_rank(a->kind) - (int)finding_rank(b->kind)) ?:
-	       (a->times < b->times) - (a->times > b->times) ?: (int)a->also - (int)b->also;
+	       (severity(a) < severity(b)) - (severity(a) > severity(b)) ?: (a->from_s > b->from_s) - (a->from_s < b->from_s) ?:
+	       (int)a->also - (int)b->also;
 }
 
 /* Whether values that are a latency or a rate of their own differ by small factors. */

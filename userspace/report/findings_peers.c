@@ -27,7 +27,7 @@ struct peers {
 	struct weighted *room;		/* for medians: of devices, or of intervals */
 };
 
-static bool same_kind(const struct watch_run *a, const struct watch_run *b)
+bool is_same_kind(const struct watch_run *a, const struct watch_run *b)
 {
 	const struct device *d = a->watch->device, *e = b->watch->device;
 
@@ -53,7 +53,7 @@ static void gather(struct peers *p)
 	u32 n = 0;
 
 	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i))
-		if (same_kind(&r->watches[i], p->q->watch) && op_matters(&r->watches[i], p->op))
+		if (is_same_kind(&r->watches[i], p->q->watch) && op_matters(&r->watches[i], p->op))
 			p->of[n++] = &r->watches[i];
 	for (u32 i = 0; i < n; i++)
 		p->room[i] = (struct weighted){ watch_run_ios(p->of[i]), 1 };

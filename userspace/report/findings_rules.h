@@ -80,6 +80,9 @@ static inline bool op_has_figures(const struct watch_run *w, u32 op)
 	return op_matters(w, op) && w->ops[op].total->ios >= PART_IOS_LEAST;
 }
 
+/* Whether @a is of the kind, model and stage of @b, so that they may be compared; not if @a lies on another device. */
+bool is_same_kind(const struct watch_run *a, const struct watch_run *b);
+
 /* The op with the most IOs. */
 u32 main_op(const struct watch_run *w);
 
