@@ -58,7 +58,7 @@ static void spread(struct op_frame *o, double median_ns)
 		double slower = drand48() < 0.01 ? 20 : 1;
 		u64 ns = median_ns * slower * exp(0.35 * normal());
 
-		o->hist.cells[blklat_cell(ns, o->hist.scale)]++;
+		hist_put(&o->hist, blklat_cell(ns, o->hist.scale), 1);
 		o->sum_ns += ns;
 	}
 	o->ios = IOS;

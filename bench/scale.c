@@ -136,9 +136,7 @@ static int make(struct made *m, const char *tree, u32 stages, struct problem *p)
 		.accounts = array((size_t)cpus * n * BLKLAT_ACCOUNTS, sizeof(u64)), .slots = m->slots, .n_slots = slots, .ranges = m->ranges,
 		.epoch = &m->epoch,
 	};
-	err = snapshot_init(&m->s, n, m->r.scale) ?: region_init(&m->r, spare);
-	snapshot_track(&m->s);
-	return err;
+	return snapshot_init(&m->s, n, m->r.scale) ?: region_init(&m->r, spare);
 }
 
 /* As after some reads of a machine where every CPU reads from every device. */

@@ -268,7 +268,6 @@ static inline void world_init(u64 seed)
 		.percentiles = percentiles_default,
 	};
 	assert_int_equal(frames_init(&w.frames, w.watches, WATCHES, SCALE), 0);
-	frames_track(&w.frames);
 	any_frames(&w.frames);
 	w.run.slow_most = seed % 3 ? 1 + seed % 20 : 0;
 	assert_int_equal(slow_ios_init(&w.slow, WATCHES, w.run.slow_most), 0);

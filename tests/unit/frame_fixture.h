@@ -51,7 +51,7 @@ static inline void put(struct snapshot *s, u32 watch, u32 op, u64 ns, u64 bytes)
 {
 	struct op_counts *o = &s->w[watch].ops[op];
 
-	o->hist.cells[blklat_cell(ns, SCALE)]++;
+	hist_put(&o->hist, blklat_cell(ns, SCALE), 1);
 	o->sum_ns += ns;
 	o->bytes += bytes;
 	if (!o->min_ns || ns < o->min_ns)

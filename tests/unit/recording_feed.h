@@ -80,7 +80,6 @@ static inline void feed_begin_by(u32 n_watches, enum blklat_by by)
 	snapshot_make(&f.before, n_watches, SCALE);
 	snapshot_make(&f.now, n_watches, SCALE);
 	assert_int_equal(frames_init(&f.is, f.watches, n_watches, SCALE), 0);
-	frames_track(&f.is);
 	f.now.mono_ns = f.origin.start_mono_ns;
 	f.now.wall_ns = f.origin.start_wall_ns;
 	f.now.idle_gap_ns = f.origin.idle_gap_ns;

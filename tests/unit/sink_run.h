@@ -80,9 +80,9 @@ static inline void sink_run_reads(void)
 	o->max_ns = 2000000;
 	o->percentile_ns[0] = 60188.44;
 	o->percentile_ns[1] = 2000000;
-	o->hist.cells[767] = 2;
-	o->hist.cells[768] = 1;
-	o->hist.cells[1091] = 1;
+	hist_put(&o->hist, 767, 2);
+	hist_put(&o->hist, 768, 1);
+	hist_put(&o->hist, 1091, 1);
 	r.frames.f[0].in_flight = 32;
 	r.frames.f[0].oldest_ns = 81234;
 	r.frames.f[0].queue_depth = 0.002181;

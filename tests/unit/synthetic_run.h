@@ -94,7 +94,7 @@ static inline void synthetic_io(struct synthetic *s, u32 watch, u32 op, u64 ns, 
 		o->min_ns = ns;
 	if (!o->ios || ns > o->max_ns)
 		o->max_ns = ns;
-	o->hist.cells[blklat_cell(ns, o->hist.scale)] += n;
+	hist_put(&o->hist, blklat_cell(ns, o->hist.scale), n);
 	o->ios += n;
 	o->sum_ns += n * ns;
 	o->bytes += n * 4096;
@@ -107,7 +107,7 @@ static inline void synthetic_first_io(struct synthetic *s, u32 watch, u32 op, u6
 	struct op_frame *o = &s->frames.f[watch].ops[op];
 
 	synthetic_io(s, watch, op, ns, n);
-	o->after_idle.cells[blklat_cell(ns, o->after_idle.scale)] += n;
+	hist_put(&o->after_idle, blklat_cell(ns, o->after_idle.scale), n);
 	o->after_idle_ios += n;
 	o->after_idle_sum_ns += n * ns;
 }

@@ -113,7 +113,7 @@ static void check_figures(const struct figures *f, u32 i)
 	w = &s.w[1];
 	/* Spread over ops and cells: all must count as completed. */
 	for (u64 n = 0; n < f->bins; n++)
-		w->ops[n % BLKLAT_OPS].hist.cells[n * 7 % 35]++;
+		hist_put(&w->ops[n % BLKLAT_OPS].hist, n * 7 % 35, 1);
 	w->started = f->started;
 	w->started_after = f->after;
 	w->in_flight = f->in_flight;
@@ -190,7 +190,8 @@ TEST(nonsense)
 		struct watch_counts *w = &s.w[0];
 		struct accounting a;
 
-		w->ops[round % BLKLAT_OPS].hist.cells[3] = next_random(&seed) % range;
+		hist_clear(&w->ops[round % BLKLAT_OPS].hist);
+		hist_put(&w->ops[round % BLKLAT_OPS].hist, 3, next_random(&seed) % range);
 		w->started = next_random(&seed) % range;
 		w->started_after = next_random(&seed) % range;
 		w->in_flight = next_random(&seed) % range;

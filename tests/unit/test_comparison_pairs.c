@@ -10,7 +10,7 @@
 
 static void put(struct hist *h, u64 ns, u64 n)
 {
-	h->cells[blklat_cell(ns, h->scale)] += n;
+	hist_put(h, blklat_cell(ns, h->scale), n);
 }
 
 static void assert_distance(const struct hist *a, const struct hist *b, double must)

@@ -10,7 +10,7 @@ static void put_after_idle(struct snapshot *s, u32 watch, u32 op, u64 ns)
 	struct op_counts *o = &s->w[watch].ops[op];
 
 	put(s, watch, op, ns, 4096);
-	o->after_idle.cells[blklat_cell(ns, idle_scale(SCALE))]++;
+	hist_put(&o->after_idle, blklat_cell(ns, idle_scale(SCALE)), 1);
 	o->after_idle_sum_ns += ns;
 }
 
@@ -161,7 +161,7 @@ TEST(pauses_wait_for_the_bin)
 		if (i == 0)
 			rd->hist.cells[blklat_cell(102000, SCALE)]--;
 		if (i == 1)
-			rd->hist.cells[blklat_cell(102000, SCALE)]++;
+			hist_put(&rd->hist, blklat_cell(102000, SCALE), 1);
 		if (i == 2)
 			put(&f.now, 0, BLKLAT_OP_READ, 27000, 4096);
 		if (i == 3)

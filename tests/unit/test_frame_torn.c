@@ -29,8 +29,8 @@ TEST(torn_extremes)
 		const struct op_frame *is = &f.frames.f[0].ops[BLKLAT_OP_READ];
 
 		hist_clear(&o->hist);
-		o->hist.cells[cases[i].low] += 10;
-		o->hist.cells[cases[i].high] += 10;
+		hist_put(&o->hist, cases[i].low, 10);
+		hist_put(&o->hist, cases[i].high, 10);
 		o->min_ns = cases[i].min_ns;
 		o->max_ns = cases[i].max_ns;
 		between(1000000000);
@@ -93,7 +93,7 @@ TEST(torn_sums)
 		assert_sums(run, 0, 0, 0);
 		advance();
 	}
-	o->hist.cells[767]++;
+	hist_put(&o->hist, 767, 1);
 	o->min_ns = o->max_ns = 60000;
 	between(1000000000);
 	assert_int_equal(is->ios, 1);
@@ -171,7 +171,7 @@ TEST(sums_add_up)
 		o->bytes += next_random(&seed) % 3 ? 0 : next_random(&seed) % 100000;
 		o->errors += next_random(&seed) % 4 == 0;
 		o->sum_ns += next_random(&seed) % 3 ? 0 : next_random(&seed) % 1000000;
-		o->hist.cells[767] += next_random(&seed) % 5 ? 0 : next_random(&seed) % 3;
+		hist_put(&o->hist, 767, next_random(&seed) % 5 ? 0 : next_random(&seed) % 3);
 		between(1000000000);
 		assert_true(is->ios || (!is->bytes && !is->errors && !is->sum_ns));
 		carried += is->ios && is->bytes > is->counted.bytes;

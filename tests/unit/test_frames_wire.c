@@ -14,7 +14,6 @@ static void begin_into(void)
 {
 	frames_uninit(&into);
 	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
-	frames_track(&into);
 }
 
 TEST(test_runs_come_out_the_same)
@@ -44,7 +43,6 @@ TEST(test_frames_come_out_the_same)
 		world_init(seed);
 		assert_int_equal(frames_init(&got, w.watches, WATCHES, SCALE), 0);
 		assert_int_equal(slow_ios_init(&slow, WATCHES, w.run.slow_most), 0);
-		frames_track(&got);
 		/* Decoded into what an earlier interval has left. */
 		any_frames(&got);
 		w.frames.idle_gap_ns = seed * 1000;

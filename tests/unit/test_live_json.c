@@ -22,8 +22,8 @@ TEST(ios_after_a_pause)
 
 	/* Two of 61 us and 2 ms: 953.674 ns * 2^(47/8), 2^6; 2^11, 2^(89/8). */
 	o = &r.frames.f[0].ops[BLKLAT_OP_READ];
-	o->after_idle.cells[blklat_cell(61000, 3)]++;
-	o->after_idle.cells[blklat_cell(2000000, 3)]++;
+	hist_put(&o->after_idle, blklat_cell(61000, 3), 1);
+	hist_put(&o->after_idle, blklat_cell(2000000, 3), 1);
 	o->after_idle_ios = 2;
 	o->after_idle_sum_ns = 2061000;
 	sink_run_interval();

@@ -222,7 +222,8 @@ TEST(beyond_the_grid)
 	const char *text;
 
 	*o = (struct op_frame){ .ios = 2, .min_ns = 12, .max_ns = 130 * NSEC_PER_SEC, .hist = o->hist, .after_idle = o->after_idle };
-	o->hist.cells[blklat_cell(o->min_ns, BLKLAT_SCALE_MAX)] = o->hist.cells[blklat_cell(o->max_ns, BLKLAT_SCALE_MAX)] = 1;
+	hist_put(&o->hist, blklat_cell(o->min_ns, BLKLAT_SCALE_MAX), 1);
+	hist_put(&o->hist, blklat_cell(o->max_ns, BLKLAT_SCALE_MAX), 1);
 	assert_non_null(strstr(interval_text(), "\n        ╵10ns ╵100ns╵1us  ╵10us ╵100us╵1ms  ╵10ms ╵100ms╵1s   ╵10s  ╵100s\n"));
 	text = summary();
 	assert_non_null(strstr(text, "\n   0 ns -   14 ns ████████████████████████████████████   1  50.0000 %  50.0000 %\n              ...\n"
@@ -239,7 +240,8 @@ TEST(a_device_goes_after_a_pause)
 	r.frames.f[0].gone = true;
 	r.frames.idle_gap_ns = 100000000;
 	/* Of 61 us and 2 ms. */
-	o->after_idle.cells[blklat_cell(61000, 3)] = o->after_idle.cells[blklat_cell(2000000, 3)] = 1;
+	hist_put(&o->after_idle, blklat_cell(61000, 3), 1);
+	hist_put(&o->after_idle, blklat_cell(2000000, 3), 1);
 	o->after_idle_ios = 2;
 	o->after_idle_sum_ns = 2061000;
 	assert_non_null(strstr(interval_text(), "loop0   queue depth <0.01, 32 in flight, oldest 81.2 us; the device went away\n"));
@@ -314,9 +316,9 @@ TEST(distribution_shows_every_io)
 	char *text CLEANUP(cleanup_free) = NULL;
 
 	assert_int_equal(hist_init(&o.hist, BLKLAT_SCALE_MAX), 0);
-	o.hist.cells[blklat_cell(2000, BLKLAT_SCALE_MAX)] = 1000000;
-	o.hist.cells[blklat_cell(30000, BLKLAT_SCALE_MAX)] = 1;
-	o.hist.cells[blklat_cell(500000, BLKLAT_SCALE_MAX)] = 1000000;
+	hist_put(&o.hist, blklat_cell(2000, BLKLAT_SCALE_MAX), 1000000);
+	hist_put(&o.hist, blklat_cell(30000, BLKLAT_SCALE_MAX), 1);
+	hist_put(&o.hist, blklat_cell(500000, BLKLAT_SCALE_MAX), 1000000);
 	/* 10 columns a decade: log10 of 2, 30, 500 is 0.301, 1.477, 2.699. */
 	text = distribution(&o, &(struct axis){ 3, 6 }, 30, false);
 	assert_string_equal(text, "   @          .           @");
@@ -330,9 +332,10 @@ TEST(density_has_no_steps)
 
 	assert_int_equal(hist_init(&o.hist, BLKLAT_SCALE_MAX), 0);
 	for (u32 cell = blklat_cell(10000, 6) + 1; cell < blklat_cell(10000000, 6); cell++)
-		o.hist.cells[cell] = 1000;
+		hist_put(&o.hist, cell, 1000);
 	/* The outermost bins are only partly on the axis. */
-	o.hist.cells[blklat_cell(10000, 6)] = o.hist.cells[blklat_cell(10000000, 6)] = 1;
+	hist_put(&o.hist, blklat_cell(10000, 6), 1);
+	hist_put(&o.hist, blklat_cell(10000000, 6), 1);
 	text = distribution(&o, &(struct axis){ 4, 7 }, 72, true);
 	assert_int_equal(strlen(text), 72 * strlen("█"));
 	for (u32 column = 1; column < 71; column++)

@@ -73,8 +73,8 @@ static void fill(struct watch_counts *w, u32 i, u32 n)
 	if (run.gone_at[i] && n >= run.gone_at[i])
 		n = run.gone_at[i] - 1;
 	n -= run.since[i];
-	op->hist.octaves = HIST_ALL_OCTAVES;
-	op->hist.cells[CELL] = n * IOS_A_READ;
+	hist_clear(&op->hist);
+	hist_put(&op->hist, CELL, n * IOS_A_READ);
 	op->min_ns = op->max_ns = hist_upper_ns(6, CELL);
 	op->sum_ns = n * IOS_A_READ * op->max_ns;
 	w->started = w->started_after = n * IOS_A_READ;

@@ -84,7 +84,8 @@ static void interval(u64 ios)
 		o->bytes = 4096 * ios;
 		o->counted.bytes = o->bytes;
 		o->sum_ns = 60000 * ios;
-		o->hist.cells[CELL_60US] = ios;
+		hist_clear(&o->hist);
+		hist_put(&o->hist, CELL_60US, ios);
 	}
 	assert_int_equal(s.sink->ops->interval(s.sink, &s.frames), 0);
 }
@@ -235,7 +236,7 @@ TEST(an_op_is_exposed_from_its_first_io_on)
 	expect(CREATED("sda", "write"), "1795246500");
 	expect(CREATED("sda", "flush"), "absent");
 	s.frames.f[0].ops[BLKLAT_OP_FLUSH].ios = 1;
-	s.frames.f[0].ops[BLKLAT_OP_FLUSH].hist.cells[CELL_60US] = 1;
+	hist_put(&s.frames.f[0].ops[BLKLAT_OP_FLUSH].hist, CELL_60US, 1);
 	interval(0);
 	expect(CREATED("sda", "flush"), "1795246501");
 	s.frames.f[0].ops[BLKLAT_OP_FLUSH].ios = 0;

@@ -68,7 +68,7 @@ TEST(interpolation)
 
 		assert_int_equal(hist_init(&h, cases[i].scale), 0);
 		for (size_t j = 0; j < ARRAY_SIZE(cases[i].put); j++)
-			h.cells[cases[i].put[j].cell] += cases[i].put[j].n;
+			hist_put(&h, cases[i].put[j].cell, cases[i].put[j].n);
 		result = quantile_ns(&h, cases[i].q, cases[i].min_ns, cases[i].max_ns);
 		if (!(fabs(result - cases[i].result) <= cases[i].result * 1e-12))
 			fail_msg("%s: is %.9f, must be %.9f", cases[i].what, result, cases[i].result);
@@ -98,7 +98,7 @@ TEST(ranks)
 
 		assert_int_equal(hist_init(&h, 6), 0);
 		for (u32 j = 0; j < n; j++)
-			h.cells[first + j] = 1;
+			hist_put(&h, first + j, 1);
 		min_ns = hist_upper_ns(6, first);
 		max_ns = hist_upper_ns(6, first + n - 1);
 		for (u32 per_mille = 1; per_mille <= 1000; per_mille++) {
@@ -134,8 +134,8 @@ TEST(ranks_of_many)
 		struct hist h;
 
 		assert_int_equal(hist_init(&h, 6), 0);
-		h.cells[500] = cases[i].fast;
-		h.cells[600] = cases[i].slow;
+		hist_put(&h, 500, cases[i].fast);
+		hist_put(&h, 600, cases[i].slow);
 		result = quantile_ns(&h, cases[i].q, hist_upper_ns(6, 500), hist_upper_ns(6, 600));
 		if (!in_cell(result, 6, cell))
 			fail_msg("case %zu: %.1f is not in cell %u", i, result, cell);
@@ -191,7 +191,7 @@ static void check_samples(const u64 *sorted, u32 n, u32 scale)
 
 	assert_int_equal(hist_init(&h, scale), 0);
 	for (u32 i = 0; i < n; i++)
-		h.cells[blklat_cell(sorted[i], scale)]++;
+		hist_put(&h, blklat_cell(sorted[i], scale), 1);
 	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
 		u64 truth = sorted[exact_rank(shares[i], n) - 1];
 		u32 cell = blklat_cell(truth, scale);

@@ -87,7 +87,6 @@ static u32 check_all(u32 n, u32 ret_lengths[8])
 	feed_begin(1);
 	replay_summed(at.file);
 	assert_int_equal(frames_init(&is, f.info.watches, f.info.n_watches, SCALE), 0);
-	frames_track(&is);
 	snapshot_make(&before, c->n_watches, SCALE);
 	from = feed_again(sum.mono_ns, bytes);
 	assert_int_equal(c->origin->dropped, from + DROPPED_BEFORE);

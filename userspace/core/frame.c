@@ -7,21 +7,6 @@
 
 #include "util/array.h"
 
-static void track(struct frames *fs, u32 first, u32 n)
-{
-	for (u32 i = first; i < first + n; i++)
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			hist_track(&fs->f[i].ops[op].hist);
-			hist_track(&fs->f[i].ops[op].after_idle);
-		}
-}
-
-void frames_track(struct frames *fs)
-{
-	fs->tracked = true;
-	track(fs, 0, fs->n);
-}
-
 int frames_init_room(struct frames *fs, u32 room, u32 scale)
 {
 	struct frames made = { .scale = scale, .f = sparse_calloc(room + 1, sizeof(*made.f)), .cells = op_cells_make(room, scale) };
@@ -60,8 +45,6 @@ static void enter(struct frames *fs, u64 *cells, const struct watch *watches, u3
 		*f = entered;
 	}
 	fs->n = max_u64(fs->n, first + n);
-	if (fs->tracked)
-		track(fs, first, n);
 }
 
 void frames_enter(struct frames *fs, const struct watch *watches, u32 first, u32 n, u32 number)
@@ -443,14 +426,8 @@ void op_frame_merge(struct op_frame *to, const struct op_frame *from)
 
 int merged_init(struct op_frame *m, u32 scale)
 {
-	struct op_frame made = { 0 };
-	int err = hist_init(&made.hist, scale);
-
-	if (err)
-		return err;
-	hist_track(&made.hist);
-	*m = made;
-	return 0;
+	*m = (struct op_frame){ 0 };
+	return hist_init(&m->hist, scale);
 }
 
 void merged_uninit(struct op_frame *m)

@@ -144,7 +144,6 @@ struct frames {
 	u32 n_appended;
 	u32 forgotten;		/* of a run: devices and stages that went away and are not in it any more */
 	u32 scale;
-	bool tracked;
 };
 
 /* The number of parts of whole @i, whose frames follow its own. */
@@ -172,9 +171,6 @@ void frames_choose_there(struct frames *fs, const struct frames *interval);
 
 /* Empties it, except for its watch, number and part, and the place of its histograms. */
 void frame_clear(struct frame *f);
-
-/* From now on their histograms are tracked, see hist_track(). */
-void frames_track(struct frames *fs);
 
 /*
  * Fills @fs with what happened between @before and @now. Extremes come from @now; percentiles are

@@ -36,13 +36,6 @@ static u32 take_octave(u64 *octaves)
 	return octave;
 }
 
-/* A histogram that is not tracked keeps all bits set, as any octave may be in use. */
-static void set_octaves(struct hist *h, u64 octaves)
-{
-	if (h->octaves != HIST_ALL_OCTAVES)
-		h->octaves = octaves;
-}
-
 static void clear_octaves(struct hist *h, u64 octaves)
 {
 	while (octaves) {
@@ -55,7 +48,7 @@ static void clear_octaves(struct hist *h, u64 octaves)
 void hist_clear(struct hist *h)
 {
 	clear_octaves(h, h->octaves);
-	set_octaves(h, 0);
+	h->octaves = 0;
 }
 
 u64 hist_count(const struct hist *h)
@@ -76,7 +69,7 @@ void hist_copy(struct hist *to, const struct hist *from)
 	u64 octaves = from->octaves;
 
 	clear_octaves(to, to->octaves & ~octaves);
-	set_octaves(to, octaves);
+	to->octaves = octaves;
 	while (octaves) {
 		u32 first, n = hist_octave(to->scale, take_octave(&octaves), &first);
 
@@ -113,7 +106,7 @@ void hist_diff(struct hist *to, const struct hist *now, const struct hist *befor
 		}
 		used |= any ? 1ULL << octave : 0;
 	}
-	set_octaves(to, used);
+	to->octaves = used;
 }
 
 void hist_add_diff(struct hist *to, const struct hist *now, const struct hist *before)

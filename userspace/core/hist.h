@@ -10,9 +10,9 @@ struct hist {
 	u32 scale;		/* an octave has 2^scale bins */
 	u64 *cells;		/* BLKLAT_CELLS(scale): below the grid, the bins, above the grid */
 	/*
-	 * Bit o set: cells of octave o may hold IOs (see blklat_octave()); clear: they are all 0. All
-	 * bits are set unless the histogram is tracked. IOs fall into few octaves, and with many
-	 * devices most histograms are empty: the functions below skip the rest.
+	 * Bit o set: cells of octave o may hold IOs (see blklat_octave()); clear: they are all 0. IOs fall
+	 * into few octaves, and with many devices most histograms are empty: the functions below skip the
+	 * rest. Code that writes to cells other than with these functions sets the octave's bit.
 	 */
 	u64 octaves;
 };
@@ -23,21 +23,12 @@ struct hist {
 int hist_init(struct hist *h, u32 scale);
 void hist_uninit(struct hist *h);
 
-/* A histogram on cells that belong to something else: BLKLAT_CELLS(scale), all 0. It needs no hist_uninit(). */
+/* An empty histogram on cells that belong to something else: BLKLAT_CELLS(scale), all 0. It needs no hist_uninit(). */
 static inline struct hist hist_on(u64 *cells, u32 scale)
 {
-	return (struct hist){ .scale = scale, .cells = cells, .octaves = HIST_ALL_OCTAVES };
+	return (struct hist){ .scale = scale, .cells = cells };
 }
 void hist_clear(struct hist *h);
-
-/*
- * From now on @h, which must still be empty, keeps track of the octaves in use. Code that writes to its
- * cells other than with these functions sets the octave's bit.
- */
-static inline void hist_track(struct hist *h)
-{
-	h->octaves = 0;
-}
 
 /* Adds to a cell. */
 static inline void hist_put(struct hist *h, u32 cell, u64 n)

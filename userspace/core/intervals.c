@@ -24,7 +24,6 @@ int slow_limits_init(struct slow_limits *l, const struct slow_wanted *wanted, u3
 	if (!l->past || !l->cells)
 		return -ENOMEM;
 	l->sum = hist_on(l->cells + rows * BLKLAT_CELLS(scale), scale);
-	hist_track(&l->sum);
 	return 0;
 }
 
@@ -39,10 +38,8 @@ static void forget(struct slow_limits *l, u32 watch, u32 op)
 	struct slow_past *past = past_of(l, watch, op);
 
 	for (u32 i = 0; i < SLOW_INTERVALS; i++) {
-		if (!past[i].hist.cells) {
+		if (!past[i].hist.cells)
 			past[i].hist = hist_on(l->cells + (past + i - l->past) * BLKLAT_CELLS(l->scale), l->scale);
-			hist_track(&past[i].hist);
-		}
 		hist_clear(&past[i].hist);
 		past[i].max_ns = 0;
 	}
@@ -118,9 +115,6 @@ int intervals_init(struct intervals *in, struct capture *c)
 		err = slow_limits_init(&in->slow, &c->slow_wanted, room, c->scale);
 	if (err)
 		return err;
-	snapshot_track(&in->snapshots[0]);
-	snapshot_track(&in->snapshots[1]);
-	frames_track(&in->frames);
 	in->snapshots[0].mono_ns = clock_ns(CLOCK_MONOTONIC);
 	in->snapshots[0].wall_ns = clock_ns(CLOCK_REALTIME);
 	intervals_enter(in, 0, c->n_watches);

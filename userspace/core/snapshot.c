@@ -73,21 +73,6 @@ int snapshot_init(struct snapshot *s, u32 n, u32 scale)
 	return err;
 }
 
-static void track(struct snapshot *s, u32 first, u32 n)
-{
-	for (u32 i = first; i < first + n; i++)
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			hist_track(&s->w[i].ops[op].hist);
-			hist_track(&s->w[i].ops[op].after_idle);
-		}
-}
-
-void snapshot_track(struct snapshot *s)
-{
-	s->tracked = true;
-	track(s, 0, s->n);
-}
-
 void snapshot_enter(struct snapshot *s, u32 first, u32 n)
 {
 	for (u32 i = first; i < first + n; i++) {
@@ -104,8 +89,6 @@ void snapshot_enter(struct snapshot *s, u32 first, u32 n)
 		s->w[i] = entered;
 	}
 	s->n = max_u64(s->n, first + n);
-	if (s->tracked)
-		track(s, first, n);
 }
 
 void snapshot_uninit(struct snapshot *s)
@@ -175,7 +158,6 @@ void snapshot_copy(struct snapshot *to, const struct snapshot *from)
 
 	copy.w = to->w;
 	copy.cells = to->cells;
-	copy.tracked = to->tracked;
 	*to = copy;
 	for (u32 i = 0; i < from->n; i++)
 		watch_counts_copy(&to->w[i], &from->w[i]);

@@ -126,7 +126,6 @@ struct snapshot {
 	bool replayed;		/* the ops' counts are only those since the previous snapshot */
 	u32 n;			/* watches */
 	u32 scale;
-	bool tracked;
 	struct watch_counts *w;
 	u64 *cells;		/* of all their histograms */
 };
@@ -140,9 +139,6 @@ int snapshot_init_room(struct snapshot *s, u32 room, u32 scale);
 
 /* The @n watches from @first on begin at 0. They may be new, in the room behind the others. */
 void snapshot_enter(struct snapshot *s, u32 first, u32 n);
-
-/* From now on its histograms are tracked, see hist_track(). */
-void snapshot_track(struct snapshot *s);
 
 /* @to = @from, both made for the same watches and scale; each keeps its own histograms. */
 void snapshot_copy(struct snapshot *to, const struct snapshot *from);

@@ -160,7 +160,6 @@ static int loop_init(struct loop *l)
 	if (is_live(l))
 		l->uevents = uevents_open();
 	l->run.scale = c->scale;
-	l->run.tracked = true;
 	l->places = sparse_calloc(l->monitor->most + 1, sizeof(*l->places));
 	err = l->places ? take_watches(l) : -ENOMEM;
 	return err || !c->slow ? err : slow_ios_init(&l->slow, l->monitor->most, c->slow->most);

@@ -59,9 +59,6 @@ static int make_room(struct recording_reader *r, const struct capture_config *cf
 		return problem_set(p, err, "%s: no memory", r->file);
 	r->row.late_min_ns = UINT64_MAX;
 	r->slow_bytes_most = limit / SLOW_SHARE;
-	hist_track(&r->row.hist);
-	hist_track(&r->row.after_idle);
-	snapshot_track(&r->state);
 	for (u32 i = 0; i < r->n_watches; i++)
 		r->state.w[i].gone = r->state.w[i].awaited = true;
 	r->state.idle_gap_ns = r->origin.idle_gap_ns;

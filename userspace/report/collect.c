@@ -145,7 +145,6 @@ static int held_init(struct held *h, const struct run_info *info)
 
 	if (err)
 		return err;
-	frames_track(&h->sum);
 	h->shown.f = calloc(info->n_watches ?: 1, sizeof(*h->shown.f));
 	return h->shown.f ? 0 : -ENOMEM;
 }

@@ -22,7 +22,7 @@ static int median_of(const struct op_frame *o, bool first, double *ret_ns)
 	const struct hist *fine = &o->hist, *coarse = &o->after_idle;
 	u32 n = BLKLAT_CELLS(fine->scale), shift = fine->scale - coarse->scale, to;
 	CLEANUP(cleanup_free) u64 *cells = calloc(n, sizeof(*cells));
-	const struct hist parts = hist_on(cells, fine->scale);
+	struct hist parts = hist_on(cells, fine->scale);
 
 	if (!cells)
 		return -ENOMEM;
@@ -35,7 +35,7 @@ static int median_of(const struct op_frame *o, bool first, double *ret_ns)
 		for (u32 i = from; all > 0 && i < to; i++) {
 			double share = fmin(coarse->cells[c] / all, 1);
 
-			cells[i] = llround(PARTS * fine->cells[i] * (first ? share : 1 - share));
+			hist_put(&parts, i, llround(PARTS * fine->cells[i] * (first ? share : 1 - share)));
 		}
 	}
 	*ret_ns = quantile_ns(&parts, 0.5, o->min_ns, o->max_ns);

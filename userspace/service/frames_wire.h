@@ -35,7 +35,7 @@ void wire_put_frames(struct wire_out *to, const struct run_info *run, const stru
 		     const struct frames *fs);
 
 /*
- * Reads frames into @fs, made by frames_init() for the watches of @run, tracked; and slow IOs into
+ * Reads frames into @fs, made by frames_init() for the watches of @run; and slow IOs into
  * @slow, made by slow_ios_init() for as many. Where slow IOs are wanted, @fs has the list. After a
  * failure both are filled in part. Returns 0, -ENOMEM or -EBADMSG.
  */

@@ -98,7 +98,6 @@ static int prepare_hist(struct op_total *to, s64 begin_ns, u32 scale)
 		return 0;
 	if (hist_init(&made, scale))
 		return -ENOMEM;
-	hist_track(&made);
 	if (to->hist.cells)
 		hist_add(&made, &to->hist);
 	else

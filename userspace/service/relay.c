@@ -65,7 +65,6 @@ static int begin_to_hold(struct relay *r)
 		drop_held(r);
 		return err;
 	}
-	frames_track(&r->held);
 	for (u32 i = 0; i < told->n_watches; i++)
 		r->held.f[i].number = r->numbers[i];
 	return 0;

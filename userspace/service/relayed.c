@@ -64,7 +64,6 @@ static int take_run(struct relayed *r, struct wire_in *bytes)
 		wired_run_free(&run);
 		return err;
 	}
-	frames_track(&frames);
 	slow_ios_uninit(&r->slow);
 	r->slow = slow;
 	frames_uninit(&r->frames);
