@@ -230,30 +230,20 @@ int recording_file_make(struct recording_file *f, const char *name, bool overwri
 	return err ? problem_set(p, err, "%s: can't be made: %s", name, strerror(-err)) : 0;
 }
 
-static int make_all(sqlite3 *db, const struct recording_table *tables, const char *const *views)
-{
-	int rc = SQLITE_OK;
-
-	for (u32 i = 0; !rc && tables[i].name; i++)
-		rc = sqlite_run(db, tables[i].sql);
-	for (u32 i = 0; !rc && views[i]; i++)
-		rc = sqlite_run(db, views[i]);
-	return rc;
-}
-
 static int make_tables(sqlite3 *db, const struct run_info *run)
 {
-	static const char *const no_views[] = { NULL };
+	u32 parts = RECORDING_ALWAYS | (run->glanced ? RECORDING_HALTS : 0) | (run->slow_most ? RECORDING_SLOW : 0);
 	char *head CLEANUP(cleanup_free) = NULL;
 	int rc;
 
 	if (asprintf(&head, "PRAGMA application_id = %d; PRAGMA user_version = %d", RECORDING_APPLICATION_ID,
 		     RECORDING_VERSION) < 0)
 		return SQLITE_NOMEM;
-	rc = sqlite_run(db, head) ?: make_all(db, recording_tables, recording_views);
-	if (!rc && run->glanced)
-		rc = make_all(db, recording_halt_tables, no_views);
-	return rc || !run->slow_most ? rc : make_all(db, recording_slow_tables, recording_slow_views);
+	rc = sqlite_run(db, head);
+	for (const struct recording_table *t = recording_tables; !rc && t->sql; t++)
+		if (t->part & parts)
+			rc = sqlite_run(db, t->sql);
+	return rc;
 }
 
 int recording_file_begin(struct recording_file *f, const struct run_info *run, struct recorded_ids *ids, struct problem *p)

@@ -11,6 +11,19 @@
 #include "core/capture.h"
 #include "recording/sqlite_reader.h"
 
+#define READER_KEYS 3
+
+/* The tables that are read row by row, side by side, in this order within an interval. */
+enum reader_table {
+	READER_INTERVAL,
+	READER_STATE,
+	READER_SERIES,
+	READER_HALT,		/* only if halts were looked for */
+	READER_SLOW,		/* only if slow IOs were recorded; likewise: */
+	READER_SLOW_FOUND,
+	READER_TABLES
+};
+
 struct recording_reader {
 	struct capture capture;
 	const char *file;		/* its name, for messages; belongs to origin */
@@ -30,19 +43,16 @@ struct recording_reader {
 	u64 slow_most;			/* most slow IOs of an interval and watch; 0: none are recorded */
 	struct slow_ios slow;		/* of the last interval read */
 	u64 slow_bytes, slow_bytes_most;	/* memory of its rows, including those dropped again */
-	sqlite3_stmt *slow_rows, *slow_found;
-	bool slow_left, found_left;
-	s64 slow_interval, slow_n, found_key;	/* keys of the last rows */
-	sqlite3_stmt *halts;		/* NULL: they were not looked for */
-	bool halt_left;
-	s64 halt_interval, halt_from_ns;	/* of the current row */
-	u32 halt_watch;
-	sqlite3_stmt *intervals, *states, *series;
-	bool state_left, series_left;	/* the query's current row was not used yet */
+	struct reader_rows {
+		sqlite3_stmt *s;	/* NULL: the file has no such table */
+		s64 key[READER_KEYS];	/* of the current row, which are its first columns; [0] is its interval */
+		bool left;		/* the current row has not been taken yet */
+	} rows[READER_TABLES];
 	struct op_counts row;		/* of table series, at the captured scale */
 	struct snapshot state;		/* at the end of the last interval read */
+	u32 n_states;			/* states of that interval so far, of wholes that were there before */
 	u64 total;			/* of everything ever added up, in any unit */
-	s64 id, state_key, series_key;	/* keys of the last rows */
+	s64 id;				/* of that interval */
 	bool begun;
 };
 
@@ -56,14 +66,15 @@ int reader_damaged(const struct recording_reader *r, struct problem *p, const ch
  */
 int reader_open_database(struct recording_reader *r, struct problem *p);
 
-struct recording_table;
-
-/* Checks that the table exists and is the same to the letter. Returns 0 or a negative errno and a sentence. */
-int reader_check_table(const struct recording_reader *r, const struct recording_table *t, struct problem *p);
+/*
+ * Checks that the tables of @parts (enum recording_part) exist and are the same to the letter. Returns 0 or a negative
+ * errno and a sentence.
+ */
+int reader_check_tables(const struct recording_reader *r, u32 parts, struct problem *p);
 
 /*
- * Begins the queries, and reads the start into r->state; takes the next interval into it (-ENODATA: that was the last).
- * Each returns 0, or a negative errno and a sentence.
+ * Begins the queries, and reads the start into r->state; takes the next interval into it and r->slow (-ENODATA: that
+ * was the last). Each returns 0, or a negative errno and a sentence. reader_end() after either, even if it failed.
  */
 int reader_begin(struct recording_reader *r, struct problem *p);
 int reader_next(struct recording_reader *r, struct problem *p);
@@ -71,18 +82,16 @@ int reader_next(struct recording_reader *r, struct problem *p);
 /* Sets the sentence for the failure @rc of SQLite; returns its errno. */
 int reader_failed(const struct recording_reader *r, int rc, struct problem *p);
 
-/*
- * Slow IOs, if the file has them: begin their queries; take those of interval r->id; check that no row
- * is left at the end. Each returns 0, or a negative errno and a sentence.
- */
-int reader_begin_slow(struct recording_reader *r, struct problem *p);
-int reader_take_slow(struct recording_reader *r, struct problem *p);
-int reader_end_slow(struct recording_reader *r, struct problem *p);
-void reader_close_slow(struct recording_reader *r);
+void reader_end(struct recording_reader *r);
 
-/* The same for halts; none is left at the end, as reader_next() says. */
-int reader_begin_halts(struct recording_reader *r, struct problem *p);
-int reader_take_halts(struct recording_reader *r, struct problem *p);
+/*
+ * Each takes the current row of its table. Returns 0, 1 if the row is invalid, or a negative errno and a sentence.
+ */
+int reader_take_state(struct recording_reader *r, sqlite3_stmt *s, struct problem *p);
+int reader_take_series(struct recording_reader *r, sqlite3_stmt *s, struct problem *p);
+int reader_take_halt(struct recording_reader *r, sqlite3_stmt *s, struct problem *p);
+int reader_take_slow(struct recording_reader *r, sqlite3_stmt *s, struct problem *p);
+int reader_take_slow_found(struct recording_reader *r, sqlite3_stmt *s, struct problem *p);
 
 /* Reads column @i, a watch's id. */
 bool column_watch(const struct recording_reader *r, sqlite3_stmt *s, int i, u32 *ret);

@@ -102,7 +102,7 @@ static int check_size(const struct recording_reader *r, struct problem *p)
 	return 0;
 }
 
-int reader_check_table(const struct recording_reader *r, const struct recording_table *t, struct problem *p)
+static int check_table(const struct recording_reader *r, const struct recording_table *t, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	const char *sql;
@@ -121,9 +121,19 @@ int reader_check_table(const struct recording_reader *r, const struct recording_
 	return 0;
 }
 
+int reader_check_tables(const struct recording_reader *r, u32 parts, struct problem *p)
+{
+	int err = 0;
+
+	for (const struct recording_table *t = recording_tables; !err && t->sql; t++)
+		if (t->name && t->part & parts)
+			err = check_table(r, t, p);
+	return err;
+}
+
 static int check_schema(const struct recording_reader *r, struct problem *p)
 {
-	int rc, err = 0;
+	int rc;
 	s64 id = sqlite_number(r->db, "PRAGMA application_id", &rc), version;
 
 	if (rc)
@@ -138,9 +148,7 @@ static int check_schema(const struct recording_reader *r, struct problem *p)
 	if (version != RECORDING_VERSION)
 		return problem_set(p, -EBADMSG, "%s: is a recording of version %lld, and this blklat reads version %d: %s", r->file,
 				   version, RECORDING_VERSION, version < RECORDING_VERSION ? "record anew" : "use the one that made it");
-	for (u32 i = 0; !err && recording_tables[i].name; i++)
-		err = reader_check_table(r, &recording_tables[i], p);
-	return err;
+	return reader_check_tables(r, RECORDING_ALWAYS, p);
 }
 
 int reader_open_database(struct recording_reader *r, struct problem *p)

@@ -17,11 +17,7 @@ static void replay_close(struct capture *c)
 
 	if (!r)
 		return;
-	sqlite3_finalize(r->intervals);
-	sqlite3_finalize(r->states);
-	sqlite3_finalize(r->series);
-	sqlite3_finalize(r->halts);
-	reader_close_slow(r);
+	reader_end(r);
 	sqlite_reader_close(&r->sqlite);
 	hist_uninit(&r->row.hist);
 	hist_uninit(&r->row.after_idle);

@@ -121,7 +121,7 @@
 	C(MARK, wall_ns, INTEGER) SEP \
 	C(MARK, text, TEXT)
 
-/* This table exists only if halts were looked for (struct halt). */
+/* This table exists only if halts were looked for (struct halt), see enum recording_part. */
 #define COLUMNS_halt(C, SEP) \
 	C(HALT, interval, INTEGER) SEP \
 	C(HALT, watch, INTEGER) SEP \
@@ -181,16 +181,20 @@ enum { COLUMNS_slow_found(COLUMN_NUMBER, ) };
 /* [enum blklat_account] Its column in table state. */
 extern const int recording_account_columns[];
 
+/* What of a recording needs a table or view; a set of these for several. */
+enum recording_part {
+	RECORDING_ALWAYS = 1,
+	RECORDING_HALTS = 2,	/* halts were looked for */
+	RECORDING_SLOW = 4,	/* slow IOs were recorded (slow_most in table meta) */
+};
+
 /* The CREATE statements. A reader accepts only a file whose tables are the same to the letter. */
 struct recording_table {
-	const char *name;
+	enum recording_part part;
+	const char *name;	/* NULL: a view for people who use SQL, which our reader does not need */
 	const char *sql;
 };
-/* Ended by a NULL name. */
-extern const struct recording_table recording_tables[], recording_halt_tables[], recording_slow_tables[];
-
-/* Views for people who use SQL; our reader does not need them. */
-extern const char *const recording_views[], *const recording_slow_views[];	/* ended by NULL */
+extern const struct recording_table recording_tables[];	/* ended by a NULL sql */
 
 #define RECORDING_SLOW_MOST 10000	/* limit of slow_most */
 #define RECORDING_CGROUP_BYTES 1024	/* limit of a slow IO's cgroup */

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Takes the rows of an interval: the state of the watches at its end, the series of what happened in it, halts. */
+#include "recording/bins_codec.h"
+#include "recording/reader.h"
+#include "recording/schema.h"
+
+/* Whether @n may be added to a sum, which is bounded so that nothing computed from it can overflow. */
+static bool add(struct recording_reader *r, u64 n)
+{
+	if (n > RECORDING_TOTAL_MAX - r->total)
+		return false;
+	r->total += n;
+	return true;
+}
+
+static bool take_whole_state(sqlite3_stmt *s, struct watch_counts *w)
+{
+	if (!column_u64(s, STATE_started, RECORDING_COUNT_MAX, &w->started) ||
+	    !column_u64(s, STATE_started_after, RECORDING_COUNT_MAX, &w->started_after) ||
+	    !column_u64(s, STATE_in_flight, RECORDING_COUNT_MAX, &w->in_flight) ||
+	    !column_u64(s, STATE_in_flight_after, RECORDING_COUNT_MAX, &w->in_flight_after) ||
+	    !column_u64(s, STATE_oldest_ns, RECORDING_TOTAL_MAX, &w->oldest_ns) ||
+	    !column_bool(s, STATE_gone, &w->gone) || !column_bool(s, STATE_replaced, &w->replaced) ||
+	    !column_bool(s, STATE_unsettled, &w->unsettled) || !column_u64(s, STATE_waited_ns, RECORDING_TOTAL_MAX, &w->waited_ns))
+		return false;
+	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
+		if (!column_u64(s, recording_account_columns[i], RECORDING_COUNT_MAX, &w->accounts[i]))
+			return false;
+	w->kernel_ios = 0;
+	w->kernel_in_flight = 0;
+	w->kernel_known = sqlite3_column_type(s, STATE_kernel_ios) != SQLITE_NULL;
+	return !w->kernel_known ||
+	       (column_u64(s, STATE_kernel_ios, RECORDING_COUNT_MAX, &w->kernel_ios) &&
+		column_u64(s, STATE_kernel_in_flight, RECORDING_COUNT_MAX, &w->kernel_in_flight));
+}
+
+/* Takes the columns that a part has of its own. */
+static bool take_part_state(sqlite3_stmt *s, struct watch_counts *w)
+{
+	return column_u64(s, STATE_in_flight, RECORDING_COUNT_MAX, &w->in_flight) &&
+	       column_u64(s, STATE_oldest_ns, RECORDING_TOTAL_MAX, &w->oldest_ns) &&
+	       column_u64(s, STATE_waited_ns, RECORDING_TOTAL_MAX, &w->waited_ns);
+}
+
+bool column_watch(const struct recording_reader *r, sqlite3_stmt *s, int i, u32 *ret)
+{
+	u64 id;
+
+	if (!column_u64(s, i, r->n_ids - 1, &id))
+		return false;
+	*ret = r->watch_of_id[id];
+	return *ret < r->n_watches;
+}
+
+/* A device that went away does not come back. */
+int reader_take_state(struct recording_reader *r, sqlite3_stmt *s, struct problem *p)
+{
+	struct watch_counts *w;
+	u32 i;
+
+	(void)p;
+	if (!column_watch(r, s, STATE_watch, &i))
+		return 1;
+	w = &r->state.w[i];
+	if (r->watches[i].part)
+		return !take_part_state(s, w);
+	if (w->gone && !w->awaited)
+		return 1;
+	r->n_states += !w->gone;
+	w->awaited = false;
+	return !take_whole_state(s, w);
+}
+
+/* Reads the bins in column @i, which must hold as many IOs as column @ios says. */
+static bool take_bins(struct recording_reader *r, sqlite3_stmt *s, int i, int ios, struct hist *to)
+{
+	const void *bytes = sqlite3_column_blob(s, i);
+	u64 n = 0, said;
+
+	hist_clear(to);
+	return sqlite3_column_type(s, i) == SQLITE_BLOB && !bins_decode(bytes, sqlite3_column_bytes(s, i), to, &n) &&
+	       column_u64(s, ios, RECORDING_COUNT_MAX, &said) && n == said && add(r, n);
+}
+
+static bool take_sum(struct recording_reader *r, sqlite3_stmt *s, int i, u64 *to)
+{
+	return column_u64(s, i, RECORDING_TOTAL_MAX, to) && add(r, *to);
+}
+
+/* Extremes must lie in the first and the last bin with IOs. For IOs from before the run they are unknown. */
+static bool take_extremes(struct recording_reader *r, sqlite3_stmt *s, struct op_counts *o)
+{
+	u32 first, last;
+
+	o->min_ns = UINT64_MAX;
+	o->max_ns = 0;
+	if (!hist_range(&o->hist, &first, &last) || !r->begun)
+		return true;
+	return column_u64(s, SERIES_min_ns, RECORDING_TOTAL_MAX, &o->min_ns) &&
+	       column_u64(s, SERIES_max_ns, RECORDING_TOTAL_MAX, &o->max_ns) && o->min_ns <= o->max_ns &&
+	       blklat_cell(o->min_ns, r->scale) == first && blklat_cell(o->max_ns, r->scale) == last;
+}
+
+static bool take_row(struct recording_reader *r, sqlite3_stmt *s, struct op_counts *o)
+{
+	return take_sum(r, s, SERIES_bytes, &o->bytes) && take_sum(r, s, SERIES_errors, &o->errors) &&
+	       take_sum(r, s, SERIES_sum_ns, &o->sum_ns) &&
+	       take_bins(r, s, SERIES_bins, SERIES_ios, &o->hist) && take_extremes(r, s, o) &&
+	       take_sum(r, s, SERIES_idle_sum_ns, &o->after_idle_sum_ns) &&
+	       take_bins(r, s, SERIES_idle_bins, SERIES_idle_ios, &o->after_idle);
+}
+
+/* The counts of a part are added to its whole, too, which has no rows of its own. */
+int reader_take_series(struct recording_reader *r, sqlite3_stmt *s, struct problem *p)
+{
+	u64 op;
+	u32 i;
+
+	(void)p;
+	if (!column_watch(r, s, SERIES_watch, &i) || watch_parts(r->watches, r->n_watches, i) ||
+	    !column_u64(s, SERIES_op, BLKLAT_OPS - 1, &op) || !take_row(r, s, &r->row))
+		return 1;
+	op_counts_add(&r->state.w[i].ops[op], &r->row);
+	while (r->watches[i].part)
+		i--;
+	if (watch_parts(r->watches, r->n_watches, i))
+		op_counts_add(&r->state.w[i].ops[op], &r->row);
+	return 0;
+}
+
+int reader_take_halt(struct recording_reader *r, sqlite3_stmt *s, struct problem *p)
+{
+	struct watch_counts *w;
+	struct halt h;
+	u32 i;
+
+	(void)p;
+	if (!column_watch(r, s, HALT_watch, &i) || r->watches[i].part)
+		return 1;
+	w = &r->state.w[i];
+	if (w->n_halts == HALTS_MOST || !column_u64(s, HALT_from_ns, RECORDING_TOTAL_MAX, &h.from_ns) ||
+	    !column_u64(s, HALT_to_ns, r->state.mono_ns, &h.to_ns) || h.from_ns >= h.to_ns)
+		return 1;
+	w->halts[w->n_halts++] = h;
+	return 0;
+}
