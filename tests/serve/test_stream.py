@@ -47,8 +47,8 @@ def test_health(tmp_path):
     lost = {"grade": "watch", "reason": "lost", "text": "1.00 % of its IOs lost"}
     slow = [interval[3].pop("text") if interval[3] else None for interval in got]
     assert slow[:12] == [None] * 12 and slow[12].startswith("slow: p99 is 8") and slow[12].endswith("times its past")
-    assert [interval[3] for interval in got] == [None] * 12 + [{"grade": "sick", "reason": "slow"}] * 2
-    assert [interval[4] for interval in got] == [unlike] * 14
+    assert [interval[3] for interval in got] == [None] * 12 + [{"grade": "sick", "reason": "slow", "since": "1970-01-01T00:00:00.600Z"}] * 2
+    assert [{k: v for k, v in interval[4].items() if k != "since"} for interval in got] == [unlike] * 14
     assert [interval[:3] for interval in got] == [[None, None, lost] if i == 5 else [None] * 3 for i in range(14)]
 
 

@@ -23,6 +23,18 @@ TEST(times_have_three_digits)
 		assert_string_equal(units_ns(text, cases[i].ns), cases[i].text);
 }
 
+TEST(long_times)
+{
+	static const struct { double s; const char *text; } cases[] = {
+		{ 0, "0 s" }, { -1, "0 s" }, { 59.9, "59 s" }, { 60, "1 min" }, { 1320, "22 min" }, { 3599, "59 min" }, { 3600, "1 h 0 min" },
+		{ 11100, "3 h 5 min" }, { 86399, "23 h 59 min" }, { 187200, "2 d 4 h" },
+	};
+	char text[UNITS_TEXT];
+
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_string_equal(units_long(text, cases[i].s), cases[i].text);
+}
+
 /* A column is 8 wide: whatever the value, a blank must stay in front. */
 TEST(times_and_numbers_fit_their_column)
 {

@@ -26,7 +26,7 @@ test("the sickest is shown first, the busiest as long as nothing is wrong, the u
     await page.waitForFunction(() => document.querySelector('[data-device*="nvme3n1"][data-reason="slow"]'));
     await holdAt(page, service, 34);
     assert.deepEqual(await pressed(page), ["nvme3n1"]);
-    assert.match(await words(page.locator(".devices button").first()), /^nvme3n1 500 IOPS p99 8\.00 ms slow: p99 is \d+(\.\d+)? times its past$/);
+    assert.match(await words(page.locator(".devices button").first()), /^nvme3n1 500 IOPS p99 8\.00 ms slow: p99 is \d+(\.\d+)? times its past since \d\d:\d\d:\d\d \(.+ m?s\)$/);
     assert.match(await page.locator("#chart-heat h3").innerText(), /read/);
     await click(page.locator(".devices button", { hasText: "nvme0n1" }));
     assert.deepEqual(await pressed(page), ["nvme0n1"]);

@@ -468,6 +468,8 @@ void frame_accumulate(struct frame *r, const struct frame *f, const struct perce
 	r->gone = f->gone;
 	r->replaced = f->replaced;
 	r->accounting = f->accounting;
+	if (f->health.ailment >= r->health.ailment)
+		r->health = f->health;
 	derive(r, ps);
 }
 
@@ -479,6 +481,7 @@ void frames_accumulate_rest(struct frames *run, const struct frames *interval)
 	run->reads += interval->reads ?: 1;
 	run->drain_ns += interval->drain_ns;
 	run->idle_gap_ns = interval->idle_gap_ns;
+	run->host = interval->host;
 }
 
 void frames_accumulate(struct frames *run, const struct frames *interval, const struct percentiles *ps)

@@ -7,6 +7,7 @@
 #define CORE_FRAME_H
 
 #include "core/accounting.h"
+#include "core/health.h"
 #include "core/quantile.h"
 #include "core/slow.h"
 
@@ -76,6 +77,8 @@ struct frame {
 	bool gone_before;	/* already gone when the interval began, or, in a replay, not there yet at its end */
 	bool replaced;		/* gone, and see watch_counts.replaced */
 	const struct watch_counts *counts;	/* for a recording, as struct frames.now: those at the end */
+	struct health health;	/* of a whole; see health_judge() */
+	struct health_past past;	/* what the next interval is judged by */
 	bool pauses_hidden;	/* an IO took as long as the idle gap, see after_idle; kept for the next interval */
 	struct op_frame ops[BLKLAT_OPS];
 };
@@ -133,6 +136,7 @@ struct frames {
 	u64 reads;		/* of the counters, whose intervals were added up here; 0: one */
 	u64 drain_ns;		/* that these took, in a service */
 	u64 idle_gap_ns;	/* as in struct snapshot */
+	struct health_host host;
 	const struct slow_ios *slow;	/* slow IOs of the interval; NULL: not looked for, or a whole run */
 	/*
 	 * For a recording: the two snapshots from which the frames of an interval were made. NULL for a

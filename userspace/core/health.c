@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/frame.h"
 #include "util/units.h"
 
 const char *const ailment_names[] = {
@@ -14,44 +15,121 @@ const char *const ailment_names[] = {
 	[AILMENT_HOST_WAITS] = "host_waits", [AILMENT_SLOW] = "slow", [AILMENT_OLD] = "old", [AILMENT_ERRORS] = "errors", [AILMENT_STALLED] = "stalled",
 };
 
-static void past_add(struct health_past *past, double log2_ns)
+const char *const health_grade_names[] = { [HEALTH_WELL] = "well", [HEALTH_WATCH] = "watch", [HEALTH_SICK] = "sick" };
+
+bool health_tally_add(struct health_tally *t, double interval_s, u64 ios, u64 lost)
 {
-	if (past->intervals < HEALTH_INTERVALS)
-		past->intervals++;
-	past->log2_ns += (log2_ns - past->log2_ns) / past->intervals;
+	double kept = exp(-interval_s / 60);
+
+	t->ios = kept * t->ios + ios;
+	t->lost = kept * t->lost + lost;
+	return lost && t->lost > HEALTH_LOST_SHARE * (t->ios + t->lost);
 }
 
-struct health health_judge(struct health_past *past, const struct frame *f, const struct op_frame *all)
+static enum ailment ailment_of(const struct frame *f, const struct health *h)
+{
+	if (h->waited_ns && frame_seems_stalled(f))
+		return AILMENT_STALLED;
+	if (h->errors)
+		return AILMENT_ERRORS;
+	if (h->waited_ns > f->interval_s * NSEC_PER_SEC)
+		return AILMENT_OLD;
+	if (h->times >= (f->past.slow ? HEALTH_TIMES_WELL : HEALTH_TIMES))
+		return AILMENT_SLOW;
+	if (f->gone)
+		return AILMENT_GONE;
+	return h->lost && h->lost >= HEALTH_LOST_SHARE * (h->ios + h->lost) ? AILMENT_LOST : AILMENT_NONE;
+}
+
+/* Judges an interval of a whole by its past. @all: of all its ops. */
+static struct health judge(const struct frame *f, const struct op_frame *all)
 {
 	bool waits = f->in_flight && !accounting_ends_missed(&f->accounting);
 	struct health h = { .ios = all->ios, .errors = all->errors, .waited_ns = waits ? f->oldest_ns : 0 };
 
-	if (all->ios) {
-		double p99_ns = quantile_ns(&all->hist, 0.99, all->min_ns, all->max_ns), log2_ns = log2(fmax(p99_ns, 1));
-
-		h.p99_ns = p99_ns;
-		if (past->intervals >= HEALTH_INTERVALS_MIN && all->ios >= HEALTH_IOS_MIN)
-			h.times = exp2(log2_ns - past->log2_ns);
-		past_add(past, log2_ns);
-	}
-	if (waits && frame_seems_stalled(f))
-		h.ailment = AILMENT_STALLED;
-	else if (all->errors)
-		h.ailment = AILMENT_ERRORS;
-	else if (h.waited_ns > f->interval_s * NSEC_PER_SEC)
-		h.ailment = AILMENT_OLD;
-	else if (h.times >= HEALTH_TIMES)
-		h.ailment = AILMENT_SLOW;
+	if (all->ios)
+		h.p99_ns = fmax(quantile_ns(&all->hist, 0.99, all->min_ns, all->max_ns), 1);
+	if (all->ios >= HEALTH_IOS_MIN && f->past.intervals >= HEALTH_INTERVALS_MIN)
+		h.times = exp2(log2(h.p99_ns) - f->past.log2_ns);
+	if (f->accounting.lost > f->past.lost)
+		h.lost = f->accounting.lost - f->past.lost;
+	h.ailment = ailment_of(f, &h);
 	return h;
 }
 
-void health_besides(struct health *h, const struct frame *f, u64 lost)
+/* Sets since when it has been ill. */
+static void follow_illness(struct health_past *past, struct health *h, const struct frame *f)
 {
-	h->lost = lost;
-	if (h->ailment < AILMENT_GONE && f->gone)
-		h->ailment = AILMENT_GONE;
-	else if (!h->ailment && lost && lost >= HEALTH_LOST_SHARE * (h->ios + lost))
-		h->ailment = AILMENT_LOST;
+	if (h->ailment > AILMENT_GONE) {
+		past->since_ns = past->since_ns ?: f->end_ns - (s64)(f->interval_s * NSEC_PER_SEC);
+		h->since_ns = past->since_ns;
+	} else if (h->ios >= HEALTH_IOS_MIN) {
+		past->since_ns = 0;
+	}
+}
+
+/* Adds the interval to its past. */
+static void follow(struct frame *f)
+{
+	struct health_past *past = &f->past;
+	struct health *h = &f->health;
+
+	past->lost = f->accounting.lost;
+	h->lost_lately = health_tally_add(&past->tally, f->interval_s, h->ios, h->lost);
+	follow_illness(past, h, f);
+	if (h->times)
+		past->slow = h->times >= (past->slow ? HEALTH_TIMES_WELL : HEALTH_TIMES);
+	if (past->slow && past->since_ns && f->end_ns - past->since_ns > (s64)HEALTH_SLOW_MAX_S * (s64)NSEC_PER_SEC) {
+		past->slow = false;
+		past->intervals = 0;
+	}
+	if (!h->ios || past->slow || h->ailment > AILMENT_UNLIKE)
+		return;
+	if (past->intervals < HEALTH_INTERVALS)
+		past->intervals++;
+	past->log2_ns += (log2(h->p99_ns) - past->log2_ns) / past->intervals;
+}
+
+/* Judges each whole. @run: not by its past. */
+static int judge_each(struct frames *fs, bool run)
+{
+	struct op_frame all;
+	int err = merged_init(&all, fs->scale);
+
+	if (err)
+		return err;
+	for (u32 i = 0; i < fs->n; i++) {
+		struct frame *f = &fs->f[i];
+
+		f->health = (struct health){ 0 };
+		if (f->watch->part || f->gone_before)
+			continue;
+		if (run)
+			f->past = (struct health_past){ 0 };
+		frame_merge_ops(f, &all);
+		f->health = judge(f, &all);
+	}
+	merged_uninit(&all);
+	return 0;
+}
+
+int health_judge_run(struct frames *run)
+{
+	return judge_each(run, true);
+}
+
+int health_judge(struct frames *fs)
+{
+	int err = judge_each(fs, false);
+
+	if (err)
+		return err;
+	health_together(fs);
+	err = health_compare(fs);
+	for (u32 i = 0; i < fs->n; i++)
+		if (!fs->f[i].watch->part)
+			follow(&fs->f[i]);
+	return err;
 }
 
 struct peer {
@@ -90,7 +168,7 @@ static void compare_like(const struct peer *like, u32 n)
 	}
 }
 
-int health_compare(const struct frames *fs, struct health *h)
+int health_compare(struct frames *fs)
 {
 	struct peer *peers = calloc(fs->n + 1, sizeof(*peers));
 	u32 n = 0;
@@ -98,8 +176,8 @@ int health_compare(const struct frames *fs, struct health *h)
 	if (!peers)
 		return -ENOMEM;
 	for (u32 i = 0; i < fs->n; i++)
-		if (!fs->f[i].watch->part && h[i].ios >= HEALTH_IOS_MIN)
-			peers[n++] = (struct peer){ .watch = fs->f[i].watch, .health = &h[i] };
+		if (!fs->f[i].watch->part && fs->f[i].health.ios >= HEALTH_IOS_MIN)
+			peers[n++] = (struct peer){ .watch = fs->f[i].watch, .health = &fs->f[i].health };
 	qsort(peers, n, sizeof(*peers), by_p99);
 	for (u32 first = 0, end; first < n; first = end) {
 		for (end = first + 1; end < n && !alike(&peers[first], &peers[end]); end++)
@@ -115,7 +193,7 @@ static bool is_independent(const struct frames *fs, u32 i)
 {
 	const struct device *d = fs->f[i].watch->device;
 
-	return (!i || fs->f[i - 1].watch->device != d) && !d->n_lower && !device_is_partition(d) && strcmp(d->kind, "loop");
+	return !fs->f[i].watch->part && (!i || fs->f[i - 1].watch->device != d) && !d->n_lower && !device_is_partition(d) && strcmp(d->kind, "loop");
 }
 
 /* A property that most devices may have in common. */
@@ -126,7 +204,7 @@ struct trait {
 
 static double slower(const struct health *h)
 {
-	return h->times >= HEALTH_TIMES ? h->times : 0;
+	return h->times >= HEALTH_TIMES || h->ailment == AILMENT_SLOW ? h->times : 0;
 }
 
 static bool has_past(const struct health *h)
@@ -149,24 +227,26 @@ struct common {
 	double mean;
 };
 
-static struct common find_common(const struct frames *fs, struct health *const *h, const struct trait *t)
+static struct common find_common(const struct frames *fs, const struct trait *t)
 {
 	struct common c = { 0 };
 	double sum = 0;
 	u32 with = 0;
 
 	for (u32 i = 0; i < fs->n; i++) {
-		if (!h[i] || !t->could(h[i]) || !is_independent(fs, i))
+		const struct health *h = &fs->f[i].health;
+
+		if (!t->could(h) || !is_independent(fs, i))
 			continue;
 		c.of++;
-		if (t->of(h[i]) > 0) {
-			sum += log2(t->of(h[i]));
+		if (t->of(h) > 0) {
+			sum += log2(t->of(h));
 			with++;
 		}
 	}
 	c.mean = with ? exp2(sum / with) : 0;
 	for (u32 i = 0; i < fs->n; i++) {
-		double much = h[i] && is_independent(fs, i) ? t->of(h[i]) : 0;
+		double much = is_independent(fs, i) ? t->of(&fs->f[i].health) : 0;
 
 		c.n += much > 0 && much >= c.mean / HEALTH_HOST_LIKE && much <= c.mean * HEALTH_HOST_LIKE;
 	}
@@ -175,18 +255,20 @@ static struct common find_common(const struct frames *fs, struct health *const *
 	return c;
 }
 
-struct health_host health_together(const struct frames *fs, struct health *const *h)
+void health_together(struct frames *fs)
 {
 	static const struct trait slow = { has_past, slower }, waiting = { has_ios, waits_ns };
-	struct common s = find_common(fs, h, &slow), w = find_common(fs, h, &waiting);
+	struct common s = find_common(fs, &slow), w = find_common(fs, &waiting);
 
-	for (u32 i = 0; s.n && i < fs->n; i++)
-		if (h[i] && h[i]->ailment == AILMENT_SLOW && h[i]->times <= s.mean * HEALTH_HOST_LIKE)
-			h[i]->ailment = AILMENT_HOST;
-	for (u32 i = 0; w.n && i < fs->n; i++)
-		if (h[i] && waits_ns(h[i]) > 0 && waits_ns(h[i]) <= w.mean * HEALTH_HOST_LIKE)
-			h[i]->ailment = AILMENT_HOST_WAITS;
-	return (struct health_host){ .n = s.n, .of = s.of, .times = s.mean, .waiting = w.n, .busy = w.of, .waited_ns = w.mean };
+	for (u32 i = 0; i < fs->n; i++) {
+		struct health *h = &fs->f[i].health;
+
+		if (s.n && h->ailment == AILMENT_SLOW && h->times <= s.mean * HEALTH_HOST_LIKE)
+			h->ailment = AILMENT_HOST;
+		if (w.n && waits_ns(h) > 0 && waits_ns(h) <= w.mean * HEALTH_HOST_LIKE)
+			h->ailment = AILMENT_HOST_WAITS;
+	}
+	fs->host = (struct health_host){ .n = s.n, .of = s.of, .times = s.mean, .waiting = w.n, .busy = w.of, .waited_ns = w.mean };
 }
 
 const char *health_host_text(const struct health_host *host)
@@ -194,11 +276,11 @@ const char *health_host_text(const struct health_host *host)
 	return host->waiting ? "all waiting: the host?" : host->n ? "all slower: the host?" : "";
 }
 
-const char *health_grade(const struct health *h)
+enum health_grade health_grade(const struct health *h)
 {
 	if (h->ailment >= AILMENT_SLOW)
-		return "sick";
-	return h->ailment && h->ailment != AILMENT_HOST ? "watch" : "well";
+		return HEALTH_SICK;
+	return h->ailment && h->ailment != AILMENT_HOST ? HEALTH_WATCH : HEALTH_WELL;
 }
 
 const char *health_text(char text[HEALTH_TEXT], const struct health *h)
@@ -234,8 +316,19 @@ const char *health_text(char text[HEALTH_TEXT], const struct health *h)
 	case AILMENT_LOST:
 		sprintf(text, "%s of its IOs lost", units_share(part, (double)h->lost / (h->ios + h->lost)));
 		break;
-	case AILMENT_NONE:
+	default:
 		break;
 	}
+	return text;
+}
+
+const char *health_since(char text[HEALTH_TEXT], const struct health *h, s64 now_ns, double interval_s)
+{
+	double s = (double)(now_ns - h->since_ns) / NSEC_PER_SEC;
+	char clock[UNITS_TEXT], length[UNITS_TEXT];
+
+	text[0] = '\0';
+	if (h->since_ns && s > 1.5 * interval_s)
+		sprintf(text, "since %s (%s)", units_clock(clock, h->since_ns), units_long(length, s));
 	return text;
 }

@@ -164,6 +164,8 @@ void intervals_continue(struct intervals *in, const struct intervals *from)
 		if (!part)
 			same = find_whole(&from->frames, f->watch);
 		f->number = same ? same[part].number : in->numbers++;
+		if (same)
+			f->past = same[part].past;
 	}
 }
 
@@ -290,6 +292,9 @@ int intervals_next(struct intervals *in, const struct percentiles *ps, struct pr
 		return err;
 	in->now = !in->now;
 	frames_between(&in->frames, before, now, ps, in->capture->cpus);
+	err = health_judge(&in->frames);
+	if (err)
+		return problem_set(p, err, "out of memory");
 	in->frames.slow = in->capture->slow;
 	if (in->slow.from_ns) {
 		slow_limits_follow(&in->slow, &in->frames);

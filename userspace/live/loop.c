@@ -299,7 +299,7 @@ static enum loop_end run(struct loop *l, struct problem *p)
 	if (end == LOOP_PIPE || end == LOOP_FAILED)
 		return end;
 	frames_set_percentiles(&l->run, l->cfg->percentiles);
-	err = l->sink->ops->summary(l->sink, &l->run);
+	err = health_judge_run(&l->run) ?: l->sink->ops->summary(l->sink, &l->run);
 	if (err)
 		return sink_failed(err, p);
 	if (l->exhausted && l->cfg->input)

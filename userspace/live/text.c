@@ -173,7 +173,7 @@ static bool nothing_new(const struct text *t, const struct frame *fr)
 
 bool text_left_out(const struct text *t, const struct frame *fr)
 {
-	return t->many && t->worst.of[fr->watch - t->run->watches].left_out;
+	return t->many && t->worst.left_out[fr->watch - t->run->watches];
 }
 
 void text_rest(const struct text *t, FILE *f, const struct frames *fs)
@@ -193,7 +193,7 @@ void text_rest(const struct text *t, FILE *f, const struct frames *fs)
 		in_flight += fr->in_flight;
 		if (fr->in_flight && fr->oldest_ns > oldest_ns)
 			oldest_ns = fr->oldest_ns;
-		p99_ns = fmax(p99_ns, t->worst.of[fr->watch - t->run->watches].health.p99_ns);
+		p99_ns = fmax(p99_ns, fr->health.p99_ns);
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			if (fr->ops[op].ios) {
 				iops += fr->ops[op].iops;
@@ -215,18 +215,17 @@ void text_rest(const struct text *t, FILE *f, const struct frames *fs)
 /* "! slow: p99 is 8.3 times its past; " for a sick device among many. That a device stalls is told by its state. */
 static int put_mark(const struct text *t, char *to, const struct frame *fr)
 {
-	const struct health *h = t->many ? &t->worst.of[fr->watch - t->run->watches].health : NULL;
+	const struct health *h = &fr->health;
 	char text[HEALTH_TEXT];
 
-	if (!h || !health_marks(h))
+	if (!t->many || !health_marks(h) || h->ailment == AILMENT_GONE)
 		return 0;
 	return h->ailment == AILMENT_STALLED ? sprintf(to, "! ") : sprintf(to, "! %s; ", health_text(text, h));
 }
 
 /* Tells once about problems that are not a device's fault. */
-static void put_host(const struct text *t, FILE *f)
+static void put_host(const struct text *t, FILE *f, const struct health_host *host)
 {
-	const struct health_host *host = &t->worst.host;
 	char say[HEALTH_TEXT], text[UNITS_TEXT];
 
 	if (host->waiting) {
@@ -318,7 +317,7 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 	int err = 0;
 
 	if (t->many)
-		worst_judge(&t->worst, fs, t->run->watches, false);
+		worst_find(&t->worst, fs, t->run->watches);
 	for (u32 i = 0; i < fs->n; i++) {
 		axis_cover(&t->axis, &fs->f[i]);
 		idle = idle && !frame_has_ios(&fs->f[i]);
@@ -341,7 +340,8 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 		else
 			err = put_watch(t, f, fs, i) ?: err;
 	}
-	put_host(t, f);
+	if (t->many)
+		put_host(t, f, &fs->host);
 	text_rest(t, f, fs);
 	text_losses(t, f, "", lost_by_rest);
 	text_idle(t, f, folded);
@@ -423,7 +423,7 @@ int text_open(const struct run_info *run, const struct look *look, struct sink *
 	*t = (struct text){ .sink.ops = &sink_text, .run = run, .look = look };
 	t->columns = look->columns > TEXT_COLUMNS_MIN ? look->columns : TEXT_COLUMNS_MIN;
 	t->told = sparse_calloc(most + 1, sizeof(*t->told));
-	if (!t->told || worst_init(&t->worst, most, look->devices, run->scale)) {
+	if (!t->told || worst_init(&t->worst, most, look->devices)) {
 		text_close(&t->sink);
 		return -ENOMEM;
 	}

@@ -3,26 +3,13 @@
 #ifndef LIVE_TEXT_H
 #define LIVE_TEXT_H
 
-#include "core/health.h"
 #include "live/formats.h"
 
-/*
- * Finds which of many devices are sick, and which are the worst. The text sink uses it for intervals
- * and runs with more than a few devices.
- */
-struct worst_watch {
-	struct health_past past;
-	struct health health;	/* of the last frames judged */
-	bool left_out;		/* there are worse ones */
-};
-
+/* The worst of many devices. The text sink uses it for intervals and runs with more than a few devices. */
 struct worst {
-	struct worst_watch *of;		/* [number of the watch] */
+	bool *left_out;		/* [number of the watch] there are worse ones */
 	const struct frame **order;
-	struct health **judged;		/* [frame]; NULL for a part */
-	struct health_host host;
-	struct op_frame all;		/* all ops of one watch */
-	u64 most;			/* how many wholes are not left out; 0: all */
+	u64 most;		/* how many wholes are not left out; 0: all */
 };
 
 #define TEXT_GUTTER 8		/* columns of an op's name, left of the figures */
@@ -101,14 +88,10 @@ void text_header(const struct text *t, FILE *f);
 int text_summary(struct text *t, FILE *f, const struct frames *run);
 
 /* Returns 0 or -ENOMEM. */
-int worst_init(struct worst *w, u32 watches, u64 most, u32 scale);
+int worst_init(struct worst *w, u32 watches, u64 most);
 void worst_uninit(struct worst *w);
 
-/*
- * Judges each whole of @fs by its past. Of the wholes that did something, all but the worst are left
- * out. Watches are numbered by their place in @watches. @run: the frames are of a whole run, which is
- * not compared with the past and does not become part of it.
- */
-void worst_judge(struct worst *w, const struct frames *fs, const struct watch *watches, bool run);
+/* Of the wholes of @fs that did something, leaves out all but the worst. Watches are numbered by their place in @watches. */
+void worst_find(struct worst *w, const struct frames *fs, const struct watch *watches);
 
 #endif

@@ -389,7 +389,7 @@ int text_summary(struct text *t, FILE *f, const struct frames *run)
 	int err = 0;
 
 	if (t->many)
-		worst_judge(&t->worst, run, t->run->watches, true);
+		worst_find(&t->worst, run, t->run->watches);
 	text_paint(t, f, BOLD);
 	fprintf(f, "\nsummary of %s\n", units_ns(length, run->interval_s * 1e9));
 	text_paint(t, f, PLAIN);

@@ -4,75 +4,54 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "util/array.h"
 
-int worst_init(struct worst *w, u32 watches, u64 most, u32 scale)
+int worst_init(struct worst *w, u32 watches, u64 most)
 {
 	*w = (struct worst){ .most = most };
-	w->of = sparse_calloc(watches + 1, sizeof(*w->of));
+	w->left_out = sparse_calloc(watches + 1, sizeof(*w->left_out));
 	w->order = sparse_calloc(watches + 1, sizeof(*w->order));
-	w->judged = sparse_calloc(watches + 1, sizeof(*w->judged));
-	if (!w->of || !w->order || !w->judged || merged_init(&w->all, scale)) {
-		worst_uninit(w);
-		return -ENOMEM;
-	}
-	return 0;
+	if (w->left_out && w->order)
+		return 0;
+	worst_uninit(w);
+	return -ENOMEM;
 }
 
 void worst_uninit(struct worst *w)
 {
-	free(w->of);
+	free(w->left_out);
 	free(w->order);
-	free(w->judged);
-	merged_uninit(&w->all);
 	*w = (struct worst){ 0 };
 }
 
-struct ranking {
-	const struct worst *w;
-	const struct watch *watches;
-};
-
 /* A device that goes away is worse than any other. */
-static double rank_of(const struct ranking *r, const struct frame *f)
+static double rank_of(const struct frame *f)
 {
-	const struct health *h = &r->w->of[f->watch - r->watches].health;
-
-	return frame_just_gone(f) ? HUGE_VAL : health_worst_ns(h, h->p99_ns);
+	return frame_just_gone(f) ? HUGE_VAL : health_worst_ns(&f->health, f->health.p99_ns);
 }
 
-static int compare(const void *a, const void *b, void *with)
+static int compare(const void *a, const void *b)
 {
 	const struct frame *f = *(const struct frame **)a, *g = *(const struct frame **)b;
-	double more = rank_of(with, g) - rank_of(with, f);
+	double more = rank_of(g) - rank_of(f);
 
 	if (more)
 		return more > 0 ? 1 : -1;
 	return (f > g) - (f < g);
 }
 
-void worst_judge(struct worst *w, const struct frames *fs, const struct watch *watches, bool run)
+void worst_find(struct worst *w, const struct frames *fs, const struct watch *watches)
 {
-	const struct ranking ranking = { w, watches };
 	u32 n = 0;
 
-	memset(w->judged, 0, fs->n * sizeof(*w->judged));
 	for (u32 i = 0; i < fs->n; i += 1 + frames_parts(fs, i)) {
-		struct worst_watch *watch = &w->of[fs->f[i].watch - watches];
-		struct health_past none = { 0 };
-
-		frame_merge_ops(&fs->f[i], &w->all);
-		watch->health = health_judge(run ? &none : &watch->past, &fs->f[i], &w->all);
-		watch->left_out = false;
-		w->judged[i] = &watch->health;
+		w->left_out[fs->f[i].watch - watches] = false;
 		w->order[n++] = &fs->f[i];
 	}
-	w->host = health_together(fs, w->judged);
 	if (!w->most || n <= w->most)
 		return;
-	qsort_r(w->order, n, sizeof(*w->order), compare, (void *)&ranking);
+	qsort(w->order, n, sizeof(*w->order), compare);
 	for (u32 i = w->most; i < n; i++)
-		w->of[w->order[i]->watch - watches].left_out = frame_has_ios(w->order[i]) || w->order[i]->in_flight;
+		w->left_out[w->order[i]->watch - watches] = frame_has_ios(w->order[i]) || w->order[i]->in_flight;
 }

@@ -169,8 +169,7 @@ int top_init(struct top *t, const struct run_info *run)
 	*t = (struct top){ .run = run, .chosen = TOP_NONE, .op = TOP_ALL_OPS, .room = 1 };
 	t->items = sparse_calloc(most + 1, sizeof(*t->items));
 	t->order = sparse_calloc(most + 1, sizeof(*t->order));
-	t->judged = sparse_calloc(most + 1, sizeof(*t->judged));
-	if (t->items && t->order && t->judged)
+	if (t->items && t->order)
 		err = merged_init(&t->all, run->scale);
 	if (err) {
 		top_uninit(t);
@@ -191,7 +190,6 @@ void top_uninit(struct top *t)
 	}
 	free(t->items);
 	free(t->order);
-	free(t->judged);
 	merged_uninit(&t->all);
 }
 
@@ -223,7 +221,7 @@ static void take_figures(struct top_item *item, const struct frame *f, const str
 	item->depth = f->queue_depth;
 	item->gone = f->gone;
 	item->idle = !all->ios && !f->in_flight && !f->gone;
-	item->lost_now = f->accounting.lost > item->lost ? f->accounting.lost - item->lost : 0;
+	item->health = f->health;
 	item->lost = f->accounting.lost;
 }
 
@@ -256,7 +254,7 @@ static void begin_interval(struct top *t)
 		if (t->paused)
 			continue;
 		memset(item->figures, 0, sizeof(item->figures));
-		item->in_flight = item->oldest_ns = item->lost_now = 0;
+		item->in_flight = item->oldest_ns = 0;
 		item->depth = 0;
 		item->health = (struct health){ 0 };
 		item->idle = item->gone = true;
@@ -272,18 +270,13 @@ int top_take(struct top *t, const struct frames *fs)
 	for (u32 i = 0; i < fs->n && !err; i++) {
 		const struct frame *f = &fs->f[i];
 		struct top_item *item = &t->items[f->watch - t->run->watches];
-		struct health health = { 0 };
 
-		frame_merge_ops(f, &t->all);
-		if (!f->watch->part) {
-			health = health_judge(&item->past, f, &t->all);
+		if (!f->watch->part)
 			err = take_history(t, item, fs, f);
-		}
-		if (!t->paused) {
-			take_figures(item, f, &t->all);
-			item->health = health;
-			t->judged[i] = f->watch->part ? NULL : &item->health;
-		}
+		if (t->paused)
+			continue;
+		frame_merge_ops(f, &t->all);
+		take_figures(item, f, &t->all);
 	}
 	if (fs->n)
 		t->end_ns[t->samples % TOP_SAMPLES] = fs->f[0].end_ns;
@@ -291,7 +284,7 @@ int top_take(struct top *t, const struct frames *fs)
 	if (t->paused)
 		return err;
 	t->shown = t->samples;
-	t->host = health_together(fs, t->judged);
+	t->host = fs->host;
 	t->skipped = fs->skipped_unexplained;
 	if (fs->n)
 		t->interval_s = fs->f[0].interval_s;
@@ -396,6 +389,11 @@ u32 top_selected_line(const struct top *t)
 		if (t->order[line] == t->chosen)
 			return line;
 	return 0;
+}
+
+bool top_marks(const struct top_item *item)
+{
+	return item->gone || (health_marks(&item->health) && item->health.since_ns != item->acknowledged_ns);
 }
 
 struct top_item *top_selected(const struct top *t)

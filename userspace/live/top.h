@@ -8,7 +8,6 @@
 #ifndef LIVE_TOP_H
 #define LIVE_TOP_H
 
-#include "core/health.h"
 #include "core/hist.h"
 #include "core/sink.h"
 #include "core/slow.h"
@@ -86,9 +85,9 @@ struct top_item {
 	struct top_figures figures[BLKLAT_OPS + 1];
 	u64 in_flight, oldest_ns;
 	double depth;
-	u64 lost, lost_now;		/* since the capture began, and in this interval */
+	u64 lost;			/* since the capture began */
 	struct health health;
-	struct health_past past;
+	s64 acknowledged_ns;		/* the illness that began then is not marked any more; 0: none */
 	struct top_heat *heat[BLKLAT_OPS];	/* NULL: no such IO yet */
 	struct top_slow *slow;		/* of a whole; NULL: none yet */
 };
@@ -114,7 +113,6 @@ struct top {
 	u64 shown;			/* samples when the figures were made */
 	u64 skipped;
 	struct health_host host;	/* of the interval shown */
-	struct health **judged;		/* [frame]; NULL for a part */
 	s64 end_ns[TOP_SAMPLES];	/* wall clock of each interval, by its number */
 	double interval_s;		/* of the last */
 	struct top_scale scale;
@@ -136,6 +134,9 @@ void top_look_at(struct top *t, enum blklat_stage stage);
 
 /* The selected item; NULL if there are no lines. */
 struct top_item *top_selected(const struct top *t);
+
+/* Is it to be marked as sick? */
+bool top_marks(const struct top_item *item);
 
 /* The line that it is on. */
 u32 top_selected_line(const struct top *t);

@@ -126,11 +126,15 @@ static bool has_stages(const struct top *t)
 static void put_head(const struct top_draw *d, const struct top *t)
 {
 	char clock[UNITS_TEXT] = "", length[UNITS_TEXT], lost_text[UNITS_TEXT];
+	bool notable = false;
 	u64 lost = 0;
 	u32 x;
 
 	for (u32 i = 0; i < t->n; i += 1 + t->items[i].parts)
-		lost += t->items[i].viewed ? t->items[i].lost : 0;
+		if (t->items[i].viewed) {
+			lost += t->items[i].lost;
+			notable |= t->items[i].health.lost_lately;
+		}
 	if (t->shown)
 		units_clock(clock, t->end_ns[(t->shown - 1) % TOP_SAMPLES]);
 	attrset(A_BOLD);
@@ -147,9 +151,10 @@ static void put_head(const struct top_draw *d, const struct top *t)
 		x = top_put(d, 0, x + 2, COLS, " PAUSED ");
 	else if (t->over)
 		x = top_put(d, 0, x + 2, COLS, " END OF REPLAY ");
-	paint(d, PAIR_NOTE, A_BOLD);
+	paint(d, notable ? PAIR_NOTE : 0, notable ? A_BOLD : A_NORMAL);
 	if (lost)
 		x = put_format(d, 0, x, COLS, "  lost %s", units_short(lost_text, lost));
+	paint(d, PAIR_NOTE, A_BOLD);
 	if (t->skipped)
 		x = put_format(d, 0, x, COLS, "  skipped %s", units_short(lost_text, t->skipped));
 	if (*health_host_text(&t->host))
@@ -231,10 +236,23 @@ static u32 put_figures(const struct top_draw *d, const struct top *t, const stru
 	return put_cells(d, t, y, text);
 }
 
+#define ILLNESS_TEXT (2 * HEALTH_TEXT)
+
+/* "slow: p99 is 8.3 times its past, since 07:34:12 (22 min)", or without the time if that does not fit into @columns. */
+static const char *illness(char text[ILLNESS_TEXT], const struct top *t, const struct health *h, u32 columns)
+{
+	char since[HEALTH_TEXT];
+
+	health_text(text, h);
+	health_since(since, h, t->shown ? t->end_ns[(t->shown - 1) % TOP_SAMPLES] : 0, t->interval_s);
+	return *since && strlen(text) + 2 + strlen(since) <= columns ? strcat(strcat(text, ", "), since) : text;
+}
+
 static void put_line(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, bool selected)
 {
-	bool sick = health_marks(&item->health) || item->gone;
-	char say[HEALTH_TEXT];
+	bool sick = top_marks(item);
+	char say[ILLNESS_TEXT];
+	u32 x;
 
 	paint(d, sick ? PAIR_ALARM : 0, sick ? A_BOLD : A_NORMAL);
 	if (selected)
@@ -243,7 +261,8 @@ static void put_line(const struct top_draw *d, const struct top *t, const struct
 	/* A loss does not mean that the device is sick. */
 	top_put(d, y, 0, 1, sick ? "!" : item->lost ? "~" : " ");
 	top_put(d, y, 2, 2 + d->name - 1, item->watch->device->name);
-	top_put(d, y, put_figures(d, t, item, y) + 2, COLS, item->gone ? "went away" : sick ? health_text(say, &item->health) : "");
+	x = put_figures(d, t, item, y) + 2;
+	top_put(d, y, x, COLS, item->gone ? "went away" : sick ? illness(say, t, &item->health, x < (u32)COLS ? COLS - x : 0) : "");
 	attrset(A_NORMAL);
 }
 
@@ -268,7 +287,7 @@ static u32 put_state(const struct top_draw *d, const struct top *t, const struct
 {
 	const struct device *dev = item->watch->device;
 	const struct top_figures *g = &item->figures[t->op];
-	char say[HEALTH_TEXT], text[5][UNITS_TEXT];
+	char say[ILLNESS_TEXT], text[5][UNITS_TEXT];
 	u32 x;
 
 	mvhline(y, 0, ' ', COLS);
@@ -276,12 +295,12 @@ static u32 put_state(const struct top_draw *d, const struct top *t, const struct
 	x = top_put(d, y, 0, COLS / 3, dev->name);
 	attrset(A_NORMAL);
 	x = put_format(d, y, x, COLS, " %s  %s in flight", stage_names[item->watch->stage], units_count(text[0], item->in_flight));
-	paint(d, PAIR_ALARM, A_BOLD);
+	paint(d, top_marks(item) ? PAIR_ALARM : PAIR_NOTE, A_BOLD);
 	if (item->gone)
 		x = top_put(d, y, x + 2, COLS, "the device went away");
-	else if (*health_text(say, &item->health))
-		x = top_put(d, y, x + 2, COLS, say);
-	paint(d, PAIR_NOTE, A_BOLD);
+	else if (*illness(say, t, &item->health, COLS))
+		x = put_format(d, y, x + 2, COLS, "%s%s", say, !top_marks(item) && health_marks(&item->health) ? ", acknowledged" : "");
+	paint(d, item->health.lost_lately ? PAIR_NOTE : 0, item->health.lost_lately ? A_BOLD : A_NORMAL);
 	if (item->lost)
 		x = put_format(d, y, x + 2, COLS, "%s IO%s lost", units_count(text[0], item->lost), item->lost == 1 ? "" : "s");
 	attrset(A_NORMAL);

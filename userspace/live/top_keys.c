@@ -12,6 +12,7 @@ const char *const top_help[] = {
 	"S               the next stage that is watched (--stage)",
 	"o               the next op: all, read, write, flush, discard, other",
 	"i               the last slow IOs of the device (--slow), and back to its map",
+	"a               acknowledge: a sick device has no mark until it is sick again",
 	"/               filter: devices whose name contains this; Esc: all",
 	"p               pause: the screen stands still, counting goes on",
 	"? h             this help, and back",
@@ -83,6 +84,14 @@ static void move(struct top *t, int key)
 	}
 }
 
+static void acknowledge(struct top *t)
+{
+	struct top_item *item = top_selected(t);
+
+	if (item)
+		item->acknowledged_ns = item->health.since_ns;
+}
+
 static void act(struct top *t, int key)
 {
 	switch (key) {
@@ -100,6 +109,9 @@ static void act(struct top *t, int key)
 		break;
 	case 'p':
 		t->paused = !t->paused;
+		break;
+	case 'a':
+		acknowledge(t);
 		break;
 	case '/':
 		t->typing = true;

@@ -13,22 +13,23 @@
 
 static struct json_object *health_of(const struct health *h)
 {
-	char text[HEALTH_TEXT];
+	char text[HEALTH_TEXT], since[UNITS_TEXT];
 
-	if (!h || !h->ailment)
+	if (!h->ailment)
 		return json_absent;
-	return JSON({ "grade", json_text(health_grade(h)) }, { "reason", json_text(ailment_names[h->ailment]) },
-		    { "text", json_text(health_text(text, h)) });
+	return JSON({ "grade", json_text(health_grade_names[health_grade(h)]) }, { "reason", json_text(ailment_names[h->ailment]) },
+		    { "text", json_text(health_text(text, h)) },
+		    { "since", h->since_ns ? json_text(units_utc(since, h->since_ns)) : json_absent });
 }
 
-static struct json_object *watch(const struct json_interval *of, const struct frame *f, const struct health *health)
+static struct json_object *watch(const struct json_interval *of, const struct frame *f)
 {
 	struct json_object *to = json_new_object();
 
 	json_add_frame(to, of, f);
 	return JSON_ADD(to, { "ends_missed", json_flag(f->in_flight && accounting_ends_missed(&f->accounting)) },
 			{ "seems_stalled", json_flag(!f->watch->part && frame_seems_stalled(f)) },
-			{ "health", health_of(health) });
+			{ "health", health_of(&f->health) });
 }
 
 /* json-c escapes line ends, so nothing in the JSON ends the "data" line. */
@@ -49,7 +50,7 @@ struct blob *event_interval(const struct frames *frames, const struct event_inte
 
 	for (u32 i = 0; i < frames->n; i++)
 		if (!frames->f[i].watch->part || frame_is_busy(&frames->f[i]))
-			json_append(watches, watch(&of, &frames->f[i], at->health ? &at->health[i] : NULL));
+			json_append(watches, watch(&of, &frames->f[i]));
 	to = JSON({ "time", frames->n ? json_text(units_utc(time, frames->f[0].end_ns)) : json_absent },
 		  { "end_s", json_decimal(at->end_s, 6) }, { "length_s", json_decimal(frames->interval_s, 6) },
 		  { "skipped_unexplained", json_count(frames->skipped_unexplained) }, { "watches", watches });

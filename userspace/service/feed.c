@@ -2,7 +2,6 @@
 #include "service/feed.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "core/json_parts.h"
@@ -124,75 +123,26 @@ bool feed_well(const struct feed *f, bool losses, char why[FEED_WORDS])
 
 /* --- the sink ------------------------------------------------------------------------------ */
 
-/* IOs of the last minute: they fade by the factor e in one. */
-struct tally {
-	double ios, lost;
-};
-
-/* A watch in the previous interval. */
-struct shown {
-	u32 number;			/* see struct frame */
-	const struct part *part;
-	u64 lost;
-	struct tally tally;
-	struct health_past past;
-};
-
 struct feed_sink {
 	struct sink sink;
 	struct feed *feed;
 	const struct run_info *run;
 	const struct watch *told;	/* the run's, when it was described: another run has others */
-	struct shown *shown;		/* in the previous interval */
-	struct health *health;		/* of this interval's frames, see remember() */
-	u32 n_shown;
-	struct op_frame all;		/* for judging */
 	u64 skipped;			/* the highest unexplained number so far */
-	struct tally skips;		/* skipped program runs beside the IOs of all watches */
+	struct health_tally skips;		/* skipped program runs beside the IOs of all watches */
 };
 
-static void feed_close(struct sink *s)
+static void tell_losses(struct feed *to, const struct frames *fs, u64 now_ns)
 {
-	struct feed_sink *b = (struct feed_sink *)s;
+	for (u32 i = 0; i < fs->n; i++) {
+		const struct frame *f = &fs->f[i];
 
-	free(b->shown);
-	free(b->health);
-	merged_uninit(&b->all);
-	free(b);
-}
-
-static bool same(const struct shown *s, const struct frame *f)
-{
-	return s->number == f->number && s->part == f->watch->part;
-}
-
-static const struct shown *find(const struct feed_sink *b, u32 guess, const struct frame *f)
-{
-	if (guess < b->n_shown && same(&b->shown[guess], f))
-		return &b->shown[guess];
-	for (u32 i = 0; i < b->n_shown; i++)
-		if (same(&b->shown[i], f))
-			return &b->shown[i];
-	return NULL;
-}
-
-/* Adds an interval. Returns whether it lost IOs, and those of the last minute are a notable share of the IOs. */
-static bool tally_add(struct tally *t, const struct frame *of, u64 ios, u64 lost)
-{
-	double kept = exp(-of->interval_s / 60);
-
-	t->ios = kept * t->ios + ios;
-	t->lost = kept * t->lost + lost;
-	return lost && t->lost > HEALTH_LOST_SHARE * (t->ios + t->lost);
-}
-
-static void tell_losses(struct feed *to, struct tally *t, const struct frame *f, const struct health *h, u64 now_ns)
-{
-	if (!tally_add(t, f, h->ios, h->lost))
-		return;
-	to->loss_ns = now_ns;
-	snprintf(to->loss, sizeof(to->loss), "IOs were lost within the last minute: %llu of %s, stage %s",
-		 h->lost, f->watch->device->name, stage_names[f->watch->stage]);
+		if (!f->health.lost_lately)
+			continue;
+		to->loss_ns = now_ns;
+		snprintf(to->loss, sizeof(to->loss), "IOs were lost within the last minute: %llu of %s, stage %s",
+			 f->health.lost, f->watch->device->name, stage_names[f->watch->stage]);
+	}
 }
 
 static void tell_skipped(struct feed_sink *b, const struct frames *fs, u64 now_ns)
@@ -201,51 +151,13 @@ static void tell_skipped(struct feed_sink *b, const struct frames *fs, u64 now_n
 	u64 more = fs->skipped_unexplained > b->skipped ? fs->skipped_unexplained - b->skipped : 0, ios = 0;
 
 	for (u32 i = 0; i < fs->n; i++)
-		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			ios += fs->f[i].watch->part ? 0 : fs->f[i].ops[op].ios;
+		ios += fs->f[i].health.ios;
 	b->skipped += more;
-	if (!fs->n || !tally_add(&b->skips, fs->f, ios, more))
+	if (!health_tally_add(&b->skips, fs->interval_s, ios, more))
 		return;
 	to->loss_ns = now_ns;
 	snprintf(to->loss, sizeof(to->loss), "IOs may have been missed within the last minute: the kernel skipped %llu "
 		 "program run%s", more, more == 1 ? "" : "s");
-}
-
-/* Remembers the watches of this interval, and judges them by their past. */
-static void remember(struct feed_sink *b, const struct frames *fs, u64 now_ns)
-{
-	struct shown *shown = calloc(fs->n + 1, sizeof(*shown));
-	struct health *health = reallocarray(b->health, fs->n + 1, sizeof(*health));
-	struct health **wholes CLEANUP(cleanup_free) = calloc(fs->n + 1, sizeof(*wholes));
-
-	b->health = health ?: b->health;
-	if (!shown || !health || !wholes) {
-		free(shown);
-		b->n_shown = 0;
-		return;
-	}
-	for (u32 i = 0; i < fs->n; i++) {
-		const struct frame *f = &fs->f[i];
-		const struct shown *before = find(b, i, f);
-		u64 lost = before ? before->lost : 0;
-
-		shown[i] = before ? *before : (struct shown){ .number = f->number, .part = f->watch->part };
-		shown[i].lost = f->accounting.lost;
-		health[i] = (struct health){ 0 };
-		if (f->watch->part)
-			continue;
-		wholes[i] = &health[i];
-		frame_merge_ops(f, &b->all);
-		health[i] = health_judge(&shown[i].past, f, &b->all);
-		/* A loss that is explained later only moves to another reason, so only a growing sum is a new loss. */
-		health_besides(&health[i], f, f->accounting.lost > lost ? f->accounting.lost - lost : 0);
-		tell_losses(b->feed, &shown[i].tally, f, &health[i], now_ns);
-	}
-	health_together(fs, wholes);
-	health_compare(fs, health);	/* without memory they are just not compared with each other */
-	free(b->shown);
-	b->shown = shown;
-	b->n_shown = fs->n;
 }
 
 static void describe(struct feed_sink *b, const struct frames *fs)
@@ -278,8 +190,7 @@ static int feed_interval(struct sink *s, const struct frames *fs)
 	tell_skipped(b, fs, now_ns);
 	if (b->told != b->run->watches)
 		describe(b, fs);
-	remember(b, fs, now_ns);
-	at.health = b->n_shown == fs->n ? b->health : NULL;
+	tell_losses(f, fs, now_ns);
 	blob_unref(TAKE(f->snapshot));
 	f->frames = fs;
 	f->frames_run = b->run;
@@ -291,22 +202,16 @@ static int feed_interval(struct sink *s, const struct frames *fs)
 static const struct sink_ops sink_feed = {
 	.interval = feed_interval,
 	.summary = sink_without_summary,
-	.close = feed_close,
+	.close = sink_free,
 };
 
 static int feed_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
 {
 	struct feed_sink *b = calloc(1, sizeof(*b));
-	int err;
 
 	if (!b)
 		return -ENOMEM;
 	*b = (struct feed_sink){ .sink.ops = &sink_feed, .feed = (struct feed *)of, .run = run };
-	err = merged_init(&b->all, run->scale);
-	if (err) {
-		free(b);
-		return err;
-	}
 	*ret = &b->sink;
 	return 0;
 }

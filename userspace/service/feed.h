@@ -6,7 +6,6 @@
 #ifndef SERVICE_FEED_H
 #define SERVICE_FEED_H
 
-#include "core/health.h"
 #include "core/sink.h"
 #include "util/blob.h"
 
@@ -76,7 +75,6 @@ struct event_interval {
 	u64 number;
 	double end_s;			/* since the start */
 	const struct run_info *run;	/* the frames' run */
-	const struct health *health;	/* of each frame; NULL: not known */
 };
 
 /* An interval: every whole in @frames, and every part that had IOs. NULL if there is no memory. */

@@ -283,6 +283,7 @@ int wire_get_frames(struct wire_in *from, const struct run_info *run, struct fra
 	fs->reads = got.reads;
 	fs->drain_ns = got.drain_ns;
 	fs->idle_gap_ns = got.idle_gap_ns;
+	fs->host = got.host;
 	for (u32 i = 0; i < fs->n; i++)
 		get_frame(from, &fs->f[i]);
 	fs->slow = run->slow_most ? slow : NULL;

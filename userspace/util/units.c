@@ -92,6 +92,21 @@ const char *units_seconds(char text[UNITS_TEXT], double s)
 	return text;
 }
 
+const char *units_long(char text[UNITS_TEXT], double s)
+{
+	u64 minutes = s / 60;
+
+	if (s < 60)
+		snprintf(text, UNITS_TEXT, "%.0f s", floor(fmax(s, 0)));
+	else if (minutes < 60)
+		snprintf(text, UNITS_TEXT, "%llu min", minutes);
+	else if (minutes < 24 * 60)
+		snprintf(text, UNITS_TEXT, "%llu h %llu min", minutes / 60, minutes % 60);
+	else
+		snprintf(text, UNITS_TEXT, "%llu d %llu h", minutes / (24 * 60), minutes / 60 % 24);
+	return text;
+}
+
 const char *units_count(char text[UNITS_TEXT], u64 n)
 {
 	char digits[24];

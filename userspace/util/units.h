@@ -28,6 +28,9 @@ const char *units_share(char text[UNITS_TEXT], double share);
 /* A time or a duration of a run, to the tenth: "438.0 s". */
 const char *units_seconds(char text[UNITS_TEXT], double s);
 
+/* How long something has lasted, in seconds, as people say it: "12 s", "22 min", "3 h 5 min", "2 d 4 h". */
+const char *units_long(char text[UNITS_TEXT], double s);
+
 /* Digits in groups of three: "5 237 090". */
 const char *units_count(char text[UNITS_TEXT], u64 n);
 

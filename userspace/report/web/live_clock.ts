@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Wall clock times, on the axis and in words: people compare them with logs and with each other.
 import type { Axis, Tick } from "./axes";
+import { duration } from "./format";
 
 const STEPS_S = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
 
@@ -34,6 +35,11 @@ function zone(date: Date): string {
 export function clockMs(ms: number): string {
     const date = new Date(ms);
     return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+}
+
+/** "since 13:05:12 (22.0 min)" */
+export function sinceWords(since_ms: number, now_ms: number): string {
+    return `since ${clock(since_ms, 1)} (${duration((now_ms - since_ms) / 1000)})`;
 }
 
 /** "2026-11-21 13:05:12 CET (UTC+1)": says which clock all times on the page refer to. */

@@ -19,7 +19,7 @@ export interface LiveOp {
 export type Grade = "sick" | "watch" | "well";
 
 /** What is wrong with the device, by the service's rule; absent if nothing is. */
-export interface Health { grade: Grade; reason: string; text: string }
+export interface Health { grade: Grade; reason: string; text: string; since?: string }
 
 /**
  * A watch that is a part follows its whole, and has no accounting. Only parts with IOs, or with some in
@@ -205,18 +205,18 @@ export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
 /** The state of a watch in the last interval. */
 export interface State {
     iops: number; p99_ns: number | null; missed_ns: number | null; lost: number;
-    grade: Grade; reason: string; text: string;
+    grade: Grade; reason: string; text: string; since?: string;
     /** p99, or the age of an IO that hangs. */
     worst_ns: number;
 }
 
 export function stateOf(watch: LiveWatch, first: LiveWatch | undefined): State {
     const ios = watch.ops.reduce((s, op) => s + op.ios, 0), p99_ns = ios ? Math.max(...watch.ops.map((op) => op.latency_ns.p99)) : null;
-    const { grade, reason, text } = watch.health ?? { grade: "well" as Grade, reason: "none", text: "" };
+    const { grade, reason, text, since }: Health = watch.health ?? { grade: "well", reason: "none", text: "" };
     // Another device of this name counts from 0.
     const goesOn = first && first.accounting.started <= watch.accounting.started;
     return {
-        iops: watch.interval_s > 0 ? ios / watch.interval_s : 0, p99_ns, grade, reason, text,
+        iops: watch.interval_s > 0 ? ios / watch.interval_s : 0, p99_ns, grade, reason, text, since,
         worst_ns: Math.max(p99_ns ?? 0, watch.ends_missed ? 0 : watch.in_flight.oldest_ns),
         missed_ns: watch.seems_stalled && watch.ends_missed ? watch.in_flight.oldest_ns : null,
         lost: Math.max(0, watch.accounting.lost - (goesOn ? first.accounting.lost : 0)),

@@ -3,6 +3,7 @@
 // ones share one tile.
 import { el } from "./dom";
 import { amount, latency } from "./format";
+import { sinceWords } from "./live_clock";
 import { type Grade, keyOf, type LiveInterval, type LiveWatch, type State, stateOf, wholes } from "./live_data";
 
 /** A device without IO for this long is idle. */
@@ -19,12 +20,14 @@ export class Tiles {
     readonly element = el("div", { class: "devices", role: "group", "aria-label": "devices" });
     private tiles: Tile[] = [];
     private unfolded = false;
+    private now_ms = 0;
 
     /** @pressed: how much of a watch is shown. @chosen: a device that is never folded. */
     constructor(private readonly pressed: (key: string) => string, private readonly chosen: (device: string) => boolean, private readonly click: (device: string) => void) {}
 
     take(intervals: LiveInterval[]): void {
         const last = intervals[intervals.length - 1], first = new Map(wholes(intervals[0]).map((watch) => [keyOf(watch), watch]));
+        this.now_ms = last.time ? Date.parse(last.time) : 0;
         const busy = new Set(intervals.filter(({ end_s: end }) => end > last.end_s - IDLE_S).flatMap((interval) =>
             wholes(interval).filter((watch) => watch.ops.length || (watch.in_flight.ios && !watch.ends_missed)).map(keyOf)));
         this.tiles = wholes(last).map((watch) => {
@@ -61,6 +64,7 @@ export class Tiles {
             "data-reason": state.reason, "aria-pressed": this.pressed(keyOf(watch)),
         }, el("b", {}, stages ? `${watch.device} ${watch.stage}` : watch.device), el("span", {}, `${amount(state.iops)} IOPS`),
         el("span", {}, `p99 ${latency(state.p99_ns)}`), state.grade !== "well" && el("strong", { class: "alarm" }, state.text),
+        state.grade !== "well" && state.since && this.now_ms && el("small", {}, sinceWords(Date.parse(state.since), this.now_ms)),
         state.missed_ns !== null && el("small", {}, `oldest ${latency(state.missed_ns)}; completed, says the kernel`),
         state.lost > 0 && el("small", { class: "lost" }, `${state.lost} lost`));
     }
