@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Finds what a client wants: the format by Accept, and gzip by Accept-Encoding (RFC 9110, sections 12.5.1 and 12.5.3). */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "service/prometheus.h"
 #include "service/server_state.h"
+#include "util/cleanup.h"
 
 const char *const prometheus_content_types[PROMETHEUS_FORMATS] = {
 	[PROMETHEUS_PROTOBUF] = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; "
@@ -14,88 +16,57 @@ const char *const prometheus_content_types[PROMETHEUS_FORMATS] = {
 	[PROMETHEUS_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
 };
 
-/* A piece of the header, not ended by a 0. */
-struct word {
-	const char *at;
-	size_t len;
-};
-
-/* One element: a media range or a coding, and its parameters. */
+/* One element: a media range or a coding, and its parameters; "": not given. */
 struct range {
-	struct word type;
-	struct word version, proto, encoding;
+	const char *type, *version, *proto, *encoding;
 	int weight;			/* in thousandths; negative: invalid */
 };
 
-static bool is(struct word w, const char *text)
+static bool is(const char *a, const char *b)
 {
-	return w.len == strlen(text) && !strncasecmp(w.at, text, w.len);
+	return !strcasecmp(a, b);
 }
 
-static struct word trimmed(struct word w)
+/* Cuts the text before the next @separator off *@rest, which becomes NULL at the end. One within quotes does not count. */
+static char *cut(char **rest, char separator)
 {
-	while (w.len && isspace((unsigned char)w.at[0])) {
-		w.at++;
-		w.len--;
-	}
-	while (w.len && isspace((unsigned char)w.at[w.len - 1]))
-		w.len--;
-	return w;
-}
-
-/* Cuts the text before the next @separator off @rest. A separator inside of quotes does not count. */
-static struct word cut(struct word *rest, char separator)
-{
-	struct word w = { rest->at, 0 };
+	char *end = *rest + strspn(*rest, " \t"), *word = end;
 	bool quoted = false;
 
-	for (; w.len < rest->len; w.len++) {
-		char c = w.at[w.len];
-
-		if (quoted && c == '\\' && w.len + 1 < rest->len)
-			w.len++;
-		else if (c == '"')
+	for (; *end && (quoted || *end != separator); end++) {
+		if (quoted && *end == '\\' && end[1])
+			end++;
+		else if (*end == '"')
 			quoted = !quoted;
-		else if (c == separator && !quoted)
-			break;
 	}
-	rest->at += w.len;
-	rest->len -= w.len;
-	if (rest->len) {
-		rest->at++;
-		rest->len--;
-	}
-	return trimmed(w);
+	*rest = *end ? end + 1 : NULL;
+	while (end > word && isspace((unsigned char)end[-1]))
+		end--;
+	*end = '\0';
+	return word;
 }
 
 /* "1", "0.25": up to three digits behind the point. */
-static int read_weight(struct word w)
+static int read_weight(const char *text)
 {
-	int weight = 0, unit = 100;
+	size_t len = strlen(text);
+	bool valid = len >= 1 && len <= 5 && strchr("01", text[0]) && (len == 1 || text[1] == '.') &&
+		     (len < 3 || !text[2 + strspn(text + 2, "0123456789")]);
+	int weight = valid ? strtod(text, NULL) * 1000 + 0.5 : -1;
 
-	if (!w.len || (w.at[0] != '0' && w.at[0] != '1'))
-		return -1;
-	weight = (w.at[0] - '0') * 1000;
-	if (w.len == 1)
-		return weight;
-	if (w.at[1] != '.' || w.len > 5)
-		return -1;
-	for (size_t i = 2; i < w.len; i++, unit /= 10) {
-		if (!isdigit((unsigned char)w.at[i]))
-			return -1;
-		weight += (w.at[i] - '0') * unit;
-	}
 	return weight > 1000 ? -1 : weight;
 }
 
-static void read_parameter(struct word parameter, struct range *r)
+static void read_parameter(char *value, struct range *r)
 {
-	struct word value = parameter, name = cut(&value, '=');
+	const char *name = cut(&value, '=');
+	size_t len;
 
-	value = trimmed(value);
-	if (value.len >= 2 && value.at[0] == '"' && value.at[value.len - 1] == '"') {
-		value.at++;
-		value.len -= 2;
+	value = value ? cut(&value, '\0') : "";
+	len = strlen(value);
+	if (len >= 2 && value[0] == '"' && value[len - 1] == '"') {
+		value[len - 1] = '\0';
+		value++;
 	}
 	if (is(name, "q"))
 		r->weight = read_weight(value);
@@ -107,13 +78,17 @@ static void read_parameter(struct word parameter, struct range *r)
 		r->encoding = value;
 }
 
-static struct range read_range(struct word element)
+/* Reads the next element of *@rest. Returns false at the end. */
+static bool next_range(char **rest, struct range *ret)
 {
-	struct range r = { .type = cut(&element, ';'), .weight = 1000 };
+	char *element = *rest ? cut(rest, ',') : NULL;
 
-	while (element.len)
-		read_parameter(cut(&element, ';'), &r);
-	return r;
+	if (!element)
+		return false;
+	*ret = (struct range){ .type = cut(&element, ';'), .version = "", .proto = "", .encoding = "", .weight = 1000 };
+	while (element)
+		read_parameter(cut(&element, ';'), ret);
+	return true;
 }
 
 /* PROMETHEUS_FORMATS if it is not one of ours. */
@@ -122,23 +97,21 @@ static enum prometheus_format format_of(const struct range *r)
 	if (is(r->type, "application/vnd.google.protobuf") && is(r->encoding, "delimited") &&
 	    is(r->proto, "io.prometheus.client.MetricFamily"))
 		return PROMETHEUS_PROTOBUF;
-	if (is(r->type, "application/openmetrics-text") && (!r->version.len || is(r->version, "1.0.0")))
+	if (is(r->type, "application/openmetrics-text") && (!r->version[0] || is(r->version, "1.0.0")))
 		return PROMETHEUS_OPENMETRICS;
-	if (is(r->type, "text/plain") && (!r->version.len || is(r->version, "0.0.4")))
+	if (is(r->type, "text/plain") && (!r->version[0] || is(r->version, "0.0.4")))
 		return PROMETHEUS_TEXT;
-	if (is(r->type, "*/*") || is(r->type, "text/*"))
-		return PROMETHEUS_TEXT;
-	return PROMETHEUS_FORMATS;
+	return is(r->type, "*/*") || is(r->type, "text/*") ? PROMETHEUS_TEXT : PROMETHEUS_FORMATS;
 }
 
 enum prometheus_format prometheus_negotiate(const char *accept)
 {
-	struct word rest = { accept, accept ? strlen(accept) : 0 };
+	char *copy CLEANUP(cleanup_free) = strdup(accept ?: ""), *rest = copy;
 	enum prometheus_format best = PROMETHEUS_TEXT;
+	struct range r;
 	int weight = 0;
 
-	while (rest.len) {
-		struct range r = read_range(cut(&rest, ','));
+	while (next_range(&rest, &r)) {
 		enum prometheus_format format = format_of(&r);
 
 		if (format == PROMETHEUS_FORMATS || r.weight <= 0 || r.weight < weight)
@@ -153,12 +126,11 @@ enum prometheus_format prometheus_negotiate(const char *accept)
 
 bool encoding_gzip_wanted(const char *accept)
 {
-	struct word rest = { accept, accept ? strlen(accept) : 0 };
+	char *copy CLEANUP(cleanup_free) = strdup(accept ?: ""), *rest = copy;
+	struct range r;
 	bool any = false;
 
-	while (rest.len) {
-		struct range r = read_range(cut(&rest, ','));
-
+	while (next_range(&rest, &r)) {
 		if (is(r.type, "gzip") || is(r.type, "x-gzip"))
 			return r.weight > 0;
 		if (is(r.type, "*"))
