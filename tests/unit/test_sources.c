@@ -63,15 +63,13 @@ TEST(scrapers_and_those_that_are_there_stay)
 {
 	struct sources all = { 0 };
 	struct source *scraper = numbered(&all, 0, BEGAN), *here = numbered(&all, 1, BEGAN + 1);
-	struct source *waits = numbered(&all, 2, BEGAN + 2);
 
 	scraper->scraped_ns = BEGAN;
-	here->connections = waits->waiting = 1;
+	here->connections = 1;
 	for (u32 i = 0; i < 3 * SOURCES; i++)
 		assert_non_null(numbered(&all, 1000 + i, BEGAN + 3 + i));
 	assert_ptr_equal(numbered(&all, 0, BEGAN + 3), scraper);
 	assert_ptr_equal(numbered(&all, 1, BEGAN + 3), here);
-	assert_ptr_equal(numbered(&all, 2, BEGAN + 3), waits);
 	assert_true(source_known(scraper, BEGAN + 599 * S));
 	assert_false(source_known(scraper, BEGAN + 600 * S));
 	assert_false(source_known(here, BEGAN));

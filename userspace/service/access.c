@@ -1,58 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <crypt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
 
 #include "service/server_state.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/process.h"
 
 #define WAITING_MAX 128		/* connections */
-#define WAITING_OF_ONE 64	/* waiting peers of a source; at eight a second all get a turn in time (peers.c) */
+#define WAITING_OF_ONE 64	/* of one source; at eight a second all get a turn in time (peers.c) */
 #define CHECK_ROUND_NS (NSEC_PER_SEC / 20)	/* while all wait for their source's turn */
+#define NICE 10			/* of the thread that checks: more than the server's */
 
-static u32 waiting(const struct server *s)
+/* A check in progress. */
+struct check {
+	struct auth_claim claim;
+	struct source *source;	/* of the peer that asked; NULL: nobody waits for the result any more */
+	char *password, *hash;
+	int done;		/* an eventfd that gets an enum check_result */
+	struct crypt_data work;	/* large */
+};
+
+enum check_result { DIFFERS = 1, MATCHES };
+
+static void forget_password(char **password)
+{
+	if (!*password)
+		return;
+	explicit_bzero(*password, strlen(*password));
+	free(TAKE(*password));
+}
+
+/* Waiting connections, of one source or (NULL) of all. */
+static u32 waiting(const struct server *s, const struct source *of)
 {
 	u32 n = 0;
 
 	for (u32 i = 0; i < SERVER_PEERS; i++)
-		n += s->peers[i].password != NULL;
+		n += s->peers[i].password && (!of || s->peers[i].source == of);
 	return n;
 }
 
 void access_forget(struct peer *peer)
 {
-	if (!peer->password)
-		return;
-	peer->source->waiting--;
-	explicit_bzero(peer->password, strlen(peer->password));
-	free(TAKE(peer->password));
+	forget_password(&peer->password);
 }
 
 static enum access wait_for_check(struct server *s, struct peer *peer, const struct auth_claim *claim, const char *password)
 {
-	if (!s->stopping && waiting(s) < WAITING_MAX && peer->source->waiting < WAITING_OF_ONE)
+	if (!s->stopping && waiting(s, NULL) < WAITING_MAX && waiting(s, peer->source) < WAITING_OF_ONE)
 		peer->password = strdup(password);
 	if (!peer->password)
 		return ACCESS_LATER;
 	peer->claim = *claim;
-	peer->source->waiting++;
 	peer_phase(peer->c, PEER_WAITING);
 	MHD_suspend_connection(peer->c);
 	return ACCESS_WAITS;
-}
-
-static enum access look(struct server *s, struct peer *peer, const char *name, const char *password)
-{
-	struct auth_claim claim;
-
-	switch (auth_look(s->auth, name, password, &claim)) {
-	case AUTH_YES:
-		return ACCESS_GRANTED;
-	case AUTH_CHECK:
-		return wait_for_check(s, peer, &claim, password);
-	default:
-		return ACCESS_REFUSED;
-	}
 }
 
 enum access access_of(struct server *s, struct MHD_Connection *c)
@@ -60,12 +66,22 @@ enum access access_of(struct server *s, struct MHD_Connection *c)
 	struct peer *peer = peer_of(c);
 	char *password = NULL, *name;
 	enum access access = peer->access;
+	struct auth_claim claim;
 
 	peer->access = ACCESS_UNKNOWN;
-	if (access || !s->web.n_users)
-		return access ?: ACCESS_GRANTED;
+	if (access)
+		return access;
 	name = MHD_basic_auth_get_username_password(c, &password);
-	access = look(s, peer, name, password);
+	switch (auth_look(&s->auth, &s->web, name, password, &claim)) {
+	case AUTH_YES:
+		access = ACCESS_GRANTED;
+		break;
+	case AUTH_CHECK:
+		access = wait_for_check(s, peer, &claim, password);
+		break;
+	default:
+		access = ACCESS_REFUSED;
+	}
 	if (password)
 		explicit_bzero(password, strlen(password));
 	MHD_free(name);
@@ -75,6 +91,54 @@ enum access access_of(struct server *s, struct MHD_Connection *c)
 
 /* --- checks, from the server's round --------------------------------------------------------- */
 
+static void *work(void *check)
+{
+	struct check *c = check;
+	int done = c->done;	/* the owner frees @c as soon as it has the result */
+
+	setpriority(PRIO_PROCESS, 0, NICE);	/* on Linux this applies to this thread only */
+	eventfd_write(done, auth_matches(c->password, c->hash, &c->work) ? MATCHES : DIFFERS);
+	return NULL;
+}
+
+static void check_free(struct check *c)
+{
+	if (!c)
+		return;
+	forget_password(&c->password);
+	free(c->hash);
+	cleanup_close(&c->done);
+	free(c);
+}
+
+/* NULL: there is no memory, or no thread. */
+static struct check *check_begin(const struct peer *peer)
+{
+	struct check *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->claim = peer->claim;
+	c->password = strdup(peer->password);
+	c->hash = strdup(peer->claim.user->hash);
+	c->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (c->password && c->hash && c->done >= 0 && !thread_start_detached(work, c))
+		return c;
+	check_free(c);
+	return NULL;
+}
+
+int access_fd(const struct server *s)
+{
+	return s->check ? s->check->done : -1;
+}
+
+void access_drop(struct server *s)
+{
+	if (s->check && s->check->source)
+		TAKE(s->check->source)->connections--;
+}
+
 static void go_on(struct peer *peer, enum access access)
 {
 	access_forget(peer);
@@ -82,33 +146,24 @@ static void go_on(struct peer *peer, enum access access)
 	MHD_resume_connection(peer->c);
 }
 
-void access_drop(struct server *s)
-{
-	checker_free(TAKE(s->checker));
-	if (s->checked)
-		s->checked->waiting--;
-	s->checked = NULL;
-}
-
 /*
  * Answers all peers of the source that sent the same password. A correct one also lets in peers from other sources that
  * sent it.
  */
-static void settle(struct server *s, bool matches)
+static void settle(struct server *s, const struct check *check, bool matches)
 {
-	bool allowed = auth_learn(s->auth, &s->claim, matches);
+	bool allowed = auth_learn(&check->claim, matches);
 
 	if (!allowed)
-		source_failed(s->checked, now_ns());
+		source_failed(check->source, now_ns());
 	for (u32 i = 0; i < SERVER_PEERS; i++) {
 		struct peer *peer = &s->peers[i];
 
-		if (!peer->password || !auth_same_claim(&peer->claim, &s->claim))
+		if (!peer->password || !auth_same_claim(&peer->claim, &check->claim))
 			continue;
-		if (allowed || peer->source == s->checked)
+		if (allowed || peer->source == check->source)
 			go_on(peer, allowed ? ACCESS_GRANTED : ACCESS_REFUSED);
 	}
-	access_drop(s);
 }
 
 static bool goes_before(const struct peer *a, const struct peer *b)
@@ -118,38 +173,32 @@ static bool goes_before(const struct peer *a, const struct peer *b)
 	return a->since_ns < b->since_ns;
 }
 
-static struct peer *next_to_check(struct server *s, u64 now)
+static void begin_check(struct server *s, u64 now)
 {
 	struct peer *next = NULL;
 
-	for (struct peer *peer = s->peers; now >= s->rests_until_ns && peer < s->peers + SERVER_PEERS; peer++)
+	for (struct peer *peer = s->peers; peer < s->peers + SERVER_PEERS; peer++)
 		if (peer->password && !source_until_ns(peer->source, now) && (!next || goes_before(peer, next)))
 			next = peer;
-	return next;
-}
-
-static void begin_check(struct server *s)
-{
-	u64 now = now_ns();
-	struct peer *next = next_to_check(s, now);
-
-	s->checker = next ? checker_begin(next->password, auth_hash(s->auth, &next->claim)) : NULL;
-	if (!s->checker)
+	s->check = next ? check_begin(next) : NULL;
+	if (!s->check)
 		return;
-	s->claim = next->claim;
-	s->checked = next->source;
-	s->checked->waiting++;		/* it stays until the check is done */
-	s->checked->checked_ns = now;
+	s->check->source = next->source;
+	next->source->connections++;	/* so that it is not forgotten */
+	next->source->checked_ns = s->check_ns = now;
 }
 
 void access_round(struct server *s)
 {
 	u64 now = now_ns();
-	bool matches;
+	eventfd_t result;
 
-	if (s->checker && checker_done(s->checker, &matches)) {
-		s->rests_until_ns = 2 * now - s->checked->checked_ns;
-		settle(s, matches);
+	if (s->check && !eventfd_read(s->check->done, &result)) {
+		s->rests_until_ns = 2 * now - s->check_ns;
+		if (s->check->source)
+			settle(s, s->check, result == MATCHES);
+		access_drop(s);
+		check_free(TAKE(s->check));
 	}
 	for (u32 i = 0; i < SERVER_PEERS; i++) {
 		struct peer *peer = &s->peers[i];
@@ -157,15 +206,15 @@ void access_round(struct server *s)
 		if (peer->password && (s->stopping || peer->phase == PEER_CUT || now > peer->until_ns))
 			go_on(peer, ACCESS_LATER);
 	}
-	if (!s->checker && !s->stopping)
-		begin_check(s);
+	if (!s->check && !s->stopping && now >= s->rests_until_ns)
+		begin_check(s, now);
 }
 
 u64 access_wait_ns(const struct server *s)
 {
 	u64 now = now_ns();
 
-	if (s->checker || !waiting(s))
+	if (s->check || !waiting(s, NULL))
 		return UINT64_MAX;
 	return now < s->rests_until_ns ? s->rests_until_ns - now : CHECK_ROUND_NS;
 }

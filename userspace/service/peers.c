@@ -27,7 +27,6 @@ static const u64 patience_ns[] = {
 
 static void enter(struct peer *peer, enum peer_phase phase)
 {
-	peer->source->streams += (phase == PEER_STREAMING) - (peer->phase == PEER_STREAMING);
 	peer->phase = phase;
 	peer->since_ns = now_ns();
 	peer->until_ns = peer->since_ns + patience_ns[phase];
@@ -36,7 +35,6 @@ static void enter(struct peer *peer, enum peer_phase phase)
 /* Shuts the connection down, but leaves the descriptor to the library, which notices. */
 static void cut_off(struct peer *peer)
 {
-	peer->source->streams -= peer->phase == PEER_STREAMING;
 	peer->phase = PEER_CUT;
 	shutdown(peer->fd, SHUT_RDWR);
 }
@@ -133,7 +131,6 @@ static struct peer *take_place(struct server *s, struct MHD_Connection *c)
 static void give_up_place(struct peer *peer)
 {
 	access_forget(peer);
-	peer->source->streams -= peer->phase == PEER_STREAMING;
 	peer->source->connections--;
 	*peer = (struct peer){ .phase = PEER_FREE };
 }
@@ -189,47 +186,39 @@ void *peer_request_begins(void *server, const char *uri, struct MHD_Connection *
 
 bool peer_may_stream(const struct server *s, const struct peer *peer)
 {
-	u32 n = 0;
+	u32 all = 0, of_one = 0;
 
-	for (u32 i = 0; i < SERVER_PEERS; i++)
-		n += s->peers[i].phase == PEER_STREAMING;
-	return n < SERVER_STREAMS && peer->source->streams < STREAMS_OF_ONE;
-}
-
-/*
- * The library does not notice a hang-up that came together with a request (it waits for edges), and
- * does not watch suspended connections.
- */
-static void find_hung_up(const struct server *s, bool hung_up[SERVER_PEERS])
-{
-	struct pollfd fds[SERVER_PEERS];
-
-	for (u32 i = 0; i < SERVER_PEERS; i++) {
-		bool taken = s->peers[i].phase != PEER_FREE && s->peers[i].phase != PEER_ANSWERED;
-
-		fds[i] = (struct pollfd){ .fd = taken ? s->peers[i].fd : -1, .events = POLLRDHUP };
+	for (const struct peer *p = s->peers; p < s->peers + SERVER_PEERS; p++) {
+		all += p->phase == PEER_STREAMING;
+		of_one += p->phase == PEER_STREAMING && p->source == peer->source;
 	}
-	if (poll(fds, SERVER_PEERS, 0) < 0)
-		return;
-	for (u32 i = 0; i < SERVER_PEERS; i++)
-		hung_up[i] = fds[i].revents;
+	return all < SERVER_STREAMS && of_one < STREAMS_OF_ONE;
 }
 
 void peers_sweep(struct server *s)
 {
-	bool hung_up[SERVER_PEERS] = { false };
+	struct pollfd fds[SERVER_PEERS];
 	u64 now = now_ns();
 
-	find_hung_up(s, hung_up);
+	/*
+	 * The library does not notice a hang-up that came together with a request (it waits for edges), and does not watch
+	 * suspended connections.
+	 */
+	for (u32 i = 0; i < SERVER_PEERS; i++) {
+		bool watched = s->peers[i].phase != PEER_FREE && s->peers[i].phase != PEER_ANSWERED;
+
+		fds[i] = (struct pollfd){ .fd = watched ? s->peers[i].fd : -1, .events = POLLRDHUP };
+	}
+	poll(fds, SERVER_PEERS, 0);
 	for (u32 i = 0; i < SERVER_PEERS; i++) {
 		struct peer *peer = &s->peers[i];
 
 		if (peer->phase == PEER_FREE || peer->phase == PEER_CUT)
 			continue;
 		/* Peers that wait for a check get an answer when their time is over. */
-		if (!hung_up[i] && (now <= peer->until_ns || peer->phase == PEER_WAITING))
+		if (!fds[i].revents && (now <= peer->until_ns || peer->phase == PEER_WAITING))
 			continue;
-		if (!hung_up[i] && peer->phase != PEER_RESTING)
+		if (!fds[i].revents && peer->phase != PEER_RESTING)
 			prometheus_refused(s->cfg.prometheus, REFUSAL_SLOW);
 		cut_off(peer);
 	}

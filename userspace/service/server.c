@@ -75,7 +75,7 @@ int server_wait(const struct server *s, struct pollfd ret[SERVER_FDS])
 	MHD_UNSIGNED_LONG_LONG round_ms = min_u64(access_wait_ns(s) / 1000000, ROUND_MS - 1) + 1, ms;
 
 	ret[0] = (struct pollfd){ .fd = info ? info->epoll_fd : -1, .events = POLLIN };
-	ret[1] = (struct pollfd){ .fd = s->checker ? checker_fd(s->checker) : -1, .events = POLLIN };
+	ret[1] = (struct pollfd){ .fd = access_fd(s), .events = POLLIN };
 	return s->daemon && MHD_get_timeout(s->daemon, &ms) == MHD_YES && ms < round_ms ? ms : round_ms;
 }
 
@@ -113,15 +113,14 @@ void server_free(struct server *s)
 		return;
 	stop_daemon(s);
 	cache_clear(&s->cache);
-	auth_free(s->auth);
 	web_config_free(&s->web);
-	free(s);
+	free(s);	/* a check in progress ends with the process */
 }
 
 int server_new(const struct server_config *cfg, struct server **ret)
 {
 	struct server *s = calloc(1, sizeof(*s));
-	int err = s ? auth_new(&s->auth) : -ENOMEM;
+	int err = s ? auth_init(&s->auth) : -ENOMEM;
 
 	if (err) {
 		free(s);
@@ -161,12 +160,11 @@ int server_use(struct server *s, struct web_config *web, struct problem *p)
 		return err;
 	s->web = *web;
 	daemon = start_daemon(s);
-	if (!daemon || auth_use(s->auth, &s->web)) {
+	if (!daemon) {
 		s->web = before;
-		if (daemon)
-			MHD_stop_daemon(daemon);
 		return problem_set(p, -EIO, "the web server could not be started");
 	}
+	auth_keep(&s->web, &before);
 	stop_daemon(s);
 	web_config_free(&before);
 	*web = (struct web_config){ 0 };

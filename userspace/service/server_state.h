@@ -25,9 +25,7 @@ struct source {
 	u64 scraped_ns;		/* 0: never */
 	u64 paid_ns;		/* when the last of its wrong passwords will be forgiven */
 	u64 checked_ns;		/* when the last check of a password from there began */
-	u32 connections;	/* counted by peers.c, like these */
-	u32 streams;
-	u32 waiting;		/* for their password to be checked */
+	u32 connections;	/* counted by peers.c; and a check of a password from there */
 };
 
 struct sources {
@@ -105,12 +103,11 @@ struct server {
 	struct server_config cfg;
 	struct web_config web;
 	struct MHD_Daemon *daemon;	/* NULL: it does not serve yet */
-	struct auth *auth;
+	struct auth auth;
 	struct sources sources;
-	struct checker *checker;	/* the check in progress, NULL: none, */
-	struct auth_claim claim;	/* of this, */
-	struct source *checked;		/* and for peers from there */
-	u64 rests_until_ns;		/* no check begins before that */
+	struct check *check;		/* of a password, in progress; NULL: none */
+	u64 check_ns;			/* when the last one began */
+	u64 rests_until_ns;		/* no other one begins before that */
 	struct cache cache;
 	struct peer peers[SERVER_PEERS];
 	struct stream *streams;		/* a list */
@@ -145,10 +142,13 @@ enum access access_of(struct server *s, struct MHD_Connection *c);
 /* Takes the results of checks, and begins the next one. */
 void access_round(struct server *s);
 
+/* Becomes readable when the check in progress is done; -1: there is none. */
+int access_fd(const struct server *s);
+
 /* How long to wait for the next check to begin; UINT64_MAX: none waits for that. */
 u64 access_wait_ns(const struct server *s);
 
-/* Forgets the check in progress: nobody waits for its result any more. */
+/* Nobody waits for the result of the check in progress any more. It still ends by itself. */
 void access_drop(struct server *s);
 
 /* @peer no longer waits. */

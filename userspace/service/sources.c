@@ -44,7 +44,7 @@ struct source *sources_get(struct sources *all, const struct sockaddr *from, u64
 			o->seen_ns = now_ns;
 			return o;
 		}
-		if (!o->connections && !o->waiting && (!worst || matters_less(o, worst, now_ns)))
+		if (!o->connections && (!worst || matters_less(o, worst, now_ns)))
 			worst = o;
 	}
 	if (!worst)

@@ -11,9 +11,13 @@
 #include "util/problem.h"
 #include "util/types.h"
 
+#define WEB_DIGEST_BYTES 32	/* SHA-256 */
+
 struct web_user {
 	char *name;
 	char *hash;
+	bool known;		/* somebody has been let in, with a password of this digest (auth.h) */
+	unsigned char digest[WEB_DIGEST_BYTES];
 };
 
 /* Texts that are not given are NULL. */
