@@ -7,8 +7,7 @@
 #define GZIP_LEVEL 1		/* this kind of text shrinks to a tenth; 6 takes 3 times as long for a fifth less */
 #define GZIP_WRAPPER 16		/* added to the window bits, see zlib.h */
 
-/* Compresses @b, which stays the caller's. NULL if there is no memory. */
-static struct blob *encoding_gzip(const struct blob *b)
+struct blob *encoding_gzip(const struct blob *b)
 {
 	z_stream z = { 0 };
 	char *data = NULL;
@@ -29,29 +28,4 @@ static struct blob *encoding_gzip(const struct blob *b)
 	deflate(&z, Z_FINISH);	/* with this bound one call is enough */
 	deflateEnd(&z);
 	return blob_take(data, z.total_out);
-}
-
-void cache_clear(struct cache *c)
-{
-	for (u32 i = 0; i < CACHE_KINDS; i++) {
-		blob_unref(c->plain[i]);
-		blob_unref(c->gzip[i]);
-		c->plain[i] = c->gzip[i] = NULL;
-	}
-}
-
-void cache_at(struct cache *c, u64 number)
-{
-	if (c->number != number)
-		cache_clear(c);
-	c->number = number;
-}
-
-struct blob *cache_get(struct cache *c, u32 kind, bool gzip, struct blob *(*make)(void *into, u32 kind), void *into)
-{
-	if (!c->plain[kind])
-		c->plain[kind] = make(into, kind);
-	if (gzip && c->plain[kind] && !c->gzip[kind])
-		c->gzip[kind] = encoding_gzip(c->plain[kind]);
-	return blob_ref(gzip ? c->gzip[kind] : c->plain[kind]);
 }

@@ -6,6 +6,7 @@
 
 #include "service/server_state.h"
 #include "service/prometheus.h"
+#include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/types.h"
 
@@ -77,14 +78,8 @@ static const char *header(struct MHD_Connection *c, const char *name)
 	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
-static bool wants_gzip(struct MHD_Connection *c)
+static struct blob *render(struct server *s, enum prometheus_format format)
 {
-	return encoding_gzip_wanted(header(c, MHD_HTTP_HEADER_ACCEPT_ENCODING));
-}
-
-static struct blob *render(void *server, u32 kind)
-{
-	struct server *s = server;
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
@@ -92,37 +87,50 @@ static struct blob *render(void *server, u32 kind)
 
 	if (!out)
 		return NULL;
-	err = prometheus_render(s->cfg.prometheus, kind - CACHE_METRICS, out);
+	err = prometheus_render(s->cfg.prometheus, format, out);
 	if (!fclose(out) && !err)
 		return blob_take(text, len);
 	free(text);
 	return NULL;
 }
 
+void cache_clear(struct cache *c)
+{
+	for (u32 i = 0; i < CACHE_KINDS; i++) {
+		blob_unref(TAKE(c->plain[i]));
+		blob_unref(TAKE(c->gzip[i]));
+	}
+}
+
+static enum MHD_Result answer_cached(struct server *s, struct MHD_Connection *c, u32 kind, const char *type)
+{
+	bool gzip = encoding_gzip_wanted(header(c, MHD_HTTP_HEADER_ACCEPT_ENCODING));
+	struct blob **plain = &s->cache.plain[kind], **packed = &s->cache.gzip[kind];
+
+	if (s->cache.next != s->cfg.feed->next)
+		cache_clear(&s->cache);
+	s->cache.next = s->cfg.feed->next;
+	if (!*plain)
+		*plain = kind == CACHE_SNAPSHOT ? blob_ref(feed_snapshot(s->cfg.feed)) : render(s, kind - CACHE_METRICS);
+	if (gzip && *plain && !*packed)
+		*packed = encoding_gzip(*plain);
+	return answer_blob(c, blob_ref(gzip ? *packed : *plain), type, gzip);
+}
+
 static enum MHD_Result metrics(struct server *s, struct MHD_Connection *c)
 {
 	enum prometheus_format format = prometheus_negotiate(header(c, MHD_HTTP_HEADER_ACCEPT));
-	bool gzip = wants_gzip(c);
 
 	peer_of(c)->source->scraped_ns = now_ns();
-	return answer_blob(c, cache_get(&s->cache, CACHE_METRICS + format, gzip, render, s),
-			   prometheus_content_types[format], gzip);
-}
-
-static struct blob *given(void *server, u32 kind)
-{
-	(void)kind;
-	return blob_ref(feed_snapshot(((struct server *)server)->cfg.feed));
+	return answer_cached(s, c, CACHE_METRICS + format, prometheus_content_types[format]);
 }
 
 static enum MHD_Result snapshot(struct server *s, struct MHD_Connection *c)
 {
-	bool gzip = wants_gzip(c);
-
 	if (!feed_snapshot(s->cfg.feed))
 		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "there was no interval yet\n",
 				   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "1" });
-	return answer_blob(c, cache_get(&s->cache, CACHE_SNAPSHOT, gzip, given, s), "application/x-ndjson", gzip);
+	return answer_cached(s, c, CACHE_SNAPSHOT, "application/x-ndjson");
 }
 
 static enum MHD_Result answer_well(struct server *s, struct MHD_Connection *c, bool losses)
@@ -178,7 +186,6 @@ static enum MHD_Result answer_path(struct server *s, struct MHD_Connection *c, c
 
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
 		return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are allowed\n", allow);
-	cache_at(&s->cache, s->cfg.feed->next);
 	for (u32 i = 0; i < ARRAY_SIZE(routes); i++)
 		if (!strcmp(url, routes[i].path))
 			return routes[i].answer(s, c);

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "service/auth.h"
+#include "service/prometheus.h"
 #include "service/server.h"
 #include "util/blob.h"
 #include "util/types.h"
@@ -48,23 +49,12 @@ u64 source_until_ns(const struct source *o, u64 now_ns);
  * Answers for the current interval, made at the first request for them: many requests within one
  * interval cost little more than one.
  */
-enum { CACHE_SNAPSHOT, CACHE_METRICS, CACHE_KINDS = CACHE_METRICS + 3 };
+enum { CACHE_SNAPSHOT, CACHE_METRICS, CACHE_KINDS = CACHE_METRICS + PROMETHEUS_FORMATS };
 
 struct cache {
-	u64 number;				/* of the next interval */
+	u64 next;		/* the number of the next interval */
 	struct blob *plain[CACHE_KINDS], *gzip[CACHE_KINDS];
 };
-
-/* Sets the current interval, and forgets the answers of any other. */
-void cache_at(struct cache *c, u64 number);
-
-/*
- * Returns a reference to the answer @kind of the current interval, compressed or not. If it does not
- * exist yet, @make is called and returns the uncompressed answer or NULL. NULL if there is no memory.
- */
-struct blob *cache_get(struct cache *c, u32 kind, bool gzip, struct blob *(*make)(void *into, u32 kind), void *into);
-
-void cache_clear(struct cache *c);
 
 /* The library may have a few more connections than there are places, until it has closed those that were cut off. */
 #define SERVER_PEERS (SERVER_CONNECTIONS + 64)
@@ -108,7 +98,7 @@ struct server {
 	struct check *check;		/* of a password, in progress; NULL: none */
 	u64 check_ns;			/* when the last one began */
 	u64 rests_until_ns;		/* no other one begins before that */
-	struct cache cache;
+	struct cache cache;		/* of routes.c */
 	struct peer peers[SERVER_PEERS];
 	struct stream *streams;		/* a list */
 	u64 streamed;			/* the feed's next number, when streams were woken up last */
@@ -159,7 +149,7 @@ void access_forget(struct peer *peer);
 enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, const char *method, const char *version,
 		      const char *upload, size_t *upload_size, void **request);
 
-/* --- answer.c --- */
+void cache_clear(struct cache *c);
 
 /* Queues @r with the headers common to all answers, and releases it; NULL ends the connection. */
 enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, struct MHD_Response *r);
@@ -174,10 +164,13 @@ enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c);
 /* Resumes waiting streams: there is a new interval, or a sign of life is due. */
 void streams_wake(struct server *s, bool all);
 
-/* --- accept.c --- */
+/* --- accept.c, encoding.c --- */
 
 /* Whether a request with this Accept-Encoding wants it. @accept may be any text; NULL: no such header. */
 bool encoding_gzip_wanted(const char *accept);
+
+/* Compresses @b, which stays the caller's. NULL if there is no memory. */
+struct blob *encoding_gzip(const struct blob *b);
 
 /* --- page.c: the page at /, which is part of the program --- */
 
