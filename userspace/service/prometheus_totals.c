@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "service/prometheus_totals.h"
+#include "service/prometheus_families.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,13 +12,6 @@ static void series_free(struct series *s)
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		hist_uninit(&s->ops[op].hist);
 	free(s);
-}
-
-void totals_uninit(struct totals *t)
-{
-	for (u32 i = 0; i < t->n; i++)
-		series_free(t->series[i]);
-	free(t->series);
 }
 
 static int number_of(const struct part *part)
@@ -306,7 +299,11 @@ static int put_those(struct totals *t, const struct frames *fs, bool gone, u32 s
 	return err;
 }
 
-int totals_add(struct totals *t, const struct frames *fs, u32 scale)
+/*
+ * Adds an interval of the run, with new histograms at @scale. Returns 0, or -ENOMEM when a part of the interval may
+ * have been added.
+ */
+static int totals_add(struct totals *t, const struct frames *fs, u32 scale)
 {
 	u32 most = t->n + fs->n;
 	int err;
@@ -326,4 +323,94 @@ int totals_add(struct totals *t, const struct frames *fs, u32 scale)
 	forget_ended(t);
 	forget_oldest(t);
 	return 0;
+}
+
+/* --- the sink -------------------------------------------------------------------------------- */
+
+struct prometheus {
+	struct sink_source source;
+	struct sink sink;
+	struct prometheus_config cfg;
+	struct totals totals;
+	u32 scale;			/* of the totals' histograms */
+};
+
+static int prometheus_interval(struct sink *s, const struct frames *interval)
+{
+	struct prometheus *p = (struct prometheus *)((char *)s - offsetof(struct prometheus, sink));
+
+	return totals_add(&p->totals, interval, p->scale);
+}
+
+static void prometheus_close(struct sink *s)
+{
+	(void)s;
+}
+
+static const struct sink_ops sink_prometheus = {
+	.interval = prometheus_interval,
+	.summary = sink_without_summary,
+	.close = prometheus_close,
+};
+
+static int prometheus_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
+{
+	struct prometheus *p = (struct prometheus *)of;
+
+	p->totals.run = run;
+	if (run->scale < p->scale)
+		p->scale = run->scale;
+	*ret = &p->sink;
+	return 0;
+}
+
+int prometheus_new(const struct prometheus_config *cfg, struct prometheus **ret)
+{
+	struct prometheus *p;
+
+	if (cfg->schema > BLKLAT_SCALE_MAX || cfg->classic_schema > BLKLAT_SCALE_MAX)
+		return -EINVAL;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->source.open = prometheus_open;
+	p->sink.ops = &sink_prometheus;
+	p->cfg = *cfg;
+	p->scale = cfg->schema > cfg->classic_schema ? cfg->schema : cfg->classic_schema;
+	*ret = p;
+	return 0;
+}
+
+void prometheus_free(struct prometheus *p)
+{
+	if (!p)
+		return;
+	for (u32 i = 0; i < p->totals.n; i++)
+		series_free(p->totals.series[i]);
+	free(p->totals.series);
+	free(p);
+}
+
+struct sink_source *prometheus_source(struct prometheus *p)
+{
+	return &p->source;
+}
+
+void prometheus_refused(struct prometheus *p, enum prometheus_refusal why)
+{
+	p->totals.refused[why]++;
+}
+
+int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE *out)
+{
+	int err;
+
+	errno = 0;	/* so that it also covers what is written before the end */
+	if (format == PROMETHEUS_PROTOBUF)
+		err = exposition_protobuf(&p->totals, &p->cfg, out);
+	else
+		err = exposition_text(&p->totals, &p->cfg, format == PROMETHEUS_OPENMETRICS, out);
+	if (err)
+		return err;
+	return fflush(out) || ferror(out) ? -errno ?: -EIO : 0;
 }

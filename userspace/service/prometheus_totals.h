@@ -75,13 +75,6 @@ struct totals {
 	struct series **series;		/* by device name (numbers by value), then stage, then part */
 };
 
-/*
- * Adds an interval of the run, with new histograms at @scale. Returns 0, or -ENOMEM when a part of the interval may
- * have been added.
- */
-int totals_add(struct totals *t, const struct frames *interval, u32 scale);
-void totals_uninit(struct totals *t);
-
 /* Whether a series is exposed: the last interval has it, and its device did not go away. */
 static inline bool series_present(const struct totals *t, const struct series *s)
 {
