@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The snapshot of a feed: of the last interval, also after its frames have gone, before the next run's first ones come. */
+#include "any_frames.h"
+
+#include "core/json_parts.h"
+#include "service/feed.h"
+
+static struct feed feed;
+static struct sink *sink;
+
+void set_up(void)
+{
+	const struct feed_config cfg = { .interval_s = 1, .history_s = 10 };
+
+	world_init(7);
+	assert_int_equal(feed_init(&feed, &cfg), 0);
+	assert_int_equal(feed.source.open(&feed.source, &w.run, &sink), 0);
+}
+
+void tear_down(void)
+{
+	sink_close(sink);
+	feed_uninit(&feed);
+}
+
+static void expect_snapshot(const char *wanted)
+{
+	const struct blob *b = feed_snapshot(&feed);
+
+	assert_int_equal(b ? b->len : 0, strlen(wanted));
+	if (b)
+		assert_memory_equal(b->data, wanted, b->len);
+}
+
+/* An interval, and its lines as 'live --format json' prints them, for free(). */
+static char *interval(void)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	any_frames(&w.frames);
+	assert_int_equal(json_lines_print(to, &w.run, &w.frames, false), 0);
+	fclose(to);
+	assert_int_equal(sink->ops->interval(sink, &w.frames), 0);
+	return text;
+}
+
+TEST(test_a_snapshot_outlives_its_frames)
+{
+	char *first, *second;
+
+	expect_snapshot("");
+	feed_detach(&feed);
+	expect_snapshot("");
+	first = interval();
+	feed_detach(&feed);
+	world_init(8);
+	expect_snapshot(first);
+	second = interval();
+	assert_string_not_equal(first, second);
+	expect_snapshot(second);
+	free(first);
+	free(second);
+}
