@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,16 +12,6 @@
 #define BACKLOG 1024	/* if it is full, the next client is dropped and retries after a second */
 #define SILENT_S 3
 #define UNREAD_BYTES (128 << 10)	/* the kernel doubles it; by default it would keep some MB for each connection */
-
-static struct sockaddr_in *v4(const struct address *a)
-{
-	return (struct sockaddr_in *)&a->at;
-}
-
-static struct sockaddr_in6 *v6(const struct address *a)
-{
-	return (struct sockaddr_in6 *)&a->at;
-}
 
 static bool parse_port(const char *text, u32 *ret)
 {
@@ -50,13 +39,11 @@ static bool parse_host(const char *host, size_t len, u32 port, struct address *r
 
 		if (closed)
 			name[len - 1] = '\0';
-		*v6(ret) = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons(port) };
-		ret->len = sizeof(struct sockaddr_in6);
-		return !len || (closed && inet_pton(AF_INET6, name + 1, &v6(ret)->sin6_addr) == 1);
+		ret->v6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons(port) };
+		return !len || (closed && inet_pton(AF_INET6, name + 1, &ret->v6.sin6_addr) == 1);
 	}
-	*v4(ret) = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port) };
-	ret->len = sizeof(struct sockaddr_in);
-	return inet_pton(AF_INET, strcmp(name, "localhost") ? name : "127.0.0.1", &v4(ret)->sin_addr) == 1;
+	ret->v4 = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port) };
+	return inet_pton(AF_INET, strcmp(name, "localhost") ? name : "127.0.0.1", &ret->v4.sin_addr) == 1;
 }
 
 int address_parse(const char *option, const char *text, struct address *ret, struct problem *p)
@@ -73,36 +60,38 @@ int address_parse(const char *option, const char *text, struct address *ret, str
 			   "every address", option, text);
 }
 
+static bool is_v4(const struct address *a)
+{
+	return a->any.sa_family == AF_INET;
+}
+
 bool address_is_loopback(const struct address *a)
 {
-	if (a->at.ss_family == AF_INET)
-		return ntohl(v4(a)->sin_addr.s_addr) >> 24 == 127;
-	return IN6_IS_ADDR_LOOPBACK(&v6(a)->sin6_addr) ||
-	       (IN6_IS_ADDR_V4MAPPED(&v6(a)->sin6_addr) && v6(a)->sin6_addr.s6_addr[12] == 127);
+	const struct in6_addr *v6 = &a->v6.sin6_addr;
+
+	if (is_v4(a))
+		return ntohl(a->v4.sin_addr.s_addr) >> 24 == 127;
+	return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
 }
 
 static u32 port_of(const struct address *a)
 {
-	return ntohs(a->at.ss_family == AF_INET ? v4(a)->sin_port : v6(a)->sin6_port);
+	return ntohs(is_v4(a) ? a->v4.sin_port : a->v6.sin6_port);
 }
 
 const char *address_text(char text[ADDRESS_TEXT], const struct address *a)
 {
 	char host[INET6_ADDRSTRLEN];
 
-	if (a->at.ss_family == AF_INET) {
-		inet_ntop(AF_INET, &v4(a)->sin_addr, host, sizeof(host));
-		snprintf(text, ADDRESS_TEXT, "%s:%u", host, port_of(a));
-	} else {
-		inet_ntop(AF_INET6, &v6(a)->sin6_addr, host, sizeof(host));
-		snprintf(text, ADDRESS_TEXT, "[%s]:%u", host, port_of(a));
-	}
+	inet_ntop(a->any.sa_family, is_v4(a) ? (void *)&a->v4.sin_addr : (void *)&a->v6.sin6_addr, host, sizeof(host));
+	snprintf(text, ADDRESS_TEXT, is_v4(a) ? "%s:%u" : "[%s]:%u", host, port_of(a));
 	return text;
 }
 
 int address_listen(struct address *a, struct problem *p)
 {
-	int fd = socket(a->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err, on = 1, off = 0;
+	int fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err, on = 1, off = 0;
+	socklen_t len = is_v4(a) ? sizeof(a->v4) : sizeof(a->v6);
 	int silent_s = SILENT_S, unread = UNREAD_BYTES;
 	char text[ADDRESS_TEXT];
 
@@ -112,11 +101,9 @@ int address_listen(struct address *a, struct problem *p)
 		/* We get a connection only with its first data, so silent clients take no place from others. */
 		setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent_s, sizeof(silent_s));
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &unread, sizeof(unread));
-		if (a->at.ss_family == AF_INET6)
+		if (!is_v4(a))
 			setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-		a->len = a->at.ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-		if (!bind(fd, (struct sockaddr *)&a->at, a->len) && !listen(fd, BACKLOG) &&
-		    !getsockname(fd, (struct sockaddr *)&a->at, &a->len))
+		if (!bind(fd, &a->any, len) && !listen(fd, BACKLOG) && !getsockname(fd, &a->any, &len))
 			return fd;
 	}
 	err = -errno;
@@ -133,7 +120,7 @@ static bool is_name(const char *host, size_t len, const char *name)
 
 bool address_host_allowed(const struct address *a, const char *host, bool tls)
 {
-	const char *port_text, *end;
+	const char *end;
 	char own[ADDRESS_TEXT];
 	u32 port = tls ? 443 : 80;
 
@@ -144,10 +131,7 @@ bool address_host_allowed(const struct address *a, const char *host, bool tls)
 	end = host + strcspn(host, host[0] == '[' ? "]" : ":");
 	if (*end == ']')
 		end++;
-	port_text = end;
-	if (*port_text && (*port_text != ':' || !parse_port(port_text + 1, &port)))
-		return false;
-	if (port != port_of(a))
+	if ((*end && (*end != ':' || !parse_port(end + 1, &port))) || port != port_of(a))
 		return false;
 	address_text(own, a);
 	*strrchr(own, ':') = '\0';

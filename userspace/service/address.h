@@ -3,6 +3,7 @@
 #ifndef SERVICE_ADDRESS_H
 #define SERVICE_ADDRESS_H
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "util/problem.h"
@@ -11,8 +12,11 @@
 #define ADDRESS_TEXT 64
 
 struct address {
-	struct sockaddr_storage at;
-	socklen_t len;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	};
 };
 
 /*
