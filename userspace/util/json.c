@@ -40,6 +40,11 @@ void json_append(struct json_object *to, struct json_object *value)
 	json_lacks_memory();
 }
 
+struct json_object *json_written(const char *text)
+{
+	return json_made(json_object_new_double_s(0, text));	/* which is printed as this text, whatever it is */
+}
+
 struct json_object *json_decimal(double value, int digits)
 {
 	char text[340];		/* the longest double has 309 digits before the point */
@@ -47,7 +52,7 @@ struct json_object *json_decimal(double value, int digits)
 	if (!isfinite(value))
 		return NULL;
 	snprintf(text, sizeof(text), "%.*f", digits, value);
-	return json_made(json_object_new_double_s(value, text));
+	return json_written(text);
 }
 
 struct json_object *json_text(const char *text)

@@ -20,6 +20,9 @@ struct json_object *json_made(struct json_object *o);
 #define json_count(n) json_made(json_object_new_uint64(n))
 #define json_double(value) json_made(json_object_new_double(value))	/* with all its digits */
 
+/* A value that is written already, as JSON. */
+struct json_object *json_written(const char *text);
+
 /* With @digits digits behind the point; null if it is not finite. */
 struct json_object *json_decimal(double value, int digits);
 
