@@ -45,10 +45,12 @@ static void *array(size_t n, size_t size)
 	return memset(a, 0, n * size + 1);
 }
 
-/* Without a scheduler no request waits in the queue. */
-static bool is_busy(const struct watch *w)
+/* Without a scheduler no request waits in the queue. Where there are parts, IOs are in them. */
+static bool is_busy(const struct made *m, u32 i)
 {
-	return w->stage != BLKLAT_STAGE_QUEUE || strcmp(w->device->scheduler, "none");
+	const struct watch *w = &m->watches.w[i];
+
+	return !m->r.parts == !w->part && (w->stage != BLKLAT_STAGE_QUEUE || strcmp(w->device->scheduler, "none"));
 }
 
 /* --- a busy device --------------------------------------------------------------------------- */
@@ -98,23 +100,24 @@ static void use_slots(const struct made *m, u32 i, u64 ios)
 static void move(const struct made *m, bool start)
 {
 	for (u32 i = 0; i < m->r.watches; i++)
-		for (u32 n = 0; n < IN_FLIGHT && n < m->ranges[i].n && is_busy(&m->watches.w[i]); n++) {
+		for (u32 n = 0; n < IN_FLIGHT && n < m->ranges[i].n && is_busy(m, i + !!m->r.parts); n++) {
 			struct blklat_slots *in = &m->slots[m->ranges[i].first / BLKLAT_SLOTS];
 
 			in->started[n] += start;
 			in->ended[n] += !start;
 			in->ns[n] = start ? clock_ns(CLOCK_MONOTONIC) : BLKLAT_SLOT_FREE;
-			region_series(&m->r, reads_of(m, 0, i))->bins[1 + (FIRST_OCTAVE << m->r.scale)] += !start;
+			region_series(&m->r, reads_of(m, 0, i + !!m->r.parts))->bins[1 + (FIRST_OCTAVE << m->r.scale)] += !start;
 		}
 }
 
 /* --- the region ------------------------------------------------------------------------------ */
 
-static int make(struct made *m, const char *tree, u32 stages, struct problem *p)
+static int make(struct made *m, const char *tree, u32 stages, u32 by, struct problem *p)
 {
-	const struct wanted wanted = { .n = 1, .devices = &(const char *){ "all" }, .stages = stages };
+	const struct wanted wanted = { .n = 1, .devices = &(const char *){ "all" }, .stages = stages, .by = by };
 	int err = device_table_read(&m->devices, tree, p) ?: watches_make(&m->devices, &wanted, &m->watches, p);
-	u32 n = m->watches.n, cpus = sysfs_cpus(tree), bytes = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS_MAX), slots = 0;
+	u32 n = m->watches.n, parts = blklat_parts(by, wanted_cgroups(&wanted)), cpus = sysfs_cpus(tree), slots = 0;
+	u32 bytes = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS_MAX);
 	u64 spare = min_u64((u64)cpus * n * BLKLAT_OPS, POOL_BYTES / bytes);
 
 	if (err)
@@ -124,16 +127,16 @@ static int make(struct made *m, const char *tree, u32 stages, struct problem *p)
 		const struct slots of = slots_of(m->watches.w[i].device, cpus);
 
 		m->ranges[i].first = slots;
-		if (m->watches.w[i].stage != BLKLAT_STAGE_TOTAL)
+		if (m->watches.w[i].stage != BLKLAT_STAGE_TOTAL && !m->watches.w[i].part)
 			m->ranges[i].n = slots_count(&of);
 		slots += m->ranges[i].n;
 	}
 	m->slots = array(slots / BLKLAT_SLOTS, sizeof(*m->slots));
 	m->caches = array(CACHES_BYTES, 1);
 	m->r = (struct region){
-		.cpus = cpus, .rows = cpus, .watches = n, .scale = BLKLAT_SCALE_MAX, .series_bytes = bytes,
+		.cpus = cpus, .rows = cpus, .watches = n, .parts = parts, .by = by, .scale = BLKLAT_SCALE_MAX, .series_bytes = bytes,
 		.series = array(n * BLKLAT_OPS + spare, bytes), .own = array((size_t)cpus * n, sizeof(struct blklat_own)),
-		.accounts = array((size_t)cpus * n * BLKLAT_ACCOUNTS, sizeof(u64)), .slots = m->slots, .n_slots = slots, .ranges = m->ranges,
+		.accounts = array((size_t)cpus * n / (1 + parts) * BLKLAT_ACCOUNTS, sizeof(u64)), .slots = m->slots, .n_slots = slots, .ranges = m->ranges,
 		.epoch = &m->epoch,
 	};
 	return snapshot_init(&m->s, n, m->r.scale) ?: region_init(&m->r, spare);
@@ -144,14 +147,15 @@ static void make_busy(struct made *m)
 {
 	for (u32 cpu = 0; cpu < m->r.cpus; cpu++)
 		for (u32 i = 0; i < m->r.watches; i++)
-			m->r.own[(size_t)cpu * m->r.watches + i].shared[BLKLAT_OP_READ] = is_busy(&m->watches.w[i]) ? 1000 : 0;
+			m->r.own[(size_t)cpu * m->r.watches + i].shared[BLKLAT_OP_READ] = is_busy(m, i) ? 1000 : 0;
 	owns_settle(&m->r, 0, NULL, NULL);
-	for (u32 i = 0; i < m->r.watches; i++) {
+	for (u32 i = 0; i < m->r.watches; i += 1 + m->r.parts) {
 		/* So many that each tag was used. */
-		u64 in_each_bin = 1 + tags_of(m->watches.w[i].device, m->r.cpus) / (m->r.cpus * (OCTAVES << m->r.scale));
+		u64 in_each_bin = 1 + tags_of(m->watches.w[i].device, m->r.cpus) / (m->r.cpus * (OCTAVES << m->r.scale)), ios = 0;
 
-		if (is_busy(&m->watches.w[i]))
-			use_slots(m, i, count_reads(m, i, in_each_bin));
+		for (u32 part = i; part <= i + m->r.parts; part++)
+			ios += is_busy(m, part) ? count_reads(m, part, in_each_bin) : 0;
+		use_slots(m, i, ios);
 	}
 	move(m, true);
 }
@@ -168,7 +172,7 @@ static double drain_ms(struct made *m)
 		memset(m->caches, n, CACHES_BYTES);
 		began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		region_next_epoch(&m->r);
-		for (u32 i = 0; i < m->r.watches; i++)
+		for (u32 i = 0; i < m->r.watches; i += 1 + m->r.parts)
 			region_read(&m->r, i, now, &m->s.w[i]);
 		owns_settle(&m->r, now, NULL, NULL);
 		if (n)
@@ -184,11 +188,11 @@ int main(int argc, char **argv)
 	struct problem p = { "out of memory" };
 	double busy_ms;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: scale TREE STAGES (the sum of 1: device, 2: queue, 4: total)\n");
+	if (argc != 4) {
+		fprintf(stderr, "usage: scale TREE STAGES (the sum of 1: device, 2: queue, 4: total) BY (enum blklat_by)\n");
 		return 2;
 	}
-	if (make(&m, argv[1], strtoul(argv[2], NULL, 10), &p)) {
+	if (make(&m, argv[1], strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10), &p)) {
 		fprintf(stderr, "scale: %s\n", p.text);
 		return 1;
 	}

@@ -17,6 +17,7 @@
 
 /* Set before the programs are loaded. */
 const volatile u32 cfg_watches = 1;
+const volatile u32 cfg_wholes = 1;
 const volatile u32 cfg_standby_row = 0;		/* row of the accounts that all standbys share */
 const volatile bool cfg_unguarded = false;	/* the kernel may run a program on top of itself */
 const volatile bool cfg_only_adds = false;	/* the kernel has no other atomic operation than an addition */
@@ -257,9 +258,11 @@ static __always_inline void add(u64 *cell, u64 n, enum sharing sharing)
 		add_plainly(cell, n);
 }
 
+/* Of the whole to which @watch belongs. */
 static __always_inline u64 *account_cell(u32 watch, u32 cell, u32 turn)
 {
-	u32 row = account_row(turn) * cfg_watches + watch - 1;
+	u32 whole = cfg_parts ? (watch - 1) / (1 + cfg_parts) : watch - 1;
+	u32 row = account_row(turn) * cfg_wholes + whole;
 	u64 *cells = bpf_map_lookup_elem(&accounts, &row);
 
 	return cells && cell < BLKLAT_ACCOUNTS ? &cells[cell] : NULL;

@@ -289,11 +289,11 @@ static bool may_change(const struct blklat_session *s, const struct blklat_heade
 
 	if (word < series)
 		return false;
-	/* The numbers in own may lead to any series; only the second half of own is the module's. */
+	/* The numbers in own may lead to any series; only the second half of own is the module's, and a word of both. */
 	if (word < own)
 		return word - series < (u64)was->series * fake_series_words(s->scale);
 	if (word < accounts)
-		return word - own < s->cpus * 2 * 8 && (word - own) % 8 >= 4;
+		return word - own < s->cpus * 2 * 5 && (word - own) % 5 >= 2;
 	if (word < slots)
 		return word - accounts < (u64)s->cpus * 2 * BLKLAT_ACCOUNTS;
 	word = (word - slots) % (FAKE_SLOTS / 32 * WORDS_OF_32_SLOTS / 2);

@@ -74,7 +74,7 @@ static __always_inline u64 *blklat_hist_begin(const struct blklat_session *s, st
 	return &series->bins[cell];
 }
 
-/* Adds one to @cpu's account of a watch (number + 1). */
+/* Adds one to @cpu's account of the whole to which a watch (number + 1) belongs. */
 void blklat_account(const struct blklat_session *s, u32 cpu, u32 watch, enum blklat_account cell);
 
 #endif

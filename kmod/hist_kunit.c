@@ -50,7 +50,7 @@ static struct counters *counters_new(struct kunit *test, u32 scale)
 	c->accounts = fake_alloc(test, c->n_accounts * sizeof(u64));
 	c->wanted_accounts = fake_alloc(test, c->n_accounts * sizeof(u64));
 	c->s = (struct blklat_session){
-		.cpus = CPUS, .watches = WATCHES, .scale = scale, .series_bytes = c->words * sizeof(u64),
+		.cpus = CPUS, .watches = WATCHES, .wholes = WATCHES, .scale = scale, .series_bytes = c->words * sizeof(u64),
 		.merged = 6 - scale, .n_series = CPUS * WATCHES * BLKLAT_OPS,
 		.header = fake_alloc(test, sizeof(*c->s.header)),
 		.series = c->series + ROUND, .accounts = c->accounts + ROUND,
@@ -380,6 +380,12 @@ static void blklat_hist_test_accounts(struct kunit *test)
 				n++;
 			}
 	expect_wanted(test, c, "accounts");
+	/* That of a part is its whole's. */
+	c->s.parts = WATCHES - 1;
+	c->s.wholes = 1;
+	blklat_account(&c->s, 1, WATCHES, 0);
+	c->wanted_accounts[ROUND + BLKLAT_ACCOUNTS]++;
+	expect_wanted(test, c, "the account of a part");
 }
 
 static struct kunit_case blklat_hist_test_cases[] = {

@@ -342,7 +342,7 @@ static inline u64 fake_account(const struct blklat_session *s, u32 watch, u32 ce
 	u32 cpu;
 
 	for (cpu = 0; cpu < s->cpus; cpu++)
-		sum += first[(cpu * s->watches + watch) * BLKLAT_ACCOUNTS + cell];
+		sum += first[(cpu * s->wholes + watch / (1 + s->parts)) * BLKLAT_ACCOUNTS + cell];
 	return sum;
 }
 

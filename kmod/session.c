@@ -66,7 +66,7 @@ int blklat_watch_check(const struct blklat_watch *watch, u32 slots)
 /* @n: how many are watched from the beginning. */
 static int make_targets(struct blklat_session *s, const struct blklat_watch *watch, const struct blklat_device *device, u32 n)
 {
-	int err = blklat_targets_new(s, s->watches / (1 + s->parts));
+	int err = blklat_targets_new(s, s->wholes);
 	u32 i;
 
 	for (i = 0; i < n && !err; i++) {
@@ -95,7 +95,7 @@ static u64 place(u64 *end, u64 bytes)
 
 static void lay_out(struct blklat_session *s, struct blklat_header *h)
 {
-	u64 rows = (u64)s->cpus * s->watches, end = 0;
+	u64 end = 0;
 
 	place(&end, sizeof(*h));
 	*h = (struct blklat_header){
@@ -107,8 +107,8 @@ static void lay_out(struct blklat_session *s, struct blklat_header *h)
 		.series_bytes = s->series_bytes,
 		.series = s->n_series,
 		.series_offset = place(&end, (u64)s->n_series * s->series_bytes),
-		.own_offset = place(&end, rows * sizeof(struct blklat_own)),
-		.accounts_offset = place(&end, rows * BLKLAT_ACCOUNTS * sizeof(u64)),
+		.own_offset = place(&end, (u64)s->cpus * s->watches * sizeof(struct blklat_own)),
+		.accounts_offset = place(&end, (u64)s->cpus * s->wholes * BLKLAT_ACCOUNTS * sizeof(u64)),
 		.slots_offset = place(&end, s->n_slots / BLKLAT_SLOTS * sizeof(struct blklat_slots)),
 	};
 	if (s->idle_gap_ns)
@@ -186,7 +186,8 @@ int blklat_session_new(const struct blklat_setup *setup, const struct blklat_wat
 	s->parts = blklat_parts(setup->by, setup->cgroups);
 	if (s->cgroups)
 		blklat_cgroups_get(s->cgroups);
-	s->watches = (setup->watches + setup->room) * (1 + s->parts);
+	s->wholes = setup->watches + setup->room;
+	s->watches = s->wholes * (1 + s->parts);
 	s->n_slots = setup->slots;
 	s->scale = setup->scale;
 	s->series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(s->scale));

@@ -68,6 +68,7 @@ struct blklat_session {
 	u32 shift;			/* from a 64-bit hash to a bucket */
 	u32 cpus;
 	u32 watches;			/* parts and room included */
+	u32 wholes;			/* without parts */
 	u32 by;				/* enum blklat_by */
 	u32 parts;			/* of each whole; they follow it */
 	u32 cgroups;			/* how many of the parts are for cgroups; 0: not divided by cgroup */
@@ -89,7 +90,7 @@ struct blklat_session {
 	struct blklat_header *header;	/* the beginning of the region that userspace maps */
 	void *series;			/* [watch][op], then the spare ones; series_bytes each */
 	struct blklat_own *own;		/* [cpu][watch] */
-	u64 *accounts;			/* [cpu][watch][BLKLAT_ACCOUNTS] */
+	u64 *accounts;			/* [cpu][whole][BLKLAT_ACCOUNTS] */
 	struct blklat_slots *slots;
 	u32 n_slots;
 	u64 idle_gap_ns;		/* 0: pauses are not looked for, and the next three are unused */

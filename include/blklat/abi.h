@@ -8,13 +8,13 @@
  * feet, so nothing is lost between a read and a clear.
  *
  * A watch may be divided into parts (enum blklat_by). The parts are watches too: they follow the watch that they divide,
- * and each has its own rows. An IO is counted in the rows of its part, so the whole is the sum of its own rows and those
- * of its parts. Slots and the accounts of requests belong to the whole; bios are accounted in the rows of their part.
+ * and each has its own series. An IO is counted in those of its part, so the whole is the sum of its own series and those
+ * of its parts. Slots and accounts belong to the whole.
  *
  *   series    [watch][op] + spare    one struct blklat_series, see below: sum, bytes, errors,
  *                                    extremes and the latency bins of bins.h
  *   own       [cpu][watch]           struct blklat_own: which of the spare series the CPU has for itself
- *   accounts  [cpu][watch]           BLKLAT_ACCOUNTS cells: starts and ends that did not make a counted IO, and why
+ *   accounts  [cpu][whole]           BLKLAT_ACCOUNTS cells: starts and ends that did not make a counted IO, and why
  *   idle      [watch][op]            only if pauses are looked for; one struct blklat_idle_series: the IOs
  *                                    after a pause, which are counted in series as well
  *   slots     [device's slots / 32]  one slot for each tag that a request of the device can carry, at both of its
@@ -191,14 +191,14 @@ struct blklat_series {
 _Static_assert(sizeof(struct blklat_series) == 64, "the bins begin at a cache line");
 
 /*
- * The series that a CPU has of one watch; a cache line that no other CPU writes to. A series may be given to another CPU
- * after BLKLAT_IOC_WAIT (of BPF programs: a grace period of RCU).
+ * The series that a CPU has of one watch. A series may be given to another CPU after BLKLAT_IOC_WAIT (of BPF programs: a grace
+ * period of RCU).
  */
 struct blklat_own {
-	__u32 series[8];	/* [op] the number of a spare series; 0: none, so the CPU counts in the shared one */
-	__u32 shared[8];	/* [op] how often it has counted in the shared one; set to 0 by userspace, so not exact */
+	__u32 series[BLKLAT_OPS];	/* the number of a spare series; 0: none, so the CPU counts in the shared one */
+	__u32 shared[BLKLAT_OPS];	/* how often it has counted in the shared one; set to 0 by userspace, so not exact */
 };
-_Static_assert(BLKLAT_OPS <= 8 && sizeof(struct blklat_own) == 64, "one cache line");
+_Static_assert(sizeof(struct blklat_own) == 40, "no padding");
 
 /* Bytes of a series at a scale, rounded up to a cache line so that CPUs never share one. */
 #define BLKLAT_SERIES_BYTES(cells) ((sizeof(struct blklat_series) + (cells) * 8 + 63) / 64 * 64)
@@ -216,7 +216,7 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 13
+#define BLKLAT_ABI_VERSION 14
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)

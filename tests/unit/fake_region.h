@@ -88,7 +88,7 @@ static inline u64 *fake_series(const struct fake *f, u32 cpu, u32 watch, u32 op)
 
 static inline u64 *fake_account(const struct fake *f, u32 cpu, u32 watch, u32 cell)
 {
-	return f->accounts + (cpu * FAKE_WATCHES + watch) * BLKLAT_ACCOUNTS + cell;
+	return f->accounts + (cpu * (FAKE_WATCHES / (1 + f->r.parts)) + watch) * BLKLAT_ACCOUNTS + cell;
 }
 
 /*

@@ -178,12 +178,12 @@ TEST(test_most_room)
 static const u64 series_bytes[] = { 384, 640, 1152, 2240, 4352, 8576, 17024 };
 
 /*
- * Of one watch, by hand: a series of 64 bytes and 8 per cell, in whole cache lines, for five ops; for each CPU a cache line
- * that says which ones it has for itself, and a row of accounts.
+ * Of one watch, by hand: a series of 64 bytes and 8 per cell, in whole cache lines, for five ops; for each CPU two numbers an op
+ * that say which ones it has for itself, and, of a whole, a row of accounts.
  */
 static u64 watch_bytes(u32 scale, u32 cpus)
 {
-	return 5 * series_bytes[scale] + cpus * (64 + BLKLAT_ACCOUNTS * 8);
+	return 5 * series_bytes[scale] + cpus * (5 * 8 + BLKLAT_ACCOUNTS * 8);
 }
 
 static u64 fixed_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32 scale)
@@ -233,6 +233,18 @@ TEST(test_memory)
 				 slot_bytes(&disk, 16) + 2048 * bio);
 		assert_int_equal(memory_bytes(watches + 4, 1, 1, scale, 65536), watch_bytes(scale, 1) + 131072 * bio);
 	}
+}
+
+/* Parts have series, but no accounts. */
+TEST(test_memory_of_parts)
+{
+	struct watch watches[10];
+	const struct capture_config cfg = { .watches = watches, .n_watches = 10, .by = BLKLAT_BY_SIZE };
+
+	for (u32 i = 0; i < 10; i++)
+		watches[i] = (struct watch){ .device = &dm, .stage = BLKLAT_STAGE_DEVICE };
+	for (u32 scale = 0; scale <= 6; scale++)
+		assert_int_equal(fixed_bytes(&cfg, 16, 17, scale), 10 * watch_bytes(scale, 16) - (9 * 16 - 1) * BLKLAT_ACCOUNTS * 8);
 }
 
 /* One more row, for the standbys, costs one more of each watch's accounts. */

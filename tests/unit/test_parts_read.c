@@ -71,21 +71,26 @@ TEST(test_whole_is_the_sum)
 	}
 }
 
-/* Bios are counted in the rows of their part, requests in those of the whole: both are accounted to the whole. */
+/* A row of accounts has one for each whole. */
 TEST(test_accounts_are_the_wholes)
 {
 	const struct watch_counts *w;
 
 	*fake_account(f, 0, 0, BLKLAT_REQUEUED) = 3;
-	*fake_account(f, 1, 1, BLKLAT_REQUEUED) = 10;
-	*fake_account(f, 2, 2, BLKLAT_REQUEUED) = 100;
-	*fake_account(f, 2, 1, BLKLAT_TABLE_FULL) = 7;
+	*fake_account(f, 1, 0, BLKLAT_REQUEUED) = 10;
+	*fake_account(f, 2, 0, BLKLAT_REQUEUED) = 100;
+	*fake_account(f, 2, 0, BLKLAT_TABLE_FULL) = 7;
 	w = read_at(1000000);
 	assert_int_equal(w[0].accounts[BLKLAT_REQUEUED], 113);
 	assert_int_equal(w[0].accounts[BLKLAT_TABLE_FULL], 7);
 	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
 		assert_int_equal(w[1].accounts[cell] + w[2].accounts[cell], 0);
-	assert_int_equal(region_account(&f->r, 1, BLKLAT_REQUEUED), 10);
+	assert_int_equal(region_account(&f->r, 0, BLKLAT_REQUEUED), 113);
+	/* Clearing a part leaves the whole's. */
+	region_clear(&f->r, 1);
+	assert_int_equal(region_account(&f->r, 0, BLKLAT_REQUEUED), 113);
+	region_clear(&f->r, 0);
+	assert_int_equal(region_account(&f->r, 0, BLKLAT_REQUEUED), 0);
 }
 
 static void start_in_slot(u32 n, u64 at_ns, u32 part, u64 marks)

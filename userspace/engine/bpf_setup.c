@@ -57,6 +57,7 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_idle_merged = BLKLAT_SCALE_MAX - idle_scale(b->kernel.capture.scale);
 	ro->cfg_idle_cells = BLKLAT_CELLS(idle_scale(b->kernel.capture.scale));
 	ro->cfg_watches = b->kernel.capture.room;
+	ro->cfg_wholes = b->kernel.capture.room / (1 + b->kernel.parts);
 	ro->cfg_all_own = owns_all(b->kernel.spare, b->kernel.capture.room, b->kernel.capture.cpus);
 	ro->cfg_standby_row = b->kernel.capture.cpus;
 	ro->cfg_unguarded = b->traits.unguarded;
@@ -127,7 +128,7 @@ static void size_maps(struct bpf_capture *b, const struct capture_config *cfg)
 	bpf_map__set_value_size(s->maps.series, b->kernel.region.series_bytes);
 	bpf_map__set_max_entries(s->maps.series, watches * BLKLAT_OPS + b->kernel.spare);
 	bpf_map__set_max_entries(s->maps.own, watches * b->kernel.capture.cpus);
-	bpf_map__set_max_entries(s->maps.accounts, watches * bpf_rows(b));
+	bpf_map__set_max_entries(s->maps.accounts, s->rodata->cfg_wholes * bpf_rows(b));
 	size_bios(b, cfg->max_bios);
 	size_idle_maps(b);
 	bpf_slow_size(b, &room);

@@ -182,7 +182,8 @@ static u64 fixed_bytes(const struct capture_config *cfg, const struct capture_ro
 
 	for (u32 i = 0; i < cfg->n_watches; i++)
 		total |= cfg->watches[i].stage == BLKLAT_STAGE_TOTAL;
-	bytes = n * (BLKLAT_OPS * series + cpus * sizeof(struct blklat_own) + rows * BLKLAT_ACCOUNTS * sizeof(u64));
+	bytes = n * (BLKLAT_OPS * series + cpus * sizeof(struct blklat_own));
+	bytes += n / (1 + blklat_parts(cfg->by, cfg->cgroups)) * rows * BLKLAT_ACCOUNTS * sizeof(u64);
 	bytes += (u64)room->slots / BLKLAT_SLOTS * sizeof(struct blklat_slots);
 	bytes += idle_bytes(cfg, n, scale) + in_flight_bytes(cfg, n) + slow_bytes(cfg, room->slots);
 	return bytes + (total ? (u64)bio_buckets(cfg->max_bios) * sizeof(struct bio_bucket) : 0);

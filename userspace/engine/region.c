@@ -350,14 +350,20 @@ u64 region_oldest_ns(const struct region *r, u32 i, u64 now_ns)
 	return scan_slots(r, i, now_ns, NULL, false).all.oldest_ns;
 }
 
-u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)
+/* The account of whole @i in a row. */
+static u64 *account_in(const struct region *r, u32 row, u32 i)
 {
-	u32 behind = watch % (1 + r->parts) ? 0 : r->parts;
+	u32 each = 1 + r->parts;
+
+	return r->accounts + ((size_t)row * (r->watches / each) + i / each) * BLKLAT_ACCOUNTS;
+}
+
+u64 region_account(const struct region *r, u32 whole, enum blklat_account cell)
+{
 	u64 sum = 0;
 
 	for (u32 row = 0; row < r->rows; row++)
-		for (u32 i = watch; i <= watch + behind; i++)
-			sum += load(r->accounts + ((size_t)row * r->watches + i) * BLKLAT_ACCOUNTS + cell);
+		sum += load(account_in(r, row, whole) + cell);
 	return sum;
 }
 
@@ -471,7 +477,7 @@ void region_clear(struct region *r, u32 i)
 		if (r->idle)
 			memset(idle_series_at(r, row), 0, BLKLAT_IDLE_SERIES_BYTES((size_t)BLKLAT_CELLS(idle_scale(r->scale))));
 	}
-	for (u32 row = 0; row < r->rows; row++)
-		memset(r->accounts + ((size_t)row * r->watches + i) * BLKLAT_ACCOUNTS, 0, BLKLAT_ACCOUNTS * sizeof(u64));
+	for (u32 row = 0; row < r->rows && i % (1 + r->parts) == 0; row++)
+		memset(account_in(r, row, i), 0, BLKLAT_ACCOUNTS * sizeof(u64));
 	r->ranges[i] = (struct region_slots){ 0 };
 }

@@ -18,7 +18,7 @@ struct region {
 	struct blklat_own *own;		/* [cpu][watch] */
 	struct owns owns;		/* which CPU has which spare series */
 	u64 octaves_used;		/* the octaves of a series in which nothing was counted: see region_use_all_octaves() */
-	u64 *accounts;			/* [row][watch][BLKLAT_ACCOUNTS] */
+	u64 *accounts;			/* [row][whole][BLKLAT_ACCOUNTS] */
 	struct blklat_slots *slots;
 	u32 n_slots;			/* of all watches */
 	struct region_slots {		/* of each watch; a part has none */
@@ -84,7 +84,7 @@ void region_clear_slots(struct region *r, u32 first, u32 n);
 u64 region_in_flight(const struct region *r, u32 i);
 u64 region_oldest_ns(const struct region *r, u32 i, u64 now_ns);
 
-/* The sum of an account's cell over the rows; for a whole, over its parts as well. */
-u64 region_account(const struct region *r, u32 watch, enum blklat_account cell);
+/* The sum of a cell of a whole's account over the rows. */
+u64 region_account(const struct region *r, u32 whole, enum blklat_account cell);
 
 #endif

@@ -6,7 +6,7 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 13
+VERSION = 14
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
 ACCOUNTS = 9
@@ -165,7 +165,7 @@ class Session:
     def give(self, number, cpu, watch=0, op=0):
         """Gives a CPU a series of its own; 0 takes it back."""
         h = self.header()
-        at = h.own_offset + (cpu * h.watches + watch) * 64 + op * 4
+        at = h.own_offset + (cpu * h.watches + watch) * 40 + op * 4
         self.at[at:at + 4] = number.to_bytes(4, "little")
         if number:
             self.given.add((number, watch))
