@@ -111,23 +111,9 @@ struct kernel_stat {
 };
 
 /*
- * The kernel's own count of IOs, from the device's stat file (Documentation/block/stat.rst). Returns 0;
- * -ENODATA if the file lacks figures; or -ENODEV if the device is gone, has no size any more (a
- * detached loop device stays, but empty), or is not the one that was read into @t under that name.
- */
-int device_kernel_stat(const struct device_table *t, const struct device *d, struct kernel_stat *ret);
-
-static inline bool device_is_gone(const struct device_table *t, const struct device *d)
-{
-	struct kernel_stat stat;
-
-	return device_kernel_stat(t, d, &stat) == -ENODEV;
-}
-
-/*
- * The files that device_kernel_stat() reads, kept open for repeated reads, as looking them up is most
- * of the work. Each takes a page of the kernel's memory meanwhile (seq_read_iter()). If they could not be
- * opened (too many files, or the device is gone), device_files_stat() does the same as device_kernel_stat().
+ * The files with the kernel's own count of a device's IOs (Documentation/block/stat.rst), kept open for repeated reads, as
+ * looking them up is most of the work. Each takes a page of the kernel's memory meanwhile (seq_read_iter()). None is open if
+ * they could not be opened: too many files, or the device is gone.
  */
 struct device_files {
 	int size, diskseq, stat;	/* -1: not open, or (diskseq) the kernel has none */
@@ -135,7 +121,24 @@ struct device_files {
 #define DEVICE_FILES_NONE ((struct device_files){ -1, -1, -1 })
 void device_files_open(const struct device_table *t, const struct device *d, struct device_files *ret);
 void device_files_close(struct device_files *f);
+
+/*
+ * Reads the count; opens the files for that if they are not open. Returns 0; -ENODATA if the file lacks figures; or -ENODEV if
+ * the device is gone, has no size any more (a detached loop device stays, but empty), or is not the one that was read into @t.
+ */
 int device_files_stat(const struct device_files *f, const struct device_table *t, const struct device *d,
 		      struct kernel_stat *ret);
+
+static inline int device_kernel_stat(const struct device_table *t, const struct device *d, struct kernel_stat *ret)
+{
+	return device_files_stat(&DEVICE_FILES_NONE, t, d, ret);
+}
+
+static inline bool device_is_gone(const struct device_table *t, const struct device *d)
+{
+	struct kernel_stat stat;
+
+	return device_kernel_stat(t, d, &stat) == -ENODEV;
+}
 
 #endif

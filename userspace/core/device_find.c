@@ -68,21 +68,23 @@ static int not_block(const struct device_table *t, const char *path, mode_t mode
 			   file_type(mode));
 }
 
+/* A kernel name is preferred to a mapper name. */
 static bool find_name(const struct device_table *t, const char *name, u32 *set, u32 *n)
 {
-	for (u32 i = 0; i < t->n; i++) {
-		if (!t->d[i].absent && !strcmp(t->d[i].name, name)) {
-			add(set, n, i);
-			return true;
-		}
+	u32 found = t->n;
+
+	for (u32 i = 0; *name && i < t->n; i++) {
+		bool kernel = !strcmp(t->d[i].name, name);
+
+		if (t->d[i].absent || (!kernel && (found < t->n || strcmp(t->d[i].mapper, name) != 0)))
+			continue;
+		found = i;
+		if (kernel)
+			break;
 	}
-	for (u32 i = 0; i < t->n; i++) {
-		if (!t->d[i].absent && t->d[i].mapper[0] && !strcmp(t->d[i].mapper, name)) {
-			add(set, n, i);
-			return true;
-		}
-	}
-	return false;
+	if (found < t->n)
+		add(set, n, found);
+	return found < t->n;
 }
 
 static int find_path_live(const struct device_table *t, const char *path, u32 *set, u32 *n, struct problem *p)

@@ -2,10 +2,12 @@
 #include "util/sysfs.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -83,24 +85,27 @@ int sysfs_open_dir(int dir, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+static int is_shown(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
 int sysfs_entries(int dir, const char *path, int (*each)(int dir, const char *name, void *into), void *into)
 {
-	int fd = sysfs_open_dir(dir, path);
-	CLEANUP(cleanup_closedir) DIR *d = NULL;
-	struct dirent *e;
-	int err = 0;
+	CLEANUP(cleanup_close) int fd = sysfs_open_dir(dir, path);
+	struct dirent **list;
+	int err = 0, n;
 
 	if (fd < 0)
 		return fd;
-	d = fdopendir(fd);
-	if (!d) {
-		err = -errno;
-		close(fd);
-		return err;
+	n = scandirat(fd, ".", &list, is_shown, versionsort);
+	if (n < 0)
+		return -errno;
+	for (int i = 0; i < n; i++) {
+		err = err ?: each(fd, list[i]->d_name, into);
+		free(list[i]);
 	}
-	while (!err && (e = readdir(d)))
-		if (e->d_name[0] != '.')
-			err = each(fd, e->d_name, into);
+	free(list);
 	return err;
 }
 
