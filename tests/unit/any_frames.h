@@ -274,7 +274,7 @@ static inline void world_init(u64 seed)
 	if (!w.run.slow_most)
 		return;
 	any_slow(&w.slow, w.watches, WATCHES);
-	w.frames.slow = &w.slow;
+	frames_set_slow(&w.frames, &w.slow);
 }
 
 #endif

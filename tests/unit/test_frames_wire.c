@@ -50,7 +50,7 @@ TEST(test_frames_come_out_the_same)
 		w.frames.mono_ns = seed + 1;
 		w.frames.reads = seed + 2;
 		w.frames.drain_ns = seed + 3;
-		wire_put_frames(&bytes, &w.run, w.watches, &w.frames);
+		wire_put_frames(&bytes, &w.run, &w.frames);
 		assert_int_equal(wire_get_frames(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &w.run, &got, &slow), 0);
 		assert_true(got.slow == (w.run.slow_most ? &slow : NULL));
 		assert_same_slow_ios(&w.slow, &slow);
@@ -88,7 +88,7 @@ TEST(test_idle_watches_take_few_bytes)
 
 	world_init(1);
 	assert_int_equal(frames_init(&idle, w.watches, WATCHES, SCALE), 0);
-	wire_put_frames(&bytes, &w.run, w.watches, &idle);
+	wire_put_frames(&bytes, &w.run, &idle);
 	assert_true(bytes.len <= sizeof(struct frames) + WATCHES * 400);
 	wire_out_free(&bytes);
 	frames_uninit(&idle);
@@ -117,7 +117,7 @@ TEST(test_very_many_slow_ios)
 	slow_ios_sort(&w.slow);
 	begin_into();
 	assert_int_equal(slow_ios_init(&got, WATCHES, w.run.slow_most), 0);
-	wire_put_frames(&bytes, &w.run, w.watches, &w.frames);
+	wire_put_frames(&bytes, &w.run, &w.frames);
 	assert_true(bytes.len < WIRE_SLOW_BYTES + 65536);
 	assert_int_equal(wire_get_frames(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &w.run, &into, &got), 0);
 	assert_true(got.of[0].found == 30000 && got.of[4].found == 3);
@@ -152,7 +152,7 @@ static void put_both(u64 seed)
 	world_init(seed);
 	begin_into();
 	wire_put_run(&run, &w.run, w.watches, WATCHES);
-	wire_put_frames(&frames, &w.run, w.watches, &w.frames);
+	wire_put_frames(&frames, &w.run, &w.frames);
 }
 
 void tear_down(void)

@@ -120,8 +120,8 @@ static int fake_interval(struct sink *s, const struct frames *fs)
 		run.shown[n] |= 1u << (fs->f[i].watch - run.monitor.all) % 32;
 		run.shown_gone[n] |= (u32)fs->f[i].gone << (fs->f[i].watch - run.monitor.all) % 32;
 	}
-	for (u32 i = 0; fs->slow && i < fs->slow->n_watches; i++)
-		run.slow[n] |= (u32)!!fs->slow->of[i].found << i;
+	for (u32 i = 0; i < fs->n; i++)
+		run.slow[n] |= (u32)(fs->f[i].slow && fs->f[i].slow->found) << (fs->f[i].watch - run.monitor.all) % 32;
 	return run.intervals == run.fail_interval ? run.sink_err : 0;
 }
 
@@ -474,7 +474,7 @@ static bool come(struct loop_input *in)
 /* Devices that come are watches of their own, with slow IOs of their own; those before them stay in the summary. */
 TEST(test_devices_come)
 {
-	static const u32 shown[] = { 0x7, 0x7, 0x5, 0x1d, 0x1d }, slow[] = { 0x2, 0x2, 0x2, 0x8, 0x8 };
+	static const u32 shown[] = { 0x7, 0x7, 0x5, 0x1d, 0x1d }, slow[] = { 0x2, 0x2, 0, 0x8, 0x8 };
 	struct loop_input input = { .fds = { -1, -1 }, .take = come };
 	const struct loop_config cfg = { .interval_s = 0.002, .count = 5, .percentiles = &percentiles_default, .input = &input };
 	struct watch before[WATCHES];

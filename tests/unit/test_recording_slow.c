@@ -49,7 +49,7 @@ static void record_slow(u64 limit, u32 n)
 	assert_int_equal(feed_open(limit), 0);
 	for (u32 i = 1; i <= n; i++) {
 		make_slow(&slow, i);
-		f.is.slow = &slow;
+		frames_set_slow(&f.is, &slow);
 		feed_interval();
 	}
 	feed_close();
@@ -206,7 +206,7 @@ TEST(test_long_path)
 	begin_slow(&slow);
 	assert_int_equal(slow_ios_add(&slow, &io), 0);
 	slow_ios_sort(&slow);
-	f.is.slow = &slow;
+	frames_set_slow(&f.is, &slow);
 	feed_record(0, 1);
 	replay_summed(at.file);
 	assert_int_equal(read_summed(), 0);

@@ -110,31 +110,23 @@ TEST(test_no_end)
 	slow_ios_uninit(&s);
 }
 
-TEST(test_move)
+TEST(test_copy)
 {
 	struct slow_ios from, to;
-	const u32 numbers[] = { 3, 1 };
 
 	assert_int_equal(slow_ios_init(&from, 2, 3), 0);
 	assert_int_equal(slow_ios_init(&to, 4, 3), 0);
 	add(&from, 0, 10, 0);
-	add(&from, 0, 20, 0);
 	add(&from, 1, 30, 0);
 	from.io[1].cgroup = strdup("/a");
 	from.of[1].found += 5;
 	slow_ios_sort(&from);
-	assert_int_equal(slow_ios_move(&to, &from, numbers, (struct slow_span){ 10, 30, true }), 0);
+	assert_int_equal(slow_ios_copy(&to, 3, &from, &from.of[1]), 0);
+	assert_int_equal(slow_ios_copy(&to, 3, &from, &from.of[0]), 0);
 	slow_ios_sort(&to);
-	check(&to, 3, (u64[]){ 20, 0 }, 0);
-	check(&to, 1, (u64[]){ 30, 0 }, 5);
-	check(&from, 0, (u64[]){ 0 }, 0);
+	check(&to, 3, (u64[]){ 30, 10, 0 }, 5);
+	check(&from, 1, (u64[]){ 30, 0 }, 5);
 	assert_string_equal(to.io[to.of[3].first].cgroup, "/a");
-	add(&from, 0, 30, 0);
-	add(&from, 0, 31, 0);
-	from.of[0].found += 7;
-	assert_int_equal(slow_ios_move(&to, &from, numbers, (struct slow_span){ 10, 30, false }), 0);
-	slow_ios_sort(&to);
-	check(&to, 3, (u64[]){ 30, 20, 0 }, 0);
 	slow_ios_uninit(&from);
 	slow_ios_uninit(&to);
 }

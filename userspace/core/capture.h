@@ -13,8 +13,6 @@
 
 #define CAPTURE_MAX_BIOS 65536	/* unless the user says otherwise */
 
-#define CAPTURE_SLOW_TOLD_NS 20000	/* a slow IO is in the ring well within this time after its end */
-
 struct capture_config {
 	/*
 	 * Borrowed for the capture's life; a replay does not use it. An engine may find out more of them when it is opened
@@ -50,7 +48,6 @@ struct capture {
 	u64 memory_bytes;		/* size of the counters */
 	struct slow_wanted slow_wanted;
 	struct slow_ios *slow;		/* slow IOs of the last read, owned by the engine; NULL: not wanted */
-	u64 slow_ns;			/* CLOCK_MONOTONIC before collecting; has all that ended CAPTURE_SLOW_TOLD_NS earlier */
 	/*
 	 * Of the last read: the device that had outgrown its slots, since its user or driver gave it more tags or queues; NULL:
 	 * none had. It has been given more slots, and only its IOs in flight at that moment are told as lost (tag_range); or,

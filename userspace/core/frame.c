@@ -90,6 +90,13 @@ void frames_choose_there(struct frames *fs, const struct frames *interval)
 			f[fs->n++] = interval->f[i];
 }
 
+void frames_set_slow(struct frames *fs, const struct slow_ios *slow)
+{
+	fs->slow = slow;
+	for (u32 i = 0; i < fs->n; i++)
+		fs->f[i].slow = slow && !fs->f[i].watch->part ? &slow->of[i] : NULL;
+}
+
 u32 frames_parts(const struct frames *fs, u32 i)
 {
 	u32 parts = 0;

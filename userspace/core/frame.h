@@ -79,6 +79,7 @@ struct frame {
 	const struct watch_counts *counts;	/* for a recording, as struct frames.now: those at the end */
 	struct health health;	/* of a whole; see health_judge() */
 	struct health_past past;	/* what the next interval is judged by */
+	const struct slow_of *slow;	/* of a whole: which of frames.slow are its own; NULL: they were not looked for */
 	bool pauses_hidden;	/* an IO took as long as the idle gap, see after_idle; kept for the next interval */
 	struct op_frame ops[BLKLAT_OPS];
 };
@@ -172,6 +173,9 @@ int frames_append(struct frames *fs, const struct watch *watches, u32 n);
 
 /* Makes @fs shallow copies of those of @interval whose device was not gone before; @fs->f has room for all. */
 void frames_choose_there(struct frames *fs, const struct frames *interval);
+
+/* The interval's slow IOs are those of @slow, numbered as the frames stand; NULL: they were not looked for. */
+void frames_set_slow(struct frames *fs, const struct slow_ios *slow);
 
 /* Empties it, except for its watch, number and part, and the place of its histograms. */
 void frame_clear(struct frame *f);

@@ -295,7 +295,7 @@ int intervals_next(struct intervals *in, const struct percentiles *ps, struct pr
 	err = health_judge(&in->frames);
 	if (err)
 		return problem_set(p, err, "out of memory");
-	in->frames.slow = in->capture->slow;
+	frames_set_slow(&in->frames, in->capture->slow);
 	if (in->slow.from_ns) {
 		slow_limits_follow(&in->slow, &in->frames);
 		in->capture->live->set_slow(in->capture, in->slow.from_ns);

@@ -220,8 +220,7 @@ static struct json_object *slow_ios(const struct slow_ios *slow, const struct sl
 void json_add_frame(struct json_object *to, const struct json_interval *of, const struct frame *f)
 {
 	const struct watch *w = f->watch;
-	const struct slow_ios *slow = w->part ? NULL : of->frames->slow;
-	const struct slow_of *found = slow ? &slow->of[w - of->run->watches] : NULL;
+	const struct slow_of *slow = f->slow;
 
 	JSON_ADD(to, { "interval_s", json_decimal(f->interval_s, 6) }, { "device", json_text(w->device->name) },
 		 { "stage", json_text(stage_names[w->stage]) }, { "engine", json_text(of->run->engine) },
@@ -229,8 +228,8 @@ void json_add_frame(struct json_object *to, const struct json_interval *of, cons
 		 { "in_flight", JSON({ "ios", json_count(f->in_flight) }, { "oldest_ns", json_count(f->oldest_ns) }) },
 		 { "queue_depth", json_decimal(f->queue_depth, 3) },
 		 { "accounting", w->part ? json_absent : json_accounting(&f->accounting) },
-		 { "slow", slow ? slow_ios(slow, found) : json_absent },
-		 { "slow_dropped", slow ? json_count(found->found - found->n) : json_absent },
+		 { "slow", slow ? slow_ios(of->frames->slow, slow) : json_absent },
+		 { "slow_dropped", slow ? json_count(slow->found - slow->n) : json_absent },
 		 { "gone", json_flag(f->gone) }, { "replaced", json_flag(f->replaced) });
 }
 

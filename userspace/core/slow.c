@@ -73,44 +73,21 @@ int slow_ios_add(struct slow_ios *s, const struct slow_io *io)
 	return err;
 }
 
-int slow_ios_move(struct slow_ios *to, struct slow_ios *from, const u32 *numbers, struct slow_span span)
+int slow_ios_copy(struct slow_ios *to, u32 watch, const struct slow_ios *from, const struct slow_of *of)
 {
 	int err = 0;
 
-	for (u32 i = 0; i < from->n; i++) {
-		struct slow_io *io = &from->io[i];
+	for (u32 i = 0; i < of->n; i++) {
+		struct slow_io io = from->io[of->first + i];
+		const char *cgroup = io.cgroup;
 
-		from->of[io->watch].found--;
-		if ((span.after_ns && io->told.end_ns <= span.after_ns) || io->told.end_ns > span.until_ns)
-			continue;
-		io->watch = numbers[io->watch];
-		err = slow_ios_add(to, io) ?: err;
-		io->cgroup = NULL;
-	}
-	for (u32 i = 0; i < from->n_watches; i++)
-		if (span.dropped && from->of[i].found)
-			to->of[numbers[i]].found += from->of[i].found;
-	slow_ios_clear(from);
-	return err;
-}
-
-int slow_ios_copy(struct slow_ios *to, const struct slow_ios *from, const u32 *numbers)
-{
-	int err = 0;
-
-	for (u32 i = 0; i < from->n; i++) {
-		const char *cgroup = from->io[i].cgroup;
-		struct slow_io io = from->io[i];
-
-		io.watch = numbers[io.watch];
+		io.watch = watch;
 		io.cgroup = cgroup ? strdup(cgroup) : NULL;
 		if (cgroup && !io.cgroup)
 			err = -ENOMEM;
 		err = slow_ios_add(to, &io) ?: err;
 	}
-	for (u32 i = 0; i < from->n_watches; i++)
-		if (from->of[i].found)
-			to->of[numbers[i]].found += from->of[i].found - from->of[i].n;
+	to->of[watch].found += of->found - of->n;
 	return err;
 }
 

@@ -50,24 +50,8 @@ void slow_ios_clear(struct slow_ios *s);
  */
 int slow_ios_add(struct slow_ios *s, const struct slow_io *io);
 
-/*
- * A selection from a list: IOs that ended after @after_ns (0: any) and up to @until_ns
- * (CLOCK_MONOTONIC). If @dropped, also the number of those that the list found but did not keep.
- */
-struct slow_span {
-	u64 after_ns, until_ns;
-	bool dropped;
-};
-#define SLOW_ALL ((struct slow_span){ 0, UINT64_MAX, true })
-
-/*
- * Moves the IOs of @from within @span to @to, which numbers @from's watch i as @numbers[i]. @from is
- * empty then. Returns 0 or -ENOMEM.
- */
-int slow_ios_move(struct slow_ios *to, struct slow_ios *from, const u32 *numbers, struct slow_span span);
-
-/* Adds copies of all IOs of @from to @to. */
-int slow_ios_copy(struct slow_ios *to, const struct slow_ios *from, const u32 *numbers);
+/* Adds copies of the IOs of @of in @from to @to, as those of @watch. Returns 0 or -ENOMEM. */
+int slow_ios_copy(struct slow_ios *to, u32 watch, const struct slow_ios *from, const struct slow_of *of);
 
 /* Sorts the list, and drops the IOs in excess of the most. */
 void slow_ios_sort(struct slow_ios *s);

@@ -7,7 +7,6 @@
 
 #include "core/cgroup.h"
 #include "util/cleanup.h"
-#include "util/clock.h"
 #include "util/utf8.h"
 
 /* Cgroups that were looked up, so that their hierarchy is searched only for new ones. The oldest is replaced. */
@@ -29,7 +28,6 @@ void slow_begin(struct kernel_capture *k, const struct snapshot *s)
 {
 	slow_ios_clear(k->capture.slow);
 	k->wall_less_mono_ns = s->wall_ns - (s64)s->mono_ns;
-	k->capture.slow_ns = now_ns();
 }
 
 int slow_take(struct kernel_capture *k, const struct blklat_slow *told)

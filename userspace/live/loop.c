@@ -22,9 +22,7 @@ struct loop {
 	u32 *places;			/* [number] in the run */
 	u32 known;			/* numbers that have a place, or had one */
 	struct frames shown;		/* shallow copies of the frames of devices still there */
-	u32 *numbers;			/* [watch of the capture] */
-	u32 room;			/* of these two */
-	struct slow_ios slow;		/* of the interval, by number */
+	u32 room;			/* of these */
 	u64 done;			/* intervals so far */
 	bool any_left;			/* a watched device is there */
 	bool exhausted;			/* the replay has ended */
@@ -82,9 +80,7 @@ static void loop_uninit(struct loop *l)
 	if (l->uevents >= 0)
 		close(l->uevents);
 	frames_uninit(&l->run);
-	slow_ios_uninit(&l->slow);
 	free(l->shown.f);
-	free(l->numbers);
 	free(l->places);
 }
 
@@ -138,7 +134,7 @@ static int take_watches(struct loop *l)
 	int err = 0;
 
 	l->info->n_watches = m->n_all;
-	if (n > l->room && (array_grow(&l->shown.f, sizeof(*l->shown.f), n) || array_grow(&l->numbers, sizeof(*l->numbers), n)))
+	if (n > l->room && array_grow(&l->shown.f, sizeof(*l->shown.f), n))
 		return -ENOMEM;
 	l->room = max_u64(l->room, n);
 	for (; !err && l->known < m->n_all; l->known += n) {
@@ -154,15 +150,11 @@ static int take_watches(struct loop *l)
 
 static int loop_init(struct loop *l)
 {
-	const struct capture *c = l->monitor->capture;
-	int err;
-
 	if (is_live(l))
 		l->uevents = uevents_open();
-	l->run.scale = c->scale;
+	l->run.scale = l->monitor->capture->scale;
 	l->places = sparse_calloc(l->monitor->most + 1, sizeof(*l->places));
-	err = l->places ? take_watches(l) : -ENOMEM;
-	return err || !c->slow ? err : slow_ios_init(&l->slow, l->monitor->most, c->slow->most);
+	return l->places ? take_watches(l) : -ENOMEM;
 }
 
 /* Adds it to the run. Of devices that were gone before, the time does not count. */
@@ -188,30 +180,12 @@ static void accumulate(struct loop *l)
 	frames_accumulate_rest(&l->run, interval);
 }
 
-static int number_slow(struct loop *l)
-{
-	const struct frames *interval = &l->monitor->intervals.frames;
-	bool same = true;
-
-	for (u32 i = 0; i < interval->n; i++) {
-		l->numbers[i] = interval->f[i].number;
-		same = same && l->numbers[i] == i;
-	}
-	if (!interval->slow || same)
-		return 0;
-	slow_ios_clear(&l->slow);
-	l->slow.n_watches = l->monitor->n_all;
-	l->shown.slow = &l->slow;
-	return slow_ios_move(&l->slow, l->monitor->capture->slow, l->numbers, SLOW_ALL);
-}
-
 /* Leaves out devices that were gone before this interval. */
-static int choose_shown(struct loop *l)
+static void choose_shown(struct loop *l)
 {
 	frames_choose_there(&l->shown, &l->monitor->intervals.frames);
 	for (u32 i = 0; i < l->shown.n; i++)
 		l->shown.f[i].watch = &l->monitor->all[l->shown.f[i].number];
-	return number_slow(l);
 }
 
 /* What a failed call of the sink means. That the reader of a pipe goes away is not an error. */
@@ -233,10 +207,11 @@ static enum loop_end step(struct loop *l, struct problem *p)
 		l->exhausted = err == -ENODATA && !is_live(l);
 		return l->exhausted ? LOOP_DONE : LOOP_FAILED;
 	}
-	if (take_watches(l) || choose_shown(l)) {
+	if (take_watches(l)) {
 		problem_set(p, -ENOMEM, "out of memory");
 		return LOOP_FAILED;
 	}
+	choose_shown(l);
 	accumulate(l);
 	err = l->sink->ops->interval(l->sink, &l->shown);
 	if (err)

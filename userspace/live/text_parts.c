@@ -79,13 +79,12 @@ static int put_slow(const struct text *t, FILE *f, const struct slow_io *io)
 
 int text_slow(const struct text *t, FILE *f, const struct frames *fs, u32 i)
 {
-	const struct slow_of *of;
+	const struct slow_of *of = fs->f[i].slow;
 	char more[UNITS_TEXT];
 	int err = 0;
 
-	if (!fs->slow)
+	if (!of)
 		return 0;
-	of = &fs->slow->of[fs->f[i].watch - t->run->watches];
 	for (u32 n = 0; n < of->n && !err; n++) {
 		const struct slow_io *io = &fs->slow->io[of->first + n];
 

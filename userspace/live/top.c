@@ -236,7 +236,7 @@ static int take_history(struct top *t, struct top_item *item, const struct frame
 			return -ENOMEM;
 		top_heat_put(item->heat[op], &t->scale, t->samples, &f->ops[op].hist);
 	}
-	return fs->slow ? top_slow_take(&item->slow, fs->slow, &fs->slow->of[f->watch - t->run->watches], t->samples) : 0;
+	return f->slow ? top_slow_take(&item->slow, fs->slow, f->slow, t->samples) : 0;
 }
 
 /*

@@ -363,5 +363,5 @@ int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_i
 		w = r->n_lost && is_rest(run, watch) ? rest_state(r, run, is, i) : *is->f[i].counts;
 		rc = put_state_of(r, id, run, watch, &w) ?: put_halts(r, id, r->ids[watch], &w) ?: put_series_of(r, id, run, is, i);
 	}
-	return rc || !is->slow || !r->slow ? rc : recording_rows_slow(r, id, run, is->slow);
+	return rc || !is->slow || !r->slow ? rc : recording_rows_slow(r, id, run, is);
 }

@@ -89,7 +89,7 @@ int recording_rows_start(struct recording_rows *r, const struct run_info *run, c
 int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is);
 
 /* Writes the slow IOs of interval @id. */
-int recording_rows_slow(struct recording_rows *r, s64 id, const struct run_info *run, const struct slow_ios *slow);
+int recording_rows_slow(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is);
 
 /* The id of watch @watch in this interval, whose rows must be written already; the whole's id if it has none. */
 int recording_rows_id(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret);

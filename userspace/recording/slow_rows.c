@@ -21,20 +21,20 @@ static const char *end_of(const char *path)
 }
 
 /* The watch whose part the IO is in, or the whole. */
-static u32 watch_of(const struct run_info *run, const struct slow_io *io)
+static u32 watch_of(const struct run_info *run, u32 whole, const struct slow_io *io)
 {
-	for (u32 i = io->watch + 1; io->part && i < run->n_watches && run->watches[i].part; i++)
+	for (u32 i = whole + 1; io->part && i < run->n_watches && run->watches[i].part; i++)
 		if (run->watches[i].part == io->part)
 			return i;
-	return io->watch;
+	return whole;
 }
 
-static int put_slow(struct recording_rows *r, s64 id, const struct run_info *run, const struct slow_io *io)
+static int put_slow(struct recording_rows *r, s64 id, const struct run_info *run, u32 whole, const struct slow_io *io)
 {
 	struct sqlite_value *values = VALUES([SLOW_interval] = NUMBER(id), [SLOW_n] = NUMBER(r->n_slow++),
 					     [SLOW_end_wall_ns] = NUMBER(io->end_ns));
 	u32 watch;
-	int rc = recording_rows_id(r, run, watch_of(run, io), &watch);
+	int rc = recording_rows_id(r, run, watch_of(run, whole, io), &watch);
 
 	if (rc)
 		return rc;
@@ -55,14 +55,18 @@ static int put_found(struct recording_rows *r, s64 id, u32 watch, u64 found)
 			      VALUES([SLOW_FOUND_interval] = NUMBER(id), [SLOW_FOUND_watch] = NUMBER(watch), [SLOW_FOUND_found] = NUMBER(found)));
 }
 
-int recording_rows_slow(struct recording_rows *r, s64 id, const struct run_info *run, const struct slow_ios *slow)
+int recording_rows_slow(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is)
 {
 	int rc = SQLITE_OK;
 
-	for (u32 i = 0; !rc && i < slow->n; i++)
-		rc = put_slow(r, id, run, &slow->io[i]);
-	for (u32 i = 0; !rc && i < slow->n_watches; i++)
-		if (slow->of[i].found)
-			rc = put_found(r, id, r->known->watches[i], slow->of[i].found);
+	for (u32 i = 0; !rc && i < is->n; i++) {
+		const struct slow_of *of = is->f[i].slow;
+		u32 whole = is->f[i].watch - run->watches;
+
+		for (u32 n = 0; !rc && of && n < of->n; n++)
+			rc = put_slow(r, id, run, whole, &is->slow->io[of->first + n]);
+		if (!rc && of && of->found)
+			rc = put_found(r, id, r->known->watches[whole], of->found);
+	}
 	return rc;
 }

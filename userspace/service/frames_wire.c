@@ -155,7 +155,7 @@ static int get_whole(struct wire_in *from, u32 watch, struct slow_ios *slow)
 }
 
 /* Of each whole; one with few leaves room for those behind it. */
-static void put_slow(struct wire_out *to, const struct watch *watches, const struct frames *fs)
+static void put_slow(struct wire_out *to, const struct frames *fs)
 {
 	static const struct slow_of none;
 	size_t left = WIRE_SLOW_BYTES;
@@ -168,7 +168,7 @@ static void put_slow(struct wire_out *to, const struct watch *watches, const str
 
 		if (fs->f[i].watch->part)
 			continue;
-		put_whole(to, fs->slow, fs->slow ? &fs->slow->of[fs->f[i].watch - watches] : &none, left / wholes--);
+		put_whole(to, fs->slow, fs->f[i].slow ?: &none, left / wholes--);
 		took = to->len - before;
 		left -= took < left ? took : left;
 	}
@@ -259,14 +259,13 @@ static void get_frame(struct wire_in *from, struct frame *f)
 	}
 }
 
-void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct watch *watches,
-		     const struct frames *fs)
+void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct frames *fs)
 {
 	PUT(to, *fs);
 	for (u32 i = 0; i < fs->n; i++)
 		put_frame(to, &fs->f[i]);
 	if (run->slow_most)
-		put_slow(to, watches, fs);
+		put_slow(to, fs);
 }
 
 int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, struct slow_ios *slow)
@@ -286,7 +285,7 @@ int wire_get_frames(struct wire_in *from, const struct run_info *run, struct fra
 	fs->host = got.host;
 	for (u32 i = 0; i < fs->n; i++)
 		get_frame(from, &fs->f[i]);
-	fs->slow = run->slow_most ? slow : NULL;
+	frames_set_slow(fs, run->slow_most ? slow : NULL);
 	if (fs->slow)
 		err = get_slow(from, fs, slow);
 	return wire_ended(from) ? err : -EBADMSG;

@@ -28,11 +28,8 @@ struct wired_run {
 int wire_get_run(struct wire_in *from, struct wired_run *ret);
 void wired_run_free(struct wired_run *r);	/* takes a struct that is all 0 */
 
-/*
- * Writes frames of @run, without the snapshots and percentiles. @watches are those that slow IOs refer to by number.
- */
-void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct watch *watches,
-		     const struct frames *fs);
+/* Writes frames of @run, without the snapshots and percentiles. */
+void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct frames *fs);
 
 /*
  * Reads frames into @fs, made by frames_init() for the watches of @run; and slow IOs into

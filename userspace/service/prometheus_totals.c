@@ -145,7 +145,7 @@ static void add_watch(struct series *s, const struct frame *f, u64 interval)
 }
 
 /* Takes exemplars for the op of a whole or a part: the IOs that took longest, in this order. */
-static void take_exemplars(struct op_total *to, const struct run_info *run, const struct frames *fs, u32 i, u32 op)
+static void take_exemplars(struct op_total *to, const struct frames *fs, u32 i, u32 op)
 {
 	const struct part *part = fs->f[i].watch->part;
 	const struct slow_of *of;
@@ -153,7 +153,7 @@ static void take_exemplars(struct op_total *to, const struct run_info *run, cons
 
 	while (fs->f[i].watch->part)
 		i--;
-	of = &fs->slow->of[fs->f[i].watch - run->watches];
+	of = fs->f[i].slow;
 	for (u32 k = 0; k < of->n; k++) {
 		const struct slow_io *io = &fs->slow->io[of->first + k];
 		const struct blklat_slow *t = &io->told;
@@ -173,14 +173,11 @@ static void take_exemplars(struct op_total *to, const struct run_info *run, cons
 	to->n_exemplars = n ?: to->n_exemplars;
 }
 
-static void add_slow(struct series *s, const struct run_info *run, const struct slow_ios *slow, const struct frame *f)
+static void add_slow(struct series *s, const struct slow_ios *slow, const struct slow_of *of)
 {
-	const struct slow_of *of;
-
 	s->tells_slow = slow;
-	if (!slow || s->part)
+	if (!of)
 		return;
-	of = &slow->of[f->watch - run->watches];
 	s->slow += of->found;
 	for (u32 i = 0; i < of->n; i++)
 		s->failed[slow_error_number(slow->io[of->first + i].told.error)]++;
@@ -194,14 +191,14 @@ static int add_frame(struct series *s, const struct totals *t, const struct fram
 	int err = 0;
 
 	add_watch(s, f, t->intervals);
-	add_slow(s, t->run, fs->slow, f);
+	add_slow(s, fs->slow, f->slow);
 	if (!s->part && frames_parts(fs, i))
 		return 0;
 	for (u32 op = 0; !err && op < BLKLAT_OPS; op++) {
 		if (op_exposed(&s->ops[op], f, op))
 			err = add_op(&s->ops[op], &f->ops[op], begin_ns, scale);
 		if (s->tells_slow && s->ops[op].hist.cells)
-			take_exemplars(&s->ops[op], t->run, fs, i, op);
+			take_exemplars(&s->ops[op], fs, i, op);
 	}
 	return err;
 }

@@ -45,12 +45,11 @@ void relay_free(struct relay *r)
 
 /* --- intervals -------------------------------------------------------------------------------- */
 
-/* @watches: the array that the frames' watches are in. */
-static int post(struct relay *r, const struct watch *watches, const struct frames *fs)
+static int post(struct relay *r, const struct frames *fs)
 {
 	struct wire_out bytes = { 0 };
 
-	wire_put_frames(&bytes, r->run, watches, fs);
+	wire_put_frames(&bytes, r->run, fs);
 	return channel_post(r->to, RELAY_INTERVAL, &bytes);
 }
 
@@ -67,23 +66,17 @@ static int begin_to_hold(struct relay *r)
 	}
 	for (u32 i = 0; i < told->n_watches; i++)
 		r->held.f[i].number = r->numbers[i];
+	frames_set_slow(&r->held, r->run->slow_most ? &r->held_slow : NULL);
 	return 0;
 }
 
-/* Adds slow IOs to those held. The frames' watches are those that the other end knows, in their order. */
-static int hold_slow(struct relay *r, const struct frames *fs)
+/* Adds slow IOs to those held. If there is no memory, they are only counted. */
+static void hold_slow(struct relay *r, const struct frames *fs)
 {
-	u32 *numbers CLEANUP(cleanup_free) = calloc(fs->slow->n_watches, sizeof(*numbers));
-
-	if (!numbers)
-		return -ENOMEM;
 	for (u32 i = 0; i < fs->n; i++)
-		numbers[fs->f[i].watch - r->run->watches] = i;
-	/* If there is no memory, they are only counted. */
-	slow_ios_copy(&r->held_slow, fs->slow, numbers);
+		if (fs->f[i].slow)
+			slow_ios_copy(&r->held_slow, i, fs->slow, fs->f[i].slow);
 	slow_ios_sort(&r->held_slow);
-	r->held.slow = &r->held_slow;
-	return 0;
 }
 
 static int hold(struct relay *r, const struct frames *fs)
@@ -91,19 +84,18 @@ static int hold(struct relay *r, const struct frames *fs)
 	static const struct percentiles none;
 	int err = r->held.reads ? 0 : begin_to_hold(r);
 
-	if (!err && r->run->slow_most)
-		err = hold_slow(r, fs);
-	if (!err)
-		frames_accumulate(&r->held, fs, &none);
-	else if (!r->held.reads)
-		drop_held(r);
-	return err;
+	if (err)
+		return err;
+	if (r->run->slow_most)
+		hold_slow(r, fs);
+	frames_accumulate(&r->held, fs, &none);
+	return 0;
 }
 
 /* Sends the held intervals, if there are any. */
 static int let_go(struct relay *r)
 {
-	int err = r->held.reads ? post(r, r->told.watches, &r->held) : 0;
+	int err = r->held.reads ? post(r, &r->held) : 0;
 
 	drop_held(r);
 	return err;
@@ -190,7 +182,7 @@ static int relay_interval(struct sink *s, const struct frames *fs)
 	now.mono_ns = now_ns();		/* a replay's own may be of another day */
 	if (channel_waiting(r->to) > RELAY_HOLD)
 		return hold(r, &now);
-	return let_go(r) ?: post(r, r->run->watches, &now);
+	return let_go(r) ?: post(r, &now);
 }
 
 static void relay_close(struct sink *sink)
