@@ -6,6 +6,7 @@
 
 #include "core/accounting.h"
 #include "recording/ring.h"
+#include "recording/rows.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
 
@@ -233,7 +234,6 @@ TEST(an_interval_leaves_room_for_the_next_step)
 	assert_true(r.reserve / 4 > 1);
 	assert_int_equal(left_too_little, r.reserve / 4);
 	assert_true(stayed > r.reserve);
-	ring_uninit(&r);
 	sqlite3_close(db);
 }
 

@@ -126,7 +126,7 @@ TEST(test_each_interval)
 
 TEST(test_limited)
 {
-	const u32 n = 2500;
+	const u32 n = 8000;
 	u64 dropped, found = 0, kept = 0;
 
 	record_slow(ring_least_bytes(1) + ring_slow_bytes(MOST), n);

@@ -34,7 +34,6 @@ static void recorder_uninit(struct recorder *r)
 {
 	recording_rows_uninit(&r->rows);
 	recorded_ids_uninit(&r->ids);
-	ring_uninit(&r->ring);
 }
 
 /* The most slow IOs in an interval. */

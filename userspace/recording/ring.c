@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "recording/schema.h"
+#include "recording/rows.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
 
@@ -28,32 +28,6 @@ u64 ring_slow_bytes(u64 n)
 	return 2 * WAL_SHARE * SLOW_BYTES * n;
 }
 
-#define THAT_ROW " WHERE interval = ? AND watch = ? AND op = ?"
-
-/* The number of parameters before those of THAT_ROW. */
-enum { OF_MOVE = 1, OF_UPDATE = SERIES_COLUMNS - SERIES_ios };
-
-static int prepare(struct recording_ring *r)
-{
-	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
-		{ &r->next, "SELECT id FROM interval WHERE id > ? ORDER BY id LIMIT 1" },
-		{ &r->any, "SELECT " SQL_NAMES(series) " FROM series WHERE interval = ? LIMIT 1" },
-		{ &r->part, "SELECT " SQL_NAMES(series) " FROM series WHERE interval = ? AND ios = 0 LIMIT 1" },
-		{ &r->that, "SELECT " SQL_NAMES(series) " FROM series" THAT_ROW },
-		{ &r->move, "UPDATE series SET interval = ?" THAT_ROW },
-		{ &r->delete, "DELETE FROM series" THAT_ROW },
-		{ &r->update, "UPDATE series SET (" COLUMNS_series_values(COLUMN_NAME, ", ") ") = "
-			      "(" COLUMNS_series_values(COLUMN_PARAMETER, ", ") ")" THAT_ROW },
-		{ &r->pages, "PRAGMA page_count" },
-		{ &r->free_pages, "PRAGMA freelist_count" },
-	};
-	int rc = SQLITE_OK;
-
-	for (u32 i = 0; !rc && i < ARRAY_SIZE(all); i++)
-		rc = sqlite3_prepare_v3(r->db, all[i].sql, -1, SQLITE_PREPARE_PERSISTENT, all[i].s, NULL);
-	return rc;
-}
-
 __attribute__((format(printf, 2, 3)))
 static int run(sqlite3 *db, const char *format, ...)
 {
@@ -67,114 +41,66 @@ static int run(sqlite3 *db, const char *format, ...)
 	return len < 0 ? SQLITE_NOMEM : sqlite_run(db, sql);
 }
 
+/* The number that a query gives; -1 if there is none. */
+__attribute__((format(printf, 2, 3)))
+static s64 number(sqlite3 *db, const char *format, ...)
+{
+	char sql[128];
+	va_list args;
+	int rc;
+
+	va_start(args, format);
+	vsnprintf(sql, sizeof(sql), format, args);
+	va_end(args);
+	return sqlite_number(db, sql, &rc);
+}
+
 int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, const struct run_info *of)
 {
 	u64 pages = max_bytes / PAGE_BYTES, wal = pages / WAL_SHARE;
-	int rc;
 
 	if (wal > 4000)
 		wal = 4000;
-	/* Each page in the WAL has a header of 24 bytes, the WAL itself one of 32. */
-	*r = (struct recording_ring){ .db = db, .most = pages - wal - wal * 24 / PAGE_BYTES - 2, .slow = of->slow_most, .halts = of->glanced };
+	*r = (struct recording_ring){
+		.db = db, .scale = of->scale, .slow = of->slow_most, .halts = of->glanced,
+		/* Each page in the WAL has a header of 24 bytes, the WAL itself one of 32. */
+		.most = pages - wal - wal * 24 / PAGE_BYTES - 2,
+	};
 	r->reserve = r->most / RESERVE_SHARE;
-	if (series_row_init(&r->a, of->scale) || series_row_init(&r->b, of->scale))
-		return SQLITE_NOMEM;
 	/*
 	 * The WAL exceeds the checkpoint's threshold by at most one transaction, and is then reused from its beginning.
+	 * Table merged is empty between two steps.
 	 */
-	rc = run(db, "PRAGMA wal_autocheckpoint = %llu; PRAGMA max_page_count = %llu", wal / 2, r->most);
-	return rc ?: prepare(r);
-}
-
-void ring_uninit(struct recording_ring *r)
-{
-	sqlite3_finalize(r->next);
-	sqlite3_finalize(r->any);
-	sqlite3_finalize(r->part);
-	sqlite3_finalize(r->that);
-	sqlite3_finalize(r->move);
-	sqlite3_finalize(r->delete);
-	sqlite3_finalize(r->update);
-	sqlite3_finalize(r->pages);
-	sqlite3_finalize(r->free_pages);
-	series_row_uninit(&r->a);
-	series_row_uninit(&r->b);
-	*r = (struct recording_ring){ 0 };
-}
-
-static s64 number_of(sqlite3_stmt *s)
-{
-	s64 n = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int64(s, 0) : -1;
-
-	sqlite3_reset(s);
-	return n;
+	return bins_sum_register(db) ?:
+	       run(db, "PRAGMA wal_autocheckpoint = %llu; PRAGMA max_page_count = %llu; PRAGMA temp_store = MEMORY;"
+		   "CREATE TEMP TABLE merged AS SELECT * FROM series LIMIT 0", wal / 2, r->most);
 }
 
 static u64 pages_left(struct recording_ring *r)
 {
-	u64 used = number_of(r->pages) - number_of(r->free_pages);
+	u64 used = number(r->db, "PRAGMA page_count") - number(r->db, "PRAGMA freelist_count");
 
 	return used < r->most ? r->most - used : 0;
 }
 
 static s64 next_after(struct recording_ring *r, s64 id)
 {
-	sqlite3_bind_int64(r->next, 1, id);
-	return number_of(r->next);
-}
-
-/* Binds the parameters of THAT_ROW, which come after @before others. */
-static sqlite3_stmt *bind_key(sqlite3_stmt *s, int before, s64 interval, s64 watch, s64 op)
-{
-	sqlite3_bind_int64(s, before + 1, interval);
-	sqlite3_bind_int64(s, before + 2, watch);
-	sqlite3_bind_int64(s, before + 3, op);
-	return s;
+	return number(r->db, "SELECT id FROM interval WHERE id > %lld ORDER BY id LIMIT 1", id);
 }
 
 /*
- * Moves a row that @find finds in interval @a to @b. If @b has a row of the same watch and op, the moved one is added
- * to it. The old row is deleted first, so that no extra room is needed. Returns SQLITE_DONE if no row is left.
+ * Moves the rows of interval @a that are @such to @b, and adds them to those of the same watch and op there. The old
+ * rows are deleted first, so that no extra room is needed.
  */
-static int move_row(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
+static int move_series(struct recording_ring *r, s64 a, s64 b, const char *such)
 {
-	s64 watch, op;
-	int rc;
-
-	sqlite3_bind_int64(find, 1, a);
-	rc = sqlite3_step(find);
-	if (rc == SQLITE_ROW)
-		rc = series_row_read(find, &r->a);
-	watch = sqlite3_column_int64(find, SERIES_watch);
-	op = sqlite3_column_int64(find, SERIES_op);
-	sqlite3_reset(find);
-	if (rc != SQLITE_ROW)
-		return rc;
-	rc = sqlite3_step(bind_key(r->that, 0, b, watch, op));
-	if (rc == SQLITE_ROW)
-		rc = series_row_read(r->that, &r->b);
-	sqlite3_reset(r->that);
-	if (rc == SQLITE_DONE) {
-		sqlite3_bind_int64(r->move, 1, b);
-		return sqlite_step_done(bind_key(r->move, OF_MOVE, a, watch, op));
-	}
-	if (rc == SQLITE_ROW)
-		rc = sqlite_step_done(bind_key(r->delete, 0, a, watch, op));
-	if (rc)
-		return rc;
-	series_row_add(&r->b, &r->a);
-	return series_row_bind(r->update, 1, &r->b) ?: sqlite_step_done(bind_key(r->update, OF_UPDATE, b, watch, op));
-}
-
-/* Moves all rows that @find finds in @a to @b. */
-static int move_rows(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
-{
-	int rc;
-
-	do
-		rc = move_row(r, find, a, b);
-	while (!rc);
-	return rc;
+	return run(r->db,
+		   "INSERT INTO merged SELECT %lld, watch, op, sum(ios), sum(bytes), sum(errors), sum(sum_ns), min(min_ns), "
+		   "max(max_ns), bins_sum(bins, %u), sum(idle_ios), sum(idle_sum_ns), bins_sum(idle_bins, %u) FROM series "
+		   "WHERE interval IN (%lld, %lld) AND (interval = %lld OR %s) GROUP BY watch, op HAVING min(interval) = %lld;"
+		   "DELETE FROM series WHERE interval IN (%lld, %lld) AND (watch, op) IN (SELECT watch, op FROM merged);"
+		   "INSERT INTO series SELECT * FROM merged; DELETE FROM merged",
+		   b, r->scale, idle_scale(r->scale), a, b, b, such, a, a, b);
 }
 
 /* Moves the slow IOs of @a to @b, or drops them: the start is no interval, so it has none. */
@@ -213,13 +139,10 @@ static int merge_halts(struct recording_ring *r, s64 a, s64 b, bool start)
 static int merge(struct recording_ring *r, s64 a, s64 b, u64 merged)
 {
 	s64 behind = next_after(r, b);
-	int rc = behind < 0 ? SQLITE_DONE : move_rows(r, r->part, b, behind);
+	int rc = (behind < 0 ? SQLITE_OK : move_series(r, b, behind, "ios = 0")) ?: move_series(r, a, b, "true") ?:
+		 merge_slow(r, a, b, !merged) ?: merge_halts(r, a, b, !merged);
 
-	if (rc == SQLITE_DONE)
-		rc = move_rows(r, r->any, a, b);
-	if (rc == SQLITE_DONE)
-		rc = merge_slow(r, a, b, !merged) ?: merge_halts(r, a, b, !merged) ?: SQLITE_DONE;
-	if (rc != SQLITE_DONE)
+	if (rc)
 		return rc;
 	/*
 	 * A device that went away in @a has no state in @b, so its state is kept, with those of its parts. If the

@@ -11,7 +11,9 @@
 #ifndef RECORDING_RING_H
 #define RECORDING_RING_H
 
-#include "recording/rows.h"
+#include <sqlite3.h>
+
+#include "core/sink.h"
 
 #define RING_LEVELS 7		/* lengths: 1, 2 ... 64 original intervals */
 #define RING_TRIES 4		/* the last of them gives up half of the file */
@@ -19,15 +21,14 @@
 struct recording_ring {
 	sqlite3 *db;		/* NULL: no limit */
 	u64 most;		/* limit of the database's pages */
-	bool slow, halts;
 	u64 reserve;		/* pages of these that must be free before an interval is written */
+	u32 scale;
+	bool slow, halts;	/* they are recorded */
 	struct ring_levels {
 		u64 n[RING_LEVELS];	/* intervals of each length; longer ones are older */
 		s64 first[RING_LEVELS];	/* the oldest of them, if any */
 		u64 dropped;		/* original intervals that were dropped so far */
 	} levels;
-	sqlite3_stmt *next, *any, *part, *that, *move, *delete, *update, *pages, *free_pages;
-	struct series_row a, b;
 };
 
 /* The smallest max_bytes allowed for @n_watches: some hundred intervals fit. */
@@ -36,9 +37,8 @@ u64 ring_least_bytes(u32 n_watches);
 /* How much more is needed for @n slow IOs an interval. */
 u64 ring_slow_bytes(u64 n);
 
-/* Limits @db, the recording of @of, and its WAL to @max_bytes. Returns an SQLite result. */
+/* Limits @db, the recording of @of, and its WAL to @max_bytes. Returns an SQLite result. Nothing is to be released. */
 int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, const struct run_info *of);
-void ring_uninit(struct recording_ring *r);
 
 /*
  * Makes room for an interval, within its transaction. @tries says how often that transaction has failed for lack of

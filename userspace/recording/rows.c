@@ -250,7 +250,7 @@ static int put_series(struct recording_rows *r, s64 id, u32 watch, u32 op, const
 	sqlite_put(r->series, SERIES_interval, id);
 	sqlite_put(r->series, SERIES_watch, watch);
 	sqlite_put(r->series, SERIES_op, op);
-	return series_row_bind(r->series, sqlite_parameter(SERIES_ios), row) ?: sqlite_step_done(r->series);
+	return series_row_bind(r->series, row) ?: sqlite_step_done(r->series);
 }
 
 /* Writes what an op had counted before the first interval; the row borrows its bins. */

@@ -8,7 +8,7 @@
 #include "core/hist.h"
 #include "core/sink.h"
 
-/* --- a row of table series, as it is written, read back and added to another (series_row.c) --- */
+/* --- a row of table series, as it is written and added to another (series_row.c) --- */
 
 /* The values of a row, without its key. */
 struct series_row {
@@ -19,20 +19,14 @@ struct series_row {
 	struct hist idle;
 };
 
-/* Makes a row without IOs, with room for bins. Returns 0 or -ENOMEM. */
-int series_row_init(struct series_row *row, u32 scale);
-void series_row_uninit(struct series_row *row);
-
+/* Adds @more, whose bins have the same scales. */
 void series_row_add(struct series_row *to, const struct series_row *more);
 
-/*
- * Binds @row to the parameters from @first on, in the order of COLUMNS_series_values. Returns SQLITE_OK
- * or SQLITE_NOMEM.
- */
-int series_row_bind(sqlite3_stmt *s, int first, const struct series_row *row);
+/* Binds the values to an INSERT of a row. Returns SQLITE_OK or SQLITE_NOMEM. */
+int series_row_bind(sqlite3_stmt *s, const struct series_row *row);
 
-/* Reads a row's values unchecked: we wrote them ourselves in this run. Returns SQLITE_ROW or SQLITE_CORRUPT. */
-int series_row_read(sqlite3_stmt *s, struct series_row *row);
+/* Makes the aggregate function bins_sum(bins, scale) of SQL: the bins of all rows in a group. Returns an SQLite result. */
+int bins_sum_register(sqlite3 *db);
 
 /* --- the devices and watches that are in the file (recorder_facts.c) --- */
 

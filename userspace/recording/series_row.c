@@ -5,23 +5,6 @@
 #include "recording/schema.h"
 #include "recording/sqlite.h"
 
-int series_row_init(struct series_row *row, u32 scale)
-{
-	int err;
-
-	*row = (struct series_row){ 0 };
-	err = hist_init(&row->hist, scale) ?: hist_init(&row->idle, idle_scale(scale));
-	if (err)
-		series_row_uninit(row);
-	return err;
-}
-
-void series_row_uninit(struct series_row *row)
-{
-	hist_uninit(&row->hist);
-	hist_uninit(&row->idle);
-}
-
 void series_row_add(struct series_row *to, const struct series_row *more)
 {
 	if (more->ios && (!to->ios || more->min_ns < to->min_ns))
@@ -47,42 +30,47 @@ static int bind_bins(sqlite3_stmt *s, int column, const struct hist *h, u64 ios)
 	return sqlite3_bind_blob(s, sqlite_parameter(column), bytes, len, SQLITE_TRANSIENT);
 }
 
-int series_row_bind(sqlite3_stmt *s, int first, const struct series_row *row)
+int series_row_bind(sqlite3_stmt *s, const struct series_row *row)
 {
-	int at = first - sqlite_parameter(SERIES_ios);
-
-	sqlite_put(s, at + SERIES_ios, row->ios);
-	sqlite_put(s, at + SERIES_bytes, row->bytes);
-	sqlite_put(s, at + SERIES_errors, row->errors);
-	sqlite_put(s, at + SERIES_sum_ns, row->sum_ns);
-	sqlite_put_known(s, at + SERIES_min_ns, row->ios, row->min_ns);
-	sqlite_put_known(s, at + SERIES_max_ns, row->ios, row->max_ns);
-	sqlite_put(s, at + SERIES_idle_ios, row->idle_ios);
-	sqlite_put(s, at + SERIES_idle_sum_ns, row->idle_sum_ns);
-	return bind_bins(s, at + SERIES_bins, &row->hist, row->ios) ?:
-	       bind_bins(s, at + SERIES_idle_bins, &row->idle, row->idle_ios);
+	sqlite_put(s, SERIES_ios, row->ios);
+	sqlite_put(s, SERIES_bytes, row->bytes);
+	sqlite_put(s, SERIES_errors, row->errors);
+	sqlite_put(s, SERIES_sum_ns, row->sum_ns);
+	sqlite_put_known(s, SERIES_min_ns, row->ios, row->min_ns);
+	sqlite_put_known(s, SERIES_max_ns, row->ios, row->max_ns);
+	sqlite_put(s, SERIES_idle_ios, row->idle_ios);
+	sqlite_put(s, SERIES_idle_sum_ns, row->idle_sum_ns);
+	return bind_bins(s, SERIES_bins, &row->hist, row->ios) ?: bind_bins(s, SERIES_idle_bins, &row->idle, row->idle_ios);
 }
 
-static int read_bins(sqlite3_stmt *s, int column, struct hist *h, u64 *ios)
+/* --- bins_sum(), see sqlite3_create_function_v2() ----------------------------------------------- */
+
+static void sum_step(sqlite3_context *c, int n, sqlite3_value **values)
 {
-	return bins_decode(sqlite3_column_blob(s, column), sqlite3_column_bytes(s, column), h, ios);
+	struct hist *h = sqlite3_aggregate_context(c, sizeof(*h));
+	u64 ios = 0;
+
+	(void)n;
+	if (!h || (!h->cells && hist_init(h, sqlite3_value_int(values[1]))))
+		sqlite3_result_error_nomem(c);
+	else if (bins_decode(sqlite3_value_blob(values[0]), sqlite3_value_bytes(values[0]), h, &ios))
+		sqlite3_result_error_code(c, SQLITE_CORRUPT);
 }
 
-int series_row_read(sqlite3_stmt *s, struct series_row *row)
+/* Is also called after a failure, to release what there is. */
+static void sum_final(sqlite3_context *c)
 {
-	int err;
+	struct hist *h = sqlite3_aggregate_context(c, 0);
+	u8 bytes[BINS_CODEC_MAX];
 
-	row->ios = 0;
-	row->idle_ios = 0;
-	hist_clear(&row->hist);
-	hist_clear(&row->idle);
-	row->bytes = sqlite3_column_int64(s, SERIES_bytes);
-	row->errors = sqlite3_column_int64(s, SERIES_errors);
-	row->sum_ns = sqlite3_column_int64(s, SERIES_sum_ns);
-	row->min_ns = sqlite3_column_int64(s, SERIES_min_ns);
-	row->max_ns = sqlite3_column_int64(s, SERIES_max_ns);
-	row->idle_sum_ns = sqlite3_column_int64(s, SERIES_idle_sum_ns);
-	err = read_bins(s, SERIES_bins, &row->hist, &row->ios) ?:
-	      read_bins(s, SERIES_idle_bins, &row->idle, &row->idle_ios);
-	return err ? SQLITE_CORRUPT : SQLITE_ROW;
+	if (!h)
+		return;
+	if (h->cells)
+		sqlite3_result_blob(c, bytes, bins_encode(h, bytes), SQLITE_TRANSIENT);
+	hist_uninit(h);
+}
+
+int bins_sum_register(sqlite3 *db)
+{
+	return sqlite3_create_function_v2(db, "bins_sum", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, NULL, sum_step, sum_final, NULL);
 }
