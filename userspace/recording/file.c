@@ -168,7 +168,8 @@ static int be_alone(sqlite3 *db)
 
 static int open_database(struct recording_file *f)
 {
-	char *path CLEANUP(cleanup_free) = sqlite_path(f->name);
+	/* So that a file that is called ":memory:" or "file:a" is taken for one. */
+	char *path CLEANUP(cleanup_free) = joined(*f->name == '/' ? "" : "./", f->name);
 	int rc;
 
 	if (!path)

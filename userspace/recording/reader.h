@@ -29,7 +29,7 @@ struct recording_reader {
 	const char *file;		/* its name, for messages; belongs to origin */
 	struct sqlite_reader sqlite;
 	sqlite3 *db;			/* belongs to sqlite */
-	char engine[32];
+	char *engine;
 	struct origin origin;
 	struct device_table devices;
 	struct watch *watches;

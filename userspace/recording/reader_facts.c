@@ -33,40 +33,34 @@ static int next_row(const struct recording_reader *r, sqlite3_stmt *s, struct pr
 	return rc == SQLITE_DONE ? 0 : reader_failed(r, rc, p);
 }
 
-/* Finds the value of @key, in column 0 of @ret. */
-static int find_meta(const struct recording_reader *r, const char *key, sqlite3_stmt **ret, struct problem *p)
+/* A row of table meta, and the member of struct recording_reader that it is read into. */
+static const struct fact {
+	const char *key;
+	enum { FACT_BOOL, FACT_U32, FACT_U64, FACT_SECONDS, FACT_TEXT } kind;
+	size_t offset;
+	u64 most;		/* of an integer */
+	bool may_lack;
+} facts[] = {
+#define FACT(key_, kind_, member, ...) \
+	{ .key = key_, .kind = FACT_##kind_, .offset = offsetof(struct recording_reader, member), __VA_ARGS__ }
+	FACT("scale", U32, scale, .most = BLKLAT_SCALE_MAX),
+	FACT("cpus", U32, cpus, .most = CPUS_MAX),
+	FACT("memory_bytes", U64, memory_bytes, .most = RECORDING_TOTAL_MAX),
+	FACT("idle_gap_ns", U64, origin.idle_gap_ns, .most = RECORDING_TOTAL_MAX),
+	FACT("dropped", U64, origin.dropped, .most = RECORDING_COUNT_MAX),
+	FACT("finished", BOOL, origin.finished, .most = 1),
+	FACT("slow_most", U64, slow_most, .most = RECORDING_SLOW_MOST, .may_lack = true),
+	FACT("interval_s", SECONDS, origin.interval_s),
+	FACT("engine", TEXT, engine),
+	FACT("label", TEXT, origin.label),
+	FACT("host", TEXT, origin.host),
+	FACT("kernel", TEXT, origin.kernel),
+	FACT("version", TEXT, origin.version),
+	FACT("command", TEXT, origin.command),
+};
+
+static int take_text(const struct recording_reader *r, sqlite3_stmt *s, char **ret, struct problem *p)
 {
-	int found = prepare(r, "SELECT value FROM meta WHERE key = ?", ret, p);
-
-	if (found)
-		return found;
-	sqlite3_bind_text(*ret, 1, key, -1, SQLITE_STATIC);
-	found = next_row(r, *ret, p);
-	if (!found)
-		return reader_damaged(r, p, "its %s is missing", key);
-	return found < 0 ? found : 0;
-}
-
-static int meta_number(const struct recording_reader *r, const char *key, u64 max, u64 *ret, struct problem *p)
-{
-	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-	int err = find_meta(r, key, &s, p);
-
-	if (!err && !column_u64(s, 0, max, ret))
-		err = reader_damaged(r, p, "%s is not a number from 0 to %llu", key, max);
-	return err;
-}
-
-/* The caller frees the text. */
-static int meta_text(const struct recording_reader *r, const char *key, char **ret, struct problem *p)
-{
-	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-	int err = find_meta(r, key, &s, p);
-
-	if (err)
-		return err;
-	if (sqlite3_column_type(s, 0) != SQLITE_TEXT)
-		return reader_damaged(r, p, "%s is not a text", key);
 	*ret = strdup((const char *)sqlite3_column_text(s, 0));
 	if (!*ret)
 		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
@@ -74,70 +68,51 @@ static int meta_text(const struct recording_reader *r, const char *key, char **r
 	return 0;
 }
 
-static int read_interval_s(struct recording_reader *r, struct problem *p)
+static int take_fact(struct recording_reader *r, const struct fact *f, sqlite3_stmt *s, struct problem *p)
 {
-	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-	int err = find_meta(r, "interval_s", &s, p);
-	double seconds = err ? 0 : sqlite3_column_double(s, 0);
+	void *to = (char *)r + f->offset;
+	double seconds = sqlite3_column_double(s, 0);
+	u64 n;
 
-	if (!err && !(seconds > 0 && seconds <= INTERVAL_MAX_S))
-		err = reader_damaged(r, p, "interval_s is not a duration");
-	r->origin.interval_s = seconds;
-	return err;
-}
-
-static int read_engine(struct recording_reader *r, struct problem *p)
-{
-	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-	int err = find_meta(r, "engine", &s, p);
-
-	if (!err && !column_text(s, 0, r->engine, sizeof(r->engine)))
-		err = reader_damaged(r, p, "engine is not a name");
-	return err;
-}
-
-static int read_texts(struct recording_reader *r, struct problem *p)
-{
-	struct origin *o = &r->origin;
-	const struct { const char *key; char **to; } texts[] = {
-		{ "label", &o->label }, { "host", &o->host }, { "kernel", &o->kernel },
-		{ "version", &o->version }, { "command", &o->command },
-	};
-	int err = 0;
-
-	for (u32 i = 0; !err && i < ARRAY_SIZE(texts); i++)
-		err = meta_text(r, texts[i].key, texts[i].to, p);
-	return err;
-}
-
-/* Most files have no such value. */
-static int read_slow_most(struct recording_reader *r, struct problem *p)
-{
-	int rc;
-	s64 there = sqlite_number(r->db, "SELECT count(*) FROM meta WHERE key = 'slow_most'", &rc);
-
-	if (rc)
-		return reader_failed(r, rc, p);
-	return there ? meta_number(r, "slow_most", RECORDING_SLOW_MOST, &r->slow_most, p) : 0;
+	switch (f->kind) {
+	case FACT_TEXT:
+		return sqlite3_column_type(s, 0) == SQLITE_TEXT ? take_text(r, s, to, p) :
+		       reader_damaged(r, p, "%s is not a text", f->key);
+	case FACT_SECONDS:
+		*(double *)to = seconds;
+		return seconds > 0 && seconds <= INTERVAL_MAX_S ? 0 : reader_damaged(r, p, "%s is not a duration", f->key);
+	default:
+		if (!column_u64(s, 0, f->most, &n))
+			return reader_damaged(r, p, "%s is not a number from 0 to %llu", f->key, f->most);
+		if (f->kind == FACT_U64)
+			*(u64 *)to = n;
+		else if (f->kind == FACT_U32)
+			*(u32 *)to = n;
+		else
+			*(bool *)to = n;
+		return 0;
+	}
 }
 
 static int read_meta(struct recording_reader *r, struct problem *p)
 {
-	u64 scale, cpus, finished;
-	int err = meta_number(r, "scale", BLKLAT_SCALE_MAX, &scale, p) ?:
-		  meta_number(r, "cpus", CPUS_MAX, &cpus, p) ?:
-		  meta_number(r, "memory_bytes", RECORDING_TOTAL_MAX, &r->memory_bytes, p) ?:
-		  meta_number(r, "idle_gap_ns", RECORDING_TOTAL_MAX, &r->origin.idle_gap_ns, p) ?:
-		  meta_number(r, "dropped", RECORDING_COUNT_MAX, &r->origin.dropped, p) ?:
-		  meta_number(r, "finished", 1, &finished, p) ?:
-		  read_interval_s(r, p) ?: read_engine(r, p) ?: read_texts(r, p) ?: read_slow_most(r, p);
+	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
+	int err = prepare(r, "SELECT value FROM meta WHERE key = ?", &s, p);
 
-	if (err)
-		return err;
-	r->scale = scale;
-	r->cpus = cpus;
-	r->origin.finished = finished;
-	return 0;
+	for (const struct fact *f = facts; !err && f < facts + ARRAY_SIZE(facts); f++) {
+		int found;
+
+		sqlite3_bind_text(s, 1, f->key, -1, SQLITE_STATIC);
+		found = next_row(r, s, p);
+		if (found > 0)
+			err = take_fact(r, f, s, p);
+		else if (found < 0)
+			err = found;
+		else if (!f->may_lack)
+			err = reader_damaged(r, p, "its %s is missing", f->key);
+		sqlite3_reset(s);
+	}
+	return err;
 }
 
 /* Rows must be numbered from 0, and without gaps unless @gaps, so that a row's number can be an index. */
@@ -399,6 +374,7 @@ int reader_read_facts(struct recording_reader *r, struct problem *p)
 void reader_forget_facts(struct recording_reader *r)
 {
 	origin_uninit(&r->origin);
+	free(r->engine);
 	free(r->devices.d);
 	free(r->watches);
 	free(r->watch_of_id);

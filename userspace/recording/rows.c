@@ -247,10 +247,7 @@ static int put_series(struct recording_rows *r, s64 id, u32 watch, u32 op, const
 {
 	if (!row->ios && !row->bytes && !row->errors && !row->sum_ns && !row->idle_sum_ns)
 		return SQLITE_OK;
-	sqlite_put(r->series, SERIES_interval, id);
-	sqlite_put(r->series, SERIES_watch, watch);
-	sqlite_put(r->series, SERIES_op, op);
-	return series_row_bind(r->series, row) ?: sqlite_step_done(r->series);
+	return series_row_put(r->series, id, watch, op, row);
 }
 
 /* Writes what an op had counted before the first interval; the row borrows its bins. */

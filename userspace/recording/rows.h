@@ -22,8 +22,8 @@ struct series_row {
 /* Adds @more, whose bins have the same scales. */
 void series_row_add(struct series_row *to, const struct series_row *more);
 
-/* Binds the values to an INSERT of a row. Returns SQLITE_OK or SQLITE_NOMEM. */
-int series_row_bind(sqlite3_stmt *s, const struct series_row *row);
+/* Runs the INSERT of a row with this key. Returns an SQLite result. */
+int series_row_put(sqlite3_stmt *s, s64 id, u32 watch, u32 op, const struct series_row *row);
 
 /* Makes the aggregate function bins_sum(bins, scale) of SQL: the bins of all rows in a group. Returns an SQLite result. */
 int bins_sum_register(sqlite3 *db);

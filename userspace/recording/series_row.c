@@ -22,25 +22,18 @@ void series_row_add(struct series_row *to, const struct series_row *more)
 		hist_add(&to->idle, &more->idle);
 }
 
-static int bind_bins(sqlite3_stmt *s, int column, const struct hist *h, u64 ios)
+int series_row_put(sqlite3_stmt *s, s64 id, u32 watch, u32 op, const struct series_row *row)
 {
-	u8 bytes[BINS_CODEC_MAX];
-	u32 len = ios ? bins_encode(h, bytes) : 0;
+	u8 bins[BINS_CODEC_MAX], idle[BINS_CODEC_MAX];
 
-	return sqlite3_bind_blob(s, sqlite_parameter(column), bytes, len, SQLITE_TRANSIENT);
-}
-
-int series_row_bind(sqlite3_stmt *s, const struct series_row *row)
-{
-	sqlite_put(s, SERIES_ios, row->ios);
-	sqlite_put(s, SERIES_bytes, row->bytes);
-	sqlite_put(s, SERIES_errors, row->errors);
-	sqlite_put(s, SERIES_sum_ns, row->sum_ns);
-	sqlite_put_known(s, SERIES_min_ns, row->ios, row->min_ns);
-	sqlite_put_known(s, SERIES_max_ns, row->ios, row->max_ns);
-	sqlite_put(s, SERIES_idle_ios, row->idle_ios);
-	sqlite_put(s, SERIES_idle_sum_ns, row->idle_sum_ns);
-	return bind_bins(s, SERIES_bins, &row->hist, row->ios) ?: bind_bins(s, SERIES_idle_bins, &row->idle, row->idle_ios);
+	return sqlite_put_row(s, VALUES(
+		[SERIES_interval] = NUMBER(id), [SERIES_watch] = NUMBER(watch), [SERIES_op] = NUMBER(op),
+		[SERIES_ios] = NUMBER(row->ios), [SERIES_bytes] = NUMBER(row->bytes), [SERIES_errors] = NUMBER(row->errors),
+		[SERIES_sum_ns] = NUMBER(row->sum_ns), [SERIES_min_ns] = KNOWN(row->ios, row->min_ns),
+		[SERIES_max_ns] = KNOWN(row->ios, row->max_ns),
+		[SERIES_bins] = BLOB(bins, row->ios ? bins_encode(&row->hist, bins) : 0),
+		[SERIES_idle_ios] = NUMBER(row->idle_ios), [SERIES_idle_sum_ns] = NUMBER(row->idle_sum_ns),
+		[SERIES_idle_bins] = BLOB(idle, row->idle_ios ? bins_encode(&row->idle, idle) : 0)));
 }
 
 /* --- bins_sum(), see sqlite3_create_function_v2() ----------------------------------------------- */

@@ -7,11 +7,6 @@
 
 #include "util/cleanup.h"
 
-char *sqlite_path(const char *file)
-{
-	return joined(*file == '/' ? "" : "./", file);
-}
-
 int sqlite_errno(sqlite3 *db, int rc)
 {
 	int system = db ? sqlite3_system_errno(db) : 0;
@@ -48,19 +43,6 @@ int sqlite_step_done(sqlite3_stmt *s)
 	return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-void sqlite_put(sqlite3_stmt *s, int column, s64 n)
-{
-	sqlite3_bind_int64(s, sqlite_parameter(column), n);
-}
-
-void sqlite_put_known(sqlite3_stmt *s, int column, bool known, s64 n)
-{
-	if (known)
-		sqlite_put(s, column, n);
-	else
-		sqlite3_bind_null(s, sqlite_parameter(column));
-}
-
 static int bind(sqlite3_stmt *s, int at, const struct sqlite_value *v)
 {
 	switch (v->type) {
@@ -70,6 +52,8 @@ static int bind(sqlite3_stmt *s, int at, const struct sqlite_value *v)
 		return sqlite3_bind_double(s, at, v->real);
 	case VALUE_TEXT:
 		return sqlite3_bind_text(s, at, v->text, -1, SQLITE_STATIC);
+	case VALUE_BLOB:
+		return sqlite3_bind_blob(s, at, v->text, v->number, SQLITE_STATIC);
 	default:
 		return sqlite3_bind_null(s, at);
 	}
@@ -79,8 +63,9 @@ int sqlite_put_row(sqlite3_stmt *s, const struct sqlite_value *values)
 {
 	int n = sqlite3_bind_parameter_count(s), rc = SQLITE_OK;
 
+	/* Parameters are numbered from 1, columns from 0. */
 	for (int i = 0; !rc && i < n; i++)
-		rc = bind(s, sqlite_parameter(i), &values[i]);
+		rc = bind(s, i + 1, &values[i]);
 	return rc ?: sqlite_step_done(s);
 }
 
