@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include <linux/capability.h>
@@ -13,11 +14,14 @@
 #include "cmd/watches.h"
 #include "core/capture.h"
 #include "core/kinds.h"
+#include "core/text_draw.h"
 #include "util/cleanup.h"
 #include "util/sysfs.h"
 #include "util/table.h"
 
 #define ENGINES_MAX 8
+#define WIDTH 80		/* of the text */
+#define INDENT 15		/* of facts behind their titles */
 
 /* --- what this machine and the privileges of this process allow --- */
 
@@ -234,69 +238,51 @@ static u32 same_device(const struct watches *w, u32 i, u32 *ret_stages)
 }
 
 /* Prints "@title text", with the text wrapped into lines of 80 letters. */
-static void print_fact(const char *title, const char *text)
+__attribute__((format(printf, 2, 3)))
+static void print_fact(const char *title, const char *format, ...)
 {
-	const u32 indent = 15, width = 80 - indent;
+	char text[sizeof(struct problem) + 16];
+	va_list args;
 
-	printf("%-*s", indent, title);
-	while (strlen(text) > width) {
-		u32 cut = width;
-
-		while (cut && text[cut] != ' ')
-			cut--;
-		if (!cut)
-			break;
-		printf("%.*s\n%*s", cut, text, indent, "");
-		text += cut + 1;
-	}
-	puts(text);
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	printf("%-*s", INDENT, title);
+	draw_paragraph(stdout, text, INDENT, INDENT, WIDTH);
+	putchar('\n');
 }
 
 static void print_capabilities(const struct machine *m)
 {
-	char have[128] = "", text[256];
+	bool enough = m->capable[CAPABILITY_SYS_ADMIN] || (m->capable[CAPABILITY_BPF] && m->capable[CAPABILITY_PERFMON]);
+	char have[128] = "";
 	size_t used = 0;
 
 	for (u32 i = 0; i < CAPABILITIES; i++)
 		if (m->capable[i])
-			used += snprintf(have + used, sizeof(have) - used, "%s%s", used ? ", " : "",
-					 capability_names[i]);
-	if (m->capable[CAPABILITY_SYS_ADMIN] || (m->capable[CAPABILITY_BPF] && m->capable[CAPABILITY_PERFMON]))
-		snprintf(text, sizeof(text), "%s", have);
-	else
-		snprintf(text, sizeof(text), "%s; CAP_BPF and CAP_PERFMON are needed (CAP_SYS_ADMIN before "
-			 "5.8): run it as root", used ? have : "none of these");
-	print_fact("capabilities", text);
-}
-
-static void print_locked_memory(const struct machine *m)
-{
-	char limit[16] = "unlimited", text[128];
-
-	if (m->locked_memory_bytes != ~0ULL)
-		size_text(m->locked_memory_bytes, limit, sizeof(limit));
-	snprintf(text, sizeof(text), "%s%s", limit, m->locks_bpf_memory ?
-		 "; before Linux 5.11 BPF maps count towards it: blklat raises it if permitted" :
-		 " (since Linux 5.11 BPF maps do not count towards it)");
-	print_fact("locked memory", text);
+			used += snprintf(have + used, sizeof(have) - used, "%s%s", used ? ", " : "", capability_names[i]);
+	print_fact("capabilities", "%s%s", used ? have : "none of these", enough ? "" :
+		   "; CAP_BPF and CAP_PERFMON are needed (CAP_SYS_ADMIN before 5.8): run it as root");
 }
 
 static void print_machine(const struct machine *m)
 {
-	char text[256];
+	char limit[16] = "unlimited";
 
-	snprintf(text, sizeof(text), "%s, %u CPU%s", m->release[0] ? m->release : "unknown", m->cpus,
-		 m->cpus == 1 ? "" : "s");
-	print_fact("kernel", text);
+	print_fact("kernel", "%s, %u CPU%s", m->release[0] ? m->release : "unknown", m->cpus, m->cpus == 1 ? "" : "s");
 	print_fact("BTF", m->btf ? "present" : "missing: use a kernel built with CONFIG_DEBUG_INFO_BTF, as those of "
 		   "distributions are");
 	if (!strcmp(m->lockdown, "confidentiality"))
 		print_fact("lockdown", "confidentiality: BPF may not read kernel memory; boot with "
 			   "lockdown=integrity or without Secure Boot");
 	else
-		print_fact("lockdown", m->lockdown[0] ? m->lockdown : "none (not built in)");
+		print_fact("lockdown", "%s", m->lockdown[0] ? m->lockdown : "none (not built in)");
 	print_capabilities(m);
-	print_locked_memory(m);
+	if (m->locked_memory_bytes != ~0ULL)
+		size_text(m->locked_memory_bytes, limit, sizeof(limit));
+	print_fact("locked memory", "%s%s", limit, m->locks_bpf_memory ?
+		   "; before Linux 5.11 BPF maps count towards it: blklat raises it if permitted" :
+		   " (since Linux 5.11 BPF maps do not count towards it)");
 }
 
 static int add_run(struct table *t, const char *name, u32 stages, struct run_cost cost)
@@ -331,7 +317,7 @@ static int print_runs(const struct findings *f)
 		return -ENOMEM;
 	putchar('\n');
 	if (w->n)
-		table_print(&t, stdout, 80);
+		table_print(&t, stdout, WIDTH);
 	else
 		puts("There is no block device of non-zero size.");
 	return 0;
@@ -339,19 +325,17 @@ static int print_runs(const struct findings *f)
 
 static int print_text(const struct findings *f)
 {
-	char limit[16], title[32], text[sizeof(struct problem) + 16];
+	char limit[16], title[32];
 
 	print_machine(&f->machine);
 	size_text(cost_of_all(f).memory.limit_bytes, limit, sizeof(limit));
-	print_fact("memory limit", limit);
+	print_fact("memory limit", "%s", limit);
 	putchar('\n');
 	for (u32 i = 0; i < f->n_engines; i++) {
 		const struct engine *e = &f->engines[i];
 
 		snprintf(title, sizeof(title), "engine %s", e->is->ops->name);
-		snprintf(text, sizeof(text), "%s%s", e->err ? "not usable: " : "usable: ",
-			 e->err ? e->why.text : e->is->about);
-		print_fact(title, text);
+		print_fact(title, "%s%s", e->err ? "not usable: " : "usable: ", e->err ? e->why.text : e->is->about);
 	}
 	return print_runs(f);
 }
