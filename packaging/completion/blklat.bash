@@ -109,7 +109,11 @@ _blklat_complete()
 	local command=live
 
 	if ((cword == 1)) && [[ $cur != -* ]]; then
-		COMPREPLY=($(compgen -W "$commands" -- "$cur"))
+		COMPREPLY=($(compgen -W "$commands help" -- "$cur"))
+		return
+	fi
+	if [[ ${words[1]} == help ]]; then
+		((cword > 2)) || COMPREPLY=($(compgen -W "$commands" -- "$cur"))
 		return
 	fi
 	[[ ${words[1]} == -* ]] || command=${words[1]}

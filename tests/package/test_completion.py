@@ -35,8 +35,9 @@ def complete(request):
 
 
 def test_commands(complete):
-    assert complete("blklat ") == commands()
-    assert set(complete("blklat re")) == {"record", "report"}
+    assert complete("blklat ") == commands() + ["help"]
+    assert set(complete("blklat re")) == set(complete("blklat help re")) == {"record", "report"}
+    assert complete("blklat help ") == commands() and not complete("blklat help live ")
 
 
 def test_options(complete):
