@@ -116,6 +116,8 @@ TEST(limits_of_parting)
 		{ { { 100000, 90 }, { 200000, 910 } }, "other against one: ", 0 },
 		{ { { 88000, 550 }, { 200000, 450 } }, " up to p55, then other tapers: ", 0.55 },
 		{ { { 84000, 550 }, { 200000, 450 } }, " times faster at p10, 1.18 at p50, 2.00 times slower at p90, 2.00 at p99;", 0 },
+		{ { { 100000, 991 }, { 147000, 9 } }, " are equal within 1 % from p5 to p99.1;", 0.991 },	/* beyond p99 by half or more */
+		{ { { 100000, 991 }, { 153000, 9 } }, " up to p99.1, then other tapers: 1.5", 0.991 },
 		{ { { 50000, 450 }, { 100300, 550 } }, "other against one: 2.00 times faster at p10, equal at p50, equal at p90, equal at p99;", 0 },
 	};
 

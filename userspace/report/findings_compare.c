@@ -17,6 +17,7 @@
 #define P10 5			/* its step, see step() */
 #define EQUAL 1.08		/* percentiles that differ by less are equal; so are all below the step where two lines part, */
 #define WAVERING 1.15		/* if none there differs by more than this */
+#define FAR 1.5			/* beyond p99, where few IOs lie, lines that differ by less are equal, too */
 #define CLASS 2.0		/* a gap between classes */
 #define PAIRS_MOST 4		/* of more lines, only pairs that part are told */
 #define NAMED 8
@@ -139,10 +140,10 @@ static struct split split_of(const struct line *a, const struct line *b)
 }
 
 /*
- * "2.01 times slower at p50, 1.50 at p90, 1.30 times faster at p99": those from @from on, or else the last. Returns whether all are
- * equal: curves with several peaks may be alike, and yet far apart where they are steep. @f may be NULL.
+ * "2.01 times slower at p50, 1.50 at p90, 1.30 times faster at p99": those from @from on, or else the last. Returns whether all
+ * differ by less than @limit: curves with several peaks may be alike, and yet far apart where they are steep. @f may be NULL.
  */
-static bool say_ratios(struct finding *f, const struct split *s, double from)
+static bool say_ratios(struct finding *f, const struct split *s, double from, double limit)
 {
 	const double told[] = { 0.1, 0.5, 0.9, 0.99, step(s->n - 1) };
 	const char *before = "", *lead = " ";
@@ -160,7 +161,7 @@ static bool say_ratios(struct finding *f, const struct split *s, double from)
 			finding_say(f, "%s%s%s at p%g", lead, equal ? "equal" : units_short(text, times),
 				    equal || now == before ? "" : now, 100 * told[i]);
 		before = equal ? before : now;
-		alike &= times < EQUAL;
+		alike &= times < limit;
 		lead = ", ";
 	}
 	return alike;
@@ -169,8 +170,9 @@ static bool say_ratios(struct finding *f, const struct split *s, double from)
 static void tell_pair(const struct lines *ls, const struct split *s)
 {
 	const struct line *a = s->a, *b = s->b;
-	bool equal = s->from == s->n && s->within <= WAVERING, part = !equal && s->from > P10 && s->within <= WAVERING;
-	bool alike = equal || (!part && say_ratios(NULL, s, 0));
+	bool far = s->from < s->n && (step(s->from) <= 0.99 || ratio(s, step(s->n - 1)) >= FAR);
+	bool equal = !far && s->within <= WAVERING, part = far && s->from > P10 && s->within <= WAVERING;
+	bool alike = equal || (!part && say_ratios(NULL, s, 0, ls->of_runs ? EQUAL : WAVERING));
 	double depth = a->o->iops * a->o->mean_ns / NSEC_PER_SEC, other_depth = b->o->iops * b->o->mean_ns / NSEC_PER_SEC;
 	char x[UNITS_TEXT], y[UNITS_TEXT], z[UNITS_TEXT];
 	struct finding *f;
@@ -186,7 +188,7 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 	else if (!equal)
 		finding_say(f, alike ? "%s is much like %s:" : "%s against %s:", a->name, b->name);
 	if (!equal)
-		say_ratios(f, s, part ? step(s->from) : 0);
+		say_ratios(f, s, part ? step(s->from) : 0, EQUAL);
 	if (alike && fmax(depth, other_depth) >= CLASS * fmin(depth, other_depth))
 		finding_say(f, ": the same latency, %s at a lower depth", depth < other_depth ? a->name : b->name);
 	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s", a->name, units_ns(x, at(a, 0.5)), units_short(y, a->o->iops),
@@ -198,9 +200,9 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 		       { "last_share", step(s->n - 1) }, { "equal_share", equal || part ? step(s->from - 1) : 0 },
 		       { "within_share", s->within - 1 }, { "p50_ns", at(a, 0.5) }, { "other_p50_ns", at(b, 0.5) }, { "iops", a->o->iops },
 		       { "other_iops", b->o->iops }, { "queue_depth", depth }, { "other_queue_depth", other_depth });
-	finding_rule(f, "percentiles from p5 on, as far as %d IOs lie beyond; they part where all from there on differ by %g %% or more, "
-		     "and are equal before if none differs by more than %g %%; QD is IOPS times mean latency", IOS_BEYOND, 100 * (EQUAL - 1),
-		     100 * (WAVERING - 1));
+	finding_rule(f, "percentiles from p5 on, as far as %d IOs lie beyond; they part where all from there on differ by %g %% or more "
+		     "(beyond p99 by a factor of %g in the end), and are equal before if none differs by more than %g %%; QD is IOPS times mean "
+		     "latency", IOS_BEYOND, 100 * (EQUAL - 1), FAR, 100 * (WAVERING - 1));
 }
 
 static int find_pairs(const struct lines *ls)

@@ -10,7 +10,8 @@
 #include "util/cleanup.h"
 
 #define FACTOR 1.5
-#define AGREE 0.75		/* share of the intervals in which it is so much slower */
+#define AGREE 0.75		/* share of the intervals in which it is slower, by */
+#define AGREE_FACTOR 1.2
 #define IOS_LEAST 100		/* of an interval, for its p99 */
 #define INTERVALS_LEAST 20
 #define MORE 2			/* a device with so many times as many IOs, or as large ones, has no like load, */
@@ -156,9 +157,9 @@ static void judge(const struct peers *p, const struct watch_run *w, double until
 	double chance;
 
 	for (u32 i = 0; i < n; i++)
-		agree += p->room[i].value >= FACTOR;
+		agree += p->room[i].value >= AGREE_FACTOR;
 	chance = signed_rank(p->room, n) * p->n;
-	if (n < INTERVALS_LEAST || agree < AGREE * n || chance >= SURE)
+	if (n < INTERVALS_LEAST || agree < AGREE * n || chance >= SURE || median_of(p, w, until_s, TIMES) < FACTOR)
 		return;
 	q.watch = w;
 	f = finding_add(&q, "unlike", p->op);
@@ -169,8 +170,8 @@ static void judge(const struct peers *p, const struct watch_run *w, double until
 	finding_say(f, "p99 is %s times that of the %u like it: %s against %s, in %u of %u intervals", units_short(a, f->times), p->n - 1,
 		    units_ns(b, finding_get(f, "p99_ns")), units_ns(c, finding_get(f, "like_p99_ns")), agree, n);
 	finding_rule(f, "of %d or more devices of one kind and model, none with more than %d times the IOs or the size of IOs of the "
-		     "others: p99 is at least 1.5 times their median in 3/4 of %d intervals or more with %d IOs; p < %g (%s)",
-		     HEALTH_LIKE_MIN, MORE, INTERVALS_LEAST, IOS_LEAST, SURE, METHOD);
+		     "others: p99 is at least %g times their median, and %g times in 3/4 of %d intervals or more with %d IOs; p < %g (%s)",
+		     HEALTH_LIKE_MIN, MORE, FACTOR, AGREE_FACTOR, INTERVALS_LEAST, IOS_LEAST, SURE, METHOD);
 }
 
 int find_peers(const struct inquiry *q, u32 op)
