@@ -61,6 +61,8 @@ def bursts(every, last, op, ns, ios):
 HEALTHY = {
     "reads": (120, lambda t: [("read", 9e4, 20000, {})], {}),
     "noisy reads and writes": (90, lambda t: [("read", 9e4, 5000, {}), ("write", 3e4, 2000, {})], {"noise": 0.15}),
+    "very noisy": (120, each(4, lambda t, i: [("read", 9e4, 300, {"width": 0.9}), ("write", 5e4, 80, {"width": 1}), ("flush", 2e6, 2, {"size": 0})]),
+                   {"noise": 0.2, **nvme(4)}),
     "20 a second": (60, lambda t: [("read", 15e4, 20, {"width": 0.6})], {}),
     "a hard disk": (60, lambda t: [("read", 8e6, 130, {"width": 0.6}), ("write", 4e6, 50, {"width": 0.8})], {}),
     "long tails and some flushes": (100, lambda t: [("read", 1e5, 200, {"width": 1}), ("flush", 3e6, 2, {"size": 0})], {}),

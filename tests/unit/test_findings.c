@@ -230,6 +230,21 @@ TEST(too_few_to_be_steady)
 	}
 }
 
+/* Five rounds of 5 s rise by 12 %: if IOPS scatter by 14 % from second to second, that may be chance; by 2.8 % it is not. */
+TEST(too_scattered_to_be_steady)
+{
+	for (u32 percent = 2; percent <= 10; percent += 8) {
+		begin(1);
+		for (u32 i = 0; i < 50; i++)
+			second(READ, 27000, 100 * (100 + (i % 2 ? -1 : 1) * (s64)percent + (i < 25 ? 0 : 3 * ((s64)(i - 25) / 5 - 2))));
+		judge();
+		assert_value("steady_state", "known", percent == 2, 0);
+		if (percent == 10)
+			assert_text("steady_state", "sda read: IOPS scatter too much to tell whether it reached a steady state: by 14.2 % from "
+				    "interval to interval; rounds of 5.0 s may differ by 13.1 % by chance");
+	}
+}
+
 /* One that came later went away when it did, not after as long as it was there; and it was not there to be steady. */
 TEST(device_came_and_gone)
 {

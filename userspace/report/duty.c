@@ -7,6 +7,7 @@
 #define IOS_LEAST 100		/* of a burst, on average */
 #define LOW 0.01		/* an interval below this share of the mean rate is a pause */
 #define DEVIATION 0.25		/* limit of the standard deviation of the periods, over their mean */
+#define ALL_BUSY 0.9		/* an end of a burst with this share of the other's rate is all busy; so are all bursts if this share of their intervals is */
 #define SHARE_MOST 0.95		/* a load with fewer pauses is none with a duty cycle */
 
 /* Nothing to do, as far as can be told: no IO was in flight at either end. */
@@ -20,27 +21,56 @@ static bool is_busy(const struct duty *d, const struct run *r, const struct watc
 	return i >= d->first && i < d->end && !rests(d, r, w, i);
 }
 
-bool duty_leaves_out(const struct duty *d, const struct run *r, const struct watch_run *w, u32 i)
+/* Of a burst the load may have begun within the first interval and ended within the last. */
+static bool is_end(const struct duty *d, const struct run *r, const struct watch_run *w, u32 i)
 {
-	/* Of a burst of three intervals or more the load may have begun within the first and ended within the last. */
-	bool first = !is_busy(d, r, w, (s64)i - 1) && is_busy(d, r, w, i + 1) && is_busy(d, r, w, i + 2);
-	bool last = !is_busy(d, r, w, i + 1) && is_busy(d, r, w, (s64)i - 1) && is_busy(d, r, w, (s64)i - 2);
-
-	return d->bursts && (!is_busy(d, r, w, i) || first || last);
+	return !is_busy(d, r, w, (s64)i - 1) || !is_busy(d, r, w, (s64)i + 1);
 }
 
-/* The rate of the intervals that are not left out. */
-static double busy_iops(const struct duty *d, const struct run *r, const struct watch_run *w)
+static double rate(const struct run *r, const struct watch_run *w, u32 i)
+{
+	return watch_run_ios_in(w, i) / r->length_s[i];
+}
+
+bool duty_leaves_out(const struct duty *d, const struct run *r, const struct watch_run *w, u32 i)
+{
+	double most = 0;
+
+	if (!d->bursts || !is_busy(d, r, w, i))
+		return d->bursts;
+	/* Without intervals in between, an end far below the other one. */
+	if (!d->has_inner && is_busy(d, r, w, (s64)i - 1))
+		most = rate(r, w, i - 1);
+	if (!d->has_inner && is_busy(d, r, w, i + 1))
+		most = fmax(most, rate(r, w, i + 1));
+	return is_end(d, r, w, i) && (d->has_inner || rate(r, w, i) < ALL_BUSY * most);
+}
+
+static bool has_inner(const struct duty *d, const struct run *r, const struct watch_run *w)
+{
+	u32 inner = 0;
+
+	for (u32 i = d->first; i < d->end; i++)
+		inner += is_busy(d, r, w, i) && !is_end(d, r, w, i);
+	return inner >= BURSTS_LEAST;
+}
+
+/* The rate of the intervals that are not left out; it may be more if these may be ends of bursts as well. */
+static void set_busy_iops(struct duty *d, const struct run *r, const struct watch_run *w)
 {
 	double ios = 0, time = 0;
+	u32 n = 0, busy = 0;
 
 	for (u32 i = d->first; i < d->end; i++) {
+		busy += is_busy(d, r, w, i);
 		if (duty_leaves_out(d, r, w, i))
 			continue;
 		ios += watch_run_ios_in(w, i);
 		time += r->length_s[i];
+		n++;
 	}
-	return time > 0 ? ios / time : 0;
+	d->busy_iops = time > 0 ? ios / time : 0;
+	d->at_least = !d->has_inner && (n < ALL_BUSY * busy || busy < 2 * ALL_BUSY * d->bursts);
 }
 
 /* Counts a burst that begins in interval @i, and the time since the last one began. */
@@ -71,7 +101,8 @@ struct duty duty_of(const struct run *r, const struct watch_run *w)
 		return (struct duty){ 0 };
 	n = d.bursts - 1;
 	d.period_s = (last_s - d.from_s) / n;
-	d.busy_iops = busy_iops(&d, r, w);
+	d.has_inner = has_inner(&d, r, w);
+	set_busy_iops(&d, r, w);
 	d.share = d.overall_iops / d.busy_iops;
 	if (sqrt(fmax(squares / n - d.period_s * d.period_s, 0)) > DEVIATION * d.period_s || !(d.share <= SHARE_MOST))
 		return (struct duty){ 0 };

@@ -8,9 +8,12 @@
 static void say_unknown(const struct inquiry *q, struct finding *f, const struct steady_state *s)
 {
 	const struct steady_window *w = q->window;
-	char from[UNITS_TEXT], to[UNITS_TEXT];
+	char from[UNITS_TEXT], to[UNITS_TEXT], excursion[UNITS_TEXT];
 
-	if (s->few)
+	if (s->known)
+		finding_say(f, "IOPS scatter too much to tell whether it reached a steady state: by %s from interval to interval; rounds of %s may "
+			    "differ by %s by chance", units_share(from, s->scatter), units_seconds(to, s->round_s), units_share(excursion, s->excursion));
+	else if (s->few)
 		finding_say(f, "too few IOs to tell whether it reached a steady state (%s in each round of %s)", units_short(from, s->mean * s->round_s),
 			    units_seconds(to, s->round_s));
 	else if (q->run->n >= STEADY_INTERVALS && w->n >= STEADY_ROUNDS)
@@ -63,17 +66,19 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	char first[UNITS_TEXT];
 	struct steady_state s;
 	double first_s;
+	bool scatters;
 
 	steady_state_of(q->run, q->watch, op, q->window, &s);
-	/* A sweep changes the load, so there is nothing to be steady. */
-	if (*q->sweeps & 1U << op || !s.there)
+	/* A sweep changes the load, so there is nothing to be steady; nor is a rate known of bursts that are too short. */
+	if (*q->sweeps & 1U << op || !s.there || duty_of(q->run, q->watch).at_least)
 		return 0;
 	f = finding_add(q, "steady_state", op);
 	finding_rule(f, "SNIA PTS 2.0: five rounds, each a fifth of the window (%s), whose largest and smallest average "
 		     "differ by at most 20 %% of the mean, and the least-squares line through them by at most 10 %% "
 		     "from first to last; pauses of a duty cycle are left out", q->window->rule);
-	finding_value(f, "known", s.known);
-	if (!s.known) {
+	scatters = s.known && !stalled_share(q) && steady_by_chance(&s, s.error);
+	finding_value(f, "known", s.known && !scatters);
+	if (!s.known || scatters) {
 		say_unknown(q, f, &s);
 		return 0;
 	}
@@ -110,10 +115,12 @@ int find_duty_cycle(const struct inquiry *q)
 	f->from_s = d.from_s;
 	finding_values(f, { "bursts", d.bursts }, { "period_s", d.period_s }, { "share", d.share },
 		       { "busy_iops", d.busy_iops }, { "overall_iops", d.overall_iops });
-	finding_say(f, "a duty cycle of %s: %s of load and %s of pause, %u times", units_share(share, d.share),
+	finding_say(f, "a duty cycle of %s%s: %s of load and %s of pause, %u times", d.at_least ? "at most " : "", units_share(share, d.share),
 		    units_seconds(a, d.share * d.period_s), units_seconds(pause, (1 - d.share) * d.period_s), d.bursts);
-	finding_say(f, "; %s IOPS while busy, %s overall", units_short(a, d.busy_iops), units_short(b, d.overall_iops));
+	finding_say(f, "; %s%s IOPS while busy, %s overall", d.at_least ? "at least " : "", units_short(a, d.busy_iops),
+		    units_short(b, d.overall_iops));
 	finding_rule(f, "five bursts or more of 100 IOs or more, at distances that deviate by at most 25 %%; between them intervals below "
-		     "1 %% of the mean rate with no IO in flight at their ends; the share is the rate of all whole periods over that while busy");
+		     "1 %% of the mean rate with no IO in flight at their ends; the share is the rate of all whole periods over that while busy, "
+		     "which is of the intervals inside of bursts, or if there are none, of the ends that are not far below the other one");
 	return 0;
 }

@@ -8,7 +8,7 @@
 #include "util/cleanup.h"
 #include "util/units.h"
 
-/* In standard errors of a round's IOs, by Poisson: one time in a thousand five rounds at one rate are as far apart, or rise as much. */
+/* In standard errors of a round: one time in a thousand five rounds at one rate are as far apart, or rise as much. */
 #define CHANCE_EXCURSION 5.5
 #define CHANCE_SLOPE 4.2
 
@@ -139,10 +139,16 @@ bool consistency_around(const struct run *r, const struct watch_run *of, u32 op,
 	return true;
 }
 
+bool steady_by_chance(const struct steady_state *s, double error)
+{
+	return !s->reached && s->excursion <= fmax(STEADY_EXCURSION, CHANCE_EXCURSION * error) &&
+	       fabs(s->slope) <= fmax(STEADY_SLOPE, CHANCE_SLOPE * error);
+}
+
 /* Judges @s, whose rounds are filled in. */
 static void judge(struct steady_state *s)
 {
-	double least = s->rounds[0], most = s->rounds[0], sum = 0, moment = 0, about_0 = 0, error;
+	double least = s->rounds[0], most = s->rounds[0], sum = 0, moment = 0, about_0 = 0;
 
 	for (u32 i = 0; i < STEADY_ROUNDS; i++) {
 		double x = i - (STEADY_ROUNDS - 1) / 2.0;
@@ -157,7 +163,8 @@ static void judge(struct steady_state *s)
 	s->known = s->mean > 0;
 	if (!s->known)
 		return;
-	error = 1 / sqrt(s->mean * s->round_s);
+	s->error /= s->mean;
+	s->scatter /= s->mean;
 	s->excursion = (most - least) / s->mean;
 	s->slope = moment / about_0 * (STEADY_ROUNDS - 1) / s->mean;
 	/* Rounds may begin within intervals, so equal ones differ by rounding errors. */
@@ -165,8 +172,7 @@ static void judge(struct steady_state *s)
 		s->excursion = s->slope = 0;
 	/* An excursion of exactly 20 % passes, whatever the last bit of the division says. */
 	s->reached = s->excursion <= STEADY_EXCURSION * (1 + 1e-12) && fabs(s->slope) <= STEADY_SLOPE * (1 + 1e-12);
-	s->few = !s->reached && s->excursion <= fmax(STEADY_EXCURSION, CHANCE_EXCURSION * error) &&
-		 fabs(s->slope) <= fmax(STEADY_SLOPE, CHANCE_SLOPE * error);
+	s->few = steady_by_chance(s, 1 / sqrt(s->mean * s->round_s));
 	s->known = !s->few;
 }
 
@@ -175,7 +181,8 @@ void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, co
 	const u64 *ios = of->ops[op].ios;
 	const struct duty duty = duty_of(r, of);
 	struct steady_state s = { .while_busy = duty.bursts, .there = of->first_there <= w->first && of->n_there >= w->first + w->n };
-	double window_s = w->to_s - w->from_s, at_s = 0;
+	double window_s = w->to_s - w->from_s, at_s = 0, squares = 0, last = 0;
+	u32 n = 0, pairs = 0, of_last = STEADY_ROUNDS;
 
 	for (u32 i = w->first; i < w->first + w->n; i++)
 		window_s -= duty_leaves_out(&duty, r, of, i) ? r->length_s[i] : 0;
@@ -187,6 +194,14 @@ void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, co
 			if (duty_leaves_out(&duty, r, of, i))
 				continue;
 			at_s += r->length_s[i];
+			/* By John von Neumann et al., Annals of Mathematical Statistics 12, 1941. */
+			if (of_last == (u32)(begin / s.round_s)) {
+				squares += pow(run_iops(r, ios, i) - last, 2) / 2;
+				pairs++;
+			}
+			of_last = begin / s.round_s;
+			last = run_iops(r, ios, i);
+			n++;
 			for (u32 round = 0; round < STEADY_ROUNDS; round++) {
 				double from = fmax(round * s.round_s, begin);
 				double to = fmin((round + 1) * s.round_s, begin + r->length_s[i]);
@@ -195,6 +210,8 @@ void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, co
 					s.rounds[round] += run_iops(r, ios, i) * (to - from) / s.round_s;
 			}
 		}
+		s.scatter = pairs ? sqrt(squares / pairs) : 0;
+		s.error = n ? s.scatter / sqrt((double)n / STEADY_ROUNDS) : 0;
 		judge(&s);
 	}
 	*ret = s;

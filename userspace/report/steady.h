@@ -78,23 +78,27 @@ struct duty {
 	u32 bursts;			/* 0: there is none, and nothing else is meaningful */
 	double from_s;			/* begin of the first burst */
 	double period_s;		/* mean, from the begin of a burst to that of the next */
-	double busy_iops;		/* of all ops, while busy */
+	double busy_iops;		/* of all ops, while busy: of the intervals that are busy all the time */
+	bool at_least;			/* bursts are too short for such an interval; then busy_iops may be more, and share less */
 	double overall_iops;		/* of all whole periods */
 	double share;			/* of the time that is busy: the one rate over the other */
 	/* Private. */
 	u32 first, end;
 	double low_iops;
+	bool has_inner;
 };
 
 struct duty duty_of(const struct run *r, const struct watch_run *w);
 
-/* Whether an interval is not all busy: in a pause, or at an end of a burst of three intervals or more. False if there is no duty cycle. */
+/* Whether an interval is not all busy: in a pause, or at an end of a burst. False if there is no duty cycle. */
 bool duty_leaves_out(const struct duty *d, const struct run *r, const struct watch_run *w, u32 i);
 
 struct steady_state {
 	bool there;			/* the device was, for all of the window */
 	bool known;			/* false: it was not, the run is too short, or the window has no or too few IOs to tell */
 	bool few;			/* the IOs of a round would exceed the limits by chance, at a constant rate */
+	double scatter;			/* standard deviation from interval to interval within a round / mean */
+	double error;			/* standard error of a round by this / mean */
 	bool reached;
 	bool while_busy;		/* there is a duty cycle */
 	double round_s;			/* length of a round; the busy time of it */
@@ -109,6 +113,9 @@ struct steady_state {
  * rounds counts for each in proportion to its time there. Reached: excursion <= STEADY_EXCURSION and |slope| <= STEADY_SLOPE.
  */
 void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w, struct steady_state *ret);
+
+/* Whether rounds with this standard error / mean would exceed the limits by as much at a constant rate, one time in a thousand. */
+bool steady_by_chance(const struct steady_state *s, double error);
 
 /*
  * Finds when the first five consecutive rounds of @round_s that pass the test begin, anywhere in the
