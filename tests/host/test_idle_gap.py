@@ -40,8 +40,8 @@ def test_the_gap_is_the_least_pause(loop):
                 bursts.io("read")
                 time.sleep(0.05)
             b.next()
+        assert_after_idle(b, bursts.done, gap)  # first: it tells if a completion was not seen
         assert b.ops() == {"read": 20}
-        assert_after_idle(b, bursts.done, gap)
         assert len(after_rests(bursts.done, gap)[0]) >= expected
 
 
