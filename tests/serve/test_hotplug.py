@@ -95,6 +95,7 @@ def test_devices_come_beside_a_load(slots):
             wait_for(s, device)
         before = [Delta(device) for device in busy]
         with Fio(busy[0], **deep(3600, iodepth=8)) as reads, Fio(busy[1], **deep(3600, iodepth=2, rw="randwrite")) as writes:
+            s.until(lambda: all(b()["ios"] for b in before), "both loads")  # both run now, and end as SIGTERM asks
             for i in range(6, 9):
                 wait_for(s, slots.attach(i))
             s.later_snapshot()
