@@ -4,10 +4,33 @@
 #include "fake_region.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
-#include <unistd.h>
+
+/*
+ * What happens at the reader's first access to the bins, or to the accounts, which it reads after the bins and before
+ * its second look at the slots.
+ */
+static struct trap {
+	const u64 *at;
+	size_t bytes;
+	void (*then)(void);
+} traps[2];
+
+static void spring(const void *at)
+{
+	for (struct trap *t = traps; t < traps + 2; t++) {
+		void (*then)(void) = t->then;
+
+		if (!then || (uintptr_t)at - (uintptr_t)t->at >= t->bytes)
+			continue;
+		t->then = NULL;
+		then();
+	}
+}
+
+#define __atomic_load_n(at, order) (spring(at), __atomic_load_n(at, order))
+#include "engine/region.c"
+#undef __atomic_load_n
 
 static struct fake *f;
 
@@ -451,74 +474,13 @@ TEST(test_reading_while_ios_move)
 	assert_true(moved > 0);		/* otherwise nothing was tested */
 }
 
-/*
- * What happens at the reader's first access to the bins, or to the accounts, which it reads after the bins and before
- * its second look at the slots.
- */
-enum { AT_THE_BINS, AT_THE_ACCOUNTS, TRAPS };
-
-static struct trap {
-	u64 *page, *was;
-	size_t bytes;
-	void (*then)(void);
-} traps[TRAPS];
-
-static void spring(int signal, siginfo_t *info, void *context)
-{
-	(void)signal, (void)context;
-	for (u32 i = 0; i < TRAPS; i++) {
-		struct trap *t = &traps[i];
-
-		if (!t->then || (uintptr_t)info->si_addr - (uintptr_t)t->page >= t->bytes)
-			continue;
-		mprotect(t->page, t->bytes, PROT_READ | PROT_WRITE);
-		t->then();
-		t->then = NULL;
-		return;
-	}
-	_exit(1);
-}
-
-static void put_on_a_page(struct trap *t, u64 **memory, size_t bytes)
-{
-	t->was = *memory;
-	t->bytes = bytes;
-	t->page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_ptr_not_equal(t->page, MAP_FAILED);
-	memcpy(t->page, t->was, bytes);
-	*memory = t->page;
-}
-
-static void take_off_the_page(struct trap *t, u64 **memory)
-{
-	memcpy(t->was, t->page, t->bytes);
-	*memory = t->was;
-	munmap(t->page, t->bytes);
-}
-
 /* Reads watch 0 at 1000000, once. Both functions have run when it returns. */
 static const struct watch_counts *read_with(void (*at_the_bins)(void), void (*at_the_accounts)(void))
 {
-	struct sigaction on_fault = { .sa_sigaction = spring, .sa_flags = SA_SIGINFO }, before;
-	struct trap *bins = &traps[AT_THE_BINS], *accounts = &traps[AT_THE_ACCOUNTS];
-
-	put_on_a_page(bins, &f->series, (size_t)FAKE_SERIES * f->r.series_bytes);
-	put_on_a_page(accounts, &f->accounts, FAKE_CPUS * FAKE_WATCHES * BLKLAT_ACCOUNTS * sizeof(u64));
-	f->r.series = f->series;
-	f->r.accounts = f->accounts;
-	bins->then = at_the_bins;
-	accounts->then = at_the_accounts;
-	for (u32 i = 0; i < TRAPS; i++)
-		if (traps[i].then)
-			mprotect(traps[i].page, traps[i].bytes, PROT_NONE);
-	sigaction(SIGSEGV, &on_fault, &before);
+	traps[0] = (struct trap){ f->series, (size_t)FAKE_SERIES * f->r.series_bytes, at_the_bins };
+	traps[1] = (struct trap){ f->accounts, FAKE_CPUS * FAKE_WATCHES * BLKLAT_ACCOUNTS * sizeof(u64), at_the_accounts };
 	region_read(&f->r, 0, 1000000, &f->now.w[0]);
-	sigaction(SIGSEGV, &before, NULL);
-	assert_true(!bins->then && !accounts->then);
-	take_off_the_page(bins, &f->series);
-	take_off_the_page(accounts, &f->accounts);
-	f->r.series = f->series;
-	f->r.accounts = f->accounts;
+	assert_true(!traps[0].then && !traps[1].then);
 	return &f->now.w[0];
 }
 
