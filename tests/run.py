@@ -184,7 +184,7 @@ def threaded(build):
     serve = [f"tests/serve/test_{name}.py" for name in ("access", "service_life", "routes", "stream")]
     options = f"atexit_sleep_ms=0:{TO_STDERR}"
     count.add(pytest(*serve, "-m", "not plain", *AT_ONCE, TSAN_OPTIONS=options))
-    count.add(pytest("tests/serve/test_hotplug.py", "-k", "come_and_go or metrics_and_snapshot", TSAN_OPTIONS=options))
+    count.add(pytest("tests/serve/test_hotplug.py", "-k", "come_and_go", TSAN_OPTIONS=options))
     return count
 
 

@@ -118,7 +118,7 @@ def test_json_keys():
     keys -= reasons
     for prefix in ("ops.latency_ns.", "ops.after_idle.latency_ns."):
         keys = without_percentiles(keys, prefix=prefix)
-    # No device is replaced in a replay; tests/unit/test_renew.c has one.
+    # No device is replaced in a replay; tests/host/test_stall.py has one.
     assert set(manual.keys("live")) == {*manual.leaves(keys), "replaced"}
     assert "gone" in keys and reasons, "the replays no longer show all keys"
     assert {r.rsplit(".")[-1] for r in reasons} <= set(lost_reasons())
