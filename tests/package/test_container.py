@@ -78,11 +78,6 @@ def test_as_little_as_it_can_be():
     assert all(m["readOnly"] for m in CONTAINER["volumeMounts"])
 
 
-def test_versions():
-    assert CONTAINER["image"] == f"blklat:{version()}"
-    assert f"ARG VERSION={version()}\n" in CONTAINERFILE.read_text()
-
-
 @pytest.fixture(scope="module")
 def image(tmp_path_factory):
     """The root and the entry point that the lines of the Containerfile make."""

@@ -117,8 +117,9 @@ def test_packages_of_the_page_come_from_no_named_place():
 
 
 def test_one_version():
-    """The module, its DKMS package and the program have the same version."""
+    """The program, the module, and what packs or deploys them have the same version."""
     said = {file: re.search(pattern, (ROOT / file).read_text(), re.M).group(1) for file, pattern in (
         ("Makefile", r"^VERSION\s*:= (\S+)"), ("kmod/main.c", r'^MODULE_VERSION\("(.*)"\)'),
-        ("packaging/dkms/dkms.conf", r'^PACKAGE_VERSION="(.*)"'))}
+        ("packaging/dkms/dkms.conf", r'^PACKAGE_VERSION="(.*)"'), ("packaging/debian/changelog", r"\Ablklat \((.*?)\)"),
+        ("packaging/container/Containerfile", r"^ARG VERSION=(.*)"), ("packaging/kubernetes/daemonset.yaml", r"^ *image: blklat:(.*)"))}
     assert len(set(said.values())) == 1, said
