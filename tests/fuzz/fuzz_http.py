@@ -25,7 +25,7 @@ from script import write_recording  # noqa: E402
 from service import Serve, script_of  # noqa: E402
 
 HASH = "$2y$04$" + "." * 53  # matches no password
-PATHS = ["/", "/metrics", "/api/snapshot", "/api/snapshot?bins=1", "/api/stream", "/healthz", "/-/healthy", "/%2e%2e/etc/passwd", "*", "http://localhost/metrics"]
+PATHS = ["/", "/metrics", "/api/snapshot", "/api/snapshot?bins=1", "/api/stream", "/healthz", "/readyz", "/-/healthy", "/%2e%2e/etc/passwd", "*", "http://localhost/metrics"]
 HEADERS = [b"Host: localhost", b"Host: 127.0.0.1", b"Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5,*/*;q=0.1",
            b"Accept: application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited", b"Accept-Encoding: gzip, *;q=0",
            b"Authorization: Basic " + base64.b64encode(b"a:b"), b"Authorization: Basic ====", b"Authorization: Bearer x", b"Last-Event-ID: 1.2",

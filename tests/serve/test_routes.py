@@ -3,14 +3,15 @@
 import gzip
 
 import pytest
+import yaml
 from script import write_recording
-from service import MIXED, Serve, script_of
+from service import MIXED, ROOT, Serve, script_of
 
 ALWAYS = {
     "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
 }
-PATHS = ["/", "/metrics", "/api/snapshot", "/healthz", "/livez"]
+PATHS = ["/", "/metrics", "/api/snapshot", "/healthz", "/readyz"]
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def serve():
         yield s
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/livez"])
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 def test_health(serve, path):
     """The replay is over, so nothing is captured any more."""
     r = serve.request(path)
@@ -31,7 +32,7 @@ def test_health(serve, path):
 def test_health_while_all_is_well(script):
     with Serve("--replay", script(1000)) as s:
         s.until(lambda: s.snapshot(), "an interval")
-        for r in s.request("/healthz"), s.request("/livez"):
+        for r in s.request("/healthz"), s.request("/readyz"):
             assert (r.status, r.text) == (200, "ok\n")
 
 
@@ -41,26 +42,44 @@ def lossy(path, *words, ios):
                            "tick 0.1\n" + "\n".join([*words, "tick 0.1", *["on sda device", "io read 1ms 4096", "tick 0.1"] * 1000]), path)
 
 
-def test_health_tells_of_losses(tmp_path):
+def test_readiness_tells_of_losses(tmp_path):
     """They are no reason to end the capture."""
     with Serve("--replay", lossy(tmp_path / "lossy.blklat", "on sda device", "account no_start 3", ios=200)) as s:
-        r = s.until(lambda: (r := s.request("/healthz")).status == 503 and r, "a loss")
+        r = s.until(lambda: (r := s.request("/readyz")).status == 503 and r, "a loss")
         assert r.text == "IOs were lost within the last minute: 3 of sda, stage device\n"
-        assert s.request("/livez").text == "ok\n"
-
-
-@pytest.mark.parametrize("words", [["on sda device", "account no_start 3"], ["skipped 3"]])
-def test_health_is_a_share(tmp_path, words):
-    """Of 400 IOs, 3 are less than 1 %, though all of the interval that lost them."""
-    with Serve("--replay", lossy(tmp_path / "few.blklat", *words, ios=397)) as s:
-        s.until(lambda: any(l["accounting"]["lost"] + l["accounting"]["skipped_unexplained"] for l in s.snapshot()), "a loss")
         assert s.request("/healthz").text == "ok\n"
 
 
-def test_health_tells_of_skipped_programs(tmp_path):
+@pytest.mark.parametrize("words", [["on sda device", "account no_start 3"], ["skipped 3"]])
+def test_readiness_is_a_share(tmp_path, words):
+    """Of 400 IOs, 3 are less than 1 %, though all of the interval that lost them."""
+    with Serve("--replay", lossy(tmp_path / "few.blklat", *words, ios=397)) as s:
+        s.until(lambda: any(l["accounting"]["lost"] + l["accounting"]["skipped_unexplained"] for l in s.snapshot()), "a loss")
+        assert s.request("/readyz").text == "ok\n"
+
+
+def test_one_lost_io_a_minute_restarts_nothing(tmp_path):
+    """Ten minutes, a hundred times as fast: the DaemonSet's probes get nothing but 'ok' until the replay ends."""
+    [container] = yaml.safe_load((ROOT / "packaging/kubernetes/daemonset.yaml").read_text())["spec"]["template"]["spec"]["containers"]
+    probes = [container[probe]["httpGet"]["path"] for probe in ("livenessProbe", "readinessProbe")]
+    lines = ["blklat-replay 1", "device sda", "watch sda device"]
+    for second in range(600):
+        lines += ["io read 1ms 4096 x10", *(["account no_start 1"] if second % 60 == 59 else []), "tick 0.01"]
+    answers = []
+
+    def ended():
+        answers.extend(s.request(path).text for path in probes)
+        return answers[-1] != "ok\n"
+    with Serve("--replay", write_recording("\n".join(lines), tmp_path / "minutes.blklat")) as s:
+        s.until(ended, "an answer that is not ok")
+        assert s.snapshot()[0]["accounting"]["lost"] == 10
+    assert {*answers[:-2]} == {"ok\n"} and {*answers[-2:]} <= {"ok\n", "the capture has stopped: the replay is at its end\n"}
+
+
+def test_readiness_tells_of_skipped_programs(tmp_path):
     """Something may be lost, although nothing is known to be. The metrics and the page's data say so once for all devices."""
     with Serve("--replay", lossy(tmp_path / "skipped.blklat", "skipped 2", ios=20)) as s:
-        r = s.until(lambda: (r := s.request("/healthz")).status == 503 and r, "a skipped program")
+        r = s.until(lambda: (r := s.request("/readyz")).status == 503 and r, "a skipped program")
         assert r.text == "IOs may have been missed within the last minute: the kernel skipped 2 program runs\n"
         assert "\nblklat_capture_skipped_runs_total 2\n" in s.request("/metrics").text
         assert {line["accounting"]["skipped_unexplained"] for line in s.snapshot()} == {2}

@@ -59,7 +59,7 @@ static int run(int argc, char **argv)
 {
 	static const struct options options = {
 		.about = "Watches devices and serves what it sees: /metrics for Prometheus, a live page for a "
-			 "browser, /api/snapshot, /api/stream, /healthz and /livez. Devices that appear later and match are "
+			 "browser, /api/snapshot, /api/stream, /healthz and /readyz. Devices that appear later and match are "
 			 "picked up, and so are named devices that do not exist yet."
 		 "\v"
 		 "SIGHUP looks for devices again "

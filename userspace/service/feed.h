@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the live page, /api and /healthz show: the last interval, those of the last minutes, and the state of the
+ * What the live page, /api, /healthz and /readyz show: the last interval, those of the last minutes, and the state of the
  * capture. A sink: each interval is made JSON once, for all readers of streams, and a snapshot only if it is asked for.
  */
 #ifndef SERVICE_FEED_H

@@ -143,15 +143,15 @@ static enum MHD_Result answer_well(struct server *s, struct MHD_Connection *c, b
 	return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, why, NULL);
 }
 
+/* A restart would not bring lost IOs back, but lose more. */
 static enum MHD_Result healthz(struct server *s, struct MHD_Connection *c)
 {
-	return answer_well(s, c, true);
+	return answer_well(s, c, false);
 }
 
-/* A restart would not bring lost IOs back, but lose more. */
-static enum MHD_Result livez(struct server *s, struct MHD_Connection *c)
+static enum MHD_Result readyz(struct server *s, struct MHD_Connection *c)
 {
-	return answer_well(s, c, false);
+	return answer_well(s, c, true);
 }
 
 static enum MHD_Result page(struct server *s, struct MHD_Connection *c)
@@ -176,7 +176,7 @@ static const struct {
 	{ "/api/stream", stream_begin },
 	{ "/api/snapshot", snapshot },
 	{ "/healthz", healthz },
-	{ "/livez", livez },
+	{ "/readyz", readyz },
 	{ "/", page },
 };
 
@@ -189,7 +189,7 @@ static enum MHD_Result answer_path(struct server *s, struct MHD_Connection *c, c
 	for (u32 i = 0; i < ARRAY_SIZE(routes); i++)
 		if (!strcmp(url, routes[i].path))
 			return routes[i].answer(s, c);
-	return answer_text(c, MHD_HTTP_NOT_FOUND, "there is /, /metrics, /api/snapshot, /api/stream, /healthz and /livez\n", NULL);
+	return answer_text(c, MHD_HTTP_NOT_FOUND, "there is /, /metrics, /api/snapshot, /api/stream, /healthz and /readyz\n", NULL);
 }
 
 static enum MHD_Result count_host(void *count, enum MHD_ValueKind kind, const char *name, const char *value)

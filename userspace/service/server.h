@@ -8,8 +8,8 @@
  *   /metrics        what Prometheus scrapes, in the format it asks for
  *   /api/snapshot   the last interval, as 'blklat live --format json' prints it
  *   /api/stream     every interval as it ends, after those of the last minutes: server-sent events
- *   /healthz        200, or 503 and why
- *   /livez          the same, whatever was lost
+ *   /healthz        200, or 503 and why: the capture does not run, or is late
+ *   /readyz         the same, also if it lost a notable share of the IOs
  */
 #ifndef SERVICE_SERVER_H
 #define SERVICE_SERVER_H
