@@ -84,9 +84,10 @@ static int tick(struct player *p, struct problem *problem)
 	if (err)
 		return err;
 	frames_between(&p->frames, &p->snapshots[!p->now], &p->snapshots[p->now], &p->run.percentiles, c->cpus);
+	err = health_judge(&p->frames);
 	frames_set_slow(&p->frames, c->slow);
 	p->frames.drain_ns = DRAIN_NS;
-	err = p->sink->ops->interval(p->sink, &p->frames);
+	err = err ?: p->sink->ops->interval(p->sink, &p->frames);
 	if (!err)
 		puts("ok");
 	return err;

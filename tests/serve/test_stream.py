@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """/api/stream: every interval once, history first, resumed where a reader left off."""
+import re
+
 import pytest
 from script import write_recording
 from service import MIXED, Serve
@@ -43,6 +45,12 @@ def test_health(tmp_path):
         lines.append("tick 0.05")
     with Serve("--replay", write_recording("\n".join(lines), tmp_path / "run.blklat")) as s, s.stream() as stream:
         got = [[w.get("health") for w in data["watches"]] for _, data in stream.intervals(14)]
+        # The same as metrics, as of the last interval.
+        metrics = s.request("/metrics").text
+    assert re.findall(r'^blklat_device_health{device="nvme(\d)n1",reason="(\w+)",stage="device"} (\d)$', metrics, re.M) == [
+        ("0", "none", "0"), ("1", "none", "0"), ("2", "none", "0"), ("3", "slow", "2"), ("4", "unlike", "1")]
+    since = re.findall(r'^blklat_device_health_since_timestamp_seconds{device="nvme(\d)n1",stage="device"} ([\d.]+)$', metrics, re.M)
+    assert [n for n, _ in since] == ["3", "4"] and float(since[0][1]) == pytest.approx(0.6)
     unlike = {"grade": "watch", "reason": "unlike", "text": "p99 is 5 times that of its peers"}
     lost = {"grade": "watch", "reason": "lost", "text": "1.00 % of its IOs lost"}
     slow = [interval[3].pop("text") if interval[3] else None for interval in got]

@@ -39,7 +39,7 @@ struct prometheus_config {
 	 * Leaves classic buckets out of protobuf. A Prometheus that takes native histograms ignores
 	 * classic buckets, unless configured otherwise. But one that asks for protobuf and takes no
 	 * native histograms would get only a count and a sum. So by default both are sent, for twice
-	 * the bytes: 73 kB instead of 37 kB for 24 devices that read and write.
+	 * the bytes: 75 kB instead of 39 kB for 24 devices that read and write.
 	 */
 	bool native_only;
 };

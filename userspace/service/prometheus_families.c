@@ -226,6 +226,33 @@ static void walk_devices(struct walk *w)
 	}
 }
 
+/* One series for each device and stage: the reason is a label, so another one is another series, and the value is the grade. */
+static void walk_health(struct walk *w)
+{
+	const struct series *s;
+
+	for_each_whole(s, w->t) {
+		struct labels l = { 0 };
+
+		label(&l, "device", s->device.name);
+		label(&l, "reason", ailment_names[s->health.ailment]);
+		label(&l, "stage", stage_names[s->stage]);
+		put(w, &l, health_grade(&s->health));
+	}
+}
+
+static void walk_ill_since(struct walk *w)
+{
+	const struct series *s;
+
+	for_each_whole(s, w->t) {
+		const struct labels l = of_series(s);
+
+		if (s->health.since_ns)
+			put(w, &l, s->health.since_ns / (double)NSEC_PER_SEC);
+	}
+}
+
 static void walk_end(struct walk *w)
 {
 	const struct labels none = { 0 };
@@ -253,6 +280,10 @@ static const struct exposed {
 	    "Program runs that the kernel skipped, where it is not known what they missed.", FAMILY_COUNTER },
 	  walk_skipped },
 	{ { "blklat_device", NULL, "What a device is.", FAMILY_INFO }, walk_devices },
+	{ { "blklat_device_health", NULL, "Is something wrong with a device? 0: it is well, 1: worth a look, 2: it is sick.",
+	    FAMILY_GAUGE }, walk_health },
+	{ { "blklat_device_health_since_timestamp_seconds", "seconds", "Since when something has been wrong, where it is.",
+	    FAMILY_GAUGE }, walk_ill_since },
 	{ { "blklat_http_refused", NULL, "Requests refused and connections closed by the server, by reason.",
 	    FAMILY_COUNTER }, walk_refused },
 	{ { "blklat_io_bytes", "bytes", "Bytes of the IOs that completed.", FAMILY_COUNTER }, walk_bytes },

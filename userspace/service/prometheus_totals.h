@@ -55,6 +55,7 @@ struct series {
 	u64 in_flight;
 	u64 oldest_ns;
 	double queue_depth;
+	struct health health;
 	struct rising started;
 	struct rising requeued;
 	struct rising lost_by[LOST_REASONS];
