@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finds what a client wants: the format by Accept, and gzip by Accept-Encoding (RFC 9110, sections 12.5.1 and 12.5.3). */
+/* What a client wants: the format by Accept, and gzip by Accept-Encoding (RFC 9110, 12.5.1 and 12.5.3). */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static bool is(const char *a, const char *b)
 	return !strcasecmp(a, b);
 }
 
-/* Cuts the text before the next @separator off *@rest, which becomes NULL at the end. One within quotes does not count. */
+/* Cuts off the text before the next @separator outside of quotes. *@rest becomes what is behind it, or NULL. */
 static char *cut(char **rest, char separator)
 {
 	char *end = *rest + strspn(*rest, " \t"), *word = end;

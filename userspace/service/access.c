@@ -12,7 +12,7 @@
 
 #define WAITING_MAX 128		/* connections */
 #define WAITING_OF_ONE 64	/* of one source; at eight a second all get a turn in time (peers.c) */
-#define CHECK_ROUND_NS (NSEC_PER_SEC / 20)	/* while all wait for their source's turn */
+#define CHECK_ROUND_NS (NSEC_PER_SEC / 20)	/* how often to look while all wait for their source's turn */
 #define NICE 10			/* of the thread that checks: more than the server's */
 
 /* A check in progress. */
@@ -49,7 +49,8 @@ void access_forget(struct peer *peer)
 	forget_password(&peer->password);
 }
 
-static enum access wait_for_check(struct server *s, struct peer *peer, const struct auth_claim *claim, const char *password)
+static enum access wait_for_check(struct server *s, struct peer *peer, const struct auth_claim *claim,
+				  const char *password)
 {
 	if (!s->stopping && waiting(s, NULL) < WAITING_MAX && waiting(s, peer->source) < WAITING_OF_ONE)
 		peer->password = strdup(password);
@@ -147,8 +148,8 @@ static void go_on(struct peer *peer, enum access access)
 }
 
 /*
- * Answers all peers of the source that sent the same password. A correct one also lets in peers from other sources that
- * sent it.
+ * Answers all peers of the source that sent the same password. If it is right, peers of other sources that sent it
+ * are let in as well.
  */
 static void settle(struct server *s, const struct check *check, bool matches)
 {

@@ -44,8 +44,8 @@ enum auth_answer auth_look(const struct auth *a, const struct web_config *web, c
 			   struct auth_claim *ret);
 
 /*
- * Whether @password matches @hash, which takes long. @work is 32 KiB of scratch space and is left without secrets. May be
- * called by any thread.
+ * Whether @password matches @hash, which takes long. @work is 32 KiB of scratch space and is left without secrets.
+ * May be called by any thread.
  */
 bool auth_matches(const char *password, const char *hash, struct crypt_data *work);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Libmicrohttpd limits how long a connection may be silent. This file limits how long it may take
- * overall, and decides which one makes room when there are too many. New connections always get in: a
- * well-behaved client sends its request at once and is done before it is among the oldest.
+ * Libmicrohttpd limits how long a connection may be silent. This file limits how long it may take overall, and decides
+ * which one is closed when there are too many. A new connection always gets in: a well-behaved client sends its request
+ * at once, and is done before it is among the oldest.
  */
 #include <poll.h>
 #include <sys/socket.h>
@@ -14,7 +14,7 @@
 
 #define OF_ONE (SERVER_CONNECTIONS / 2)	/* source */
 #define STREAMS_OF_ONE (SERVER_STREAMS / 2)
-#define KEPT 8				/* connections of a source that has scraped that are cut off last, */
+#define KEPT 8				/* of a source that has scraped: connections that are cut off last, */
 #define KEPT_OF_ALL (SERVER_CONNECTIONS / 2)	/* unless all of these together are more than this */
 
 static const u64 patience_ns[] = {
@@ -32,7 +32,7 @@ static void enter(struct peer *peer, enum peer_phase phase)
 	peer->until_ns = peer->since_ns + patience_ns[phase];
 }
 
-/* Shuts the connection down, but leaves the descriptor to the library, which notices. */
+/* Shuts the connection down; the library notices and closes the descriptor. */
 static void cut_off(struct peer *peer)
 {
 	peer->phase = PEER_CUT;
@@ -41,7 +41,7 @@ static void cut_off(struct peer *peer)
 
 /* --- who makes room -------------------------------------------------------------------------- */
 
-/* If everybody may scrape, having done so gives no privilege. */
+/* With many sources that have scraped, as when anyone may, having done so gives no privilege. */
 static bool scrapers_go_last(const struct server *s, u64 now)
 {
 	u32 n = 0;
@@ -59,8 +59,8 @@ static u32 crowd(const struct source *o, u32 kept, u64 now)
 }
 
 /*
- * Connections of the source with the most go first; among these, first resting ones, which lose
- * nothing, then those that have taken longest.
+ * The source with the most connections loses one first; of its connections those that rest, since they lose nothing,
+ * and then the one that has taken longest.
  */
 static bool goes_before(const struct peer *a, const struct peer *b, u32 kept, u64 now)
 {
@@ -80,7 +80,7 @@ static bool can_go(const struct peer *peer)
 	return peer->phase == PEER_READING || peer->phase == PEER_RESTING || peer->phase == PEER_ANSWERED;
 }
 
-/* Cuts off one connection. @of: one of this source; NULL: one of any source. */
+/* Cuts off one connection, of the source @of or (NULL) of any. */
 static void make_room(struct server *s, const struct source *of)
 {
 	struct peer *first = NULL;
@@ -171,7 +171,7 @@ void peer_phase(struct MHD_Connection *c, enum peer_phase phase)
 		enter(peer, phase);
 }
 
-/* Called when a request's first line has arrived. */
+/* A request's first line has arrived. */
 void *peer_request_begins(void *server, const char *uri, struct MHD_Connection *c)
 {
 	struct peer *peer = peer_of(c);
@@ -201,8 +201,8 @@ void peers_sweep(struct server *s)
 	u64 now = now_ns();
 
 	/*
-	 * The library does not notice a hang-up that came together with a request (it waits for edges), and does not watch
-	 * suspended connections.
+	 * The library does not notice a hang-up that came together with a request (it waits for edges), and does not
+	 * watch suspended connections.
 	 */
 	for (u32 i = 0; i < SERVER_PEERS; i++) {
 		bool watched = s->peers[i].phase != PEER_FREE && s->peers[i].phase != PEER_ANSWERED;
@@ -215,7 +215,7 @@ void peers_sweep(struct server *s)
 
 		if (peer->phase == PEER_FREE || peer->phase == PEER_CUT)
 			continue;
-		/* Peers that wait for a check get an answer when their time is over. */
+		/* Peers that wait for a check are answered when their time is up. */
 		if (!fds[i].revents && (now <= peer->until_ns || peer->phase == PEER_WAITING))
 			continue;
 		if (!fds[i].revents && peer->phase != PEER_RESTING)

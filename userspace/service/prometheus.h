@@ -3,8 +3,8 @@
  * What Prometheus scrapes: a service's totals, and their exposition in three formats.
  * docs/prometheus.md describes the metrics.
  *
- * Totals are kept by device name, stage, part and op, and never fall: not when another capture is opened, nor when a
- * device goes and comes back. A device that is gone is not exposed until it is there again.
+ * Totals are kept by device name, stage, part and op. They never fall, even if another capture is opened, or a device
+ * goes and comes back. A device that is gone is not exposed until it is back.
  */
 #ifndef SERVICE_PROMETHEUS_H
 #define SERVICE_PROMETHEUS_H
@@ -47,9 +47,9 @@ struct prometheus_config {
 /* Why the server refused a request or closed a connection. */
 enum prometheus_refusal {
 	REFUSAL_PASSWORD,	/* it was wrong */
-	REFUSAL_BUSY,		/* too many passwords to check, or too many wrong ones from there */
+	REFUSAL_BUSY,		/* too many passwords wait for a check, or too many from there were wrong */
 	REFUSAL_CROWDED,	/* closed to make room for another */
-	REFUSAL_SLOW,		/* closed as sending the request or reading the answer took too long */
+	REFUSAL_SLOW,		/* closed, as the request or reading the answer took too long */
 	REFUSAL_STREAMS,	/* too many of them */
 	REFUSALS,
 };
@@ -61,9 +61,9 @@ int prometheus_new(const struct prometheus_config *cfg, struct prometheus **ret)
 void prometheus_free(struct prometheus *p);	/* after its sink was closed; takes NULL */
 
 /*
- * Opens the sink that adds intervals. If the run's resolution is coarser than the schemas asked for, these are lowered
- * for good: merging buckets is exact, splitting them is impossible. After an interval that fails (-ENOMEM) the totals
- * are not to be used any more. What is rendered refers to the run, until another sink is opened.
+ * Opens the sink that adds intervals. If the run's bins are coarser than the schemas, the schemas are lowered for
+ * good, since buckets can be merged but not split. After an interval that fails (-ENOMEM) the totals must not be used
+ * any more. They refer to the run until another sink is opened.
  */
 struct sink_source *prometheus_source(struct prometheus *p);
 

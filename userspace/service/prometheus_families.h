@@ -27,7 +27,7 @@ struct family {
 
 #define LABELS_MAX 10
 
-/* Values come from devices and may hold any bytes; an encoder makes them valid. */
+/* Values come from devices and may be any bytes; encoders make them valid. */
 struct labels {
 	u32 n;
 	struct label {
@@ -36,7 +36,7 @@ struct labels {
 	} l[LABELS_MAX];
 };
 
-/* Writes one format. Every hook is required; failures are remembered and returned by end. */
+/* Writes one format. Every hook is required; a failure is kept in err. */
 struct encoder {
 	const struct encoder_ops *ops;
 	const struct prometheus_config *cfg;
@@ -59,8 +59,8 @@ int expose(const struct totals *t, struct encoder *e);
 const char *family_suffix(const struct family *f);
 
 /*
- * Classic buckets, made from @h at the coarser of its own scale and @schema. Their bounds are bounds of
- * bins and the same for every series: a bucket that appeared later would look like a burst.
+ * Classic buckets, made from @h at the coarser of its own scale and @schema. Their bounds are those of bins, and the
+ * same for all series and at all times: a bucket that appears later would look like a burst.
  */
 #define CLASSIC_MAX (25 * 64 + 1)
 struct classic {

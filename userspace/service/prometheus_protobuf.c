@@ -151,10 +151,10 @@ static void append_bucket(Prom__Histogram *h, u64 ios, u64 *before)
 }
 
 /*
- * Writes the buckets in use as spans of neighbours and as differences between neighbours' counts. A
- * span's offset is the number of buckets left out since the previous span; for the first span it is its
- * bucket's number. IOs above the grid are in the bucket that follows it, whose lower bound is right but
- * whose upper bound is not; a quantile that falls there means "beyond 128 s".
+ * Writes the buckets in use as spans of neighbours and as differences between neighbours' counts. A span's offset is
+ * the number of buckets left out since the previous span; for the first span it is its bucket's number. IOs above the
+ * grid are in the bucket that follows it, whose lower bound is right but whose upper bound is not; a quantile that
+ * falls there means "beyond 128 s".
  */
 static void put_buckets(Prom__Histogram *h, const struct hist *merged)
 {

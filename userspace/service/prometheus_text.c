@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The two text formats. They differ only in the suffixes of some types' samples, units, the time of creation, and the
- * end. Numbers are the same, and so are the bounds: the series of a bucket has the same name in both formats.
+ * The two text formats. They differ in the suffixes of families' names, units, exemplars, times of creation, and the
+ * end. Numbers and bounds are written alike, so the series of a bucket has the same name in both.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,7 +22,7 @@ struct text_encoder {
 	struct encoder encoder;
 	bool openmetrics;
 	char labels[LABELS_TEXT];	/* of the current series: name="value",... */
-	char le[CLASSIC_MAX][NUMBER_TEXT];	/* the bounds' texts, once they are made */
+	char le[CLASSIC_MAX][NUMBER_TEXT];	/* the bounds as texts */
 	u32 n_le;
 };
 
@@ -114,7 +114,7 @@ static void put_number(FILE *out, double value)
 	putc_unlocked('\n', out);
 }
 
-/* Writes an exemplar behind a bucket's count: an IO in this bucket. */
+/* Writes the slowest IO in a bucket behind its count, as an exemplar. */
 static void put_exemplar(struct text_encoder *t, const struct op_total *o, u64 above_ns, u64 upto_ns)
 {
 	const struct exemplar *e = t->openmetrics ? exemplar_in(o, above_ns, upto_ns) : NULL;
@@ -168,7 +168,7 @@ static void text_histogram(struct encoder *e, const struct family *f, const stru
 	e->err = e->err ?: classic_make(&c, &o->hist, e->cfg->classic_schema);
 	if (e->err)
 		return;
-	/* Until its next interval, a series whose capture had another resolution has other bounds. */
+	/* After a change of resolution, series have other bounds until their next interval. */
 	if (t->n_le != c.n)
 		for (t->n_le = 0; t->n_le < c.n; t->n_le++)
 			bound(t->le[t->n_le], c.b[t->n_le].upper_ns);

@@ -41,8 +41,8 @@ static void raise_to(struct rising *r, u64 now)
 }
 
 /*
- * A loss may be explained later and move to another reason. Here it stays with the reason reported first, so that no
- * total falls, and the sum over all reasons is the highest loss that was ever reported.
+ * A loss that is explained later moves to another reason. Here it stays with the first one, so that no total falls,
+ * and the sum of all reasons is the highest loss that was ever reported.
  */
 static void raise_losses(struct rising lost_by[LOST_REASONS], const u64 now[LOST_REASONS])
 {
@@ -70,19 +70,20 @@ static bool op_counted(const struct op_frame *o)
 }
 
 /*
- * Reads and writes are exposed from the beginning, at 0; other ops once they have an IO. For a divided watch only its
- * first part is exposed from the beginning, which is enough for the whole to have a rate; all parts would be nine times
- * as many series. By cgroup that is IO of no cgroup, which most devices never have.
+ * Reads and writes are exposed from the beginning, at 0; other ops once they have an IO. Of a divided watch only the
+ * first part is, which is enough for the whole to have a rate, and a ninth of the series. By cgroup no part is: the
+ * first is IO of no cgroup, which most devices never have.
  */
 static bool op_exposed(const struct op_total *total, const struct frame *f, u32 op)
 {
 	const struct part *part = f->watch->part;
-	bool early = (op == BLKLAT_OP_READ || op == BLKLAT_OP_WRITE) && (!part || (part->number == 1 && strcmp(part->by, by_names[BLKLAT_BY_CGROUP])));
+	bool first = !part || (part->number == 1 && strcmp(part->by, by_names[BLKLAT_BY_CGROUP]));
+	bool early = first && (op == BLKLAT_OP_READ || op == BLKLAT_OP_WRITE);
 
 	return total->hist.cells || early || op_counted(&f->ops[op]);
 }
 
-/* Makes the histogram of a new total, or one as coarse as @scale. Returns 0 or -ENOMEM. */
+/* Makes the histogram if there is none, or makes it as coarse as @scale. Returns 0 or -ENOMEM. */
 static int prepare_hist(struct op_total *to, s64 begin_ns, u32 scale)
 {
 	struct hist made;
@@ -101,8 +102,8 @@ static int prepare_hist(struct op_total *to, s64 begin_ns, u32 scale)
 }
 
 /*
- * Adds bytes and errors as they were counted, including those of IOs that have not ended: a total keeps them
- * whatever becomes of the device. The sum of latencies stays consistent with the buckets.
+ * Bytes and errors are added as they were counted, including those of IOs that have not ended: a total keeps them
+ * whatever becomes of the device. The sum of latencies agrees with the buckets.
  */
 static int add_op(struct op_total *to, const struct op_frame *o, s64 begin_ns, u32 scale)
 {
@@ -134,7 +135,8 @@ static void add_watch(struct series *s, const struct frame *f, u64 interval)
 	s->interval = interval;
 	s->gone = f->gone;
 	/*
-	 * An IO whose end was missed does not hang, so it is left out; its loss is counted when its slot is used again.
+	 * An IO whose end was missed is not in flight, so it is left out; its loss is counted when its slot is used
+	 * again.
 	 */
 	s->in_flight = missed ? 0 : f->in_flight;
 	s->oldest_ns = missed ? 0 : f->oldest_ns;
@@ -145,7 +147,7 @@ static void add_watch(struct series *s, const struct frame *f, u64 interval)
 	raise_losses(s->lost_by, f->accounting.lost_by);
 }
 
-/* Takes exemplars for the op of a whole or a part: the IOs that took longest, in this order. */
+/* Takes the exemplars of an op, of a whole or a part: the IOs that took longest, in this order. */
 static void take_exemplars(struct op_total *to, const struct frames *fs, u32 i, u32 op)
 {
 	const struct part *part = fs->f[i].watch->part;
@@ -168,7 +170,9 @@ static void take_exemplars(struct op_total *to, const struct frames *fs, u32 i, 
 			continue;
 		n += n < EXEMPLARS_MAX;
 		memmove(&to->exemplars[at + 1], &to->exemplars[at], (n - 1 - at) * sizeof(*to->exemplars));
-		to->exemplars[at] = (struct exemplar){ t->latency_ns, io->end_ns, t->sector, t->submitter, t->known, "" };
+		to->exemplars[at] = (struct exemplar){
+			t->latency_ns, io->end_ns, t->sector, t->submitter, t->known, "",
+		};
 		memcpy(to->exemplars[at].comm, t->comm, BLKLAT_COMM);
 	}
 	to->n_exemplars = n ?: to->n_exemplars;
@@ -204,7 +208,7 @@ static int add_frame(struct series *s, const struct totals *t, const struct fram
 	return err;
 }
 
-/* The place of @w's series among the first @n, which are sorted; NULL if it is new. */
+/* The series of @w among the first @n, which are sorted; NULL: it is new. */
 static struct series **find(const struct totals *t, u32 n, const struct watch *w)
 {
 	struct series key, *at = &key;
@@ -256,8 +260,8 @@ static bool is_vacant(const struct watch *w)
 }
 
 /*
- * By cgroup, a part has no frame any more once its owner has ended, while its whole still has one: everything that it
- * counted was exposed, so its series ends. If the device is gone, the series stays, like the device's own.
+ * By cgroup, a part has no frame any more once its owner has ended, while its whole still has one. All that it
+ * counted was exposed, so its series ends. If the device is gone, the series is kept, as the device's own is.
  */
 static bool has_ended(const struct totals *t, const struct series *whole, const struct series *s)
 {
@@ -311,7 +315,7 @@ static int totals_add(struct totals *t, const struct frames *fs, u32 scale)
 	t->room = max_u64(t->room, most);
 	t->intervals += fs->reads ?: 1;
 	t->drain_ns += fs->drain_ns;
-	/* The one that took its place in this very interval continues its series. */
+	/* A device that took the place of one that went in this interval continues its series. */
 	err = put_those(t, fs, true, scale) ?: put_those(t, fs, false, scale);
 	if (err)
 		return err;

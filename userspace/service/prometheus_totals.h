@@ -6,12 +6,12 @@
 #include "core/sink.h"
 #include "service/prometheus.h"
 
-/* The number of series kept for devices that went away. Beyond it the one that has been gone longest is forgotten. */
+/* How many series are kept of devices that are gone. Beyond that, the one gone for longest is forgotten. */
 #define TOTALS_ABSENT_MAX 1024
 
 #define EXEMPLARS_MAX 4
 
-/* A slow IO with which somebody who looks at a bucket can investigate further. */
+/* A slow IO, for whoever looks at a bucket and wants to know more. */
 struct exemplar {
 	u64 latency_ns;
 	s64 end_ns;			/* CLOCK_REALTIME */
@@ -32,8 +32,8 @@ struct op_total {
 };
 
 /*
- * Turns a figure that is counted from 0 again when its device comes back, and may be corrected
- * downwards, into a total that only rises.
+ * Makes a total that never falls of a figure that begins at 0 again when its device comes back, and that may be
+ * corrected downwards.
  */
 struct rising {
 	u64 total;
@@ -42,8 +42,8 @@ struct rising {
 };
 
 /*
- * One device and stage, or a part of it. The ops of a divided one are in its parts alone, so that
- * summing up series counts no IO twice. Figures that concern the whole are in the whole's series alone.
+ * A device and stage, or a part of it. If it is divided, only its parts have ops, so that a sum of series counts no IO
+ * twice; all other figures are in the whole's series only.
  */
 struct series {
 	struct device device;		/* as last seen; its parent and lower mean nothing here */
@@ -59,7 +59,7 @@ struct series {
 	struct rising started;
 	struct rising requeued;
 	struct rising lost_by[LOST_REASONS];
-	bool tells_slow;		/* slow IOs are wanted */
+	bool tells_slow;		/* slow IOs are looked for */
 	u64 slow;			/* found so far */
 	u64 failed[SLOW_ERRORS];	/* slow IOs that failed, by error */
 	struct op_total ops[BLKLAT_OPS];

@@ -11,8 +11,8 @@
 #include "util/types.h"
 
 /*
- * No answer may be used by another site, have its type guessed, or be framed. A page that needs more
- * rights than none sends a policy of its own.
+ * No other site may read an answer, frame it, or have its type guessed. The page, which needs some rights, sends a
+ * policy of its own.
  */
 static const char *const always[][2] = {
 	{ "X-Content-Type-Options", "nosniff" },
@@ -52,7 +52,7 @@ enum MHD_Result answer_text(struct MHD_Connection *c, unsigned int status, const
 	return answer(c, status, r);
 }
 
-/* Answers with @b and takes over the caller's reference; NULL gives status 500. */
+/* Answers with @b, whose reference it takes over; NULL: with status 500. */
 static enum MHD_Result answer_blob(struct MHD_Connection *c, struct blob *b, const char *type, bool gzip)
 {
 	struct MHD_Response *r;
@@ -110,8 +110,10 @@ static enum MHD_Result answer_cached(struct server *s, struct MHD_Connection *c,
 	if (s->cache.next != s->cfg.feed->next)
 		cache_clear(&s->cache);
 	s->cache.next = s->cfg.feed->next;
-	if (!*plain)
-		*plain = kind == CACHE_SNAPSHOT ? blob_ref(feed_snapshot(s->cfg.feed)) : render(s, kind - CACHE_METRICS);
+	if (!*plain && kind == CACHE_SNAPSHOT)
+		*plain = blob_ref(feed_snapshot(s->cfg.feed));
+	else if (!*plain)
+		*plain = render(s, kind - CACHE_METRICS);
 	if (gzip && *plain && !*packed)
 		*packed = encoding_gzip(*plain);
 	return answer_blob(c, blob_ref(gzip ? *packed : *plain), type, gzip);
@@ -128,7 +130,7 @@ static enum MHD_Result metrics(struct server *s, struct MHD_Connection *c)
 static enum MHD_Result snapshot(struct server *s, struct MHD_Connection *c)
 {
 	if (!feed_snapshot(s->cfg.feed))
-		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "there was no interval yet\n",
+		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no interval has ended yet\n",
 				   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "1" });
 	return answer_cached(s, c, CACHE_SNAPSHOT, "application/x-ndjson");
 }
@@ -189,7 +191,8 @@ static enum MHD_Result answer_path(struct server *s, struct MHD_Connection *c, c
 	for (u32 i = 0; i < ARRAY_SIZE(routes); i++)
 		if (!strcmp(url, routes[i].path))
 			return routes[i].answer(s, c);
-	return answer_text(c, MHD_HTTP_NOT_FOUND, "there is /, /metrics, /api/snapshot, /api/stream, /healthz and /readyz\n", NULL);
+	return answer_text(c, MHD_HTTP_NOT_FOUND,
+			   "no such path; there are /, /metrics, /api/snapshot, /api/stream, /healthz and /readyz\n", NULL);
 }
 
 static enum MHD_Result count_host(void *count, enum MHD_ValueKind kind, const char *name, const char *value)
@@ -200,7 +203,7 @@ static enum MHD_Result count_host(void *count, enum MHD_ValueKind kind, const ch
 	return MHD_YES;
 }
 
-/* With two Host headers, a proxy between us and the peer may have used the other one (RFC 9112, 3.2). */
+/* Of two Host headers, a proxy between us and the peer may have used the other one (RFC 9112, 3.2). */
 static bool has_two_hosts(struct MHD_Connection *c)
 {
 	u32 n = 0;
@@ -210,8 +213,8 @@ static bool has_two_hosts(struct MHD_Connection *c)
 }
 
 /*
- * A small body is read and dropped, so that its sender gets to read the answer. A larger one, one of
- * unknown length, and one whose sender asks first (Expect) are refused unread.
+ * A small body is read and ignored, so that its sender goes on to read the answer. A larger one, one of unknown length,
+ * and one whose sender asks first (Expect) are refused unread.
  */
 static bool body_refused(struct MHD_Connection *c)
 {
@@ -227,7 +230,7 @@ static enum MHD_Result begin_request(struct MHD_Connection *c, const struct peer
 		return MHD_NO;
 	if (has_two_hosts(c)) {
 		peer_phase(c, PEER_ANSWERED);
-		return answer_text(c, MHD_HTTP_BAD_REQUEST, "a request must have exactly one Host\n", NULL);
+		return answer_text(c, MHD_HTTP_BAD_REQUEST, "a request must have exactly one Host header\n", NULL);
 	}
 	if (body_refused(c)) {
 		peer_phase(c, PEER_ANSWERED);
@@ -239,6 +242,9 @@ static enum MHD_Result begin_request(struct MHD_Connection *c, const struct peer
 enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, const char *method, const char *version,
 		      const char *upload, size_t *upload_size, void **request)
 {
+	static const char *const ask[] = {
+		MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"blklat\", charset=\"UTF-8\"",
+	};
 	struct server *s = server;
 	enum access access;
 
@@ -267,14 +273,15 @@ enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, c
 		/* Every browser begins without a password and is then asked for it, so only wrong ones count. */
 		if (header(c, MHD_HTTP_HEADER_AUTHORIZATION))
 			prometheus_refused(s->cfg.prometheus, REFUSAL_PASSWORD);
-		return answer_text(c, MHD_HTTP_UNAUTHORIZED, "a user and a password are needed\n",
-				   (const char *const[]){ MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"blklat\", charset=\"UTF-8\"" });
+		return answer_text(c, MHD_HTTP_UNAUTHORIZED, "a user name and a password are required\n", ask);
 	case ACCESS_LATER:
 		prometheus_refused(s->cfg.prometheus, REFUSAL_BUSY);
-		return answer_text(c, MHD_HTTP_TOO_MANY_REQUESTS, "too many passwords are waiting to be checked, or were wrong\n",
+		return answer_text(c, MHD_HTTP_TOO_MANY_REQUESTS,
+				   "too many passwords are waiting for a check, or too many were wrong\n",
 				   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "5" });
 	default:
-		return answer_text(c, MHD_HTTP_FORBIDDEN, "this address answers only to localhost; to be reached by name, use "
+		return answer_text(c, MHD_HTTP_FORBIDDEN,
+				   "this address accepts only localhost as Host; to be reached by another name, use "
 				   "--listen with another address, and --web-config\n", NULL);
 	}
 }

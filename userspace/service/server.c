@@ -23,7 +23,7 @@ static void request_ended(void *server, struct MHD_Connection *c, void **request
 		peer_phase(c, PEER_RESTING);
 }
 
-/* Our paths contain nothing that is escaped, so nothing is unescaped: "/metrics%00" is not "/metrics". */
+/* No path of ours has anything to escape, so nothing is unescaped: "/metrics%00" is not "/metrics". */
 static size_t unescape_nothing(void *nobody, struct MHD_Connection *c, char *text)
 {
 	(void)nobody;
@@ -131,7 +131,7 @@ int server_new(const struct server_config *cfg, struct server **ret)
 	return 0;
 }
 
-/* The library notices a certificate that does not match its key only at the first connection, so check it here. */
+/* The library finds out only at the first connection that a certificate does not match its key, so check it here. */
 static int check_tls(const struct web_config *web, struct problem *p)
 {
 	const gnutls_datum_t cert = { (unsigned char *)web->cert, web->cert ? strlen(web->cert) : 0 };
@@ -147,7 +147,7 @@ static int check_tls(const struct web_config *web, struct problem *p)
 		return problem_set(p, -ENOMEM, "out of memory");
 	err = gnutls_certificate_set_x509_key_mem(both, &cert, &key, GNUTLS_X509_FMT_PEM);
 	gnutls_certificate_free_credentials(both);
-	return err < 0 ? problem_set(p, -EINVAL, "certificate and key can't be used: %s", gnutls_strerror(err)) : 0;
+	return err < 0 ? problem_set(p, -EINVAL, "the certificate or its key is unusable: %s", gnutls_strerror(err)) : 0;
 }
 
 int server_use(struct server *s, struct web_config *web, struct problem *p)

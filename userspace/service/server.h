@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The HTTP server, which reads the feed and the totals for Prometheus. It runs in the loop of its process, and never
- * waits. There is a limit for everything that a peer may take: connections, streams, the time and size of a request,
- * the time of an answer, and password checks, which a thread makes.
+ * The HTTP server, which serves the feed and the totals for Prometheus. It runs in the loop of its process and never
+ * waits. Whatever a peer may take has a limit: connections, streams, the time and size of a request, the time of an
+ * answer, and password checks, which a thread makes.
  *
  *   /               the live page
  *   /metrics        what Prometheus scrapes, in the format it asks for
  *   /api/snapshot   the last interval, as 'blklat live --format json' prints it
- *   /api/stream     every interval as it ends, after those of the last minutes: server-sent events
+ *   /api/stream     the intervals of the last minutes, and then each as it ends: server-sent events
  *   /healthz        200, or 503 and why: the capture does not run, or is late
  *   /readyz         the same, also if it lost a notable share of the IOs
  */
@@ -39,17 +39,17 @@ int server_new(const struct server_config *cfg, struct server **ret);
 void server_free(struct server *s);	/* ends all connections; takes NULL */
 
 /*
- * Begins to serve with these certificates and users, which it takes over, or ends all connections and goes on with
- * them. Users whose hash is the same stay known. Returns 0, or a negative errno and a sentence, and has changed nothing
- * then.
+ * Begins to serve with this certificate and these users, which it takes over. If it serves already, it ends all
+ * connections; passwords that were right stay known if their hash is the same. Returns 0, or a negative errno and a
+ * sentence and has changed nothing.
  */
 int server_use(struct server *s, struct web_config *web, struct problem *p);
 
-/* What to wait for, but no longer than it returns (ms), before server_round(). */
+/* Sets what to wait for before server_round(), and returns for how long at most (ms). */
 #define SERVER_FDS 2
 int server_wait(const struct server *s, struct pollfd ret[SERVER_FDS]);
 
-/* Does what there is to do. */
+/* Does all that can be done without waiting. */
 void server_round(struct server *s);
 
 #endif

@@ -13,12 +13,11 @@
 #include "util/types.h"
 
 /*
- * Sources of connections, as far as they are told apart: an IPv4 address, or an IPv6 /64 network, since
- * whoever has one address of it has them all. The table has a fixed size. The source not seen for
- * longest is forgotten first; those that have scraped are forgotten last.
+ * A source of connections: an IPv4 address, or an IPv6 /64 network, since whoever has one of its addresses has all. The
+ * table has a fixed size. The source not seen for longest is forgotten first, those that have scraped last.
  */
-#define SOURCES 512		/* more than there can be connections, so that sources with one stay */
-#define SOURCE_FAILURES 20	/* wrong passwords allowed at once; eight a second are forgiven */
+#define SOURCES 512		/* more than connections, so that those with one stay */
+#define SOURCE_FAILURES 20	/* wrong passwords at once; eight a second are forgiven */
 
 struct source {
 	unsigned char key[16];	/* IPv6 address; for IPv4 the mapped one */
@@ -33,10 +32,10 @@ struct sources {
 	struct source o[SOURCES];
 };
 
-/* The source of @from, made if needed. NULL: all places are taken by sources with connections. */
+/* The source of @from, which is added if it is new. NULL: all places are taken by sources with connections. */
 struct source *sources_get(struct sources *all, const struct sockaddr *from, u64 now_ns);
 
-/* Whether it has scraped within the last minutes. */
+/* Whether it has scraped within the last ten minutes. */
 bool source_known(const struct source *o, u64 now_ns);
 
 /* A password from there was wrong. */
@@ -56,17 +55,17 @@ struct cache {
 	struct blob *plain[CACHE_KINDS], *gzip[CACHE_KINDS];
 };
 
-/* The library may have a few more connections than there are places, until it has closed those that were cut off. */
+/* Connections that were cut off take a place until the library has closed them. */
 #define SERVER_PEERS (SERVER_CONNECTIONS + 64)
 
-/* What a connection is doing. Every phase has a time limit, whatever the peer sends or receives. */
+/* What a connection is doing. Each phase has a time limit, whatever the peer sends or receives. */
 enum peer_phase {
 	PEER_FREE,
 	PEER_READING,		/* its request, or the TLS handshake */
-	PEER_WAITING,		/* suspended while its password is checked */
+	PEER_WAITING,		/* for its password to be checked; it is suspended */
 	PEER_ANSWERED,		/* its answer is being sent */
 	PEER_RESTING,		/* between requests */
-	PEER_STREAMING,		/* for as long as it takes events */
+	PEER_STREAMING,		/* for as long as it reads events */
 	PEER_CUT,		/* about to be closed by the library */
 };
 
@@ -74,8 +73,8 @@ enum access {
 	ACCESS_UNKNOWN,
 	ACCESS_GRANTED,
 	ACCESS_REFUSED,
-	ACCESS_LATER,		/* too many passwords to check, or too many wrong ones */
-	ACCESS_WAITS,		/* the connection is suspended; the request will come again */
+	ACCESS_LATER,		/* too many passwords wait for a check, or too many were wrong */
+	ACCESS_WAITS,		/* the connection is suspended; the request will be handled again */
 };
 
 struct peer {
@@ -101,8 +100,8 @@ struct server {
 	struct cache cache;		/* of routes.c */
 	struct peer peers[SERVER_PEERS];
 	struct stream *streams;		/* a list */
-	u64 streamed;			/* the feed's next number, when streams were woken up last */
-	u64 swept_ns;			/* when peers were looked at last */
+	u64 streamed;			/* the feed's next number when streams were woken last */
+	u64 swept_ns;			/* the last peers_sweep() */
 	bool stopping;
 };
 
@@ -111,9 +110,9 @@ struct server {
 void peer_notify(void *server, struct MHD_Connection *c, void **socket_context, enum MHD_ConnectionNotificationCode code);
 void *peer_request_begins(void *server, const char *uri, struct MHD_Connection *c);
 void peer_phase(struct MHD_Connection *c, enum peer_phase phase);
-struct peer *peer_of(struct MHD_Connection *c);		/* NULL: it found no place */
+struct peer *peer_of(struct MHD_Connection *c);		/* NULL: there was no place for it */
 
-/* Cuts off peers whose time is over and those that have hung up. */
+/* Cuts off peers whose time is up and those that have hung up. */
 void peers_sweep(struct server *s);
 
 /* Whether the peer may become a stream. */
@@ -122,10 +121,10 @@ bool peer_may_stream(const struct server *s, const struct peer *peer);
 /* --- access.c --- */
 
 /*
- * Decides whether a request is let in. Without users everybody is. A password that was right before is
- * let in at once, any other when it has been checked. Requests from one source wait in line, and
- * sources take turns; a source that sent many wrong passwords gets eight checks a second. One check is made at a time,
- * and then none for as long as it took, so checks take half of a CPU at most, however many are asked for.
+ * Decides whether a request is let in. Without users every request is. A password that was right before is let in at
+ * once, any other once it has been checked. Requests from one source queue up, and sources take turns; one that has
+ * sent many wrong passwords gets eight checks a second. After a check none is made for as long as it took, so checks
+ * take half of a CPU at most.
  */
 enum access access_of(struct server *s, struct MHD_Connection *c);
 
@@ -135,7 +134,7 @@ void access_round(struct server *s);
 /* Becomes readable when the check in progress is done; -1: there is none. */
 int access_fd(const struct server *s);
 
-/* How long to wait for the next check to begin; UINT64_MAX: none waits for that. */
+/* How long until the next check can begin; UINT64_MAX: no peer waits for that. */
 u64 access_wait_ns(const struct server *s);
 
 /* Nobody waits for the result of the check in progress any more. It still ends by itself. */
@@ -161,7 +160,7 @@ enum MHD_Result answer_text(struct MHD_Connection *c, unsigned int status, const
 
 enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c);
 
-/* Resumes waiting streams: there is a new interval, or a sign of life is due. */
+/* Resumes streams that have something to send: all of them, or those for which a sign of life is due. */
 void streams_wake(struct server *s, bool all);
 
 /* --- accept.c, encoding.c --- */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /api/stream. Every reader has a position among the kept intervals, and takes the next one when it has
- * room for it. A slow reader lags behind; one that lags by more than is kept continues at the oldest
- * interval kept. Neither costs memory.
+ * /api/stream. Each reader has a position among the kept intervals and gets the next one when it has room for it. A
+ * slow reader lags behind; one that lags behind by more than is kept goes on with the oldest that is. Neither takes
+ * memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "util/clock.h"
 
 #define SILENCE_NS (15 * NSEC_PER_SEC)	/* after which a sign of life is sent */
-#define STUCK_S 30			/* after which a reader that takes nothing is cut off */
+#define STUCK_S 30			/* after which a reader that reads nothing is cut off */
 #define BLOCK (16 << 10)
 
 struct stream {
@@ -26,7 +26,7 @@ struct stream {
 	u64 runs;		/* number of the last "run" event sent; 0: none */
 	struct blob *now;	/* being sent */
 	size_t sent;		/* of it */
-	u64 said_ns;		/* when there last was something to send */
+	u64 said_ns;		/* when something was sent last */
 };
 
 static const char begin[] = "retry: 2000\n\n";
@@ -100,8 +100,8 @@ static void stream_free(void *stream)
 }
 
 /*
- * Sets where to continue for a reader that has interval BOOT.NUMBER: after it or, if that was another
- * process's, at the first one kept.
+ * Continues after interval BOOT.NUMBER, the last one that the reader has; with the first one kept if that is not one of
+ * this process.
  */
 static void resume(struct stream *st, const char *last)
 {

@@ -44,7 +44,7 @@ static const char *scalar(const yaml_node_t *n)
 static int take_text(struct reader *r, const yaml_node_t *key, const yaml_node_t *value, char **to)
 {
 	if (!scalar(value) || !*scalar(value))
-		return bad(r, value, "%s must be a text", scalar(key));
+		return bad(r, value, "%s must be a string", scalar(key));
 	if (*to)
 		return bad(r, key, "%s is given twice", scalar(key));
 	*to = strdup(scalar(value));
@@ -58,17 +58,17 @@ static int each(struct reader *r, const yaml_node_t *map, const char *what, take
 {
 	int err = 0;
 
-	/* "key:" without a value also counts as an empty mapping. */
+	/* "key:" without a value is an empty mapping, too. */
 	if (scalar(map) && !*scalar(map))
 		return 0;
 	if (map->type != YAML_MAPPING_NODE)
-		return bad(r, map, "%s must be a list of 'key: value'", what);
+		return bad(r, map, "%s must consist of 'key: value'", what);
 	for (yaml_node_pair_t *pair = map->data.mapping.pairs.start; !err && pair < map->data.mapping.pairs.top; pair++) {
 		yaml_node_t *key = yaml_document_get_node(&r->doc, pair->key);
 		yaml_node_t *value = yaml_document_get_node(&r->doc, pair->value);
 
 		if (!scalar(key))
-			return bad(r, key, "a key must be a text");
+			return bad(r, key, "a key must be a string");
 		err = take(r, key, value);
 	}
 	return err;
@@ -92,7 +92,8 @@ static int take_tls(struct reader *r, const yaml_node_t *key, const yaml_node_t 
 		return take_text(r, key, value, &r->c->key);
 	if (!strcmp(scalar(key), "min_version"))
 		return take_min_version(r, key, value);
-	return bad(r, key, "tls_server_config: '%.60s' is not known: cert_file, key_file and min_version are", scalar(key));
+	return bad(r, key, "unknown key '%.60s' in tls_server_config; it may have cert_file, key_file and min_version",
+		   scalar(key));
 }
 
 /* "$2y$10$" and 53 characters; a, b and y are the same except for bugs of old programs. */
@@ -113,18 +114,18 @@ static int take_user(struct reader *r, const yaml_node_t *key, const yaml_node_t
 	u32 cost;
 
 	if (!*scalar(key) || strchr(scalar(key), ':'))
-		return bad(r, key, "a user's name must not be empty nor have a colon");
+		return bad(r, key, "a user name must not be empty or contain a colon");
 	if (!hash || !is_bcrypt(hash, &cost))
-		return bad(r, value, "the password of '%.60s' must be a bcrypt hash, as 'htpasswd -nBC 10 \"\"' makes it",
+		return bad(r, value, "the password of '%.60s' must be a bcrypt hash; 'htpasswd -nBC 10 \"\"' makes one",
 			   scalar(key));
 	if (cost > COST_MAX)
-		return bad(r, value, "the hash of '%.60s' has a cost of %u: a request would take seconds, at most %d is allowed",
+		return bad(r, value, "the hash of '%.60s' has a cost of %u, and a check would take seconds: use up to %d",
 			   scalar(key), cost, COST_MAX);
 	for (u32 i = 0; i < c->n_users; i++)
 		if (!strcmp(c->users[i].name, scalar(key)))
 			return bad(r, key, "user '%.60s' is given twice", scalar(key));
 	if (c->n_users == USERS_MAX)
-		return bad(r, key, "more than %d users", USERS_MAX);
+		return bad(r, key, "there are more than %d users", USERS_MAX);
 	if (array_grow(&c->users, sizeof(*user), c->n_users + 1))
 		return -ENOMEM;
 	user = &c->users[c->n_users++];
@@ -138,7 +139,7 @@ static int take_part(struct reader *r, const yaml_node_t *key, const yaml_node_t
 		return each(r, value, "tls_server_config", take_tls);
 	if (!strcmp(scalar(key), "basic_auth_users"))
 		return each(r, value, "basic_auth_users", take_user);
-	return bad(r, key, "'%.60s' is not known: tls_server_config and basic_auth_users are", scalar(key));
+	return bad(r, key, "unknown key '%.60s'; there may be tls_server_config and basic_auth_users", scalar(key));
 }
 
 static int take_document(struct reader *r)
@@ -161,11 +162,11 @@ int web_config_parse(struct web_config *c, const char *file, const char *text, s
 
 	*c = (struct web_config){ 0 };
 	if (!yaml_parser_initialize(&parser))
-		return problem_set(p, -ENOMEM, "%s: no memory", file);
+		return problem_set(p, -ENOMEM, "%s: out of memory", file);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
 	if (!yaml_parser_load(&parser, &r.doc)) {
 		err = problem_set(p, -EINVAL, "%s:%zu: this is not valid YAML: %s", file, parser.problem_mark.line + 1,
-				  parser.problem ?: "it can't be read");
+				  parser.problem ?: "unreadable");
 	} else {
 		err = take_document(&r);
 		yaml_document_delete(&r.doc);
@@ -173,7 +174,7 @@ int web_config_parse(struct web_config *c, const char *file, const char *text, s
 	yaml_parser_delete(&parser);
 	if (err)
 		web_config_free(c);
-	return err == -ENOMEM ? problem_set(p, err, "%s: no memory", file) : err;
+	return err == -ENOMEM ? problem_set(p, err, "%s: out of memory", file) : err;
 }
 
 /* A file as a text. Returns 0, or a negative errno and a sentence. */
@@ -189,7 +190,7 @@ static int read_file(const char *file, char **ret, struct problem *p)
 	if (ferror(f))
 		return problem_set(p, -EIO, "could not read %s: %s", file, strerror(errno));
 	if (len > FILE_MAX || memchr(text, '\0', len))
-		return problem_set(p, -EINVAL, "%s: must be a text of less than 1 MiB", file);
+		return problem_set(p, -EINVAL, "%s must be a text file of less than 1 MiB", file);
 	text[len] = '\0';
 	*ret = TAKE(text);
 	return 0;

@@ -3,7 +3,7 @@
  * TLS and passwords, read from a file like the web.yml of Prometheus' exporters (exporter-toolkit,
  * docs/web-configuration.md): tls_server_config with cert_file, key_file (paths relative to web.yml)
  * and min_version (TLS12, TLS13); and basic_auth_users, names with bcrypt hashes. Any other setting is
- * refused by name: a setting that is ignored must not seem to be in force.
+ * refused by name, since an ignored setting must not seem to be in effect.
  */
 #ifndef SERVICE_WEB_CONFIG_H
 #define SERVICE_WEB_CONFIG_H
