@@ -150,16 +150,16 @@ static int time_format(struct prometheus *p, enum prometheus_format format, cons
 	return 0;
 }
 
-static int bench(u32 n, const struct prometheus_config *cfg)
+static int bench(u32 n, u32 schema)
 {
 	struct prometheus *p;
 	struct host h = { 0 };
-	int err = prometheus_new(cfg, &p);
+	int err = prometheus_new(schema, &p);
 
 	if (err)
 		return err;
 	err = host_init(&h, n, p);
-	printf("{\"devices\":%u,\"ops\":2,\"schema\":%u,", n, cfg->schema);
+	printf("{\"devices\":%u,\"ops\":2,\"schema\":%u,", n, schema);
 	err = err ?: time_intervals(&h) ?: time_format(p, PROMETHEUS_PROTOBUF, "protobuf", ",") ?:
 	      time_format(p, PROMETHEUS_OPENMETRICS, "openmetrics", ",") ?:
 	      time_format(p, PROMETHEUS_TEXT, "text", "}\n");
@@ -171,13 +171,10 @@ static int bench(u32 n, const struct prometheus_config *cfg)
 int main(int argc, char **argv)
 {
 	u32 n = argc > 1 ? atoi(argv[1]) : 24, schema = argc > 2 ? atoi(argv[2]) : PROMETHEUS_SCHEMA;
-	const struct prometheus_config cfg = {
-		.schema = schema, .classic_schema = PROMETHEUS_CLASSIC_SCHEMA, .native_only = argc > 3,
-	};
 
 	if (!n || n > MOST_DEVICES || schema > BLKLAT_SCALE_MAX) {
-		fprintf(stderr, "usage: exposition [DEVICES [SCHEMA [native-only]]]\n");
+		fprintf(stderr, "usage: exposition [DEVICES [SCHEMA]]\n");
 		return 2;
 	}
-	return bench(n, &cfg) ? 1 : 0;
+	return bench(n, schema) ? 1 : 0;
 }

@@ -7,10 +7,9 @@
  *   get [ACCEPT]     a scrape with this Accept header; the answer is the content type, the number of
  *                    bytes, and those bytes
  *
- * Each read of the counters is reported to take 1.5 ms.
+ * Each read of the counters is reported to take 1.5 ms. An argument is the schema of native histograms.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,23 +142,13 @@ static int play(struct player *p)
 
 int main(int argc, char **argv)
 {
-	struct prometheus_config cfg = { .schema = PROMETHEUS_SCHEMA, .classic_schema = PROMETHEUS_CLASSIC_SCHEMA };
+	u32 schema = argc > 1 ? atoi(argv[1]) : PROMETHEUS_SCHEMA;
 	struct player p = { 0 };
-	int option;
+	int err;
 
-	while ((option = getopt(argc, argv, "s:c:n")) != -1) {
-		if (option == 's')
-			cfg.schema = atoi(optarg);
-		else if (option == 'c')
-			cfg.classic_schema = atoi(optarg);
-		else if (option == 'n')
-			cfg.native_only = true;
-		else
-			return 2;
-	}
-	if (prometheus_new(&cfg, &p.prometheus))
+	if (argc > 2 || schema > BLKLAT_SCALE_MAX || prometheus_new(schema, &p.prometheus))
 		return 2;
-	option = play(&p);
+	err = play(&p);
 	prometheus_free(p.prometheus);
-	return option ? 1 : 0;
+	return err ? 1 : 0;
 }

@@ -54,12 +54,10 @@ static void begin(u32 n)
 
 void set_up(void)
 {
-	const struct prometheus_config cfg = { .schema = 3, .classic_schema = 1 };
-
 	s = (struct service){ .now_ns = START_NS };
 	for (u32 i = 0; i < WATCHES; i++)
 		snprintf(s.devices[i].name, DEVICE_NAME_MAX, "sd%c", 'a' + i);
-	assert_int_equal(prometheus_new(&cfg, &s.p), 0);
+	assert_int_equal(prometheus_new(3, &s.p), 0);
 }
 
 void tear_down(void)
@@ -370,14 +368,6 @@ TEST(devices_stand_in_the_order_of_their_numbers)
 	two = strstr(text, "blklat_io_in_flight{device=\"nvme2n1\"");
 	assert_non_null(two);
 	assert_non_null(strstr(two, "blklat_io_in_flight{device=\"nvme10n1\""));
-}
-
-TEST(a_schema_beyond_the_grid_is_refused)
-{
-	struct prometheus *p;
-
-	assert_int_equal(prometheus_new(&(struct prometheus_config){ .schema = 7 }, &p), -EINVAL);
-	assert_int_equal(prometheus_new(&(struct prometheus_config){ .classic_schema = 7 }, &p), -EINVAL);
 }
 
 TEST(a_failed_write_is_told)

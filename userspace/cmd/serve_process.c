@@ -106,9 +106,8 @@ static int make_room(struct process *s)
 {
 	const struct serve_server_config *cfg = s->cfg;
 	const struct feed_config feed = { cfg->interval_s, cfg->history_s, cfg->bins };
-	const struct prometheus_config prom = { .schema = cfg->schema, .classic_schema = PROMETHEUS_CLASSIC_SCHEMA };
 	struct server_config server = { .listen_fd = cfg->listen_fd, .address = cfg->address, .feed = &s->feed };
-	int err = feed_init(&s->feed, &feed) ?: prometheus_new(&prom, &s->prometheus);
+	int err = feed_init(&s->feed, &feed) ?: prometheus_new(cfg->schema, &s->prometheus);
 
 	server.prometheus = s->prometheus;
 	err = err ?: server_new(&server, &s->server);

@@ -29,20 +29,9 @@ extern const char *const prometheus_content_types[PROMETHEUS_FORMATS];
  */
 enum prometheus_format prometheus_negotiate(const char *accept);
 
-#define PROMETHEUS_SCHEMA 3		/* buckets 9 % wide */
-#define PROMETHEUS_CLASSIC_SCHEMA 1	/* bounds a factor of 1.41 apart: 6.6 a decade */
-
-struct prometheus_config {
-	u32 schema;		/* of native histograms, 0 to 6: 2^schema buckets an octave */
-	u32 classic_schema;	/* the same for classic buckets, from 954 ns to 32 s */
-	/*
-	 * Leaves classic buckets out of protobuf. A Prometheus that takes native histograms ignores
-	 * classic buckets, unless configured otherwise. But one that asks for protobuf and takes no
-	 * native histograms would get only a count and a sum. So by default both are sent, for twice
-	 * the bytes: 75 kB instead of 39 kB for 24 devices that read and write.
-	 */
-	bool native_only;
-};
+/* 2^schema buckets an octave, 0 to BLKLAT_SCALE_MAX. */
+#define PROMETHEUS_SCHEMA 3		/* of native histograms, unless asked for another: buckets 9 % wide */
+#define PROMETHEUS_CLASSIC_SCHEMA 1	/* of classic buckets: bounds a factor of 1.41 apart, 6.6 a decade */
 
 /* Why the server refused a request or closed a connection. */
 enum prometheus_refusal {
@@ -56,8 +45,8 @@ enum prometheus_refusal {
 
 struct prometheus;
 
-/* Returns 0, -ENOMEM, or -EINVAL for an invalid schema. @cfg is copied. */
-int prometheus_new(const struct prometheus_config *cfg, struct prometheus **ret);
+/* With native histograms of @schema. Returns 0 or -ENOMEM. */
+int prometheus_new(u32 schema, struct prometheus **ret);
 void prometheus_free(struct prometheus *p);	/* after its sink was closed; takes NULL */
 
 /*

@@ -39,7 +39,6 @@ struct labels {
 /* Writes one format. Every hook is required; a failure is kept in err. */
 struct encoder {
 	const struct encoder_ops *ops;
-	const struct prometheus_config *cfg;
 	FILE *out;
 	int err;
 };
@@ -59,10 +58,10 @@ int expose(const struct totals *t, struct encoder *e);
 const char *family_suffix(const struct family *f);
 
 /*
- * Classic buckets, made from @h at the coarser of its own scale and @schema. Their bounds are those of bins, and the
- * same for all series and at all times: a bucket that appears later would look like a burst.
+ * Classic buckets, from 954 ns to 32 s, made from @h at the coarser of its own scale and PROMETHEUS_CLASSIC_SCHEMA. Their
+ * bounds are those of bins, and the same for all series and at all times: one that appears later would look like a burst.
  */
-#define CLASSIC_MAX (25 * 64 + 1)
+#define CLASSIC_MAX ((25 << PROMETHEUS_CLASSIC_SCHEMA) + 1)
 struct classic {
 	u32 n;
 	struct classic_bucket {
@@ -72,7 +71,7 @@ struct classic {
 	u64 ios;			/* all */
 };
 /* Returns 0 or -ENOMEM. */
-int classic_make(struct classic *c, const struct hist *h, u32 schema);
+int classic_make(struct classic *c, const struct hist *h);
 
 /* The slowest exemplar of @o that took more than @above_ns and at most @upto_ns; NULL: it has none. */
 const struct exemplar *exemplar_in(const struct op_total *o, u64 above_ns, u64 upto_ns);
@@ -90,7 +89,7 @@ int hist_coarser(struct hist *ret, const struct hist *h, u32 scale);
 double seconds_of(unsigned __int128 ns);
 
 /* The formats. Return 0 or a negative errno; @out may hold more than was flushed. */
-int exposition_protobuf(const struct totals *t, const struct prometheus_config *cfg, FILE *out);
-int exposition_text(const struct totals *t, const struct prometheus_config *cfg, bool openmetrics, FILE *out);
+int exposition_protobuf(const struct totals *t, u32 schema, FILE *out);
+int exposition_text(const struct totals *t, bool openmetrics, FILE *out);
 
 #endif

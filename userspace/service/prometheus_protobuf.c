@@ -25,6 +25,7 @@ struct piece {
 
 struct pb_encoder {
 	struct encoder encoder;
+	u32 schema;			/* of native histograms */
 	struct piece *pieces;
 	Prom__MetricFamily family;
 	u32 room;			/* of family.metric */
@@ -226,7 +227,7 @@ static int put_exemplars(struct pb_encoder *p, Prom__Histogram *h, const struct 
 static int put_native(struct pb_encoder *p, Prom__Histogram *h, const struct op_total *o)
 {
 	struct hist merged CLEANUP(hist_uninit) = { 0 };
-	int err = hist_coarser(&merged, &o->hist, p->encoder.cfg->schema);
+	int err = hist_coarser(&merged, &o->hist, p->schema);
 
 	if (!err)
 		err = take_spans(p, h, BLKLAT_CELLS(merged.scale));
@@ -245,7 +246,7 @@ static int put_classic(struct pb_encoder *p, Prom__Histogram *h, const struct op
 {
 	Prom__Bucket *buckets;
 	struct classic c;
-	int err = classic_make(&c, &o->hist, p->encoder.cfg->classic_schema);
+	int err = classic_make(&c, &o->hist);
 
 	if (err)
 		return err;
@@ -282,9 +283,11 @@ static void pb_histogram(struct encoder *e, const struct family *f, const struct
 	prom__histogram__init(h);
 	h->created_timestamp = created;
 	m->histogram = h;
-	e->err = put_native(p, h, o);
-	if (!e->err && !e->cfg->native_only)
-		e->err = put_classic(p, h, o);
+	/*
+	 * A Prometheus that takes native histograms ignores classic buckets, unless configured otherwise. But one that asks for
+	 * protobuf and takes no native histograms would get only a count and a sum. So both are sent, for twice the bytes.
+	 */
+	e->err = put_native(p, h, o) ?: put_classic(p, h, o);
 }
 
 static void put_length(FILE *out, size_t n)
@@ -330,9 +333,9 @@ static const struct encoder_ops pb_ops = {
 	.end = pb_end,
 };
 
-int exposition_protobuf(const struct totals *t, const struct prometheus_config *cfg, FILE *out)
+int exposition_protobuf(const struct totals *t, u32 schema, FILE *out)
 {
-	struct pb_encoder p = { .encoder = { .ops = &pb_ops, .cfg = cfg, .out = out } };
+	struct pb_encoder p = { .encoder = { .ops = &pb_ops, .out = out }, .schema = schema };
 
 	drop_family(&p);
 	return expose(t, &p.encoder);

@@ -165,7 +165,7 @@ static void text_histogram(struct encoder *e, const struct family *f, const stru
 	struct text_encoder *t = (struct text_encoder *)e;
 	struct classic c;
 
-	e->err = e->err ?: classic_make(&c, &o->hist, e->cfg->classic_schema);
+	e->err = e->err ?: classic_make(&c, &o->hist);
 	if (e->err)
 		return;
 	/* After a change of resolution, series have other bounds until their next interval. */
@@ -212,14 +212,14 @@ static const struct encoder_ops text_ops = {
 	.end = text_end,
 };
 
-int exposition_text(const struct totals *t, const struct prometheus_config *cfg, bool openmetrics, FILE *out)
+int exposition_text(const struct totals *t, bool openmetrics, FILE *out)
 {
 	struct text_encoder *e = calloc(1, sizeof(*e));
 	int err;
 
 	if (!e)
 		return -ENOMEM;
-	e->encoder = (struct encoder){ .ops = &text_ops, .cfg = cfg, .out = out };
+	e->encoder = (struct encoder){ .ops = &text_ops, .out = out };
 	e->openmetrics = openmetrics;
 	err = expose(t, &e->encoder);
 	free(e);
@@ -241,10 +241,10 @@ int hist_coarser(struct hist *ret, const struct hist *h, u32 scale)
 	return err;
 }
 
-int classic_make(struct classic *c, const struct hist *h, u32 schema)
+int classic_make(struct classic *c, const struct hist *h)
 {
 	struct hist merged CLEANUP(hist_uninit) = { 0 };
-	int err = hist_coarser(&merged, h, schema);
+	int err = hist_coarser(&merged, h, PROMETHEUS_CLASSIC_SCHEMA);
 	u32 first, last;
 	u64 ios = 0;
 

@@ -332,8 +332,8 @@ static int totals_add(struct totals *t, const struct frames *fs, u32 scale)
 struct prometheus {
 	struct sink_source source;
 	struct sink sink;
-	struct prometheus_config cfg;
 	struct totals totals;
+	u32 schema;			/* of native histograms */
 	u32 scale;			/* of the totals' histograms */
 };
 
@@ -366,19 +366,16 @@ static int prometheus_open(struct sink_source *of, const struct run_info *run, s
 	return 0;
 }
 
-int prometheus_new(const struct prometheus_config *cfg, struct prometheus **ret)
+int prometheus_new(u32 schema, struct prometheus **ret)
 {
-	struct prometheus *p;
+	struct prometheus *p = calloc(1, sizeof(*p));
 
-	if (cfg->schema > BLKLAT_SCALE_MAX || cfg->classic_schema > BLKLAT_SCALE_MAX)
-		return -EINVAL;
-	p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	p->source.open = prometheus_open;
 	p->sink.ops = &sink_prometheus;
-	p->cfg = *cfg;
-	p->scale = cfg->schema > cfg->classic_schema ? cfg->schema : cfg->classic_schema;
+	p->schema = schema;
+	p->scale = max_u64(schema, PROMETHEUS_CLASSIC_SCHEMA);
 	*ret = p;
 	return 0;
 }
@@ -409,9 +406,9 @@ int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE 
 
 	errno = 0;	/* so that it also covers what is written before the end */
 	if (format == PROMETHEUS_PROTOBUF)
-		err = exposition_protobuf(&p->totals, &p->cfg, out);
+		err = exposition_protobuf(&p->totals, p->schema, out);
 	else
-		err = exposition_text(&p->totals, &p->cfg, format == PROMETHEUS_OPENMETRICS, out);
+		err = exposition_text(&p->totals, format == PROMETHEUS_OPENMETRICS, out);
 	if (err)
 		return err;
 	return fflush(out) || ferror(out) ? -errno ?: -EIO : 0;
