@@ -31,13 +31,6 @@ static size_t unescape_nothing(void *nobody, struct MHD_Connection *c, char *tex
 	return strlen(text);
 }
 
-static void no_log(void *nobody, const char *format, va_list args)
-{
-	(void)nobody;
-	(void)format;
-	(void)args;
-}
-
 static struct MHD_Daemon *start_daemon(struct server *s)
 {
 	const struct web_config *web = &s->web;
@@ -50,12 +43,10 @@ static struct MHD_Daemon *start_daemon(struct server *s)
 		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)priorities },
 		{ MHD_OPTION_END, 0, NULL },
 	};
-	const struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
-	unsigned int flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (web->cert ? MHD_USE_TLS : 0);
+	unsigned int flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (web->cert ? MHD_USE_TLS : 0);
 
 	return listens < 0 ? NULL :
 	       MHD_start_daemon(flags, 0, NULL, NULL, route, s,
-				MHD_OPTION_EXTERNAL_LOGGER, no_log, NULL,
 				MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listens,
 				MHD_OPTION_CONNECTION_LIMIT, (unsigned int)SERVER_PEERS,
 				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)SILENT_S,
@@ -65,7 +56,7 @@ static struct MHD_Daemon *start_daemon(struct server *s)
 				MHD_OPTION_NOTIFY_COMPLETED, request_ended, s,
 				MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, NULL,
 				MHD_OPTION_URI_LOG_CALLBACK, peer_request_begins, s,
-				MHD_OPTION_ARRAY, web->cert ? tls : none,
+				MHD_OPTION_ARRAY, web->cert ? tls : &tls[ARRAY_SIZE(tls) - 1],
 				MHD_OPTION_END);
 }
 

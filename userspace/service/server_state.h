@@ -163,7 +163,7 @@ enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c);
 /* Resumes streams that have something to send: all of them, or those for which a sign of life is due. */
 void streams_wake(struct server *s, bool all);
 
-/* --- accept.c, encoding.c --- */
+/* --- accept.c --- */
 
 /* Whether a request with this Accept-Encoding wants it. @accept may be any text; NULL: no such header. */
 bool encoding_gzip_wanted(const char *accept);
