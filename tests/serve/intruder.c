@@ -210,6 +210,15 @@ int MHD_run(struct MHD_Daemon *d)
 	return original(d);
 }
 
+int setpriority(__priority_which_t which, id_t who, int value)
+{
+	int (*original)(__priority_which_t, id_t, int) = (int (*)(__priority_which_t, id_t, int))dlsym(RTLD_NEXT, "setpriority");
+
+	if (results && !strcmp(where, "recorder") && value == 10)
+		intrude();
+	return original(which, who, value);
+}
+
 int capng_apply(capng_select_t set)
 {
 	int (*original)(capng_select_t) = (int (*)(capng_select_t))dlsym(RTLD_NEXT, "capng_apply");

@@ -192,19 +192,26 @@ class Serve:
 
     # --- the process
 
+    def children(self):
+        """{name: pid} of the processes that the one that captures, self.pid, has started."""
+        pids = pathlib.Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return {status(pid, "Name"): int(pid) for pid in pids}
+
     @property
     def server(self):
-        """The process that talks to the network; self.pid is the one that captures, whose only child it is."""
-        children = pathlib.Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        assert len(children) == 1, children
-        return int(children[0])
+        """The process that talks to the network."""
+        return self.children()["blklat-web"]
+
+    @property
+    def recorder(self):
+        return self.children()["blklat-rec"]
 
     @property
     def pids(self):
-        return [self.pid, self.server]
+        return [self.pid, *self.children().values()]
 
     def tasks(self):
-        """All threads of both processes."""
+        """All threads of all its processes."""
         return [int(task) for pid in self.pids for task in os.listdir(f"/proc/{pid}/task")]
 
     def status(self, key, task=None):

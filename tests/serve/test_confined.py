@@ -25,6 +25,8 @@ AS_NOBODY = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", 
 # What the capturing process needs for its work. It keeps its user; its devices and sysfs are files.
 OF_CAPTURES = {"read a file", "read /etc/shadow", "list a folder", "see a file", "have a process signalled", "be looked into", "control a device",
                "execute memory"}
+# The recorder has files of its own, and sees that there are others.
+OF_RECORDER = {"see a file"}
 
 # A sanitizer must be loaded first, before an intruder; besides, the shipped program is the one to confine.
 pytestmark = pytest.mark.plain
@@ -146,6 +148,19 @@ def test_the_process_that_captures_reads_and_no_more(victim, script, loop, devic
         assert len(found) > 40
         let = {what for what, number in found.items() if number != errno.EPERM}
         assert let <= OF_CAPTURES, {w: n for w, n in found.items() if w in let - OF_CAPTURES}
+
+
+@needs_root
+@needs_intruder
+def test_the_recorder_writes_to_its_folder_and_no_more(victim, script, tmp_path):
+    for s, found in intrude(victim, "recorder", "--replay", script(), "--record", tmp_path):
+        assert len(found) > 40
+        assert set(found.values()) <= {0, errno.EPERM, errno.EACCES}
+        assert {what for what, number in found.items() if not number} <= OF_RECORDER, found
+        s.until(lambda: list(tmp_path.glob("2*.blklat")), "a recording")
+        assert capabilities(s.recorder) == [0] * 5 and ids(s.recorder)[:2] == [{0}, {0}]
+        assert (status(s.recorder, "NoNewPrivs"), status(s.recorder, "Seccomp")) == ("1", "2")
+        assert sockets(s.recorder) <= {"unix"}
 
 
 # --- from outside -------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ TEST(test_frames_come_out_the_same)
 		w.frames.reads = seed + 2;
 		w.frames.drain_ns = seed + 3;
 		wire_put_frames(&bytes, &w.run, &w.frames);
-		assert_int_equal(wire_get_frames(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &w.run, &got, &slow), 0);
+		assert_int_equal(wire_get_frames(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &w.run, &got, &slow, NULL), 0);
 		assert_true(got.slow == (w.run.slow_most ? &slow : NULL));
 		assert_same_slow_ios(&w.slow, &slow);
 		assert_int_equal(got.idle_gap_ns, seed * 1000);
@@ -119,7 +119,7 @@ TEST(test_very_many_slow_ios)
 	assert_int_equal(slow_ios_init(&got, WATCHES, w.run.slow_most), 0);
 	wire_put_frames(&bytes, &w.run, &w.frames);
 	assert_true(bytes.len < WIRE_SLOW_BYTES + 65536);
-	assert_int_equal(wire_get_frames(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &w.run, &into, &got), 0);
+	assert_int_equal(wire_get_frames(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &w.run, &into, &got, NULL), 0);
 	assert_true(got.of[0].found == 30000 && got.of[4].found == 3);
 	/* A third of the room, for the slowest ones. */
 	assert_in_range(got.of[0].n, WIRE_SLOW_BYTES / 3 / 1300, WIRE_SLOW_BYTES / 3 / 1000);
@@ -139,7 +139,7 @@ static int read_frames(const u8 *data, size_t len)
 
 	memcpy(copy, data, len);
 	assert_int_equal(slow_ios_init(&slow, WATCHES, w.run.slow_most), 0);
-	err = wire_get_frames(&(struct wire_in){ copy, copy + len, false }, &w.run, &into, &slow);
+	err = wire_get_frames(&(struct wire_in){ copy, copy + len, false }, &w.run, &into, &slow, NULL);
 	slow_ios_uninit(&slow);
 	free(copy);
 	return err;

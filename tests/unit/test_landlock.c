@@ -21,12 +21,13 @@ static bool refused(int result)
 	return result < 0 && errno == EACCES;
 }
 
-static void begin(int (*shut)(const char *file))
+/* @shut: out of all but @from. */
+static void begin(int (*shut)(const char *file), const char *from)
 {
 	int err;
 
 	EXPECT(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	err = shut ? shut(file) : landlock_shut_out();
+	err = shut ? shut(from) : landlock_shut_out();
 	if (err == -EOPNOTSUPP)
 		_exit(MISSING);
 	EXPECT(!err);
@@ -36,7 +37,7 @@ static void shut_out(void)
 {
 	char byte;
 
-	begin(NULL);
+	begin(NULL, NULL);
 	EXPECT(refused(open(file, O_RDONLY)));
 	EXPECT(refused(open("/", O_RDONLY | O_DIRECTORY)));
 	EXPECT(refused(open(other, O_CREAT | O_WRONLY, 0600)) && refused(mkdir(other, 0700)));
@@ -48,10 +49,34 @@ static void shut_out(void)
 static void write_only(void)
 {
 	EXPECT(!close(open(other, O_CREAT | O_WRONLY, 0600)));
-	begin(landlock_write_only);
+	begin(landlock_write_only, file);
 	EXPECT(open(file, O_RDWR) >= 0 && open(other, O_RDONLY) >= 0 && open("/", O_RDONLY | O_DIRECTORY) >= 0);
 	EXPECT(refused(open(other, O_WRONLY)) && refused(open(other, O_RDWR)));
 	EXPECT(refused(unlink(other)));
+}
+
+static const char *in(const char *folder, const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+/* The same for a process that keeps files in a folder. */
+static void only_below(void)
+{
+	char byte;
+
+	EXPECT(!mkdir(other, 0700));
+	begin(landlock_only_below, other);
+	EXPECT(!close(open(in(other, "a"), O_CREAT | O_RDWR, 0600)) && !truncate(in(other, "a"), 1));
+	EXPECT(!mkfifo(in(other, "b"), 0600) && !unlink(in(other, "b")) && !unlink(in(other, "a")));
+	EXPECT(open(other, O_RDONLY | O_DIRECTORY) >= 0);
+	EXPECT(refused(mkdir(in(other, "c"), 0700)) && refused(symlink("/", in(other, "c"))));
+	EXPECT(refused(open(file, O_RDONLY)) && refused(open(file, O_WRONLY)) && refused(unlink(file)) && refused(rmdir(other)));
+	EXPECT(refused(open("/", O_RDONLY | O_DIRECTORY)));
+	EXPECT(pread(open_before, &byte, 1, 0) == 1 && byte == 'x');
 }
 
 /* In a process of its own, since there is no way back. */
@@ -73,7 +98,7 @@ static void check(void (*tried)(void))
 	assert_int_equal(waitpid(child, &status, 0), child);
 	close(open_before);
 	assert_int_equal(unlink(file), 0);
-	unlink(other);
+	remove(other);
 	assert_true(WIFEXITED(status));
 	if (WEXITSTATUS(status) == MISSING) {
 		print_message("this kernel has no Landlock\n");
@@ -90,4 +115,9 @@ TEST(test_no_file_is_reached)
 TEST(test_one_file_is_written_to)
 {
 	check(write_only);
+}
+
+TEST(test_a_folder_is_left)
+{
+	check(only_below);
 }

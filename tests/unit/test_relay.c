@@ -15,6 +15,8 @@ struct told {
 	struct sink_source source;
 	u32 opens, closes, intervals;
 	u64 reads, drain_ns, mono_ns, bytes, ios, slow, slow_told;
+	u64 started, halts, skipped;
+	bool counts;			/* a recording's came with the last interval */
 	double length_s;
 	char stopped[64], last_device[DEVICE_NAME_MAX];
 };
@@ -32,11 +34,17 @@ static int fake_interval(struct sink *s, const struct frames *fs)
 	t->mono_ns = fs->mono_ns;
 	t->reads += fs->reads ?: 1;
 	t->drain_ns += fs->drain_ns;
+	t->counts = fs->now;
+	t->skipped = fs->now ? fs->now->skipped : 0;
 	for (u32 i = 0; i < fs->n; i++) {
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			t->bytes += fs->f[i].ops[op].counted.bytes;
 			t->ios += hist_count(&fs->f[i].ops[op].hist);
 		}
+		if (fs->now)
+			t->started = fs->f[i].counts->started;
+		if (fs->now)
+			t->halts += fs->f[i].counts->n_halts;
 		t->slow += fs->slow->of[i].found;
 		t->slow_told += fs->slow->of[i].n;
 		strcpy(t->last_device, fs->f[i].watch->device->name);
@@ -82,6 +90,8 @@ static struct {
 	struct relayed *relayed;
 	struct told told;
 	u64 ios, bytes, slow;		/* that were sent */
+	struct snapshot now;
+	struct watch_counts counts[WATCHES];
 	u32 runs;			/* messages of type RELAY_RUN */
 } l;
 
@@ -103,7 +113,7 @@ void set_up(void)
 	assert_true(w.slow.n > 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	assert_int_equal(channel_new(pair[0], &l.channel), 0);
-	assert_int_equal(relay_new(l.channel, &l.relay), 0);
+	assert_int_equal(relay_new(l.channel, true, &l.relay), 0);
 	l.reader.fd = pair[1];
 	l.cfg = (struct relayed_config){
 		.n_sinks = 1, .sinks = { &l.told.source }, .stopped = on_stopped, .into = &l.told,
@@ -148,7 +158,13 @@ static void line_interval(u32 spread)
 		fs->f[i].interval_s = 1;
 		l.slow += w.slow.of[i].found;
 	}
-	fs->now = NULL;
+	for (u32 i = 0; i < fs->n; i++) {
+		l.counts[i].started++;
+		l.counts[i].n_halts = 1;
+		fs->f[i].counts = &l.counts[i];
+	}
+	l.now.skipped++;
+	fs->now = &l.now;
 	fs->drain_ns = 1000;
 	assert_int_equal(l.sink->ops->interval(l.sink, fs), 0);
 }
@@ -164,6 +180,7 @@ static void end_relay(u32 n)
 	assert_string_equal(l.told.stopped, "the end");
 	assert_true(l.told.reads == n && l.told.drain_ns == n * 1000 && l.told.length_s == n);
 	assert_true(l.told.ios == l.ios && l.told.bytes == l.bytes && l.told.slow == l.slow);
+	assert_true(l.told.counts && l.told.started == n && l.told.skipped == n);
 }
 
 TEST(test_what_is_told_arrives)
@@ -172,7 +189,20 @@ TEST(test_what_is_told_arrives)
 		line_interval(20);
 	end_relay(50);
 	assert_true(l.told.intervals == 50 && l.told.opens == 1 && l.told.slow_told == 50 * w.slow.n);
+	assert_int_equal(l.told.halts, 50 * WATCHES);
 	assert_int_equal(l.runs, 1);	/* nothing of the run has changed since the first */
+}
+
+/* What only a recording needs is not sent to others. */
+TEST(test_a_relay_without_counts)
+{
+	sink_close(l.sink);
+	relay_free(l.relay);
+	assert_int_equal(relay_new(l.channel, false, &l.relay), 0);
+	assert_int_equal(relay_source(l.relay)->open(relay_source(l.relay), &w.run, &l.sink), 0);
+	line_interval(20);
+	assert_int_equal(channel_read(&l.reader, take, NULL), 0);
+	assert_true(l.told.intervals == 1 && !l.told.counts);
 }
 
 /* Nobody reads: what waits is bounded, and no counts are missing when somebody reads again. */
@@ -191,6 +221,8 @@ TEST(test_a_slow_reader_gets_longer_intervals)
 	assert_true(most > RELAY_HOLD && most < RELAY_HOLD + (1 << 20));
 	end_relay(n);
 	assert_true(l.told.intervals > 10 && l.told.intervals < n / 2);
+	/* A long interval tells the first of its halts. */
+	assert_true(l.told.halts > l.told.intervals * WATCHES && l.told.halts <= l.told.intervals * WATCHES * HALTS_MOST);
 	assert_true(l.told.slow_told > 0 && l.told.slow_told <= l.told.intervals * WATCHES * w.run.slow_most);
 }
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -30,20 +29,6 @@ static int origin_text(char **ret, const char *text)
 	free(*ret);
 	*ret = copy;
 	return 0;
-}
-
-/* Describes this machine; @command is the command line as typed. Unknown facts are "" or 0. Returns 0 or -ENOMEM. */
-static int origin_here(struct origin *o, const char *command)
-{
-	struct utsname name = { 0 };
-	/* Only read. */
-	struct origin here = {
-		.version = BLKLAT_VERSION, .command = (char *)command,
-		.host = name.nodename, .kernel = name.release,
-	};
-
-	uname(&name);
-	return origin_copy(o, &here);
 }
 
 #define IDLE_GAP_S 0.1		/* unless the user says otherwise */
@@ -126,7 +111,7 @@ static int check(struct record *r, struct problem *p)
 static int make_origin(struct record *r, const struct run_capture *c, const char *line)
 {
 	const struct origin *from = c->info.origin;
-	int err = from ? origin_copy(&r->origin, from) : origin_here(&r->origin, line);
+	int err = from ? origin_copy(&r->origin, from) : run_capture_origin(&r->origin, line);
 
 	if (err)
 		return err;
@@ -259,18 +244,10 @@ static void record_uninit(struct record *r)
 	origin_uninit(&r->origin);
 }
 
-static char *command_line(char **argv)
-{
-	char *words CLEANUP(cleanup_free) = shell_line(argv + 1), *line;
-
-	/* argv[0] is "blklat NAME", which is not to be quoted as one word. */
-	return words && asprintf(&line, "%s %s", argv[0], words) >= 0 ? line : NULL;
-}
-
 static int run(int argc, char **argv)
 {
 	CLEANUP(record_uninit) struct record r = { 0 };
-	char *line CLEANUP(cleanup_free) = command_line(argv);
+	char *line CLEANUP(cleanup_free) = run_capture_line(argv);
 	struct problem p;
 	int status, err;
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -11,6 +12,7 @@
 #include "util/cleanup.h"
 #include "util/ending.h"
 #include "util/process.h"
+#include "util/shell.h"
 
 int run_capture_engine(const struct capture_options *o, const struct capture_ops **ret, struct problem *p)
 {
@@ -332,4 +334,25 @@ int run_capture_command(const struct options *options, int argc, char **argv, in
 		return command_fail(argv[0], STATUS_USAGE, &p);
 	status = run_capture_begin(&r, &o, NULL, argv[0]);
 	return status >= 0 ? status : show(&r);
+}
+
+char *run_capture_line(char **argv)
+{
+	char *words CLEANUP(cleanup_free) = shell_line(argv + 1), *line;
+
+	/* argv[0] is "blklat NAME", which is not to be quoted as one word. */
+	return words && asprintf(&line, "%s %s", argv[0], words) >= 0 ? line : NULL;
+}
+
+int run_capture_origin(struct origin *o, const char *command)
+{
+	struct utsname name = { 0 };
+	/* Only read. */
+	struct origin here = {
+		.version = BLKLAT_VERSION, .command = (char *)command,
+		.host = name.nodename, .kernel = name.release,
+	};
+
+	uname(&name);
+	return origin_copy(o, &here);
 }

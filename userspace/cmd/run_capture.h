@@ -54,6 +54,12 @@ int run_capture_status(const struct run_capture *r, enum loop_end end, struct pr
 
 void run_capture_end(struct run_capture *r);
 
+/* The command line as typed, with words quoted as for a shell, in malloc()ed memory. NULL: no memory. */
+char *run_capture_line(char **argv);
+
+/* Describes this machine; @line is the command line as typed. Unknown facts are "" or 0. Returns 0 or -ENOMEM. */
+int run_capture_origin(struct origin *o, const char *line);
+
 /*
  * Runs a command that is nothing but a capture: reads its options, @checks them, and has the capture that has begun @shown, which
  * returns the exit status.

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* blklat serve: watches devices as a service, for Prometheus and browsers. */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/cmd.h"
+#include "cmd/run_capture.h"
 #include "cmd/serve.h"
 #include "service/prometheus.h"
 #include "util/cleanup.h"
@@ -21,6 +25,11 @@ static int take_schema(void *to, const char *value, struct problem *p)
 	return parse_level("--prom-schema", value, BLKLAT_SCALE_MAX, to, p);
 }
 
+static int take_age(void *to, const char *value, struct problem *p)
+{
+	return parse_age("--keep", value, to, p);
+}
+
 #define INTO struct serve_options
 
 static const char *const shared[] = {
@@ -37,22 +46,46 @@ static const struct option_row own[] = {
 	  TO_OWN(schema, take_schema)),
 	OPTION("history", 0, "S", "Seconds that the live page can look back (default 300)", TO(SECONDS, history_s)),
 	OPTION("bins", 0, NULL, "/api/snapshot: also every bin of the histogram", TO(SWITCH, bins)),
+	OPTION("record", 0, "DIR", "Also record what is served, in files of an hour in DIR, for report and compare",
+	  TO(WORD, record)),
+	OPTION("keep", 0, "T", "Keep these recordings for T (default 24h)", TO_OWN(keep_s, take_age)),
+	OPTION("keep-size", 0, "SIZE", "Most that these recordings take on the disk (default 1G)", TO(SIZE, keep_bytes)),
 	OPTION("user", 0, "NAME", "Started by root: the user of the process that talks to the network (default "
 	  SERVE_USER ")", TO(WORD, user)),
 	{ 0 },
 };
 
-static int init(struct serve_options *o, int argc, struct problem *p)
+static int init(struct serve_options *o, int argc, char **argv, struct problem *p)
 {
-	*o = (struct serve_options){ .schema = PROMETHEUS_SCHEMA, .history_s = HISTORY_S };
-	if (capture_options_init(&o->capture, argc))
+	*o = (struct serve_options){ .schema = PROMETHEUS_SCHEMA, .history_s = HISTORY_S, .line = run_capture_line(argv) };
+	if (capture_options_init(&o->capture, argc) || !o->line)
 		return problem_set(p, -ENOMEM, "out of memory");
 	return address_parse("--listen", LISTEN, &o->address, p);
 }
 
 static void uninit(struct serve_options *o)
 {
+	free(o->line);
 	capture_options_uninit(&o->capture);
+}
+
+static int check(struct serve_options *o, struct problem *p)
+{
+	struct stat st;
+
+	if (!o->record && (o->keep_s || o->keep_bytes))
+		return problem_set(p, -EINVAL, "--keep and --keep-size need --record DIR");
+	if (!o->record)
+		return 0;
+	if (stat(o->record, &st))
+		return problem_set(p, -EINVAL, "--record %s: %s; make this folder, or name one that exists", o->record, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return problem_set(p, -EINVAL, "--record %s: is not a folder, as recordings need", o->record);
+	o->keep_s = o->keep_s ?: RECORDER_KEEP_S;
+	o->keep_bytes = o->keep_bytes ?: RECORDER_KEEP_BYTES;
+	if (o->keep_bytes < RECORDER_LEAST_BYTES)
+		return problem_set(p, -EINVAL, "--keep-size: at least %lluM are needed", RECORDER_LEAST_BYTES >> 20);
+	return 0;
 }
 
 static int run(int argc, char **argv)
@@ -77,12 +110,12 @@ static int run(int argc, char **argv)
 	struct problem p;
 	int status;
 
-	if (init(&o, argc, &p))
+	if (init(&o, argc, argv, &p))
 		return command_fail(argv[0], STATUS_FAILED, &p);
 	status = options_parse(&options, argc, argv, &o);
 	if (status >= 0)
 		return status;
-	if (capture_options_check(&o.capture, &p))
+	if (capture_options_check(&o.capture, &p) || check(&o, &p))
 		return command_fail(argv[0], STATUS_USAGE, &p);
 	if (o.schema < 0)
 		o.schema = PROMETHEUS_SCHEMA;

@@ -27,6 +27,10 @@ struct serve_options {
 	const char *web_file;
 	bool bins;
 	const char *user;	/* NULL: not given */
+	const char *record;	/* a folder; NULL: do not record */
+	double keep_s;		/* 0: not given, like the next one */
+	u64 keep_bytes;
+	char *line;		/* the command line as typed */
 };
 
 /* Serves until it is told to end; @who is the command's name in messages. Returns the exit status. */
@@ -92,7 +96,21 @@ struct serve_server_config {
 	bool bins;
 };
 
+/* Any process that the service starts: this one, or the recorder (below). */
+struct serve_child {
+	const char *name;		/* in messages: "the web server" */
+	const char *comm;		/* as 'ps' shows it */
+	int keep_fd;			/* a descriptor that it needs; -1: none */
+	/*
+	 * In it: gives up privileges, and works until the stream of messages ends, giving signs. @parent: the service. Returns an
+	 * exit status, and prints failures.
+	 */
+	int (*work)(const void *cfg, pid_t parent, int messages, int taken, int alive);
+	const void *cfg;
+};
+
 struct serve_server {
+	const char *name;		/* in messages */
 	pid_t pid;			/* 0: none */
 	int process;			/* readable once it has ended */
 	int taken, alive;		/* its signs (pipes) */
@@ -103,10 +121,10 @@ struct serve_server {
 };
 
 /*
- * Starts the process, which inherits a copy of @cfg. Must be called while there is only one thread, and nothing is open
+ * Starts the process, which inherits a copy of everything. Must be called while there is only one thread, and nothing is open
  * that it must not have. Returns 0, or a negative errno and a sentence.
  */
-int serve_server_start(const struct serve_server_config *cfg, struct serve_server *ret, struct problem *p);
+int serve_server_start(const struct serve_child *c, struct serve_server *ret, struct problem *p);
 
 /*
  * Sends it the contents of --web-config's files, with which it begins to serve, or starts its server
@@ -129,15 +147,36 @@ bool serve_server_alive(struct serve_server *s);
 bool serve_server_ended(const struct serve_server *s, struct problem *p);
 
 /*
- * Ends it, and waits a moment for that. One that hangs is killed.
+ * Ends it, and waits @ms for that. One that hangs is killed.
  * Takes a struct that is all 0.
  */
-void serve_server_end(struct serve_server *s);
+void serve_server_end(struct serve_server *s, int ms);
+
+/* --- serve_recorder.c --- */
+
+/*
+ * The process that records what the service serves, in files of an hour (recording/archive.h). It learns of intervals by
+ * messages (service/relay.h), is confined to its folder (confine_to_folder()) before the first one, and prints failures. It gives
+ * no signs.
+ */
+struct serve_recorder_config {
+	const char *who;		/* program name, for messages */
+	const char *folder;
+	u64 keep_ns, max_bytes;		/* see struct archive_limits */
+	const struct origin *origin;	/* of each file */
+};
+
+#define RECORDER_KEEP_S (24 * 3600.0)		/* unless the user says otherwise */
+#define RECORDER_KEEP_BYTES (1ULL << 30)
+#define RECORDER_LEAST_BYTES (64ULL << 20)
+
+/* The work of a struct serve_child, whose cfg is a struct serve_recorder_config. */
+int recorder_process(const void *cfg, pid_t parent, int messages, int taken, int alive);
 
 /* --- serve_process.c: in that process --- */
 
-/* Serves until the stream of messages ends, and gives signs. Prints failures, and returns an exit status. */
-int server_process(const struct serve_server_config *cfg, int messages, int taken, int alive);
+/* The work of a struct serve_child, whose cfg is a struct serve_server_config. */
+int server_process(const void *cfg, pid_t parent, int messages, int taken, int alive);
 
 /*
  * Passes new certificates and users to that process, which can't read files itself: a thread of this one reads them and sends

@@ -19,6 +19,8 @@
 #include "util/stream.h"
 
 #define HEAP_KEEPS (1 << 20)	/* bytes */
+#define SERVER_ENDS_MS 1000
+#define RECORDER_ENDS_MS 3000	/* it waits for the disk */
 
 struct serve {
 	const struct serve_options *o;
@@ -31,8 +33,9 @@ struct serve {
 	struct address address;
 	int listen_fd;			/* -1: none, or the server's */
 	struct user user;		/* that the server runs as, if root started it */
-	struct serve_server server;
-	struct relay *relay;
+	struct serve_server server, recorder;
+	struct relay *relay, *recorded;	/* recorded: to the recorder */
+	struct origin origin;		/* of recordings */
 	struct monitor_config monitor;
 	struct service_config config;
 	struct service *service;
@@ -76,6 +79,45 @@ static void on_beat(void *serve)
 		notify_send(&s->notify, "WATCHDOG=1");
 }
 
+/* What is served goes on. */
+static void on_recorder_ended(void *serve, int err)
+{
+	struct serve *s = serve;
+	struct problem p, how;
+
+	if (err)
+		problem_set(&how, err, "the recorder takes no more intervals: %s", strerror(-err));
+	else if (!serve_server_ended(&s->recorder, &how) || !how.text[0])
+		problem_set(&how, 0, "the recorder has ended");
+	problem_set(&p, 0, "%.300s; restart the service to record again in %.200s", how.text, s->o->record);
+	command_fail(s->who, 0, &p);
+}
+
+/* --- the recorder ---------------------------------------------------------------------------- */
+
+/* As start_server() has it. */
+static int start_recorder(struct serve *s, struct problem *p)
+{
+	const struct serve_options *o = s->o;
+	const struct serve_recorder_config cfg = {
+		.who = s->who, .folder = o->record, .keep_ns = o->keep_s * NSEC_PER_SEC, .max_bytes = o->keep_bytes,
+		.origin = &s->origin,
+	};
+	const struct serve_child recorder = {
+		.name = "the recorder", .comm = "blklat-rec", .keep_fd = -1, .work = recorder_process, .cfg = &cfg,
+	};
+	int err;
+
+	if (!o->record)
+		return 0;
+	err = run_capture_origin(&s->origin, o->line) ? problem_set(p, -ENOMEM, "out of memory") :
+	      serve_server_start(&recorder, &s->recorder, p);
+	if (err)
+		return err;
+	err = relay_new(s->recorder.channel, true, &s->recorded);
+	return err ? problem_set(p, err, "could not begin: %s", strerror(-err)) : 0;
+}
+
 /* --- the web server -------------------------------------------------------------------------- */
 
 /*
@@ -95,13 +137,16 @@ static int start_server(struct serve *s, struct problem *p)
 		.schema = o->schema,
 		.bins = o->bins,
 	};
-	int err = serve_server_start(&cfg, &s->server, p);
+	const struct serve_child web = {
+		.name = "the web server", .comm = "blklat-web", .keep_fd = s->listen_fd, .work = server_process, .cfg = &cfg,
+	};
+	int err = serve_server_start(&web, &s->server, p);
 
 	cleanup_close(&s->listen_fd);
 	s->listen_fd = -1;
 	if (err)
 		return err;
-	err = relay_new(s->server.channel, &s->relay);
+	err = relay_new(s->server.channel, false, &s->relay);
 	return err ? problem_set(p, err, "could not begin: %s", strerror(-err)) : 0;
 }
 
@@ -186,7 +231,10 @@ static void serve_end(struct serve *s)
 	serve_web_end(&s->web);
 	service_close(s->service);
 	relay_free(s->relay);
-	serve_server_end(&s->server);
+	relay_free(s->recorded);
+	serve_server_end(&s->recorder, RECORDER_ENDS_MS);
+	serve_server_end(&s->server, SERVER_ENDS_MS);
+	origin_uninit(&s->origin);
 	web_config_free(&s->web_config);
 	cleanup_close(&s->listen_fd);
 	notify_uninit(&s->notify);
@@ -256,6 +304,13 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 		},
 		.sink = relay_source(s->relay),
 	};
+	if (s->recorded)
+		s->config.also = (struct service_also){
+			.sink = relay_source(s->recorded),
+			.channel = s->recorder.channel,
+			.lifeline = s->recorder.process,
+			.ended = on_recorder_ended,
+		};
 }
 
 static int serve(struct serve *s, struct problem *p)
@@ -311,7 +366,7 @@ static int begin(struct serve *s)
 	/* The module may not be loaded yet, so another start may succeed. */
 	if (err)
 		return command_fail(s->who, STATUS_FAILED, &p);
-	err = start_server(s, &p);
+	err = start_recorder(s, &p) ?: start_server(s, &p);
 	if (err)
 		return command_fail(s->who, STATUS_FAILED, &p);
 	notify_init(&s->notify);

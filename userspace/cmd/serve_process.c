@@ -153,13 +153,16 @@ static int go_round(struct process *s, int messages, int alive)
 	return err == -EPIPE ? 0 : err;
 }
 
-int server_process(const struct serve_server_config *cfg, int messages, int taken, int alive)
+int server_process(const void *of, pid_t parent, int messages, int taken, int alive)
 {
+	const struct serve_server_config *cfg = of;
 	struct process CLEANUP(process_end) s = { .cfg = cfg, .taken = taken };
-	int err = make_room(&s);
+	int err = confine_server(cfg->user, parent, &s.problem);
 
+	if (err)
+		return command_fail(cfg->who, STATUS_FAILED, &s.problem);
 	setpriority(PRIO_PROCESS, 0, NICE);
-	err = err ?: go_round(&s, messages, alive);
+	err = make_room(&s) ?: go_round(&s, messages, alive);
 	if (!err)
 		return STATUS_DONE;
 	if (!s.problem.text[0])

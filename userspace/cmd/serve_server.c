@@ -104,17 +104,17 @@ static void leave_terminal(void)
 		close(STDOUT_FILENO);
 }
 
-/* Of the descriptors that we were started with, the server gets only standard error. */
-static void close_others(const struct serve_server_config *cfg, const struct ends *e)
+/* Of the descriptors that we were started with, the process gets only standard error. */
+static void close_others(int keep_fd, const struct ends *e)
 {
-	const int kept[] = { cfg->listen_fd, e->server, e->took, e->lives, e->kept, streams_error_fd() };
+	const int kept[] = { keep_fd, e->server, e->took, e->lives, e->kept, streams_error_fd() };
 	u32 first = STDERR_FILENO + 1;
 
 	for (;;) {
 		u32 next = UINT32_MAX;
 
 		for (u32 i = 0; i < ARRAY_SIZE(kept); i++)
-			if ((u32)kept[i] >= first && (u32)kept[i] < next)
+			if (kept[i] >= 0 && (u32)kept[i] >= first && (u32)kept[i] < next)
 				next = kept[i];
 		if (next > first)
 			close_range(first, next == UINT32_MAX ? next : next - 1, 0);
@@ -136,41 +136,40 @@ static int end_with_parent(int kept)
 }
 
 /* Signals that end or reload the service are handled by its first process. */
-static int become_server(const struct serve_server_config *cfg, struct ends *e, pid_t parent)
+static int become_child(const struct serve_child *c, struct ends *e, pid_t parent)
 {
 	struct problem p;
 	int err = end_with_parent(e->kept);
 
 	service_signals_block();
 	streams_drop_errors();
-	prctl(PR_SET_NAME, "blklat-web");
+	prctl(PR_SET_NAME, c->comm);
 	leave_terminal();
-	close_others(cfg, e);
-	if (err)
-		problem_set(&p, err, "the web server could not be confined: %s", strerror(-err));
-	if (err || confine_server(cfg->user, parent, &p))
-		return command_fail(cfg->who, STATUS_FAILED, &p);
-	return server_process(cfg, e->server, e->took, e->lives);
+	close_others(c->keep_fd, e);
+	if (!err)
+		return c->work(c->cfg, parent, e->server, e->took, e->lives);
+	problem_set(&p, err, "%s could not be confined: %s", c->name, strerror(-err));
+	return command_fail("blklat serve", STATUS_FAILED, &p);
 }
 
-int serve_server_start(const struct serve_server_config *cfg, struct serve_server *ret, struct problem *p)
+int serve_server_start(const struct serve_child *c, struct serve_server *ret, struct problem *p)
 {
-	struct serve_server s = { .process = -1 };
+	struct serve_server s = { .name = c->name, .process = -1 };
 	pid_t parent = getpid();
 	struct ends e;
 	int err = ends_open(&e);
 
 	if (err)
-		return problem_set(p, err, "could not connect to the web server: %s", strerror(-err));
+		return problem_set(p, err, "could not connect to %s: %s", c->name, strerror(-err));
 	s.pid = fork();
 	if (!s.pid)
-		_exit(become_server(cfg, &e, parent));
+		_exit(become_child(c, &e, parent));
 	if (s.pid > 0)
 		s.process = syscall(SYS_pidfd_open, s.pid, 0);
 	if (s.process < 0) {
 		err = -errno;
 		ends_close(&e);	/* this also ends the server */
-		return problem_set(p, err, "could not start the web server: %s", strerror(-err));
+		return problem_set(p, err, "could not start %s: %s", c->name, strerror(-err));
 	}
 	close(e.server);
 	close(e.took);
@@ -183,7 +182,7 @@ int serve_server_start(const struct serve_server_config *cfg, struct serve_serve
 	s.leave = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	*ret = s;
 	err = channel_new(e.captures, &ret->channel);
-	return err ? problem_set(p, err, "could not connect to the web server: %s", strerror(-err)) : 0;
+	return err ? problem_set(p, err, "could not connect to %s: %s", c->name, strerror(-err)) : 0;
 }
 
 int serve_server_tell(struct serve_server *s, const struct web_config *web)
@@ -255,11 +254,11 @@ bool serve_server_ended(const struct serve_server *s, struct problem *p)
 	if (!has_ended(s, 0))
 		return false;
 	if (waitid(P_PIDFD, s->process, &info, WEXITED | WNOWAIT))
-		problem_set(p, 0, "the web server has ended");
+		problem_set(p, 0, "%s has ended", s->name);
 	else if (info.si_code != CLD_EXITED)
-		problem_set(p, 0, "the web server was ended by signal %d (%s)", info.si_status, strsignal(info.si_status));
+		problem_set(p, 0, "%s was ended by signal %d (%s)", s->name, info.si_status, strsignal(info.si_status));
 	else if (info.si_status != STATUS_FAILED)
-		problem_set(p, 0, "the web server has ended with status %d", info.si_status);
+		problem_set(p, 0, "%s has ended with status %d", s->name, info.si_status);
 	return true;
 }
 
@@ -269,14 +268,14 @@ static void serve_server_kill(struct serve_server *s)
 	s->keeps = -1;
 }
 
-void serve_server_end(struct serve_server *s)
+void serve_server_end(struct serve_server *s, int ms)
 {
 	siginfo_t info;
 
 	if (!s->pid)
 		return;
 	channel_free(s->channel);
-	has_ended(s, ENDS_MS);
+	has_ended(s, ms);
 	serve_server_kill(s);
 	if (has_ended(s, ENDS_MS))
 		waitid(P_PIDFD, s->process, &info, WEXITED);

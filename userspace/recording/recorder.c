@@ -59,7 +59,9 @@ static int begin(struct recorder *r, const struct recorder_config *cfg, struct p
 	err = recording_file_make(&r->file, cfg->file, cfg->overwrite, p) ?: recording_file_begin(&r->file, r->run, &r->ids, p);
 	if (err)
 		return err;
-	if (cfg->max_bytes)
+	if (cfg->lazy)
+		rc = sqlite_run(r->file.db, "PRAGMA synchronous = NORMAL");
+	if (!rc && cfg->max_bytes)
 		rc = ring_init(&r->ring, r->file.db, cfg->max_bytes, r->run);
 	/* The source may be a recording that has dropped intervals itself. */
 	r->ring.levels.dropped = r->run->origin->dropped;

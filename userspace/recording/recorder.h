@@ -17,6 +17,7 @@ struct recorder_config {
 	 * are merged into longer ones, then dropped.
 	 */
 	u64 max_bytes;
+	bool lazy;		/* an interval need not have reached the disk, so a power cut may take the last minutes; SIGKILL does not */
 	struct sink *also;	/* another sink for the same intervals, or NULL; closed in any case */
 };
 

@@ -259,16 +259,45 @@ static void get_frame(struct wire_in *from, struct frame *f)
 	}
 }
 
+/* Of a watch's counts, those of its ops come first: these are in its frame. */
+#define COUNTS_FROM offsetof(struct watch_counts, started)
+#define COUNTS_BYTES (sizeof(struct watch_counts) - COUNTS_FROM)
+
+static void put_counts(struct wire_out *to, const struct frames *fs)
+{
+	PUT(to, *fs->now);
+	for (u32 i = 0; i < fs->n; i++)
+		wire_put(to, (const u8 *)fs->f[i].counts + COUNTS_FROM, COUNTS_BYTES);
+}
+
+static void get_counts(struct wire_in *from, struct frames *fs, struct snapshot *now)
+{
+	struct watch_counts *w = now->w;
+
+	GET(from, *now);
+	now->w = w;
+	now->n = fs->n;
+	now->cells = NULL;
+	for (u32 i = 0; i < fs->n; i++) {
+		wire_get(from, (u8 *)&w[i] + COUNTS_FROM, COUNTS_BYTES);
+		fs->f[i].counts = &w[i];
+	}
+	fs->now = now;
+}
+
 void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct frames *fs)
 {
 	PUT(to, *fs);
 	for (u32 i = 0; i < fs->n; i++)
 		put_frame(to, &fs->f[i]);
+	if (fs->now)
+		put_counts(to, fs);
 	if (run->slow_most)
 		put_slow(to, fs);
 }
 
-int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, struct slow_ios *slow)
+int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, struct slow_ios *slow,
+		    struct snapshot *now)
 {
 	struct frames got;
 	int err = 0;
@@ -285,6 +314,9 @@ int wire_get_frames(struct wire_in *from, const struct run_info *run, struct fra
 	fs->host = got.host;
 	for (u32 i = 0; i < fs->n; i++)
 		get_frame(from, &fs->f[i]);
+	fs->now = NULL;
+	if (got.now)
+		get_counts(from, fs, now);
 	frames_set_slow(fs, run->slow_most ? slow : NULL);
 	if (fs->slow)
 		err = get_slow(from, fs, slow);

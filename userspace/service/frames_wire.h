@@ -28,15 +28,20 @@ struct wired_run {
 int wire_get_run(struct wire_in *from, struct wired_run *ret);
 void wired_run_free(struct wired_run *r);	/* takes a struct that is all 0 */
 
-/* Writes frames of @run, without the snapshots and percentiles. */
+/*
+ * Writes frames of @run, without percentiles. Of the snapshots it writes what a recording needs, and only if @fs has that
+ * at the interval's end (now): its times, and the watches' counts besides those of their ops.
+ */
 void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct frames *fs);
 
 /*
  * Reads frames into @fs, made by frames_init() for the watches of @run; and slow IOs into
- * @slow, made by slow_ios_init() for as many. Where slow IOs are wanted, @fs has the list. After a
- * failure both are filled in part. Returns 0, -ENOMEM or -EBADMSG.
+ * @slow, made by slow_ios_init() for as many. Where slow IOs are wanted, @fs has the list. What was written of the
+ * snapshot goes to @now, whose w has room for each watch. After a failure all are filled in part. Returns 0, -ENOMEM or
+ * -EBADMSG.
  */
-int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, struct slow_ios *slow);
+int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, struct slow_ios *slow,
+		    struct snapshot *now);
 
 /*
  * The most bytes that an interval's slow IOs take. If there are more, each whole gets its share, and

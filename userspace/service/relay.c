@@ -19,6 +19,8 @@ struct relay {
 	/* Intervals that have not been sent, merged into one of the watches that the other end knows. */
 	struct frames held;		/* of no reads: none */
 	struct slow_ios held_slow;
+	bool counts;			/* a recording's are sent */
+	struct snapshot held_now;	/* those of the last interval held, with its times */
 };
 
 struct relay_sink {
@@ -30,6 +32,8 @@ static void drop_held(struct relay *r)
 {
 	frames_uninit(&r->held);
 	slow_ios_uninit(&r->held_slow);
+	free(r->held_now.w);
+	r->held_now = (struct snapshot){ 0 };
 	r->held = (struct frames){ 0 };
 }
 
@@ -60,6 +64,10 @@ static int begin_to_hold(struct relay *r)
 
 	if (!err && r->run->slow_most)
 		err = slow_ios_init(&r->held_slow, told->n_watches, r->run->slow_most);
+	if (!err && r->counts) {
+		r->held_now.w = calloc(told->n_watches + 1, sizeof(*r->held_now.w));
+		err = r->held_now.w ? 0 : -ENOMEM;
+	}
 	if (err) {
 		drop_held(r);
 		return err;
@@ -79,6 +87,26 @@ static void hold_slow(struct relay *r, const struct frames *fs)
 	slow_ios_sort(&r->held_slow);
 }
 
+/* Those at the end of the last interval are also those at the end of all. Only halts add up, as far as there is room. */
+static void hold_counts(struct relay *r, const struct frames *fs)
+{
+	struct watch_counts *held = r->held_now.w;
+
+	for (u32 i = 0; i < fs->n; i++) {
+		struct watch_counts was = held[i];
+
+		held[i] = *fs->f[i].counts;
+		for (u32 n = 0; n < held[i].n_halts && was.n_halts < HALTS_MOST; n++)
+			was.halts[was.n_halts++] = held[i].halts[n];
+		memcpy(held[i].halts, was.halts, sizeof(was.halts));
+		held[i].n_halts = was.n_halts;
+		r->held.f[i].counts = &held[i];
+	}
+	r->held_now = *fs->now;
+	r->held_now.w = held;
+	r->held.now = &r->held_now;
+}
+
 static int hold(struct relay *r, const struct frames *fs)
 {
 	static const struct percentiles none;
@@ -88,6 +116,8 @@ static int hold(struct relay *r, const struct frames *fs)
 		return err;
 	if (r->run->slow_most)
 		hold_slow(r, fs);
+	if (fs->now)
+		hold_counts(r, fs);
 	frames_accumulate(&r->held, fs, &none);
 	return 0;
 }
@@ -180,6 +210,8 @@ static int relay_interval(struct sink *s, const struct frames *fs)
 	if (err)
 		return err;
 	now.mono_ns = now_ns();		/* a replay's own may be of another day */
+	if (!r->counts)
+		now.now = NULL;
 	if (channel_waiting(r->to) > RELAY_HOLD)
 		return hold(r, &now);
 	return let_go(r) ?: post(r, &now);
@@ -220,7 +252,7 @@ static int relay_open(struct sink_source *of, const struct run_info *run, struct
 	return 0;
 }
 
-int relay_new(struct channel *to, struct relay **ret)
+int relay_new(struct channel *to, bool counts, struct relay **ret)
 {
 	struct relay *r = calloc(1, sizeof(*r));
 
@@ -228,6 +260,7 @@ int relay_new(struct channel *to, struct relay **ret)
 		return -ENOMEM;
 	r->source.open = relay_open;
 	r->to = to;
+	r->counts = counts;
 	*ret = r;
 	return 0;
 }

@@ -11,6 +11,7 @@ struct relayed {
 	struct wired_run run;
 	struct frames frames;
 	struct slow_ios slow;		/* of these */
+	struct snapshot now;		/* if it is sent */
 };
 
 int relayed_new(const struct relayed_config *cfg, struct relayed **ret)
@@ -32,6 +33,7 @@ void relayed_free(struct relayed *r)
 		sink_close(r->sinks[i]);
 	slow_ios_uninit(&r->slow);
 	frames_uninit(&r->frames);
+	free(r->now.w);
 	wired_run_free(&r->run);
 	free(r);
 }
@@ -49,6 +51,7 @@ static int open_sinks(struct relayed *r)
 /* The run must stay at its address, which sinks keep. */
 static int take_run(struct relayed *r, struct wire_in *bytes)
 {
+	struct watch_counts *counts = NULL;
 	struct slow_ios slow = { 0 };
 	struct wired_run run;
 	struct frames frames;
@@ -59,11 +62,16 @@ static int take_run(struct relayed *r, struct wire_in *bytes)
 	err = frames_init(&frames, run.watches, run.info.n_watches, run.info.scale);
 	if (!err && run.info.slow_most)
 		err = slow_ios_init(&slow, run.info.n_watches, run.info.slow_most);
-	if (err) {
+	if (!err)
+		counts = calloc(run.info.n_watches + 1, sizeof(*counts));
+	if (err || !counts) {
+		slow_ios_uninit(&slow);
 		frames_uninit(&frames);
 		wired_run_free(&run);
-		return err;
+		return err ?: -ENOMEM;
 	}
+	free(r->now.w);
+	r->now.w = counts;
 	slow_ios_uninit(&r->slow);
 	r->slow = slow;
 	frames_uninit(&r->frames);
@@ -76,7 +84,7 @@ static int take_run(struct relayed *r, struct wire_in *bytes)
 
 static int take_interval(struct relayed *r, struct wire_in *bytes)
 {
-	int err = wire_get_frames(bytes, &r->run.info, &r->frames, &r->slow);
+	int err = wire_get_frames(bytes, &r->run.info, &r->frames, &r->slow, &r->now);
 
 	if (err)
 		return err;

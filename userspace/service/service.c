@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/array.h"
+#include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/realtime.h"
 
@@ -14,7 +15,7 @@ struct service {
 	struct service_wait wait;
 	struct monitor monitor;
 	struct run_info info;
-	struct sink *sink;
+	struct sink *sink, *also;	/* also: NULL: none, or no more */
 	struct frames shown;		/* shallow copies of the frames of devices still there */
 	u32 room;			/* of shown */
 	bool stopped;
@@ -66,6 +67,14 @@ static int choose_shown(struct service *s)
 	return 0;
 }
 
+static void end_also(struct service *s, int err)
+{
+	if (!s->also)
+		return;
+	sink_close(TAKE(s->also));
+	s->cfg->also.ended(s->cfg->hooks.into, err);
+}
+
 static int publish(struct service *s, struct problem *p)
 {
 	int err;
@@ -76,6 +85,9 @@ static int publish(struct service *s, struct problem *p)
 	err = err ?: s->sink->ops->interval(s->sink, &s->shown);
 	if (err)
 		return problem_set(p, err, "could not take in an interval: %s", strerror(-err));
+	err = s->also ? s->also->ops->interval(s->also, &s->shown) : 0;
+	if (err)
+		end_also(s, err);
 	if (!monitor_tell_gone(&s->monitor) && is_live(s) && !s->cfg->monitor->capture.follow)
 		stop_watching(s, "no watched device is left");
 	return 0;
@@ -111,6 +123,8 @@ static void handle(struct service *s, enum service_event event)
 	struct monitor *m = &s->monitor;
 	const struct capture *capture = m->capture, *next = m->next.capture;
 
+	if (event == EVENT_ALSO_ENDED)
+		end_also(s, 0);
 	if (event == EVENT_RELOAD) {
 		s->cfg->hooks.reload(s->cfg->hooks.into);
 		monitor_look(m);
@@ -202,7 +216,7 @@ int service_run(struct service *s, struct problem *p)
 
 static int begin(struct service *s, struct problem *p)
 {
-	int err = service_wait_init(&s->wait, s->cfg->lifeline, s->cfg->channel, s->cfg->monitor->capture.follow);
+	int err = service_wait_init(&s->wait, s->cfg);
 
 	if (err)
 		return problem_set(p, err, "could not wait for signals: %s", strerror(-err));
@@ -213,6 +227,8 @@ static int begin(struct service *s, struct problem *p)
 		return err;
 	describe(s);
 	err = s->cfg->sink->open(s->cfg->sink, &s->info, &s->sink);
+	if (!err && s->cfg->also.sink)
+		err = s->cfg->also.sink->open(s->cfg->also.sink, &s->info, &s->also);
 	return err ? problem_set(p, err, "could not show the devices: %s", strerror(-err)) : 0;
 }
 
@@ -224,7 +240,7 @@ int service_open(const struct service_config *cfg, struct service **ret, struct 
 	if (!s)
 		return problem_set(p, -ENOMEM, "out of memory");
 	s->cfg = cfg;
-	s->wait = (struct service_wait){ .signals = -1, .uevents = -1, .lifeline = -1 };
+	s->wait = (struct service_wait){ .signals = -1, .uevents = -1 };
 	err = begin(s, p);
 	if (err)
 		service_close(s);
@@ -238,6 +254,7 @@ void service_close(struct service *s)
 	if (!s)
 		return;
 	sink_close(s->sink);
+	sink_close(s->also);
 	monitor_close(&s->monitor);
 	service_wait_uninit(&s->wait);
 	free(s->shown.f);

@@ -17,6 +17,15 @@ struct service_hooks {
 	void *into;
 };
 
+/* A second sink in a process of its own. The service goes on without it if it fails. */
+struct service_also {
+	struct sink_source *sink;	/* NULL: there is none */
+	struct channel *channel;
+	int lifeline;			/* readable when the process has ended */
+	/* It gets no more intervals, because of @err, or since the process has ended (0). */
+	void (*ended)(void *into, int err);
+};
+
 struct service_config {
 	double interval_s;
 	const struct percentiles *percentiles;
@@ -28,6 +37,7 @@ struct service_config {
 	const char *version;
 	struct service_hooks hooks;
 	struct sink_source *sink;
+	struct service_also also;
 };
 
 struct service;
@@ -51,6 +61,7 @@ enum service_event {
 	EVENT_TIME,		/* the deadline has come */
 	EVENT_END,		/* SIGINT, SIGTERM, or the lifeline has ended */
 	EVENT_RELOAD,		/* SIGHUP */
+	EVENT_ALSO_ENDED,	/* the process of the second sink, told once */
 	EVENT_DEVICES,		/* the kernel reported block devices, */
 	EVENT_GONE,		/* and one may have gone, see uevents_take() */
 };
@@ -58,11 +69,11 @@ enum service_event {
 struct service_wait {
 	int signals;		/* a signalfd */
 	int uevents;		/* -1: not available */
-	int lifeline;		/* -1: none */
-	struct channel *channel;
+	int lifelines[2];	/* of the other processes; -1: none */
+	struct channel *channels[2];	/* to them; NULL: none */
 };
 
-int service_wait_init(struct service_wait *w, int lifeline, struct channel *channel, bool uevents);
+int service_wait_init(struct service_wait *w, const struct service_config *cfg);
 void service_wait_uninit(struct service_wait *w);
 
 /* Waits until @deadline_ns (CLOCK_MONOTONIC) for the first of these events. An end goes before everything else. */

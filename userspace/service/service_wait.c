@@ -32,16 +32,20 @@ void service_signals_block(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-int service_wait_init(struct service_wait *w, int lifeline, struct channel *channel, bool uevents)
+int service_wait_init(struct service_wait *w, const struct service_config *cfg)
 {
 	sigset_t set;
 
 	signal_set(&set);
-	*w = (struct service_wait){ .uevents = -1, .lifeline = lifeline, .channel = channel };
+	*w = (struct service_wait){
+		.uevents = -1,
+		.lifelines = { cfg->lifeline, cfg->also.sink ? cfg->also.lifeline : -1 },
+		.channels = { cfg->channel, cfg->also.channel },
+	};
 	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (w->signals < 0)
 		return -errno;
-	if (uevents)
+	if (cfg->monitor->capture.follow)
 		w->uevents = uevents_open();
 	return 0;
 }
@@ -75,7 +79,9 @@ enum service_event service_wait(struct service_wait *w, u64 deadline_ns)
 	struct pollfd fds[] = {
 		{ .fd = w->signals, .events = POLLIN },
 		{ .fd = w->uevents, .events = POLLIN },
-		{ .fd = w->lifeline, .events = POLLIN },
+		{ .fd = w->lifelines[0], .events = POLLIN },
+		{ .fd = w->lifelines[1], .events = POLLIN },
+		{ .fd = -1 },
 		{ .fd = -1 },
 	};
 	enum service_event event;
@@ -86,16 +92,22 @@ enum service_event service_wait(struct service_wait *w, u64 deadline_ns)
 		const struct timespec t = { left / NSEC_PER_SEC, left % NSEC_PER_SEC };
 		int n;
 
-		fds[3] = channel_pollfd(w->channel);
+		for (u32 i = 0; i < 2 && w->channels[i]; i++)
+			fds[4 + i] = channel_pollfd(w->channels[i]);
 		n = ppoll(fds, ARRAY_SIZE(fds), &t, NULL);
-		if (n > 0 && fds[3].revents)
-			channel_flush(w->channel);
+		for (u32 i = 0; n > 0 && i < 2 && w->channels[i]; i++)
+			if (fds[4 + i].revents)
+				channel_flush(w->channels[i]);
 		if (n <= 0 && (!left || errno != EINTR))
 			return EVENT_TIME;
 		if (fds[0].revents && take_signal(w->signals, &event))
 			return event;
 		if (n > 0 && fds[2].revents)
 			return EVENT_END;
+		if (n > 0 && fds[3].revents) {
+			w->lifelines[1] = -1;
+			return EVENT_ALSO_ENDED;
+		}
 		if (!left)
 			return EVENT_TIME;
 		if (fds[1].revents && uevents_take(w->uevents, &gone))

@@ -89,6 +89,12 @@ static const char *const of_server[] = {
 	"getsockname", "getpeername", "getsockopt", "setsockopt",
 };
 
+static const char *const of_files[] = {
+	"pread64", "pwrite64", "lseek", "_llseek", "fsync", "fdatasync", "ftruncate", "ftruncate64", "fchmod", "flock", "umask",
+	"unlink", "unlinkat", "mknod", "mknodat", "newfstatat", "stat", "stat64", "lstat", "lstat64", "fstatat64", "statx",
+	"access", "faccessat", "faccessat2", "readlink", "readlinkat", "getcwd", "getdents", "getdents64", "open", "openat",
+};
+
 static int allow_named(scmp_filter_ctx filter, const char *const *names, u32 n)
 {
 	int err = 0;
@@ -150,13 +156,13 @@ static int allow_data(scmp_filter_ctx filter)
 	return err;
 }
 
-/* Allows a descriptor's flags and copies, but not F_SETOWN and the like, which could signal others. */
-static int allow_descriptors(scmp_filter_ctx filter)
+/* Allows a descriptor's flags and copies and, with @locks, what files and FIFOs need; but not F_SETOWN and the like, which could signal others. */
+static int allow_descriptors(scmp_filter_ctx filter, bool locks)
 {
-	static const int commands[] = { F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC };
+	static const int commands[] = { F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_GETLK, F_SETLK, F_SETPIPE_SZ };
 	int err = 0;
 
-	for (u32 i = 0; !err && i < ARRAY_SIZE(commands); i++)
+	for (u32 i = 0; !err && i < (locks ? ARRAY_SIZE(commands) : 5); i++)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, commands[i])) ?:
 		      seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl64), 1, SCMP_A1(SCMP_CMP_EQ, commands[i]));
 	return err;
@@ -177,7 +183,14 @@ static int allow_server(scmp_filter_ctx filter)
 {
 	int err = allow_named(filter, of_server, ARRAY_SIZE(of_server));
 
-	return err ?: allow_data(filter) ?: allow_descriptors(filter);
+	return err ?: allow_data(filter) ?: allow_descriptors(filter, false);
+}
+
+static int allow_files(scmp_filter_ctx filter)
+{
+	int err = allow_named(filter, of_files, ARRAY_SIZE(of_files));
+
+	return err ?: allow_data(filter) ?: allow_descriptors(filter, true);
 }
 
 static void cleanup_filter(scmp_filter_ctx *filter)
@@ -212,15 +225,12 @@ static int confine_calls(bool writes)
 	return !filter ? -ENOMEM : allow_captures(filter, writes) ?: seccomp_load(filter);
 }
 
-/*
- * Filters the calls of the process that serves: it may accept connections and start threads. Requires
- * and returns the same.
- */
-static int confine_calls_server(void)
+/* Filters the calls of a process that a service has started: what @allow adds. Requires and returns the same. */
+static int confine_calls_child(int (*allow)(scmp_filter_ctx filter))
 {
 	scmp_filter_ctx filter CLEANUP(cleanup_filter) = new_filter();
 
-	return !filter ? -ENOMEM : allow_server(filter) ?: seccomp_load(filter);
+	return !filter ? -ENOMEM : allow(filter) ?: seccomp_load(filter);
 }
 
 /* New in Linux 5.8; libcap-ng's header may be older than the kernel. */
@@ -391,8 +401,19 @@ int confine_server(const struct user *user, pid_t parent, struct problem *p)
 	err = landlock_shut_out();
 	if (err && !is_missing(err))
 		return problem_set(p, err, "the web server could not be shut out of files: %s", strerror(-err));
-	err = confine_calls_server();
+	err = confine_calls_child(allow_server);
 	if (err && !is_missing(err))
 		return problem_set(p, err, "the web server's system calls could not be filtered: %s", strerror(-err));
 	return 0;
+}
+
+int confine_to_folder(const char *folder, pid_t parent, struct problem *p)
+{
+	int err = drop_bounds() ?: drop_capabilities() ?: shut(parent);
+
+	if (!err)
+		err = landlock_only_below(folder);
+	if (!err || is_missing(err))
+		err = confine_calls_child(allow_files);
+	return err && !is_missing(err) ? problem_set(p, err, "the recorder could not be confined to %s: %s", folder, strerror(-err)) : 0;
 }

@@ -80,6 +80,12 @@ int user_find(const char *name, struct user *ret, struct problem *p);
 int confine_server(const struct user *user, pid_t parent, struct problem *p);
 
 /*
+ * The same for a process that keeps files in @folder, as that exists now: it stays the same user, can make no connection, and open
+ * no file but those in there.
+ */
+int confine_to_folder(const char *folder, pid_t parent, struct problem *p);
+
+/*
  * Landlock (Linux 5.13): from now on the calling thread, and those that it starts, can't open, make, remove
  * or execute any file. From Linux 6.7 on they can't bind or connect TCP sockets either; from 6.12 on they can't reach
  * abstract Unix sockets of other processes, or signal these. Open descriptors stay usable. Requires
@@ -92,5 +98,8 @@ int landlock_shut_out(void);
  * write to none but @file, as it exists now (NULL: to none at all).
  */
 int landlock_write_only(const char *file);
+
+/* The same for a process that reads, writes, makes and removes files in @folder, as it exists now, and none elsewhere. */
+int landlock_only_below(const char *folder);
 
 #endif

@@ -23,7 +23,12 @@
 #define FS_WRITE_FILE (1ULL << 1)
 #define FS_READ_FILE (1ULL << 2)
 #define FS_READ_DIR (1ULL << 3)
+#define FS_REMOVE_FILE (1ULL << 5)
+#define FS_MAKE_REG (1ULL << 8)
+#define FS_MAKE_FIFO (1ULL << 10)
+#define FS_TRUNCATE (1ULL << 14)
 #define FS_IOCTL_DEV (1ULL << 15)
+#define FS_OF_FILES (FS_WRITE_FILE | FS_READ_FILE | FS_READ_DIR | FS_REMOVE_FILE | FS_MAKE_REG | FS_MAKE_FIFO | FS_TRUNCATE)
 
 struct ruleset {
 	u64 handled_access_fs;
@@ -72,12 +77,12 @@ static int known(struct ruleset *ret)
 	return v->size;
 }
 
-/* Denies everything that @set handles, except for writing to @file, unless that is NULL. */
-static int restrict_to(const struct ruleset *set, size_t size, const char *file)
+/* Denies everything that @set handles, except for @access to @file and what is below it, unless that is NULL. */
+static int restrict_to(const struct ruleset *set, size_t size, const char *file, u64 access)
 {
 	int fd CLEANUP(cleanup_close) = syscall(SYS_landlock_create_ruleset, set, size, 0);
 	int path CLEANUP(cleanup_close) = file ? open(file, O_PATH | O_CLOEXEC) : -1;
-	const struct path_beneath rule = { .allowed_access = FS_WRITE_FILE, .parent_fd = path };
+	const struct path_beneath rule = { .allowed_access = access & set->handled_access_fs, .parent_fd = path };
 
 	if (fd < 0 || (file && (path < 0 || syscall(SYS_landlock_add_rule, fd, RULE_PATH_BENEATH, &rule, 0))))
 		return -errno;
@@ -89,7 +94,15 @@ int landlock_shut_out(void)
 	struct ruleset all;
 	int size = known(&all);
 
-	return size < 0 ? size : restrict_to(&all, size, NULL);
+	return size < 0 ? size : restrict_to(&all, size, NULL, 0);
+}
+
+int landlock_only_below(const char *folder)
+{
+	struct ruleset all;
+	int size = known(&all);
+
+	return size < 0 ? size : restrict_to(&all, size, folder, FS_OF_FILES);
 }
 
 int landlock_write_only(const char *file)
@@ -100,5 +113,5 @@ int landlock_write_only(const char *file)
 	if (size < 0)
 		return size;
 	set = (struct ruleset){ .handled_access_fs = set.handled_access_fs & ~(FS_READ_FILE | FS_READ_DIR | FS_IOCTL_DEV) };
-	return restrict_to(&set, size, file);
+	return restrict_to(&set, size, file, FS_WRITE_FILE);
 }

@@ -11,6 +11,7 @@
 #include "util/clock.h"
 
 #define DAY_SECONDS 86400.0
+#define YEAR_SECONDS (366 * DAY_SECONDS)
 #define NAME_LETTERS 63
 
 /* digits / 10^places; no strtod(), which takes hex, "inf" and the locale's idea of a decimal point. */
@@ -61,7 +62,7 @@ struct unit {
 };
 
 static const struct unit units[] = {
-	{ "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 }, { "us", 0.000001 },
+	{ "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 }, { "d", DAY_SECONDS }, { "us", 0.000001 },
 };
 #define UNITS_OF_SPANS (ARRAY_SIZE(units) - 1)
 #define UNITS_OF_LATENCIES (units + 1)
@@ -87,6 +88,16 @@ int parse_seconds(const char *option, const char *value, double *ret, struct pro
 				   "%.0f (a day)", option, value, DAY_SECONDS);
 	if (seconds < 0.001)
 		return problem_set(p, -EINVAL, "%s '%s': must be at least 0.001 seconds (1ms)", option, value);
+	*ret = seconds;
+	return 0;
+}
+
+int parse_age(const char *option, const char *value, double *ret, struct problem *p)
+{
+	double seconds = seconds_in(value, units, UNITS_OF_SPANS);
+
+	if (!(seconds >= 60 && seconds <= YEAR_SECONDS))
+		return problem_set(p, -EINVAL, "%s '%s': must be a time from a minute to a year, such as 90m, 24h or 7d", option, value);
 	*ret = seconds;
 	return 0;
 }

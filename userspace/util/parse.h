@@ -19,6 +19,9 @@ const char *parse_decimal(const char *s, double *ret);
 /* "1", "0.5", "250ms", "2m", "1h": 1 ms to a day. */
 int parse_seconds(const char *option, const char *value, double *ret, struct problem *p);
 
+/* "90m", "24h", "7d": a minute to a year. */
+int parse_age(const char *option, const char *value, double *ret, struct problem *p);
+
 /* A latency, "500us" or "10ms": the same from 1 us on, with a unit, as few latencies are thought of in seconds. */
 int parse_latency(const char *option, const char *value, u64 *ret_ns, struct problem *p);
 
