@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@
 #define CELL 8
 #define CELLS_MAX (PERCENTILES_MAX + 4)
 #define NAME_COLUMNS 24
+#define SAY_MAX 1280		/* a paragraph */
 #define TRUE_LENGTH 0.05	/* an interval that is off by more shows its length */
 
 void text_paint(const struct text *t, FILE *f, enum paint paint)
@@ -33,6 +35,17 @@ void text_paint(const struct text *t, FILE *f, enum paint paint)
 
 	if (t->look->colour)
 		fprintf(f, "\033[%sm", codes[paint]);
+}
+
+void text_put(const struct text *t, FILE *f, enum paint paint, const char *format, ...)
+{
+	va_list args;
+
+	text_paint(t, f, paint);
+	va_start(args, format);
+	vfprintf(f, format, args);
+	va_end(args);
+	text_paint(t, f, PLAIN);
 }
 
 const char *text_name(const struct text *t, char name[TEXT_NAME], const struct watch *w, u32 columns)
@@ -52,15 +65,17 @@ u32 text_indent(const char *label)
 	return columns > TEXT_GUTTER ? columns : TEXT_GUTTER;
 }
 
-void text_say(const struct text *t, FILE *f, const char *label, enum paint paint, const char *text)
+void text_say(const struct text *t, FILE *f, const char *label, enum paint paint, const char *format, ...)
 {
 	u32 at = text_indent(label);
+	char text[SAY_MAX];
+	va_list args;
 
-	if (*label) {
-		text_paint(t, f, BOLD);
-		fputs(label, f);
-		text_paint(t, f, PLAIN);
-	}
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (*label)
+		text_put(t, f, BOLD, "%s", label);
 	fprintf(f, "%*s", (int)(at - utf8_columns(label, strlen(label))), "");
 	text_paint(t, f, paint);
 	draw_paragraph(f, text, at, at < t->columns / 3 ? at : TEXT_GUTTER, t->columns);
@@ -117,7 +132,7 @@ void text_row(const struct text *t, FILE *f, const char *label, const struct op_
 {
 	u32 n = t->run->percentiles.n;
 	char cells[CELLS_MAX][UNITS_TEXT];
-	char failed[64], count[UNITS_TEXT];
+	char count[UNITS_TEXT];
 
 	units_number(cells[0], o->iops);
 	units_number(cells[1], o->bytes_per_s / 1e6);
@@ -127,10 +142,8 @@ void text_row(const struct text *t, FILE *f, const char *label, const struct op_
 	units_ns(cells[3 + n], o->max_ns);
 	put_cells(t, f, label, cells);
 	putc('\n', f);
-	if (o->errors) {
-		snprintf(failed, sizeof(failed), "%s failed", units_count(count, o->errors));
-		text_say(t, f, "", ALARM, failed);
-	}
+	if (o->errors)
+		text_say(t, f, "", ALARM, "%s failed", units_count(count, o->errors));
 }
 
 static void put_distribution(const struct text *t, FILE *f, const struct op_frame *o)
@@ -153,13 +166,11 @@ static void put_axis(const struct text *t, FILE *f)
 
 void text_idle(const struct text *t, FILE *f, u32 watches)
 {
-	char say[160], idle[UNITS_TEXT], all[UNITS_TEXT];
+	char idle[UNITS_TEXT], all[UNITS_TEXT];
 
-	if (!watches)
-		return;
-	snprintf(say, sizeof(say), "%s of %s devices%s: no IO completed, none in flight (--format csv has each)",
-		 units_count(idle, watches), units_count(all, t->wholes), t->stages ? " and stages" : "");
-	text_say(t, f, "idle", PLAIN, say);
+	if (watches)
+		text_say(t, f, "idle", PLAIN, "%s of %s devices%s: no IO completed, none in flight (--format csv has each)",
+			 units_count(idle, watches), units_count(all, t->wholes), t->stages ? " and stages" : "");
 }
 
 /* Whether there is nothing to say about the watch except that it is idle. */
@@ -209,7 +220,7 @@ void text_rest(const struct text *t, FILE *f, const struct frames *fs)
 		len += sprintf(say + len, ", oldest %s", units_ns(text[3], oldest_ns));
 	if (p99_ns)
 		sprintf(say + len, ", p99 at most %s", units_ns(text[3], p99_ns));
-	text_say(t, f, "rest", PLAIN, say);
+	text_say(t, f, "rest", PLAIN, "%s", say);
 }
 
 /* "! slow: p99 is 8.3 times its past; " for a sick device among many. That a device stalls is told by its state. */
@@ -226,18 +237,14 @@ static int put_mark(const struct text *t, char *to, const struct frame *fr)
 /* Tells once about problems that are not a device's fault. */
 static void put_host(const struct text *t, FILE *f, const struct health_host *host)
 {
-	char say[HEALTH_TEXT], text[UNITS_TEXT];
+	char text[UNITS_TEXT];
 
-	if (host->waiting) {
-		snprintf(say, sizeof(say), "%u of %u devices waiting, an IO of each for about %s: the host?", host->waiting, host->busy,
-			 units_ns(text, host->waited_ns));
-		text_say(t, f, "all", ALARM, say);
-	}
-	if (host->n) {
-		snprintf(say, sizeof(say), "%u of %u devices slower together, p99 by %s times: the host?", host->n, host->of,
+	if (host->waiting)
+		text_say(t, f, "all", ALARM, "%u of %u devices waiting, an IO of each for about %s: the host?", host->waiting,
+			 host->busy, units_ns(text, host->waited_ns));
+	if (host->n)
+		text_say(t, f, "all", NOTE, "%u of %u devices slower together, p99 by %s times: the host?", host->n, host->of,
 			 units_short(text, host->times));
-		text_say(t, f, "all", NOTE, say);
-	}
 }
 
 static void put_state(const struct text *t, FILE *f, const struct frame *fr)
@@ -262,7 +269,7 @@ static void put_state(const struct text *t, FILE *f, const struct frame *fr)
 	if (fr->gone)
 		sprintf(state + n, "; the device went away");
 	text_say(t, f, text_name(t, name, fr->watch, NAME_COLUMNS),
-		 fr->gone || marked ? ALARM : stalled ? STALL : PLAIN, state);
+		 fr->gone || marked ? ALARM : stalled ? STALL : PLAIN, "%s", state);
 }
 
 /* Adds the losses that are new since the previous interval. */
@@ -299,18 +306,10 @@ static int put_watch(const struct text *t, FILE *f, const struct frames *fs, u32
 	return err;
 }
 
-static void put_clock(const struct text *t, FILE *f, const char *clock)
-{
-	text_paint(t, f, BOLD);
-	fputs(clock, f);
-	text_paint(t, f, PLAIN);
-	putc('\n', f);
-}
-
 static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 {
 	const struct frame *any = &fs->f[0];
-	char text[UNITS_TEXT], say[80];
+	char text[UNITS_TEXT];
 	u64 lost_by_rest[LOST_REASONS] = { 0 };
 	bool idle = true;
 	u32 folded = 0;
@@ -325,13 +324,11 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 	putc('\n', f);
 	units_clock(text, any->end_ns);
 	if (idle)
-		put_clock(t, f, text);
+		text_put(t, f, BOLD, "%s\n", text);
 	else
 		text_heads(t, f, text);
-	if (fabs(any->interval_s - t->run->interval_s) > TRUE_LENGTH * t->run->interval_s) {
-		snprintf(say, sizeof(say), "this interval took %s", units_ns(text, any->interval_s * 1e9));
-		text_say(t, f, "", NOTE, say);
-	}
+	if (fabs(any->interval_s - t->run->interval_s) > TRUE_LENGTH * t->run->interval_s)
+		text_say(t, f, "", NOTE, "this interval took %s", units_ns(text, any->interval_s * 1e9));
 	for (u32 i = 0; i < fs->n; i += 1 + frames_parts(fs, i)) {
 		if (nothing_new(t, &fs->f[i]))
 			folded++;

@@ -37,8 +37,10 @@ struct text {
 	struct worst worst;		/* of the frames being printed, if many */
 };
 
-/* Switches to a colour, or to none. */
+/* Switches to a colour, or to none; prints in one. */
 void text_paint(const struct text *t, FILE *f, enum paint paint);
+__attribute__((format(printf, 4, 5)))
+void text_put(const struct text *t, FILE *f, enum paint paint, const char *format, ...);
 
 /* The name of a watch in at most @columns, and the room that it needs. */
 #define TEXT_NAME (3 * DEVICE_NAME_MAX + 16)
@@ -61,7 +63,8 @@ int text_slow(const struct text *t, FILE *f, const struct frames *fs, u32 i);
 u32 text_indent(const char *label);
 
 /* Prints a paragraph in a colour, after @label in bold; the lines after the first are indented. */
-void text_say(const struct text *t, FILE *f, const char *label, enum paint paint, const char *text);
+__attribute__((format(printf, 5, 6)))
+void text_say(const struct text *t, FILE *f, const char *label, enum paint paint, const char *format, ...);
 
 /* "5 IOs lost: 3 completed without a start, 2 unexplained"; prints nothing if there are none. */
 void text_losses(const struct text *t, FILE *f, const char *label, const u64 lost_by[LOST_REASONS]);

@@ -88,8 +88,7 @@ int text_slow(const struct text *t, FILE *f, const struct frames *fs, u32 i)
 	for (u32 n = 0; n < of->n && !err; n++) {
 		const struct slow_io *io = &fs->slow->io[of->first + n];
 
-		text_paint(t, f, BOLD);
-		fprintf(f, "%-*s", TEXT_GUTTER, n ? "" : "slow");
+		text_put(t, f, BOLD, "%-*s", TEXT_GUTTER, n ? "" : "slow");
 		text_paint(t, f, io->told.error ? ALARM : PLAIN);
 		err = put_slow(t, f, io);
 		text_paint(t, f, PLAIN);

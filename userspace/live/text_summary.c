@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the text sink prints about the whole run: the header before it, and figures and accounts after it. */
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "core/frame.h"
@@ -22,7 +21,7 @@ static void put_device(const struct text *t, FILE *f, const struct device *d)
 {
 	char name[TEXT_NAME], model[3 * sizeof(d->model)], kind[3 * sizeof(d->kind)];
 	char scheduler[3 * sizeof(d->scheduler)], mapper[3 * sizeof(d->mapper)];
-	char size[UNITS_TEXT], facts[1024];
+	char size[UNITS_TEXT];
 	bool utf8 = t->look->utf8;
 
 	utf8_for_terminal(name, TEXT_NAME, d->name, t->columns - TEXT_GUTTER, utf8);
@@ -30,10 +29,9 @@ static void put_device(const struct text *t, FILE *f, const struct device *d)
 	utf8_for_terminal(kind, sizeof(kind), d->kind, sizeof(d->kind), utf8);
 	utf8_for_terminal(model, sizeof(model), d->model, sizeof(d->model), utf8);
 	utf8_for_terminal(scheduler, sizeof(scheduler), d->scheduler, sizeof(d->scheduler), utf8);
-	snprintf(facts, sizeof(facts), "%s%s%s%s%s%s%s, %s%s",
+	text_say(t, f, name, PLAIN, "%s%s%s%s%s%s%s, %s%s",
 		 mapper, *mapper ? ", " : "", kind, *kind ? ", " : "", model, *model ? ", " : "",
 		 units_capacity(size, d->size_bytes), *scheduler ? "scheduler " : "no scheduler", scheduler);
-	text_say(t, f, name, PLAIN, facts);
 }
 
 /* Prints what is measured, for all watches together. */
@@ -52,33 +50,29 @@ static void put_stages(const struct text *t, FILE *f)
 			strcat(say, ", ");
 		strcat(say, stage_spans[stage]);
 	}
-	text_say(t, f, "stage", PLAIN, say);
+	text_say(t, f, "stage", PLAIN, "%s", say);
 }
 
 /* Prints which parts there are, if watches are divided. */
 static void put_by(const struct text *t, FILE *f)
 {
 	const struct part *part = t->run->n_watches > 1 ? t->run->watches[1].part : NULL;
-	char say[160];
 
-	if (!part)
-		return;
-	snprintf(say, sizeof(say), "%s (%s)", part->by, part_meaning(part));
-	text_say(t, f, "by", PLAIN, say);
+	if (part)
+		text_say(t, f, "by", PLAIN, "%s (%s)", part->by, part_meaning(part));
 }
 
 static void put_devices(const struct text *t, FILE *f)
 {
 	const struct run_info *run = t->run;
-	char name[TEXT_NAME], say[TEXT_NAME + 64], count[UNITS_TEXT];
+	char name[TEXT_NAME], count[UNITS_TEXT];
 	u32 devices = 0;
 
 	for (u32 i = 0; i < run->n_watches; i++)
 		devices += !i || run->watches[i].device != run->watches[i - 1].device;
 	if (devices > DEVICES_SHOWN) {
 		utf8_for_terminal(name, TEXT_NAME, run->watches[0].device->name, t->columns / 3, t->look->utf8);
-		snprintf(say, sizeof(say), "%s, from %s on ('blklat list' shows them)", units_count(count, devices), name);
-		text_say(t, f, "devices", PLAIN, say);
+		text_say(t, f, "devices", PLAIN, "%s, from %s on ('blklat list' shows them)", units_count(count, devices), name);
 		return;
 	}
 	for (u32 i = 0; i < run->n_watches; i++)
@@ -89,14 +83,13 @@ static void put_devices(const struct text *t, FILE *f)
 void text_header(const struct text *t, FILE *f)
 {
 	const struct run_info *run = t->run;
-	char memory[UNITS_TEXT], engine[96], name[64], facts[256];
+	char memory[UNITS_TEXT], engine[96], name[64];
 
 	utf8_for_terminal(engine, sizeof(engine), run->engine, 31, t->look->utf8);
 	snprintf(name, sizeof(name), "blklat %s", run->version);
-	snprintf(facts, sizeof(facts), "engine %s, interval %.6g s, %u bin%s an octave (%.3g %%), %s", engine,
-		 run->interval_s, 1u << run->scale, run->scale ? "s" : "",
+	text_say(t, f, name, PLAIN, "engine %s, interval %.6g s, %u bin%s an octave (%.3g %%), %s", engine, run->interval_s,
+		 1u << run->scale, run->scale ? "s" : "",
 		 100 * (exp2(1.0 / (1u << run->scale)) - 1), units_memory(memory, run->memory_bytes));
-	text_say(t, f, name, PLAIN, facts);
 	put_devices(t, f);
 	put_stages(t, f);
 	put_by(t, f);
@@ -117,23 +110,23 @@ void text_losses(const struct text *t, FILE *f, const char *label, const u64 los
 		if (lost_by[reason])
 			n += sprintf(say + n, " %s %s,", units_count(count, lost_by[reason]), lost_words[reason]);
 	say[n - 1] = '\0';
-	text_say(t, f, label, ALARM, say);
+	text_say(t, f, label, ALARM, "%s", say);
 }
 
 void text_skipped(const struct text *t, FILE *f, const struct frames *fs)
 {
 	bool missed = !frames_agree_with_kernel(fs);
 	u64 runs = fs->skipped_unexplained;
-	char say[200], count[UNITS_TEXT];
+	char count[UNITS_TEXT];
 
 	if (!runs)
 		return;
 	/* It concerns no device in particular, so it has a label of its own. */
-	snprintf(say, sizeof(say), "%s program run%s by the kernel; %s", units_count(count, runs), runs == 1 ? "" : "s",
+	text_say(t, f, "skipped", missed ? ALARM : PLAIN, "%s program run%s by the kernel; %s",
+		 units_count(count, runs), runs == 1 ? "" : "s",
 		 !missed ? "nothing was missed at stage device: the kernel's statistics have as many IOs" :
 		 runs == 1 ? "what it missed is not known, IOs of any device may be absent" :
 			     "what they missed is not known, IOs of any device may be absent");
-	text_say(t, f, "skipped", missed ? ALARM : PLAIN, say);
 }
 
 /* A histogram to draw, with a row for each cell. */
@@ -224,20 +217,14 @@ static int put_chart(const struct text *t, FILE *f, const struct frame *fr, u32 
 
 	if (err)
 		return err;
-	text_paint(t, f, BOLD);
-	fprintf(f, "\n%s %s\n", text_name(t, name, fr->watch, t->columns / 2), op_names[op]);
-	text_paint(t, f, PLAIN);
-	text_paint(t, f, DIM);
-	fprintf(f, "%*s %*s %*s %*s %*s\n", RANGE_COLUMNS, "latency", (int)c.bar_columns, "",
-		(int)c.count_columns, "IOs", SHARE_COLUMNS, "share", SHARE_COLUMNS, "cumulative");
-	text_paint(t, f, PLAIN);
+	text_put(t, f, BOLD, "\n%s %s\n", text_name(t, name, fr->watch, t->columns / 2), op_names[op]);
+	text_put(t, f, DIM, "%*s %*s %*s %*s %*s\n", RANGE_COLUMNS, "latency", (int)c.bar_columns, "",
+		 (int)c.count_columns, "IOs", SHARE_COLUMNS, "share", SHARE_COLUMNS, "cumulative");
 	for (u32 row = c.first; row <= c.last; row++) {
 		u32 empty = empty_rows(&c, row);
 
 		if (empty >= CHART_GAP) {
-			text_paint(t, f, DIM);
-			fprintf(f, "%*s\n", RANGE_COLUMNS, "...");
-			text_paint(t, f, PLAIN);
+			text_put(t, f, DIM, "%*s\n", RANGE_COLUMNS, "...");
 			row += empty - 1;
 			continue;
 		}
@@ -266,22 +253,15 @@ static void put_identity(const struct text *t, FILE *f, const char *name, const 
 	/* This is one sentence; if it needs two lines, the kernel's part is the second. */
 	if (text_indent(name) + strlen(say) > t->columns)
 		say[n] = '\n';
-	text_say(t, f, name, PLAIN, say);
+	text_say(t, f, name, PLAIN, "%s", say);
 }
 
-__attribute__((format(printf, 4, 5)))
-static void put_count(const struct text *t, FILE *f, u64 n, const char *format, ...)
+static void put_count(const struct text *t, FILE *f, u64 n, const char *words)
 {
-	char say[256], count[UNITS_TEXT];
-	va_list args;
-	int len = sprintf(say, "%s ", units_count(count, n));
+	char count[UNITS_TEXT];
 
-	if (!n)
-		return;
-	va_start(args, format);
-	vsnprintf(say + len, sizeof(say) - len, format, args);
-	va_end(args);
-	text_say(t, f, "", PLAIN, say);
+	if (n)
+		text_say(t, f, "", PLAIN, "%s %s", units_count(count, n), words);
 }
 
 /*
@@ -291,13 +271,11 @@ static void put_count(const struct text *t, FILE *f, u64 n, const char *format, 
 static void put_kernel_gap(const struct text *t, FILE *f, const struct accounting *a)
 {
 	s64 gap = accounting_kernel_gap(a);
-	char say[160], count[UNITS_TEXT];
+	char count[UNITS_TEXT];
 
-	if (!gap)
-		return;
-	sprintf(say, "note: the kernel counted %s IO%s %s than blklat", units_count(count, llabs(gap)),
-		llabs(gap) == 1 ? "" : "s", gap > 0 ? "more" : "fewer");
-	text_say(t, f, "", NOTE, say);
+	if (gap)
+		text_say(t, f, "", NOTE, "note: the kernel counted %s IO%s %s than blklat", units_count(count, llabs(gap)),
+			 llabs(gap) == 1 ? "" : "s", gap > 0 ? "more" : "fewer");
 }
 
 static void put_accounting(const struct text *t, FILE *f, const struct frame *fr)
@@ -318,14 +296,12 @@ static void put_accounting(const struct text *t, FILE *f, const struct frame *fr
 /* Below the row of all IOs: "50 after 100 ms of rest or more: mean 102 us, median 98.1 us" */
 static void put_after_idle(const struct text *t, FILE *f, const struct op_frame *o)
 {
-	char say[160], count[UNITS_TEXT], gap[UNITS_TEXT], mean[UNITS_TEXT], median[UNITS_TEXT];
+	char count[UNITS_TEXT], gap[UNITS_TEXT], mean[UNITS_TEXT], median[UNITS_TEXT];
 
-	if (!o->after_idle_ios)
-		return;
-	snprintf(say, sizeof(say), "%s after %s of rest or more: mean %s, median %s",
-		 units_count(count, o->after_idle_ios), units_ns(gap, t->idle_gap_ns),
-		 units_ns(mean, after_idle_mean_ns(o)), units_ns(median, after_idle_quantile_ns(o, 0.5)));
-	text_say(t, f, "", PLAIN, say);
+	if (o->after_idle_ios)
+		text_say(t, f, "", PLAIN, "%s after %s of rest or more: mean %s, median %s",
+			 units_count(count, o->after_idle_ios), units_ns(gap, t->idle_gap_ns),
+			 units_ns(mean, after_idle_mean_ns(o)), units_ns(median, after_idle_quantile_ns(o, 0.5)));
 }
 
 /* What no row includes: "2 097 152 bytes and 1 error of IOs that have not ended (write)" */
@@ -341,7 +317,7 @@ static void put_partial(const struct text *t, FILE *f, u32 op, const struct op_s
 		n += sprintf(say + n, " and %s error%s", units_count(errors, sums->errors),
 			     sums->errors == 1 ? "" : "s");
 	sprintf(say + n, " of IOs that have not ended (%s)", op_names[op]);
-	text_say(t, f, "", PLAIN, say);
+	text_say(t, f, "", PLAIN, "%s", say);
 }
 
 static void put_figures(const struct text *t, FILE *f, const struct frames *run, u32 i)
@@ -353,7 +329,7 @@ static void put_figures(const struct text *t, FILE *f, const struct frames *run,
 		 units_number(depth, fr->queue_depth));
 	if (fr->gone)
 		strcat(state, "; the device went away");
-	text_say(t, f, text_name(t, name, fr->watch, t->columns / 3), fr->gone ? ALARM : PLAIN, state);
+	text_say(t, f, text_name(t, name, fr->watch, t->columns / 3), fr->gone ? ALARM : PLAIN, "%s", state);
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (fr->ops[op].ios) {
 			text_row(t, f, op_names[op], &fr->ops[op]);
@@ -373,15 +349,6 @@ static bool nothing_happened(const struct text *t, const struct frame *fr)
 	       !a->started && !a->completed && !a->lost && !a->before && !a->unissued && !a->kernel_ios;
 }
 
-static void put_forgotten(const struct text *t, FILE *f, u32 n)
-{
-	char say[64];
-
-	sprintf(say, "not shown: %u more that went away earlier", n);
-	if (n)
-		text_say(t, f, "", NOTE, say);
-}
-
 int text_summary(struct text *t, FILE *f, const struct frames *run)
 {
 	char length[UNITS_TEXT];
@@ -390,9 +357,7 @@ int text_summary(struct text *t, FILE *f, const struct frames *run)
 
 	if (t->many)
 		worst_find(&t->worst, run, t->run->watches);
-	text_paint(t, f, BOLD);
-	fprintf(f, "\nsummary of %s\n", units_ns(length, run->interval_s * 1e9));
-	text_paint(t, f, PLAIN);
+	text_put(t, f, BOLD, "\nsummary of %s\n", units_ns(length, run->interval_s * 1e9));
 	text_heads(t, f, "");
 	for (u32 i = 0; i < run->n; i += 1 + frames_parts(run, i)) {
 		if (nothing_happened(t, &run->f[i]))
@@ -402,7 +367,8 @@ int text_summary(struct text *t, FILE *f, const struct frames *run)
 	}
 	text_rest(t, f, run);
 	text_idle(t, f, folded);
-	put_forgotten(t, f, run->forgotten);
+	if (run->forgotten)
+		text_say(t, f, "", NOTE, "not shown: %u more that went away earlier", run->forgotten);
 	for (u32 i = 0; i < run->n; i += 1 + frames_parts(run, i))
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 			if (run->f[i].ops[op].ios && !text_left_out(t, &run->f[i]))
