@@ -164,7 +164,7 @@ static inline void fake_give(const struct blklat_session *s, u32 n)
 
 	for (row = 0; row < s->cpus * s->watches; row++)
 		for (op = 0; op < BLKLAT_OPS; op++)
-			own[row * 16 + op] = (row + op) % 2 < n ? (s->watches + row) * BLKLAT_OPS + op : 0;
+			own[row * 10 + op] = (row + op) % 2 < n ? (s->watches + row) * BLKLAT_OPS + op : 0;
 }
 
 /* Makes session @i (instead of the one before) with watches 0 to @n - 1. */

@@ -14,7 +14,7 @@ enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_SPARE = 1 << 24, MAX_SLOTS 
 enum { MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
 
-#define SETUP(...) { .version = 13, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 14, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
