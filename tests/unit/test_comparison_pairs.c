@@ -116,7 +116,7 @@ TEST(pairs)
 /* Whole, parts, whole, parts: parts follow their whole to its partner, and pair by what they are, not by position. */
 TEST(parts_pair_with_their_like)
 {
-	static const struct part small = { "size", "4 KiB", 1 }, large = { "size", "8 KiB", 2 }, again = { "size", "4 KiB", 1 };
+	static const struct part small = { "size", "4 KiB", 1 }, large = { "size", "8 KiB", 2 };
 	struct pair p[6];
 
 	init(&a);
@@ -124,7 +124,7 @@ TEST(parts_pair_with_their_like)
 	strcpy(b.device[1].name, "nvme0n1");
 	for (u32 i = 0; i < 6; i++) {
 		a.watch[i] = (struct watch){ .device = &a.device[i / 3], .part = (const struct part *[]){ NULL, &small, &large }[i % 3] };
-		b.watch[i] = (struct watch){ .device = &b.device[1 - i / 3], .part = (const struct part *[]){ NULL, &large, &again }[i % 3] };
+		b.watch[i] = (struct watch){ .device = &b.device[1 - i / 3], .part = (const struct part *[]){ NULL, &large, &small }[i % 3] };
 	}
 	synthetic_begin(&a, 6, 3, 1);
 	synthetic_begin(&b, 6, 3, 1);

@@ -28,8 +28,8 @@ int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale
 	return err;
 }
 
-/* Makes frames from @first on anew. Their cells are the first of @cells, unless they have some. */
-static void enter(struct frames *fs, u64 *cells, const struct watch *watches, u32 first, u32 n, u32 number)
+/* Makes frames from @first on anew. Unless they have cells, theirs are those from watch @own of @cells on. */
+static void enter(struct frames *fs, u64 *cells, u32 own, const struct watch *watches, u32 first, u32 n, u32 number)
 {
 	for (u32 i = 0; i < n; i++) {
 		struct frame *f = &fs->f[first + i];
@@ -40,7 +40,7 @@ static void enter(struct frames *fs, u64 *cells, const struct watch *watches, u3
 
 			o->hist = f->ops[op].hist;
 			o->after_idle = f->ops[op].after_idle;
-			op_cells_take(cells, i, op, fs->scale, &o->hist, &o->after_idle);
+			op_cells_take(cells, own + i, op, fs->scale, &o->hist, &o->after_idle);
 		}
 		*f = entered;
 	}
@@ -49,10 +49,10 @@ static void enter(struct frames *fs, u64 *cells, const struct watch *watches, u3
 
 void frames_enter(struct frames *fs, const struct watch *watches, u32 first, u32 n, u32 number)
 {
-	enter(fs, fs->cells + (size_t)first * BLKLAT_OPS * OP_CELLS(fs->scale), watches, first, n, number);
+	enter(fs, fs->cells, first, watches, first, n, number);
 }
 
-int frames_append(struct frames *fs, const struct watch *watches, u32 n)
+int frames_append(struct frames *fs, const struct watch *watches, u32 n, u32 number)
 {
 	u64 *cells = op_cells_make(n, fs->scale);
 
@@ -63,7 +63,7 @@ int frames_append(struct frames *fs, const struct watch *watches, u32 n)
 	}
 	memset(&fs->f[fs->n], 0, n * sizeof(*fs->f));
 	fs->appended[fs->n_appended++] = cells;
-	enter(fs, cells, watches, fs->n, n, fs->n);
+	enter(fs, cells, 0, watches, fs->n, n, number);
 	return 0;
 }
 

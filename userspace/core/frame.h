@@ -168,8 +168,8 @@ void frames_uninit(struct frames *fs);
 int frames_init_room(struct frames *fs, u32 room, u32 scale);
 void frames_enter(struct frames *fs, const struct watch *watches, u32 first, u32 n, u32 number);
 
-/* Adds frames for @watches behind the others, with memory of their own; they are numbered on. Returns 0 or -ENOMEM. */
-int frames_append(struct frames *fs, const struct watch *watches, u32 n);
+/* Adds frames for @watches, numbered from @number on, behind the others, with memory of their own. Returns 0 or -ENOMEM. */
+int frames_append(struct frames *fs, const struct watch *watches, u32 n, u32 number);
 
 /* Makes @fs shallow copies of those of @interval whose device was not gone before; @fs->f has room for all. */
 void frames_choose_there(struct frames *fs, const struct frames *interval);

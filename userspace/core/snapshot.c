@@ -15,13 +15,6 @@ const char *const op_names[BLKLAT_OPS] = { OPS(KIND_NAME) };
 #define SPAN(stage, name, span, ...) [stage] = name " (" span ")",
 const char *const stage_spans[BLKLAT_STAGES] = { STAGES(SPAN) };
 
-bool same_part(const struct watch *a, const struct watch *b)
-{
-	if (!a->part || !b->part)
-		return !a->part && !b->part;
-	return !strcmp(a->part->by, b->part->by) && !strcmp(a->part->label, b->part->label);
-}
-
 u32 watch_parts(const struct watch *w, u32 n, u32 i)
 {
 	u32 behind = 0;
@@ -114,13 +107,14 @@ u64 snapshot_run_bytes(u32 watches, u32 scale)
 
 void op_cells_take(u64 *cells, u32 watch, u32 op, u32 scale, struct hist *hist, struct hist *after_idle)
 {
-	u64 *own = cells + ((size_t)watch * BLKLAT_OPS + op) * OP_CELLS(scale);
+	u64 *own;
 
 	if (hist->cells) {
 		hist_clear(hist);
 		hist_clear(after_idle);
 		return;
 	}
+	own = cells + ((size_t)watch * BLKLAT_OPS + op) * OP_CELLS(scale);
 	*hist = hist_on(own, scale);
 	*after_idle = hist_on(own + BLKLAT_CELLS(scale), idle_scale(scale));
 }

@@ -22,7 +22,7 @@
 struct watch {
 	const struct device *device;	/* borrowed from the device table */
 	enum blklat_stage stage;
-	const struct part *part;	/* borrowed; NULL: the whole */
+	const struct part *part;	/* never freed, one for each --by and label; NULL: the whole */
 	bool matched;			/* found by a pattern first, not by its name: it may be left out if it goes away */
 };
 
@@ -31,9 +31,6 @@ extern const char *const stage_names[BLKLAT_STAGES];
 
 /* "device (issue to completion)" */
 extern const char *const stage_spans[BLKLAT_STAGES];
-
-/* Are these the same part, by --by and label, no matter of which whole? Two wholes are the same. */
-bool same_part(const struct watch *a, const struct watch *b);
 
 /* The number of parts of watch @i of @n; 0: it is not divided, or is a part itself. */
 u32 watch_parts(const struct watch *w, u32 n, u32 i);

@@ -112,17 +112,11 @@ static int add_to_run(struct loop *l, u32 number, u32 n, u32 place)
 {
 	const struct watch *w = &l->monitor->all[number];
 
-	if (place == l->run.n && frames_append(&l->run, w, n))
-		return -ENOMEM;
-	for (u32 i = 0; i < n; i++) {
-		struct frame *f = &l->run.f[place + i];
-
-		frame_clear(f);
-		f->watch = &w[i];
-		f->part = w[i].part;
-		f->number = number + i;
+	for (u32 i = 0; i < n; i++)
 		l->places[number + i] = place + i;
-	}
+	if (place == l->run.n)
+		return frames_append(&l->run, w, n, number);
+	frames_enter(&l->run, w, place, n, number);
 	return 0;
 }
 

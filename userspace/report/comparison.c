@@ -54,7 +54,7 @@ static u32 pair_parts(const struct run *base, const struct run *other, struct pa
 
 	for (u32 i = ret[of].base + 1; i <= ret[of].base + parts; i++)
 		for (u32 j = ret[of].other + 1; j <= ret[of].other + beside; j++)
-			if (same_part(base->watches[i].watch, other->watches[j].watch) && !pair_has(ret, n, i, j))
+			if (base->watches[i].watch->part == other->watches[j].watch->part && !pair_has(ret, n, i, j))
 				ret[n++] = (struct pair){ i, j };
 	return n;
 }
