@@ -73,7 +73,7 @@ def test_a_log_that_is_not_its_own(folder, tmp_path, what):
     plant(named(file, "-wal"), what, real)
     before = state(folder)
     for args in readings(file, tmp_path)[:5]:
-        one_line(run(*args), 1, f"{file}-wal, which is not its own")
+        one_line(run(*args), 1, f"{file}-wal is not its own log")
     assert state(folder) == before
 
 
@@ -83,7 +83,7 @@ def test_a_log_of_somebody_else(folder, tmp_path):
     expected = killed(file)
     os.chown(named(file, "-wal"), NOBODY, NOBODY)
     for args in readings(file, tmp_path)[:5]:
-        one_line(run(*args), 1, f"{file}-wal, which is not its own")
+        one_line(run(*args), 1, f"{file}-wal is not its own log")
     # Both belong to another user: it is his recording, and root may read it. The log stays his.
     os.chown(file, NOBODY, NOBODY)
     before = state(folder)

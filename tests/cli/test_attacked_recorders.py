@@ -51,7 +51,7 @@ def recorded(file):
 def test_marks_go_to_the_recorder_alone(file, tmp_path):
     with recorded(file) as fifo:
         before = state(file.parent)
-        one_line(run("mark", file, "x"), 1, "takes no marks")
+        one_line(run("mark", file, "x"), 1, "takes no more marks")
         assert state(file.parent) == before
         os.mkfifo(fifo, 0o600)
         one_line(run("mark", file, "x"), 1, f"{fifo} can't be opened")
@@ -65,7 +65,7 @@ def test_marks_go_to_the_recorder_alone(file, tmp_path):
             with contextlib.suppress(BlockingIOError):
                 while True:
                     os.write(fill, bytes(4096))
-            one_line(run("mark", file, "x"), 1, "as many marks as it can take")
+            one_line(run("mark", file, "x"), 1, "too many marks at once")
             os.close(fill)
         finally:
             os.close(reader)
@@ -87,6 +87,6 @@ def test_marks_are_not_told_to_somebody_else(file):
         os.mkfifo(fifo)
         os.chown(fifo, NOBODY, NOBODY)
         reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-        one_line(run("mark", file, "secret"), 1, "is not its recorder's")
+        one_line(run("mark", file, "secret"), 1, "does not belong to its recorder")
         assert os.read(reader, 4096) == b""
         os.close(reader)

@@ -47,8 +47,8 @@ def test_times(file, at, seconds):
 
 
 @pytest.mark.parametrize("at,status,sentence", [
-    ("120.001", 1, "is 120.000 s long, and the time is outside of it"), ("07:34:58", 1, "outside of it"),
-    ("2026-11-21T07:34:59Z", 1, "outside of it"), ("2025-11-21T07:35:10Z", 1, "outside of it"), ("9e9", 2, "must be seconds"),
+    ("120.001", 1, "is 120.000 s long, and the time is not within it"), ("07:34:58", 1, "not within it"),
+    ("2026-11-21T07:34:59Z", 1, "not within it"), ("2025-11-21T07:35:10Z", 1, "not within it"), ("9e9", 2, "must be seconds"),
     ("", 2, "must be seconds"), ("-1", 2, "must be seconds"), ("7:", 2, "must be seconds"),
     ("07:35:10Z", 2, "must be seconds"), ("07:35:", 2, "must be seconds"), ("25:00", 2, "must be seconds"),
     ("2026-13-21T07:35", 2, "must be seconds"),
@@ -105,7 +105,7 @@ def test_one_that_was_cut_off(file, end):
     change(file, "PRAGMA journal_mode = WAL")
     named(file, "-wal").write_bytes(b"x") if end else None
     before = state(file.parent)
-    one_line(mark(file, 1), 1, "was cut off: make a complete copy")
+    one_line(mark(file, 1), 1, "its recording was interrupted: make a complete copy")
     assert state(file.parent) == before
 
 

@@ -111,7 +111,7 @@ def killed(file):
 
 
 @pytest.mark.parametrize("make,sentence", [
-    (lambda d: d / "none" / "run", "can't be made: No such file or directory"), (lambda d: d, ""),
+    (lambda d: d / "none" / "run", "can't be created: No such file or directory"), (lambda d: d, ""),
     (lambda d: pathlib.Path("/dev/null"), ""), (lambda d: d / ("x" * 300), "File name too long"),
 ])
 def test_file_that_can_not_be_made(tmp_path, make, sentence):
@@ -121,7 +121,7 @@ def test_file_that_can_not_be_made(tmp_path, make, sentence):
 
 
 def test_size_that_is_too_small(file):
-    one_line(run("record", "--replay", NVME, "-o", file, "--max-size", "2621439"), 2, "are too little for what is watched, at least 2621440 are needed")
+    one_line(run("record", "--replay", NVME, "-o", file, "--max-size", "2621439"), 2, "are too few for what is watched: at least 2621440 are needed")
     assert not file.exists()
 
 

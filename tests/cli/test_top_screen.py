@@ -310,7 +310,7 @@ def test_terminals_that_cannot(steady, term):
 def test_without_a_terminal(steady):
     r = subprocess.run([BLKLAT, "top", "--replay", steady], capture_output=True, env=ENV, text=True, timeout=10)
     assert (r.returncode, r.stdout) == (2, "")
-    assert r.stderr == "blklat top: the standard output is no terminal: 'blklat live' writes text, 'blklat live --format json' " \
+    assert r.stderr == "blklat top: standard output is not a terminal: 'blklat live' writes text, 'blklat live --format json' " \
                        "figures for programs\n"
 
 

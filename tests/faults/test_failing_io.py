@@ -62,6 +62,6 @@ def test_a_file_system_without_locks(bench, tmp_path, call, error, why):
     ended = subprocess.run([*without_locks, *bench.argv("record", out)], capture_output=True, env=ENV, timeout=DEADLINE_S)
     took_s = time.monotonic() - begin
     assert (ended.returncode, ended.stderr.decode()) == (
-        2, f"blklat record: {out}: can't be locked: its file system has no locks ({why}), record to another one\n")
+        2, f"blklat record: {out}: can't be locked: its file system has no locks ({why}): record to another one\n")
     assert took_s < 5
     assert not list(tmp_path.iterdir())

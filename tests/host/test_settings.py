@@ -6,7 +6,7 @@ from load import BURST, Blklat, Fio, Unseen
 from needs import need
 
 DEPTH = {"ioengine": "libaio", "iodepth": 1500, "rw": "randread", "time_based": 1, "runtime": 3600}
-GIVEN_MORE = ("had more tags than there was room for and was given more", "another capture was opened, since ")
+GIVEN_MORE = ("had more tags than there was room for and was given more", "another capture was opened, as ")
 
 
 def tag_range(a):

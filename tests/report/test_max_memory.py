@@ -137,7 +137,7 @@ def test_slow_ios(tmp_path):
         "hw_queue, start_cpu, end_cpu, pid, comm, kernel_thread, printf('/%.*c', 900, 'x'), depth, beside, flags FROM n, slow WHERE n = (SELECT min(n) FROM slow)"
     file = make(tmp_path, paths, "UPDATE slow_found SET found = 20001", script=script)
     for args in (["report", "--format", "json"], ["compare", file], ["live", "--replay"]):
-        assert_refused(run(*args, file, "--max-memory", "16M"), 16 * MIB, "the slow IOs of interval 1 take more memory")
+        assert_refused(run(*args, file, "--max-memory", "16M"), 16 * MIB, "the slow IOs of interval 1 exceed their share")
     assert run("compare", file, file, "--max-memory", "200M")[:2] == (0, "")
 
 

@@ -113,7 +113,7 @@ def test_devices_come_beside_a_load(slots):
         assert "another capture" not in s.read_stderr()
         last = slots.attach(9)
         wait_for(s, last)
-        s.until(lambda: f"another capture was opened, since there is no room for {last.name}" in s.read_stderr(), "word of it")
+        s.until(lambda: f"another capture was opened, as there is no room for {last.name}" in s.read_stderr(), "word of it")
         for i, device in enumerate([*busy, last]):
             fio(device, rw=("randread", "randwrite", "randread")[i], number_ios=100)
             s.until(lambda d=device, n=[*counted, 0][i] + 100: watched(s, d)[0]["accounting"]["completed"] == n, "its IOs")
@@ -138,7 +138,7 @@ def test_more_requests_than_slots(slots):
         fio(device, rw="randwrite", ioengine="libaio", iodepth=900, number_ios=2000)
         assert settled(s, device)["completed"] == 2100
         device.setting("nr_requests", 2048)
-        s.until(lambda: f"another capture was opened, since {device.name} has more tags now" in s.read_stderr(), "another capture")
+        s.until(lambda: f"another capture was opened, as {device.name} has more tags now" in s.read_stderr(), "another capture")
         s.later_snapshot()
         fio(device, rw="randwrite", ioengine="libaio", iodepth=1900, number_ios=2000)
         assert settled(s, device)["completed"] == 4100

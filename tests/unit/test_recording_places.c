@@ -141,7 +141,7 @@ TEST(killed_before_the_first_interval)
 {
 	leave_killed(0);
 	assert_int_equal(open_replay(at.file, -1), -EBADMSG);
-	assert_non_null(strstr(p.text, "/run.blklat: holds no interval: it was ended before the first one"));
+	assert_non_null(strstr(p.text, "/run.blklat: has no intervals: it ended before the first one was complete"));
 	assert_null(c);
 }
 

@@ -119,16 +119,16 @@ TEST(test_parts_count_as_watches)
 	assert_int_equal(w.n, 65530);
 	assert_true(!w.w[10].part && w.w[19].part && w.w[19].device == &devices[2]);
 	assert_int_equal(of(many, 6554, &by_size), -E2BIG);
-	assert_string_equal(p.text, "6554 pairs of device and stage, each with its parts, are too many, 6553 can be watched: watch fewer "
+	assert_string_equal(p.text, "6554 pairs of device and stage, each with its parts, are too many: at most 6553 can be watched: watch fewer "
 				    "devices, or leave --by out");
 	assert_null(w.w);
 	assert_int_equal(of(many, 256, &by_cgroup), 0);
 	assert_int_equal(w.n, 65536);
 	assert_int_equal(of(many, 257, &by_cgroup), -E2BIG);
-	assert_string_equal(p.text, "257 pairs of device and stage, each with its parts, are too many, 256 can be watched: watch fewer "
+	assert_string_equal(p.text, "257 pairs of device and stage, each with its parts, are too many: at most 256 can be watched: watch fewer "
 				    "devices, or lower --max-parts");
 	assert_int_equal(of(many, 65536, &whole), 0);
 	assert_int_equal(of(many, 65537, &whole), -E2BIG);
-	assert_string_equal(p.text, "65537 pairs of device and stage are too many, 65536 can be watched: watch fewer devices");
+	assert_string_equal(p.text, "65537 pairs of device and stage are too many: at most 65536 can be watched: watch fewer devices");
 	free(many);
 }

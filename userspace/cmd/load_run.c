@@ -161,7 +161,7 @@ static int load(const char *file, const struct load_how *how, const struct origi
 	if (!err && !ret->n && ret->seen_s > 0)
 		return nothing_there(file, ret, p);
 	if (!err && !ret->n)
-		err = problem_set(p, -ENODATA, "%s: has no interval", file);
+		err = problem_set(p, -ENODATA, "%s: has no intervals", file);
 	return err;
 }
 

@@ -202,7 +202,7 @@ int finish_output(const char *who)
 
 	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
 		return STATUS_DONE;
-	problem_set(&p, 0, "can't write the output: %s", strerror(errno));
+	problem_set(&p, 0, "could not write the output: %s", strerror(errno));
 	return command_fail(who, STATUS_FAILED, &p);
 }
 

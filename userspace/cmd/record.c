@@ -155,7 +155,7 @@ static int end_child(struct record *r, const char *who, int status)
 		child_wait(child, UINT64_MAX);
 	}
 	if (child->pid)
-		fprintf(stderr, "%s: '%s' (process %d) did not exit even after SIGKILL: left running\n", who,
+		fprintf(stderr, "%s: '%s' (process %d) did not exit, not even after SIGKILL; it was left running\n", who,
 			child->argv[0], child->pid);
 	return own && status == STATUS_DONE ? child_status(child) : status;
 }

@@ -185,7 +185,7 @@ void print_outgrown(void *run, const struct device *d)
 void print_reopened(void *run, const char *why, u64 gap_ns)
 {
 	(void)run;
-	fprintf(stderr, "blklat: another capture was opened, since %s; IOs that ended within %llu us in between may be missing\n", why,
+	fprintf(stderr, "blklat: another capture was opened, as %s; IOs that completed in the %llu us between may be missing\n", why,
 		(gap_ns + 999) / 1000);
 }
 

@@ -30,7 +30,7 @@ static int check(struct capture_options *o, struct problem *p)
 
 	err = err ?: capture_options_check(o, p);
 	if (!err && !isatty(STDOUT_FILENO))
-		err = problem_set(p, -ENOTTY, "the standard output is no terminal: 'blklat live' writes text, "
+		err = problem_set(p, -ENOTTY, "standard output is not a terminal: 'blklat live' writes text, "
 				  "'blklat live --format json' figures for programs");
 	return err;
 }

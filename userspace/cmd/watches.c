@@ -54,7 +54,7 @@ int wanted_check(const struct wanted *w, struct problem *p)
 {
 	if (!w->max_parts || w->by == BLKLAT_BY_CGROUP)
 		return 0;
-	return problem_set(p, -EINVAL, "--max-parts is only for --by cgroup, as all others have fixed parts: leave it "
+	return problem_set(p, -EINVAL, "--max-parts is only for --by cgroup, as all other divisions are fixed: leave it "
 		"out");
 }
 
@@ -88,7 +88,7 @@ static int check_stages(const struct device *d, u32 stages, struct problem *p)
 
 	/* A request refers to its partition only for the partition's statistics. */
 	if (device_is_partition(d) && !d->iostats && stages & ~(1u << BLKLAT_STAGE_TOTAL))
-		return problem_set(p, -EINVAL, "IOs of '%s' can't be told from others of its disk while the disk's "
+		return problem_set(p, -EINVAL, "IOs of '%s' can't be told apart from those of its disk while the disk's "
 				   "queue/iostats is 0: write 1 to it, or use --stage total", d->name);
 	if (!(stages & ~d->stages))
 		return 0;
@@ -135,7 +135,7 @@ int watches_of(const struct watch *wholes, u32 n, const struct wanted *wanted, s
 		return 0;
 	each = ret->n / n;
 	watches_free(ret);
-	return problem_set(p, -E2BIG, "%u pairs of device and stage%s are too many, %u can be watched: watch fewer devices%s", n,
+	return problem_set(p, -E2BIG, "%u pairs of device and stage%s are too many: at most %u can be watched: watch fewer devices%s", n,
 			   by ? ", each with its parts," : "", BLKLAT_MAX_WATCHES / each, wanted_cgroups(wanted) ? ", or lower --max-parts" :
 			   by ? ", or leave --by out" : "");
 }

@@ -50,12 +50,12 @@ static int check_beside(const char *name, const struct stat *replaced, struct pr
 		struct stat st;
 
 		if (!path)
-			return problem_set(p, -ENOMEM, "%s: no memory", name);
+			return problem_set(p, -ENOMEM, "%s: out of memory", name);
 		if (lstat(path, &st) ||
 		    (replaced && st.st_uid == replaced->st_uid && (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode))))
 			continue;
-		return problem_set(p, -EEXIST, "%s: already exists, where %s would keep a file of its own: delete it or "
-				   "choose another name", path, name);
+		return problem_set(p, -EEXIST, "%s: already exists, and %s needs that name for a file of its own: delete it "
+				   "or choose another name", path, name);
 	}
 	return 0;
 }
@@ -86,7 +86,7 @@ static int remove_old(const char *name, struct problem *p)
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return problem_set(p, -EINVAL, "%s: is not a regular file, as a recording has to be", name);
 	if (flock(fd, LOCK_EX | LOCK_NB))
-		return problem_set(p, -EBUSY, "%s: is being recorded, choose another name", name);
+		return problem_set(p, -EBUSY, "%s: is being recorded: choose another name", name);
 	/*
 	 * The lock is no longer needed, as recording never resumes; and is_recording() would take us for its recorder.
 	 */
@@ -126,16 +126,16 @@ static int make_file(const char *name, struct problem *p)
 	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err;
 
 	if (fd < 0 && errno == EEXIST)
-		return problem_set(p, -EEXIST, "%s: already exists, choose another name or say --overwrite", name);
+		return problem_set(p, -EEXIST, "%s: already exists: choose another name or add --overwrite", name);
 	if (fd < 0)
-		return problem_set(p, -errno, "%s: can't be made: %s", name, strerror(errno));
+		return problem_set(p, -errno, "%s: can't be created: %s", name, strerror(errno));
 	err = lock_file(fd);
 	if (!err)
 		return fd;
 	close(fd);
 	unlink(name);
 	if (has_no_locks(err))
-		return problem_set(p, err, "%s: can't be locked: its file system has no locks (%s), record to another one", name,
+		return problem_set(p, err, "%s: can't be locked: its file system has no locks (%s): record to another one", name,
 				   strerror(-err));
 	return problem_set(p, err, "%s: can't be locked: %s", name, strerror(-err));
 }
@@ -189,9 +189,9 @@ static int make_log(const char *name, struct problem *p)
 	int fd;
 
 	if (!path)
-		return problem_set(p, -ENOMEM, "%s: no memory", name);
+		return problem_set(p, -ENOMEM, "%s: out of memory", name);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return fd < 0 ? problem_set(p, -errno, "%s: can't be made: %s", path, strerror(errno)) : fd;
+	return fd < 0 ? problem_set(p, -errno, "%s: can't be created: %s", path, strerror(errno)) : fd;
 }
 
 /* Now that the file is locked, others may read it like any file that the user makes. */
@@ -213,7 +213,7 @@ int recording_file_make(struct recording_file *f, const char *name, bool overwri
 		return err;
 	f->name = strdup(name);
 	if (!f->name)
-		return problem_set(p, -ENOMEM, "%s: no memory", name);
+		return problem_set(p, -ENOMEM, "%s: out of memory", name);
 	err = access(name, F_OK) ? check_beside(name, NULL, p) : 0;
 	if (err)
 		return err;
@@ -228,7 +228,7 @@ int recording_file_make(struct recording_file *f, const char *name, bool overwri
 	if (rc)
 		return recording_file_failed(f, rc, p);
 	err = open_to_readers(f, log);
-	return err ? problem_set(p, err, "%s: can't be made: %s", name, strerror(-err)) : 0;
+	return err ? problem_set(p, err, "%s: can't be created: %s", name, strerror(-err)) : 0;
 }
 
 static int make_tables(sqlite3 *db, const struct run_info *run)

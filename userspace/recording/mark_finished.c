@@ -61,7 +61,7 @@ static int open_file(struct finished *f, struct problem *p)
 	if (flock(f->fd, LOCK_EX | LOCK_NB))
 		return problem_set(p, -EBUSY, "%s: is being recorded or marked: leave out --at, and the mark is of now", f->file);
 	if (sqlite_has_log(f->fd) > 0)
-		return problem_set(p, -EEXIST, "%s: was cut off: make a complete copy with 'blklat record --replay %s "
+		return problem_set(p, -EEXIST, "%s: its recording was interrupted: make a complete copy with 'blklat record --replay %s "
 				   "-o NEW', and mark that", f->file, f->file);
 	return 0;
 }
@@ -84,11 +84,11 @@ static int read_mark(struct finished *f, const struct recording_reader *r, const
 		return reader_damaged(r, p, "its intervals have no times");
 	since = moment_since(at, wall);
 	if (since < 0 || (u64)since > end - start)
-		return problem_set(p, -EINVAL, "%s: is %.3f s long, and the time is outside of it", f->file,
+		return problem_set(p, -EINVAL, "%s: is %.3f s long, and the time is not within it", f->file,
 				   (double)(end - start) / NSEC_PER_SEC);
 	f->mark = (struct mark){ .mono_ns = start + since, .wall_ns = wall + since };
 	if (r->origin.n_marks >= RECORDING_MARKS_MAX)
-		return problem_set(p, -ENOSPC, "%s: has %d marks, which is the most that it can have", f->file, RECORDING_MARKS_MAX);
+		return problem_set(p, -ENOSPC, "%s: already has %d marks, the most that a recording can have", f->file, RECORDING_MARKS_MAX);
 	return 0;
 }
 
@@ -151,7 +151,7 @@ static int fill(struct finished *f, int to, const char *text, struct problem *p)
 	if (err)
 		return err;
 	if (!is_there(f))
-		return problem_set(p, -EAGAIN, "%s: was replaced meanwhile, try again", f->file);
+		return problem_set(p, -EAGAIN, "%s: was replaced in the meantime: try again", f->file);
 	return renameat(f->folder, f->copy, f->folder, f->name) ? failed(f, -errno, p) : 0;
 }
 

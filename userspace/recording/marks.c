@@ -56,7 +56,7 @@ int recording_marks_open(struct recording_marks *m, const char *file, struct pro
 	m->fifo = -1;
 	m->name = joined(file, RECORDING_MARK_END);
 	if (!m->name)
-		return problem_set(p, -ENOMEM, "%s: no memory", file);
+		return problem_set(p, -ENOMEM, "%s: out of memory", file);
 	err = mkfifo(m->name, 0600) ? -errno : 0;
 	if (has_no_fifos(err))
 		return 0;
@@ -64,7 +64,7 @@ int recording_marks_open(struct recording_marks *m, const char *file, struct pro
 		m->fifo = open_own_fifo(m->name);
 		err = m->fifo < 0 ? m->fifo : 0;
 	}
-	return err ? problem_set(p, err, "%s: can't be made: %s", m->name, strerror(-err)) : 0;
+	return err ? problem_set(p, err, "%s: can't be created: %s", m->name, strerror(-err)) : 0;
 }
 
 static int put(sqlite3_stmt *s, struct message *mark)
@@ -127,7 +127,7 @@ static int check_recorded(int fd, const char *file, struct problem *p)
 		return problem_set(p, -EBADMSG, "%s: is not a recording", file);
 	if (!flock(fd, LOCK_SH | LOCK_NB)) {
 		flock(fd, LOCK_UN);
-		return problem_set(p, -ENXIO, "%s: is not being recorded: say when it was with --at", file);
+		return problem_set(p, -ENXIO, "%s: is not being recorded: give the time with --at", file);
 	}
 	return 0;
 }
@@ -141,17 +141,16 @@ static int open_fifo_of(int file, const char *name, struct problem *p)
 	int fd;
 
 	if (!path)
-		return problem_set(p, -ENOMEM, "%s: no memory", name);
+		return problem_set(p, -ENOMEM, "%s: out of memory", name);
 	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 && errno == ENOENT)
-		return problem_set(p, -ENXIO, "%s: takes no marks: it has %d already, or lies on a file system without "
-				   "FIFOs", name, RECORDING_MARKS_MAX);
+		return problem_set(p, -ENXIO, "%s: takes no more marks: it already has %d, or its file system has no FIFOs", name, RECORDING_MARKS_MAX);
 	if (fd < 0)
 		return problem_set(p, -errno, "%s: can't be marked: %s can't be opened: %s", name, path, strerror(errno));
 	if (!fstat(fd, &st) && !fstat(file, &recorded) && S_ISFIFO(st.st_mode) && st.st_uid == recorded.st_uid)
 		return fd;
 	close(fd);
-	return problem_set(p, -EPERM, "%s: can't be marked: %s is not its recorder's", name, path);
+	return problem_set(p, -EPERM, "%s: can't be marked: %s does not belong to its recorder", name, path);
 }
 
 static int send_mark(int fifo, const char *file, const struct message *m, struct problem *p)
@@ -161,7 +160,7 @@ static int send_mark(int fifo, const char *file, const struct message *m, struct
 	if (len == sizeof(*m))
 		return 0;
 	if (len < 0 && errno == EAGAIN)
-		return problem_set(p, -EAGAIN, "%s: has as many marks as it can take before the next interval ends", file);
+		return problem_set(p, -EAGAIN, "%s: too many marks at once: try again when the next interval has ended", file);
 	if (len < 0 && errno == EPIPE)
 		return problem_set(p, -ENXIO, "%s: is not being recorded any more", file);
 	return problem_set(p, len < 0 ? -errno : -EIO, "%s: can't be marked: %s", file, strerror(len < 0 ? errno : EIO));

@@ -40,11 +40,11 @@ static int next_row(struct recording_reader *r, enum reader_table table, struct 
 		u64 n;
 
 		if (!column_u64(rows->s, i, RECORDING_TOTAL_MAX, &n))
-			return reader_damaged(r, p, "a row in its table %s has no number", tables[table].name);
+			return reader_damaged(r, p, "a row of its table %s has an invalid key", tables[table].name);
 		order = order ?: ((s64)n > rows->key[i]) - ((s64)n < rows->key[i]);
 		rows->key[i] = n;
 	}
-	return order > 0 ? 0 : reader_damaged(r, p, "the rows in its table %s are out of order", tables[table].name);
+	return order > 0 ? 0 : reader_damaged(r, p, "the rows of its table %s are out of order", tables[table].name);
 }
 
 /* Takes the rows of interval r->id. If a row of an earlier interval is left, it belongs to no interval in the file. */
@@ -56,7 +56,7 @@ static int take_rows(struct recording_reader *r, enum reader_table table, struct
 	while (!err && rows->left && rows->key[0] == r->id) {
 		err = tables[table].take(r, rows->s, p);
 		if (err > 0)
-			return reader_damaged(r, p, "a row of interval %lld in its table %s is invalid", r->id, tables[table].name);
+			return reader_damaged(r, p, "interval %lld has an invalid row in table %s", r->id, tables[table].name);
 		err = err ?: next_row(r, table, p);
 	}
 	if (!err && rows->left && rows->key[0] < r->id)
@@ -162,7 +162,7 @@ static int check_intervals(struct recording_reader *r, struct problem *p)
 	int rc = sqlite3_prepare_v2(r->db, "SELECT 1 FROM interval LIMIT 1 OFFSET 1", -1, &s, NULL) ?: sqlite3_step(s);
 
 	if (rc == SQLITE_DONE)
-		return problem_set(p, -EBADMSG, "%s: holds no interval: it was ended before the first one", r->file);
+		return problem_set(p, -EBADMSG, "%s: has no intervals: it ended before the first one was complete", r->file);
 	return rc == SQLITE_ROW ? 0 : reader_failed(r, rc, p);
 }
 
@@ -176,7 +176,7 @@ static int find_parts(struct recording_reader *r, u32 *ret_parts, struct problem
 		return reader_failed(r, rc, p);
 	r->capture.glanced = halts;
 	if (r->slow_most && slow_ios_init(&r->slow, r->n_watches, r->slow_most))
-		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
+		return problem_set(p, -ENOMEM, "%s: out of memory", r->file);
 	*ret_parts = (halts ? RECORDING_HALTS : 0) | (r->slow_most ? RECORDING_SLOW : 0);
 	return reader_check_tables(r, *ret_parts, p);
 }

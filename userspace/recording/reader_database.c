@@ -98,7 +98,7 @@ static int check_size(const struct recording_reader *r, struct problem *p)
 	if (rc || rc2)
 		return reader_failed(r, rc ?: rc2, p);
 	if (there && there < (u64)bytes)
-		return reader_damaged(r, p, "it has %llu of its %lld bytes", there, bytes);
+		return reader_damaged(r, p, "only %llu of its %lld bytes are there", there, bytes);
 	return 0;
 }
 
@@ -144,10 +144,10 @@ static int check_schema(const struct recording_reader *r, struct problem *p)
 	if (rc)
 		return reader_failed(r, rc, p);
 	if (version < 1)
-		return reader_damaged(r, p, "there is no version %lld", version);
+		return reader_damaged(r, p, "version %lld does not exist", version);
 	if (version != RECORDING_VERSION)
 		return problem_set(p, -EBADMSG, "%s: is a recording of version %lld, and this blklat reads version %d: %s", r->file,
-				   version, RECORDING_VERSION, version < RECORDING_VERSION ? "record anew" : "use the one that made it");
+				   version, RECORDING_VERSION, version < RECORDING_VERSION ? "record again" : "use the one that recorded it");
 	return reader_check_tables(r, RECORDING_ALWAYS, p);
 }
 

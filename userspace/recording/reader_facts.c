@@ -63,7 +63,7 @@ static int take_text(const struct recording_reader *r, sqlite3_stmt *s, char **r
 {
 	*ret = strdup((const char *)sqlite3_column_text(s, 0));
 	if (!*ret)
-		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
+		return problem_set(p, -ENOMEM, "%s: out of memory", r->file);
 	text_clean(*ret);
 	return 0;
 }
@@ -131,7 +131,7 @@ static int count_rows(const struct recording_reader *r, const char *table, u32 m
 		bool numbered = n < max && column_u64(s, 0, max - 1, &id) && (id == n || gaps);
 
 		if (!numbered)
-			return reader_damaged(r, p, "the ids in its table %s are not numbered from 0 to at most %u", table, max - 1);
+			return reader_damaged(r, p, "the ids in its table %s have gaps or exceed %u", table, max - 1);
 		n++;
 	}
 	if (!more && !n)
@@ -206,14 +206,14 @@ static int read_lower(struct recording_reader *r, struct problem *p)
 		struct device *d;
 
 		if (!column_u64(s, LOWER_device, t->n - 1, &device) || !column_u64(s, LOWER_lower, t->n - 1, &lower))
-			return reader_damaged(r, p, "a device lies on one that does not exist");
+			return reader_damaged(r, p, "a device is stacked on one that does not exist");
 		d = &t->d[device];
 		if (d->n_lower == ARRAY_SIZE(d->lower))
-			return reader_damaged(r, p, "%s lies on too many devices", d->name);
+			return reader_damaged(r, p, "%s is stacked on too many devices", d->name);
 		d->lower[d->n_lower++] = lower;
 	}
 	if (!more && has_cycle(t))
-		return reader_damaged(r, p, "a device lies on itself");
+		return reader_damaged(r, p, "a device is stacked on itself");
 	return more;
 }
 
@@ -227,7 +227,7 @@ static int read_devices(struct recording_reader *r, struct problem *p)
 		return err;
 	t->d = calloc(t->n, sizeof(*t->d));
 	if (!t->d)
-		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
+		return problem_set(p, -ENOMEM, "%s: out of memory", r->file);
 	err = prepare(r, "SELECT " SQL_NAMES(device) " FROM device ORDER BY id", &s, p);
 	if (err)
 		return err;
@@ -236,7 +236,7 @@ static int read_devices(struct recording_reader *r, struct problem *p)
 			return reader_damaged(r, p, "device %u is invalid", i);
 	for (u32 i = 0; !more && i < t->n; i++)
 		if (t->d[t->d[i].parent].parent != t->d[i].parent)
-			return reader_damaged(r, p, "%s is part of a part", t->d[i].name);
+			return reader_damaged(r, p, "%s is a partition of a partition", t->d[i].name);
 	return more ?: read_lower(r, p);
 }
 
@@ -279,13 +279,13 @@ static int take_part(struct recording_reader *r, sqlite3_stmt *s, u32 i, u32 is,
 	if (w->device != before->device || w->stage != before->stage)
 		return reader_damaged(r, p, "watch %u is part of another device or stage", is);
 	if (!column_text(s, WATCH_part_by, by, sizeof(by)) || !column_text(s, WATCH_part, label, sizeof(label)))
-		return reader_damaged(r, p, "watch %u does not say which part it is", is);
+		return reader_damaged(r, p, "watch %u has no valid part", is);
 	w->part = part_find(by, label);
 	if (!w->part || part_is_vacant(w->part))
 		return problem_set(p, -EBADMSG, "%s: has a part '%s' by '%s', which this blklat does not know: read it with the one "
-				   "that made it", r->file, label, by);
+				   "that recorded it", r->file, label, by);
 	if (!follows(w->part, before->part))
-		return reader_damaged(r, p, "watch %u is a part that is there twice or out of order", is);
+		return reader_damaged(r, p, "watch %u is a duplicate part or out of order", is);
 	return 0;
 }
 
@@ -295,7 +295,7 @@ static int take_whole(struct recording_reader *r, u32 i, u32 is, struct problem 
 	u32 stage = 1u << r->watches[i].stage;
 
 	if (d->stages & stage)
-		return reader_damaged(r, p, "watch %u is there twice", is);
+		return reader_damaged(r, p, "watch %u is a duplicate", is);
 	d->stages |= stage;
 	return 0;
 }
@@ -310,7 +310,7 @@ static int read_watches(struct recording_reader *r, struct problem *p)
 	r->watches = calloc(r->n_watches, sizeof(*r->watches));
 	r->watch_of_id = malloc(BLKLAT_MAX_WATCHES * sizeof(*r->watch_of_id));
 	if (!r->watches || !r->watch_of_id)
-		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
+		return problem_set(p, -ENOMEM, "%s: out of memory", r->file);
 	r->n_ids = BLKLAT_MAX_WATCHES;
 	for (u32 id = 0; id < r->n_ids; id++)
 		r->watch_of_id[id] = r->n_watches;
@@ -340,7 +340,7 @@ static int take_mark(struct recording_reader *r, sqlite3_stmt *s, struct problem
 		return reader_damaged(r, p, "mark %u is invalid", o->n_marks);
 	m->text = strdup(text);
 	if (!m->text)
-		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
+		return problem_set(p, -ENOMEM, "%s: out of memory", r->file);
 	o->n_marks++;
 	return 0;
 }
@@ -358,7 +358,7 @@ static int read_marks(struct recording_reader *r, struct problem *p)
 		if (o->n_marks == RECORDING_MARKS_MAX)
 			return reader_damaged(r, p, "it has more than %u marks", RECORDING_MARKS_MAX);
 		if (array_more(&o->marks, sizeof(*o->marks), o->n_marks, &room))
-			return problem_set(p, -ENOMEM, "%s: no memory", r->file);
+			return problem_set(p, -ENOMEM, "%s: out of memory", r->file);
 		err = take_mark(r, s, p);
 		if (err)
 			return err;

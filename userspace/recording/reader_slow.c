@@ -85,11 +85,11 @@ int reader_take_slow(struct recording_reader *r, sqlite3_stmt *s, struct problem
 		return 1;
 	r->slow_bytes += sizeof(io) + strlen(cgroup);
 	if (r->slow_bytes > r->slow_bytes_most)
-		return problem_set(p, -E2BIG, "%s: the slow IOs of interval %lld take more memory than they may: raise --max-memory",
+		return problem_set(p, -E2BIG, "%s: the slow IOs of interval %lld exceed their share of the memory limit: raise --max-memory",
 				   r->file, r->id);
 	io.cgroup = *cgroup ? strdup(cgroup) : NULL;
 	err = *cgroup && !io.cgroup ? -ENOMEM : slow_ios_add(&r->slow, &io);
-	return err ? problem_set(p, err, "%s: no memory", r->file) : 0;
+	return err ? problem_set(p, err, "%s: out of memory", r->file) : 0;
 }
 
 int reader_take_slow_found(struct recording_reader *r, sqlite3_stmt *s, struct problem *p)

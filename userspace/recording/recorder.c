@@ -52,10 +52,10 @@ static int begin(struct recorder *r, const struct recorder_config *cfg, struct p
 	int rc = SQLITE_OK, err;
 
 	if (cfg->max_bytes && cfg->max_bytes < least)
-		return problem_set(p, -EINVAL, "%s: %llu bytes are too little for what is watched, at least %llu are "
+		return problem_set(p, -EINVAL, "%s: %llu bytes are too few for what is watched: at least %llu are "
 				   "needed", cfg->file, cfg->max_bytes, least);
 	if (recorded_ids_init(&r->ids, r->run))
-		return problem_set(p, -ENOMEM, "%s: no memory", cfg->file);
+		return problem_set(p, -ENOMEM, "%s: out of memory", cfg->file);
 	err = recording_file_make(&r->file, cfg->file, cfg->overwrite, p) ?: recording_file_begin(&r->file, r->run, &r->ids, p);
 	if (err)
 		return err;
@@ -77,7 +77,7 @@ int recorder_open(const struct run_info *run, const struct recorder_config *cfg,
 
 	if (!r) {
 		sink_close(cfg->also);
-		return problem_set(p, -ENOMEM, "%s: no memory", cfg->file);
+		return problem_set(p, -ENOMEM, "%s: out of memory", cfg->file);
 	}
 	r->sink.ops = &recorder_ops;
 	r->run = run;

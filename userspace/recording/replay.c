@@ -47,12 +47,12 @@ static int make_room(struct recording_reader *r, const struct capture_config *cf
 	int err;
 
 	if (bytes > limit)
-		return problem_set(p, -E2BIG, "%s: the counts of its %u watches need %lluK of memory at scale %u and may take %lluK: "
+		return problem_set(p, -E2BIG, "%s: the counts of its %u watches need %lluK of memory at scale %u, but the limit is %lluK: "
 				   "raise --max-memory", r->file, r->n_watches, (bytes + 1023) / 1024, scale, limit / 1024);
 	err = hist_init(&r->row.hist, r->scale) ?: hist_init(&r->row.after_idle, idle_scale(r->scale)) ?:
 	      snapshot_init(&r->state, r->n_watches, scale);
 	if (err)
-		return problem_set(p, err, "%s: no memory", r->file);
+		return problem_set(p, err, "%s: out of memory", r->file);
 	r->row.late_min_ns = UINT64_MAX;
 	r->slow_bytes_most = limit / SLOW_SHARE;
 	for (u32 i = 0; i < r->n_watches; i++)
@@ -79,10 +79,10 @@ static int replay_open(const struct capture_config *cfg, struct capture **ret, s
 	int err, scale;
 
 	if (!r)
-		return problem_set(p, -ENOMEM, "%s: no memory", cfg->replay_file);
+		return problem_set(p, -ENOMEM, "%s: out of memory", cfg->replay_file);
 	r->origin.file = strdup(cfg->replay_file);
 	if (!r->origin.file)
-		return problem_set(p, -ENOMEM, "%s: no memory", cfg->replay_file);
+		return problem_set(p, -ENOMEM, "%s: out of memory", cfg->replay_file);
 	r->file = r->origin.file;
 	err = reader_open_database(r, p) ?: reader_read_facts(r, p);
 	if (err)

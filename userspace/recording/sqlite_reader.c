@@ -76,8 +76,8 @@ static int open_log(const struct sqlite_reader *r, const struct stat *file, stru
 		close(fd);
 	if (fd == -ENOMEM || fd == -EMFILE || fd == -ENFILE || fd == -EACCES)
 		return problem_set(p, fd, "%s-wal: can't be opened: %s", r->name, strerror(-fd));
-	return problem_set(p, -EBADMSG, "%s: can't be read with %s-wal, which is not its own: it is not a regular file with "
-			   "one name and the same owner", r->file, r->name);
+	return problem_set(p, -EBADMSG, "%s: can't be read: %s-wal is not its own log, a regular file of the same owner "
+			   "with one name", r->file, r->name);
 }
 
 int sqlite_has_log(int fd)
