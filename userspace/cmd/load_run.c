@@ -90,7 +90,7 @@ static int window_find(const struct window_words *words, const struct origin *or
 #define MERGED_MOST (1U << 16)	/* one interval for almost a day of seconds */
 #define LEVEL_NAME 24	/* "level 1", with any number */
 
-/* The run itself shows that a device went away; nobody needs to be told now. */
+/* The run itself shows that a device went away. */
 static void ignore_gone(void *into, const struct device *d, bool replaced)
 {
 	(void)into, (void)d, (void)replaced;
@@ -269,7 +269,7 @@ static bool can_merge(const struct runs *runs, u32 merged)
 	return most >= POINTS_LEAST && merged < MERGED_MOST;
 }
 
-static void tell_merged(u32 merged, const char *who)
+static void warn_merged(u32 merged, const char *who)
 {
 	fprintf(stderr, "%s: not every interval fits in the memory limit: up to %u are merged into one, and shorter "
 		"events are not seen; raise --max-memory to see each\n", who, merged);
@@ -286,7 +286,7 @@ int load_runs(const char *const *files, u32 n, const struct load_how *how, const
 		runs_free(ret);
 	}
 	if (!err && tried.merged > 1)
-		tell_merged(tried.merged, who);
+		warn_merged(tried.merged, who);
 	return err;
 }
 

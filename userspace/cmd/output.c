@@ -27,7 +27,7 @@ static const char *temporary;	/* for the handler, to which nothing can be passed
 static void forget(struct output *o)
 {
 	temporary = NULL;
-	free(TAKE(o->beside));
+	free(TAKE(o->unfinished));
 }
 
 static void remove_temporary(int number)
@@ -49,18 +49,18 @@ static void remove_on_signal(void)
 }
 
 /* Makes a new file with the usual permissions, unlike mkstemp(), whose file only the user can read. */
-static int open_beside(struct output *o)
+static int open_unfinished(struct output *o)
 {
 	mode_t mask = umask(0);
 	int fd;
 
 	umask(mask);
-	o->beside = joined(o->file, ".XXXXXX");
-	if (!o->beside)
+	o->unfinished = joined(o->file, ".XXXXXX");
+	if (!o->unfinished)
 		return -ENOMEM;
-	temporary = o->beside;
+	temporary = o->unfinished;
 	remove_on_signal();
-	fd = mkstemp(o->beside);
+	fd = mkstemp(o->unfinished);
 	if (fd < 0) {
 		int err = -errno;
 
@@ -93,7 +93,7 @@ int output_begin(struct output *o, const char *file, struct problem *p)
 		o->f = fopen(file, "we");
 		err = o->f ? 0 : -errno;
 	} else {
-		err = open_beside(o);
+		err = open_unfinished(o);
 	}
 	return err ? failed(o, err, p) : 0;
 }
@@ -107,7 +107,7 @@ int output_end(struct output *o, int err, struct problem *p)
 		return !err || err == -EPIPE ? 0 : failed(o, err, p);
 	if (fclose(TAKE(o->f)) && !err)
 		err = -errno;
-	if (!err && o->beside && rename(o->beside, o->file))
+	if (!err && o->unfinished && rename(o->unfinished, o->file))
 		err = -errno;
 	if (err)
 		return failed(o, err, p);
@@ -119,8 +119,8 @@ void output_drop(struct output *o)
 {
 	if (o->f && o->file)
 		fclose(o->f);
-	if (o->beside)
-		unlink(o->beside);
+	if (o->unfinished)
+		unlink(o->unfinished);
 	forget(o);
 	*o = (struct output){ 0 };
 }

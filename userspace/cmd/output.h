@@ -14,7 +14,7 @@
 struct output {
 	FILE *f;		/* to write to */
 	const char *file;	/* NULL: stdout */
-	char *beside;		/* the name until it is complete */
+	char *unfinished;	/* the name until it is complete */
 };
 
 /*

@@ -69,7 +69,7 @@ struct capture_config run_capture_config(const struct capture_options *o, bool f
 	return c;
 }
 
-#define THROTTLES_TOLD 3
+#define THROTTLES_SHOWN 3
 
 /*
  * Says in which stage waiting for a limit of @device is included; NULL: neither the device nor a
@@ -98,10 +98,10 @@ static const char *where_throttled(const struct run_capture *r, u32 device)
 }
 
 /* Tells users where to look for the cost of a limit. */
-static void tell_throttled(const struct run_capture *r)
+static void warn_throttled(const struct run_capture *r)
 {
 	CLEANUP(throttles_uninit) struct throttles ts = { 0 };
-	u32 more = 0, told = 0;
+	u32 more = 0, shown = 0;
 
 	if (throttles_read(&r->monitor.devices, &ts))
 		return;
@@ -111,7 +111,7 @@ static void tell_throttled(const struct run_capture *r)
 
 		if (!where)
 			continue;
-		if (told++ < THROTTLES_TOLD)
+		if (shown++ < THROTTLES_SHOWN)
 			fprintf(stderr, "blklat: cgroup %s has io.max %s of %s: %s\n", t->cgroup, t->limits,
 				r->monitor.devices.d[t->device].name, where);
 		else
@@ -131,7 +131,7 @@ static int catch_signals(const struct run_capture *r, struct problem *p)
 
 /* --- the monitor's hooks -------------------------------------------------------------------- */
 
-/* The first time, also chooses the engine: what is wrong with the names of devices is told first. */
+/* The first time, also chooses the engine: errors in the names of devices come first. */
 static int find(void *run, const struct device_table *t, struct watch **ret, u32 *ret_n, struct problem *p)
 {
 	struct run_capture *r = run;
@@ -194,7 +194,7 @@ static void print_failed(void *run, const struct problem *p)
 	command_fail(((struct run_capture *)run)->who, 0, p);
 }
 
-/* It has its privileges all the time. */
+/* It keeps its privileges all the time. */
 static void ignore_privileged(void *run, bool begins)
 {
 	(void)run, (void)begins;
@@ -278,7 +278,7 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, st
 	r->info.version = BLKLAT_VERSION;
 	r->info.percentiles = o->percentiles;
 	if (!o->replay) {
-		tell_throttled(r);
+		warn_throttled(r);
 		wanted_tell_uncharged(&o->wanted, "");
 	}
 	return -1;

@@ -40,7 +40,7 @@ struct run_capture {
  */
 int run_capture_begin(struct run_capture *r, const struct capture_options *o, struct child *child, const char *who);
 
-/* Hooks of a monitor that print what it tells; they do not use their first argument. */
+/* Hooks of a monitor that print its events; they do not use their first argument. */
 void print_came(void *, const struct device *d);
 void print_gone(void *, const struct device *d, bool replaced);
 void print_outgrown(void *, const struct device *d);

@@ -23,15 +23,15 @@
 
 const struct recording_file recording_file_none = { .lock = -1, .marks.fifo = -1 };
 
-/* The files that we or SQLite keep beside the recording, now or in older versions. */
-static const char *const besides[] = { "-wal", "-shm", "-journal", RECORDING_MARK_END };
+/* The files that we or SQLite keep next to the recording, now or in older versions. */
+static const char *const side_files[] = { "-wal", "-shm", "-journal", RECORDING_MARK_END };
 
 int recording_file_delete(const char *name)
 {
 	if (unlink(name))
 		return -errno;
-	for (u32 i = 0; i < ARRAY_SIZE(besides); i++) {
-		char *path CLEANUP(cleanup_free) = joined(name, besides[i]);
+	for (u32 i = 0; i < ARRAY_SIZE(side_files); i++) {
+		char *path CLEANUP(cleanup_free) = joined(name, side_files[i]);
 
 		if (path)
 			unlink(path);
@@ -40,13 +40,13 @@ int recording_file_delete(const char *name)
 }
 
 /*
- * Makes sure that no files exist yet under the names of those beside the recording: SQLite would open whatever somebody
+ * Makes sure that no files exist yet under the names of side files: SQLite would open whatever somebody
  * put there and keep the recording in it. Only files of the owner of @replaced are accepted; NULL: no files at all.
  */
-static int check_beside(const char *name, const struct stat *replaced, struct problem *p)
+static int check_side_files(const char *name, const struct stat *replaced, struct problem *p)
 {
-	for (u32 i = 0; i < ARRAY_SIZE(besides); i++) {
-		char *path CLEANUP(cleanup_free) = joined(name, besides[i]);
+	for (u32 i = 0; i < ARRAY_SIZE(side_files); i++) {
+		char *path CLEANUP(cleanup_free) = joined(name, side_files[i]);
 		struct stat st;
 
 		if (!path)
@@ -91,7 +91,7 @@ static int remove_old(const char *name, struct problem *p)
 	 * The lock is no longer needed, as recording never resumes; and is_recording() would take us for its recorder.
 	 */
 	flock(fd, LOCK_UN);
-	err = check_beside(name, &st, p);
+	err = check_side_files(name, &st, p);
 	if (err)
 		return err;
 	if (st.st_size && !is_recording(name))
@@ -144,7 +144,7 @@ int recording_file_failed(const struct recording_file *f, int rc, struct problem
 {
 	int err = sqlite_errno(f->db, rc);
 
-	/* By now the file is ours, so if SQLite can't open it, or one beside it, the name is not to blame. */
+	/* By now the file is ours, so if SQLite can't open it, or a side file, the name is not to blame. */
 	if (err == -ENOENT || err == -EROFS)
 		err = -EIO;
 	if (err == -EBUSY)
@@ -182,7 +182,7 @@ static int open_database(struct recording_file *f)
 	return be_alone(f->db);
 }
 
-/* We make the log ourselves, since SQLite would use one that somebody has put there meanwhile. */
+/* We make the log ourselves, since SQLite would use one that somebody has put there in the meantime. */
 static int make_log(const char *name, struct problem *p)
 {
 	char *path CLEANUP(cleanup_free) = joined(name, "-wal");
@@ -214,7 +214,7 @@ int recording_file_make(struct recording_file *f, const char *name, bool overwri
 	f->name = strdup(name);
 	if (!f->name)
 		return problem_set(p, -ENOMEM, "%s: out of memory", name);
-	err = access(name, F_OK) ? check_beside(name, NULL, p) : 0;
+	err = access(name, F_OK) ? check_side_files(name, NULL, p) : 0;
 	if (err)
 		return err;
 	f->lock = make_file(name, p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Passes marks from 'blklat mark' to the recorder, through a FIFO beside its file, which only the
+ * Passes marks from 'blklat mark' to the recorder, through a FIFO next to its file, which only the
  * recorder's user and root may open. Nothing here blocks.
  */
 #ifndef RECORDING_MARKS_H

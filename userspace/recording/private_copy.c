@@ -35,7 +35,7 @@ static int make_file(void)
 	return fd;
 }
 
-/* Copies up to the current end; data appended meanwhile is left to the next copy. @room: most bytes to write. */
+/* Copies up to the current end; data appended during the copy is left to the next copy. @room: most bytes to write. */
 static int copy(int from, int to, s64 room)
 {
 	struct stat st;

@@ -103,8 +103,8 @@ static u32 begin_interval(struct recording_reader *r)
 	return n;
 }
 
-/* Copies to the parts what became of the device, which only the whole's row says. */
-static void tell_parts(struct recording_reader *r)
+/* Copies to the parts what happened to the device: only the row of the whole has it. */
+static void copy_to_parts(struct recording_reader *r)
 {
 	for (u32 i = 1; i < r->n_watches; i++) {
 		if (!r->watches[i].part)
@@ -133,7 +133,7 @@ static int take_interval(struct recording_reader *r, struct problem *p)
 		err = take_rows(r, i, p);
 	if (!err && r->begun && r->n_states != due)
 		err = reader_damaged(r, p, "interval %lld has %u states, not %u", r->id, r->n_states, due);
-	tell_parts(r);
+	copy_to_parts(r);
 	slow_ios_sort(&r->slow);
 	return err;
 }

@@ -13,7 +13,7 @@ struct recorder_config {
 	const char *file;	/* must not exist, unless @overwrite */
 	bool overwrite;
 	/*
-	 * Limit for the file and the log beside it (-wal) together; 0: none. When it is reached, the oldest intervals
+	 * Limit for the file and its log (-wal) together; 0: none. When it is reached, the oldest intervals
 	 * are merged into longer ones, then dropped.
 	 */
 	u64 max_bytes;

@@ -97,12 +97,10 @@
 	C(STATE, unsettled, INTEGER) SEP \
 	C(STATE, waited_ns, INTEGER)
 
-#define COLUMNS_series_key(C, SEP) \
+#define COLUMNS_series(C, SEP) \
 	C(SERIES, interval, INTEGER) SEP \
 	C(SERIES, watch, INTEGER) SEP \
-	C(SERIES, op, INTEGER)
-
-#define COLUMNS_series_values(C, SEP) \
+	C(SERIES, op, INTEGER) SEP \
 	C(SERIES, ios, INTEGER) SEP \
 	C(SERIES, bytes, INTEGER) SEP \
 	C(SERIES, errors, INTEGER) SEP \
@@ -113,8 +111,6 @@
 	C(SERIES, idle_ios, INTEGER) SEP \
 	C(SERIES, idle_sum_ns, INTEGER) SEP \
 	C(SERIES, idle_bins, BLOB)
-
-#define COLUMNS_series(C, SEP) COLUMNS_series_key(C, SEP) SEP COLUMNS_series_values(C, SEP)
 
 #define COLUMNS_mark(C, SEP) \
 	C(MARK, mono_ns, INTEGER) SEP \
@@ -166,7 +162,7 @@ enum { COLUMNS_op(COLUMN_NUMBER, ) };
 enum { COLUMNS_cell(COLUMN_NUMBER, ) };
 enum { COLUMNS_interval(COLUMN_NUMBER, ) };
 enum { COLUMNS_state(COLUMN_NUMBER, ) };
-enum { COLUMNS_series(COLUMN_NUMBER, ) SERIES_COLUMNS };
+enum { COLUMNS_series(COLUMN_NUMBER, ) };
 enum { COLUMNS_mark(COLUMN_NUMBER, ) };
 enum { COLUMNS_halt(COLUMN_NUMBER, ) };
 enum { COLUMNS_slow(COLUMN_NUMBER, ) };

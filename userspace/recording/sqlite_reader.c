@@ -25,7 +25,7 @@ static int no_reading(const struct sqlite_reader *r, int err, struct problem *p)
 }
 
 /* Opens the file whose name is ours plus @end. Returns a descriptor and sets @st, or returns a negative errno. */
-static int open_beside(const struct sqlite_reader *r, const char *end, struct stat *st)
+static int open_side_file(const struct sqlite_reader *r, const char *end, struct stat *st)
 {
 	char *name CLEANUP(cleanup_free) = joined(r->name, end);
 	int fd;
@@ -45,16 +45,16 @@ static int open_beside(const struct sqlite_reader *r, const char *end, struct st
 	return fd;
 }
 
-static bool is_own(const struct stat *file, const struct stat *beside)
+static bool is_own(const struct stat *file, const struct stat *side)
 {
-	return S_ISREG(beside->st_mode) && beside->st_uid == file->st_uid && beside->st_nlink <= 1;
+	return S_ISREG(side->st_mode) && side->st_uid == file->st_uid && side->st_nlink <= 1;
 }
 
 /* Refuses a file with a journal of its owner that was not played back: the file holds half a transaction. */
 static int check_journal(const struct sqlite_reader *r, const struct stat *file, struct problem *p)
 {
 	struct stat st;
-	int fd CLEANUP(cleanup_close) = open_beside(r, "-journal", &st);
+	int fd CLEANUP(cleanup_close) = open_side_file(r, "-journal", &st);
 	char first = 0;
 
 	if (fd < 0 || !is_own(file, &st) || pread(fd, &first, 1, 0) != 1 || !first)
@@ -66,7 +66,7 @@ static int check_journal(const struct sqlite_reader *r, const struct stat *file,
 /* Returns the descriptor of the log, -ENOENT if there is none, or another negative errno and a sentence. */
 static int open_log(const struct sqlite_reader *r, const struct stat *file, struct stat *st, struct problem *p)
 {
-	int fd = open_beside(r, "-wal", st);
+	int fd = open_side_file(r, "-wal", st);
 
 	if (fd == -ENOENT)
 		return fd;
@@ -101,11 +101,11 @@ static int check_head(const struct sqlite_reader *r, struct problem *p)
 	return 0;
 }
 
-/* Whether @log is still the file beside the database. */
-static bool is_beside(const struct sqlite_reader *r, int log)
+/* Whether @log is still the one next to the database. */
+static bool is_current(const struct sqlite_reader *r, int log)
 {
 	struct stat now, then;
-	int fd CLEANUP(cleanup_close) = open_beside(r, "-wal", &now);
+	int fd CLEANUP(cleanup_close) = open_side_file(r, "-wal", &now);
 
 	if (log < 0)
 		return fd == -ENOENT;
@@ -113,7 +113,7 @@ static bool is_beside(const struct sqlite_reader *r, int log)
 }
 
 /*
- * Pages that are moved from the log into the file stay in the log too, until it begins anew with another header. So if
+ * Pages that are moved from the log into the file stay in the log too, until it starts over with a new header. So if
  * first the file and then the log is copied, the copies fit together if the log's header is the same before and after.
  */
 static int copy_both(struct sqlite_reader *r, int log, bool *ret_fit, struct problem *p)
@@ -129,7 +129,7 @@ static int copy_both(struct sqlite_reader *r, int log, bool *ret_fit, struct pro
 		err = private_copy(log, r->file, &log_copy, p);
 	if (!err && log >= 0 && pread(log, after, sizeof(after), 0) < 0)
 		err = no_reading(r, -errno, p);
-	*ret_fit = !err && !memcmp(before, after, sizeof(before)) && is_beside(r, log);
+	*ret_fit = !err && !memcmp(before, after, sizeof(before)) && is_current(r, log);
 	if (!*ret_fit)
 		return err;
 	close(r->fds.fd);
@@ -139,7 +139,7 @@ static int copy_both(struct sqlite_reader *r, int log, bool *ret_fit, struct pro
 	return 0;
 }
 
-/* Takes file and log themselves if nobody records, else copies of them. @ret_again: they were written to meanwhile. */
+/* Takes file and log themselves if nobody records, else copies of them. @ret_again: they were written to during the copy. */
 static int take(struct sqlite_reader *r, const struct stat *st, bool *ret_again, struct problem *p)
 {
 	int log CLEANUP(cleanup_close) = -ENOENT;

@@ -3,7 +3,7 @@
  * Opens a database that somebody else may have made, in a directory where others may put anything. It writes nothing
  * there, plays no journal back, and never blocks.
  *
- * Files beside the database are examined here, and SQLite gets descriptors. A write-ahead log is read only if it can be
+ * Files next to the database are examined here, and SQLite gets descriptors. A write-ahead log is read only if it can be
  * the database's own: the database says that it has one, and the log is a regular file with only one name and the same
  * owner. A rollback journal of the same owner that would have to be played back is an error; journals of others are not
  * even read. While another process holds a flock() on the database, as a recorder does, a private copy is read instead,
@@ -17,7 +17,7 @@
 
 struct sqlite_reader {
 	const char *file;
-	char *name;		/* the same with links resolved: this is where files lie beside it */
+	char *name;		/* the same with links resolved: side files are named after it */
 	struct sqlite_fds fds;
 	sqlite3 *db;
 };
@@ -25,7 +25,7 @@ struct sqlite_reader {
 /*
  * Opens @file, whose name and @r stay where they are until sqlite_reader_close(), which has to be called either way.
  * Returns 0, or a negative errno and a sentence that names the file. -EBADMSG: it is not an SQLite database or
- * incomplete, or a file beside it can't be its own. -EAGAIN: it was written to each time it was copied.
+ * incomplete, or a side file is not its own. -EAGAIN: it was written to each time it was copied.
  */
 int sqlite_reader_open(struct sqlite_reader *r, const char *file, struct problem *p);
 

@@ -10,7 +10,7 @@
 
 #define HEAP_MAX_BYTES (64 << 20)
 #define USUAL "unix-none"	/* SQLite's own files, without locks and shared memory */
-#define NAME "/proc/self/fd/%d"	/* of a descriptor; no file can lie beside it */
+#define NAME "/proc/self/fd/%d"	/* of a descriptor; it has no side files */
 
 /* Called by SQLite instead of open(2), for all files. */
 static int open_file(const char *name, int flags, int mode)

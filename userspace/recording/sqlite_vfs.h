@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Runs SQLite on open descriptors. It learns no file name, so it can't look for a journal, a log or an index that
- * somebody may have put beside the database; and it locks and maps nothing. It runs no code that is stored in the
+ * somebody may have put next to the database; and it locks and maps nothing. It runs no code that is stored in the
  * database, and gets 64 MiB of memory at most.
  */
 #ifndef RECORDING_SQLITE_VFS_H
