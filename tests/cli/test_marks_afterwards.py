@@ -186,5 +186,5 @@ def test_what_one_that_was_killed_left(file, victim):
     left = file.parent / f".blklat-mark-{file.stat().st_ino}"
     left.mkdir()
     before = state(file.parent)
-    one_line(mark(file, 1), 1, f"{left.name} beside it can't be removed: Is a directory")
+    one_line(mark(file, 1), 1, f"{left.name} next to it can't be removed: Is a directory")
     assert state(file.parent) == before

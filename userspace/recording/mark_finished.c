@@ -162,7 +162,7 @@ static int replace(struct finished *f, const char *text, struct problem *p)
 	/* We have locked the file, so this name is ours alone. Remove what a mark that was killed has left under it. */
 	snprintf(f->copy, sizeof(f->copy), ".blklat-mark-%llu", (unsigned long long)f->st.st_ino);
 	if (unlinkat(f->folder, f->copy, 0) && errno != ENOENT)
-		return problem_set(p, -errno, "%s: can't be marked: %s in its directory can't be removed: %s", f->file,
+		return problem_set(p, -errno, "%s: can't be marked: %s next to it can't be removed: %s", f->file,
 				   f->copy, strerror(errno));
 	to = openat(f->folder, f->copy, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (to < 0)
