@@ -62,7 +62,7 @@ int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, const struct
 	if (wal > 4000)
 		wal = 4000;
 	*r = (struct recording_ring){
-		.db = db, .scale = of->scale, .slow = of->slow_most, .halts = of->glanced,
+		.db = db, .slow = of->slow_most, .halts = of->glanced,
 		/* Each page in the WAL has a header of 24 bytes, the WAL itself one of 32. */
 		.most = pages - wal - wal * 24 / PAGE_BYTES - 2,
 	};
@@ -96,11 +96,11 @@ static int move_series(struct recording_ring *r, s64 a, s64 b, const char *such)
 {
 	return run(r->db,
 		   "INSERT INTO merged SELECT %lld, watch, op, sum(ios), sum(bytes), sum(errors), sum(sum_ns), min(min_ns), "
-		   "max(max_ns), bins_sum(bins, %u), sum(idle_ios), sum(idle_sum_ns), bins_sum(idle_bins, %u) FROM series "
+		   "max(max_ns), bins_sum(bins), sum(idle_ios), sum(idle_sum_ns), bins_sum(idle_bins) FROM series "
 		   "WHERE interval IN (%lld, %lld) AND (interval = %lld OR %s) GROUP BY watch, op HAVING min(interval) = %lld;"
 		   "DELETE FROM series WHERE interval IN (%lld, %lld) AND (watch, op) IN (SELECT watch, op FROM merged);"
 		   "INSERT INTO series SELECT * FROM merged; DELETE FROM merged",
-		   b, r->scale, idle_scale(r->scale), a, b, b, such, a, a, b);
+		   b, a, b, b, such, a, a, b);
 }
 
 /* Moves the slow IOs of @a to @b, or drops them: the start is no interval, so it has none. */

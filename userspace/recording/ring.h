@@ -22,7 +22,6 @@ struct recording_ring {
 	sqlite3 *db;		/* NULL: no limit */
 	u64 most;		/* limit of the database's pages */
 	u64 reserve;		/* pages of these that must be free before an interval is written */
-	u32 scale;
 	bool slow, halts;	/* they are recorded */
 	struct ring_levels {
 		u64 n[RING_LEVELS];	/* intervals of each length; longer ones are older */

@@ -5,17 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recording/bins_codec.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/array.h"
 #include "util/cleanup.h"
 
+/* Only rows of the rest come several times, see struct recording_rows. */
+#define ADDED(column) #column " = " #column " + excluded." #column
+#define OF_BOTH(function, column) \
+	#column " = (SELECT " #function "(v) FROM (SELECT series." #column " AS v UNION ALL SELECT excluded." #column "))"
+#define ADD_TO_STATE \
+	" ON CONFLICT(interval, watch) DO UPDATE SET " ADDED(in_flight) ", " ADDED(waited_ns) ", " \
+	"oldest_ns = max(oldest_ns, excluded.oldest_ns)"
+#define ADD_TO_SERIES \
+	" ON CONFLICT(interval, watch, op) DO UPDATE SET " ADDED(ios) ", " ADDED(bytes) ", " ADDED(errors) ", " \
+	ADDED(sum_ns) ", " OF_BOTH(min, min_ns) ", " OF_BOTH(max, max_ns) ", " OF_BOTH(bins_sum, bins) ", " \
+	ADDED(idle_ios) ", " ADDED(idle_sum_ns) ", " OF_BOTH(bins_sum, idle_bins)
+
 int recording_rows_init(struct recording_rows *r, sqlite3 *db, const struct run_info *run, struct recorded_ids *known)
 {
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
 		{ &r->interval, "INSERT INTO " SQL_INTO(interval) },
-		{ &r->state, "INSERT INTO " SQL_INTO(state) },
-		{ &r->series, "INSERT INTO " SQL_INTO(series) },
+		{ &r->state, "INSERT INTO " SQL_INTO(state) ADD_TO_STATE },
+		{ &r->series, "INSERT INTO " SQL_INTO(series) ADD_TO_SERIES },
 		{ &r->part, "INSERT OR IGNORE INTO watch(id, device, stage, part_of, part_by, part) "
 			    "SELECT ?1, device, stage, id, ?3, ?4 FROM watch WHERE id = ?2" },
 		{ run->glanced ? &r->halt : NULL, "INSERT INTO " SQL_INTO(halt) },
@@ -23,7 +36,7 @@ int recording_rows_init(struct recording_rows *r, sqlite3 *db, const struct run_
 		{ run->slow_most ? &r->slow_found : NULL, "INSERT INTO " SQL_INTO(slow_found) },
 	};
 	u32 most = run_most_watches(run) + 1;
-	int rc = SQLITE_OK;
+	int rc = bins_sum_register(db);
 
 	*r = (struct recording_rows){
 		.known = known, .ids = sparse_calloc(most, sizeof(*r->ids)), .first = sparse_calloc(most, sizeof(*r->first)),
@@ -44,8 +57,6 @@ void recording_rows_uninit(struct recording_rows *r)
 	sqlite3_finalize(r->halt);
 	sqlite3_finalize(r->slow);
 	sqlite3_finalize(r->slow_found);
-	hist_uninit(&r->sum);
-	hist_uninit(&r->idle_sum);
 	free(r->ids);
 	free(r->first);
 	free(r->later);
@@ -96,18 +107,11 @@ static int put_part_state(struct recording_rows *r, s64 id, u32 watch, const str
 
 /* --- ids -------------------------------------------------------------------------------------- */
 
-#define NO_ID UINT32_MAX
-
 static u32 whole_of(const struct run_info *run, u32 watch)
 {
 	while (run->watches[watch].part)
 		watch--;
 	return watch;
-}
-
-static bool is_lost(const struct recording_rows *r, u32 watch)
-{
-	return r->n_lost && r->ids[watch] == NO_ID;
 }
 
 /* Parts by cgroup are unknown when the run begins, so their watches are written just before their first rows. */
@@ -148,19 +152,28 @@ static bool find_again(const struct recording_rows *r, const struct run_info *ru
 	return false;
 }
 
-/* Returns an SQLite result. */
+/* Sets the id of the part that holds what has no part of its own. Returns an SQLite result; likewise: */
+static int find_rest(const struct recording_rows *r, const struct run_info *run, u32 whole, u32 *ret)
+{
+	for (u32 i = whole + 1; i < run->n_watches && run->watches[i].part; i++) {
+		*ret = r->known->watches[i];
+		if (run->watches[i].part == part_numbered(BLKLAT_BY_CGROUP, BLKLAT_CGROUP_REST))
+			return SQLITE_OK;
+	}
+	return SQLITE_TOOBIG;
+}
+
 static int add_later(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret)
 {
-	u32 later = r->known->next_watch - r->known->n;
+	u32 later = r->known->next_watch - r->known->n, whole = whole_of(run, watch);
 
-	*ret = NO_ID;
 	/* Enough are kept for all devices that may come. */
 	if (later + run_most_watches(run) >= BLKLAT_MAX_WATCHES)
-		return SQLITE_OK;
+		return find_rest(r, run, whole, ret);
 	if (array_more(&r->later, sizeof(*r->later), r->n_later, &r->room))
 		return SQLITE_NOMEM;
 	*ret = r->known->next_watch++;
-	r->later[r->n_later++] = (struct recorded_part){ whole_of(run, watch), *ret, run->watches[watch].part };
+	r->later[r->n_later++] = (struct recorded_part){ whole, *ret, run->watches[watch].part };
 	return SQLITE_OK;
 }
 
@@ -176,10 +189,7 @@ static int find_id(struct recording_rows *r, const struct run_info *run, u32 wat
 		else
 			r->first[watch] = part;
 	}
-	r->n_lost += r->ids[watch] == NO_ID;
-	if (rc || r->ids[watch] == NO_ID)
-		return rc;
-	return put_part(r, r->ids[watch], r->known->watches[whole_of(run, watch)], part);
+	return rc ?: put_part(r, r->ids[watch], r->known->watches[whole_of(run, watch)], part);
 }
 
 /* Gives an id to every watch that has rows in the interval. */
@@ -187,7 +197,6 @@ static int find_ids(struct recording_rows *r, const struct run_info *run, const 
 {
 	int rc = SQLITE_OK;
 
-	r->n_lost = 0;
 	for (u32 i = 0; i < run->n_watches; i++)
 		r->ids[i] = r->known->watches[i];
 	for (u32 i = 0; !rc && i < is->n; i++) {
@@ -199,29 +208,7 @@ static int find_ids(struct recording_rows *r, const struct run_info *run, const 
 	return rc;
 }
 
-static bool is_rest(const struct run_info *run, u32 watch)
-{
-	return run->watches[watch].part == part_numbered(BLKLAT_BY_CGROUP, BLKLAT_CGROUP_REST);
-}
-
 /* --- rows ------------------------------------------------------------------------------------- */
-
-/* The state of the rest, frame @at of the interval, including IOs in flight of those behind it that have no id. */
-static struct watch_counts rest_state(const struct recording_rows *r, const struct run_info *run, const struct frames *is, u32 at)
-{
-	struct watch_counts all = *is->f[at].counts;
-
-	for (u32 i = at + 1; i < is->n && is->f[i].watch->part; i++) {
-		const struct watch_counts *w = is->f[i].counts;
-
-		if (!is_lost(r, is->f[i].watch - run->watches))
-			continue;
-		all.in_flight += w->in_flight;
-		all.waited_ns += w->waited_ns;
-		all.oldest_ns = max_u64(all.oldest_ns, w->oldest_ns);
-	}
-	return all;
-}
 
 static int put_state_of(struct recording_rows *r, s64 id, const struct run_info *run, u32 watch, const struct watch_counts *w)
 {
@@ -232,7 +219,7 @@ int recording_rows_id(struct recording_rows *r, const struct run_info *run, u32 
 {
 	int rc = has_owner(run, watch) ? find_id(r, run, watch) : SQLITE_OK;
 
-	*ret = r->ids[watch] == NO_ID ? r->known->watches[whole_of(run, watch)] : r->ids[watch];
+	*ret = r->ids[watch];
 	return rc;
 }
 
@@ -242,23 +229,40 @@ static bool has_series(const struct run_info *run, u32 watch)
 	return !watch_parts(run->watches, run->n_watches, watch);
 }
 
+/* A row of table series, without its key. Its bins are borrowed. */
+struct series {
+	u64 ios, bytes, errors, sum_ns;
+	u64 min_ns, max_ns;	/* meaningless without IOs */
+	const struct hist *hist;
+	u64 idle_ios, idle_sum_ns;
+	const struct hist *idle;
+};
+
 /* Writes no row if nothing happened. There may be bytes without an IO: parts of one that has not ended yet. */
-static int put_series(struct recording_rows *r, s64 id, u32 watch, u32 op, const struct series_row *row)
+static int put_series(struct recording_rows *r, s64 id, u32 watch, u32 op, const struct series *s)
 {
-	if (!row->ios && !row->bytes && !row->errors && !row->sum_ns && !row->idle_sum_ns)
+	u8 bins[BINS_CODEC_MAX], idle[BINS_CODEC_MAX];
+
+	if (!s->ios && !s->bytes && !s->errors && !s->sum_ns && !s->idle_sum_ns)
 		return SQLITE_OK;
-	return series_row_put(r->series, id, watch, op, row);
+	return sqlite_put_row(r->series, VALUES(
+		[SERIES_interval] = NUMBER(id), [SERIES_watch] = NUMBER(watch), [SERIES_op] = NUMBER(op),
+		[SERIES_ios] = NUMBER(s->ios), [SERIES_bytes] = NUMBER(s->bytes), [SERIES_errors] = NUMBER(s->errors),
+		[SERIES_sum_ns] = NUMBER(s->sum_ns), [SERIES_min_ns] = KNOWN(s->ios, s->min_ns),
+		[SERIES_max_ns] = KNOWN(s->ios, s->max_ns), [SERIES_bins] = BLOB(bins, s->ios ? bins_encode(s->hist, bins) : 0),
+		[SERIES_idle_ios] = NUMBER(s->idle_ios), [SERIES_idle_sum_ns] = NUMBER(s->idle_sum_ns),
+		[SERIES_idle_bins] = BLOB(idle, s->idle_ios ? bins_encode(s->idle, idle) : 0)));
 }
 
-/* Writes what an op had counted before the first interval; the row borrows its bins. */
+/* Writes what an op had counted before the first interval. */
 static int put_op_before(struct recording_rows *r, u32 watch, u32 op, const struct op_counts *o)
 {
-	const struct series_row row = {
-		.ios = hist_count(&o->hist), .bytes = o->bytes, .errors = o->errors, .sum_ns = o->sum_ns, .hist = o->hist,
-		.idle_ios = hist_count(&o->after_idle), .idle_sum_ns = o->after_idle_sum_ns, .idle = o->after_idle,
+	const struct series s = {
+		.ios = hist_count(&o->hist), .bytes = o->bytes, .errors = o->errors, .sum_ns = o->sum_ns, .hist = &o->hist,
+		.idle_ios = hist_count(&o->after_idle), .idle_sum_ns = o->after_idle_sum_ns, .idle = &o->after_idle,
 	};
 
-	return put_series(r, 0, watch, op, &row);
+	return put_series(r, 0, watch, op, &s);
 }
 
 static int put_before(struct recording_rows *r, const struct run_info *run, u32 watch, const struct watch_counts *before)
@@ -293,58 +297,19 @@ int recording_rows_start(struct recording_rows *r, const struct run_info *run, c
 }
 
 /*
- * Makes a row of an op's frame; the row borrows its bins. The sums are those counted in the interval. A replay assigns
- * them to their IOs again, as the frames did, so nothing that is still partial gets lost.
+ * The sums are those counted in the interval. A replay assigns them to their IOs again, as the frames did, so nothing
+ * that is still partial gets lost.
  */
-static struct series_row row_of(const struct op_frame *o)
+static int put_op(struct recording_rows *r, s64 id, u32 watch, u32 op, const struct op_frame *o)
 {
-	return (struct series_row){
+	const struct series s = {
 		.ios = o->ios, .bytes = o->counted.bytes, .errors = o->counted.errors, .sum_ns = o->counted.sum_ns,
-		.min_ns = o->min_ns, .max_ns = o->max_ns, .hist = o->hist,
+		.min_ns = o->min_ns, .max_ns = o->max_ns, .hist = &o->hist,
 		.idle_ios = o->ios ? o->after_idle_ios : 0, .idle_sum_ns = o->ios ? o->after_idle_sum_ns : 0,
-		.idle = o->after_idle,
+		.idle = &o->after_idle,
 	};
-}
 
-/* Writes the series of the rest, frame @at of the interval, including those behind it that have no id. */
-static int put_rest(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is, u32 at)
-{
-	u32 watch = is->f[at].watch - run->watches;
-	int rc = SQLITE_OK;
-
-	if (!r->sum.cells && (hist_init(&r->sum, run->scale) || hist_init(&r->idle_sum, idle_scale(run->scale))))
-		return SQLITE_NOMEM;
-	for (u32 op = 0; !rc && op < BLKLAT_OPS; op++) {
-		struct series_row all = { .hist = r->sum, .idle = r->idle_sum }, row = row_of(&is->f[at].ops[op]);
-
-		hist_clear(&all.hist);
-		hist_clear(&all.idle);
-		series_row_add(&all, &row);
-		for (u32 i = at + 1; i < is->n && is->f[i].watch->part; i++) {
-			row = row_of(&is->f[i].ops[op]);
-			if (is_lost(r, is->f[i].watch - run->watches))
-				series_row_add(&all, &row);
-		}
-		rc = put_series(r, id, r->ids[watch], op, &all);
-		r->sum = all.hist;
-		r->idle_sum = all.idle;
-	}
-	return rc;
-}
-
-static int put_series_of(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is, u32 at)
-{
-	u32 watch = is->f[at].watch - run->watches;
-	int rc = SQLITE_OK;
-
-	if (r->n_lost && is_rest(run, watch))
-		return put_rest(r, id, run, is, at);
-	for (u32 op = 0; !rc && has_series(run, watch) && op < BLKLAT_OPS; op++) {
-		const struct series_row row = row_of(&is->f[at].ops[op]);
-
-		rc = put_series(r, id, r->ids[watch], op, &row);
-	}
-	return rc;
+	return put_series(r, id, watch, op, &s);
 }
 
 int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is)
@@ -352,13 +317,12 @@ int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_i
 	int rc = put_interval(r, id, is->now->mono_ns, is->now->wall_ns, is->now->skipped) ?: find_ids(r, run, is);
 
 	for (u32 i = 0; !rc && i < is->n; i++) {
-		u32 watch = is->f[i].watch - run->watches;
-		struct watch_counts w;
+		const struct frame *f = &is->f[i];
+		u32 watch = f->watch - run->watches;
 
-		if (is_lost(r, watch))
-			continue;
-		w = r->n_lost && is_rest(run, watch) ? rest_state(r, run, is, i) : *is->f[i].counts;
-		rc = put_state_of(r, id, run, watch, &w) ?: put_halts(r, id, r->ids[watch], &w) ?: put_series_of(r, id, run, is, i);
+		rc = put_state_of(r, id, run, watch, f->counts) ?: put_halts(r, id, r->ids[watch], f->counts);
+		for (u32 op = 0; !rc && has_series(run, watch) && op < BLKLAT_OPS; op++)
+			rc = put_op(r, id, r->ids[watch], op, &f->ops[op]);
 	}
 	return rc || !is->slow || !r->slow ? rc : recording_rows_slow(r, id, run, is);
 }

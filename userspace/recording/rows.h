@@ -5,27 +5,9 @@
 
 #include <sqlite3.h>
 
-#include "core/hist.h"
 #include "core/sink.h"
 
-/* --- a row of table series, as it is written and added to another (series_row.c) --- */
-
-/* The values of a row, without its key. */
-struct series_row {
-	u64 ios, bytes, errors, sum_ns;
-	u64 min_ns, max_ns;	/* meaningless without IOs */
-	struct hist hist;
-	u64 idle_ios, idle_sum_ns;
-	struct hist idle;
-};
-
-/* Adds @more, whose bins have the same scales. */
-void series_row_add(struct series_row *to, const struct series_row *more);
-
-/* Runs the INSERT of a row with this key. Returns an SQLite result. */
-int series_row_put(sqlite3_stmt *s, s64 id, u32 watch, u32 op, const struct series_row *row);
-
-/* Makes the aggregate function bins_sum(bins, scale) of SQL: the bins of all rows in a group. Returns an SQLite result. */
+/* Makes the aggregate function bins_sum(bins) of SQL: the bins of all rows in a group. Returns an SQLite result. */
 int bins_sum_register(sqlite3 *db);
 
 /* --- the devices and watches that are in the file (recorder_facts.c) --- */
@@ -61,16 +43,14 @@ struct recording_rows {
 	s64 n_slow;				/* so far */
 	/*
 	 * A watch has an id, which by cgroup is that of the first cgroup that owns the part. Cgroups that get
-	 * the part after the first one has ended have other ids. When these run out, further cgroups are
-	 * recorded together with the rest.
+	 * the part after the first one has ended have other ids. When these run out, the rows of further cgroups
+	 * are added to those of the rest.
 	 */
 	struct recorded_ids *known;	/* borrowed */
 	u32 *ids;			/* [watch], for this interval */
 	const struct part **first;	/* [watch]; NULL: no cgroup yet */
 	struct recorded_part *later;
 	u32 n_later, room;
-	u32 n_lost;			/* watches without an id in this interval */
-	struct hist sum, idle_sum;	/* for the rest in that case; no cells until needed */
 };
 
 int recording_rows_init(struct recording_rows *r, sqlite3 *db, const struct run_info *run, struct recorded_ids *known);
@@ -85,7 +65,7 @@ int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_i
 /* Writes the slow IOs of interval @id. */
 int recording_rows_slow(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is);
 
-/* The id of watch @watch in this interval, whose rows must be written already; the whole's id if it has none. */
+/* The id of watch @watch in this interval, whose rows must be written already. */
 int recording_rows_id(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret);
 
 #endif
