@@ -34,6 +34,18 @@ def drives(tmp_path):
             drive(tmp_path, "large", (100e3, 20000, 0.02))]
 
 
+def test_names_that_tell_runs_apart(tmp_path):
+    """A label, a file's name, or as much as is needed of its path; what is the same in all has a number."""
+    def name(path):
+        return re.search(r": (.*) and (.*) are equal", paragraphs(blklat("compare", paths[0], path))[0]).groups()
+    paths = [tmp_path / "before/run.blklat", tmp_path / "after/run.blklat"]
+    for path in paths:
+        path.parent.mkdir()
+        synthetic.steady(seconds=20).write(path)
+    assert name(paths[1]) == tuple(str(path)[-47:] for path in (paths[1], paths[0]))
+    assert name(paths[0]) == ("run 2", "run 1")
+
+
 def test_runs_in_order_and_where_they_part(drives, report):
     document = report(*drives)
     order, slower, parts = document["findings"]

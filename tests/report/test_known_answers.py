@@ -79,6 +79,38 @@ def test_bursts_that_begin_anywhere(tmp_path, on, off, told):
     assert f"sda write: a duty cycle of {told} overall" in sentences(s.write(tmp_path / "run.blklat"))
 
 
+def test_two_drives_stall_at_once(tmp_path):
+    """For 4.2 s, with 16 IOs in flight on each; then reads and writes end that waited."""
+    s = synthetic.Script(("sda", "sdb"))
+    for t in range(60):
+        for drive in ("sda", "sdb"):
+            stalls, late = 20 <= t < 24, 4 * (t == 24)
+            s.on(drive)
+            s.in_flight(16, (t - 18.9) * 1e9 if stalls else 1e6)
+            for op, ns, count in (("read", 1e6, 3000), ("write", 2e6, 1000), ("read", 4.2e9, 3 * late), ("write", 4.1e9, late)):
+                s.io(op, ns, count * (not stalls))
+        s.tick()
+    path = s.write(tmp_path / "run.blklat")
+    assert sentences(path, "!!") == ["sda: stalled for 4.20 s at 19.8 s; IOs were in flight, 4.00k IOPS is the median; much the same of sdb"]
+    assert [one for one in sentences(path) if "p99" in one or "latency" in one or "not reached" in one] == []
+
+
+@pytest.mark.parametrize("total", [False, True])
+def test_what_waits_in_the_scheduler(tmp_path, total):
+    """Told of the queue, unless the whole time is watched."""
+    s = synthetic.Script()
+    s.lines[-1:] = ["watch sda queue", "watch sda device", *["watch sda total"] * total]
+    for t in range(60):
+        for stage, ns in (("queue", 5e6 if t >= 30 else 2e4), ("device", 9e4), *[("total", 5.09e6 if t >= 30 else 1.1e5)] * total):
+            s.on("sda", stage)
+            s.io("read", ns, 3000)
+        s.tick()
+    told, = sentences(s.write(tmp_path / "run.blklat"), "!!")
+    where, times = ("total", r"46\.3") if total else ("queue", "250")
+    assert re.fullmatch(rf"sda \({where}\) read: mean latency rose at 30\.0 s, .*: {times} times slower by mean latency; the device itself takes as "
+                        "long as before", told)
+
+
 def test_the_text_has_what_the_document_has(tail, report):
     told = [f["text"] for f in report(tail)["runs"][0]["findings"]]
     assert sentences(tail) == told

@@ -76,7 +76,7 @@ TEST(order_and_gaps)
 	assert_int_equal(fs.f[2].grade, FINDING_WELL);
 }
 
-/* Of compare, the first is the measure of all. Runs without a label of their own have the name of their file. */
+/* Of compare, the first is the measure of all. Runs without a label or file of their own have a number. */
 TEST(against_the_first)
 {
 	add("fast", 10, (const struct some[4]){ { 100000, 1000 } });
@@ -85,8 +85,8 @@ TEST(against_the_first)
 	compare(true);
 	assert_int_equal(count("pair"), 2);
 	/* Of 100 IOs, ten lie beyond p90. The third one is faced with by a larger factor. */
-	assert_string_equal(fs.f[1].text, "sda read: a.file against fast: 3 times slower at p10, 3 at p50, 3 at p90; a.file has p50 300 us, 10 IOPS and QD <0.01, fast 100 us, 1.00k and 0.10");
-	assert_string_equal(fs.f[2].text, "sda read: fast against a.file: 2 times slower at p10, 2 at p50, 2 at p90, 2 at p99; fast has p50 100 us, 1.00k IOPS and QD 0.10, a.file 50.0 us, "
+	assert_string_equal(fs.f[1].text, "sda read: run 3 against fast: 3 times slower at p10, 3 at p50, 3 at p90; run 3 has p50 300 us, 10 IOPS and QD <0.01, fast 100 us, 1.00k and 0.10");
+	assert_string_equal(fs.f[2].text, "sda read: fast against run 2: 2 times slower at p10, 2 at p50, 2 at p90, 2 at p99; fast has p50 100 us, 1.00k IOPS and QD 0.10, run 2 50.0 us, "
 			    "1.00k and 0.05");
 }
 

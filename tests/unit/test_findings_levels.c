@@ -373,7 +373,7 @@ TEST(short_rises)
 		{ 20, 21, 0, 226000, 1000, 0, 1 }, { 20, 21, 0, 224000, 1000, 0, 0 }, { 20, 24, 0, 2000000, 1000, 0, 1 },
 		{ 38, 40, 0, 2000000, 1000, 0, 1 }, { 39, 40, 0, 2000000, 1000, 0, 0 },
 		{ 5, 7, 0, 2000000, 1000, 0, 1 }, { 4, 6, 0, 2000000, 1000, 0, 0 },
-		{ 20, 21, 26, 2000000, 1000, 0, 2 }, { 20, 21, 25, 2000000, 1000, 0, 0 },
+		{ 20, 21, 26, 2000000, 1000, 0, 1 }, { 20, 21, 25, 2000000, 1000, 0, 0 },
 		{ 20, 21, 0, 2000000, 40, 0, 1 }, { 20, 21, 0, 2000000, 39, 0, 0 },
 		{ 20, 21, 0, 240000, 600, 360, 1 }, { 20, 21, 0, 230000, 600, 360, 0 },
 	};
@@ -392,5 +392,7 @@ TEST(short_rises)
 			assert_text("level_change", "sda read: mean latency rose at 20.0 s for 4.0 s, after 50.0 % of the IOs, at 1.00k IOPS "
 				    "before and 1.00k after; mean 100 us before, 2.00 ms after; p50 100 us before, 2.00 ms after: 20.0 times slower by mean "
 				    "latency");
+		if (cases[c].again == 26)
+			assert_non_null(strstr(only("level_change")->text, " rose at 20.0 s for 1.0 s, and once more from 26.0 s on, after "));
 	}
 }

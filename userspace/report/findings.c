@@ -31,7 +31,7 @@ static const struct rule {
 	{ "gone", FINDING_WRONG, .of_watch = find_gone },
 	{ "stall", FINDING_WRONG, IF_RATE_IS_ITS_OWN, .of_watch = find_stalls },
 	{ "hung", FINDING_WRONG, .of_watch = find_hung },
-	{ "level_change", FINDING_WRONG, IF_RATE_IS_ITS_OWN, .of_op = find_level_changes },
+	{ "level_change", FINDING_WRONG, .of_op = find_level_changes },
 	{ "unlike", FINDING_WRONG, WHEN_ALL_ARE_DONE, .of_op = find_peers },
 	{ "losses", FINDING_WRONG, .of_watch = find_losses },
 	{ "kernel_count", FINDING_WRONG, .of_watch = find_kernel_count },
@@ -58,15 +58,26 @@ u32 finding_rank(const char *kind)
 	return i;
 }
 
-/* Whether the run has another watch of the same device. */
-static bool has_other_stage(const struct inquiry *q)
+/* The stages at which the device is watched, a bit each. */
+static u32 stages_of(const struct inquiry *q)
 {
 	const struct run *r = q->run;
+	u32 stages = 0;
 
-	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i))
-		if (&r->watches[i] != q->watch && r->watches[i].watch->device == q->watch->watch->device)
-			return true;
-	return false;
+	for (u32 i = 0; i < r->n_watches; i++)
+		if (r->watches[i].watch->device == q->watch->watch->device)
+			stages |= 1U << r->watches[i].watch->stage;
+	return stages;
+}
+
+bool rate_is_its_own(const struct inquiry *q)
+{
+	return q->watch->watch->stage != BLKLAT_STAGE_QUEUE || stages_of(q) == 1U << BLKLAT_STAGE_QUEUE;
+}
+
+bool latency_is_its_own(const struct inquiry *q)
+{
+	return q->watch->watch->stage != BLKLAT_STAGE_QUEUE || !(stages_of(q) & 1U << BLKLAT_STAGE_TOTAL);
 }
 
 struct finding *finding_add(const struct inquiry *q, const char *kind, int op)
@@ -82,7 +93,7 @@ struct finding *finding_add(const struct inquiry *q, const char *kind, int op)
 		.from_s = q->run->n ? q->run->start_s[0] : 0, .to_s = run_end(q->run),
 	};
 	finding_say(f, "%s", w->device->name);
-	if (has_other_stage(q))
+	if (stages_of(q) & (stages_of(q) - 1))
 		finding_say(f, " (%s)", stage_names[w->stage]);
 	finding_say(f, "%s%s: ", op < 0 ? "" : " ", op < 0 ? "" : op_names[op]);
 	return f;
@@ -166,15 +177,6 @@ double weighted_median(struct weighted *w, u32 n)
 			return w[i].value;
 	}
 	return 0;
-}
-
-/*
- * Stage queue is watched to tell where latency comes from. The rate at which IOs leave the queue is that of the device,
- * so if the device is watched at another stage too, findings about the rate are made there.
- */
-static bool rate_is_its_own(const struct inquiry *q)
-{
-	return q->watch->watch->stage != BLKLAT_STAGE_QUEUE || !has_other_stage(q);
 }
 
 static bool ended_in(const struct watch_run *w, u32 i, u64 age_ns)

@@ -227,6 +227,22 @@ static u32 unchanged_peers(const struct trace *t, const struct change *c)
 	return n;
 }
 
+/* Whether IOs take as long in the device as before, so that they wait somewhere else. */
+static bool waits_before_device(const struct trace *t, const struct change *c)
+{
+	const struct run *r = t->q->run;
+
+	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
+		const struct series_run *s = &r->watches[i].ops[t->op];
+		struct level before = rates_of(t, s, c->near[0]), after = rates_of(t, s, c->near[1]);
+
+		if (&r->watches[i] != t->q->watch && r->watches[i].watch->device == t->q->watch->watch->device &&
+		    r->watches[i].watch->stage == BLKLAT_STAGE_DEVICE)
+			return before.iops && after.iops && !direction(before.mean_ns, after.mean_ns, EVEN);
+	}
+	return false;
+}
+
 /* Not on this device. */
 static bool cause_is_elsewhere(const struct trace *t, const struct change *c)
 {
@@ -308,7 +324,8 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 	if (!c->cause.watch && c->latency > 0)
 		find_cause_elsewhere(t, i, c);
 	c->like = unchanged_peers(t, c);
-	c->alone = c->alone && !c->like && !anything_else(t, c);
+	c->before_device = waits_before_device(t, c);
+	c->alone = c->alone && !c->like && !c->before_device && !anything_else(t, c);
 }
 
 /* Where a load at least half as large as the cause of @c begins at place @cut, or in the interval behind it; 0: none does. */

@@ -17,7 +17,7 @@
 #define P10 5			/* its step, see step() */
 #define EQUAL 1.08		/* percentiles that differ by less are equal; so are all below the step where two lines part, */
 #define WAVERING 1.15		/* if none there differs by more than this */
-#define FAR 1.5			/* beyond p99, where few IOs lie, lines that differ by less are equal, too */
+#define FAR(q) ((q) > 0.99 ? 1.5 : (q) > 0.95 ? 1.2 : EQUAL)	/* where few IOs lie beyond, lines that differ by less are equal, too */
 #define CLASS 2.0		/* a gap between classes */
 #define PAIRS_MOST 4		/* of more lines, only pairs that part are told */
 #define NAMED 8
@@ -170,7 +170,7 @@ static bool say_ratios(struct finding *f, const struct split *s, double from, do
 static void tell_pair(const struct lines *ls, const struct split *s)
 {
 	const struct line *a = s->a, *b = s->b;
-	bool far = s->from < s->n && (step(s->from) <= 0.99 || ratio(s, step(s->n - 1)) >= FAR);
+	bool far = s->from < s->n && ratio(s, step(s->n - 1)) >= FAR(step(s->from));
 	bool equal = !far && s->within <= WAVERING, part = far && s->from > P10 && s->within <= WAVERING;
 	bool alike = equal || (!part && say_ratios(NULL, s, 0, ls->of_runs ? EQUAL : WAVERING));
 	double depth = a->o->iops * a->o->mean_ns / NSEC_PER_SEC, other_depth = b->o->iops * b->o->mean_ns / NSEC_PER_SEC;
@@ -201,8 +201,8 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 		       { "within_share", s->within - 1 }, { "p50_ns", at(a, 0.5) }, { "other_p50_ns", at(b, 0.5) }, { "iops", a->o->iops },
 		       { "other_iops", b->o->iops }, { "queue_depth", depth }, { "other_queue_depth", other_depth });
 	finding_rule(f, "percentiles from p5 on, as far as %d IOs lie beyond; they part where all from there on differ by %g %% or more "
-		     "(beyond p99 by a factor of %g in the end), and are equal before if none differs by more than %g %%; QD is IOPS times mean "
-		     "latency", IOS_BEYOND, 100 * (EQUAL - 1), FAR, 100 * (WAVERING - 1));
+		     "(in the end by a factor of %g beyond p95, %g beyond p99), and are equal before if none differs by more than %g %%; QD is IOPS "
+		     "times mean latency", IOS_BEYOND, 100 * (EQUAL - 1), FAR(0.96), FAR(0.999), 100 * (WAVERING - 1));
 }
 
 static int find_pairs(const struct lines *ls)
@@ -368,15 +368,36 @@ static bool is_below(const struct run *r, const struct watch_run *w)
 	return false;
 }
 
-/* A run is called by its label, if no other has it, else by its file. */
-static const char *own_name(const struct comparison *c, u32 run)
-{
-	const char *file = c->runs[run].origin.file, *label = c->runs[run].origin.label, *slash = strrchr(file, '/');
-	u32 called = 0;
+enum naming { BY_LABEL, BY_FILE, BY_PATH, BY_NUMBER };
 
-	for (u32 i = 0; i < c->n_runs; i++)
-		called += !strcmp(c->runs[i].origin.label, label);
-	return label[0] && called == 1 ? label : slash ? slash + 1 : file;
+static const char *name_by(const struct run *r, enum naming by)
+{
+	const char *slash = strrchr(r->origin.file, '/');
+	size_t length = strlen(r->origin.file);
+
+	if (by == BY_PATH)
+		return r->origin.file + (length < NAME ? 0 : length - NAME + 1);
+	return by == BY_LABEL ? r->origin.label : slash ? slash + 1 : r->origin.file;
+}
+
+/* A run is called by its label, else by its file or the end of its path: the first that no other run has. */
+static void set_name(struct line *l, const struct comparison *c, u32 run)
+{
+	enum naming by = BY_LABEL;
+
+	for (; by < BY_NUMBER; by++) {
+		const char *name = name_by(&c->runs[run], by);
+		u32 called = 0;
+
+		for (u32 i = 0; i < c->n_runs; i++)
+			called += !strcmp(name_by(&c->runs[i], by), name);
+		if (name[0] && called == 1)
+			break;
+	}
+	if (by == BY_NUMBER)
+		snprintf(l->name, NAME, "run %u", run + 1);
+	else
+		snprintf(l->name, NAME, "%s", name_by(&c->runs[run], by));
 }
 
 int findings_compare(const struct comparison *c, bool to_first, struct findings *ret)
@@ -393,7 +414,7 @@ int findings_compare(const struct comparison *c, bool to_first, struct findings 
 			if (!g->of[k].watch || !op_has_figures(g->of[k].watch, g->op))
 				continue;
 			of[ls.n] = (struct line){ .run = &c->runs[k], .watch = g->of[k].watch, .o = g->of[k].o };
-			snprintf(of[ls.n++].name, NAME, "%.40s", own_name(c, k));
+			set_name(&of[ls.n++], c, k);
 		}
 		ls.q = &(const struct inquiry){ .run = of[0].run, .watch = of[0].watch, .to = &made };
 		if (ls.n > 1 && !c->n_base && !is_below(of[0].run, of[0].watch))

@@ -13,6 +13,7 @@
 #include "util/cleanup.h"
 
 #define FIFTHS 5
+#define CACHE 2.0		/* times slower, at least, without one */
 #define TOLD_MAX 3		/* if there are more changes, one finding sums them up */
 
 static void place_change(const struct trace *t, u32 cut, struct change *c)
@@ -74,6 +75,17 @@ bool change_is_resized(const struct change *c)
 bool change_has_culprit(const struct change *c)
 {
 	return c->cause.watch && c->cause.sure && c->latency > 0 && (c->cause.harms || (!change_is_load(c) && !change_is_resized(c)));
+}
+
+bool change_is_tail(const struct change *c)
+{
+	return c->tail && !c->iops && !c->p50;
+}
+
+bool change_is_cache(const struct change *c)
+{
+	return c->alone && c->p50 > 0 && c->latency > 0 && !c->cause.watch && !change_is_load(c) && !change_is_resized(c) &&
+	       c->after.mean_ns >= CACHE * c->before.mean_ns;
 }
 
 bool change_is_worse(const struct change *c)
@@ -172,9 +184,19 @@ static u32 marked_cuts(const struct trace *t)
 	return n;
 }
 
+/* How many changes are short rises of the same, each followed by its end. The last may go on until the run ends. */
+static u32 gather_shorts(const struct change *all, u32 n)
+{
+	u32 m = 0;
+
+	while (m < n && all[m].lasts_s && !change_has_culprit(&all[m]) && change_is_tail(&all[m]) == change_is_tail(&all[0]))
+		m += m + 1 < n ? 2 : 1;
+	return m ?: 1;
+}
+
 /*
  * Moves the changes by the culprit of the first one behind it, those for the worse and for the better in turn, as one load comes
- * and goes; or the end of a short rise. Returns how many belong together; at least 1.
+ * and goes; or short rises that nobody is known to cause. Returns how many belong together; at least 1.
  */
 static u32 gather(struct change *all, u32 n)
 {
@@ -182,7 +204,7 @@ static u32 gather(struct change *all, u32 n)
 	u32 m = 1;
 
 	if (!change_has_culprit(&all[0]))
-		return all[0].lasts_s && n > 1 ? 2 : 1;
+		return gather_shorts(all, n);
 	for (u32 i = 1; i < n; i++) {
 		const struct change c = all[i];
 
@@ -194,10 +216,27 @@ static u32 gather(struct change *all, u32 n)
 	return m;
 }
 
-/* Sets @ret to all changes; of a sweep, only to those for the worse away from its marks. Returns how many there are. */
+/* Whether another op became slower. */
+static bool is_told_worse(const struct inquiry *q)
+{
+	for (u32 i = 0; i < q->to->n; i++)
+		if (q->to->f[i].watch == q->watch->watch && q->to->f[i].grade == FINDING_WRONG && !strcmp(q->to->f[i].kind, "level_change"))
+			return true;
+	return false;
+}
+
+/* Whether to tell a change: of a sweep, only those for the worse away from its marks, and what is not told at another stage. */
+static bool is_own(const struct trace *t, bool sweep, const struct change *c, u32 cut)
+{
+	bool rate = rate_is_its_own(t->q), marked = sweep && run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[cut]]);
+
+	return (!sweep && rate) || (change_is_worse(c) && !marked && (rate || !c->iops));
+}
+
+/* Sets @ret to all changes that are told. Returns how many there are. */
 static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 {
-	bool recovers = false;
+	bool recovers = false, was_worse = is_told_worse(t->q);
 	u32 n = 0;
 
 	for (u32 i = t->n_cuts; i--;) {
@@ -207,8 +246,13 @@ static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 	}
 	for (u32 i = 0; i < t->n_cuts; i++)
 		ret[i].cause.sure = cause_is_sure(t, ret, i);
+	/* A cache is exhausted once. */
+	for (u32 i = 0; i < t->n_cuts; i++) {
+		ret[i].alone &= !was_worse;
+		was_worse |= change_is_worse(&ret[i]);
+	}
 	for (u32 i = 0; i < t->n_cuts; i++)
-		if (!sweep || (change_is_worse(&ret[i]) && !run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[t->cuts[i]]])))
+		if (is_own(t, sweep, &ret[i], t->cuts[i]))
 			ret[n++] = ret[i];
 	return n;
 }
@@ -227,7 +271,7 @@ static int report_changes(struct trace *t, bool sweep)
 		told++;
 	for (u32 p = 0; !t->n_cuts && !drifts && p < PERCENTILES_OVER_TIME; p++)
 		drifts = t->backed[p] && find_drift(t, p, all);
-	if (drifts)
+	if (drifts && is_own(t, false, all, 0))
 		report_change(t, all, 1);
 	if (told > TOLD_MAX) {
 		report_many(t, all, n);
@@ -246,7 +290,7 @@ int find_level_changes(const struct inquiry *q, u32 op)
 	int err = trace_init(&t, q, op) ?: trace_find_levels(&t);
 	u32 marked = err ? 0 : marked_cuts(&t);
 
-	if (err)
+	if (err || !latency_is_its_own(q))
 		return err;
 	*q->sweeps |= (marked > 1) << op;
 	if (marked < 2)

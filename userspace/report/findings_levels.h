@@ -74,6 +74,7 @@ struct change {
 	struct other cause;	/* the largest of the other loads that can explain it */
 	struct other with;	/* another one, at least half as large */
 	bool alone;		/* nothing else changed: neither the load nor the latency of another op or device; nor does it recover */
+	bool before_device;	/* of another stage than device, which is watched as well and takes as long as before */
 	u32 like;		/* devices of its kind with as many of these IOs, which take as long as before */
 };
 
@@ -128,12 +129,18 @@ double mean_bytes(const struct level *l);
 /* Became slower, surely by another load. */
 bool change_has_culprit(const struct change *c);
 
+/* A tail grew or shrank, while rate and median stayed. */
+bool change_is_tail(const struct change *c);
+
+/* As when a cache is exhausted. */
+bool change_is_cache(const struct change *c);
+
 /* Became slower at the same load, or has a culprit. */
 bool change_is_worse(const struct change *c);
 
 /* --- findings_cause.c --- */
 
-/* Sets cause, with, alone and like of the change at cut @i, but not whether the cause is sure. */
+/* Sets cause and all behind it in the change at cut @i, but not whether the cause is sure. */
 void find_cause(const struct trace *t, u32 i, struct change *c);
 
 /* Where, in the level after cut @i, the load that may have caused @c ends while another begins; 0: nowhere. */

@@ -4,17 +4,13 @@
 
 #include "report/findings_levels.h"
 
-/* A tail that grew or shrank, while rate and median stayed. */
-static bool is_tail(const struct change *c)
-{
-	return c->tail && !c->iops && !c->p50;
-}
+#define REGULAR 0.1		/* of the period; rises at most so far from their places are regular */
 
 /* By how much latency changed, and in what. */
 static double times_of(const struct change *c, const char **ret_what)
 {
 	u32 p = shown_by(c);
-	bool mean = c->mean && !is_tail(c);
+	bool mean = c->mean && !change_is_tail(c);
 
 	*ret_what = mean ? "mean" : p == RUN_P50 ? "median" : run_over_time.p[p].name;
 	return mean ? c->after.mean_ns / c->before.mean_ns : c->after.ns[p] / c->before.ns[p];
@@ -36,22 +32,36 @@ static void say_cause(struct finding *f, const struct change *c)
 		finding_say(f, ", as their size went from %s to %s", units_memory(a, mean_bytes(&c->before)), units_memory(b, mean_bytes(&c->after)));
 	else if (c->cause.watch)
 		say_other(f, c);
+	else if (!change_is_load(c) && c->latency > 0 && c->before_device)
+		finding_say(f, "; the device itself takes as long as before");
 	else if (!change_is_load(c) && c->latency > 0 && c->like)
 		finding_say(f, "; %u like it %s as fast as before", c->like, c->like > 1 ? "are" : "is");
-	else if (!change_is_load(c) && c->latency > 0 && c->p50 > 0 && c->alone)
+	else if (change_is_cache(c))
 		finding_say(f, ", as when a cache is exhausted");
 }
 
-static void say_when(struct finding *f, const struct change *c)
+/* "at 13.0 s for 1.0 s, and 10 times more, every 10.0 s" of a rise and its repetitions; "at 13.0 s" of a level. */
+static void say_when(struct finding *f, const struct change *all, u32 n)
 {
+	double period_s = n > 2 ? (all[(n - 1) & ~1U].at_s - all[0].at_s) / ((n - 1) / 2) : 0;
+	bool regular = n > 4;
 	char at[UNITS_TEXT];
 
-	finding_say(f, " at %s", units_seconds(at, c->at_s));
-	if (c->lasts_s)
-		finding_say(f, " for %s", units_seconds(at, c->lasts_s));
+	finding_say(f, " at %s", units_seconds(at, all[0].at_s));
+	if (!all[0].lasts_s)
+		return;
+	finding_say(f, " for %s", units_seconds(at, all[0].lasts_s));
+	for (u32 i = 2; i < n; i += 2)
+		regular &= fabs(all[i].at_s - all[0].at_s - i / 2 * period_s) <= REGULAR * period_s;
+	if (n > 4)
+		finding_say(f, ", and %u times more", (n - 1) / 2);
+	else if (n > 2)
+		finding_say(f, ", and once more");
+	if (n > 2)
+		finding_say(f, "%s %s%s", regular ? ", every" : " from", units_seconds(at, regular ? period_s : all[2].at_s), regular ? "" : " on");
 }
 
-static void say_tail(struct finding *f, const struct change *c)
+static void say_tail(struct finding *f, const struct change *c, u32 n)
 {
 	char times[UNITS_TEXT], a[UNITS_TEXT], b[UNITS_TEXT], at[UNITS_TEXT];
 
@@ -60,7 +70,7 @@ static void say_tail(struct finding *f, const struct change *c)
 	if (c->gradual)
 		finding_say(f, " little by little");
 	else
-		say_when(f, c);
+		say_when(f, c, n);
 	finding_say(f, ", from %s to %s", units_ns(a, c->before.ns[c->tail]), units_ns(b, c->after.ns[c->tail]));
 	finding_say(f, "; p50 did not (%s)", units_ns(a, c->after.ns[RUN_P50]));
 	finding_say(f, "; mean %s before, %s after, at %s IOPS", units_ns(a, c->before.mean_ns), units_ns(b, c->after.mean_ns),
@@ -69,7 +79,7 @@ static void say_tail(struct finding *f, const struct change *c)
 		say_other(f, c);
 }
 
-static void say_change(struct finding *f, const struct change *c)
+static void say_change(struct finding *f, const struct change *c, u32 n)
 {
 	bool fell = c->iops ? c->iops < 0 : c->mean ? c->mean < 0 : c->after.ns[RUN_P50] < c->before.ns[RUN_P50];
 	int tail = c->tail ? direction(c->before.ns[c->tail] * c->after.ns[RUN_P50], c->after.ns[c->tail] * c->before.ns[RUN_P50], FACTOR) : 0;
@@ -84,7 +94,7 @@ static void say_change(struct finding *f, const struct change *c)
 	if (c->gradual) {
 		finding_say(f, " little by little");
 	} else {
-		say_when(f, c);
+		say_when(f, c, n);
 		finding_say(f, ", after %s of the IOs", units_share(share, c->share));
 	}
 	if (!c->iops || c->gradual)
@@ -133,12 +143,14 @@ void report_change(const struct trace *t, const struct change *all, u32 n)
 		f->cause = owner_of(o->watch) ?: op_names[o->op];
 		f->cause_op = o->op;
 	}
+	if (n > 2 && !change_has_culprit(c))
+		finding_value(f, "episodes", (n + 1) / 2);
 	if (change_has_culprit(c))
 		say_culprit(f, t, all, n);
-	else if (is_tail(c))
-		say_tail(f, c);
+	else if (change_is_tail(c))
+		say_tail(f, c, n);
 	else
-		say_change(f, c);
+		say_change(f, c, n);
 	state_rule(f);
 }
 

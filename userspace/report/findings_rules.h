@@ -71,6 +71,13 @@ u32 finding_rank(const char *kind);
 /* Puts findings in order, and those that are alike behind the one that speaks for them, whose text then names them. */
 void findings_order(struct findings *fs, const struct run *r);
 
+/*
+ * Stage queue is watched to tell where latency comes from. The rate at which IOs leave the queue is that of the device, and their
+ * wait is part of stage total: if the device is watched at another stage too, or at total, that is told there.
+ */
+bool rate_is_its_own(const struct inquiry *q);
+bool latency_is_its_own(const struct inquiry *q);
+
 /* True for an op with at least 1 % of the watch's IOs. A rarer one has no meaningful rate. */
 bool op_matters(const struct watch_run *w, u32 op);
 

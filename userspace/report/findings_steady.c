@@ -54,8 +54,8 @@ static void say(struct finding *f, const struct steady_state *s, double stalled)
 	if (!s->reached)
 		finding_say(f, " (limit 20 %%), %s by %s from first to last (limit 10 %%)", s->slope < 0 ? "falling" : "rising",
 			    units_share(slope, fabs(s->slope)));
-	else if (stalled > 0)
-		finding_say(f, "; steady on average only: the device stalled for %s of that time",
+	if (stalled > 0)
+		finding_say(f, "; %sthe device stalled for %s of that time", s->reached ? "steady on average only: " : "",
 			    units_share(share, stalled));
 }
 
