@@ -83,14 +83,6 @@ def removable_loop():
 
 
 @pytest.fixture
-def deadline_loop(loop):
-    """The loop device with a scheduler."""
-    need("mq-deadline" in loop.setting("scheduler"), "no mq-deadline")
-    loop.setting("scheduler", "mq-deadline")
-    return loop
-
-
-@pytest.fixture
 def partition(loop):
     """The second quarter of the loop device."""
     need(shutil.which("addpart"), "no addpart")
