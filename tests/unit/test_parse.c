@@ -10,7 +10,7 @@
 static const char *const stages[] = { "device", "queue", "total" };
 static struct problem p;
 
-enum kind { SECONDS, COUNT, SIZE, SCALE, LEVEL, NAMES };
+enum kind { SECONDS, AGE, COUNT, SIZE, SCALE, LEVEL, NAMES };
 
 /* Parses @value. Where it is refused, the result stays as it was. */
 static int parse_as(enum kind kind, const char *value)
@@ -21,6 +21,7 @@ static int parse_as(enum kind kind, const char *value)
 	u64 n = UNTOUCHED;
 
 	err = kind == SECONDS ? parse_seconds("--opt", value, &seconds, &p) :
+	      kind == AGE ? parse_age("--opt", value, &seconds, &p) :
 	      kind == COUNT ? parse_count("--opt", value, &n, &p) :
 	      kind == SIZE ? parse_size("--opt", value, &n, &p) :
 	      kind == SCALE ? parse_scale("--opt", value, 6, &level, &p) :
@@ -38,6 +39,7 @@ TEST(test_refused)
 		  { "", "0", "0.0", "-1", "+1", " 1", "1 ", "nan", "inf", "infinity", "0x10", "1e3", "1,5", "1x", "1sm",
 			     "86400.001", "24.1h", "1441m", "1d", "..", "1.2.3", ".", "ms", "0.0009", "0.5ms",
 			     "99999999999999999999999999", "0.00000000000000000001" } },
+		{ AGE, { "", "59", "0.9m", "367d", "1w", "1000ms", "-1d", "d" } },
 		{ COUNT, { "", "0", "-1", "+1", "1.0", "1.", " 1", "1 ", "1k", "0x1", "18446744073709551616" } },
 		{ SIZE, { "", "0", "0M", "-1", "1.5", "1.5B", "1KB", "1m", "1KiBs", "M", "1 M", "16777216T",
 			  "18446744073709551616", "0.0001K", "1P", "nan" } },
@@ -69,6 +71,20 @@ TEST(test_seconds)
 
 		assert_int_equal(parse_seconds("--opt", good[i].value, &seconds, &p), 0);
 		assert_true(seconds > good[i].seconds * (1 - 1e-12) && seconds < good[i].seconds * (1 + 1e-12));
+	}
+}
+
+TEST(test_ages)
+{
+	static const struct { const char *value; double seconds; } good[] = {
+		{ "60", 60 }, { "1m", 60 }, { "90m", 5400 }, { "24h", 86400 }, { "1.5d", 129600 }, { "366d", 31622400 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		double seconds = -1;
+
+		assert_int_equal(parse_age("--opt", good[i].value, &seconds, &p), 0);
+		assert_true(seconds == good[i].seconds);
 	}
 }
 

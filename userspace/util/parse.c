@@ -62,7 +62,7 @@ struct unit {
 };
 
 static const struct unit units[] = {
-	{ "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 }, { "d", DAY_SECONDS }, { "us", 0.000001 },
+	{ "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 }, { "us", 0.000001 },
 };
 #define UNITS_OF_SPANS (ARRAY_SIZE(units) - 1)
 #define UNITS_OF_LATENCIES (units + 1)
@@ -94,7 +94,8 @@ int parse_seconds(const char *option, const char *value, double *ret, struct pro
 
 int parse_age(const char *option, const char *value, double *ret, struct problem *p)
 {
-	double seconds = seconds_in(value, units, UNITS_OF_SPANS);
+	static const struct unit ages[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", DAY_SECONDS } };
+	double seconds = seconds_in(value, ages, ARRAY_SIZE(ages));
 
 	if (!(seconds >= 60 && seconds <= YEAR_SECONDS))
 		return problem_set(p, -EINVAL, "%s '%s': must be a time from a minute to a year, such as 90m, 24h or 7d", option, value);
