@@ -6,16 +6,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/cmd.h"
-#include "core/capture.h"
+#include "cmd/join.h"
 #include "core/sink.h"
-#include "live/loop.h"
+#include "recording/archive.h"
 #include "report/findings.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/parse.h"
 #include "util/units.h"
+
+/* Also a time before now: -20m. */
+static bool when_parse(const char *word, struct moment *ret)
+{
+	struct moment m;
+
+	if (*word != '-')
+		return moment_parse(word, ret);
+	if (!moment_parse(word + 1, &m) || m.kind != MOMENT_SINCE_START)
+		return false;
+	*ret = (struct moment){ MOMENT_WALL, (s64)clock_ns(CLOCK_REALTIME) - m.ns };
+	return true;
+}
 
 /* Each returns 1 if @word is a time of its kind, 0 if it is not, or -EINVAL and a sentence. */
 
@@ -23,7 +37,7 @@ static int as_moment(const char *word, const struct origin *o, double *ret)
 {
 	struct moment m;
 
-	if (!moment_parse(word, &m))
+	if (!when_parse(word, &m))
 		return 0;
 	*ret = (double)moment_since(&m, o->start_wall_ns) / NSEC_PER_SEC;
 	return 1;
@@ -90,24 +104,115 @@ static int window_find(const struct window_words *words, const struct origin *or
 #define MERGED_MOST (1U << 16)	/* one interval for almost a day of seconds */
 #define LEVEL_NAME 24	/* "level 1", with any number */
 
-/* The run itself shows that a device went away. */
-static void ignore_gone(void *into, const struct device *d, bool replaced)
+/* --- the recordings of a folder -------------------------------------------------------------- */
+
+#define HOUR_NS (3600 * (s64)NSEC_PER_SEC)	/* of a folder's last recording, at most */
+
+/*
+ * Makes @word a time on the clock on the wall if it is any time. A time of day means its last occurrence in the folder, and seconds
+ * are those since its oldest recording began. Returns whether it is a time.
+ */
+static bool find_wall(const char **word, char text[UNITS_TEXT], const struct archive *a, s64 *ret_ns)
 {
-	(void)into, (void)d, (void)replaced;
+	s64 first_ns = a->file[0].begins_ns, end_ns = a->file[a->n - 1].begins_ns + HOUR_NS, now_ns = clock_ns(CLOCK_REALTIME);
+	struct moment m;
+
+	if (!*word || !when_parse(*word, &m))
+		return false;
+	if (m.kind == MOMENT_OF_DAY)
+		first_ns = (end_ns < now_ns ? end_ns : now_ns) - 23 * HOUR_NS;
+	*ret_ns = first_ns + moment_since(&m, first_ns);
+	*word = units_utc(text, *ret_ns);
+	return true;
 }
 
-static int collect(struct monitor *m, const char *file, const struct origin *origin, const struct collect_how *how,
-		   struct run *into, struct problem *p)
+/* What is played as one run: a recording, or those of a folder that the window reaches into. */
+struct played {
+	struct join join;
+	struct window_words window;
+	char from[UNITS_TEXT], to[UNITS_TEXT];	/* for its words */
+	char **files;
+	u32 n;
+};
+
+static void played_uninit(struct played *f)
 {
-	struct run_info info = monitor_run_info(m, 0);
-	const struct loop_config loop = { .percentiles = &run_over_time };
+	join_close(&f->join);
+	for (u32 i = 0; i < f->n; i++)
+		free(f->files[i]);
+	free(f->files);
+}
+
+static int add_file(struct played *f, const char *folder, const char *name)
+{
+	int len = folder ? asprintf(&f->files[f->n], "%s/%s", folder, name) : asprintf(&f->files[f->n], "%s", name);
+
+	if (len < 0)
+		return -ENOMEM;
+	f->n++;
+	return 0;
+}
+
+/* A recording ends with its hour, or a long interval later. */
+static bool ends_before(const struct archive_file *f, s64 ns)
+{
+	return (f->begins_ns / HOUR_NS + 1) * HOUR_NS + 60 * (s64)NSEC_PER_SEC <= ns;
+}
+
+static int choose_files(struct played *f, const char *folder, struct problem *p)
+{
+	CLEANUP(archive_free) struct archive a = { 0 };
+	int err = archive_read(&a, folder, p);
+	u32 first = 0, last = a.n - 1;
+	s64 ns;
+
+	if (err)
+		return err;
+	if (!a.n)
+		return problem_set(p, -ENODATA, "%s: holds no recording of 'blklat serve --record': name the files instead", folder);
+	if (find_wall(&f->window.from, f->from, &a, &ns))
+		while (first < last && (a.file[first + 1].begins_ns <= ns || ends_before(&a.file[first], ns)))
+			first++;
+	if (find_wall(&f->window.to, f->to, &a, &ns))
+		while (last > first && a.file[last].begins_ns >= ns)
+			last--;
+	f->files = calloc(a.n, sizeof(*f->files));
+	err = f->files ? 0 : -ENOMEM;
+	for (u32 i = first; !err && i <= last; i++)
+		err = add_file(f, folder, a.file[i].name);
+	return err ? problem_set(p, err, "out of memory") : 0;
+}
+
+static int play_open(struct played *f, const char *name, const struct load_how *how, struct problem *p)
+{
+	struct stat st;
+	bool folder = !stat(name, &st) && S_ISDIR(st.st_mode);
+	int err = 0;
+
+	f->window = how->window;
+	if (folder) {
+		err = choose_files(f, name, p);
+	} else {
+		f->files = calloc(1, sizeof(*f->files));
+		if (!f->files || add_file(f, NULL, name))
+			err = problem_set(p, -ENOMEM, "out of memory");
+	}
+	return err ?: join_open(&f->join, f->files, f->n, name, how->max_bytes, p);
+}
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+static int collect(struct join *j, const struct origin *origin, const struct collect_how *how, struct run *into, struct problem *p)
+{
+	struct run_info info = j->info;
+	const char *file = origin->file;
 	struct sink *sink = NULL;
 	enum loop_end end;
 
 	info.origin = origin;
 	if (collect_open(&info, how, into, &sink))
 		return problem_set(p, -ENOMEM, "out of memory");
-	end = loop_run(m, &info, sink, &loop, p);
+	end = join_play(j, sink, p);
 	sink_close(sink);
 	if (end != LOOP_FAILED)
 		return 0;
@@ -133,31 +238,22 @@ static int nothing_there(const char *file, const struct run *r, struct problem *
 /* @marked: an origin of which only the marks count, which are added to the file's own; NULL: none. */
 static int load(const char *file, const struct load_how *how, const struct origin *marked, struct run *ret, struct problem *p)
 {
-	const struct monitor_config cfg = {
-		.engine = &capture_replay,
-		.capture = { .scale = -1, .replay_file = file, .max_memory = how->max_bytes },
-		.hooks.gone = ignore_gone,
-	};
-	struct monitor m CLEANUP(monitor_close) = { 0 };
-	const struct capture *c;
+	CLEANUP(played_uninit) struct played f = { 0 };
 	struct collect_how collected = { .merged = how->merged };
 	struct origin origin;
-	u64 played;
-	int err = monitor_open(&m, &cfg, p);
+	int err = play_open(&f, file, how, p);
 
 	if (err)
 		return err;
-	c = m.capture;
-	played = snapshot_run_bytes(c->n_watches, c->scale);
-	collected.max_bytes = how->max_bytes > played ? how->max_bytes - played : 1;
-	err = window_find(&how->window, c->origin, &collected.asked, p);
-	origin = *c->origin;
+	collected.max_bytes = how->max_bytes > f.join.bytes ? how->max_bytes - f.join.bytes : 1;
+	origin = f.join.origin;
+	err = window_find(&f.window, &origin, &collected.asked, p);
 	if (marked) {
 		origin.n_marks = marked->n_marks;
 		origin.marks = marked->marks;
 	}
 	if (!err)
-		err = collect(&m, file, &origin, &collected, ret, p);
+		err = collect(&f.join, &origin, &collected, ret, p);
 	if (!err && !ret->n && ret->seen_s > 0)
 		return nothing_there(file, ret, p);
 	if (!err && !ret->n)
@@ -212,7 +308,7 @@ static const char *const phases_from[] = { "marks", "auto" };
 
 const struct option_row load_option_list[] = {
 	OPTION("from", 0, "WHEN", "Leave out everything before WHEN: seconds of the run, 14:03:20, "
-	  "2026-11-21T14:03:20 (UTC), or the text of a mark", TO(WORD, window.from)),
+	  "2026-11-21T14:03:20 (UTC), -20m (ago), or the text of a mark", TO(WORD, window.from)),
 	OPTION("to", 0, "WHEN", "Leave out everything after WHEN", TO(WORD, window.to)),
 	OPTION("phases", 0, "HOW", "marks (default): the time between two marks is a phase; auto: in a "
 	  "recording without marks, each level of IOPS or latency is a phase", TO_NAME(level_phases, phases_from)),

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Recordings that follow each other, played as one run: those of a folder, or a single one. */
+#ifndef CMD_JOIN_H
+#define CMD_JOIN_H
+
+#include "core/monitor.h"
+#include "live/loop.h"
+
+struct join {
+	struct run_info info;		/* of the whole run; with its origin */
+	u64 bytes;			/* of memory, while they are played */
+
+	/* Private. */
+	struct join_part *part;
+	u32 n, at;			/* parts; the one that is played */
+	struct origin origin;
+	struct device_table devices;
+	struct watch *watches;		/* of all parts */
+	struct sink sink, *to;
+	struct frames shown;
+	struct watch_counts *counts;
+	struct accounting *before, *last;	/* [watch] of the parts before this one; at the last interval */
+	u64 skipped_before, skipped_last;
+};
+
+/*
+ * Opens @files, which are in order; @name is theirs together. @max_memory is for each. Returns 0, or a negative errno and a
+ * sentence, as the replay engine does; -EINVAL also if they can't be joined. join_close() has to be called in both cases; @ret is
+ * all 0.
+ */
+int join_open(struct join *ret, char *const *files, u32 n, const char *name, u64 max_memory, struct problem *p);
+void join_close(struct join *j);
+
+/* Plays all of them into @sink, which gets one summary, without frames. Returns as loop_run() does. */
+enum loop_end join_play(struct join *j, struct sink *sink, struct problem *p);
+
+#endif
