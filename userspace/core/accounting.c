@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every start that was counted in a slot has one of four outcomes: its IO completes (and is in a bin),
- * is requeued, is overwritten, or is still there. So, as long as no IO moves,
+ * Every start counted in a slot has one of four outcomes: the IO completes (and is in a bin), is requeued, is
+ * overwritten, or is still there. So, as long as no IO moves,
+ *
  *   completed = started events - requeued - overwritten - in flight
- * Slots are read before and after the bins, which gives two bounds for what the bins may show. The IOs
- * that never had a slot are added on both sides of the identity.
+ *
+ * Slots are read before and after the bins, which gives two bounds for what the bins may show. IOs that never had a
+ * slot are added on both sides.
  */
 #include "core/accounting.h"
 
@@ -54,8 +56,8 @@ s64 accounting_gap(const struct watch_counts *w)
 }
 
 /*
- * If all IOs that ended during the read are in the bins, or none, the ages are exact, even of a burst of IOs that hung for
- * seconds. Else nobody knows which of them are, and each counts with the same share.
+ * If all IOs that completed during the read are in the bins, or none, the ages are exact, even for a burst of IOs
+ * that hung for seconds. Otherwise it is unknown which are, and each counts with the same share.
  */
 void accounting_settle_ages(struct watch_counts *w, u32 parts)
 {
@@ -85,12 +87,12 @@ static void explain_by_skipped(u64 lost_by[LOST_REASONS], u64 *skipped_left)
 }
 
 /*
- * Sets moved and unexplained; returns by how much the starts must be raised for the identity to hold.
+ * Sets moved and unexplained. Returns by how much to raise the starts so that the account balances.
  *
- * IOs that left their slot and reached no bin are lost: nothing more is known of them. IOs in the bins
- * without a start show that as many events went wrong, so they count as a loss too. The bins, however,
- * are what was measured, and stay. So the starts are raised by both, the IOs and the loss. A new
- * difference may only mean that a CPU is held up; a real loss is still there at the next read.
+ * IOs that left their slot and reached no bin are lost: nothing more is known of them. IOs in the bins without a
+ * start show that as many events went wrong, so they count as a loss too; but the bins are what was measured, and
+ * stay. So the starts are raised by both, the IOs and the loss. A new difference may only mean that a CPU is held up;
+ * a real loss is still there at the next read.
  */
 static s64 reconcile(const struct watch_counts *w, u32 cpus, struct accounting *a)
 {
@@ -165,8 +167,8 @@ static u64 more_than(u64 now, u64 before)
 }
 
 /*
- * A loss that was unexplained, or explained by a skipped run, may have another reason by now, or be no
- * loss. So the reasons are cut until they add up to the total.
+ * A loss that was unexplained, or explained by a skipped run, may have another reason by now, or be no loss. So cut
+ * the reasons until they add up to the total.
  */
 static void take_off_lost(struct accounting *a, const struct accounting *before)
 {

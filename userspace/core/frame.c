@@ -28,7 +28,7 @@ int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale
 	return err;
 }
 
-/* Makes frames from @first on anew. Unless they have cells, theirs are those from watch @own of @cells on. */
+/* Resets the frames from @first on. Those without cells get the cells of watch @own and the following in @cells. */
 static void enter(struct frames *fs, u64 *cells, u32 own, const struct watch *watches, u32 first, u32 n, u32 number)
 {
 	for (u32 i = 0; i < n; i++) {
@@ -137,7 +137,7 @@ void frame_clear(struct frame *f)
 	*f = cleared;
 }
 
-/* Computes the figures to show from the counts: bins, sums and the interval. */
+/* Computes the figures to show from the counts: from bins, sums and the interval's length. */
 static void derive(struct frame *f, const struct percentiles *ps)
 {
 	double per_s = f->interval_s > 0 ? 1 / f->interval_s : 0;
@@ -177,7 +177,7 @@ static void give_sums(struct op_frame *o)
 }
 
 /*
- * The sum may be ahead of the bins by an IO, or behind. So clamp the mean to the extremes. What the interval's IOs
+ * The sum may be ahead of the bins, or behind, by an IO. So clamp the mean to [min, max]. What the interval's IOs
  * can't have taken is left to the next interval; what they must have taken beyond the sum is borrowed from it.
  */
 static void reconcile_sum(struct op_frame *o)
@@ -198,13 +198,15 @@ static void idle_clear(struct op_frame *o)
 	o->after_idle_sum_ns = 0;
 }
 
-/* @before is NULL if @now holds only the counts since then. */
+/* @before is NULL if @now has only the counts since then. */
 static void op_between(struct op_frame *o, const struct op_counts *before, const struct op_counts *now)
 {
 	static const struct op_counts nothing;
 	struct extremes extremes;
 
-	/* If the previous interval had no IO of this op, its IOs after a pause belong to this interval. */
+	/*
+	 * IOs after a pause that were counted before their bin, in an interval without IOs, belong to this interval.
+	 */
 	if (o->ios)
 		idle_clear(o);
 	if (before) {
@@ -243,7 +245,7 @@ static u64 count_from(const struct hist *h, u64 ns)
 	return n;
 }
 
-/* True if an IO, other than those after a pause, was or may have been in flight for the whole length of a gap. */
+/* Was, or may have been, an IO in flight for as long as the gap, other than those after a pause? */
 static bool pauses_doubtful(const struct frame *f, u64 gap_ns)
 {
 	const struct hist *coarse = &f->ops[0].after_idle;
@@ -261,8 +263,8 @@ static bool pauses_doubtful(const struct frame *f, u64 gap_ns)
 }
 
 /*
- * Are the IOs counted as after a pause in doubt? @in_flight: at the interval's beginning. IOs issued behind
- * a long IO of the previous interval may be among them.
+ * Is it in doubt which IOs came after a pause? @in_flight: when the interval began. IOs that were issued behind a
+ * long IO of the previous interval may be among them.
  */
 static bool find_doubt(struct frame *f, u64 in_flight, u64 gap_ns)
 {
@@ -284,14 +286,14 @@ static void settle_pauses(struct frame *f, bool doubtful)
 }
 
 /*
- * The time that IOs spent in flight between the two snapshots: the latencies of those that ended, less what they had
- * already waited at the first, plus what those still in flight have waited at the second. So it adds up over intervals,
- * no matter which IO ends in which. If an age disappears without a latency (the end was missed, or the device went
- * away), only the latencies are known; by Little's law these are right on average.
+ * The time that IOs spent in flight between the two snapshots: the latencies of those that completed, less what they
+ * had already waited at the first snapshot, plus what those still in flight have waited at the second. So it adds up
+ * over intervals, whatever completes when. If an age disappears without a latency (the completion was missed, or the
+ * device went away), only the latencies are known; by Little's law these are right on average.
  *
- * An IO that ends while the second is read counts to its end, a moment after the interval's; the next one has that much
- * less. If it is not known which of several did (see accounting_settle_ages()), one may count twice here, and the next
- * interval less than nothing.
+ * An IO that completes while the second snapshot is read counts up to its completion, a moment after the interval's
+ * end; the next interval has that much less. If it is unknown which of several did (see accounting_settle_ages()),
+ * one may count twice here, and the next interval is less than nothing.
  */
 static s64 in_flight_between(const struct frame *f, const struct watch_counts *before, const struct watch_counts *now)
 {
@@ -333,7 +335,7 @@ static bool has_owner(const struct part *part)
 	return part && !part_is_vacant(part);
 }
 
-/* The frame of the part "rest" of @whole. There is one wherever owners change. */
+/* The frame of the part "rest" of @whole. It exists wherever owners change. */
 static struct frame *rest_of(struct frames *fs, u32 whole)
 {
 	const struct part *rest = part_numbered(BLKLAT_BY_CGROUP, BLKLAT_CGROUP_REST);
@@ -344,10 +346,7 @@ static struct frame *rest_of(struct frames *fs, u32 whole)
 	return NULL;
 }
 
-/*
- * Moves the counts of owners that their watches do not have any more to the rest. Frames without a
- * watch, as in sums that nobody reads alone, are skipped.
- */
+/* Moves the counts of previous owners to the rest. Skips frames without a watch, as in sums that are not shown. */
 void frames_follow_parts(struct frames *fs)
 {
 	u32 whole = 0;
@@ -400,7 +399,9 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		f->counts = w;
 		if (whole)
 			accounting_make(now, i, cpus, &skipped_left, &f->accounting);
-		/* A pause is the device's: what hides it from the whole hides it from the parts, which come next. */
+		/*
+		 * Pauses are the device's: what hides them from the whole hides them from its parts, which come next.
+		 */
 		if (whole)
 			doubtful = find_doubt(f, before->w[i].in_flight, now->idle_gap_ns);
 		settle_pauses(f, doubtful);
@@ -468,7 +469,7 @@ void frame_accumulate(struct frame *r, const struct frame *f, const struct perce
 		op_accumulate(&r->ops[op], &f->ops[op]);
 	r->end_ns = f->end_ns;
 	r->interval_s += f->interval_s;
-	/* Modulo 2^64, as a recording may contain any value. */
+	/* Modulo 2^64, as a recording may hold any value. */
 	r->in_flight_ns = (u64)r->in_flight_ns + f->in_flight_ns;
 	r->in_flight = f->in_flight;
 	r->oldest_ns = f->oldest_ns;

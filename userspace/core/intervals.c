@@ -14,7 +14,8 @@ int slow_limits_init(struct slow_limits *l, const struct slow_wanted *wanted, u3
 	size_t rows = (size_t)room * BLKLAT_OPS * SLOW_INTERVALS;
 
 	scale = min_u64(scale, SLOW_SCALE);
-	*l = (struct slow_limits){ .wanted = *wanted, .scale = scale, .from_ns = sparse_calloc(room + 1, sizeof(*l->from_ns) * BLKLAT_OPS) };
+	*l = (struct slow_limits){ .wanted = *wanted, .scale = scale };
+	l->from_ns = sparse_calloc(room + 1, sizeof(*l->from_ns) * BLKLAT_OPS);
 	if (!l->from_ns)
 		return -ENOMEM;
 	if (wanted->from_ns)
@@ -209,7 +210,7 @@ static int read(struct intervals *in, struct snapshot *s, struct problem *p)
 	return err;
 }
 
-/* Where it is not known yet, it will be set to what has completed when it is. */
+/* If it is not known yet, it will be set to the completed IOs when it is. */
 static u64 kernel_ios(const struct watch_counts *w)
 {
 	return w->kernel_known ? w->kernel_ios : accounting_completed(w);
@@ -257,7 +258,7 @@ int intervals_replace(struct intervals *in, const struct intervals *from, struct
 			past[i] = past_until(&was->w[k], &now->w[i], in->frames.f[i].watch->part ? 0 :
 					     was->w[k].in_flight - now->w[i].in_flight);
 		else
-			snapshot_enter(now, i, 1);	/* it has come since: all that it did is in its first interval */
+			snapshot_enter(now, i, 1);	/* new since then: its first interval has all of it */
 	}
 	if (err) {
 		free(past);
@@ -276,7 +277,7 @@ int intervals_begin(struct intervals *in, struct problem *p)
 
 	for (u32 i = 0; !err && i < now->n; i++) {
 		in->frames.f[i].gone = now->w[i].gone;
-		/* IOs in flight now are hardly older than the capture, and a recording does not have their ages. */
+		/* IOs in flight now are hardly older than the capture, and a recording lacks their ages. */
 		now->w[i].waited_ns = 0;
 	}
 	return err;

@@ -25,20 +25,20 @@ struct slow_limits {
 	u64 *cells;
 };
 
-/* With room for @room watches. Returns 0 or -ENOMEM; slow_limits_uninit() has to be called in both cases, and works on all 0. */
+/* Makes room for @room watches. Returns 0 or -ENOMEM. Call slow_limits_uninit() in both cases; it works on all 0. */
 int slow_limits_init(struct slow_limits *l, const struct slow_wanted *wanted, u32 room, u32 scale);
 void slow_limits_uninit(struct slow_limits *l);
 
-/* The @n watches from @first on begin, without a past. */
+/* Starts the @n watches from @first on, without a past. */
 void slow_limits_enter(struct slow_limits *l, u32 first, u32 n);
 
 /*
- * Called after each interval. By percentile, the limit of an op of a device and stage is the latency that this share of
- * its IOs of the last SLOW_INTERVALS intervals did not exceed. As long as it had no IO, there is no limit.
+ * Called after each interval. By percentile, the limit of an op of a device and stage is the latency that this share
+ * of its IOs of the last SLOW_INTERVALS intervals did not exceed. There is no limit until it has had an IO.
  */
 void slow_limits_follow(struct slow_limits *l, const struct frames *interval);
 
-/* What a watch had counted in the capture that this one replaces, less what this one had counted by then. Modulo 2^64. */
+/* What a watch had counted in the replaced capture, less what this one had counted by then. Modulo 2^64. */
 struct past {
 	u64 started, kernel_ios, accounts[BLKLAT_ACCOUNTS], ios[BLKLAT_OPS];
 };
@@ -55,18 +55,18 @@ struct intervals {
 };
 
 /*
- * Nothing is read yet: a live capture has counted from 0 since it was opened, and the first interval
- * begins there. Returns 0 or -ENOMEM; intervals_uninit() has to be called in both cases.
+ * Nothing is read yet: a live capture has counted from 0 since it was opened, and the first interval begins there.
+ * Returns 0 or -ENOMEM. Call intervals_uninit() in both cases.
  */
 int intervals_init(struct intervals *in, struct capture *c);
 void intervals_uninit(struct intervals *in);	/* also if all is 0 */
 
-/* The capture's @n watches from @first on are new, as live_ops.add has them: they begin now, at 0, with numbers of their own. */
+/* Starts the capture's @n watches from @first on, as live_ops.add has them: at 0, now, with new numbers. */
 void intervals_enter(struct intervals *in, u32 first, u32 n);
 
 /*
- * Called after intervals_init() if the capture replaces the one of @from: watches of a device, stage and part that @from has, too,
- * have the same numbers. @from's is not used for new ones any more.
+ * Called after intervals_init() if the capture replaces that of @from: watches with a device, stage and part that
+ * @from has, too, get the same numbers. From now on @from gives no new numbers.
  */
 void intervals_continue(struct intervals *in, const struct intervals *from);
 
@@ -74,15 +74,15 @@ void intervals_continue(struct intervals *in, const struct intervals *from);
 int intervals_begin(struct intervals *in, struct problem *p);
 
 /*
- * The same in place of @from, which has just been read; after intervals_continue(). The accounts of watches with a number that
- * @from has, too, go on from there. IOs that were in flight there, and are not here, are accounted for as lost (overwritten).
+ * The same in place of @from, which has just been read; after intervals_continue(). The accounts of watches whose
+ * number @from has, too, go on from there. IOs in flight there, but not here, are counted as lost (overwritten).
  * Returns the engine's result or -ENOMEM.
  */
 int intervals_replace(struct intervals *in, const struct intervals *from, struct problem *p);
 
 /*
- * Reads, and makes the frames of the interval that ends here. Returns the engine's result; if that is
- * an error, the interval goes on.
+ * Reads, and makes the frames of the interval that ends here. Returns the engine's result; after an error the
+ * interval goes on.
  */
 int intervals_next(struct intervals *in, const struct percentiles *ps, struct problem *p);
 

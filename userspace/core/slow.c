@@ -8,7 +8,7 @@
 #include "core/snapshot.h"
 #include "util/array.h"
 
-#define ROOM 8192		/* from here on, IOs in excess of the most are dropped before the list grows */
+#define ROOM 8192		/* from here on, drop IOs beyond the limit before the list grows */
 #define ROOM_MOST (1 << 18)	/* the list never gets larger */
 
 int slow_ios_init(struct slow_ios *s, u32 n_watches, u32 most)
@@ -50,7 +50,7 @@ static int make_room(struct slow_ios *s)
 		if (s->n < s->room / 2)
 			return 0;
 	}
-	/* Otherwise the list would be sorted again for each new IO. */
+	/* Otherwise each new IO would sort the list again. */
 	s->full = s->room >= ROOM_MOST;
 	if (s->full)
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Slow and failed IOs, each by itself: which are wanted, and those of an interval. */
+/* Slow and failed IOs, one by one: which are wanted, and those of an interval. */
 #ifndef CORE_SLOW_H
 #define CORE_SLOW_H
 
@@ -13,7 +13,7 @@ struct slow_wanted {
 	bool wanted;
 	u64 from_ns;		/* an IO that takes at least this long is slow; 0: decide by the percentile */
 	double q;		/* the percentile, of the last SLOW_INTERVALS intervals, see slow_limits_follow() */
-	u32 most;		/* report at most so many for a watch and interval: failed IOs first, then the slowest */
+	u32 most;		/* most for a watch and interval: failed IOs first, then the slowest */
 	bool no_owners;		/* report neither process nor cgroup */
 };
 
@@ -22,7 +22,7 @@ struct slow_io {
 	u32 watch;		/* number of the whole in the run */
 	const struct part *part;	/* the part that it is in; NULL: the whole has no parts */
 	s64 end_ns;		/* CLOCK_REALTIME */
-	char *cgroup;		/* path of the cgroup that is charged for it, malloc'ed; NULL: not known, or gone */
+	char *cgroup;		/* cgroup charged for it, malloc'ed; NULL: unknown, or gone */
 };
 
 /* The slow IOs of one interval. */
@@ -45,20 +45,20 @@ void slow_ios_uninit(struct slow_ios *s);
 void slow_ios_clear(struct slow_ios *s);
 
 /*
- * Adds an IO and counts it as found. The list owns its cgroup from here on. Returns 0, or -ENOMEM if
- * the IO was only counted. If the list has grown very large, it is also only counted.
+ * Adds an IO, counts it as found, and takes over its cgroup. Returns 0, or -ENOMEM if the IO was only counted. If the
+ * list is already very large, the IO is also only counted.
  */
 int slow_ios_add(struct slow_ios *s, const struct slow_io *io);
 
 /* Adds copies of the IOs of @of in @from to @to, as those of @watch. Returns 0 or -ENOMEM. */
 int slow_ios_copy(struct slow_ios *to, u32 watch, const struct slow_ios *from, const struct slow_of *of);
 
-/* Sorts the list, and drops the IOs in excess of the most. */
+/* Sorts the list, and drops IOs beyond the limit. */
 void slow_ios_sort(struct slow_ios *s);
 
 /*
- * The name of an IO's error, like the kernel's own names for a blk_status_t: "medium", "timeout", "transport", ...;
- * "I/O" for the status that says nothing more, and for those whose numbers differ between kernels. NULL for 0. Before
+ * The name of an IO's error, like the kernel's own names of a blk_status_t: "medium", "timeout", "transport", ...;
+ * "I/O" for the status that says no more, and for those whose numbers differ between kernels. NULL for 0. Before
  * Linux 5.16 tracepoints have an errno instead; each status has its own (blk_status_to_errno()).
  */
 const char *slow_error(s32 error);
@@ -72,8 +72,8 @@ const char *slow_error_name(u32 number);
 s32 slow_error_named(const char *name);
 
 /*
- * What an IO tells as the number of a part, whatever divides its watch: blklat_slow.beside by beside, .flags
- * by flags. The label of that part: "flush", "metadata"; NULL for 0.
+ * The label of a part that an IO has as a number, whatever divides its watch: blklat_slow.beside by beside, .flags by
+ * flags. "flush", "metadata"; NULL for 0.
  */
 const char *slow_part_label(enum blklat_by by, u8 number);
 
@@ -100,7 +100,7 @@ struct slow_field {
 	u64 most;		/* limit of a number */
 };
 
-/* In the order of a recording's columns. When, where and in which part an IO ended is not among them. */
+/* In the order of a recording's columns. Does not include when, on which watch and in which part an IO completed. */
 #define SLOW_FIELDS 17
 extern const struct slow_field slow_io_fields[SLOW_FIELDS];
 
