@@ -31,6 +31,7 @@ struct recording_reader {
 	sqlite3 *db;			/* belongs to sqlite */
 	char *engine;
 	struct origin origin;
+	u32 marks_room;			/* in its marks */
 	struct device_table devices;
 	struct watch *watches;
 	u32 n_watches;

@@ -33,6 +33,23 @@ static int next_row(const struct recording_reader *r, sqlite3_stmt *s, struct pr
 	return rc == SQLITE_DONE ? 0 : reader_failed(r, rc, p);
 }
 
+/* Has @take take each row of a query. Both return 0, or a negative errno and a sentence. @i: counts the rows, from 0. */
+static int each_row(struct recording_reader *r, const char *sql,
+		    int (*take)(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct problem *p), struct problem *p)
+{
+	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
+	int err = prepare(r, sql, &s, p);
+
+	for (u32 i = 0; !err; i++) {
+		int more = next_row(r, s, p);
+
+		if (more <= 0)
+			return more;
+		err = take(r, s, i, p);
+	}
+	return err;
+}
+
 /* A row of table meta, and the member of struct recording_reader that it is read into. */
 static const struct fact {
 	const char *key;
@@ -150,10 +167,8 @@ static bool column_u32(sqlite3_stmt *s, int i, u32 max, u32 *ret)
 	return true;
 }
 
-/* Takes device @i of @n. */
-static bool take_device(sqlite3_stmt *s, u32 i, u32 n, struct device *d)
+static bool take_columns(sqlite3_stmt *s, u32 n, struct device *d)
 {
-	d->parent = i;
 	return column_text(s, DEVICE_name, d->name, sizeof(d->name)) && d->name[0] &&
 	       column_text(s, DEVICE_mapper, d->mapper, sizeof(d->mapper)) &&
 	       column_text(s, DEVICE_kind, d->kind, sizeof(d->kind)) &&
@@ -168,6 +183,15 @@ static bool take_device(sqlite3_stmt *s, u32 i, u32 n, struct device *d)
 	       (sqlite3_column_type(s, DEVICE_parent) == SQLITE_NULL ||
 		column_u32(s, DEVICE_parent, n - 1, &d->parent)) &&
 	       column_bool(s, DEVICE_iostats, &d->iostats) && column_bool(s, DEVICE_hidden, &d->hidden);
+}
+
+static int take_device(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct problem *p)
+{
+	struct device_table *t = &r->devices;
+
+	if (i < t->n)
+		t->d[i].parent = i;
+	return i < t->n && take_columns(s, t->n, &t->d[i]) ? 0 : reader_damaged(r, p, "device %u is invalid", i);
 }
 
 /* Whether a device lies on itself, directly or through others: walking down from it would never end. */
@@ -193,55 +217,41 @@ static bool has_cycle(const struct device_table *t)
 	return !depth;
 }
 
-static int read_lower(struct recording_reader *r, struct problem *p)
+static int take_lower(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct problem *p)
 {
-	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	struct device_table *t = &r->devices;
-	int err = prepare(r, "SELECT " SQL_NAMES(lower) " FROM lower ORDER BY device, lower", &s, p), more;
+	u64 device, lower;
+	struct device *d;
 
-	if (err)
-		return err;
-	while ((more = next_row(r, s, p)) > 0) {
-		u64 device, lower;
-		struct device *d;
-
-		if (!column_u64(s, LOWER_device, t->n - 1, &device) || !column_u64(s, LOWER_lower, t->n - 1, &lower))
-			return reader_damaged(r, p, "a device is stacked on one that does not exist");
-		d = &t->d[device];
-		if (d->n_lower == ARRAY_SIZE(d->lower))
-			return reader_damaged(r, p, "%s is stacked on too many devices", d->name);
-		d->lower[d->n_lower++] = lower;
-	}
-	if (!more && has_cycle(t))
-		return reader_damaged(r, p, "a device is stacked on itself");
-	return more;
+	(void)i;
+	if (!column_u64(s, LOWER_device, t->n - 1, &device) || !column_u64(s, LOWER_lower, t->n - 1, &lower))
+		return reader_damaged(r, p, "a device is stacked on one that does not exist");
+	d = &t->d[device];
+	if (d->n_lower == ARRAY_SIZE(d->lower))
+		return reader_damaged(r, p, "%s is stacked on too many devices", d->name);
+	d->lower[d->n_lower++] = lower;
+	return 0;
 }
 
 static int read_devices(struct recording_reader *r, struct problem *p)
 {
-	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	struct device_table *t = &r->devices;
-	int err = count_rows(r, "device", RECORDING_DEVICES_MAX, false, &t->n, p), more;
+	int err = count_rows(r, "device", RECORDING_DEVICES_MAX, false, &t->n, p);
 
 	if (err)
 		return err;
 	t->d = calloc(t->n, sizeof(*t->d));
 	if (!t->d)
 		return problem_set(p, -ENOMEM, "%s: out of memory", r->file);
-	err = prepare(r, "SELECT " SQL_NAMES(device) " FROM device ORDER BY id", &s, p);
-	if (err)
-		return err;
-	for (u32 i = 0; (more = next_row(r, s, p)) > 0; i++)
-		if (i == t->n || !take_device(s, i, t->n, &t->d[i]))
-			return reader_damaged(r, p, "device %u is invalid", i);
-	for (u32 i = 0; !more && i < t->n; i++)
+	err = each_row(r, "SELECT " SQL_NAMES(device) " FROM device ORDER BY id", take_device, p);
+	for (u32 i = 0; !err && i < t->n; i++)
 		if (t->d[t->d[i].parent].parent != t->d[i].parent)
 			return reader_damaged(r, p, "%s is a partition of a partition", t->d[i].name);
-	return more ?: read_lower(r, p);
+	err = err ?: each_row(r, "SELECT " SQL_NAMES(lower) " FROM lower ORDER BY device, lower", take_lower, p);
+	return !err && has_cycle(t) ? reader_damaged(r, p, "a device is stacked on itself") : err;
 }
 
-/* Reads a device and a stage. */
-static bool take_watch(struct recording_reader *r, sqlite3_stmt *s, struct watch *w)
+static bool take_device_and_stage(struct recording_reader *r, sqlite3_stmt *s, struct watch *w)
 {
 	char name[16];
 	u64 device;
@@ -300,10 +310,19 @@ static int take_whole(struct recording_reader *r, u32 i, u32 is, struct problem 
 	return 0;
 }
 
+static int take_watch(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct problem *p)
+{
+	u64 id;
+
+	if (i == r->n_watches || !take_device_and_stage(r, s, &r->watches[i]) || !column_u64(s, WATCH_id, r->n_ids - 1, &id))
+		return reader_damaged(r, p, "watch %u is not a device and stage", i);
+	r->watch_of_id[id] = i;
+	return sqlite3_column_type(s, WATCH_part_of) == SQLITE_NULL ? take_whole(r, i, id, p) : take_part(r, s, i, id, p);
+}
+
 static int read_watches(struct recording_reader *r, struct problem *p)
 {
-	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-	int err = count_rows(r, "watch", BLKLAT_MAX_WATCHES, true, &r->n_watches, p), more = 0;
+	int err = count_rows(r, "watch", BLKLAT_MAX_WATCHES, true, &r->n_watches, p);
 
 	if (err)
 		return err;
@@ -314,61 +333,31 @@ static int read_watches(struct recording_reader *r, struct problem *p)
 	r->n_ids = BLKLAT_MAX_WATCHES;
 	for (u32 id = 0; id < r->n_ids; id++)
 		r->watch_of_id[id] = r->n_watches;
-	err = prepare(r, "SELECT " SQL_NAMES(watch) " FROM watch ORDER BY ifnull(part_of, id), id", &s, p);
-	for (u32 i = 0; !err && (more = next_row(r, s, p)) > 0; i++) {
-		u64 id;
-
-		if (i == r->n_watches || !take_watch(r, s, &r->watches[i]) || !column_u64(s, WATCH_id, r->n_ids - 1, &id))
-			return reader_damaged(r, p, "watch %u is not a device and stage", i);
-		r->watch_of_id[id] = i;
-		if (sqlite3_column_type(s, WATCH_part_of) == SQLITE_NULL)
-			err = take_whole(r, i, id, p);
-		else
-			err = take_part(r, s, i, id, p);
-	}
-	return err ?: more;
+	return each_row(r, "SELECT " SQL_NAMES(watch) " FROM watch ORDER BY ifnull(part_of, id), id", take_watch, p);
 }
 
-static int take_mark(struct recording_reader *r, sqlite3_stmt *s, struct problem *p)
+static int take_mark(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct problem *p)
 {
 	struct origin *o = &r->origin;
 	char text[RECORDING_MARK_BYTES + 1];
-	struct mark *m = &o->marks[o->n_marks];
+	struct mark m;
 
-	if (!column_u64(s, MARK_mono_ns, RECORDING_TOTAL_MAX, &m->mono_ns) ||
-	    !column_wall_ns(s, MARK_wall_ns, &m->wall_ns) || !column_text(s, MARK_text, text, sizeof(text)))
-		return reader_damaged(r, p, "mark %u is invalid", o->n_marks);
-	m->text = strdup(text);
-	if (!m->text)
+	if (i == RECORDING_MARKS_MAX)
+		return reader_damaged(r, p, "it has more than %u marks", RECORDING_MARKS_MAX);
+	if (!column_u64(s, MARK_mono_ns, RECORDING_TOTAL_MAX, &m.mono_ns) || !column_wall_ns(s, MARK_wall_ns, &m.wall_ns) ||
+	    !column_text(s, MARK_text, text, sizeof(text)))
+		return reader_damaged(r, p, "mark %u is invalid", i);
+	m.text = array_more(&o->marks, sizeof(m), i, &r->marks_room) ? NULL : strdup(text);
+	if (!m.text)
 		return problem_set(p, -ENOMEM, "%s: out of memory", r->file);
-	o->n_marks++;
+	o->marks[o->n_marks++] = m;
 	return 0;
-}
-
-static int read_marks(struct recording_reader *r, struct problem *p)
-{
-	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-	struct origin *o = &r->origin;
-	int err = prepare(r, "SELECT " SQL_NAMES(mark) " FROM mark ORDER BY mono_ns", &s, p), more;
-	u32 room = 0;
-
-	if (err)
-		return err;
-	while ((more = next_row(r, s, p)) > 0) {
-		if (o->n_marks == RECORDING_MARKS_MAX)
-			return reader_damaged(r, p, "it has more than %u marks", RECORDING_MARKS_MAX);
-		if (array_more(&o->marks, sizeof(*o->marks), o->n_marks, &room))
-			return problem_set(p, -ENOMEM, "%s: out of memory", r->file);
-		err = take_mark(r, s, p);
-		if (err)
-			return err;
-	}
-	return more;
 }
 
 int reader_read_facts(struct recording_reader *r, struct problem *p)
 {
-	return read_meta(r, p) ?: read_devices(r, p) ?: read_watches(r, p) ?: read_marks(r, p);
+	return read_meta(r, p) ?: read_devices(r, p) ?: read_watches(r, p) ?:
+	       each_row(r, "SELECT " SQL_NAMES(mark) " FROM mark ORDER BY mono_ns", take_mark, p);
 }
 
 void reader_forget_facts(struct recording_reader *r)
