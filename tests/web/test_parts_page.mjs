@@ -2,7 +2,7 @@
 // What is special to each --by: latency by depth, the matrix of neighbours, owners ranked and over time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { click, labelsFit, load, notingTexts, open, plain, saved, useBrowser, words } from "./browser.mjs";
+import { click, labelsFit, load, notingTexts, open, plain, saved, settled, useBrowser, words } from "./browser.mjs";
 import { constant, divided, documentOf, op, run, sized } from "./documents.mjs";
 
 useBrowser();
@@ -287,6 +287,31 @@ test("one owner, without reads; names of any kind", async (t) => {
     }
 });
 
+test("what each part and owner did in a window", async (t) => {
+    const page = await open(t, documentOf(byOwner())), rows = page.getByRole("region", { name: "Owners", exact: true }).locator("tbody tr");
+    await page.evaluate(() => window.blklat.charts.owners.setZoom({ x: [3, 6], y: null }));
+    await settled(page);
+    // 3 s of 1000 reads and 100 writes of db, and of 100 writes of the backup, there for 2 of them.
+    assert.match(await words(rows.nth(0)), /^backup.service \/system.slice\/backup.service 1.0\d s 7\d.\d+ % 200 5.71 % 210 MB 9\d.\d+ % 1.00 MiB – – [5-9].\d\d ms 0$/);
+    assert.match(await words(rows.nth(1)), /^db.service \/system.slice\/db.service 3\d\d ms 2\d.\d+ % 3 300 94.29 % 14.7 MB .* – – 1\d\d us 0$/);
+    const notes = await page.evaluate(() => window.blklat.charts.owners.current().series.map(({ name, note }) => [name, note.replace(/\.\d+/, "")]));
+    assert.deepEqual(notes.map(([name, note]) => [name, note.replace(/^\d/, "n")]), [["db.service", "n3\u00a0% of the time"], ["backup.service", "n6\u00a0% of the time"]]);
+    const heads = await page.getByRole("region", { name: "Figures by cgroup" }).locator("thead th").allTextContents();
+    assert.deepEqual(heads.slice(-5), ["IOPS mean", "MB/s", "mean", "max", "errors"]);
+    const of = await page.getByRole("region", { name: "Figures by cgroup" }).locator("tbody tr").allTextContents();
+    assert.equal(of.length, 3);
+});
+
+test("what is sick comes first in the charts of one line", async (t) => {
+    const made = run([...divided("sda", "device", { "4 KiB": [of("read", 100, 1e5), of("write", 10, 1e5)] }), ...divided("sdb", "device", { "4 KiB": [of("read", 100, 1e5), of("write", 10, 1e5)] })]);
+    const finding = { kind: "level_change", grade: "wrong", also: [], device: "sdb", stage: "device", op: "write", from_s: 3, to_s: 9, text: "sdb write: slow", rule: "", values: {} };
+    for (const [findings, name] of [[[], "sda · read"], [[{ ...finding, grade: "differs" }], "sda · read"], [[finding], "sdb · write"], [[{ ...finding, op: null }], "sdb · read"]]) {
+        const page = await open(t, documentOf({ ...made, findings }));
+        const titles = await page.evaluate(() => ["heat", "parts-heat", "parts-time"].map((id) => window.blklat.charts[id].current().title));
+        titles.forEach((title) => assert.ok(title.includes(name), `${title}: ${name}`));
+    }
+});
+
 test("runs that are divided by different things have a section each", async (t) => {
     const page = await open(t, documentOf({ ...byDepth(), label: "a" }, { ...byNeighbour(), label: "b" }, { ...byOwner(), label: "c" }));
     const heads = (await page.locator("h2").allTextContents()).filter((text) => text.startsWith("By "));
@@ -300,8 +325,9 @@ test("runs that are divided by different things have a section each", async (t) 
     await page.evaluate(() => window.blklat.charts.owners.setZoom({ x: [2, 5], y: null }));
     const zooms = await page.evaluate(() => Object.entries(window.blklat.charts).filter(([id]) => /^(parts-time|owners|iops)/.test(id)).map(([, { zoom }]) => zoom.x));
     assert.deepEqual(zooms, Array(5).fill([2, 5]));
-    assert.equal(await page.getByRole("region", { name: /^(Figures by|Owners|Beside)/ }).count(), 0);
+    assert.equal(await page.getByRole("region", { name: /^(Figures by|Owners)/ }).count(), 4);
+    assert.equal(await page.getByRole("region", { name: /^Beside/ }).count(), 0);
     const over = await page.evaluate(() => Object.entries(window.blklat.charts).filter(([id]) => /^(parts|depth-|owners)/.test(id))
         .map(([id, chart]) => [id, Boolean(chart.figure.offsetParent), chart.current().series.some(({ note }) => note)]));
-    assert.deepEqual(over.filter(([, there]) => there), over.filter(([id]) => /^(parts-time|owners)/.test(id)).map(([id]) => [id, true, false]));
+    assert.deepEqual(over.filter(([, there]) => there), over.filter(([id]) => /^(parts-time|owners)/.test(id)).map(([id]) => [id, true, id === "owners"]));
 });

@@ -117,6 +117,8 @@ export type PartOp = Omit<Op, "steady" | "heat"> & {
 /** All ops together. */
 export interface AllOps extends Pick<Total, "ios" | "bytes" | "errors" | "iops" | "bytes_per_s"> {
     time_s: number; latency_ns: Latency; of_whole: Shares; few: boolean;
+    /** In a window of the page: the time of the whole run, by which colours are given. */
+    rank_s?: number;
     /** Only by cgroup; null: no IO in that interval. */
     percentiles_ns?: Record<Percentile, (number | null)[]>;
     /** Only by depth: the device's rates at these depths; null: the depths have no upper end. */

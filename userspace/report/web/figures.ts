@@ -6,13 +6,13 @@ import { inside, overlaps, rateIn, type Window } from "./charts/times";
 import { consistency } from "./curves";
 import { type Finding, type Quantile, QUANTILES, type Run, type Stack, type Total, type Watch } from "./data";
 import { button, el, table } from "./dom";
-import { amount, bytes, count, ioSize, latency, moment, percent, seconds } from "./format";
+import { amount, atMost, bytes, count, ioSize, latency, moment, percent, seconds } from "./format";
 import { type Line, runNames } from "./lines";
 import type { Span } from "./plot";
 import { type Order, sortable } from "./sortable";
 import type { Theme } from "./theme";
 import { swatch } from "./tip";
-import { coveredBy, togetherAt, windowed } from "./windowed";
+import { coveredBy, togetherAt, windowed, withParts } from "./windowed";
 
 const NAMES = Object.keys(QUANTILES) as Quantile[];
 const PART_LEVELS = ["mean", "p50", "p90", "p99", "p99.9", "max"] as const;
@@ -180,18 +180,18 @@ function movedOf({ run, watch, op }: Line, window: Window): Pick<Total, "ios" | 
 
 /**
  * The table of all lines, shown or not, each with its look, since the page's legend may be out of sight here. If there is a
- * window, its figures are of the window; errors and losses are known of the whole run alone.
+ * window, its figures are of the window; of errors and losses it is known that there are no more than in the whole run.
  */
 export function totals(lines: Line[], theme: Theme, window: Window = null, order: Order = { by: -1, up: false }): HTMLElement {
-    const ofRun = (cells: () => string[]) => window ? [] : cells(), names = lineNames(lines);
-    const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...NAMES, "max", "mean queue depth", ...ofRun(() => ["errors", "lost"])];
+    const names = lineNames(lines);
+    const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...NAMES, "max", "mean queue depth", "errors", "lost"];
     const made = table("Each run, device, stage and op", head, lines.map((line, i) => {
         const t = line.op.total, l = windowed(line, window).op.total.latency_ns, r = movedOf(line, window), mb = r.bytes_per_s / 1e6;
         return [
             names[i],
             count(r.ios), amount(r.iops), amount(r.iops_deviation), amount(r.iops_worst), amount(mb, mb < 9.95 ? 2 : 1),
             latency(l?.mean), ...NAMES.map((q) => latency(l?.[q])), latency(r.max), amount(r.queue_depth, 2),
-            ...ofRun(() => [count(t.errors), lost(line.watch)]),
+            atMost(count(t.errors), window), atMost(lost(line.watch), window),
         ];
     }));
     lines.forEach(({ look }, i) => made.tBodies[0].rows[i].cells[0].prepend(swatch({ ...look, kind: "line" }, theme), " "));
@@ -199,15 +199,16 @@ export function totals(lines: Line[], theme: Theme, window: Window = null, order
 }
 
 /** The parts of all divided lines, with a table for each kind of division. */
-export function partsTotals(lines: Line[]): HTMLElement[] {
-    const names = lineNames(lines);
+export function partsTotals(all: Line[], window: Window = null): HTMLElement[] {
+    const lines = all.map((line) => withParts(line, window)), names = lineNames(lines);
     return Object.values(dividedLines(lines)).flatMap((divided) => {
-        const by = byWords(partsOf(divided[0])[0].part), head = ["run, device, op", by, "IOs", "share of IOs", "share of bytes", "share of time", "mean size", "IOPS mean", "MB/s", ...PART_LEVELS, "errors"];
+        const by = byWords(partsOf(divided[0])[0].part), levels = PART_LEVELS.filter((level) => !window || level === "mean" || level === "max");
+        const head = ["run, device, op", by, "IOs", "share of IOs", "share of bytes", "share of time", "mean size", "IOPS mean", "MB/s", ...levels, "errors"];
         const rows = divided.flatMap((line) => ranked(partsOf(line)).map((one) => {
             const { part, op: { total: t, of_whole: of } } = one, mb = t.bytes_per_s / 1e6;
             return [
                 names[lines.indexOf(line)], part.label, count(t.ios), percent(of.ios ?? NaN), percent(of.bytes ?? NaN), percent(of.time ?? NaN), ioSize(t.bytes / t.ios),
-                amount(t.iops), amount(mb, mb < 9.95 ? 2 : 1), ...PART_LEVELS.map((level) => latency(t.latency_ns?.[level])), count(t.errors),
+                amount(t.iops), amount(mb, mb < 9.95 ? 2 : 1), ...levels.map((level) => latency(t.latency_ns?.[level])), atMost(count(t.errors), window),
             ];
         }));
         return [el("h3", { class: "sub" }, `By ${by}`), scrolled(`Figures by ${by}`, table(`Each run, device, stage and op by ${by}`, head, rows, 2))];

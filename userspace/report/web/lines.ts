@@ -80,6 +80,13 @@ export function makeLines(runs: Run[]): Line[] {
     return lines;
 }
 
+/** The line to look at first: the one that the worst finding is about, if something is wrong, else the first one shown. */
+export function firstOf(lines: Line[]): Line | undefined {
+    const shown = lines.filter((line) => line.on), bad = [...new Set(shown.map(({ run }) => run))].flatMap(({ findings }) => findings.filter(({ grade }) => grade === "wrong"));
+    const about = bad.map((f) => shown.find(({ run, watch, op }) => run.findings.includes(f) && watch.device === f.device && watch.stage === f.stage && (f.op ?? op.op) === op.op));
+    return about.find(Boolean) ?? shown[0];
+}
+
 /** What all lines share, and is therefore left out of their names: "QD 32 · nvme0n1". */
 export function contextOf(lines: Line[]): string {
     const one = (of: (line: Line) => string) => !differ(lines.map(of)) && lines.length > 0 && of(lines[0]);

@@ -33,8 +33,8 @@ export function shortPath(label: string): string {
     return path.length > 48 && names.length > 3 ? `/${names[1]}/…/${names[names.length - 1]}` : path;
 }
 
-/** What owners are looked at for: all ops of a device and stage, or one op. */
-export interface Ownership { key: string; name: string; line: Line; op: string | null }
+/** What owners are looked at for: all ops of a device and stage, or one op. @whole: the same in the whole run, if this is of a window. */
+export interface Ownership { key: string; name: string; line: Line; op: string | null; whole?: Ownership }
 
 /** The choices: each watch as a whole, if it has several ops, and each op. */
 export function ownerships(lines: Line[]): Ownership[] {
@@ -57,18 +57,20 @@ export interface Owner {
      */
     rank: number;
     watch: PartWatch;
+    /** Its figures are of a window. */
+    window: boolean;
 }
 
 /** The owners with IOs; the one whose IOs took the most time comes first. */
-export function ownersOf({ line: { watch }, op }: Ownership): Owner[] {
+export function ownersOf({ line: { watch }, op, whole }: Ownership): Owner[] {
     const parts = (watch.parts ?? []).filter(({ all_ops }) => all_ops), names = shortNames(parts.map(({ part }) => part));
-    const ranks = [...parts].sort((a, b) => b.all_ops!.time_s - a.all_ops!.time_s);
+    const timeOf = ({ all_ops: all }: PartWatch) => all!.rank_s ?? all!.time_s, ranks = [...parts].sort((a, b) => timeOf(b) - timeOf(a));
     return ranks.flatMap((of, rank): Owner[] => {
-        const one = { part: of.part, name: names.get(of.part.label)!, rank, watch: of }, own = of.ops.find((o) => o.op === op);
+        const one = { part: of.part, name: names.get(of.part.label)!, rank, watch: of, window: Boolean(whole) }, own = of.ops.find((o) => o.op === op);
         if (op === null) {
             const { latency_ns, of_whole, ...figures } = of.all_ops!;
             return [{ ...one, ...figures, latency: latency_ns, shares: of_whole }];
         }
-        return own ? [{ ...one, ...own.total, time_s: own.total.time_s ?? 0, latency: own.total.latency_ns, shares: own.of_whole, few: own.few ?? false }] : [];
+        return own?.total.ios ? [{ ...one, ...own.total, time_s: own.total.time_s ?? 0, latency: own.total.latency_ns, shares: own.of_whole, few: own.few ?? false }] : [];
     }).sort((a, b) => b.time_s - a.time_s);
 }

@@ -5,14 +5,16 @@ import type { ChartConfig } from "./chart";
 import { doneByDepth, iopsByDepth, latencyByDepth } from "./charts/depth";
 import { type OwnerFigure, ownersOverTime } from "./charts/owners";
 import { byWords, dividedLines, partsHeat, partsLatency, partsOverTime } from "./charts/parts";
+import type { Window } from "./charts/times";
 import type { Percentile } from "./data";
 import { choice, el } from "./dom";
-import type { Line } from "./lines";
+import { firstOf, type Line } from "./lines";
 import { OWNERS_FIRST, ownerTable } from "./owner_table";
 import { type Ownership, ownerships } from "./owners";
 import { OF } from "./page";
 import type { Plot } from "./plot";
 import type { Theme } from "./theme";
+import { withParts } from "./windowed";
 
 const SMALL = 240;
 
@@ -28,6 +30,7 @@ export interface Host {
     /** The configuration of charts over time. */
     time: Partial<ChartConfig>;
     theme(): Theme;
+    window(): Window;
     chart(id: string, make: () => Plot, config?: Partial<ChartConfig>): void;
     redraw(ids: string[]): void;
     figures(...ids: string[]): HTMLElement[];
@@ -63,7 +66,7 @@ export class PartsSection {
      */
     constructor(private readonly host: Host, lines: Line[], private readonly others: boolean) {
         this.lines = lines;
-        this.divided = this.lines.find((line) => line.on) ?? this.lines[0];
+        this.divided = firstOf(this.lines) ?? this.lines[0];
         const { part } = this.divided.watch.parts![0];
         this.by = part.by;
         this.title = `By ${byWords(part)}`;
@@ -82,7 +85,7 @@ export class PartsSection {
             host.chart(latency, () => partsLatency(lines, this.percentile));
         }
         if (by === "cgroup")
-            host.chart("owners", () => host.noted(ownersOverTime(lines, this.owned, this.figure)), { ...host.time, tools: [this.figureChoice()] });
+            host.chart("owners", () => ownersOverTime(lines, this.ownedNow(), this.figure), { ...host.time, tools: [this.figureChoice()] });
         host.chart(heat, () => partsHeat(this.divided), { height: 380 });
         host.chart(time, () => host.noted(partsOverTime(lines, this.divided, this.percentile)), host.time);
     }
@@ -122,7 +125,7 @@ export class PartsSection {
                 this.host.redraw(["owners"]);
                 this.show();
             })),
-            this.host.ofWholeRun("The ranks are", this.ownerPlace), ...this.host.figures("owners"),
+            this.ownerPlace, ...this.host.figures("owners"),
         ];
     }
 
@@ -134,10 +137,16 @@ export class PartsSection {
         return [...before, this.tools(), host.ofWholeRun(`Latency by ${by === "cgroup" ? by : "part"} is`, ...latency, heat), time];
     }
 
-    /** Makes the tables again, as other lines are shown or the theme has changed. */
+    /** The owners, as they were in the page's window. */
+    private ownedNow(): Ownership {
+        const window = this.host.window();
+        return window ? { ...this.owned, line: withParts(this.owned.line, window), whole: this.owned } : this.owned;
+    }
+
+    /** Makes the tables again, as other lines or another window are shown or the theme has changed. */
     show(): void {
         if (this.by === "cgroup")
-            this.ownerPlace.replaceChildren(ownerTable(this.owned, this.figure, this.host.theme(), this.ownerOrder));
+            this.ownerPlace.replaceChildren(ownerTable(this.ownedNow(), this.figure, this.host.theme(), this.ownerOrder));
         if (this.by === "beside")
             this.beside.replaceChildren(...besideTables(this.lines));
     }

@@ -9,7 +9,7 @@ import { endOf, timeSpan, type Window } from "./charts/times";
 import { type Document, type Finding, type Run, runsIn } from "./data";
 import { button, el } from "./dom";
 import { activeWords, findings, leftOver, marks, partsTotals, phasesTable, runsTable, stacks, totals, windowWords } from "./figures";
-import { type Line, makeLines, runNames } from "./lines";
+import { firstOf, type Line, makeLines, runNames } from "./lines";
 import { LATENCY, LOAD, Page, section } from "./page";
 import { Panel } from "./panel";
 import { type PartsSection, partsSections, select } from "./parts_section";
@@ -29,6 +29,7 @@ class ReportPage extends Page {
     private readonly found = el("div");
     private readonly stacked = el("div");
     private readonly phaseFigures = el("div");
+    private readonly partFigures = el("div");
     /** How the table of figures is sorted. */
     private readonly order: Order = { by: -1, up: false };
     /** What the others are compared with. */
@@ -66,7 +67,7 @@ class ReportPage extends Page {
             this.chart("phases", () => latencyByIops(this.lines, this.window), { half: true, height: 270 });
         for (const view of STEADY)
             this.chart(view, () => iops(this.lines, view, this.window), { height: 240, half: true, zoomed: (x) => x && this.zoomTime(x) });
-        this.heat = this.lines.find((line) => line.on);
+        this.heat = firstOf(this.lines);
         this.timeCharts(select("line of the heat map", this.lines, this.heat, (line) => {
             this.heat = line;
             this.redraw(["heat"]);
@@ -80,7 +81,7 @@ class ReportPage extends Page {
         const { lines, time } = this;
         this.divided = partsSections({
             lines, time, theme: () => this.theme, chart: (...args) => this.chart(...args), redraw: (ids) => this.redraw(ids),
-            figures: (...ids) => this.figures(...ids), ofWholeRun: (what, ...content) => this.ofWholeRun(what, ...content),
+            figures: (...ids) => this.figures(...ids), ofWholeRun: (what, ...content) => this.ofWholeRun(what, ...content), window: () => this.window,
             noted: (plot) => this.window ? { ...plot, series: plot.series.map((one) => ({ ...one, note: "" })) } : plot,
         });
     }
@@ -168,6 +169,7 @@ class ReportPage extends Page {
     }
 
     private showFigures(): void {
+        this.partFigures.replaceChildren(...partsTotals(this.lines, this.window));
         this.table.replaceChildren(totals(this.lines, this.theme, this.window, this.order));
         this.found.replaceChildren(...findings(this.between, this.runs, (from, to) => this.showTime(Math.max(0, from - Math.max((to - from) / 4, 5)), to + Math.max((to - from) / 4, 5)), this.window));
         this.stacked.replaceChildren(...stacks(this.lines, this.window));
@@ -202,7 +204,7 @@ class ReportPage extends Page {
             section("Consistency", ...this.figures("iops"), this.steadyRule(), this.pairs(...STEADY)),
             section("Over time", ...this.figures("heat"), this.pairs(...LOAD), ...marks(runs, (t_s) => this.showTime(t_s, nextMark(runs, t_s)))), ...this.slow(), ...this.parts())),
         el("div", { class: "wide" }, section("Figures", this.table,
-            this.ofWholeRun(`Errors, losses${this.divided.length ? " and all figures by part" : ""} are`, ...leftOver(runs), ...partsTotals(this.lines))),
+            this.ofWholeRun("", ...leftOver(runs)), this.partFigures),
         section("Runs", ...runs.length > 4 ? [el("details", { class: "rest" }, el("summary", {}, `${runs.length} runs: devices, machines, commands`), runsTable(runs))] : [runsTable(runs)])));
     }
 

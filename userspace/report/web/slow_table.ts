@@ -5,7 +5,7 @@ import type { Window } from "./charts/times";
 import type { Common, Watch } from "./data";
 import { button, el, table } from "./dom";
 import { count, ioSize, percent } from "./format";
-import type { Line } from "./lines";
+import { firstOf, type Line } from "./lines";
 import { type Order, sorters } from "./sortable";
 
 /** The number of rows shown at first, and how many more a click adds. */
@@ -21,9 +21,10 @@ function commonRow({ by, value, ios, of, share_of_all, p }: Common): string[] {
     ];
 }
 
-/** What the slow IOs of each device and stage have in common. */
+/** What the slow IOs of each device and stage have in common; first of the one that something is wrong with. */
 export function slowCommon(lines: Line[]): HTMLElement[] {
-    const watches = lines.filter((line, i) => line.watch.slow?.common.length && lines.findIndex(({ watch }) => watch === line.watch) === i);
+    const first = firstOf(lines)?.watch, own = lines.filter((line, i) => line.watch.slow?.common.length && lines.findIndex(({ watch }) => watch === line.watch) === i);
+    const watches = [...own.filter(({ watch }) => watch === first), ...own.filter(({ watch }) => watch !== first)];
     return [...watches.length ? [el("h3", { class: "sub" }, "What they have in common")] : [], ...watches.map(({ source, watch }) => el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `In common, ${source}` },
         table(`What the slow IOs of ${source} have in common`, [source, "most telling value", "of the slow ones", "of all IOs", "p, by chance"],
             watch.slow!.common.map(commonRow))))];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // A line as it was in a window that the reader chose: made of whole columns of its heat map, as their bins are in the document.
-import { inside } from "./charts/times";
-import type { Run } from "./data";
+import { inside, type Window } from "./charts/times";
+import { OPS, type PartOp, type PartWatch, type Quantile, QUANTILES, type Run, type Shares } from "./data";
 import { addCells, binsOf } from "./grid";
 import type { Line } from "./lines";
 import type { Span } from "./plot";
@@ -43,6 +43,37 @@ export function windowed(line: Line, window: Span | null): Line {
         ...line, run: { ...run, duration_s: seconds },
         op: { ...op, bins, after_idle: null, total: { ...total, ios, iops: seconds > 0 ? ios / seconds : 0, bytes: sum((i) => op.bytes[i]), latency_ns } },
     };
+}
+
+const UNKNOWN = { min: NaN, ...Object.fromEntries(Object.keys(QUANTILES).map((q) => [q, NaN])) as Record<Quantile, number> };
+
+/** What some ops of parts did together in these intervals. Percentiles do not add up, so these are not known. */
+function amountsIn(ops: PartOp[], intervals: number[], seconds: number) {
+    const sum = (of: (op: PartOp) => (number | null)[] | undefined) => ops.reduce((all, op) => intervals.reduce((n, i) => n + (of(op)?.[i] ?? 0), all), 0);
+    const ios = sum((op) => op.ios), bytes = sum((op) => op.bytes), time_s = sum((op) => op.time_s);
+    const max = ops.reduce((all, op) => intervals.reduce((most, i) => Math.max(most, op.max_ns[i] ?? 0), all), 0);
+    return { ios, bytes, time_s, iops: ios / seconds, bytes_per_s: bytes / seconds, latency_ns: { ...UNKNOWN, mean: time_s * 1e9 / ios, max } };
+}
+
+/** The line with the parts of its watch as they were in the window; what lacks bins, their percentiles, is unknown. */
+export function withParts(line: Line, window: Window): Line {
+    const { run, watch } = line, intervals = inside(run, window), seconds = intervals.reduce((all, i) => all + run.length_s[i], 0);
+    if (!window || !watch.parts)
+        return line;
+    const all = watch.parts.flatMap(({ ops }) => ops), of = (ops: PartOp[]) => amountsIn(ops, intervals, seconds), whole = of(all);
+    const wholes = new Map(OPS.map((op) => [op, of(all.filter((one) => one.op === op))]));
+    const shares = (a: typeof whole, b: typeof whole): Shares => ({ ios: a.ios / b.ios, bytes: a.bytes / b.bytes, time: a.time_s / b.time_s });
+    const parts = watch.parts.map((part): PartWatch => {
+        const together = of(part.ops);
+        return {
+            ...part, all_ops: part.all_ops && together.ios ? { ...part.all_ops, ...together, few: false, rank_s: part.all_ops.time_s, of_whole: shares(together, whole) } : null,
+            ops: part.ops.map((op) => {
+                const own = of([op]);
+                return { ...op, few: false, of_whole: shares(own, wholes.get(op.op)!), total: { ...op.total, ...own, latency_ns: own.ios ? own.latency_ns : null } };
+            }),
+        };
+    });
+    return { ...line, watch: { ...watch, parts } };
 }
 
 /** Several lines' IOs together, for one figure. */

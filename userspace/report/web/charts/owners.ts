@@ -55,9 +55,9 @@ function distinct(wanted: number[], colours: number): number[] {
 /** The number of colours in each theme. */
 const COLOURS = 14;
 
-/** The owners that a chart of this figure draws separately, with their colours. */
+/** The owners that a chart of this figure draws separately, with their colours. Percentiles are known of the whole run only. */
 export function drawnOwners(of: Ownership, figure: OwnerFigure): { owner: Owner; colour: number }[] {
-    const top = ownersOf(of).sort((a, b) => wholeOf(b, figure) - wholeOf(a, figure)).slice(0, MOST), colours = distinct(top.map(({ rank }) => rank), COLOURS);
+    const top = ownersOf(isAmount(figure) ? of : of.whole ?? of).sort((a, b) => wholeOf(b, figure) - wholeOf(a, figure)).slice(0, MOST), colours = distinct(top.map(({ rank }) => rank), COLOURS);
     return top.map((owner, i) => ({ owner, colour: colours[i] }));
 }
 
@@ -92,11 +92,11 @@ function amountsOverTime(lines: Line[], of: Ownership, figure: Amount, x?: Axis)
 
 /** Percentiles do not add up, so these are not stacked, and owners that are not drawn have no sum. */
 function percentilesOverTime(lines: Line[], of: Ownership, percentile: Percentile, x?: Axis): Plot {
-    const top = drawnOwners(of, percentile), left = ownersOf(of).length - top.length;
+    const top = drawnOwners(of, percentile), left = ownersOf(of.whole ?? of).length - top.length;
     const all = top.map(({ owner, colour }): Over => {
         const values = percentilesOf(owner, of, percentile);
         return {
-            name: owner.name, title: owner.part.label, note: owner.few ? "too few IOs" : `of all ${latency(owner.latency?.[percentile])}`,
+            name: owner.name, title: owner.part.label, note: of.whole ? "" : owner.few ? "too few IOs" : `of all ${latency(owner.latency?.[percentile])}`,
             line: of.line, values, look: { colour, dash: [], own: true }, kind: kindOf(values),
         };
     });
