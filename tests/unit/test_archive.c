@@ -26,64 +26,86 @@ TEST(test_names_are_times)
 {
 	static const char *const others[] = {
 		"", "run.blklat", "2026-11-22T12-00-00Z", "2026-11-22T12-00-00Z.blklat-wal", "2026-1-22T12-00-00Z.blklat", "2026-11-31T12-00-00Z.blklat",
-		" 2026-11-22T12-00-00Z.blklat", "2026-11-22T12:00:00Z.blklat",
+		" 2026-11-22T12-00-00Z.blklat", "2026-11-22T12:00:00Z.blklat", "2026-11-22T12-00-00Z-20s.blklat",
 	};
 	char name[ARCHIVE_NAME];
-	s64 ns = 0;
+	struct archive_file f;
 
-	archive_name(name, NOON_NS + 999999999);
+	archive_name(name, NOON_NS + 999999999, false);
 	assert_string_equal(name, "2026-11-22T12-00-00Z.blklat");
-	assert_true(archive_begins(name, &ns) && ns == NOON_NS);
-	archive_name(name, -1);
+	assert_true(archive_parse(name, &f) && f.begins_ns == NOON_NS && !f.coarse);
+	archive_name(name, NOON_NS, true);
+	assert_string_equal(name, "2026-11-22T12-00-00Z-10s.blklat");
+	assert_true(archive_parse(name, &f) && f.begins_ns == NOON_NS && f.coarse);
+	assert_string_equal(f.name, name);
+	archive_name(name, -1, false);
 	assert_string_equal(name, "1969-12-31T23-59-59Z.blklat");
 	for (u32 i = 0; i < ARRAY_SIZE(others); i++)
-		assert_false(archive_begins(others[i], &ns));
+		assert_false(archive_parse(others[i], &f));
 }
 
-/* A file of @kib that begins @hours before noon, with another as large beside it. */
-static void put(u32 hours, u32 kib)
+static void put_file(const char *name, const char *end, u32 kib)
 {
-	char name[ARCHIVE_NAME], path[ARCHIVE_NAME + 8], *text = calloc(1, kib * 1024 + 1);
+	char path[ARCHIVE_NAME + 8], *text = calloc(1, kib * 1024 + 1);
 
 	assert_non_null(text);
 	memset(text, 'x', kib * 1024);
-	archive_name(name, NOON_NS - hours * HOUR_NS);
-	snprintf(path, sizeof(path), "/%s", name);
-	folder_put(root, path, text);
-	strcat(path, "-wal");
+	snprintf(path, sizeof(path), "/%s%s", name, end);
 	folder_put(root, path, text);
 	free(text);
 }
 
-/* Trims, and checks how many files are left, and how long before noon the oldest of them begins. */
-static void trim(u64 keep_hours, u64 max_kib, u32 left, u32 oldest_hours)
+/* What begins @hours before noon: a file of 16 KiB with as large a log beside it, and a coarse one of 8 KiB. */
+static void put(u32 hours)
+{
+	char name[ARCHIVE_NAME];
+
+	archive_name(name, NOON_NS - hours * HOUR_NS, false);
+	put_file(name, "", 16);
+	put_file(name, "-wal", 16);
+	archive_name(name, NOON_NS - hours * HOUR_NS, true);
+	put_file(name, "", 8);
+}
+
+/* Trims, and checks how many files of each kind are left, all of them the newest. */
+static void trim(u64 keep_hours, u64 max_kib, u32 fine, u32 coarse)
 {
 	const struct archive_limits limits = { keep_hours * HOUR_NS, max_kib * 1024 };
-	char current[ARCHIVE_NAME];
 	struct archive a;
 	struct problem p;
 	u64 bytes;
 
-	archive_name(current, NOON_NS);
-	assert_int_equal(archive_trim(root, &limits, NOON_NS + HOUR_NS / 2, current, &bytes, &p), 0);
+	assert_int_equal(archive_trim(root, &limits, NOON_NS + HOUR_NS / 2, NOON_NS, &bytes, &p), 0);
+	assert_int_equal(bytes, 40 << 10);
 	assert_int_equal(archive_read(&a, root, &p), 0);
-	assert_int_equal(a.n, left);
-	assert_int_equal((NOON_NS - a.file[0].begins_ns) / HOUR_NS, oldest_hours);
-	assert_true(bytes == a.file[a.n - 1].bytes && bytes >= 2 * 16 << 10);
+	assert_int_equal(a.n, fine + coarse);
+	for (u32 i = 0; i < a.n; i++) {
+		u32 hours = (NOON_NS - a.file[i].begins_ns) / HOUR_NS;
+
+		assert_true(hours < (a.file[i].coarse ? coarse : fine));
+		assert_int_equal(a.file[i].bytes, (a.file[i].coarse ? 8 : 32) << 10);
+	}
+	archive_finest(&a);
+	assert_int_equal(a.n, fine > coarse ? fine : coarse);
+	assert_true(!a.file[a.n - 1].coarse && a.file[0].coarse == (coarse > fine));
 	archive_free(&a);
 }
 
 TEST(test_the_oldest_go_by_age_then_by_size)
 {
-	folder_put(root, "/mine.blklat", "of somebody else");
+	put_file("mine.blklat", "", 16);
 	for (u32 hours = 0; hours < 10; hours++)
-		put(hours, 16);
-	trim(100, 1 << 20, 10, 9);
-	/* The one that began 6 hours before noon has what happened from 5.5 hours before noon on, and later than 6 hours ago. */
-	trim(6, 1 << 20, 7, 6);
-	trim(6, 5 * 2 * 16, 5, 4);
-	/* The one that is being recorded stays in any case. */
-	trim(6, 1, 1, 0);
+		put(hours);
+	trim(100, 1 << 20, 10, 10);
+	/* What began 6 hours before noon goes on later than 6 hours before half past noon. */
+	trim(6, 1 << 20, 7, 7);
+	/* Of the sizes only those that are not coarse go, */
+	trim(6, 6 * 32 + 7 * 8, 6, 7);
+	trim(6, 3 * 32 + 7 * 8, 3, 7);
+	/* until these have a quarter left; then all that is oldest. */
+	trim(6, 32 + 5 * 8, 1, 5);
+	/* Those that are being recorded stay in any case. */
+	trim(6, 1, 1, 1);
 	assert_int_equal(access(folder_above(root, "/mine.blklat"), F_OK), 0);
 	assert_int_equal(access(folder_above(root, "/2026-11-22T11-00-00Z.blklat-wal"), F_OK), -1);
 }

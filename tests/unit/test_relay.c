@@ -161,6 +161,7 @@ static void line_interval(u32 spread)
 	for (u32 i = 0; i < fs->n; i++) {
 		l.counts[i].started++;
 		l.counts[i].n_halts = 1;
+		l.counts[i].halts[0] = (struct halt){ 2 * l.counts[i].started, 2 * l.counts[i].started + 1 };
 		fs->f[i].counts = &l.counts[i];
 	}
 	l.now.skipped++;

@@ -163,11 +163,13 @@ static int choose_files(struct played *f, const char *folder, struct problem *p)
 {
 	CLEANUP(archive_free) struct archive a = { 0 };
 	int err = archive_read(&a, folder, p);
-	u32 first = 0, last = a.n - 1;
+	u32 first = 0, last;
 	s64 ns;
 
 	if (err)
 		return err;
+	archive_finest(&a);
+	last = a.n - 1;
 	if (!a.n)
 		return problem_set(p, -ENODATA, "%s: holds no recording of 'blklat serve --record': name the files instead", folder);
 	if (find_wall(&f->window.from, f->from, &a, &ns))

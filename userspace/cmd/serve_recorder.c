@@ -1,45 +1,245 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The process that records what the service serves, see cmd/serve.h: a file for each hour, and another one when a device comes or
- * the file has its share of the space.
+ * The process that records what the service serves, see cmd/serve.h: recordings of an hour, and others when devices come or go, or
+ * one has its share of the space. Each is there twice, with each interval and with long ones (recording/archive.h), and is a
+ * recording by itself: its accounts begin with it.
  */
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "cmd/cmd.h"
 #include "cmd/serve.h"
-#include "cmd/served_file.h"
 #include "recording/archive.h"
+#include "recording/recorder.h"
+#include "service/held.h"
+#include "util/array.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 
 #define NICE 10			/* recording gives way to serving */
 #define FILE_NS (3600 * (s64)NSEC_PER_SEC)
-#define FILE_SHARE 8		/* a file gets no more than one in this many of all bytes, so that one dropped loses little */
+#define FILE_SHARE 8		/* files that begin together get one in so many of all bytes, so that one dropped loses little */
 #define SPARE_BYTES (16u << 20)	/* stay free for what the next interval may take, or one in FILE_SHARE of all bytes */
 #define RETRY_NS (5 * NSEC_PER_SEC)
+
+/* What a watch had counted when its files began, and at the end of the last interval. */
+struct base {
+	u64 started, kernel_ios, accounts[BLKLAT_ACCOUNTS];
+	bool kernel_known;
+};
+struct last {
+	u32 number;			/* see struct frame */
+	struct watch_counts counts;
+};
+
+struct file {
+	struct sink *sink;		/* NULL: it is not open */
+	struct run_info run;
+	struct origin origin;
+	char *path;
+};
 
 struct recorder {
 	struct sink_source source;
 	struct sink sink;
 	const struct serve_recorder_config *cfg;
-	struct served_file file;
-	bool full;			/* the file has its share */
+	const struct run_info *run;	/* as given; another one closes and opens the sink */
+	struct file fine, coarse;
+	s64 begins_ns, second_ns;	/* CLOCK_REALTIME, when they begin and by their names; -1: they have not begun */
+	bool full;
+	struct base *base;		/* [watch] */
+	u64 skipped;			/* before they began */
+	struct frames shown;		/* an interval, as it is written */
+	struct watch_counts *counts;
+	struct held held;		/* intervals that become one of the coarse file's */
+	struct last *last;		/* [n_last], also while nothing can be written */
+	u32 n_last;
+	u64 last_skipped;
 	bool failed;
 	u64 retry_ns;			/* CLOCK_MONOTONIC */
 };
 
-/* Deletes the oldest files until there is room for the next interval, and notes whether this one has its share. */
+/* --- the accounts of a file ---------------------------------------------------------------------- */
+
+static const struct watch_counts *last_of(const struct recorder *r, u32 number)
+{
+	for (u32 i = 0; i < r->n_last; i++)
+		if (r->last[i].number == number)
+			return &r->last[i].counts;
+	return NULL;
+}
+
+/*
+ * What is taken off the counts of @f from now on. Starts are taken off so that they agree with the IOs that had completed. The
+ * kernel's count can only be compared from a moment on in which nothing moved.
+ */
+static struct base base_of(const struct frame *f, const struct watch_counts *last)
+{
+	u64 completed = f->accounting.completed;
+	struct base base = { 0 };
+
+	if (f->watch->part)
+		return base;
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		completed -= f->ops[op].ios;
+	if (last)
+		memcpy(base.accounts, last->accounts, sizeof(base.accounts));
+	base.started = completed + base.accounts[BLKLAT_REQUEUED] + base.accounts[BLKLAT_OVERWRITTEN];
+	base.kernel_ios = last ? last->kernel_ios : 0;
+	base.kernel_known = last ? last->kernel_known && accounting_still(last) : !completed;
+	return base;
+}
+
+static u64 less(u64 n, u64 base)
+{
+	return n > base ? n - base : 0;
+}
+
+static void rebase(struct watch_counts *w, const struct base *base)
+{
+	w->started = less(w->started, base->started);
+	w->started_after = less(w->started_after, base->started);
+	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
+		w->accounts[i] = less(w->accounts[i], base->accounts[i]);
+	w->kernel_ios = less(w->kernel_ios, base->kernel_ios);
+	w->kernel_known = w->kernel_known && base->kernel_known;
+}
+
+static int remember(struct recorder *r, const struct frames *fs)
+{
+	if (array_grow(&r->last, sizeof(*r->last), fs->n + 1))
+		return -ENOMEM;
+	for (u32 i = 0; i < fs->n; i++)
+		r->last[i] = (struct last){ fs->f[i].number, *fs->f[i].counts };
+	r->n_last = fs->n;
+	r->last_skipped = fs->now->skipped;
+	return 0;
+}
+
+/* --- files --------------------------------------------------------------------------------------- */
+
+static int file_write(struct file *f, const struct frames *fs, struct problem *p)
+{
+	int err = f->sink->ops->interval(f->sink, fs);
+
+	if (err)
+		recorder_problem(f->sink, p);
+	return err;
+}
+
+/* Writes the intervals that were added up, if there are any. */
+static int write_held(struct recorder *r, struct problem *p)
+{
+	const struct snapshot before = { 0 };
+	int err = 0;
+
+	r->held.frames.before = &before;
+	if (r->held.frames.reads)
+		err = file_write(&r->coarse, &r->held.frames, p);
+	held_drop(&r->held);
+	return err;
+}
+
+static void file_end(struct file *f)
+{
+	bool empty = f->sink && !recorder_intervals(f->sink);
+
+	sink_close(TAKE(f->sink));
+	if (empty)
+		recording_delete(f->path);
+}
+
+static void files_end(struct recorder *r)
+{
+	struct problem p;
+
+	if (r->coarse.sink)
+		write_held(r, &p);
+	file_end(&r->fine);
+	file_end(&r->coarse);
+	r->begins_ns = r->second_ns = -1;
+}
+
+static int file_begin(struct recorder *r, struct file *f, bool coarse, u64 idle_gap_ns, struct problem *p)
+{
+	struct recorder_config cfg = { .lazy = true };
+	char name[ARCHIVE_NAME];
+
+	archive_name(name, r->second_ns, coarse);
+	free(f->path);
+	if (asprintf(&f->path, "%s/%s", r->cfg->folder, name) < 0)
+		return problem_set(p, -ENOMEM, "out of memory");
+	f->origin = *r->cfg->origin;
+	f->origin.interval_s = coarse ? ARCHIVE_COARSE_S : r->run->interval_s;
+	f->origin.idle_gap_ns = idle_gap_ns;
+	f->run = *r->run;
+	f->run.origin = &f->origin;
+	f->run.interval_s = f->origin.interval_s;
+	f->run.most_watches = f->run.n_watches;
+	cfg.file = f->path;
+	return recorder_open(&f->run, &cfg, &f->sink, p);
+}
+
+/* A service that was restarted may have begun files in the same second, or the clock was set back. */
+static int files_begin(struct recorder *r, const struct frames *fs, struct problem *p)
+{
+	int err = -EEXIST;
+
+	for (u32 i = 0; err == -EEXIST && i < 60; i++) {
+		r->second_ns = r->begins_ns + i * NSEC_PER_SEC;
+		err = file_begin(r, &r->fine, false, fs->idle_gap_ns, p);
+		if (!err && r->run->interval_s < ARCHIVE_COARSE_S)
+			err = file_begin(r, &r->coarse, true, fs->idle_gap_ns, p);
+		if (err)
+			file_end(&r->fine);
+	}
+	r->skipped = r->last_skipped;
+	for (u32 i = 0; i < fs->n; i++)
+		r->base[i] = base_of(&fs->f[i], last_of(r, fs->f[i].number));
+	return err;
+}
+
+/* --- an interval --------------------------------------------------------------------------------- */
+
+static int write_interval(struct recorder *r, const struct frames *fs, struct problem *p)
+{
+	const struct snapshot before = { 0 };
+	struct snapshot now = *fs->now;
+	struct frame *room = r->shown.f;
+	int err;
+
+	now.skipped = less(now.skipped, r->skipped);
+	r->shown = *fs;
+	r->shown.f = room;
+	r->shown.now = &now;
+	r->shown.before = &before;
+	for (u32 i = 0; i < fs->n; i++) {
+		r->shown.f[i] = fs->f[i];
+		r->shown.f[i].counts = &r->counts[i];
+		r->counts[i] = *fs->f[i].counts;
+		rebase(&r->counts[i], &r->base[i]);
+	}
+	err = file_write(&r->fine, &r->shown, p);
+	if (err || !r->coarse.sink)
+		return err;
+	if (held_add(&r->held, r->run, r->run->watches, &r->shown))
+		return problem_set(p, -ENOMEM, "out of memory");
+	return r->held.frames.interval_s < ARCHIVE_COARSE_S - fs->interval_s / 2 ? 0 : write_held(r, p);
+}
+
+/* Deletes the oldest files until there is room for the next interval, and notes whether those that are written have their share. */
 static int make_room(struct recorder *r, s64 now_ns, struct problem *p)
 {
 	u64 share = r->cfg->max_bytes / FILE_SHARE, bytes = 0;
 	const struct archive_limits limits = {
 		.keep_ns = r->cfg->keep_ns, .max_bytes = r->cfg->max_bytes - min_u64(share, SPARE_BYTES),
 	};
-	int err = archive_trim(r->cfg->folder, &limits, now_ns, r->file.sink ? r->file.name : "", &bytes, p);
+	int err = archive_trim(r->cfg->folder, &limits, now_ns, r->second_ns, &bytes, p);
 
 	r->full = bytes > share;
 	return err;
@@ -53,15 +253,16 @@ static s64 hour_of(s64 wall_ns)
 static int record(struct recorder *r, const struct frames *fs, struct problem *p)
 {
 	s64 begins_ns = fs->now->wall_ns - llround(fs->interval_s * NSEC_PER_SEC);
-	struct served_file *f = &r->file;
 	int err;
 
-	if (f->sink && (r->full || hour_of(begins_ns) != hour_of(f->begins_ns) || !served_file_fits(f, fs)))
-		served_file_end(f);
+	if (r->fine.sink && (r->full || hour_of(begins_ns) != hour_of(r->begins_ns)))
+		files_end(r);
 	err = make_room(r, fs->now->wall_ns, p);
-	if (!err && !f->sink)
-		err = served_file_begin(f, fs, begins_ns, p);
-	return err ?: served_file_write(f, fs, p);
+	if (!err && !r->fine.sink) {
+		r->begins_ns = begins_ns;
+		err = files_begin(r, fs, p);
+	}
+	return err ?: write_interval(r, fs, p);
 }
 
 /* A failure is told once, and tried to overcome again and again. What could not be written meanwhile is missing. */
@@ -72,26 +273,32 @@ static int on_interval(struct sink *of, const struct frames *fs)
 	int err;
 
 	if (r->failed && now_ns() < r->retry_ns)
-		return served_file_remember(&r->file, fs);
+		return remember(r, fs);
 	err = fs->n ? record(r, fs, &p) : 0;
 	if (err) {
-		served_file_end(&r->file);
+		files_end(r);
 		r->retry_ns = now_ns() + RETRY_NS;
 		problem_set(&told, err, "%.400s; what is served now is not recorded", p.text);
 	} else if (r->failed) {
-		problem_set(&told, 0, "recording goes on in %s/%s", r->cfg->folder, r->file.name);
+		problem_set(&told, 0, "recording goes on in %s", r->fine.path);
 	}
 	if (!err != !r->failed)
 		command_fail(r->cfg->who, 0, &told);
 	r->failed = err;
-	return served_file_remember(&r->file, fs);
+	return remember(r, fs);
 }
 
-/* --- the process -------------------------------------------------------------------------------- */
+/* --- a run --------------------------------------------------------------------------------------- */
 
 static void on_close(struct sink *of)
 {
-	(void)of;	/* the recorder goes on to live, see recorder_process() */
+	struct recorder *r = (struct recorder *)((char *)of - offsetof(struct recorder, sink));
+
+	files_end(r);
+	free(TAKE(r->base));
+	free(TAKE(r->shown.f));
+	free(TAKE(r->counts));
+	held_drop(&r->held);
 }
 
 static const struct sink_ops recorder_sink = {
@@ -103,11 +310,22 @@ static const struct sink_ops recorder_sink = {
 static int on_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
 {
 	struct recorder *r = (struct recorder *)of;
+	u32 n = run->n_watches;
 
-	r->file.given = run;
+	r->run = run;
+	r->begins_ns = r->second_ns = -1;
+	r->base = calloc(n + 1, sizeof(*r->base));
+	r->shown = (struct frames){ .f = calloc(n + 1, sizeof(*r->shown.f)) };
+	r->counts = calloc(n + 1, sizeof(*r->counts));
+	if (!r->base || !r->shown.f || !r->counts) {
+		on_close(&r->sink);
+		return -ENOMEM;
+	}
 	*ret = &r->sink;
 	return 0;
 }
+
+/* --- the process --------------------------------------------------------------------------------- */
 
 static void on_stopped(void *recorder, const char *why)
 {
@@ -138,10 +356,8 @@ static int record_all(const struct relayed_config *sinks, int messages)
 int recorder_process(const void *of, pid_t parent, int messages, int taken, int alive)
 {
 	const struct serve_recorder_config *cfg = of;
-	struct recorder r = {
-		.source.open = on_open, .sink.ops = &recorder_sink, .cfg = cfg, .file = { .folder = cfg->folder, .described = cfg->origin },
-	};
-	const struct relayed_config sinks = { .n_sinks = 1, .sinks = { &r.source }, .stopped = on_stopped, .into = &r };
+	struct recorder r = { .source.open = on_open, .sink.ops = &recorder_sink, .cfg = cfg };
+	const struct relayed_config sinks = { .n_sinks = 1, .sinks = { &r.source }, .reopens = true, .stopped = on_stopped, .into = &r };
 	struct problem p;
 	int err = confine_to_folder(cfg->folder, parent, &p);
 
@@ -150,7 +366,9 @@ int recorder_process(const void *of, pid_t parent, int messages, int taken, int 
 		return command_fail(cfg->who, STATUS_FAILED, &p);
 	setpriority(PRIO_PROCESS, 0, NICE);
 	err = record_all(&sinks, messages);
-	served_file_uninit(&r.file);
+	free(r.last);
+	free(r.fine.path);
+	free(r.coarse.path);
 	if (!err)
 		return STATUS_DONE;
 	problem_set(&p, err, "the recorder failed: %s", strerror(-err));

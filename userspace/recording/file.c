@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "recording/recorder.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "recording/sqlite_reader.h"
@@ -26,7 +27,7 @@ const struct recording_file recording_file_none = { .lock = -1, .marks.fifo = -1
 /* The files that we or SQLite keep next to the recording, now or in older versions. */
 static const char *const side_files[] = { "-wal", "-shm", "-journal", RECORDING_MARK_END };
 
-int recording_file_delete(const char *name)
+int recording_delete(const char *name)
 {
 	if (unlink(name))
 		return -errno;
@@ -97,7 +98,7 @@ static int remove_old(const char *name, struct problem *p)
 	if (st.st_size && !is_recording(name))
 		return problem_set(p, -EEXIST, "%s: is not a recording, and nothing else is overwritten: choose another name or "
 				   "delete it", name);
-	err = recording_file_delete(name);
+	err = recording_delete(name);
 	return err ? problem_set(p, err, "%s: can't be replaced: %s", name, strerror(-err)) : 0;
 }
 
@@ -291,5 +292,5 @@ void recording_file_remove(struct recording_file *f)
 
 	recording_file_close(f, false);
 	if (made)
-		recording_file_delete(name);
+		recording_delete(name);
 }

@@ -39,9 +39,6 @@ int recording_file_failed(const struct recording_file *f, int rc, struct problem
 /* Closes the file, with @finished as one plain file. Takes an @f that could not be made, too. */
 void recording_file_close(struct recording_file *f, bool finished);
 
-/* Deletes a recording and what is beside it. Returns 0 or a negative errno. */
-int recording_file_delete(const char *name);
-
 /* Closes the file and deletes it, if it was made. */
 void recording_file_remove(struct recording_file *f);
 

@@ -38,4 +38,7 @@ void recorder_problem(const struct sink *s, struct problem *p);
 /* The number of intervals that the file holds now; 0 if it can't be read. */
 u64 recorder_intervals(const struct sink *s);
 
+/* Deletes a recording and what is beside it. Returns 0 or a negative errno. */
+int recording_delete(const char *name);
+
 #endif

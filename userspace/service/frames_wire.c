@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "util/array.h"
 
 #define PUT(to, value) wire_put(to, &(value), sizeof(value))
 #define GET(from, value) wire_get(from, &(value), sizeof(value))
@@ -39,23 +42,33 @@ static void put_watches(struct wire_out *to, const struct watch *w, u32 n)
 	}
 }
 
+/* Reads the device of a watch, which is in the table, or is added to it if it has gone meanwhile. There is room for it. */
+static struct device *get_device(struct wire_in *from, struct device_table *t)
+{
+	struct device *d = &t->d[t->n];
+
+	GET(from, *d);
+	for (u32 i = 0; i < t->n; i++)
+		if (!memcmp(&t->d[i], d, offsetof(struct device, absent)))
+			return &t->d[i];
+	d->parent = t->n;
+	d->n_lower = 0;
+	return &t->d[t->n++];
+}
+
 static int get_watches(struct wire_in *from, struct wired_run *r)
 {
 	u32 n = wire_get_count(from, 1);
-	struct device *next;
 	bool same;
 
-	r->watched = next = calloc(n + 1, sizeof(*r->watched));
 	r->watches = calloc(n + 1, sizeof(*r->watches));
-	if (!r->watched || !r->watches)
+	if (!r->watches || array_grow(&r->devices.d, sizeof(*r->devices.d), r->devices.n + n + 1))
 		return -ENOMEM;
 	for (u32 i = 0; i < n; i++) {
 		GET(from, r->watches[i].stage);
 		r->watches[i].part = get_part(from);
 		GET(from, same);
-		if (!same)
-			GET(from, *next++);
-		r->watches[i].device = next - 1;
+		r->watches[i].device = same && i ? r->watches[i - 1].device : get_device(from, &r->devices);
 	}
 	r->info.watches = r->watches;
 	r->info.n_watches = n;
@@ -108,7 +121,6 @@ void wired_run_free(struct wired_run *r)
 	free(r->version);
 	free(r->engine);
 	free(r->devices.d);
-	free(r->watched);
 	free(r->watches);
 	*r = (struct wired_run){ 0 };
 }

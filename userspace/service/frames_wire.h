@@ -18,8 +18,7 @@ void wire_put_run(struct wire_out *to, const struct run_info *run, const struct 
 /* A run that was read, and everything that it refers to. */
 struct wired_run {
 	struct run_info info;
-	struct device_table devices;
-	struct device *watched;		/* of the watches: copies, since these may be of other tables */
+	struct device_table devices;	/* with those of the watches, which may have gone from the sender's table */
 	struct watch *watches;
 	char *version, *engine;
 };

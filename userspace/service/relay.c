@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "service/held.h"
 #include "util/array.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -16,11 +17,8 @@ struct relay {
 	/* What the other end knows of the run. It has copies of the devices, which may go away meanwhile. */
 	struct wired_run told;
 	u32 *numbers;			/* of these watches, see struct frame */
-	/* Intervals that have not been sent, merged into one of the watches that the other end knows. */
-	struct frames held;		/* of no reads: none */
-	struct slow_ios held_slow;
+	struct held held;		/* intervals that have not been sent, of the watches that the other end knows */
 	bool counts;			/* a recording's are sent */
-	struct snapshot held_now;	/* those of the last interval held, with its times */
 };
 
 struct relay_sink {
@@ -28,20 +26,11 @@ struct relay_sink {
 	struct relay *r;
 };
 
-static void drop_held(struct relay *r)
-{
-	frames_uninit(&r->held);
-	slow_ios_uninit(&r->held_slow);
-	free(r->held_now.w);
-	r->held_now = (struct snapshot){ 0 };
-	r->held = (struct frames){ 0 };
-}
-
 void relay_free(struct relay *r)
 {
 	if (!r)
 		return;
-	drop_held(r);
+	held_drop(&r->held);
 	wired_run_free(&r->told);
 	free(r->numbers);
 	free(r);
@@ -57,77 +46,12 @@ static int post(struct relay *r, const struct frames *fs)
 	return channel_post(r->to, RELAY_INTERVAL, &bytes);
 }
 
-static int begin_to_hold(struct relay *r)
-{
-	const struct run_info *told = &r->told.info;
-	int err = frames_init(&r->held, told->watches, told->n_watches, r->run->scale);
-
-	if (!err && r->run->slow_most)
-		err = slow_ios_init(&r->held_slow, told->n_watches, r->run->slow_most);
-	if (!err && r->counts) {
-		r->held_now.w = calloc(told->n_watches + 1, sizeof(*r->held_now.w));
-		err = r->held_now.w ? 0 : -ENOMEM;
-	}
-	if (err) {
-		drop_held(r);
-		return err;
-	}
-	for (u32 i = 0; i < told->n_watches; i++)
-		r->held.f[i].number = r->numbers[i];
-	frames_set_slow(&r->held, r->run->slow_most ? &r->held_slow : NULL);
-	return 0;
-}
-
-/* Adds slow IOs to those held. If there is no memory, they are only counted. */
-static void hold_slow(struct relay *r, const struct frames *fs)
-{
-	for (u32 i = 0; i < fs->n; i++)
-		if (fs->f[i].slow)
-			slow_ios_copy(&r->held_slow, i, fs->slow, fs->f[i].slow);
-	slow_ios_sort(&r->held_slow);
-}
-
-/* Those at the end of the last interval are also those at the end of all. Only halts add up, as far as there is room. */
-static void hold_counts(struct relay *r, const struct frames *fs)
-{
-	struct watch_counts *held = r->held_now.w;
-
-	for (u32 i = 0; i < fs->n; i++) {
-		struct watch_counts was = held[i];
-
-		held[i] = *fs->f[i].counts;
-		for (u32 n = 0; n < held[i].n_halts && was.n_halts < HALTS_MOST; n++)
-			was.halts[was.n_halts++] = held[i].halts[n];
-		memcpy(held[i].halts, was.halts, sizeof(was.halts));
-		held[i].n_halts = was.n_halts;
-		r->held.f[i].counts = &held[i];
-	}
-	r->held_now = *fs->now;
-	r->held_now.w = held;
-	r->held.now = &r->held_now;
-}
-
-static int hold(struct relay *r, const struct frames *fs)
-{
-	static const struct percentiles none;
-	int err = r->held.reads ? 0 : begin_to_hold(r);
-
-	if (err)
-		return err;
-	if (r->run->slow_most)
-		hold_slow(r, fs);
-	if (fs->now)
-		hold_counts(r, fs);
-	frames_accumulate(&r->held, fs, &none);
-	return 0;
-}
-
 /* Sends the held intervals, if there are any. */
 static int let_go(struct relay *r)
 {
-	int err = r->held.reads ? post(r, &r->held) : 0;
+	int err = r->held.frames.reads ? post(r, &r->held.frames) : 0;
 
-	drop_held(r);
+	held_drop(&r->held);
 	return err;
 }
 
@@ -153,7 +77,6 @@ static int describe(struct relay *r, const struct watch *w, u32 n, const struct 
 	wire_put_run(&bytes, r->run, w, n);
 	err = bytes.failed ? -ENOMEM :
 	      wire_get_run(&(struct wire_in){ .at = bytes.data, .end = bytes.data + bytes.len }, &r->told);
-	free(TAKE(r->told.devices.d));	/* only the watches' devices are needed */
 	if (err) {
 		wire_out_free(&bytes);
 		return err;
@@ -213,7 +136,7 @@ static int relay_interval(struct sink *s, const struct frames *fs)
 	if (!r->counts)
 		now.now = NULL;
 	if (channel_waiting(r->to) > RELAY_HOLD)
-		return hold(r, &now);
+		return held_add(&r->held, r->run, r->told.info.watches, &now);
 	return let_go(r) ?: post(r, &now);
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "service/relay.h"
+#include "util/cleanup.h"
 
 struct relayed {
 	const struct relayed_config *cfg;
@@ -25,12 +27,18 @@ int relayed_new(const struct relayed_config *cfg, struct relayed **ret)
 	return 0;
 }
 
+static void close_sinks(struct relayed *r)
+{
+	for (u32 i = 0; i < r->cfg->n_sinks; i++)
+		sink_close(TAKE(r->sinks[i]));
+	r->open = false;
+}
+
 void relayed_free(struct relayed *r)
 {
 	if (!r)
 		return;
-	for (u32 i = 0; i < r->cfg->n_sinks; i++)
-		sink_close(r->sinks[i]);
+	close_sinks(r);
 	slow_ios_uninit(&r->slow);
 	frames_uninit(&r->frames);
 	free(r->now.w);
@@ -48,6 +56,22 @@ static int open_sinks(struct relayed *r)
 	return err;
 }
 
+/* Whether @run only has other owners of parts, by cgroup, which the run then takes over. */
+static bool take_owners(struct relayed *r, const struct wired_run *run)
+{
+	bool same = r->open && run->info.n_watches == r->run.info.n_watches;
+
+	for (u32 i = 0; same && i < run->info.n_watches; i++) {
+		const struct watch *w = &run->watches[i], *was = &r->run.watches[i];
+
+		same = w->stage == was->stage && !w->part == !was->part &&
+		       !memcmp(w->device, was->device, offsetof(struct device, absent));
+	}
+	for (u32 i = 0; same && i < run->info.n_watches; i++)
+		r->run.watches[i].part = run->watches[i].part;
+	return same;
+}
+
 /* The run must stay at its address, which sinks keep. */
 static int take_run(struct relayed *r, struct wire_in *bytes)
 {
@@ -59,6 +83,12 @@ static int take_run(struct relayed *r, struct wire_in *bytes)
 
 	if (err)
 		return err;
+	if (r->cfg->reopens && take_owners(r, &run)) {
+		wired_run_free(&run);
+		return 0;
+	}
+	if (r->cfg->reopens)
+		close_sinks(r);
 	err = frames_init(&frames, run.watches, run.info.n_watches, run.info.scale);
 	if (!err && run.info.slow_most)
 		err = slow_ios_init(&slow, run.info.n_watches, run.info.slow_most);
