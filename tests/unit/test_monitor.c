@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "core/accounting.h"
 #include "core/monitor.h"
@@ -26,22 +27,35 @@ static struct world {
 	struct monitor m;
 	u32 room, stages;		/* of captures to be opened, and how many watches a device gets */
 	int open_err, read_err, find_err, add_err;
-	u32 open, opened;
+	atomic_uint open;
+	u32 opened;
 	struct device gone;		/* its name, if one is gone, and diskseq (0: any) */
 	bool outgrown;
 	int outgrown_err;
 	const struct part *part;	/* of the second watch; NULL: it is a whole */
 	u32 in_flight, doubled;		/* of each watch; and as the last capture was opened */
 	int privileges;
+	bool in_background;		/* the next capture is opened by another thread; and it may go on */
+	atomic_bool goes_on;
 	char told[4096];
 	struct problem p;
 } x;
+
+/* Opening takes long. */
+static void wait_for_loop(void)
+{
+	while (!x.goes_on)
+		usleep(100);
+}
 
 static int fake_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
 {
 	struct fake *f = calloc(1, sizeof(*f));
 
-	assert_int_equal(x.privileges, x.opened ? 1 : 0);
+	if (x.in_background)
+		wait_for_loop();
+	else
+		assert_int_equal(x.privileges, x.opened ? 1 : 0);
 	x.opened++;
 	if (x.open_err) {
 		free(f);
@@ -255,9 +269,37 @@ static void next(void)
 /* The other capture has counted long enough. */
 static void overlap(void)
 {
+	x.m.opened_ns = now_ns() + NSEC_PER_SEC;	/* as if no time had passed, however busy this machine is */
 	assert_false(monitor_ends_interval(&x.m));
-	x.m.opened_ns -= NSEC_PER_SEC / 5;
+	x.m.opened_ns = now_ns() - NSEC_PER_SEC / 5;
 	assert_true(monitor_ends_interval(&x.m) && monitor_due_ns(&x.m) <= now_ns());
+}
+
+/* Another capture is opened by a thread. Until then nothing else is waited for: looks are late, reads are not. */
+static void tend(void)
+{
+	u32 opened = x.opened;
+
+	x.in_background = true;
+	x.goes_on = false;
+	monitor_tend(&x.m, MONITOR_NO_NEWS);
+	if (x.m.next.opening) {
+		monitor_look(&x.m);
+		monitor_tend(&x.m, MONITOR_DEVICES_GONE);
+		assert_true(!x.m.next.capture && x.opened == opened);
+		assert_in_range(monitor_due_ns(&x.m), 0, now_ns() + NSEC_PER_SEC);
+	}
+	x.goes_on = true;
+	while (x.m.next.opening)
+		monitor_tend(&x.m, MONITOR_NO_NEWS);
+}
+
+/* The other capture has taken over, and the first is closed by a thread. */
+static void expect_closed(void)
+{
+	while (x.m.next.closing)
+		monitor_tend(&x.m, MONITOR_NO_NEWS);
+	assert_int_equal(x.open, 1);
 }
 
 /* What was told since the last call. */
@@ -462,7 +504,7 @@ TEST(no_room)
 	monitor_look(&x.m);
 	expect_told("");
 	assert_int_equal(monitor_due_ns(&x.m), 0);
-	monitor_tend(&x.m, MONITOR_NO_NEWS);
+	tend();
 	expect_told("came sdc. ");
 	assert_int_equal(x.open, 2);
 	put_disk("sdd", 48, "");
@@ -481,7 +523,7 @@ TEST(no_room)
 	assert_int_equal(x.m.intervals.frames.n, 2);
 	assert_int_equal(x.open, 2);
 	next();
-	assert_int_equal(x.open, 1);
+	expect_closed();
 	expect_frame(0, "sdb", 1, EACH);
 	expect_frame(1, "sdc", 2, 2 * EACH);
 	expect_frame(2, "sdd", 3, 2 * EACH);
@@ -489,7 +531,7 @@ TEST(no_room)
 	expect_account(1, 2, 0);
 	expect_told("");
 	monitor_look(&x.m);
-	monitor_tend(&x.m, MONITOR_NO_NEWS);
+	tend();
 	expect_told("came sdf. ");
 	assert_int_equal(x.doubled, 2);
 }
@@ -509,7 +551,7 @@ TEST(outgrown_slots)
 	/* It can't be opened. The first one goes on, and it is not tried all the time. */
 	x.open_err = -ENOMEM;
 	for (u32 i = 0; i < 3; i++) {
-		monitor_tend(&x.m, MONITOR_NO_NEWS);
+		tend();
 		next();
 		expect_frame(0, "sda", 0, EACH);
 	}
@@ -519,7 +561,7 @@ TEST(outgrown_slots)
 	assert_int_equal(x.m.doubled, 0);
 	x.open_err = 0;
 	x.m.reopen_ns = 0;
-	monitor_tend(&x.m, MONITOR_NO_NEWS);
+	tend();
 	next();
 	expect_told("");
 	overlap();
@@ -528,7 +570,7 @@ TEST(outgrown_slots)
 	next();
 	expect_frame(0, "sda", 0, EACH);
 	expect_account(0, 9, 0);
-	assert_int_equal(x.open, 1);
+	expect_closed();
 }
 
 /* A part has no account: of it, only what completed goes on. */
@@ -543,7 +585,7 @@ TEST(parts_in_another_capture)
 	x.outgrown_err = -ENOSPC;
 	next();
 	x.outgrown = false;
-	monitor_tend(&x.m, MONITOR_NO_NEWS);
+	tend();
 	overlap();
 	for (u32 i = 0; i < 3; i++) {
 		const struct watch_counts *w;
@@ -565,13 +607,28 @@ TEST(the_other_breaks)
 	x.outgrown = true;
 	x.outgrown_err = -ENOSPC;
 	next();
-	monitor_tend(&x.m, MONITOR_NO_NEWS);
+	tend();
 	assert_int_equal(x.open, 2);
 	x.read_err = -EIO;
 	overlap();
 	next();
 	expect_told("failed: the engine broke. ");
 	assert_int_equal(x.open, 1);
+	next();
+	expect_frame(0, "sda", 0, EACH);
+}
+
+/* The run ends while another capture is being opened. */
+TEST(ends_meanwhile)
+{
+	put_disk("sda", 0, "");
+	open_monitor();
+	x.outgrown = true;
+	x.outgrown_err = -ENOSPC;
+	next();
+	x.in_background = x.goes_on = true;
+	monitor_tend(&x.m, MONITOR_NO_NEWS);
+	assert_non_null(x.m.next.opening);
 	next();
 	expect_frame(0, "sda", 0, EACH);
 }

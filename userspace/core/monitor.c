@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/background.h"
 #include "util/array.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -13,6 +14,7 @@
 #define LOOK_NS (10 * NSEC_PER_SEC)	/* if there is no news */
 #define SETTLE_NS (NSEC_PER_SEC / 5)	/* news of devices comes in bursts */
 #define OVERLAP_NS (NSEC_PER_SEC / 5)	/* IOs that are in flight when another capture is opened are lost unless they end meanwhile */
+#define OPENING_NS (NSEC_PER_SEC / 50)	/* how often it is looked whether a capture is open, or closed */
 #define DOUBLED_MOST 8
 #define RETRY_NS (60 * NSEC_PER_SEC)	/* time before another capture that could not be opened is tried again */
 #define GLANCES 10			/* in an interval, its read included; fewer if they took more than 1 % of a CPU */
@@ -78,69 +80,22 @@ static void glance(struct monitor *m, u64 now)
 	plan_glance(m, max_u64(now + glance_every_ns(m), now_ns() + GLANCE_SHARE * (now_ns() - now)));
 }
 
-/* Returns 0 if devices were left out, so that opening may succeed now; or @err, which has another reason. */
-static int leave_out_gone(struct capture_config *cfg, int err, struct problem *p)
-{
-	struct watch *watches = cfg->watches;
-	bool gone = false;
-	u32 kept = 0;
-
-	for (u32 i = 0; i < cfg->n_watches; i++) {
-		const struct device *d = watches[i].device;
-
-		if (!i || d != watches[i - 1].device)
-			gone = device_is_gone(cfg->devices, d);
-		if (gone && !watches[i].matched)
-			return problem_set(p, -ENODEV, "%s went away before it could be watched", d->name);
-		if (!gone)
-			watches[kept++] = watches[i];
-	}
-	if (kept == cfg->n_watches)
-		return err;
-	cfg->n_watches = kept;
-	return kept ? 0 : problem_set(p, -ESTALE, "all devices went away before they could be watched");
-}
-
-/*
- * As the engine's open, but takes matched devices (struct watch) that went away out of @cfg. -ENODEV: a named one went away;
- * -ESTALE: no device is left.
- */
-static int open_present(const struct capture_ops *engine, struct capture_config *cfg, struct capture **ret, struct problem *p)
-{
-	int err;
-
-	/* Each round that does not end leaves out a device. */
-	do
-		err = engine->open(cfg, ret, p);
-	while (err == -ENODEV && !(err = leave_out_gone(cfg, err, p)));
-	return err;
-}
-
-/* Opens a capture of @watches and prepares its intervals. On failure nothing is left. */
-static int open_capture(struct monitor *m, struct watch *watches, u32 n, struct capture **ret, struct intervals *ret_in, struct problem *p)
+/* Of a capture of @watches. */
+static struct capture_config config_of(struct monitor *m, struct watch *watches, u32 n)
 {
 	struct capture_config cfg = m->cfg->capture;
-	int err;
 
 	cfg.devices = &m->devices;
 	cfg.watches = watches;
 	cfg.n_watches = n;
 	cfg.doubled = m->doubled;
-	err = open_present(m->cfg->engine, &cfg, ret, p);
-	if (err)
-		return err;
-	err = intervals_init(ret_in, *ret);
-	(*ret)->glanced |= glance_every_ns(m) > 0;
-	if (!err)
-		return 0;
-	intervals_uninit(ret_in);
-	m->cfg->engine->close(TAKE(*ret));
-	return problem_set(p, err, "out of memory");
+	return cfg;
 }
 
-/* A capture has just been opened. */
-static void early_looks(struct monitor *m)
+/* @c has just been opened. */
+static void begin_looks(struct monitor *m, struct capture *c)
 {
+	c->glanced |= glance_every_ns(m) > 0;
 	m->opened_ns = now_ns();
 	m->early_ns = capture_early_look(m->opened_ns, m->opened_ns);
 	plan_glance(m, m->opened_ns + glance_every_ns(m));
@@ -172,10 +127,11 @@ static int make_all(struct monitor *m, struct problem *p)
 /* Opens the first capture. */
 static int open_first(struct monitor *m, struct watch *watches, u32 n, struct problem *p)
 {
-	int err = open_capture(m, watches, n, &m->capture, &m->intervals, p);
+	struct capture_config cfg = config_of(m, watches, n);
+	int err = open_now(m->cfg->engine, &cfg, &m->capture, &m->intervals, p);
 
 	if (!err && m->capture->live)
-		early_looks(m);
+		begin_looks(m, m->capture);
 	return err || m->cfg->reuse ? err : make_all(m, p);
 }
 
@@ -223,6 +179,12 @@ struct run_info monitor_run_info(const struct monitor *m, double interval_s)
 
 static void close_next(struct monitor *m)
 {
+	struct problem unused;
+
+	if (m->next.closing)
+		background_end(TAKE(m->next.closing), &m->next.capture, &m->next.intervals, &unused);
+	if (m->next.opening)
+		background_end(TAKE(m->next.opening), &m->next.capture, &m->next.intervals, &unused);
 	if (!m->next.capture)
 		return;
 	intervals_uninit(&m->next.intervals);
@@ -352,6 +314,10 @@ void monitor_look(struct monitor *m)
 
 	if (!m->cfg->capture.follow || !is_live(m))
 		return;
+	if (m->next.opening) {
+		m->look_ns = 0;	/* when that is done */
+		return;
+	}
 	m->looked_ns = now_ns();
 	m->look_ns = m->looked_ns + LOOK_NS;
 	m->cfg->hooks.privileged(m->cfg->hooks.into, true);
@@ -367,39 +333,59 @@ void monitor_look(struct monitor *m)
 
 /* --- another capture ------------------------------------------------------------------------ */
 
-/* Opens it beside the other. It replaces that when the interval ends, see monitor_next(). */
-static int open_next(struct monitor *m, struct problem *p)
+static void could_not_open(struct monitor *m, int err, const struct problem *why)
 {
-	struct watch *watches CLEANUP(cleanup_free) = NULL;
+	struct problem p;
+
+	m->doubled = 0;
+	m->reopen_ns = now_ns() + RETRY_NS;
+	problem_set(&p, err, "%s; another capture could not be opened: %s", m->why, why->text);
+	tell_failure(m, &p);
+}
+
+static int begin_opening(struct monitor *m, struct problem *p)
+{
+	struct capture_config cfg;
+	struct watch *watches = NULL;
 	u32 n = 0;
 	int err = find(m, &watches, &n, p);
 
-	for (u32 i = 0; !err && i < n; i++)
-		device_read_queue(&m->devices, &m->devices.d[watches[i].device - m->devices.d]);
-	err = err ?: open_capture(m, watches, n, &m->next.capture, &m->next.intervals, p);
-	if (err)
+	if (err) {
+		free(watches);
 		return err;
-	intervals_continue(&m->next.intervals, &m->intervals);
-	tell_came(m, m->next.capture);
-	early_looks(m);
-	return 0;
+	}
+	for (u32 i = 0; i < n; i++)
+		device_read_queue(&m->devices, &m->devices.d[watches[i].device - m->devices.d]);
+	cfg = config_of(m, watches, n);
+	return background_open(m->cfg->engine, &cfg, &m->next.opening, p);
 }
 
 static void reopen(struct monitor *m)
 {
-	struct problem p, why;
+	struct problem why;
 	int err;
 
 	m->doubled = min_u64(m->doubled + 1, DOUBLED_MOST);
 	m->cfg->hooks.privileged(m->cfg->hooks.into, true);
-	err = open_next(m, &why);
+	err = begin_opening(m, &why);
 	m->cfg->hooks.privileged(m->cfg->hooks.into, false);
-	if (!err)
+	if (err)
+		could_not_open(m, err, &why);
+}
+
+/* It is open beside the other. It replaces that when the interval ends, see monitor_next(). */
+static void take_opened(struct monitor *m)
+{
+	struct problem why;
+	int err = background_end(TAKE(m->next.opening), &m->next.capture, &m->next.intervals, &why);
+
+	if (err) {
+		could_not_open(m, err, &why);
 		return;
-	m->doubled = 0;
-	m->reopen_ns = now_ns() + RETRY_NS;
-	problem_set(&p, err, "%s; another capture could not be opened: %s", m->why, why.text);
-	tell_failure(m, &p);
+	}
+	intervals_continue(&m->next.intervals, &m->intervals);
+	tell_came(m, m->next.capture);
+	begin_looks(m, m->next.capture);
 }
 
 /* The other capture has been opened: from this read on it counts. */
@@ -421,10 +407,13 @@ static void begin_next(struct monitor *m, u64 read_ns)
 
 static void replace_capture(struct monitor *m)
 {
-	close_capture(m);
+	struct background *closing;
+
+	intervals_uninit(&m->intervals);
+	closing = background_close(m->cfg->engine, m->capture);
 	m->capture = m->next.capture;
 	m->intervals = m->next.intervals;
-	m->next = (struct monitor_next){ 0 };
+	m->next = (struct monitor_next){ .closing = closing };
 }
 
 static void take_outgrown(struct monitor *m)
@@ -443,8 +432,11 @@ static void take_outgrown(struct monitor *m)
 
 u64 monitor_due_ns(const struct monitor *m)
 {
-	u64 due_ns = min_u64(m->look_ns, min_u64(m->early_ns, m->glance_ns));
+	u64 due_ns = min_u64(m->early_ns, m->glance_ns);
 
+	if (m->next.opening || m->next.closing)
+		return min_u64(due_ns, now_ns() + OPENING_NS);
+	due_ns = min_u64(due_ns, m->look_ns);
 	if (m->next.capture && !m->next.begun)
 		due_ns = min_u64(due_ns, m->opened_ns + OVERLAP_NS);
 	return m->why[0] && !m->next.capture ? min_u64(due_ns, m->reopen_ns) : due_ns;
@@ -476,9 +468,15 @@ void monitor_tend(struct monitor *m, enum monitor_news news)
 		glance(m, now);
 	if (news != MONITOR_NO_NEWS)
 		look_soon(m, now);
+	if (m->next.closing && background_is_done(m->next.closing))
+		close_next(m);
+	if (m->next.opening && background_is_done(m->next.opening))
+		take_opened(m);
+	if (m->next.opening)
+		return;
 	if (m->look_ns <= now)
 		monitor_look(m);
-	if (m->why[0] && !m->next.capture && m->reopen_ns <= now)
+	if (m->why[0] && !m->next.capture && !m->next.closing && m->reopen_ns <= now)
 		reopen(m);
 }
 

@@ -45,6 +45,8 @@ struct monitor {
 	struct capture *capture;	/* NULL: there is nothing to watch yet */
 	struct intervals intervals;	/* its frames have no watches as long as there is no capture */
 	struct monitor_next {		/* the capture that replaces it */
+		struct background *opening;	/* it is being opened; no device is added meanwhile; NULL: it is not */
+		struct background *closing;	/* the one that it has replaced; NULL: none */
 		struct capture *capture;	/* NULL: none */
 		struct intervals intervals;
 		bool begun;			/* the next interval is its own */
@@ -79,7 +81,7 @@ enum monitor_news {
  * To be called between intervals: when the kernel has announced something, and at monitor_due_ns() (CLOCK_MONOTONIC;
  * UINT64_MAX: never). Looks for devices that have come, if the capture follows them; does early looks, see
  * capture_early_look(), and nine glances in an interval, see live_ops.glance; opens another capture if that is wanted. Tells
- * failures by the hooks.
+ * failures by the hooks. What takes long is done by a thread.
  */
 void monitor_tend(struct monitor *m, enum monitor_news news);
 u64 monitor_due_ns(const struct monitor *m);
@@ -87,7 +89,7 @@ u64 monitor_due_ns(const struct monitor *m);
 /* Another capture has counted beside the first for long enough. It replaces that when the interval ends, so that is to end now. */
 bool monitor_ends_interval(const struct monitor *m);
 
-/* Looks for devices that have come, at once. */
+/* Looks for devices that have come, at once or, if another capture is being opened, after that. */
 void monitor_look(struct monitor *m);
 
 /*

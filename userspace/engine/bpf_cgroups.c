@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ struct bpf_cgroups {
 };
 
 static struct {
+	pthread_mutex_t lock;	/* of users and leaving: a capture may be opened by another thread, see core/background.h */
 	struct bpf_cgroups *users;
 	int parts, cgroups;	/* descriptors */
 	bool can_wait;		/* see bpf_can_wait() */
@@ -32,7 +34,7 @@ static struct {
 		u32 turn;	/* counts the steps, from 1 on */
 		u32 agreed;	/* number of users that have agreed to the present step */
 	} leaving[BLKLAT_CGROUPS_MAX];
-} shared;
+} shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 int bpf_cgroups_share(struct bpf_capture *b)
 {
@@ -85,8 +87,10 @@ int bpf_cgroups_hold(struct bpf_capture *b)
 		return err;
 	}
 	c->skel = b->skel;
+	pthread_mutex_lock(&shared.lock);
 	c->next = shared.users;
 	shared.users = b->cgroups = c;
+	pthread_mutex_unlock(&shared.lock);
 	return 0;
 }
 
@@ -96,6 +100,7 @@ void bpf_cgroups_release(struct bpf_capture *b)
 
 	if (!c)
 		return;
+	pthread_mutex_lock(&shared.lock);
 	while (*at != c)
 		at = &(*at)->next;
 	*at = c->next;
@@ -103,10 +108,11 @@ void bpf_cgroups_release(struct bpf_capture *b)
 		shared.leaving[i].agreed -= c->agreed[i] == shared.leaving[i].turn;
 	free(c);
 	b->cgroups = NULL;
-	if (shared.users)
-		return;
-	cleanup_close(&shared.parts);
-	cleanup_close(&shared.cgroups);
+	if (!shared.users) {
+		cleanup_close(&shared.parts);
+		cleanup_close(&shared.cgroups);
+	}
+	pthread_mutex_unlock(&shared.lock);
 }
 
 int bpf_cgroups_name(struct bpf_capture *b)
@@ -228,7 +234,7 @@ static void forget_all(const struct blklat_leaving *leaving, const u32 *before, 
  * A program may have found an id just before it was taken out, and put it into cgroups_seen just after
  * the first pass looked there. Before the second pass, all such programs have ended.
  */
-static int let_go(struct kernel_capture *k, struct blklat_leaving *leaving, u32 n)
+static int let_all_go(struct kernel_capture *k, struct blklat_leaving *leaving, u32 n)
 {
 	struct bpf_cgroups *c = ((struct bpf_capture *)k)->cgroups;
 	u32 before[BLKLAT_CGROUPS_MAX];
@@ -245,6 +251,16 @@ static int let_go(struct kernel_capture *k, struct blklat_leaving *leaving, u32 
 	forget_all(leaving, before, n, wait);
 	forget_all(leaving, before, n, false);
 	return 0;
+}
+
+static int let_go(struct kernel_capture *k, struct blklat_leaving *leaving, u32 n)
+{
+	int err;
+
+	pthread_mutex_lock(&shared.lock);
+	err = let_all_go(k, leaving, n);
+	pthread_mutex_unlock(&shared.lock);
+	return err;
 }
 
 int bpf_cgroups_leave(struct bpf_capture *b, const struct snapshot *s)

@@ -266,7 +266,8 @@ int bpf_learn_shared_tags(struct bpf_capture *b, const struct capture_config *cf
 		if (d->hw_queues < 2 || d->shared_tags || (i && d == cfg->watches[i - 1].device))
 			continue;
 		err = bpf_find_devices(b->finder, &cfg->watches[i].device, 1, &found, p);
-		d->shared_tags = !err && found.shared_tags;
+		if (!err && found.shared_tags)
+			d->shared_tags = true;
 	}
 	return err;
 }

@@ -121,7 +121,7 @@ static void handle(struct service *s, enum service_event event)
 {
 	static const enum monitor_news news[] = { [EVENT_DEVICES] = MONITOR_DEVICES, [EVENT_GONE] = MONITOR_DEVICES_GONE };
 	struct monitor *m = &s->monitor;
-	const struct capture *capture = m->capture, *next = m->next.capture;
+	const struct capture *capture = m->capture;
 
 	if (event == EVENT_ALSO_ENDED)
 		end_also(s, 0);
@@ -130,8 +130,8 @@ static void handle(struct service *s, enum service_event event)
 		monitor_look(m);
 	}
 	monitor_tend(m, news[event]);
-	/* Opening a capture takes much time, once. */
-	if (m->capture != capture || m->next.capture != next)
+	/* Opening the first capture takes much time, once. */
+	if (m->capture != capture)
 		s->share = (struct realtime_share){ 0 };
 	beat(s);
 }
