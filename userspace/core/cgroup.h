@@ -6,31 +6,32 @@
 #include "util/types.h"
 
 /*
- * Writes the directory of version 2's hierarchy below @root into @path and returns its length. @root is
- * "", except in tests and recordings.
+ * Writes the directory of version 2's hierarchy below @root into @path and returns its length. @root is "", except in
+ * tests and recorded trees.
  */
 size_t cgroup_hierarchy(const char *root, char *path, size_t size);
 
 /*
- * Calls @visit with the directory of the cgroup at @path, which has room for @size bytes, then of those below it. @path
- * is the visited cgroup's during the call, and unchanged on return. A cgroup that can't be opened is left out. Returns
- * the first value other than 0 that @visit returns, which ends the walk; else 0.
+ * Calls @visit with the directory of the cgroup at @path, which has room for @size bytes, then with those below it.
+ * @path is the visited cgroup's during the call, and unchanged on return. Cgroups that can't be opened are skipped.
+ * Returns the first value other than 0 that @visit returns, which ends the walk; else 0.
  */
 int cgroups_walk(char *path, size_t size, int (*visit)(void *arg, int dir), void *arg);
 
-/* A cgroup that is looked for. */
+/* A cgroup to look for. */
 struct cgroup_sought {
 	u64 id;			/* the kernel's: the inode number of its directory */
-	char *path;		/* if found: from its hierarchy's top, "/system.slice/cron.service", malloc'ed; else NULL */
+	char *path;		/* if found: "/system.slice/cron.service", malloc'ed; else NULL */
 };
 
 /*
- * Searches the hierarchy in which IO is charged: version 2's if it has the io controller, else version 1's blkio. Fills
- * in the paths of those among @n that it has. Returns 0 or -ENOMEM; either way the caller owns the paths found so far.
+ * Searches the hierarchy in which IO is charged: version 2's if it has the io controller, else version 1's blkio.
+ * Fills in the paths of those among @n that exist. Returns 0 or -ENOMEM; either way the caller owns the paths found
+ * so far.
  */
 int cgroups_find(const char *root, struct cgroup_sought *sought, u32 n);
 
-/* Is @path, found by cgroups_find(), still the cgroup @id? True if that can't be told. */
+/* Is @path, found by cgroups_find(), still the cgroup @id? True if that is unknown. */
 bool cgroup_is_there(const char *root, const char *path, u64 id);
 
 /*

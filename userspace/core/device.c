@@ -40,7 +40,8 @@ static bool is_named(const struct device *d, const char *prefix)
 
 bool device_passes_bios_on(const struct device *d)
 {
-	return !d->hw_queues && !is_named(d, "dm-") && !is_named(d, "zram") && !is_named(d, "ram") && !is_named(d, "pmem");
+	return !d->hw_queues && !is_named(d, "dm-") && !is_named(d, "zram") && !is_named(d, "ram") &&
+	       !is_named(d, "pmem");
 }
 
 bool device_hides_splits(const struct device *d)
@@ -60,7 +61,7 @@ int device_name(const char *entry, char ret[DEVICE_NAME_MAX])
 	return 0;
 }
 
-/* What tells a user which device it is: the model, or else a mapped file, or an array's level. */
+/* What tells a user which device this is: the model, or the mapped file, or the array's level. */
 static void read_model(struct device *d, int dir)
 {
 	static const char *const files[] = {
@@ -104,8 +105,8 @@ static void read_scsi_serial(struct device *d, int dir)
 }
 
 /*
- * What tells this drive from another of its model. NVMe and eMMC have it in one place, SCSI in another. All of it is
- * cached by the drivers. virtio's "serial" is not read: that asks the device, which is an IO (virtblk_get_id()).
+ * What distinguishes this drive from others of its model. NVMe and eMMC have it in one place, SCSI in another. All of
+ * it is cached by the drivers. virtio's "serial" is not read, as reading it is an IO (virtblk_get_id()).
  */
 static void read_identity(struct device *d, int dir)
 {
@@ -132,8 +133,9 @@ static int add_hw_queue(int dir, const char *name, void *into)
 }
 
 /*
- * The queues of a host bus adapter may have one set of tags together (BLK_MQ_F_TAG_HCTX_SHARED, which only debugfs shows, or the
- * kernel's own structures to engine bpf). Their scheduler's tags are one set since 5.14 (d97e594c5166). Where this is not known, as by a backport, there are more slots than needed.
+ * The queues of a host bus adapter may share one set of tags (BLK_MQ_F_TAG_HCTX_SHARED, which only debugfs shows, or
+ * the kernel's own structures to engine bpf). Their scheduler's tags are one set since 5.14 (d97e594c5166). Where
+ * this is unknown, as for a backport, there are more slots than needed.
  */
 static bool has_shared_tags(const char *root, const char *sysfs)
 {
@@ -161,11 +163,11 @@ static void read_queue(struct device *d, int dir, const char *root, const char *
 		return;
 	d->stages = (1u << BLKLAT_STAGES) - 1;
 	sysfs_choice(dir, "queue/scheduler", d->scheduler, sizeof(d->scheduler));
-	/* It never changes, but with fewer privileges it may not be known again. */
+	/* It never changes, but with fewer privileges it may not be readable again. */
 	d->shared_tags = d->shared_tags || (d->hw_queues > 1 && has_shared_tags(root, sysfs));
 }
 
-/* What all devices have. -ENODEV: it went away, or is not a device. */
+/* Reads what all devices have. -ENODEV: it is gone, or not a device. */
 static int read_common(struct device *d, int dir)
 {
 	u64 sectors = 0;

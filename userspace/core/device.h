@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The block devices of a machine, as sysfs describes them. Reading takes the root of the tree as a
- * parameter, so a recorded machine serves as well as the live one.
+ * The block devices of a machine, as sysfs describes them, below a root: that of this machine, or of a recorded tree.
  */
 #ifndef CORE_DEVICE_H
 #define CORE_DEVICE_H
@@ -24,17 +23,17 @@ struct device {
 	char scheduler[16];		/* the active I/O scheduler; "" for bio-based devices */
 	char sysfs[256];		/* directory below the root: /sys/block/sda or /sys/block/sda/sda1 */
 	u32 major, minor;
-	u64 node;			/* inode of its directory; differs for a later device of that name; 0: not known */
+	u64 node;			/* inode of its directory, never used again; 0: unknown */
 	u64 diskseq;			/* of its disk, unique to each disk and medium; 0: before Linux 5.15 */
 	u64 size_bytes;
 	u32 parent;			/* partition: index of its disk in the table, else own index */
 	u32 hw_queues;			/* hardware queues; 0: bio-based, no requests */
 	u32 tags;			/* driver tags in a hardware queue (the largest); 0: bio-based */
 	u32 nr_requests;		/* scheduler tags in a hardware queue */
-	bool shared_tags;		/* known: no two of its requests have the same tag, whatever their hardware queues */
+	bool shared_tags;		/* known that no two of its requests share a tag */
 	bool iostats;			/* the kernel counts its IOs */
 	bool hidden;			/* a hidden path (nvme multipath) */
-	bool absent;			/* it was there before, see device_table_update(); device_find() does not find it */
+	bool absent;			/* gone, see device_table_update(); not found by device_find() */
 	u32 n_lower;			/* devices it lies on (slaves): indices in the table */
 	u32 lower[32];
 	u32 stages;			/* bit s set: stage s of enum blklat_stage can be watched */
@@ -46,13 +45,13 @@ static inline bool device_is_partition(const struct device *d)
 }
 
 /*
- * Whether requests of other devices may end its bios, since it passes them on unchanged. Of the devices without requests, md,
- * nvme multipath, bcache and perhaps some that are not known here do. dm never does, as it sends clones, nor do those with no
+ * May requests of other devices end its bios, as it passes them on unchanged? Of the devices without requests, md,
+ * nvme multipath, bcache and perhaps some unknown here do. dm never does, as it sends clones, nor do those without a
  * device below them (zram, brd, pmem).
  */
 bool device_passes_bios_on(const struct device *d);
 
-/* Whether it may split bios without block_split, as md raid0 did until 6.17: block_bio_remap then tells of each piece. */
+/* May it split bios without block_split, as md raid0 did until 6.17? Then block_bio_remap reports each piece. */
 bool device_hides_splits(const struct device *d);
 
 #define DEVICES_MAX 65536
@@ -60,7 +59,7 @@ bool device_hides_splits(const struct device *d);
 struct device_table {
 	char root[256];			/* "" or the root of a recorded tree */
 	u32 n;
-	struct device *d;		/* disks sorted by name (numbers by value), each followed by its partitions; later ones behind */
+	struct device *d;		/* disks by name, each followed by its partitions; later devices behind */
 };
 
 /* Reads all block devices below @root/sys. Returns 0, -ENOMEM, or an errno with a sentence in @p. */
@@ -71,16 +70,16 @@ void device_table_free(struct device_table *t);
 int device_table_init(struct device_table *t, const char *root, struct problem *p);
 
 /*
- * Looks which devices have come and gone. Only those that are not known are read. Entries do not move: what is
- * no longer there is marked as absent, and so is a device that got another medium or lost its size, which gets a new entry.
- * New ones are appended, or, if @used is not NULL, take the place of absent ones whose @used is false. Returns 0, or a negative
- * errno and a sentence.
+ * Finds devices that have come and gone; reads only those that are not known. Entries do not move: a device that is
+ * gone is marked as absent, and so is one that got another medium or lost its size, which then gets a new entry. New
+ * devices are appended or, if @used is not NULL, take the place of absent ones whose @used is false. Returns 0, or a
+ * negative errno and a sentence.
  */
 int device_table_update(struct device_table *t, const bool *used, struct problem *p);
 
 /*
- * Reads again what the user or the driver can change on a device: hardware queues and their tags, the scheduler,
- * nr_requests. @d is in @t, or a copy of an entry. Returns 0 or a negative errno; -ENOENT if the device is gone.
+ * Reads again what the user or the driver can change: hardware queues and their tags, the scheduler, nr_requests. @d
+ * is in @t, or a copy of an entry. Returns 0 or a negative errno; -ENOENT if the device is gone.
  */
 int device_read_queue(const struct device_table *t, struct device *d);
 
@@ -93,15 +92,15 @@ int device_table_copy(struct device_table *to, const struct device_table *from);
 /*
  * Finds the devices for DEV, a user's argument: a kernel name, a path (links are followed; resolved by device number,
  * or in a recorded tree by the last component), a mapper name, a shell pattern over kernel names, or "all" (whole
- * devices of non-zero size). Appends their indices to @set (of size t->n; no repeats, in any order) and updates @n.
- * Returns 0, or with a sentence -ENODEV (no such device; the nearest name is suggested), -ENOTBLK (a file that is not a
- * block device), -ENOENT (a pattern that matches nothing).
+ * devices with a size). Appends their indices to @set (of size t->n), without repeats and in any order, and updates
+ * @n. Returns 0, or with a sentence -ENODEV (no such device; suggests the nearest name), -ENOTBLK (not a block
+ * device), -ENOENT (a pattern that matches nothing).
  */
 int device_find(const struct device_table *t, const char *name, u32 *set, u32 *n, struct problem *p);
 
 /*
- * Has another device taken @d's place: one of the same name, or another file or medium in the same
- * device? False if the place is empty.
+ * Has another device taken @d's place: one of the same name, or another file or medium in the same device? False if
+ * the place is empty.
  */
 bool device_replaced(const struct device_table *t, const struct device *d);
 
@@ -111,9 +110,9 @@ struct kernel_stat {
 };
 
 /*
- * The files with the kernel's own count of a device's IOs (Documentation/block/stat.rst), kept open for repeated reads, as
- * looking them up is most of the work. Each takes a page of the kernel's memory meanwhile (seq_read_iter()). None is open if
- * they could not be opened: too many files, or the device is gone.
+ * The files with the kernel's own count of a device's IOs (Documentation/block/stat.rst), kept open, as looking them
+ * up is most of the work of a read. Each takes a page of the kernel's memory (seq_read_iter()). None is open if that
+ * failed: too many files, or the device is gone.
  */
 struct device_files {
 	int size, diskseq, stat;	/* -1: not open, or (diskseq) the kernel has none */
@@ -123,8 +122,9 @@ void device_files_open(const struct device_table *t, const struct device *d, str
 void device_files_close(struct device_files *f);
 
 /*
- * Reads the count; opens the files for that if they are not open. Returns 0; -ENODATA if the file lacks figures; or -ENODEV if
- * the device is gone, has no size any more (a detached loop device stays, but empty), or is not the one that was read into @t.
+ * Reads the count; if the files are not open, opens them for this read. Returns 0; -ENODATA if the file lacks
+ * figures; or -ENODEV if the device is gone, has no size any more (a detached loop device stays, but empty), or is
+ * another than the one that was read into @t.
  */
 int device_files_stat(const struct device_files *f, const struct device_table *t, const struct device *d,
 		      struct kernel_stat *ret);

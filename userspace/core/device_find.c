@@ -19,7 +19,7 @@ static void add(u32 *set, u32 *n, u32 index)
 	set[(*n)++] = index;
 }
 
-/* Says that no device has this name, and which name comes nearest. */
+/* Reports that no device has this name, and suggests the nearest one. */
 static int not_found(const struct device_table *t, const char *name, struct problem *p)
 {
 	const char *slash = strrchr(name, '/');
@@ -94,7 +94,7 @@ static int find_path_live(const struct device_table *t, const char *path, u32 *s
 	if (stat(path, &st)) {
 		if (errno == ENOENT || errno == ENOTDIR)
 			return not_found(t, path, p);
-		return problem_set(p, -ENODEV, "can't look at '%s': %s", path, strerror(errno));
+		return problem_set(p, -ENODEV, "can't access '%s': %s", path, strerror(errno));
 	}
 	if (!S_ISBLK(st.st_mode))
 		return not_block(t, path, st.st_mode, p);
@@ -105,11 +105,11 @@ static int find_path_live(const struct device_table *t, const char *path, u32 *s
 			return 0;
 		}
 	}
-	return problem_set(p, -ENODEV, "there is no disk behind '%s' (%u:%u); 'blklat list' shows all", path,
+	return problem_set(p, -ENODEV, "'%s' is device %u:%u, which does not exist; 'blklat list' shows all", path,
 			   major(st.st_rdev), minor(st.st_rdev));
 }
 
-/* A recording has no device nodes, so only names count: the link's target or the path itself. */
+/* A recorded tree has no device nodes, so only names count: the link's target or the path itself. */
 static int find_path_recorded(const struct device_table *t, const char *path, u32 *set, u32 *n, struct problem *p)
 {
 	char file[PATH_MAX], target[PATH_MAX];
@@ -145,7 +145,7 @@ static int find_all(const struct device_table *t, u32 *set, u32 *n, struct probl
 		found++;
 	}
 	if (!found)
-		return problem_set(p, -ENOENT, "'all' matches no device: none of this machine has a size");
+		return problem_set(p, -ENOENT, "'all' matches no device: no device of this machine has a size");
 	return 0;
 }
 
@@ -154,7 +154,7 @@ static bool is_pattern(const char *name)
 	return strpbrk(name, "*?[");
 }
 
-/* Hidden paths have no device number to be watched by, so they are watched only if they are named. */
+/* Hidden paths have no device number to watch them by, so only their names select them. */
 static int find_pattern(const struct device_table *t, const char *pattern, u32 *set, u32 *n, struct problem *p)
 {
 	const char *names = strncmp(pattern, "/dev/", 5) ? pattern : pattern + 5;
@@ -180,7 +180,7 @@ int device_find(const struct device_table *t, const char *name, u32 *set, u32 *n
 		return find_all(t, set, n, p);
 	if (find_name(t, name, set, n))
 		return 0;
-	/* Names of links may contain these letters. The shell has already expanded what it could. */
+	/* Names of links may contain these characters. The shell has already expanded what it could. */
 	if (is_pattern(name) && (name[0] != '/' || access(name, F_OK)))
 		return find_pattern(t, name, set, n, p);
 	if (!strchr(name, '/'))

@@ -96,7 +96,7 @@ static bool read_again(int fd, char *text, size_t size)
 	return n > 0;
 }
 
-/* A device that stays gets another diskseq when its medium changes, as a loop device's file (inc_diskseq() in block/genhd.c). */
+/* A device that stays gets a new diskseq with a new medium, for example a loop device's file (inc_diskseq()). */
 static int read_stat(const struct device_files *f, const struct device *d, struct kernel_stat *ret)
 {
 	char text[512];

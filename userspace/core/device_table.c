@@ -14,9 +14,9 @@ enum seen { NOT_SEEN, KNOWN, COME };
 
 struct updating {
 	struct device_table *t;
-	struct device **known;		/* the entries that were there, by name */
+	struct device **known;		/* devices known so far, by name */
 	u32 n_known;
-	u32 n_before;			/* entries, also of absent devices */
+	u32 n_before;			/* entries, including absent devices */
 	u32 next;			/* none of those before it is free */
 	u8 *seen;			/* [entry] an enum seen */
 	const bool *used;		/* see device_table_update() */
@@ -42,7 +42,7 @@ static struct device *find_known(const struct updating *u, const char *entry)
 	return at ? *at : NULL;
 }
 
-/* Is @d still the device in the directory? Then it is marked as known, and takes its size, which may have changed. */
+/* Is @d still the device in the directory? If so, marks it as known and updates its size. */
 static bool still_there(struct updating *u, struct device *d, int dir)
 {
 	u64 sectors = 0, diskseq = 0;
@@ -71,7 +71,9 @@ static u32 free_entry(struct updating *u)
 	return u->t->n;
 }
 
-/* Puts a device that has come into the table; in place of @was, its entry so far, if that had no size. NULL: the table is full. */
+/*
+ * Puts a new device into the table; in place of @was, its former entry, if that had no size. NULL: the table is full.
+ */
 static struct device *put(struct updating *u, const struct device *d, const struct device *was)
 {
 	struct device_table *t = u->t;
@@ -87,14 +89,16 @@ static struct device *put(struct updating *u, const struct device *d, const stru
 }
 
 /*
- * Opens a directory that may be a partition's: it is named after its disk (add_partition() in block/partitions/core.c), and no
- * link, as those lead elsewhere, for example to the driver.
+ * Opens a directory that may be a partition's: it is named after its disk (add_partition() in
+ * block/partitions/core.c) and is no link, as links lead elsewhere, for example to the driver.
  */
 static int open_partition(int dir, const char *entry, const struct device *disk)
 {
 	const char *name = strrchr(disk->sysfs, '/') + 1;
 
-	return strncmp(entry, name, strlen(name)) ? -1 : openat(dir, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (strncmp(entry, name, strlen(name)))
+		return -1;
+	return openat(dir, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 static int update_partition(int dir, const char *entry, void *into)
@@ -124,7 +128,7 @@ static int update_disk(int dir, const char *entry, void *into)
 	if (fd < 0)
 		return 0;
 	if (!still_there(u, disk, fd)) {
-		/* Without a queue it is not complete yet; its event is still to come (device_add_disk()). */
+		/* Without a queue it is incomplete; its event is still to come (device_add_disk()). */
 		if ((!u->incomplete && faccessat(fd, "queue", F_OK, 0)) || device_read_disk(&d, fd, entry, u->t->root))
 			return 0;
 		disk = put(u, &d, disk);
@@ -134,7 +138,7 @@ static int update_disk(int dir, const char *entry, void *into)
 	}
 	u->disk = disk - u->t->d;
 	err = sysfs_entries(fd, ".", update_partition, u);
-	/* The disk may be gone by now: then it has no partitions. */
+	/* The disk may be gone by now; then it has no partitions. */
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -158,7 +162,7 @@ static int add_lower(int dir, const char *entry, void *into)
 	return 0;
 }
 
-/* Finds the devices below a disk. Links name other devices, so all must be in the table. */
+/* Finds the devices below a disk. They are links to other devices, so all must be in the table. */
 static void resolve_lower(struct device_table *t, u32 disk, int block)
 {
 	struct stacking s = { .t = t, .d = &t->d[disk] };
@@ -214,7 +218,9 @@ static int open_block(const char *root, struct problem *p)
 
 	snprintf(path, sizeof(path), "%s/sys/block", root);
 	fd = sysfs_open_dir(AT_FDCWD, path);
-	return fd < 0 ? problem_set(p, fd, "can't read '%s', where the block devices are found: %s", path, strerror(-fd)) : fd;
+	if (fd < 0)
+		problem_set(p, fd, "can't read '%s', where the block devices are: %s", path, strerror(-fd));
+	return fd;
 }
 
 int device_table_init(struct device_table *t, const char *root, struct problem *p)
@@ -232,7 +238,9 @@ static int update_table(struct device_table *t, const bool *used, bool incomplet
 {
 	CLEANUP(cleanup_free) struct device **known = calloc(t->n + 1, sizeof(*known));
 	CLEANUP(cleanup_free) u8 *seen = calloc(DEVICES_MAX, sizeof(*seen));
-	struct updating u = { .t = t, .known = known, .n_before = t->n, .seen = seen, .used = used, .incomplete = incomplete };
+	struct updating u = {
+		.t = t, .known = known, .n_before = t->n, .seen = seen, .used = used, .incomplete = incomplete,
+	};
 	CLEANUP(cleanup_close) int block = open_block(t->root, p);
 	int err;
 
@@ -241,7 +249,9 @@ static int update_table(struct device_table *t, const bool *used, bool incomplet
 	err = known && seen ? update(&u, block) : -ENOMEM;
 	if (err == -ENOSPC)
 		return problem_set(p, err, "more than %d block devices have come and gone", DEVICES_MAX);
-	return !err ? 0 : problem_set(p, err, "can't read the block devices in '%s/sys/block': %s", t->root, strerror(-err));
+	if (err)
+		problem_set(p, err, "can't read the block devices in '%s/sys/block': %s", t->root, strerror(-err));
+	return err;
 }
 
 int device_table_update(struct device_table *t, const bool *used, struct problem *p)

@@ -9,7 +9,9 @@
 
 int frames_init_room(struct frames *fs, u32 room, u32 scale)
 {
-	struct frames made = { .scale = scale, .f = sparse_calloc(room + 1, sizeof(*made.f)), .cells = op_cells_make(room, scale) };
+	struct frames made = {
+		.scale = scale, .f = sparse_calloc(room + 1, sizeof(*made.f)), .cells = op_cells_make(room, scale),
+	};
 
 	if (!made.f || !made.cells) {
 		frames_uninit(&made);
@@ -204,9 +206,7 @@ static void op_between(struct op_frame *o, const struct op_counts *before, const
 	static const struct op_counts nothing;
 	struct extremes extremes;
 
-	/*
-	 * IOs after a pause that were counted before their bin, in an interval without IOs, belong to this interval.
-	 */
+	/* IOs after a pause that were counted before their bin, in an interval without IOs, belong to this interval. */
 	if (o->ios)
 		idle_clear(o);
 	if (before) {

@@ -171,9 +171,7 @@ void frames_enter(struct frames *fs, const struct watch *watches, u32 first, u32
 /* Adds frames for @watches, numbered from @number, with memory of their own. Returns 0 or -ENOMEM. */
 int frames_append(struct frames *fs, const struct watch *watches, u32 n, u32 number);
 
-/*
- * Makes @fs shallow copies of the frames of @interval whose device was not gone before it; @fs->f has room for all.
- */
+/* Makes @fs shallow copies of the frames of @interval whose device was not gone before it; @fs->f has room for all. */
 void frames_choose_there(struct frames *fs, const struct frames *interval);
 
 /* Sets the slow IOs of all frames; @slow is indexed as the frames are. NULL: they were not looked for. */

@@ -10,9 +10,9 @@ struct hist {
 	u32 scale;		/* an octave has 2^scale bins */
 	u64 *cells;		/* BLKLAT_CELLS(scale): below the grid, the bins, above the grid */
 	/*
-	 * Bit o set: cells of octave o may hold IOs (see blklat_octave()); clear: they are all 0. IOs fall
-	 * into few octaves, and with many devices most histograms are empty: the functions below skip the
-	 * rest. Code that writes to cells other than with these functions sets the octave's bit.
+	 * Bit o set: cells of octave o may hold IOs (see blklat_octave()); clear: they are all 0. IOs fall into few
+	 * octaves, and with many devices most histograms are empty, so the functions below skip the rest. Whatever
+	 * else writes to cells sets the octave's bit.
 	 */
 	u64 octaves;
 };
@@ -23,7 +23,7 @@ struct hist {
 int hist_init(struct hist *h, u32 scale);
 void hist_uninit(struct hist *h);
 
-/* An empty histogram on cells that belong to something else: BLKLAT_CELLS(scale), all 0. It needs no hist_uninit(). */
+/* An empty histogram on borrowed cells: BLKLAT_CELLS(scale), all 0. Needs no hist_uninit(). */
 static inline struct hist hist_on(u64 *cells, u32 scale)
 {
 	return (struct hist){ .scale = scale, .cells = cells };
@@ -58,22 +58,22 @@ void hist_diff(struct hist *to, const struct hist *now, const struct hist *befor
 void hist_add_diff(struct hist *to, const struct hist *now, const struct hist *before);
 
 /*
- * Bounds of a cell in ns, lower exclusive, upper inclusive. Cell 0 is (0, first bound]; the last one
- * has no upper bound and gives UINT64_MAX.
+ * Bounds of a cell in ns, lower exclusive, upper inclusive. Cell 0 is (0, first bound]; the last one has no upper
+ * bound and returns UINT64_MAX.
  */
 u64 hist_lower_ns(u32 scale, u32 cell);
 u64 hist_upper_ns(u32 scale, u32 cell);
 
 /*
- * Bins are buckets of exponential histograms (Prometheus native, OpenTelemetry) whose schema is the
- * scale: bucket i is (2^((i - 1) / 2^scale), 2^(i / 2^scale)] s. The grid begins at 2^HIST_FIRST_LOG2
- * s. Cell 0, below it, is the zero bucket of those formats and has no number. The cell above the grid
- * gets the number after the last bin's, so that it is merged like the others.
+ * Bins are the buckets of exponential histograms (Prometheus native, OpenTelemetry) whose schema is the scale: bucket
+ * i is (2^((i - 1) / 2^scale), 2^(i / 2^scale)] s. The grid begins at 2^HIST_FIRST_LOG2 s. Cell 0, below it, is those
+ * formats' zero bucket and has no number. The cell above the grid gets the number after the last bin's, so it merges
+ * like the others.
  */
 #define HIST_FIRST_LOG2 (-26)
 s32 hist_bucket(u32 scale, u32 cell);
 
-/* First and last cell that hold IOs. Returns false when there is none. */
+/* Finds the first and the last cell that hold IOs. Returns false if there is none. */
 bool hist_range(const struct hist *h, u32 *ret_first, u32 *ret_last);
 
 /* The first cell from @cell on that holds IOs; BLKLAT_CELLS() if there is none. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What all JSON that blklat writes has in common. Values are json-c objects. NULL stands for null, the
- * value of a figure that is not available.
+ * What all JSON of blklat has in common. Values are json-c objects. NULL stands for null, the value of a figure that
+ * is not available.
  */
 #ifndef CORE_JSON_PARTS_H
 #define CORE_JSON_PARTS_H
@@ -22,19 +22,19 @@ struct json_object *json_latencies(const struct op_frame *o, const struct percen
 /* [[lower exclusive, upper inclusive, count], ...] in ns, of each bin in use; above the grid, upper is null. */
 struct json_object *json_bins(const struct hist *h);
 
-/* Describes a device. Those below it are those of @now, its entry in @t; NULL: there is none. */
+/* Describes a device. Those below it are taken from @now, its entry in @t; NULL: none. */
 struct json_object *json_device(const struct device *d, const struct device_table *t, const struct device *now);
 
 /* Which part of a watch: {"by": "size", "label": "4 KiB"}; json_absent for a whole (NULL). */
 struct json_object *json_part(const struct part *part);
 
-/* The sums of @f that belong to IOs that have not ended yet, an object for each op; json_absent if there are none. */
+/* The sums of @f that belong to IOs that have not completed, an object for each op; json_absent if there are none. */
 struct json_object *json_partial(const struct frame *f);
 
 /* True, or json_absent. */
 struct json_object *json_flag(bool set);
 
-/* A slow IO. Unknown values are null, and so are its process and cgroup if the user does not want them shown. */
+/* A slow IO. Unknown values are null, as are process and cgroup if the user hides them. */
 struct json_object *json_slow(const struct slow_io *io);
 
 /* The object "accounting" of JSON lines and documents. */
@@ -53,7 +53,7 @@ struct json_interval {
 	enum json_bins bins;
 };
 
-/* Adds what is said of a watch or part in an interval: the keys of blklat(8). What is not available is null. */
+/* Adds the keys of an interval of a watch or part, as blklat-live(8) describes them. What is not available is null. */
 void json_add_frame(struct json_object *to, const struct json_interval *of, const struct frame *f);
 
 /*

@@ -89,7 +89,7 @@ static const struct part *find_made(void **tree, u32 *n, const char *label)
 	if (!new)
 		return NULL;
 	strcpy(new->label, label);
-	new->part = (struct part){ .by = by_names[BLKLAT_BY_CGROUP], .label = new->label, .number = BLKLAT_CGROUP_FIRST + *n };
+	new->part = (struct part){ by_names[BLKLAT_BY_CGROUP], new->label, BLKLAT_CGROUP_FIRST + *n };
 	if (!tsearch(&new->part, tree, by_label)) {
 		free(new);
 		return NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The parts that the IOs of a watch are divided into (--by): numbered in parts.h, named here. */
+/* The parts into which the IOs of a watch are divided (--by): numbered in parts.h, named here. */
 #ifndef CORE_PART_H
 #define CORE_PART_H
 
 #include "blklat/abi.h"
 #include "util/types.h"
 
-/* Room for a part's label, including its NUL. By cgroup it is a path, whose beginning may be cut off. */
+/* Room for a part's label, including its NUL. By cgroup it is a path, which may lack its beginning. */
 #define PART_LABEL_MAX 256
 
 struct part {
@@ -19,9 +19,9 @@ struct part {
 extern const char *const by_names[BLKLAT_BYS];
 
 /*
- * The part with this label, which is never freed; NULL: there is none. By cgroup, a label's part is
- * made when it is first asked for (NULL: the label is too long, or there is no memory); "" gives the
- * vacant part, which has no cgroup yet: see part_is_vacant().
+ * Returns the part with this label, which is never freed; NULL: there is none. By cgroup, a part is made when its
+ * label is first asked for (NULL: the label is too long, or there is no memory); "" is the vacant part, which has no
+ * cgroup yet: see part_is_vacant().
  */
 const struct part *part_find(const char *by, const char *label);
 
@@ -29,14 +29,14 @@ const struct part *part_find(const char *by, const char *label);
 const struct part *part_numbered(enum blklat_by by, u32 number);
 
 /*
- * By cgroup, watches also have parts for cgroups to come. These have no IOs: before a watch has one, it
- * gets another part.
+ * By cgroup, watches also have parts for cgroups to come. These have no IOs: a watch gets another part before its
+ * first IO.
  */
 bool part_is_vacant(const struct part *part);
 
 #define PART_TEXT_MAX (PART_LABEL_MAX + 16)
 
-/* The label where nothing else says what it is of: "beside write", "depth 3-4", "4 KiB", "/system.slice". */
+/* The label where nothing else says what it divides: "beside write", "depth 3-4", "4 KiB", "/system.slice". */
 void part_text(char ret[PART_TEXT_MAX], const struct part *part);
 
 /* What the part's --by means, in words: "bytes, rounded up". */

@@ -7,7 +7,7 @@
 
 #define PERCENTILES_MAX 16
 
-/* The percentiles that a run prints, in ascending order. */
+/* The percentiles of a run, in ascending order. */
 struct percentiles {
 	u32 n;
 	struct percentile {
@@ -34,8 +34,8 @@ int percentiles_parse(const char *list, struct percentiles *ret, const char **re
 double quantile_ns(const struct hist *h, double q, u64 min_ns, u64 max_ns);
 
 /*
- * The ratio by which percentiles of two histograms may differ even though the latencies do not: that of the bounds of
- * the bin of @ns, since each percentile is known to half a bin (bins.h). 1 outside the grid.
+ * The ratio by which percentiles of two histograms may differ although the latencies do not: that of the bounds of
+ * the bin of @ns, as a percentile is known to half a bin (bins.h). 1 outside the grid.
  */
 double quantile_resolution(u32 scale, double ns);
 

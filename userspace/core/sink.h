@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A sink: where frames go. Every hook is required. Sinks write to the stream they are given and
- * never look at an engine; a failed write is a negative errno. Each kind has its own function to open it.
+ * A sink: where frames go. Every hook is required. Sinks write to the stream they are given and never look at an
+ * engine; a failed write is a negative errno. Each kind of sink has its own function that opens it.
  */
 #ifndef CORE_SINK_H
 #define CORE_SINK_H
@@ -9,13 +9,13 @@
 #include "core/frame.h"
 #include "core/origin.h"
 
-/* What is true for the whole run. Borrowed by the sink until its close returns. */
+/* What holds for the whole run. Borrowed by the sink until its close returns. */
 struct run_info {
 	const char *version;
 	const char *engine;
 	/*
-	 * A frame's watch is in this list, and always in the same place. In a run that devices may come to, each that comes is
-	 * added behind the others, up to the most that there can be.
+	 * A frame's watch is in this list, always in the same place. Watches that come later are added behind the
+	 * others, up to most_watches.
 	 */
 	const struct watch *watches;
 	u32 n_watches, most_watches;
@@ -30,7 +30,7 @@ struct run_info {
 	struct percentiles percentiles;
 };
 
-/* For arrays that have an element for each watch; most are never touched, see sparse_calloc(). */
+/* For arrays with an element for each watch; most elements are never touched, see sparse_calloc(). */
 static inline u32 run_most_watches(const struct run_info *run)
 {
 	return run->most_watches > run->n_watches ? run->most_watches : run->n_watches;
@@ -41,14 +41,14 @@ struct sink {
 };
 
 struct sink_ops {
-	/* One interval of every watch, idle ones too. Flushes, so that the reader of a pipe sees it at once. */
+	/* Takes one interval of every watch, idle ones too. Flushes, so that the reader of a pipe sees it at once. */
 	int (*interval)(struct sink *s, const struct frames *interval);
 	/* The whole run, once, after the last interval. */
 	int (*summary)(struct sink *s, const struct frames *run);
 	void (*close)(struct sink *s);
 };
 
-/* Hooks for sinks that only show intervals, and for those that own nothing but their memory. */
+/* Hooks for sinks that only show intervals, and for sinks that own nothing but their memory. */
 int sink_without_summary(struct sink *s, const struct frames *run);
 void sink_free(struct sink *s);
 
@@ -56,7 +56,7 @@ void sink_free(struct sink *s);
 void sink_close(struct sink *s);
 
 /*
- * Something that opens a sink once the run is known. Devices come and go meanwhile, and @run changes. Embedded at the start of its
+ * Opens a sink once the run is known. Devices come and go meanwhile, and @run changes. Embedded at the start of its
  * owner's state.
  */
 struct sink_source {
@@ -67,8 +67,8 @@ struct sink_source {
 struct capture;
 
 /*
- * What a sink is told about an open capture. @interval_s is the interval asked for; a recording's own takes precedence.
- * Pointers are borrowed from @c. The caller fills in the version and the percentiles.
+ * Makes a sink's run_info from an open capture. @interval_s is the interval asked for; a recording's own takes
+ * precedence. Pointers are borrowed from @c. The caller fills in the version and the percentiles.
  */
 struct run_info run_info_of(const struct capture *c, double interval_s);
 

@@ -47,7 +47,9 @@ int watches_divide(const struct watch *w, u32 n, enum blklat_by by, u32 cgroups,
 
 int snapshot_init_room(struct snapshot *s, u32 room, u32 scale)
 {
-	struct snapshot made = { .scale = scale, .w = sparse_calloc(room + 1, sizeof(*made.w)), .cells = op_cells_make(room, scale) };
+	struct snapshot made = {
+		.scale = scale, .w = sparse_calloc(room + 1, sizeof(*made.w)), .cells = op_cells_make(room, scale),
+	};
 
 	if (!made.w || !made.cells) {
 		snapshot_uninit(&made);

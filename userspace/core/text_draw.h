@@ -7,7 +7,7 @@
 
 #include "core/frame.h"
 
-/* Where text for people goes, and what can be drawn there. */
+/* Where text for people goes, and what can be shown there. */
 struct look {
 	FILE *out;
 	bool colour;
@@ -21,12 +21,12 @@ struct axis {
 	int first, last;
 };
 
-/* Widens @a, which never gets narrower, to the whole decades that hold the IOs of @f; at least three. */
+/* Widens @a to the whole decades that hold the IOs of @f, at least three. It never gets narrower. */
 void axis_cover(struct axis *a, const struct frame *f);
 
 /*
- * Draws one line: the density of IOs (linear; the densest column is full) over @a, stretched to
- * @columns. A column that holds any IO is not blank. No newline, no blanks at the end.
+ * Draws one line: the density of IOs (linear; the densest column is full) over @a, stretched to @columns. A column
+ * with any IO is not blank. No newline, no blanks at the end.
  */
 void draw_distribution(FILE *f, const struct op_frame *o, const struct axis *a, u32 columns, bool utf8);
 
@@ -37,8 +37,8 @@ void draw_axis(FILE *f, const struct axis *a, u32 columns, bool utf8);
 void draw_bar(FILE *f, double share, u32 columns, bool utf8);
 
 /*
- * Writes @text, broken at its newlines and at blanks so that no line exceeds @columns; without a newline at the end.
- * The caller has written @at columns of the first line; the other lines are indented by @indent.
+ * Writes @text, broken at newlines and at blanks so that no line exceeds @columns; without a newline at the end. The
+ * caller has written @at columns of the first line; the other lines are indented by @indent.
  */
 void draw_paragraph(FILE *f, const char *text, u32 at, u32 indent, u32 columns);
 

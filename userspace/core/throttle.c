@@ -78,7 +78,7 @@ static int by_device(const void *a, const void *b)
 {
 	const struct throttle *s = a, *t = b;
 
-	return s->device != t->device ? (s->device > t->device) - (s->device < t->device) : strcmp(s->cgroup, t->cgroup);
+	return ((s->device > t->device) - (s->device < t->device)) ?: strcmp(s->cgroup, t->cgroup);
 }
 
 int throttles_read(const struct device_table *t, struct throttles *ret)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Cgroups that limit the IO of a device (io.max of cgroup v2). An IO that has to wait for its limit does so before the
- * block layer traces it (blk_throtl_bio() comes before block_bio_queue), so only stage total may include that wait: see
- * struct capture.sees_held.
+ * Cgroups that limit the IO of a device (io.max of cgroup v2). An IO waits for its limit before the block layer
+ * traces it (blk_throtl_bio() comes before block_bio_queue), so only stage total may include that wait: see struct
+ * capture.sees_held.
  */
 #ifndef CORE_THROTTLE_H
 #define CORE_THROTTLE_H
@@ -22,8 +22,8 @@ struct throttles {
 };
 
 /*
- * Reads the limits that cgroups have on devices of @t; those of a recorded machine if @t is recorded. A
- * file that can't be read counts as no limits. Returns 0, or -ENOMEM without a list.
+ * Reads the limits that cgroups have on devices of @t; those of a recorded machine if @t is recorded. A file that
+ * can't be read counts as no limits. Returns 0, or -ENOMEM without a list.
  */
 int throttles_read(const struct device_table *t, struct throttles *ret);
 void throttles_uninit(struct throttles *ts);

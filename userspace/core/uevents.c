@@ -55,7 +55,7 @@ bool uevents_take(int fd, bool *ret_gone)
 			continue;
 		if (n < 0 && errno != ENOBUFS)
 			return any;
-		/* So many came at once that some were dropped; they may have been about anything. */
+		/* Some were dropped, as too many came at once; they may have been about anything. */
 		if (n < 0) {
 			any = *ret_gone = true;
 			continue;
