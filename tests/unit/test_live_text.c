@@ -116,12 +116,11 @@ TEST(skipped_runs_are_told_once)
 {
 	assert_null(strstr(interval_text(), "skipped"));
 	r.frames.skipped_unexplained = 3;
-	assert_non_null(strstr(next_interval(), "\nskipped  3 program runs by the kernel; what they missed is not known, IOs of any\n"
-			       "         device may be absent\n"));
+	assert_non_null(strstr(next_interval(), "\nskipped  the kernel skipped 3 program runs; IOs of any device may be missing\n"));
 	r.frames.skipped_unexplained = 4;
 	assert_null(strstr(next_interval(), "skipped"));
 	r.frames.skipped_unexplained = 1;
-	assert_non_null(strstr(summary(), "\nskipped  1 program run by the kernel; what it missed is not known, IOs of any\n"));
+	assert_non_null(strstr(summary(), "\nskipped  the kernel skipped 1 program run; IOs of any device may be missing\n"));
 	/* The kernel's statistics have as many IOs as completed at stage device, of each device; then one more. */
 	for (u32 i = 0; i < r.frames.n; i++) {
 		r.frames.f[i].accounting.kernel_known = true;
@@ -129,7 +128,7 @@ TEST(skipped_runs_are_told_once)
 	}
 	for (u32 more = 0; more < 2; more++) {
 		r.frames.f[0].accounting.kernel_ios += more;
-		assert_int_equal(!strstr(summary(), "\nskipped  1 program run by the kernel; nothing was missed at stage device:"), more);
+		assert_int_equal(!strstr(summary(), "\nskipped  the kernel skipped 1 program run; nothing was missed at stage device:"), more);
 	}
 	r.frames.skipped_unexplained = 0;
 	assert_null(strstr(summary(), "skipped"));
@@ -247,7 +246,7 @@ TEST(a_device_goes_after_a_pause)
 	assert_non_null(strstr(interval_text(), "loop0   queue depth <0.01, 32 in flight, oldest 81.2 us; the device went away\n"));
 	text = summary();
 	assert_non_null(strstr(text, "loop0   queue depth <0.01; the device went away\n"));
-	assert_non_null(strstr(text, "2.00 ms\n        2 after 100 ms of rest or more: mean 1.03 ms, median 60.0 us\n"));
+	assert_non_null(strstr(text, "2.00 ms\n        2 after an idle gap of 100 ms or more: mean 1.03 ms, median 60.0 us\n"));
 }
 
 TEST(the_kernel_disagrees)

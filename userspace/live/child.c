@@ -27,8 +27,8 @@ static int executable(const char *path)
 }
 
 /*
- * Tries @name, in each directory of PATH unless it is a path. If a file is found that can't be executed, and no other, the
- * error is -EACCES.
+ * Tries @name, in each directory of PATH unless it is a path. The error is -EACCES if all files found can't be
+ * executed.
  */
 static int find(const char *name, char **ret)
 {
@@ -80,7 +80,8 @@ void child_uninit(struct child *c)
 }
 
 /* posix_spawn() can't set a limit, so we set our own for a moment. Descriptors above it stay open. */
-static int spawn_with(const struct rlimit *files, pid_t *ret, const char *path, const posix_spawnattr_t *attr, char **argv)
+static int spawn_with(const struct rlimit *files, pid_t *ret, const char *path, const posix_spawnattr_t *attr,
+		      char **argv)
 {
 	struct rlimit ours;
 	bool known = !getrlimit(RLIMIT_NOFILE, &ours) && !setrlimit(RLIMIT_NOFILE, files);
@@ -112,7 +113,7 @@ static int spawn(struct child *c, const char *path, char **argv)
 	return -err;
 }
 
-/* A script without a first line that names its shell is run by sh, as every shell does it. */
+/* A script without a first line that names its interpreter is run by sh, as shells do. */
 static int spawn_script(struct child *c)
 {
 	char **argv CLEANUP(cleanup_free) = NULL;
@@ -195,7 +196,9 @@ bool child_wait(struct child *c, u64 deadline_ns)
 	bool over;
 
 	while (!(over = child_tend(c)) && now_ns() < deadline_ns) {
-		struct pollfd fds[] = { { .fd = ending_fd(), .events = POLLIN }, { .fd = c->process, .events = POLLIN } };
+		struct pollfd fds[] = {
+			{ .fd = ending_fd(), .events = POLLIN }, { .fd = c->process, .events = POLLIN },
+		};
 
 		poll_until(fds, ARRAY_SIZE(fds), deadline_ns < c->firmer_ns ? deadline_ns : c->firmer_ns);
 	}

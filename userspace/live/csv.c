@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CSV (RFC 4180, lines end in a plain newline), as blklat-live(8) describes it. An idle interval has a row too, so that a
- * stall shows. Rows of bins have no figures, and the others have no bins, so each column can be summed as it is.
+ * CSV (RFC 4180, but lines end in a plain newline), as blklat-live(8) describes it. An idle interval has a row too,
+ * so that a stall shows. Rows of bins have no figures, and the others no bins, so each column can be summed as it is.
  */
 #include <math.h>
 #include <string.h>

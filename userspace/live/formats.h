@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The sinks of 'live', which write to a stream, one for each --format, and of 'top'. Their arguments must
- * outlive them. The former return 0 or -ENOMEM.
+ * The sinks of 'live', one for each --format, and of 'top'. Their arguments must outlive them. The functions for
+ * 'live' return 0 or -ENOMEM.
  */
 #ifndef LIVE_FORMATS_H
 #define LIVE_FORMATS_H
@@ -13,7 +13,7 @@
 /* For people: a table and a drawing of each interval, and a summary. */
 int text_open(const struct run_info *run, const struct look *look, struct sink **ret);
 
-/* Prints an interval for programs, as blklat-live(8) describes it; @bins: with every bin; @header: the columns' names first. */
+/* Prints an interval as CSV, as blklat-live(8) describes it; @bins: with every bin; @header: with the header line. */
 void csv_print(FILE *to, const struct run_info *run, const struct frames *interval, bool bins, bool header);
 
 enum format {
@@ -25,7 +25,7 @@ enum format {
 
 extern const char *const format_names[FORMATS + 1];	/* ended by NULL */
 
-/* Opens the sink of @format. @bins matters to formats for programs only; of @look these use only the stream. */
+/* Opens the sink of @format. Formats for programs alone use @bins, and only the stream of @look. */
 int format_open(enum format format, const struct run_info *run, const struct look *look, bool bins, struct sink **ret);
 
 /*

@@ -12,7 +12,7 @@ struct kept {
 	char text[2 * KEPT_BYTES];
 };
 
-/* Drops the first whole lines of the latest text, until @len more bytes fit. A line longer than all of the room is cut. */
+/* Drops the first lines of the latest text until @len more bytes fit. Cuts a line that is longer than all the room. */
 static void make_room(struct kept *k, u32 len)
 {
 	const u32 size = sizeof(k->text);
@@ -82,7 +82,7 @@ void kept_end(struct kept *k, FILE *to)
 	fclose(k->f);
 	fwrite(k->text, 1, k->latest, to);
 	if (k->dropped)
-		fprintf(to, "... %llu more lines were printed here, and not kept ...\n", (unsigned long long)k->dropped);
+		fprintf(to, "... %llu more lines, not kept ...\n", (unsigned long long)k->dropped);
 	fwrite(k->text + k->latest, 1, k->len - k->latest, to);
 	free(k);
 }

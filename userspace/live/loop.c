@@ -20,7 +20,7 @@ struct loop {
 	int uevents;			/* -1: not available */
 	struct frames run;		/* [place] */
 	u32 *places;			/* [number] in the run */
-	u32 known;			/* numbers that have a place, or had one */
+	u32 known;			/* numbers that have, or had, a place */
 	struct frames shown;		/* shallow copies of the frames of devices still there */
 	u32 room;			/* of these */
 	u64 done;			/* intervals so far */
@@ -34,7 +34,7 @@ static bool is_live(const struct loop *l)
 	return l->monitor->capture->live;
 }
 
-/* Waits until @deadline_ns, or until there is something to look at. Returns whether the run is to end. */
+/* Waits until @deadline_ns, or until something happens. Returns whether the run is to end. */
 static bool ends_before(const struct loop *l, u64 deadline_ns)
 {
 	static const int none[2] = { -1, -1 };
@@ -49,7 +49,7 @@ static bool ends_before(const struct loop *l, u64 deadline_ns)
 	};
 
 	poll_until(fds, ARRAY_SIZE(fds), child ? min_u64(deadline_ns, child->firmer_ns) : deadline_ns);
-	/* A terminal that went away would always be ready. */
+	/* A terminal that went away stays readable. */
 	return child ? child_tend(child) : fds[0].revents || fds[1].revents & POLLHUP;
 }
 
@@ -62,7 +62,7 @@ static enum monitor_news take_news(const struct loop *l)
 	return gone ? MONITOR_DEVICES_GONE : MONITOR_DEVICES;
 }
 
-/* The same, but meanwhile looks for devices that come and go. Also returns false when another capture is to replace the first. */
+/* The same, but handles devices that come and go. Also returns false when another capture is to take over. */
 static bool wait_until(struct loop *l, u64 deadline_ns)
 {
 	bool end;
@@ -87,12 +87,12 @@ static void loop_uninit(struct loop *l)
 /* --- an interval, by the numbers of its watches ---------------------------------------------- */
 
 /*
- * So many devices and stages that went away stay in the summary. If more come and go, new ones take the places of the first of
+ * Up to so many devices and stages that went away stay in the summary. Further ones take the place of the first of
  * them, as memory must not grow with time.
  */
 #define GONE_MOST 64
 
-/* The place of such a one, if there are enough; run.n: none. */
+/* The place of the first of them, if there are enough; run.n: none. */
 static u32 place_to_reuse(const struct frames *run)
 {
 	u32 gone = 0, first = run->n;
@@ -107,7 +107,7 @@ static u32 place_to_reuse(const struct frames *run)
 	return gone > GONE_MOST ? first : run->n;
 }
 
-/* Adds @n watches from @number on to the run. */
+/* Adds @n watches from @number on to the run, at @place. */
 static int add_to_run(struct loop *l, u32 number, u32 n, u32 place)
 {
 	const struct watch *w = &l->monitor->all[number];
@@ -134,7 +134,7 @@ static int take_watches(struct loop *l)
 	for (; !err && l->known < m->n_all; l->known += n) {
 		u32 place = l->known ? place_to_reuse(&l->run) : 0;
 
-		/* Those that are there from the beginning have their cells in one piece, of which little is touched. */
+		/* Those that exist from the beginning have their cells in one piece, of which little is touched. */
 		n = l->known ? 1 + watch_parts(m->all, m->n_all, l->known) : m->n_all;
 		l->run.forgotten += place < l->run.n;
 		err = add_to_run(l, l->known, n, place);
@@ -151,7 +151,7 @@ static int loop_init(struct loop *l)
 	return l->places ? take_watches(l) : -ENOMEM;
 }
 
-/* Adds it to the run. Of devices that were gone before, the time does not count. */
+/* Adds the interval to the run. Time does not count for devices that were already gone. */
 static void accumulate(struct loop *l)
 {
 	static const struct percentiles none;	/* the run's percentiles are computed once, at its end */
@@ -182,7 +182,7 @@ static void choose_shown(struct loop *l)
 		l->shown.f[i].watch = &l->monitor->all[l->shown.f[i].number];
 }
 
-/* What a failed call of the sink means. That the reader of a pipe goes away is not an error. */
+/* What a failed call of the sink means. It is no error if the reader of a pipe goes away. */
 static enum loop_end sink_failed(int err, struct problem *p)
 {
 	if (err == -EPIPE)
@@ -259,7 +259,7 @@ static enum loop_end run(struct loop *l, struct problem *p)
 
 	if (intervals_begin(&l->monitor->intervals, p))
 		return LOOP_FAILED;
-	/* The command starts only now, so everything that it does is in the first interval or later ones. */
+	/* The command starts only now, so all that it does is in the first interval or later. */
 	if (l->cfg->child && child_start(l->cfg->child, p))
 		return LOOP_FAILED;
 	l->start_ns = intervals_read_ns(&l->monitor->intervals);
@@ -276,9 +276,12 @@ static enum loop_end run(struct loop *l, struct problem *p)
 	return end;
 }
 
-enum loop_end loop_run(struct monitor *m, struct run_info *info, struct sink *s, const struct loop_config *cfg, struct problem *p)
+enum loop_end loop_run(struct monitor *m, struct run_info *info, struct sink *s, const struct loop_config *cfg,
+		       struct problem *p)
 {
-	struct loop l CLEANUP(loop_uninit) = { .monitor = m, .info = info, .sink = s, .cfg = cfg, .uevents = -1, .any_left = true };
+	struct loop l CLEANUP(loop_uninit) = {
+		.monitor = m, .info = info, .sink = s, .cfg = cfg, .uevents = -1, .any_left = true,
+	};
 
 	if (loop_init(&l)) {
 		problem_set(p, -ENOMEM, "out of memory");

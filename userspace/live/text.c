@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Output for a person at a terminal. It has a header, then a block for each interval: the clock and the
- * heads of the table; for each watch a line on its state; for each op a row of figures and below it the
- * distribution of its IOs on a logarithmic axis; and the axis. Columns are 8 wide, so the default fits
- * into 80 exactly; a row that does not fit the terminal continues in a second line. The axis only
- * grows, and all watches share it, so that lines can be compared by eye.
+ * Output for people. It has a header, then a block for each interval: the clock and the table's heads; for each watch
+ * a line with its state; for each op a row of figures and below it the distribution of its IOs on a logarithmic axis;
+ * and the axis. Columns are 8 wide, so the default fits into 80 exactly; a row that does not fit the terminal
+ * continues in a second line. The axis only grows, and all watches share it, so that lines can be compared by eye.
  */
 #include "live/text.h"
 
@@ -24,7 +23,7 @@
 #define CELLS_MAX (PERCENTILES_MAX + 4)
 #define NAME_COLUMNS 24
 #define SAY_MAX 1280		/* a paragraph */
-#define TRUE_LENGTH 0.05	/* an interval that is off by more shows its length */
+#define TRUE_LENGTH 0.05	/* show an interval's length if it is off by more */
 
 void text_paint(const struct text *t, FILE *f, enum paint paint)
 {
@@ -98,8 +97,8 @@ u32 text_cell_columns(const struct text *t)
 }
 
 /*
- * Prints a row of cells, continued in more lines if the terminal is too narrow. A long @label extends
- * into the blanks before the first figure.
+ * Prints a row of cells, in more lines if the terminal is too narrow. A long @label extends into the blanks before
+ * the first figure.
  */
 static void put_cells(const struct text *t, FILE *f, const char *label, char cells[CELLS_MAX][UNITS_TEXT])
 {
@@ -169,11 +168,12 @@ void text_idle(const struct text *t, FILE *f, u32 watches)
 	char idle[UNITS_TEXT], all[UNITS_TEXT];
 
 	if (watches)
-		text_say(t, f, "idle", PLAIN, "%s of %s devices%s: no IO completed, none in flight (--format csv has each)",
+		text_say(t, f, "idle", PLAIN,
+			 "%s of %s devices%s: no IO completed, none in flight (--format csv has each)",
 			 units_count(idle, watches), units_count(all, t->wholes), t->stages ? " and stages" : "");
 }
 
-/* Whether there is nothing to say about the watch except that it is idle. */
+/* Is there nothing to report about the watch except that it is idle? */
 static bool nothing_new(const struct text *t, const struct frame *fr)
 {
 	const struct text_told *told = &t->told[fr->watch - t->run->watches];
@@ -234,17 +234,17 @@ static int put_mark(const struct text *t, char *to, const struct frame *fr)
 	return h->ailment == AILMENT_STALLED ? sprintf(to, "! ") : sprintf(to, "! %s; ", health_text(text, h));
 }
 
-/* Tells once about problems that are not a device's fault. */
+/* Reports, once for all devices, problems that are not a device's fault. */
 static void put_host(const struct text *t, FILE *f, const struct health_host *host)
 {
 	char text[UNITS_TEXT];
 
 	if (host->waiting)
-		text_say(t, f, "all", ALARM, "%u of %u devices waiting, an IO of each for about %s: the host?", host->waiting,
-			 host->busy, units_ns(text, host->waited_ns));
+		text_say(t, f, "all", ALARM, "%u of %u devices waiting, an IO of each for about %s: the host?",
+			 host->waiting, host->busy, units_ns(text, host->waited_ns));
 	if (host->n)
-		text_say(t, f, "all", NOTE, "%u of %u devices slower together, p99 by %s times: the host?", host->n, host->of,
-			 units_short(text, host->times));
+		text_say(t, f, "all", NOTE, "%u of %u devices slower together, p99 by %s times: the host?",
+			 host->n, host->of, units_short(text, host->times));
 }
 
 static void put_state(const struct text *t, FILE *f, const struct frame *fr)
@@ -275,7 +275,7 @@ static void put_state(const struct text *t, FILE *f, const struct frame *fr)
 /* Adds the losses that are new since the previous interval. */
 static void take_losses(const struct text *t, const struct frame *fr, u64 more[LOST_REASONS])
 {
-	/* Not every interval has every watch, so the index in the interval does not identify the watch. */
+	/* Not every interval has every watch, so the frame's index does not identify the watch. */
 	struct text_told *told = &t->told[fr->watch - t->run->watches];
 
 	for (u32 reason = 0; reason < LOST_REASONS; reason++) {
@@ -342,7 +342,7 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 	text_rest(t, f, fs);
 	text_losses(t, f, "", lost_by_rest);
 	text_idle(t, f, folded);
-	/* Told only once: it concerns all devices, and the summary has the final figure. */
+	/* Printed only once: it concerns all devices, and the summary has the final figure. */
 	if (!t->told_skipped)
 		text_skipped(t, f, fs);
 	t->told_skipped |= fs->skipped_unexplained > 0;

@@ -31,8 +31,8 @@ struct text {
 	struct axis axis;
 	struct text_told {
 		u64 by[LOST_REASONS];
-	} *told;			/* [watch] the losses that were already warned of */
-	bool told_skipped;		/* skipped programs were already warned of */
+	} *told;			/* losses that were already reported */
+	bool told_skipped;		/* skipped programs were already reported */
 	bool many;			/* many devices: idle ones are folded, sick ones are marked */
 	struct worst worst;		/* of the frames being printed, if many */
 };
@@ -53,13 +53,13 @@ u32 text_cell_columns(const struct text *t);
 void text_heads(const struct text *t, FILE *f, const char *label);
 void text_row(const struct text *t, FILE *f, const char *label, const struct op_frame *o);
 
-/* Prints the rows below that of an op of whole @i: one for each part that had such IOs. */
+/* Prints the rows of the parts of whole @i below that of an op, for parts with such IOs. */
 void text_part_rows(const struct text *t, FILE *f, const struct frames *fs, u32 i, u32 op);
 
 /* Prints the slow IOs of whole @i below its rows, a line each. Returns 0 or -ENOMEM. */
 int text_slow(const struct text *t, FILE *f, const struct frames *fs, u32 i);
 
-/* The column where the text after a label begins: behind the gutter, or two blanks behind a longer label. */
+/* The column of the text after a label: behind the gutter, or two blanks behind a longer label. */
 u32 text_indent(const char *label);
 
 /* Prints a paragraph in a colour, after @label in bold; the lines after the first are indented. */
@@ -69,20 +69,20 @@ void text_say(const struct text *t, FILE *f, const char *label, enum paint paint
 /* "5 IOs lost: 3 completed without a start, 2 unexplained"; prints nothing if there are none. */
 void text_losses(const struct text *t, FILE *f, const char *label, const u64 lost_by[LOST_REASONS]);
 
-/* "skipped 3 program runs by the kernel ..."; prints nothing if there are none. */
+/* "the kernel skipped 3 program runs ..."; prints nothing if there are none. */
 void text_skipped(const struct text *t, FILE *f, const struct frames *fs);
 
 /*
- * Watches count as "many" if they are more than this, or if only the worst of them are shown. Then a watch that did
- * nothing has no line of its own: text_idle() prints how many there are, or nothing if there are none.
+ * Watches are "many" if they are more than this, or if only the worst of them are shown. Then idle watches have no
+ * line of their own: text_idle() prints how many there are, or nothing if there are none.
  */
 #define TEXT_IDLE_LINES 8
 void text_idle(const struct text *t, FILE *f, u32 watches);
 
-/* Whether whole @fr is left out, since others are worse. */
+/* Is whole @fr left out, since others are worse? */
 bool text_left_out(const struct text *t, const struct frame *fr);
 
-/* Prints one line for all of @fs that are left out; nothing if there are none. */
+/* Prints one line for all frames of @fs that are left out; nothing if there are none. */
 void text_rest(const struct text *t, FILE *f, const struct frames *fs);
 
 void text_header(const struct text *t, FILE *f);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The rows of parts, below what they are: in a row only a label has room, and a long one gets its own line. */
+/* The rows of parts, below their whole. A label has little room in a row, so a long one gets a line of its own. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,8 +59,7 @@ void text_part_rows(const struct text *t, FILE *f, const struct frames *fs, u32 
 	}
 }
 
-/* The slow IOs of an interval, a line each: when it ended, how long it took, what and where it was, and who sent it. */
-
+/* Prints a slow IO: when it completed, how long it took, what and where it was, and who issued it. */
 static int put_slow(const struct text *t, FILE *f, const struct slow_io *io)
 {
 	struct print_buffer say CLEANUP(print_buffer_close) = { 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the text sink prints about the whole run: the header before it, and figures and accounts after it. */
+/* What the text sink prints about the whole run: the header before it, figures and accounts after it. */
 #include <math.h>
 #include <string.h>
 
@@ -9,12 +9,12 @@
 #include "util/units.h"
 #include "util/utf8.h"
 
-#define CHART_ROWS 20		/* as many as can be taken in at a glance */
+#define CHART_ROWS 20		/* as many as the eye takes in at a glance */
 #define CHART_SCALE_MAX 2	/* a row spans at least a quarter of an octave */
 #define RANGE_COLUMNS 17	/* "43.2 us - 61.0 us" */
 #define SHARE_COLUMNS 10	/* "100.0000 %" */
 #define BAR_COLUMNS_MIN 8
-#define DEVICES_SHOWN 32		/* in the header; if there are more, they are only counted */
+#define DEVICES_SHOWN 32		/* in the header; more are only counted */
 #define CHART_GAP 4		/* this many empty rows or more become one "..." */
 
 static void put_device(const struct text *t, FILE *f, const struct device *d)
@@ -34,7 +34,7 @@ static void put_device(const struct text *t, FILE *f, const struct device *d)
 		 units_capacity(size, d->size_bytes), *scheduler ? "scheduler " : "no scheduler", scheduler);
 }
 
-/* Prints what is measured, for all watches together. */
+/* Prints which stages are measured, for all watches together. */
 static void put_stages(const struct text *t, FILE *f)
 {
 	char say[160] = "";
@@ -72,7 +72,8 @@ static void put_devices(const struct text *t, FILE *f)
 		devices += !i || run->watches[i].device != run->watches[i - 1].device;
 	if (devices > DEVICES_SHOWN) {
 		utf8_for_terminal(name, TEXT_NAME, run->watches[0].device->name, t->columns / 3, t->look->utf8);
-		text_say(t, f, "devices", PLAIN, "%s, from %s on ('blklat list' shows them)", units_count(count, devices), name);
+		text_say(t, f, "devices", PLAIN, "%s, from %s on ('blklat list' shows them)", units_count(count, devices),
+			 name);
 		return;
 	}
 	for (u32 i = 0; i < run->n_watches; i++)
@@ -87,8 +88,8 @@ void text_header(const struct text *t, FILE *f)
 
 	utf8_for_terminal(engine, sizeof(engine), run->engine, 31, t->look->utf8);
 	snprintf(name, sizeof(name), "blklat %s", run->version);
-	text_say(t, f, name, PLAIN, "engine %s, interval %.6g s, %u bin%s an octave (%.3g %%), %s", engine, run->interval_s,
-		 1u << run->scale, run->scale ? "s" : "",
+	text_say(t, f, name, PLAIN, "engine %s, interval %.6g s, %u bin%s an octave (%.3g %%), %s", engine,
+		 run->interval_s, 1u << run->scale, run->scale ? "s" : "",
 		 100 * (exp2(1.0 / (1u << run->scale)) - 1), units_memory(memory, run->memory_bytes));
 	put_devices(t, f);
 	put_stages(t, f);
@@ -122,11 +123,10 @@ void text_skipped(const struct text *t, FILE *f, const struct frames *fs)
 	if (!runs)
 		return;
 	/* It concerns no device in particular, so it has a label of its own. */
-	text_say(t, f, "skipped", missed ? ALARM : PLAIN, "%s program run%s by the kernel; %s",
+	text_say(t, f, "skipped", missed ? ALARM : PLAIN, "the kernel skipped %s program run%s; %s",
 		 units_count(count, runs), runs == 1 ? "" : "s",
-		 !missed ? "nothing was missed at stage device: the kernel's statistics have as many IOs" :
-		 runs == 1 ? "what it missed is not known, IOs of any device may be absent" :
-			     "what they missed is not known, IOs of any device may be absent");
+		 missed ? "IOs of any device may be missing" :
+			  "nothing was missed at stage device: the kernel's statistics have as many IOs");
 }
 
 /* A histogram to draw, with a row for each cell. */
@@ -265,8 +265,8 @@ static void put_count(const struct text *t, FILE *f, u64 n, const char *words)
 }
 
 /*
- * On a quiet device both have counted the same IOs, except those that were in flight at the start
- * (which the kernel counts) or still are.
+ * On a quiet device both have counted the same IOs, except those in flight at the start (which the kernel counts) or
+ * at the end.
  */
 static void put_kernel_gap(const struct text *t, FILE *f, const struct accounting *a)
 {
@@ -274,8 +274,8 @@ static void put_kernel_gap(const struct text *t, FILE *f, const struct accountin
 	char count[UNITS_TEXT];
 
 	if (gap)
-		text_say(t, f, "", NOTE, "note: the kernel counted %s IO%s %s than blklat", units_count(count, llabs(gap)),
-			 llabs(gap) == 1 ? "" : "s", gap > 0 ? "more" : "fewer");
+		text_say(t, f, "", NOTE, "note: the kernel counted %s IO%s %s than blklat",
+			 units_count(count, llabs(gap)), llabs(gap) == 1 ? "" : "s", gap > 0 ? "more" : "fewer");
 }
 
 static void put_accounting(const struct text *t, FILE *f, const struct frame *fr)
@@ -285,7 +285,7 @@ static void put_accounting(const struct text *t, FILE *f, const struct frame *fr
 
 	put_identity(t, f, text_name(t, name, fr->watch, t->columns / 3), a);
 	if (a->moved && a->started != a->completed + a->in_flight + a->lost)
-		put_count(t, f, a->moved, "at most moved while these were read");
+		put_count(t, f, a->moved, "at most completed while the counters were read");
 	put_count(t, f, a->requeued, "requeued and started again");
 	put_count(t, f, a->before, "ignored: in flight before the capture began");
 	put_count(t, f, a->unissued, "ignored: failed before they reached the device");
@@ -293,18 +293,18 @@ static void put_accounting(const struct text *t, FILE *f, const struct frame *fr
 	put_kernel_gap(t, f, a);
 }
 
-/* Below the row of all IOs: "50 after 100 ms of rest or more: mean 102 us, median 98.1 us" */
+/* Below the row of all IOs: "50 after an idle gap of 100 ms or more: mean 102 us, median 98.1 us" */
 static void put_after_idle(const struct text *t, FILE *f, const struct op_frame *o)
 {
 	char count[UNITS_TEXT], gap[UNITS_TEXT], mean[UNITS_TEXT], median[UNITS_TEXT];
 
 	if (o->after_idle_ios)
-		text_say(t, f, "", PLAIN, "%s after %s of rest or more: mean %s, median %s",
+		text_say(t, f, "", PLAIN, "%s after an idle gap of %s or more: mean %s, median %s",
 			 units_count(count, o->after_idle_ios), units_ns(gap, t->idle_gap_ns),
 			 units_ns(mean, after_idle_mean_ns(o)), units_ns(median, after_idle_quantile_ns(o, 0.5)));
 }
 
-/* What no row includes: "2 097 152 bytes and 1 error of IOs that have not ended (write)" */
+/* What no row includes: "2 097 152 bytes and 1 error of IOs that have not completed (write)" */
 static void put_partial(const struct text *t, FILE *f, u32 op, const struct op_sums *sums)
 {
 	char say[160], bytes[UNITS_TEXT], errors[UNITS_TEXT];
@@ -316,7 +316,7 @@ static void put_partial(const struct text *t, FILE *f, u32 op, const struct op_s
 	if (sums->errors)
 		n += sprintf(say + n, " and %s error%s", units_count(errors, sums->errors),
 			     sums->errors == 1 ? "" : "s");
-	sprintf(say + n, " of IOs that have not ended (%s)", op_names[op]);
+	sprintf(say + n, " of IOs that have not completed (%s)", op_names[op]);
 	text_say(t, f, "", PLAIN, "%s", say);
 }
 
@@ -340,7 +340,7 @@ static void put_figures(const struct text *t, FILE *f, const struct frames *run,
 		put_partial(t, f, op, &fr->ops[op].partial);
 }
 
-/* Whether nothing happened in the whole run, by our count and the kernel's. */
+/* Did nothing happen in the whole run, by our count and the kernel's? */
 static bool nothing_happened(const struct text *t, const struct frame *fr)
 {
 	const struct accounting *a = &fr->accounting;
@@ -375,7 +375,7 @@ int text_summary(struct text *t, FILE *f, const struct frames *run)
 				err = put_chart(t, f, &run->f[i], op);
 	putc('\n', f);
 	for (u32 i = 0; i < run->n; i += 1 + frames_parts(run, i))
-		/* Watches may be left out, but never one with losses. */
+		/* Watches may be left out, but never those with losses. */
 		if (!nothing_happened(t, &run->f[i]) && (!text_left_out(t, &run->f[i]) || run->f[i].accounting.lost))
 			put_accounting(t, f, &run->f[i]);
 	text_skipped(t, f, run);

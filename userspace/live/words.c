@@ -78,7 +78,7 @@ static bool part_is_by(const struct slow_io *io, enum blklat_by by)
 	return io->part && !strcmp(io->part->by, by_names[by]);
 }
 
-/* Whether the class of the IO's flags is known, and is neither usual for its op nor told by its part. */
+/* Is the class of the IO's flags known, unusual for its op, and not already given by its part? */
 static bool flags_tell(const struct slow_io *io)
 {
 	static const u32 usual[BLKLAT_OPS] = {
@@ -92,7 +92,7 @@ static bool flags_tell(const struct slow_io *io)
 	return io->told.flags && !(usual[io->told.op] & 1 << io->told.flags) && !part_is_by(io, BLKLAT_BY_FLAGS);
 }
 
-/* Whether the part says something about the IO that its cgroup, or its own depth or neighbour, does not. */
+/* Does the part say more about the IO than its cgroup, depth or neighbour does? */
 static bool part_tells(const struct slow_io *io)
 {
 	const struct { enum blklat_by by; bool told; } all[] = {

@@ -8,21 +8,21 @@
 #include "core/slow.h"
 
 /*
- * A cgroup's path. One longer than @columns is shortened to the container that it belongs to, or to its
- * end, which says most.
+ * A cgroup's path. If it is longer than @columns, the container that it belongs to, or the end of the path, which
+ * says most.
  */
 void words_short_path(char *ret, size_t size, const char *path, u32 columns);
 
 /*
- * When a slow IO ended, how long it took, what it was and where; in WORDS_SLOW_FIGURES columns,
- * including two blanks at the end.
+ * When a slow IO completed, how long it took, what it was and where, in WORDS_SLOW_FIGURES columns, including two
+ * blanks at the end.
  */
 #define WORDS_SLOW_FIGURES 51
 void words_slow_figures(FILE *f, const struct slow_io *io);
 
 /*
- * Who sent it, its cgroup in at most @columns, and anything else known about it. Without control
- * characters; only ASCII unless @utf8.
+ * Who issued it, its cgroup in at most @columns, and what else is known about it. Without control characters; only
+ * ASCII unless @utf8.
  */
 void words_slow_rest(FILE *f, const struct slow_io *io, u32 columns, bool utf8);
 
