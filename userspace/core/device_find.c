@@ -134,38 +134,24 @@ static int find_path_recorded(const struct device_table *t, const char *path, u3
 	return not_found(t, path, p);
 }
 
-static int find_all(const struct device_table *t, u32 *set, u32 *n, struct problem *p)
-{
-	u32 found = 0;
-
-	for (u32 i = 0; i < t->n; i++) {
-		if (device_is_partition(&t->d[i]) || t->d[i].hidden || t->d[i].absent || !t->d[i].size_bytes)
-			continue;
-		add(set, n, i);
-		found++;
-	}
-	if (!found)
-		return problem_set(p, -ENOENT, "'all' matches no device: no device of this machine has a size");
-	return 0;
-}
-
-static bool is_pattern(const char *name)
-{
-	return strpbrk(name, "*?[");
-}
-
 /* Hidden paths have no device number to watch them by, so only their names select them. */
 static int find_pattern(const struct device_table *t, const char *pattern, u32 *set, u32 *n, struct problem *p)
 {
 	const char *names = strncmp(pattern, "/dev/", 5) ? pattern : pattern + 5;
-	u32 found = 0;
+	bool all = !strcmp(pattern, "all"), found = false;
 
 	for (u32 i = 0; i < t->n; i++) {
-		if (t->d[i].hidden || t->d[i].absent || fnmatch(names, t->d[i].name, 0))
+		const struct device *d = &t->d[i];
+
+		if (d->hidden || d->absent)
+			continue;
+		if (all ? device_is_partition(d) || !d->size_bytes : fnmatch(names, d->name, 0))
 			continue;
 		add(set, n, i);
-		found++;
+		found = true;
 	}
+	if (!found && all)
+		return problem_set(p, -ENOENT, "'all' matches no device: no device of this machine has a size");
 	if (!found)
 		return problem_set(p, -ENOENT, "the pattern '%s' matches no block device; 'blklat list' shows "
 				   "all", pattern);
@@ -177,11 +163,11 @@ int device_find(const struct device_table *t, const char *name, u32 *set, u32 *n
 	if (!name[0])
 		return problem_set(p, -ENODEV, "a device's name can't be empty; 'blklat list' shows all");
 	if (!strcmp(name, "all"))
-		return find_all(t, set, n, p);
+		return find_pattern(t, name, set, n, p);
 	if (find_name(t, name, set, n))
 		return 0;
 	/* Names of links may contain these characters. The shell has already expanded what it could. */
-	if (is_pattern(name) && (name[0] != '/' || access(name, F_OK)))
+	if (strpbrk(name, "*?[") && (name[0] != '/' || access(name, F_OK)))
 		return find_pattern(t, name, set, n, p);
 	if (!strchr(name, '/'))
 		return not_found(t, name, p);

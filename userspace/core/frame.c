@@ -35,16 +35,13 @@ static void enter(struct frames *fs, u64 *cells, u32 own, const struct watch *wa
 {
 	for (u32 i = 0; i < n; i++) {
 		struct frame *f = &fs->f[first + i];
-		struct frame entered = { .watch = &watches[i], .part = watches[i].part, .number = number + i };
 
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			struct op_frame *o = &entered.ops[op];
-
-			o->hist = f->ops[op].hist;
-			o->after_idle = f->ops[op].after_idle;
-			op_cells_take(cells, own + i, op, fs->scale, &o->hist, &o->after_idle);
-		}
-		*f = entered;
+		f->watch = &watches[i];
+		f->part = watches[i].part;
+		f->number = number + i;
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			op_cells_take(cells, own + i, op, fs->scale, &f->ops[op].hist, &f->ops[op].after_idle);
+		frame_clear(f);
 	}
 	fs->n = max_u64(fs->n, first + n);
 }
@@ -124,17 +121,20 @@ bool frames_agree_with_kernel(const struct frames *fs)
 	return any;
 }
 
+static void op_clear(struct op_frame *o)
+{
+	hist_clear(&o->hist);
+	hist_clear(&o->after_idle);
+	*o = (struct op_frame){ .hist = o->hist, .after_idle = o->after_idle };
+}
+
 void frame_clear(struct frame *f)
 {
 	struct frame cleared = { .watch = f->watch, .number = f->number, .part = f->part };
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		struct op_frame *o = &cleared.ops[op];
-
-		o->hist = f->ops[op].hist;
-		o->after_idle = f->ops[op].after_idle;
-		hist_clear(&o->hist);
-		hist_clear(&o->after_idle);
+		op_clear(&f->ops[op]);
+		cleared.ops[op] = f->ops[op];
 	}
 	*f = cleared;
 }
@@ -308,14 +308,11 @@ static s64 in_flight_between(const struct frame *f, const struct watch_counts *b
 
 /* --- parts whose owner has ended ------------------------------------------------------------- */
 
-static void op_clear(struct op_frame *o)
+static void after_idle_add(struct op_frame *to, const struct op_frame *more)
 {
-	o->ios = o->bytes = o->errors = o->sum_ns = 0;
-	o->iops = o->bytes_per_s = 0;
-	o->counted = o->partial = (struct op_sums){ 0 };
-	hist_clear(&o->hist);
-	o->after_idle_ios = 0;
-	idle_clear(o);
+	to->after_idle_ios += more->after_idle_ios;
+	to->after_idle_sum_ns += more->after_idle_sum_ns;
+	hist_add(&to->after_idle, &more->after_idle);
 }
 
 static void op_move(struct op_frame *to, struct op_frame *from)
@@ -323,9 +320,7 @@ static void op_move(struct op_frame *to, struct op_frame *from)
 	op_frame_merge(to, from);
 	sums_add(&to->partial, &from->partial);
 	sums_add(&to->counted, &from->counted);
-	to->after_idle_ios += from->after_idle_ios;
-	to->after_idle_sum_ns += from->after_idle_sum_ns;
-	hist_add(&to->after_idle, &from->after_idle);
+	after_idle_add(to, from);
 	op_clear(from);
 }
 
@@ -456,11 +451,8 @@ static void op_accumulate(struct op_frame *run, const struct op_frame *o)
 	op_frame_merge(run, o);
 	run->partial = o->partial;
 	sums_add(&run->counted, &o->counted);
-	if (!o->ios)
-		return;
-	run->after_idle_ios += o->after_idle_ios;
-	run->after_idle_sum_ns += o->after_idle_sum_ns;
-	hist_add(&run->after_idle, &o->after_idle);
+	if (o->ios)
+		after_idle_add(run, o);
 }
 
 void frame_accumulate(struct frame *r, const struct frame *f, const struct percentiles *ps)
