@@ -12,23 +12,10 @@
 
 #include <assert.h>
 
-const char *const lost_names[LOST_REASONS] = {
-	[LOST_NO_START] = "no_start",
-	[LOST_OVERWRITTEN] = "overwritten",
-	[LOST_TAG_RANGE] = "tag_range",
-	[LOST_TABLE_FULL] = "table_full",
-	[LOST_RECURSION] = "recursion",
-	[LOST_UNEXPLAINED] = "unexplained",
-};
+#include "core/kinds.h"
 
-const char *const lost_words[LOST_REASONS] = {
-	[LOST_NO_START] = "whose start was not seen",
-	[LOST_OVERWRITTEN] = "whose completion was not seen",
-	[LOST_TAG_RANGE] = "whose tag has no slot",
-	[LOST_TABLE_FULL] = "that found no room in the table of bios",
-	[LOST_RECURSION] = "in program runs that the kernel skipped",
-	[LOST_UNEXPLAINED] = "unexplained",
-};
+const char *const lost_names[LOST_REASONS] = { LOSSES(KIND_NAME) };
+const char *const lost_words[LOST_REASONS] = { LOSSES(KIND_MEANING) };
 
 u64 accounting_completed(const struct watch_counts *w)
 {

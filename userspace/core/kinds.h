@@ -27,8 +27,18 @@
 	X(BLKLAT_BY_BESIDE, "beside", "the strongest of the others in flight when it begins") \
 	X(BLKLAT_BY_CGROUP, "cgroup", "the cgroup that is charged for it")
 
-/* For X: an entry of an array of names, and parts of a sentence. */
+/* Why IOs are lost (enum lost_reason), and what that means, for a sentence after a number of IOs. */
+#define LOSSES(X) \
+	X(LOST_NO_START, "no_start", "whose start was not seen") \
+	X(LOST_OVERWRITTEN, "overwritten", "whose completion was not seen") \
+	X(LOST_TAG_RANGE, "tag_range", "whose tag has no slot") \
+	X(LOST_TABLE_FULL, "table_full", "that found no room in the table of bios") \
+	X(LOST_RECURSION, "recursion", "in program runs that the kernel skipped") \
+	X(LOST_UNEXPLAINED, "unexplained", "unexplained")
+
+/* For X: an entry of an array of names, or of meanings, and parts of a sentence. */
 #define KIND_NAME(kind, name, ...) [kind] = name,
+#define KIND_MEANING(kind, name, words) [kind] = words,
 #define KIND_WORDS(kind, name, words, ...) name " (" words "), "
 #define KIND_COMMA(kind, name, ...) name ", "
 

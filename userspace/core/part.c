@@ -11,9 +11,8 @@
 #include "blklat/parts.h"
 #include "core/kinds.h"
 
-#define MEANING(by, name, words) [by] = words,
 const char *const by_names[BLKLAT_BYS] = { DIVISIONS(KIND_NAME) };
-static const char *const by_meanings[BLKLAT_BYS] = { DIVISIONS(MEANING) };
+static const char *const by_meanings[BLKLAT_BYS] = { DIVISIONS(KIND_MEANING) };
 
 /* In the order of parts.h, which numbers them from 1. */
 #define SIZE(label, number) { "size", label, number }
