@@ -91,7 +91,8 @@ def culprit(what, share, victims="reads", more=""):
 
 
 def slower(words, more=""):
-    return rf"{words} at (19|20)\.\d s, .* times slower by mean latency{more}"
+    return rf"{words} at (19|20)\.\d s, .*mean .* from .* to .*{more}" if words.startswith("sda write: IOPS") else \
+        words.replace(" rose", r" rose [\d.]+ times") + rf" at (19|20)\.\d s, from .*{more}"
 
 
 SICK = {
@@ -129,7 +130,7 @@ SICK = {
                                 r"sda read: p99 rose (9\d(\.\d)?|1\d\d) times at 20\.0 s for 3\.0 s, from 3\d\d us to 3\d\.\d ms; "
                                 r"p50 did not .*"),
     "little by little": (120, lambda t: [("read", 9e4 * (1 + t / 30), 1000, {})], {},
-                         r"sda read: latency rose little by little, at .* before and .* after; .* 3\.[1-5]\d? times slower by mean .*"),
+                         r"sda read: mean latency rose 3\.[1-5]\d? times little by little, from .* us to .* us, at .* IOPS; p50 from .*"),
 }
 
 
@@ -173,17 +174,17 @@ SEVERAL = {
                      r"writes/s of 1\.00 MiB; they have 7[789]\.\d % of .*"]),
     "a drive's neighbour": (60, lambda t: [("read", step(t, 9e4, 5e5), 900, {"device": "nvme0n1"}), ("read", 9e4, 900, {"device": "nvme1n1"}),
                                            ("write", 3e5, step(t, 0, 4000), {"device": "nvme1n1", "size": MiB})], nvme(2),
-                            [r"nvme0n1 read: mean latency rose at 20\.0 s, .*; at the same time [34]\.\d\dk writes/s of 1\.00 MiB began on nvme1n1"]),
+                            [r"nvme0n1 read: mean latency rose [\d.]+ times at 20\.0 s, .*; at the same time [34]\.\d\dk writes/s of 1\.00 MiB began on nvme1n1"]),
     "one of six": (90, each(6, lambda t, i: [("read", step(t, 9e4, 9e4 * (1.7 if i == 3 else 1), 30), 3000, {})]), nvme(6),
-                   [r"nvme3n1 read: mean latency rose at (29|30)\.\d s, .*: 1\.[67]\d times slower by mean latency; 5 like it are as fast as before"]),
+                   [r"nvme3n1 read: mean latency rose 1\.[67]\d times at (29|30)\.\d s, .*; 5 like it are as fast as before"]),
     "a tail now and then": (120, lambda t: [("read", 9e4, 5000, {}), ("read", 2e7 if t % 10 == 3 else 2e5, 200, {})], {},
                             [r"sda read: p99 rose (9\d|1\d\d)(\.\d)? times at 13\.0 s for 1\.0 s, and 10 times more, every 10\.0 s, from 2\d\d us to "
                              r"2\d\.\d ms; p50 did not .*"]),
     "two caches": (90, lambda t: [("read", step(t, 9e4, 4e5), 2000, {}), ("write", step(t, 4e4, 3e5, 60), 1000, {})], {},
                    [slower("sda read: mean latency rose", ", as when a cache is exhausted"),
-                    r"sda write: mean latency rose at (59|60)\.\d s, .* 7\.\d\d times slower by mean latency"]),
+                    r"sda write: mean latency rose 7\.\d\d times at (59|60)\.\d s, .* us"]),
     "a marked sweep": (*phased((4000, 8000, 12000, 24000), range(20, 25), 5), {"marks": 4},
-                       [r"sda read: IOPS fell from [78]\.\d\dk to 1\.[56]\dk at 20\.0 s, .* times slower by mean latency"]),
+                       [r"sda read: IOPS fell from [78]\.\d\dk to 1\.[56]\dk at 20\.0 s, .* mean latency rose [45]\.\d\d times, .*"]),
 }
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Says how an op's level changed: the figures and the words. Who caused it is said by findings_cause.c. */
 #include <math.h>
+#include <string.h>
 
 #include "report/findings_levels.h"
 
@@ -25,9 +26,6 @@ static void say_cause(struct finding *f, const struct change *c)
 		finding_say(f, "; a rest of %s came before", units_seconds(a, c->rest_s));
 	if (change_is_load(c))
 		finding_say(f, ": the load changed");
-	else if (c->latency)
-		finding_say(f, ": %s times %s by %s latency", units_number(a, fmax(f->times, 1 / f->times)),
-			    c->latency > 0 ? "slower" : "faster", f->times_of);
 	if (change_is_resized(c))
 		finding_say(f, ", as their size went from %s to %s", units_memory(a, mean_bytes(&c->before)), units_memory(b, mean_bytes(&c->after)));
 	else if (c->cause.watch)
@@ -61,49 +59,91 @@ static void say_when(struct finding *f, const struct change *all, u32 n)
 		finding_say(f, "%s %s%s", regular ? ", every" : " from", units_seconds(at, regular ? period_s : all[2].at_s), regular ? "" : " on");
 }
 
+static void say_from_to(struct finding *f, double before_ns, double after_ns)
+{
+	char a[UNITS_TEXT], b[UNITS_TEXT];
+
+	finding_say(f, " from %s to %s", units_ns(a, before_ns), units_ns(b, after_ns));
+}
+
+/* "rose 7.85 times" */
+static void say_times(struct finding *f, const struct change *c)
+{
+	char times[UNITS_TEXT];
+
+	finding_say(f, " %s %s times", c->latency > 0 ? "rose" : "fell", units_short(times, fmax(f->times, 1 / f->times)));
+}
+
 static void say_tail(struct finding *f, const struct change *c, u32 n)
 {
-	char times[UNITS_TEXT], a[UNITS_TEXT], b[UNITS_TEXT], at[UNITS_TEXT];
+	char a[UNITS_TEXT], at[UNITS_TEXT];
 
-	finding_say(f, "%s %s %s times", f->times_of, c->after.ns[c->tail] > c->before.ns[c->tail] ? "rose" : "fell",
-		    units_short(times, fmax(f->times, 1 / f->times)));
+	finding_say(f, "%s", f->times_of);
+	say_times(f, c);
 	if (c->gradual)
 		finding_say(f, " little by little");
 	else
 		say_when(f, c, n);
-	finding_say(f, ", from %s to %s", units_ns(a, c->before.ns[c->tail]), units_ns(b, c->after.ns[c->tail]));
-	finding_say(f, "; p50 did not (%s)", units_ns(a, c->after.ns[RUN_P50]));
-	finding_say(f, "; mean %s before, %s after, at %s IOPS", units_ns(a, c->before.mean_ns), units_ns(b, c->after.mean_ns),
-		    units_short(at, c->after.iops));
+	finding_say(f, ",");
+	say_from_to(f, c->before.ns[c->tail], c->after.ns[c->tail]);
+	finding_say(f, "; p50 did not (%s); mean", units_ns(a, c->after.ns[RUN_P50]));
+	say_from_to(f, c->before.mean_ns, c->after.mean_ns);
+	finding_say(f, ", at %s IOPS", units_short(at, c->after.iops));
 	if (c->cause.watch)
 		say_other(f, c);
 }
 
-static void say_change(struct finding *f, const struct change *c, u32 n)
+/* "IOPS fell from 148k to 18.9k at 438.4 s, after 68.8 % of the IOs"; or of latency, and then by how much and at which rate. */
+static void say_first(struct finding *f, const struct change *c, u32 n)
 {
-	bool fell = c->iops ? c->iops < 0 : c->mean ? c->mean < 0 : c->after.ns[RUN_P50] < c->before.ns[RUN_P50];
-	int tail = c->tail ? direction(c->before.ns[c->tail] * c->after.ns[RUN_P50], c->after.ns[c->tail] * c->before.ns[RUN_P50], FACTOR) : 0;
+	bool median = !strcmp(f->times_of, "median"), steps = c->iops && !c->gradual;
 	char a[UNITS_TEXT], b[UNITS_TEXT], share[UNITS_TEXT];
 
 	units_short(a, c->before.iops);
 	units_short(b, c->after.iops);
-	if (c->iops && !c->gradual)
-		finding_say(f, "IOPS %s from %s to %s", fell ? "fell" : "rose", a, b);
-	else
-		finding_say(f, "%slatency %s", c->gradual ? "" : c->mean ? "mean " : "median ", fell ? "fell" : "rose");
-	if (c->gradual) {
-		finding_say(f, " little by little");
+	if (steps) {
+		finding_say(f, "IOPS %s from %s to %s", c->iops < 0 ? "fell" : "rose", a, b);
 	} else {
-		say_when(f, c, n);
-		finding_say(f, ", after %s of the IOs", units_share(share, c->share));
+		finding_say(f, "%s latency", f->times_of);
+		say_times(f, c);
 	}
-	if (!c->iops || c->gradual)
-		finding_say(f, ", at %s IOPS before and %s after", a, b);
-	finding_say(f, "; mean %s before, %s after", units_ns(a, c->before.mean_ns), units_ns(b, c->after.mean_ns));
-	finding_say(f, "; p50 %s before, %s after", units_ns(a, c->before.ns[RUN_P50]), units_ns(b, c->after.ns[RUN_P50]));
-	if (tail)
-		finding_say(f, "; %s %s before, %s after", run_over_time.p[c->tail].name, units_ns(a, c->before.ns[c->tail]),
-			    units_ns(b, c->after.ns[c->tail]));
+	if (c->gradual)
+		finding_say(f, " little by little");
+	else
+		say_when(f, c, n);
+	if (!steps) {
+		finding_say(f, ",");
+		say_from_to(f, median ? c->before.ns[RUN_P50] : c->before.mean_ns, median ? c->after.ns[RUN_P50] : c->after.mean_ns);
+	}
+	if (!c->gradual)
+		finding_say(f, ", after %s of the IOs", units_share(share, c->share));
+	if (!steps)
+		finding_say(f, c->iops ? ", at %s to %s IOPS" : ", at %s IOPS", a, b);
+}
+
+static void say_change(struct finding *f, const struct change *c, u32 n)
+{
+	int tail = c->tail ? direction(c->before.ns[c->tail] * c->after.ns[RUN_P50], c->after.ns[c->tail] * c->before.ns[RUN_P50], FACTOR) : 0;
+	bool median = !strcmp(f->times_of, "median"), steps = c->iops && !c->gradual;
+
+	say_first(f, c, n);
+	if (steps && c->latency && !median && !change_is_load(c)) {
+		finding_say(f, "; mean latency");
+		say_times(f, c);
+		finding_say(f, ",");
+		say_from_to(f, c->before.mean_ns, c->after.mean_ns);
+	} else if (steps || median) {
+		finding_say(f, "; mean");
+		say_from_to(f, c->before.mean_ns, c->after.mean_ns);
+	}
+	if (steps || !median) {
+		finding_say(f, "; p50");
+		say_from_to(f, c->before.ns[RUN_P50], c->after.ns[RUN_P50]);
+	}
+	if (tail) {
+		finding_say(f, "; %s", run_over_time.p[c->tail].name);
+		say_from_to(f, c->before.ns[c->tail], c->after.ns[c->tail]);
+	}
 	say_cause(f, c);
 }
 

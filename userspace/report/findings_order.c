@@ -175,7 +175,7 @@ void findings_order(struct findings *fs, const struct run *r)
 		if (f->also && is_well(f)) {
 			say_well(f);
 		} else if (f->also) {
-			finding_say(f, is_event(f) ? "; slower at the same time: " : "; much the same of ");
+			finding_say(f, is_event(f) ? "; slower at the same time: " : "; much the same on ");
 			say_names(f, f + 1, f->also);
 		}
 	}
