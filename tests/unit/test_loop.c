@@ -52,7 +52,7 @@ static struct run {
 	u32 slow[MOST_READS];		/* the same for those with slow IOs */
 	u64 summary_ios;
 	double summary_s;
-	u32 summary_frames, forgotten;
+	u32 summary_frames, summary_numbers, forgotten;	/* numbers: the sum of the frames' */
 	char gone[128];			/* names in the order of the calls */
 	struct problem p;
 } run;
@@ -131,8 +131,10 @@ static int fake_summary(struct sink *s, const struct frames *fs)
 	run.summaries++;
 	run.summary_frames = fs->n;
 	run.forgotten = fs->forgotten;
-	for (u32 i = 0; i < fs->n; i++)
+	for (u32 i = 0; i < fs->n; i++) {
 		run.summary_ios += fs->f[i].ops[BLKLAT_OP_READ].ios;
+		run.summary_numbers += fs->f[i].number;
+	}
 	run.summary_s = fs->interval_s;
 	return run.summary_err;
 }
@@ -524,6 +526,7 @@ TEST(test_many_come_and_go)
 	assert_int_equal(go_with(&cfg), LOOP_DONE);
 	assert_int_equal(run.summary_frames, 3 + 65);
 	assert_int_equal(run.forgotten, 80 - 65);
+	assert_int_equal(run.summary_numbers, 0 + 1 + 2 + 65 * (18 + 82) / 2);	/* from 18 to 82: the last 65 */
 	assert_int_equal(run.summary_ios, (2 * 80 + 65) * IOS_A_READ);
 }
 
