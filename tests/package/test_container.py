@@ -58,6 +58,15 @@ def test_schema(kubernetes_version):
     assert kubernetes.complaints(DAEMONSET, kubernetes_version) == []
 
 
+def test_recordings_are_two_lines_away():
+    """They go to a folder of the node's own."""
+    text = (ROOT / "packaging/kubernetes/daemonset.yaml").read_text()
+    recording = yaml.safe_load(re.sub(r"#(- \{name: recordings)", r"\1", text))
+    assert kubernetes.complaints(recording, kubernetes.VERSIONS[-1]) == []
+    pod = recording["spec"]["template"]["spec"]
+    assert pod["volumes"][1]["hostPath"]["path"] == pod["containers"][0]["volumeMounts"][1]["mountPath"] == "/var/lib/blklat"
+
+
 def test_the_schema_finds_mistakes():
     """An unknown key, and a value of the wrong type."""
     wrong = copy.deepcopy(DAEMONSET)

@@ -57,6 +57,7 @@ def test_verify(tmp_path):
         return [line for line in (r.stdout + r.stderr).splitlines() if str(unit) in line or "blklat.service" in line]
 
     assert verify(text) == []
+    assert verify(text.replace("#StateDirectory=", "StateDirectory=")) == [] and "#StateDirectory=blklat\n" in text
     assert verify(text.replace("WatchdogSec=30", "WatchdogSec=soon"))
     assert verify(text.replace("ProtectClock=", "ProtectClocks="))
 
