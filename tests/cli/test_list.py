@@ -37,11 +37,11 @@ def text(root, *args):
 def test_laptop_text(tmp_path):
     sysfs_tree.laptop(tmp_path)
     assert text(tmp_path) == """\
-NAME          KIND    SIZE  MODEL                  SCHEDULER  QUEUES  STAGES  ON
-nvme0n1       nvme  476.9G  Samsung SSD 980 PRO ~  none            8  all
-  nvme0n1p1   part    512M                                            all
-  nvme0n1p2   part    250G                                            all
-  nvme0n1p10  part      1G                                            all
+NAME          KIND     SIZE  MODEL                 SCHEDULER  QUEUES  STAGES  ON
+nvme0n1       nvme   512 GB  Samsung SSD 980 PRO~  none            8  all
+  nvme0n1p1   part   537 MB                                           all
+  nvme0n1p2   part   268 GB                                           all
+  nvme0n1p10  part  1.07 GB                                           all
 """
 
 
@@ -54,30 +54,30 @@ def test_all_shows_what_has_no_size(tmp_path):
 def test_server_text(tmp_path):
     sysfs_tree.server(tmp_path)
     assert text(tmp_path) == """\
-NAME    KIND  SIZE  MODEL                 SCHEDULER    QUEUES  STAGES  ON
-dm-0    dm      2G  crypt_md0             -                 0  total   md0
-dm-1    dm      1G  vg0-root              -                 0  total   dm-0
-dm-2    dm    1.5G  vg0-a--long--volume~  -                 0  total   dm-0
-md0     md      2G  raid1                 -                 0  total   sda2,sdb2
-sda     disk  3.6T  ST4000NM0035-1V4      mq-deadline       1  all
-  sda1  part    1G                                             all
-  sda2  part    2G                                             all
-sdb     disk  3.6T  ST4000NM0035-1V4      mq-deadline       1  all
-  sdb1  part    1G                                             all
-  sdb2  part    2G                                             all
+NAME    KIND     SIZE  MODEL              SCHEDULER    QUEUES  STAGES  ON
+dm-0    dm    2.15 GB  crypt_md0          -                 0  total   md0
+dm-1    dm    1.07 GB  vg0-root           -                 0  total   dm-0
+dm-2    dm    1.61 GB  vg0-a--long--vol~  -                 0  total   dm-0
+md0     md    2.15 GB  raid1              -                 0  total   sda2,sdb2
+sda     disk  4.00 TB  ST4000NM0035-1V4   mq-deadline       1  all
+  sda1  part  1.07 GB                                          all
+  sda2  part  2.15 GB                                          all
+sdb     disk  4.00 TB  ST4000NM0035-1V4   mq-deadline       1  all
+  sdb1  part  1.07 GB                                          all
+  sdb2  part  2.15 GB                                          all
 """
 
 
 def test_odd_text(tmp_path):
     sysfs_tree.odd(tmp_path)
     assert text(tmp_path) == """\
-NAME            KIND    SIZE  MODEL      SCHEDULER    QUEUES  STAGES  ON
-cciss/c0d0      disk  136.7G             mq-deadline       1  all
-  cciss/c0d0p1  part      1G                                  all
-dm-0            dm        1G  "><scrip~  -                 0  total   cciss/c0d~
-loop3           loop     10M  very-lon~  none              1  all
-sr0             rom       1G  DVD?[31m~  mq-deadline       1  all
-zram0           zram      4G             -                 0  total
+NAME            KIND     SIZE  MODEL      SCHEDULER    QUEUES  STAGES  ON
+cciss/c0d0      disk   147 GB             mq-deadline       1  all
+  cciss/c0d0p1  part  1.07 GB                                  all
+dm-0            dm    1.07 GB  "><scrip~  -                 0  total   cciss/c0~
+loop3           loop  10.5 MB  very-lon~  none              1  all
+sr0             rom   1.07 GB  DVD?[31m~  mq-deadline       1  all
+zram0           zram  4.29 GB             -                 0  total
 """
 
 

@@ -49,7 +49,7 @@ def test_the_last_first(tmp_path, columns, rows_):
         assert found[1][4:] == ("9", "cp 3") and found[5][4] == "1" and found[5][5].startswith("postgres 77 /sys" if columns == 200 else "postgres 77 ")
         assert found[0][5].startswith("[kworker/0:1H] 12") and max(map(len, lines)) <= columns and len(lines) == rows_
         if columns == 200:
-            assert found[0][5] == "[kworker/0:1H] 12, failed: medium, queue 1.00ms, device 4.00ms, flags FUA/flush, depth 3, beside big write"
+            assert found[0][5] == "[kworker/0:1H] 12, failed: medium, queue 1.00 ms, device 4.00 ms, flags FUA/flush, depth 3, beside big write"
             assert found[5][5] == "postgres 77 /system.slice/postgresql.service"
         s.keys("i")
         s.until(lambda text: "slow IOs" not in text and "all of it" in text, "the map")

@@ -18,6 +18,7 @@
 #include "util/cleanup.h"
 #include "util/sysfs.h"
 #include "util/table.h"
+#include "util/units.h"
 
 #define ENGINES_MAX 8
 #define WIDTH 80		/* of the text */
@@ -267,7 +268,7 @@ static void print_capabilities(const struct machine *m)
 
 static void print_machine(const struct machine *m)
 {
-	char limit[16] = "unlimited";
+	char limit[UNITS_TEXT] = "unlimited";
 
 	print_fact("kernel", "%s, %u CPU%s", m->release[0] ? m->release : "unknown", m->cpus, m->cpus == 1 ? "" : "s");
 	print_fact("BTF", m->btf ? "present" : "missing: use a kernel built with CONFIG_DEBUG_INFO_BTF, as those of "
@@ -279,7 +280,7 @@ static void print_machine(const struct machine *m)
 		print_fact("lockdown", "%s", m->lockdown[0] ? m->lockdown : "none (not built in)");
 	print_capabilities(m);
 	if (m->locked_memory_bytes != ~0ULL)
-		size_text(m->locked_memory_bytes, limit, sizeof(limit));
+		units_memory(limit, m->locked_memory_bytes);
 	print_fact("locked memory", "%s%s", limit, m->locks_bpf_memory ?
 		   "; before Linux 5.11 BPF maps count towards it: blklat raises it if permitted" :
 		   " (since Linux 5.11 BPF maps do not count towards it)");
@@ -287,13 +288,13 @@ static void print_machine(const struct machine *m)
 
 static int add_run(struct table *t, const char *name, u32 stages, struct run_cost cost)
 {
-	char stage[32], fixed[16], bytes[16] = "too much";
+	char stage[32], fixed[UNITS_TEXT], bytes[UNITS_TEXT] = "too much";
 	const char *const cells[] = { name, stage, fixed, bytes };
 
 	stages_text(stages, stage, sizeof(stage));
-	size_text(cost.memory.fixed_bytes, fixed, sizeof(fixed));
+	units_memory(fixed, cost.memory.fixed_bytes);
 	if (cost.fits)
-		size_text(cost.memory.bytes, bytes, sizeof(bytes));
+		units_memory(bytes, cost.memory.bytes);
 	return table_add(t, cells);
 }
 
@@ -325,11 +326,10 @@ static int print_runs(const struct findings *f)
 
 static int print_text(const struct findings *f)
 {
-	char limit[16], title[32];
+	char limit[UNITS_TEXT], title[32];
 
 	print_machine(&f->machine);
-	size_text(cost_of_all(f).memory.limit_bytes, limit, sizeof(limit));
-	print_fact("memory limit", "%s", limit);
+	print_fact("memory limit", "%s", units_memory(limit, cost_of_all(f).memory.limit_bytes));
 	putchar('\n');
 	for (u32 i = 0; i < f->n_engines; i++) {
 		const struct engine *e = &f->engines[i];

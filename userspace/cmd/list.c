@@ -12,6 +12,7 @@
 #include "core/throttle.h"
 #include "util/cleanup.h"
 #include "util/table.h"
+#include "util/units.h"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 static const char *const formats[] = { "text", "json" };
@@ -72,7 +73,7 @@ static int add_row(struct table *table, const struct device_table *t, u32 i)
 {
 	const struct device *d = &t->d[i];
 	bool part = device_is_partition(d), requests = d->hw_queues;
-	char name[DEVICE_NAME_MAX + 2], size[16], queues[16], lower[512];
+	char name[DEVICE_NAME_MAX + 2], size[UNITS_TEXT], queues[16], lower[512];
 	const char *const cells[] = {
 		name, kind_text(d), size, part ? "" : model_text(d),
 		part ? "" : requests ? d->scheduler : "-", part ? "" : queues,
@@ -80,7 +81,7 @@ static int add_row(struct table *table, const struct device_table *t, u32 i)
 	};
 
 	snprintf(name, sizeof(name), "%s%s", part ? "  " : "", d->name);
-	size_text(d->size_bytes, size, sizeof(size));
+	units_capacity(size, d->size_bytes);
 	snprintf(queues, sizeof(queues), "%u", d->hw_queues);
 	lower_text(t, d, lower, sizeof(lower));
 	return table_add(table, cells);

@@ -178,24 +178,6 @@ struct look terminal_look(FILE *out)
 	};
 }
 
-void size_text(u64 bytes, char *ret, size_t size)
-{
-	static const char units[] = "BKMGTPE";
-	unsigned __int128 tenths;
-	u32 unit = 0;
-
-	/* Rounded before it is compared, so that 1023.96 of one unit becomes 1 of the next. */
-	for (;; unit++) {
-		tenths = ((unsigned __int128)bytes * 10 + (1ULL << 10 * unit >> 1)) >> 10 * unit;
-		if (tenths < 10240 || !units[unit + 1])
-			break;
-	}
-	if (tenths % 10)
-		snprintf(ret, size, "%llu.%llu%c", (u64)tenths / 10, (u64)tenths % 10, units[unit]);
-	else
-		snprintf(ret, size, "%llu%c", (u64)tenths / 10, units[unit]);
-}
-
 int finish_output(const char *who)
 {
 	struct problem p;

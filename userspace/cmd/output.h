@@ -50,9 +50,6 @@ u32 terminal_columns(int fd);
 /* How to format text for @out, which is stdout or stderr. */
 struct look terminal_look(FILE *out);
 
-/* "931.5G", "512B": powers of 1024, at most 6 letters, as lsblk writes them. */
-void size_text(u64 bytes, char *ret, size_t size);
-
 /*
  * Flushes stdout. Returns STATUS_DONE, also if a pipe's reader went away; or prints why the output is
  * incomplete and returns STATUS_FAILED.

@@ -16,6 +16,7 @@
 #include "util/cleanup.h"
 #include "util/parse.h"
 #include "util/shell.h"
+#include "util/units.h"
 #include "util/utf8.h"
 
 /* Replaces one of its texts by @text, made printable. Returns 0 or -ENOMEM. */
@@ -179,15 +180,14 @@ static void print_end(const struct record *r, const struct run_info *info, u64 i
 {
 	char *words[] = { (char *)r->file, NULL };
 	char *file CLEANUP(cleanup_free) = shell_line(words);
-	char size[16];
+	char size[UNITS_TEXT];
 	u32 n = count_devices(info);
 	struct stat st;
 
 	if (!file || stat(r->file, &st))
 		return;
-	size_text(st.st_size, size, sizeof(size));
 	fprintf(stderr, "%s: %llu interval%s of %u device%s, %s; 'blklat report %s -o report.html' draws it\n", file,
-		intervals, intervals == 1 ? "" : "s", n, n == 1 ? "" : "s", size, file);
+		intervals, intervals == 1 ? "" : "s", n, n == 1 ? "" : "s", units_memory(size, st.st_size), file);
 }
 
 static int record(struct record *r, struct run_capture *c)

@@ -61,16 +61,12 @@ static void put_owner(FILE *f, const struct slow_io *io, u32 columns, bool utf8)
 	fprintf(f, " %s", name);
 }
 
-/* ", device 2.72ms": one word, so that no line break falls within it. */
 static void put_stage(FILE *f, const char *stage, u64 ns)
 {
-	char text[UNITS_TEXT], *blank;
+	char text[UNITS_TEXT];
 
-	if (!ns)
-		return;
-	units_ns(text, ns);
-	blank = strchr(text, ' ');
-	fprintf(f, ", %s %.*s%s", stage, (int)(blank - text), text, blank + 1);
+	if (ns)
+		fprintf(f, ", %s %s", stage, units_ns(text, ns));
 }
 
 static bool part_is_by(const struct slow_io *io, enum blklat_by by)

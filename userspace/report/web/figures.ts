@@ -6,7 +6,7 @@ import { inside, overlaps, rateIn, type Window } from "./charts/times";
 import { consistency } from "./curves";
 import { type Finding, type Quantile, QUANTILES, type Run, type Stack, type Total, type Watch } from "./data";
 import { button, el, table } from "./dom";
-import { amount, atMost, bytes, count, ioSize, latency, moment, percent, seconds } from "./format";
+import { amount, atMost, bytes, count, ioSize, latency, megabytes, moment, percent, seconds } from "./format";
 import { type Line, runNames } from "./lines";
 import type { Span } from "./plot";
 import { type Order, sortable } from "./sortable";
@@ -189,7 +189,7 @@ export function totals(lines: Line[], theme: Theme, window: Window = null, order
         const t = line.op.total, l = windowed(line, window).op.total.latency_ns, r = movedOf(line, window), mb = r.bytes_per_s / 1e6;
         return [
             names[i],
-            count(r.ios), amount(r.iops), amount(r.iops_deviation), amount(r.iops_worst), amount(mb, mb < 9.95 ? 2 : 1),
+            count(r.ios), amount(r.iops), amount(r.iops_deviation), amount(r.iops_worst), megabytes(mb),
             latency(l?.mean), ...NAMES.map((q) => latency(l?.[q])), latency(r.max), amount(r.queue_depth, 2),
             atMost(count(t.errors), window), atMost(lost(line.watch), window),
         ];
@@ -208,7 +208,7 @@ export function partsTotals(all: Line[], window: Window = null): HTMLElement[] {
             const { part, op: { total: t, of_whole: of } } = one, mb = t.bytes_per_s / 1e6;
             return [
                 names[lines.indexOf(line)], part.label, count(t.ios), percent(of.ios ?? NaN), percent(of.bytes ?? NaN), percent(of.time ?? NaN), ioSize(t.bytes / t.ios),
-                amount(t.iops), amount(mb, mb < 9.95 ? 2 : 1), ...levels.map((level) => latency(t.latency_ns?.[level])), atMost(count(t.errors), window),
+                amount(t.iops), megabytes(mb), ...levels.map((level) => latency(t.latency_ns?.[level])), atMost(count(t.errors), window),
             ];
         }));
         return [el("h3", { class: "sub" }, `By ${by}`), scrolled(`Figures by ${by}`, table(`Each run, device, stage and op by ${by}`, head, rows, 2))];
@@ -222,7 +222,7 @@ export function phasesTable(lines: Line[], runs: Run[], window: Window): HTMLEle
         const { phase, op } = one, mb = op.bytes_per_s / 1e6;
         return [
             names[i], `${phaseName(one, all)}${phase.partial ? " (part of an interval)" : ""}`, seconds(phase.from_s), seconds(phase.to_s),
-            amount(op.iops), amount(mb, mb < 9.95 ? 2 : 1), amount(op.queue_depth, 2), ...PART_LEVELS.map((level) => latency(op.latency_ns?.[level])),
+            amount(op.iops), megabytes(mb), amount(op.queue_depth, 2), ...PART_LEVELS.map((level) => latency(op.latency_ns?.[level])),
         ];
     }));
     const empty = runs.flatMap((run) => run.phases ?? []).filter((phase) => !phase.intervals).map((phase) => phase.name);

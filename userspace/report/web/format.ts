@@ -49,6 +49,11 @@ export function percent(share: number, places = 2): string {
     return Number.isFinite(share) ? `${Number((share * 100).toFixed(places))}${SPACE}%` : NONE;
 }
 
+/** Of bytes a second, in MB/s: 0.25, 9.95, 1200 */
+export function megabytes(mb: number): string {
+    return mb >= 999.5 ? `${Math.round(mb)}` : amount(mb, mb < 9.95 ? 2 : 1);
+}
+
 /** At least two digits: one in a million IOs is not 0 %. */
 export function shareOf(share: number): string {
     return percent(share, share > 0 ? Math.max(2, 1 - Math.floor(Math.log10(share * 100))) : 2);
