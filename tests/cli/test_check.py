@@ -142,7 +142,7 @@ def test_members_named_with_their_array(tmp_path):
     assert stages("sda", "all", "md0")["sda"] == both and stages("sda", "all", "md0")["sdb"] == ["device"]
     for alone in (("sda", "sdb"), ("all",), ("*",), ("all", "md0"), ("--stage", "device", "sda")):
         assert stages(*alone)["sda"] == ["device"], alone
-    assert stages("md0", "sda2", "sdb") == {"md0": ["total"], "sda2": both, "sdb": both}
+    assert stages("md0", "sda2", "sdb") == stages("md0,sda2", "sdb") == {"md0": ["total"], "sda2": both, "sdb": both}
 
 
 def test_limit_too_small_for_any(tmp_path):

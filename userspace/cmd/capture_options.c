@@ -14,11 +14,7 @@
 
 int capture_options_take_device(void *to, const char *value, struct problem *p)
 {
-	struct wanted *w = to;
-
-	(void)p;
-	w->devices[w->n++] = value;
-	return 0;
+	return wanted_add(to, value) ? problem_set(p, -ENOMEM, "out of memory") : 0;
 }
 
 static int take_engine(void *to, const char *value, struct problem *p)
@@ -82,7 +78,7 @@ static int take_scale(void *to, const char *value, struct problem *p)
 
 const struct option_row capture_option_list[] = {
 	OPTION("dev", 'd', "DEV", "Device to watch: a name (nvme0n1, sda1, dm-0), a path, a mapper name, a "
-	  "pattern ('nvme*n1') or 'all'; may be given several times", TO_OWN(wanted, capture_options_take_device)),
+	  "pattern ('nvme*n1') or 'all'; several with commas between them", TO_OWN(wanted, capture_options_take_device)),
 	OPTION("interval", 'i', "S", "Seconds between two outputs (default 1)", TO(SECONDS, interval_s)),
 	OPTION("count", 'c', "N", "End after N intervals", TO(COUNT, count)),
 	OPTION("duration", 0, "S", "End after S seconds", TO(SECONDS, duration_s)),
@@ -119,10 +115,9 @@ const struct option_row capture_option_list[] = {
 	{ 0 },
 };
 
-int capture_options_init(struct capture_options *o, int argc)
+void capture_options_init(struct capture_options *o)
 {
 	*o = (struct capture_options){
-		.wanted.devices = calloc(argc + 1, sizeof(*o->wanted.devices)),
 		.wanted.members_at_total = true,
 		.interval_s = 1,
 		.percentiles = percentiles_default,
@@ -131,13 +126,11 @@ int capture_options_init(struct capture_options *o, int argc)
 		.idle_gap_s = -1,
 		.slow.most = SLOW_MOST,
 	};
-	return o->wanted.devices ? 0 : -ENOMEM;
 }
 
 void capture_options_uninit(struct capture_options *o)
 {
-	free(o->wanted.devices);
-	o->wanted.devices = NULL;
+	wanted_uninit(&o->wanted);
 }
 
 /* To be called after all options were read. */

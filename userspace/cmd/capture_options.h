@@ -32,11 +32,11 @@ struct capture_options {
 /* For the member shared of struct options; ended by { 0 }. */
 extern const struct option_row capture_option_list[];
 
-/* Sets the defaults, with room for as many devices as @argc words can name. Returns 0 or -ENOMEM. */
-int capture_options_init(struct capture_options *o, int argc);
+/* Sets the defaults. */
+void capture_options_init(struct capture_options *o);
 void capture_options_uninit(struct capture_options *o);
 
-/* Takes a device, for @wanted (struct wanted). Returns 0. */
+/* Takes devices, for @wanted (struct wanted), see wanted_add(). Returns 0, or -ENOMEM and a sentence. */
 int capture_options_take_device(void *wanted, const char *value, struct problem *p);
 
 /* Takes an argument: a device or, after one, the interval and then the count, as iostat does. No device is named by a number. */

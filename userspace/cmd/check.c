@@ -133,7 +133,7 @@ struct findings {
 #define INTO struct check
 
 static const struct option_row option_list[] = {
-	OPTION("dev", 0, "DEV", "Show the memory that a run on DEV takes (may be repeated; default: each device)",
+	OPTION("dev", 0, "DEV", "Show the memory that a run on DEV takes (several: with commas; default: each device)",
 	  TO_OWN(wanted, capture_options_take_device)),
 	OPTION("stage", 0, "LIST", "Assume these stages: " STAGES(KIND_COMMA) "by default device, or total where there "
 	  "are no requests; both for a disk named together with an array on it",
@@ -162,6 +162,11 @@ static const struct options options = {
 	.argument_at = offsetof(struct check, wanted),
 };
 
+static void check_free(struct check *c)
+{
+	wanted_uninit(&c->wanted);
+}
+
 static void findings_free(struct findings *f)
 {
 	watches_free(&f->watches);
@@ -183,8 +188,8 @@ static int find_out(struct findings *f, struct check *c, struct problem *p)
 
 	if (err)
 		return err;
-	if (!named)
-		c->wanted.devices[c->wanted.n++] = "all";
+	if (!named && wanted_add(&c->wanted, "all"))
+		return problem_set(p, -ENOMEM, "out of memory");
 	err = watches_make(&f->devices, &c->wanted, &f->watches, p);
 	/* On a machine without disks the engines can still be checked. */
 	if (err && (named || err != -ENOENT))
@@ -398,14 +403,11 @@ static int print_json(const struct findings *f)
 
 static int run(int argc, char **argv)
 {
-	CLEANUP(cleanup_free) const char **devices = calloc(argc + 1, sizeof(*devices));
-	struct check c = { .wanted.devices = devices, .wanted.members_at_total = true, .sysroot = "" };
+	CLEANUP(check_free) struct check c = { .wanted.members_at_total = true, .sysroot = "" };
 	CLEANUP(findings_free) struct findings f = { 0 };
 	struct problem p;
 	int err, status;
 
-	if (!devices)
-		return command_no_memory(argv[0]);
 	status = options_parse(&options, argc, argv, &c);
 	if (status >= 0)
 		return status;

@@ -251,8 +251,9 @@ static int run(int argc, char **argv)
 	struct problem p;
 	int status, err;
 
-	if (!line || capture_options_init(&r.o, argc))
+	if (!line)
 		return command_no_memory(argv[0]);
+	capture_options_init(&r.o);
 	r.o.default_idle_gap_s = IDLE_GAP_S;
 	status = options_parse(&options, argc, argv, &r);
 	if (status >= 0)

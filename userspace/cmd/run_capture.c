@@ -324,9 +324,7 @@ int run_capture_command(const struct options *options, int argc, char **argv, in
 	struct problem p;
 	int status;
 
-	/* One more than there are words: a command may add a device. */
-	if (capture_options_init(&o, argc + 1))
-		return command_no_memory(argv[0]);
+	capture_options_init(&o);
 	status = options_parse(options, argc, argv, &o);
 	if (status >= 0)
 		return status;

@@ -55,10 +55,11 @@ static const struct option_row own[] = {
 	{ 0 },
 };
 
-static int init(struct serve_options *o, int argc, char **argv, struct problem *p)
+static int init(struct serve_options *o, char **argv, struct problem *p)
 {
 	*o = (struct serve_options){ .schema = PROMETHEUS_SCHEMA, .history_s = HISTORY_S, .line = run_capture_line(argv) };
-	if (capture_options_init(&o->capture, argc) || !o->line)
+	capture_options_init(&o->capture);
+	if (!o->line)
 		return problem_set(p, -ENOMEM, "out of memory");
 	return address_parse("--listen", LISTEN, &o->address, p);
 }
@@ -110,7 +111,7 @@ static int run(int argc, char **argv)
 	struct problem p;
 	int status;
 
-	if (init(&o, argc, argv, &p))
+	if (init(&o, argv, &p))
 		return command_fail(argv[0], STATUS_FAILED, &p);
 	status = options_parse(&options, argc, argv, &o);
 	if (status >= 0)

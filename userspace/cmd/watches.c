@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "blklat/parts.h"
 #include "core/cgroup.h"
+#include "util/array.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
 
@@ -197,6 +199,32 @@ static int mark_members(const struct device_table *t, const struct wanted *wante
 	return err;
 }
 
+int wanted_add(struct wanted *w, const char *value)
+{
+	bool one = strchr(value, '/') && !access(value, F_OK);
+	size_t len;
+
+	do {
+		len = one ? strlen(value) : strcspn(value, ",");
+		if (array_grow(&w->devices, sizeof(*w->devices), w->n + 1))
+			return -ENOMEM;
+		w->devices[w->n] = strndup(value, len);
+		if (!w->devices[w->n])
+			return -ENOMEM;
+		w->n++;
+		value += len;
+	} while (*value++);
+	return 0;
+}
+
+void wanted_uninit(struct wanted *w)
+{
+	while (w->n)
+		free(w->devices[--w->n]);
+	free(w->devices);
+	w->devices = NULL;
+}
+
 bool means_devices(const char *word)
 {
 	static const char *const folders[] = { "/sys/class/block", "/dev/mapper" };
@@ -205,7 +233,7 @@ bool means_devices(const char *word)
 	if (strchr(word, '/') || names_many(word))
 		return true;
 	for (u32 i = 0; *word && i < ARRAY_SIZE(folders); i++)
-		if (snprintf(path, sizeof(path), "%s/%s", folders[i], word) < (int)sizeof(path) && !access(path, F_OK))
+		if (snprintf(path, sizeof(path), "%s/%.*s", folders[i], (int)strcspn(word, ","), word) < (int)sizeof(path) && !access(path, F_OK))
 			return true;
 	return false;
 }

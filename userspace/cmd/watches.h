@@ -8,7 +8,7 @@
 /* What the user named: DEV... and --stage. */
 struct wanted {
 	u32 n;			/* names in devices */
-	const char **devices;	/* with room for all words of the command line */
+	char **devices;
 	u32 stages;		/* bit set of enum blklat_stage; 0: the default of each device */
 	u32 by;			/* enum blklat_by */
 	u32 max_parts;		/* by cgroup: how many get a part of their own; 0: not given */
@@ -18,6 +18,13 @@ struct wanted {
 	bool lenient;
 	const bool *optional;		/* NULL: none */
 };
+
+/*
+ * Adds a device, a pattern, 'all', or some of these with commas between them; a path that exists is one device, whatever is in it.
+ * Returns 0 or -ENOMEM.
+ */
+int wanted_add(struct wanted *w, const char *value);
+void wanted_uninit(struct wanted *w);
 
 /* Take the value of --by, or of --max-parts, for a struct wanted. Return 0, or -EINVAL and a sentence. */
 int wanted_take_by(void *wanted, const char *value, struct problem *p);
