@@ -344,16 +344,22 @@ CGROUPS = [
 
 @pytest.mark.parametrize("columns", [80, 200])
 def test_cgroups_by_what_their_paths_tell(tmp_path, columns):
-    """The whole path where there is room, else its end. Their figures are below those of the device."""
+    """The whole path where there is room, else its end. Their figures are below those of the device, who took most of its time first."""
     lines = ["blklat-replay 1", "by cgroup", "device sda", "watch sda device"]
     lines += [*(f"io read 1ms 4096 x{n + 1} in={path}" for n, (path, *_) in enumerate(CGROUPS)), "tick 1"] * 3
     file = write_recording("\n".join(lines), tmp_path / "run.blklat")
     with top(file, rows=40, columns=columns) as s:
         lines = ended(s)
+        s.keys("c")
+        whose = s.until(lambda text: "|" not in text, "no map")
     end = lines[1].index("IOPS") + len("IOPS")
     found = [line[:end].rsplit(maxsplit=1) for line in lines if line.startswith("    ") and "1.00 ms" in line[end:]]
-    assert [(label.strip(), float(ios)) for label, ios in found] == [(label[columns // 200], n + 1) for n, (_, *label) in enumerate(CGROUPS)]
+    assert [(label.strip(), float(ios)) for label, ios in found] == [(label[columns // 200], n + 1) for n, (_, *label) in enumerate(CGROUPS)][::-1]
     assert lines[2][:end].split()[-1] == "15.0"
+    # Fifteen IOs of 1 ms; the column is as wide as '100 %' and a blank.
+    end = lines[1].index(" time") + len(" time")
+    assert [line[end - 6:end].strip() for line in [lines[2], *lines[5:10]]] == ["100 %", "33 %", "27 %", "20 %", "13 %", "7 %"]
+    assert whose[5:10] == lines[5:10] and "c whose" in whose[-1]
 
 
 def test_stages(tmp_path):

@@ -156,6 +156,7 @@ static void take_watches(struct top *t)
 	for (u32 i = before; i < t->n; i++) {
 		t->items[i] = (struct top_item){ .watch = &w[i], .idle = true, .parts = watch_parts(w, t->n, i) };
 		t->stages |= 1u << w[i].stage;
+		t->divided |= w[i].part != NULL;
 	}
 	if (t->n > before)
 		top_look_at(t, before || !t->stages ? t->stage : (u32)__builtin_ctz(t->stages));
@@ -199,7 +200,7 @@ static struct top_figures figures_of(const struct op_frame *o, double interval_s
 
 	if (!o->ios)
 		return g;
-	g = (struct top_figures){ .ios = o->ios, .errors = o->errors, .max_ns = o->max_ns };
+	g = (struct top_figures){ .ios = o->ios, .errors = o->errors, .sum_ns = o->sum_ns, .max_ns = o->max_ns };
 	if (interval_s > 0) {
 		g.iops = o->ios / interval_s;
 		g.bytes_per_s = o->bytes / interval_s;
@@ -389,6 +390,33 @@ u32 top_selected_line(const struct top *t)
 		if (t->order[line] == t->chosen)
 			return line;
 	return 0;
+}
+
+/* Does @a come before @b, which is another part of the same device? */
+static bool comes_before(const struct top *t, const struct top_item *a, const struct top_item *b)
+{
+	bool owners = !strcmp(a->watch->part->by, by_names[BLKLAT_BY_CGROUP]);
+	u64 time_a = a->figures[t->op].sum_ns, time_b = b->figures[t->op].sum_ns;
+
+	return owners && time_a != time_b ? time_a > time_b : a < b;
+}
+
+const struct top_item *top_next_part(const struct top *t, const struct top_item *whole, const struct top_item *after)
+{
+	const struct top_item *next = NULL;
+
+	for (const struct top_item *part = whole + 1; part <= whole + whole->parts; part++)
+		if (part->figures[t->op].ios && part != after && (!after || comes_before(t, after, part)) &&
+		    (!next || comes_before(t, part, next)))
+			next = part;
+	return next;
+}
+
+double top_share_of_time(const struct top *t, const struct top_item *whole, const struct top_item *part)
+{
+	u64 all_ns = whole->figures[TOP_ALL_OPS].sum_ns;
+
+	return all_ns ? (double)part->figures[t->op].sum_ns / all_ns : 0;
 }
 
 bool top_marks(const struct top_item *item)

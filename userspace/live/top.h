@@ -67,10 +67,14 @@ extern const char *const top_sort_names[TOP_SORTS];
 
 enum { TOP_P50, TOP_P99, TOP_P999, TOP_PERCENTILES };
 
+/* What is below the state of the selected device. */
+enum top_view { TOP_MAP, TOP_SLOW_IOS, TOP_PARTS };
+
 struct top_figures {
 	u64 ios;		/* 0: all are 0 */
 	u64 errors;
 	double iops, bytes_per_s;
+	u64 sum_ns;		/* of the latencies */
 	double percentile_ns[TOP_PERCENTILES];
 	u64 max_ns;
 };
@@ -97,12 +101,13 @@ struct top {
 	u32 n;
 	struct top_item *items;		/* one for each watch that there was, in the run's order */
 	u32 stages;			/* bit set, over all watches */
+	bool divided;			/* they have parts */
 	u32 stage, op;			/* chosen; op may be TOP_ALL_OPS */
 	enum top_sort sort;
 	char filter[TOP_FILTER_MAX];	/* part of a name; "": all */
 	bool typing;			/* the filter */
 	bool paused, help;
-	bool list;			/* shows the list of slow IOs instead of the map */
+	enum top_view view;
 	bool over;			/* a replay has ended */
 	/* The lines in the chosen order. Idle devices come behind the n_lines others, by name. */
 	u32 *order;
@@ -134,6 +139,15 @@ void top_look_at(struct top *t, enum blklat_stage stage);
 
 /* The selected item; NULL if there are no lines. */
 struct top_item *top_selected(const struct top *t);
+
+/*
+ * The part of @whole after @after that had IOs of the chosen op; begin with NULL. Cgroups come in the order of the time that their
+ * IOs took, all others in the order of their parts. NULL: there is none left.
+ */
+const struct top_item *top_next_part(const struct top *t, const struct top_item *whole, const struct top_item *after);
+
+/* The share of the time that all IOs of the device took which those of a part and the chosen op did. */
+double top_share_of_time(const struct top *t, const struct top_item *whole, const struct top_item *part);
 
 /* Is it to be marked as sick? */
 bool top_marks(const struct top_item *item);

@@ -2,6 +2,7 @@
 /* Draws the screen except for the map: the head, the lines of devices, details of the selected one, help. */
 #include "live/top_draw.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -169,11 +170,12 @@ struct cell {
 };
 
 /* Parts have no stage and depth of their own, so their labels take these columns, too. */
-enum { CELL_STAGE, CELL_DEPTH, CELL_IOPS, CELL_MBPS, CELL_OLDEST, CELL_P50, CELL_P99, CELL_P999, CELL_MAX, CELLS };
+enum { CELL_STAGE, CELL_DEPTH, CELL_IOPS, CELL_MBPS, CELL_TIME, CELL_OLDEST, CELL_P50, CELL_P99, CELL_P999, CELL_MAX, CELLS };
 
 static const struct cell cells[CELLS] = {
 	[CELL_STAGE] = { "stage", 7, 0 }, [CELL_DEPTH] = { "depth", 7, 0 }, [CELL_IOPS] = { "IOPS", 7, 0 },
-	[CELL_MBPS] = { "MB/s", 7, 0 }, [CELL_OLDEST] = { "oldest", 8, 0 }, [CELL_P50] = { "p50", 8, 72 },
+	[CELL_MBPS] = { "MB/s", 7, 0 }, [CELL_TIME] = { "time", 6, 0 },
+	[CELL_OLDEST] = { "oldest", 8, 0 }, [CELL_P50] = { "p50", 8, 72 },
 	[CELL_P99] = { "p99", 8, 0 }, [CELL_P999] = { "p99.9", 8, 80 }, [CELL_MAX] = { "max", 8, 0 },
 };
 
@@ -181,7 +183,9 @@ static bool shows(const struct top *t, u32 cell)
 {
 	u32 stage = has_stages(t) ? cells[CELL_STAGE].columns : 0;
 
-	return cell == CELL_STAGE ? stage : (u32)COLS >= cells[cell].from + stage;
+	if (cell == CELL_STAGE || cell == CELL_TIME)
+		return cell == CELL_STAGE ? stage : t->divided;
+	return (u32)COLS >= cells[cell].from + stage + (cells[cell].from && t->divided ? cells[CELL_TIME].columns : 0);
 }
 
 /* Prints the cells of a line. Returns the column behind them. */
@@ -214,8 +218,20 @@ static void put_heads(const struct top_draw *d, const struct top *t, u32 y)
 	attrset(A_NORMAL);
 }
 
-/* Prints the figures of an item, each in its column; missing ones stay blank. Returns the column behind them. */
-static u32 put_figures(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y)
+/* "63 %", for a narrow column. */
+static void share_text(char text[UNITS_TEXT], double share)
+{
+	if (share > 0 && share < 0.01)
+		strcpy(text, "<1 %");
+	else
+		sprintf(text, "%.0f %%", fmin(share, 1) * 100);
+}
+
+/*
+ * Prints the figures of an item, each in its column; missing ones stay blank. @whole: of which the item is a part, or itself.
+ * Returns the column behind them.
+ */
+static u32 put_figures(const struct top_draw *d, const struct top *t, const struct top_item *item, const struct top_item *whole, u32 y)
 {
 	const struct top_figures *g = &item->figures[t->op];
 	char text[CELLS][UNITS_TEXT] = { "" };
@@ -228,6 +244,7 @@ static u32 put_figures(const struct top_draw *d, const struct top *t, const stru
 	if (g->ios) {
 		units_number(text[CELL_IOPS], g->iops);
 		units_number(text[CELL_MBPS], g->bytes_per_s / 1e6);
+		share_text(text[CELL_TIME], top_share_of_time(t, whole, item));
 		units_ns(text[CELL_P50], g->percentile_ns[TOP_P50]);
 		units_ns(text[CELL_P99], g->percentile_ns[TOP_P99]);
 		units_ns(text[CELL_P999], g->percentile_ns[TOP_P999]);
@@ -261,7 +278,7 @@ static void put_line(const struct top_draw *d, const struct top *t, const struct
 	/* A loss does not mean that the device is sick. */
 	top_put(d, y, 0, 1, sick ? "!" : item->lost ? "~" : " ");
 	top_put(d, y, 2, 2 + d->name - 1, item->watch->device->name);
-	x = put_figures(d, t, item, y) + 2;
+	x = put_figures(d, t, item, item, y) + 2;
 	top_put(d, y, x, COLS, item->gone ? "went away" : sick ? illness(say, t, &item->health, x < (u32)COLS ? COLS - x : 0) : "");
 	attrset(A_NORMAL);
 }
@@ -358,17 +375,24 @@ static u32 name_columns(const struct top *t, const struct top_item *selected)
 static u32 put_parts(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, u32 most)
 {
 	u32 columns = d->name + more_columns(t);
+	const struct top_item *part = NULL;
 	char text[PART_TEXT_MAX];
 
-	for (u32 i = 1; i <= item->parts && most; i++) {
-		if (!item[i].figures[t->op].ios)
-			continue;
-		put_figures(d, t, &item[i], y);
-		name_part(text, item[i].part, columns);
+	while (most-- && (part = top_next_part(t, item, part))) {
+		put_figures(d, t, part, item, y);
+		name_part(text, part->part, columns);
 		top_put(d, y++, 4, 4 + columns, text);
-		most--;
 	}
 	return y;
+}
+
+/* The parts instead of the map. */
+static void put_all_parts(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, u32 most)
+{
+	if (!item->parts)
+		top_put(d, y, INDENT, COLS, "IOs are not divided: start top with --by cgroup to see whose they are");
+	else if (put_parts(d, t, item, y, most) == y)
+		top_put(d, y, INDENT, COLS, "no IO completed in the last interval");
 }
 
 static void put_foot(const struct top_draw *d, const struct top *t)
@@ -381,8 +405,8 @@ static void put_foot(const struct top_draw *d, const struct top *t)
 		paint(d, PAIR_NOTE, A_BOLD);
 		top_put(d, y, 0, COLS, d->said);
 	} else {
-		top_put(d, y, 0, COLS, t->run->slow_most ? "q quit  s sort  o op  S stage  / filter  i IOs  p pause  ? help" :
-			"q quit  s sort  o op  S stage  / filter  p pause  ? help");
+		put_format(d, y, 0, COLS, "q quit  s sort  o op  S stage  / filter%s%s  p pause  ? help", t->divided ? "  c whose" : "",
+			   t->run->slow_most ? "  i IOs" : "");
 	}
 	attrset(A_NORMAL);
 }
@@ -431,9 +455,11 @@ static void draw_devices(struct top_draw *d, struct top *t)
 		return;
 	y = put_state(d, t, item, y);
 	left = LINES - 1 - y;
+	if (t->view == TOP_PARTS)
+		return put_all_parts(d, t, item, y, left);
 	if (left > MAP_ROWS_MIN)
 		y = put_parts(d, t, item, y, left - MAP_ROWS_MIN < PARTS_MAX ? left - MAP_ROWS_MIN : PARTS_MAX);
-	if (t->list)
+	if (t->view == TOP_SLOW_IOS)
 		top_draw_slow(d, t, item, y, LINES - 1 - y);
 	else
 		top_draw_heat(d, t, item, y, LINES - 1 - y);

@@ -11,6 +11,7 @@ const char *const top_help[] = {
 	"s               sort by p99, oldest, depth, IOPS, MB/s or name",
 	"S               the next stage that is watched (--stage)",
 	"o               the next op: all, read, write, flush, discard, other",
+	"c               whose IOs: its cgroups, or other parts (--by), and back",
 	"i               the last slow IOs of the device (--slow), and back to its map",
 	"a               acknowledge: a sick device has no mark until it is sick again",
 	"/               filter: devices whose name contains this; Esc: all",
@@ -105,7 +106,10 @@ static void act(struct top *t, int key)
 		t->op = t->op == TOP_ALL_OPS ? 0 : t->op + 1;
 		break;
 	case 'i':
-		t->list = !t->list;
+		t->view = t->view == TOP_SLOW_IOS ? TOP_MAP : TOP_SLOW_IOS;
+		break;
+	case 'c':
+		t->view = t->view == TOP_PARTS ? TOP_MAP : TOP_PARTS;
 		break;
 	case 'p':
 		t->paused = !t->paused;
