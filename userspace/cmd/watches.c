@@ -220,7 +220,7 @@ int wanted_add(struct wanted *w, const char *value)
 void wanted_uninit(struct wanted *w)
 {
 	while (w->n)
-		free(w->devices[--w->n]);
+		free((char *)w->devices[--w->n]);
 	free(w->devices);
 	w->devices = NULL;
 }

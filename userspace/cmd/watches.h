@@ -8,7 +8,7 @@
 /* What the user named: DEV... and --stage. */
 struct wanted {
 	u32 n;			/* names in devices */
-	char **devices;
+	const char **devices;	/* see wanted_add() */
 	u32 stages;		/* bit set of enum blklat_stage; 0: the default of each device */
 	u32 by;			/* enum blklat_by */
 	u32 max_parts;		/* by cgroup: how many get a part of their own; 0: not given */
