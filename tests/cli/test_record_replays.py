@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recordings made from replays: what comes out is what went in, and any failure is reported in one line."""
 import contextlib
+import os
 import pathlib
 import re
 import shlex
 import sqlite3
+import time
 
 import pytest
 from asked import FORMATS
@@ -35,6 +37,13 @@ def test_shown_meanwhile(output, file):
     assert done.stderr.startswith(f"{file}: {intervals} interval")
     assert done.stderr.endswith(f"; 'blklat report {file} -o report.html' draws it\n")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_file_without_a_name_is_named_by_the_time(tmp_path):
+    before = time.strftime("blklat-%Y%m%d-%H%M%S.blklat")
+    done = run("record", "--replay", NVME, cwd=tmp_path)
+    (made,) = os.listdir(tmp_path)
+    assert before <= made <= time.strftime("blklat-%Y%m%d-%H%M%S.blklat") and done.stderr.startswith(f"{made}: ")
 
 
 def test_size_that_is_told(file):

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -37,6 +38,7 @@ static int origin_text(char **ret, const char *text)
 struct record {
 	struct capture_options o;
 	const char *file;
+	char by_time[64];		/* its name, if none is given */
 	const char *label;
 	bool overwrite;
 	bool quiet;
@@ -49,7 +51,7 @@ struct record {
 #define INTO struct record
 
 static const struct option_row option_list[] = {
-	OPTION("output", 'o', "FILE", "The file to make", TO(WORD, file)),
+	OPTION("output", 'o', "FILE", "The file to make (default: blklat-DATE-TIME.blklat)", TO(WORD, file)),
 	OPTION("overwrite", 0, NULL, "Replace FILE if it is a recording", TO(SWITCH, overwrite)),
 	OPTION("label", 0, "TEXT", "What reports call the run (default: the file's name)", TO(WORD, label)),
 	OPTION("max-size", 0, "SIZE", "Largest size of the file: the oldest intervals are merged into longer "
@@ -93,14 +95,27 @@ static bool same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* "blklat-20261127-034212.blklat", by local time, in the working directory: names in the order of time. */
+static void name_by_time(struct record *r)
+{
+	time_t now = time(NULL);
+	struct tm tm = { 0 };
+
+	localtime_r(&now, &tm);
+	strftime(r->by_time, sizeof(r->by_time), "blklat-%Y%m%d-%H%M%S.blklat", &tm);
+	r->file = r->by_time;
+}
+
 static int check(struct record *r, struct problem *p)
 {
 	int err = capture_options_check(&r->o, p);
 
 	if (err)
 		return err;
-	if (!r->file || !*r->file)
-		return problem_set(p, -EINVAL, "no file given: say which to make with -o FILE");
+	if (!r->file)
+		name_by_time(r);
+	if (!*r->file)
+		return problem_set(p, -EINVAL, "the name of the file to make is empty: -o FILE");
 	if (r->o.replay && r->command)
 		return problem_set(p, -EINVAL, "--replay takes no command: it plays what has already happened");
 	if (r->o.replay && same_file(r->o.replay, r->file))
