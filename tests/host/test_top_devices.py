@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """blklat top on a real device, in a terminal: a load of known rate. Those that come and go are in test_devices_come.py."""
+import os
 import re
 import shutil
+import signal
+import subprocess
 
 import pytest
+from groups import groups
 from load import BLKLAT, Fio
 from needs import need
 from screen import Screen
@@ -34,5 +38,22 @@ def test_rate_of_a_load(loop):
             s.keys("o")
             assert line_of(s.until("op read"), loop)
             f.result()
+        s.keys("q")
+        s.assert_restored()
+
+
+def test_whose_without_an_option(loop):
+    """A backup in a cgroup of its own begins: one key shows its name and its share of the time."""
+    with groups() as g, Screen(BLKLAT, "top", "--dev", loop.name) as s:
+        s.until(f"1 idle: {loop.name}")
+        group = g.make("nightly-backup")
+        reads = f"while dd if={loop.path} of=/dev/null bs=64k iflag=direct; do :; done"
+        with subprocess.Popen(["sh", "-c", reads], stderr=subprocess.DEVNULL, start_new_session=True,
+                              preexec_fn=lambda: (group / "cgroup.procs").write_text("0")) as backup:
+            try:
+                s.keys("c")
+                s.until(lambda text: re.search(r"^ +\S*/nightly-backup .* (9\d|100) % ", text, re.M), "the backup")
+            finally:
+                os.killpg(backup.pid, signal.SIGKILL)
         s.keys("q")
         s.assert_restored()

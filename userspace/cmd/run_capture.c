@@ -143,6 +143,8 @@ static int find(void *run, const struct device_table *t, struct watch **ret, u32
 		r->begun = RUN_FINDS;
 	wanted.lenient = r->begun == RUN_BEGUN;
 	wanted.partitions_lack_total = r->partitions_lack_total;
+	if (r->undivided)
+		wanted.by = wanted.max_parts = 0;
 	err = watches_make(t, &wanted, &made, p);
 	if (!err && r->begun < RUN_BEGUN) {
 		r->begun = RUN_CHOOSES_ENGINE;
@@ -234,10 +236,21 @@ static int open_without_totals(struct run_capture *r, struct problem *p)
 	return err;
 }
 
+static int open_undivided(struct run_capture *r, struct problem *p)
+{
+	r->undivided = true;
+	r->config.capture.by = 0;
+	r->config.capture.cgroups = 0;
+	monitor_close(&r->monitor);
+	return monitor_open(&r->monitor, &r->config, p);
+}
+
 static int open_live(struct run_capture *r, struct problem *p)
 {
 	int err = monitor_open(&r->monitor, &r->config, p);
 
+	if (err && r->o->undivided_if_needed)
+		err = open_undivided(r, p);
 	if ((err == -EINVAL || err == -EOPNOTSUPP) && r->begun == RUN_OPENS && r->partitions_at_total)
 		err = open_without_totals(r, p);
 	if (!err && !r->monitor.capture)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* blklat top: shows the devices on the whole terminal, the worst one first. */
 #include <errno.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/output.h"
 #include "cmd/run_capture.h"
+#include "core/cgroup.h"
 #include "live/formats.h"
 #include "util/cleanup.h"
 
@@ -24,11 +26,26 @@ static int show(struct run_capture *r)
 	return run_capture_status(r, end, &p);
 }
 
+#define OWNERS 16		/* cgroups with a part of their own, unless the user says otherwise */
+
+/* A key shows whose IOs they are, so they are divided from the start, where that can be told and is possible. */
+static void divide(struct capture_options *o)
+{
+	char file[PATH_MAX];
+
+	if (o->wanted.by || o->wanted.max_parts || o->replay || !cgroups_charged("", file, sizeof(file)))
+		return;
+	o->wanted.by = BLKLAT_BY_CGROUP;
+	o->wanted.max_parts = OWNERS;
+	o->undivided_if_needed = true;
+}
+
 static int check(struct capture_options *o, struct problem *p)
 {
 	int err = o->wanted.n || o->replay ? 0 : capture_options_take_device(&o->wanted, "all", p);
 
 	err = err ?: capture_options_check(o, p);
+	divide(o);
 	if (!err && !isatty(STDOUT_FILENO))
 		err = problem_set(p, -ENOTTY, "standard output is not a terminal: 'blklat live' writes text, "
 				  "'blklat live --format json' figures for programs");

@@ -421,7 +421,9 @@ double top_share_of_time(const struct top *t, const struct top_item *whole, cons
 
 bool top_marks(const struct top_item *item)
 {
-	return item->gone || (health_marks(&item->health) && item->health.since_ns != item->acknowledged_ns);
+	bool acknowledged = item->acknowledged_ns && item->acknowledged_ns == item->health.since_ns;
+
+	return item->gone || (health_marks(&item->health) && !acknowledged);
 }
 
 struct top_item *top_selected(const struct top *t)
