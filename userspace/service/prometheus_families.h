@@ -61,14 +61,13 @@ const char *family_suffix(const struct family *f);
  * Classic buckets, from 954 ns to 32 s, made from @h at the coarser of its own scale and PROMETHEUS_CLASSIC_SCHEMA. Their
  * bounds are those of bins, and the same for all series and at all times: one that appears later would look like a burst.
  */
-#define CLASSIC_MAX ((25 << PROMETHEUS_CLASSIC_SCHEMA) + 1)
+#define CLASSIC_MAX ((25 << PROMETHEUS_CLASSIC_SCHEMA) + 2)
 struct classic {
 	u32 n;
 	struct classic_bucket {
-		u64 upper_ns;		/* inclusive */
+		u64 upper_ns;		/* inclusive; of the last one UINT64_MAX, for +Inf */
 		u64 ios;		/* that took no longer */
 	} b[CLASSIC_MAX];
-	u64 ios;			/* all */
 };
 /* Returns 0 or -ENOMEM. */
 int classic_make(struct classic *c, const struct hist *h);

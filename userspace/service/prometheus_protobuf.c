@@ -254,7 +254,7 @@ static int put_classic(struct pb_encoder *p, Prom__Histogram *h, const struct op
 	h->bucket = take(p, c.n, sizeof(*h->bucket));
 	if (!buckets || !h->bucket)
 		return -ENOMEM;
-	for (u32 i = 0; i < c.n; i++) {
+	for (u32 i = 0; i < c.n - 1; i++) {	/* +Inf is implied */
 		const struct exemplar *e = exemplar_in(o, i ? c.b[i - 1].upper_ns : 0, c.b[i].upper_ns);
 
 		prom__bucket__init(&buckets[i]);
@@ -265,7 +265,7 @@ static int put_classic(struct pb_encoder *p, Prom__Histogram *h, const struct op
 		}
 		buckets[i].upper_bound = c.b[i].upper_ns / (double)NSEC_PER_SEC;
 		buckets[i].cumulative_count = c.b[i].ios;
-		h->bucket[h->n_bucket++] = &buckets[i];	/* +Inf is implied */
+		h->bucket[h->n_bucket++] = &buckets[i];
 	}
 	return 0;
 }

@@ -42,8 +42,8 @@ static const char *number(char text[NUMBER_TEXT], double value)
 /* OpenMetrics wants bounds to look like fractions; the same text is used in both formats. */
 static const char *bound(char text[NUMBER_TEXT], u64 upper_ns)
 {
-	number(text, upper_ns / (double)NSEC_PER_SEC);
-	if (!strpbrk(text, ".e"))
+	number(text, upper_ns == UINT64_MAX ? INFINITY : upper_ns / (double)NSEC_PER_SEC);
+	if (!strpbrk(text, ".eI"))
 		strcat(text, ".0");
 	return text;
 }
@@ -178,13 +178,10 @@ static void text_histogram(struct encoder *e, const struct family *f, const stru
 		put_count(e->out, c.b[i].ios);
 		put_exemplar(t, o, i ? c.b[i - 1].upper_ns : 0, c.b[i].upper_ns);
 	}
-	put_key(t, f, "_bucket", "+Inf");
-	put_count(e->out, c.ios);
-	put_exemplar(t, o, c.b[c.n - 1].upper_ns, UINT64_MAX);
 	put_key(t, f, "_sum", NULL);
 	put_number(e->out, seconds_of(o->sum_ns));
 	put_key(t, f, "_count", NULL);
-	put_count(e->out, c.ios);
+	put_count(e->out, c.b[c.n - 1].ios);
 	putc_unlocked('\n', e->out);
 	if (!t->openmetrics)
 		return;
@@ -258,6 +255,6 @@ int classic_make(struct classic *c, const struct hist *h)
 		if (cell >= first && cell <= last)
 			c->b[c->n++] = (struct classic_bucket){ hist_upper_ns(merged.scale, cell), ios };
 	}
-	c->ios = ios;
+	c->b[c->n++] = (struct classic_bucket){ UINT64_MAX, ios };
 	return 0;
 }
