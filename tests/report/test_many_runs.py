@@ -172,6 +172,18 @@ SEVERAL = {
                                    writes(INDEXER, 6e6, step(t, 0, 250))], {"by": "cgroup"},
                     [r"sda read: at 20\.\d s backup\.service began [23]\d\d writes/s of 1\.00 MiB and indexer\.service began 2\d\d "
                      r"writes/s of 1\.00 MiB; they have 7[789]\.\d % of .*"]),
+    "an owner's writes and reads": (60, lambda t: [("read", step(t, 85e3, 1e6), 900, {"owner": DB}), writes(BACKUP, 6e6, step(t, 0, 300)),
+                                                   ("read", 3e6, step(t, 0, 400), {"owner": BACKUP, "size": MiB})], {"by": "cgroup"},
+                                    [r"sda read: at 20\.\d s backup\.service began [23]\d\d writes/s of 1\.00 MiB and [34]\d\d reads/s of 1\.00 MiB; it has "
+                                     r"7\d\.\d % of .*"]),
+    "one, the other, and again": (100, lambda t: [("read", step(t, 85e3, 1e6), 900, {"owner": DB}), writes(BACKUP, 6e6, 500 * (20 <= t < 45 or t >= 70)),
+                                                  writes(INDEXER, 4e6, 700 * (45 <= t < 70))], {"by": "cgroup"},
+                                  [rf"sda read: at {at} s {owner}\.service began .*{until}; it has 7\d\.\d % of .*, and reads of db\.service went from p99 1\d\d us to .*"
+                                   for at, owner, until in ((r"(19|20)\.\d", "backup", r", until (44|45)\.\d s"), (r"(44|45)\.\d", "indexer", r", until (69|70)\.\d s"),
+                                                            (r"(69|70)\.\d", "backup", "MiB"))]),
+    "one size": (60, lambda t: [("read", 9e4, 1000, {"owner": '"4 KiB"'}), ("read", step(t, 2e5, 2e6), 2800, {"owner": '"64 KiB"', "size": 65536})],
+                 {"by": "size"}, [slower("sda read: mean latency rose", "; by size, only 64 KiB takes longer")]),
+    "the last two seconds": (60, lambda t: [("read", step(t, 9e4, 9e5, 58), 3000, {})], {}, [r"sda read: mean latency rose [\d.]+ times at 58\.0 s, .* us"]),
     "a drive's neighbour": (60, lambda t: [("read", step(t, 9e4, 5e5), 900, {"device": "nvme0n1"}), ("read", 9e4, 900, {"device": "nvme1n1"}),
                                            ("write", 3e5, step(t, 0, 4000), {"device": "nvme1n1", "size": MiB})], nvme(2),
                             [r"nvme0n1 read: mean latency rose [\d.]+ times at 20\.0 s, .*; at the same time [34]\.\d\dk writes/s of 1\.00 MiB began on nvme1n1"]),

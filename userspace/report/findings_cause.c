@@ -227,6 +227,32 @@ static u32 unchanged_peers(const struct trace *t, const struct change *c)
 	return n;
 }
 
+/* The only part by size, flags or owner whose IOs take longer, while the others together take as long as before; NULL: there is none. */
+static const struct watch_run *only_part(const struct trace *t, const struct change *c)
+{
+	const struct watch_run *whole = t->q->watch, *only = NULL;
+	u32 parts = run_parts(t->q->run, whole - t->q->run->watches), slower = 0;
+	struct level rest[2] = { 0 };
+
+	for (const struct watch_run *w = whole + 1; w <= whole + parts; w++) {
+		struct level before = rates_of(t, &w->ops[t->op], c->span[0]), after = rates_of(t, &w->ops[t->op], c->span[1]);
+		bool is_slower = before.iops && after.iops && direction(before.mean_ns, after.mean_ns, FACTOR) > 0;
+
+		if (is_slower) {
+			only = w;
+			slower++;
+			continue;
+		}
+		rest[0] = (struct level){ .iops = rest[0].iops + before.iops, .mean_ns = rest[0].mean_ns + before.iops * before.mean_ns };
+		rest[1] = (struct level){ .iops = rest[1].iops + after.iops, .mean_ns = rest[1].mean_ns + after.iops * after.mean_ns };
+	}
+	if (slower != 1 || c->latency <= 0 || fmin(rest[0].iops, rest[1].iops) < MATTERS * c->before.iops ||
+	    direction(rest[0].mean_ns / rest[0].iops, rest[1].mean_ns / rest[1].iops, EVEN) ||
+	    !strcmp(only->watch->part->by, by_names[BLKLAT_BY_DEPTH]) || !strcmp(only->watch->part->by, by_names[BLKLAT_BY_BESIDE]))
+		return NULL;
+	return only;
+}
+
 /* Whether IOs take as long in the device as before, so that they wait somewhere else. */
 static bool waits_before_device(const struct trace *t, const struct change *c)
 {
@@ -325,7 +351,8 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 		find_cause_elsewhere(t, i, c);
 	c->like = unchanged_peers(t, c);
 	c->before_device = waits_before_device(t, c);
-	c->alone = c->alone && !c->like && !c->before_device && !anything_else(t, c);
+	c->only = only_part(t, c);
+	c->alone = c->alone && !c->only && !c->like && !c->before_device && !anything_else(t, c);
 }
 
 /* Where a load at least half as large as the cause of @c begins at place @cut, or in the interval behind it; 0: none does. */
@@ -346,12 +373,13 @@ u32 handover_of(const struct trace *t, u32 i, const struct change *c)
 {
 	const struct span level = { t->cuts[i], both_levels(t, i).to };
 	const struct series_run *s = c->cause.watch ? &c->cause.watch->ops[c->cause.op] : NULL;
-	u32 cut = s && c->latency > 0 ? step_in(t, s, level) : 0;
+	u32 gone = 0, cut = level.from + LEVEL_LEAST;
 
-	if (cut < level.from + LEVEL_LEAST || cut + LEVEL_LEAST > level.to || cause_is_elsewhere(t, c) ||
-	    rates_of(t, s, (struct span){ cut, level.to }).iops > LEFT * rates_of(t, s, (struct span){ level.from, cut }).iops)
+	if (!s || c->latency <= 0 || cause_is_elsewhere(t, c))
 		return 0;
-	return another_begins(t, cut, level, c);
+	for (; cut < level.to && gone < LEVEL_LEAST; cut++)
+		gone = run_iops(t->q->run, s->ios, t->interval[cut]) <= LEFT * c->cause.iops_after ? gone + 1 : 0;
+	return gone < LEVEL_LEAST ? 0 : another_begins(t, cut - LEVEL_LEAST, level, c);
 }
 
 bool cause_is_sure(const struct trace *t, const struct change *all, u32 i)
@@ -362,19 +390,22 @@ bool cause_is_sure(const struct trace *t, const struct change *all, u32 i)
 	       !changed_without(t, c);
 }
 
-/* "backup.service began 500 writes/s of 1.00 MiB", "ended its 500", "went from 200 to 500"; without owners "500 writes/s began". */
+/*
+ * "backup.service began 500 writes/s of 1.00 MiB", "ended its 500", "went from 200 to 500"; without owners "500 writes/s began"; of an
+ * owner that was @said "500 writes/s" and "from 200 to 500".
+ */
 static void say_load(struct finding *f, const struct other *o, const struct watch_run *said)
 {
 	const struct level *most = o->after.iops > o->before.iops ? &o->after : &o->before;
-	bool began = o->iops_before < ABSENT * o->iops_after, ended = o->iops_after < ABSENT * o->iops_before, owned = owner_of(o->watch);
+	bool began = o->iops_before < ABSENT * o->iops_after, ended = o->iops_after < ABSENT * o->iops_before, owned = owner_of(o->watch), again = owned && o->watch == said;
 	char a[UNITS_TEXT], b[UNITS_TEXT];
 
-	if (owned && o->watch != said)
+	if (owned && !again)
 		say_owner(f, o->watch);
 	if (began || ended)
-		finding_say(f, "%s%s", !owned ? "" : began ? " began " : " ended its ", units_short(a, began ? o->iops_after : o->iops_before));
+		finding_say(f, "%s%s", !owned || again ? "" : began ? " began " : " ended its ", units_short(a, began ? o->iops_after : o->iops_before));
 	else
-		finding_say(f, "%s went from %s to %s", owned ? "" : "the device", units_short(a, o->iops_before), units_short(b, o->iops_after));
+		finding_say(f, "%sfrom %s to %s", again ? "" : owned ? " went " : "the device went ", units_short(a, o->iops_before), units_short(b, o->iops_after));
 	finding_say(f, " %s/s", plurals[o->op]);
 	if (most->bytes_per_s > 0)
 		finding_say(f, " of %s", units_memory(a, most->bytes_per_s / most->iops));
@@ -429,6 +460,13 @@ static void say_victim(struct finding *f, const struct trace *t, const struct ch
 		       { "victim_after_p50_ns", after.ns[RUN_P50] });
 }
 
+void say_only(struct finding *f, const struct change *c)
+{
+	finding_say(f, "; by %s, only ", c->only->watch->part->by);
+	say_owner(f, c->only);
+	finding_say(f, " takes longer");
+}
+
 /* The loads' share of the time of all IOs on the device, while they were there. */
 static double share_of_time(const struct trace *t, const struct change *c)
 {
@@ -472,7 +510,7 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 		finding_say(f, ", and %u times more from %s on", (n - 1) / 2, units_seconds(a, all[2].at_s));
 	else if (n > 2)
 		finding_say(f, ", and once more from %s on", units_seconds(a, all[2].at_s));
-	finding_say(f, "; %s %s of the device's time %s, and ", owner_of(o->watch) && !all[0].with.watch ? "it has" : "they have",
+	finding_say(f, "; %s %s of the device's time %s, and ", owner_of(o->watch) && (!all[0].with.watch || all[0].with.watch == o->watch) ? "it has" : "they have",
 		    units_share(share, share_of_time(t, &all[0])), isfinite(end_s) ? "meanwhile" : "since");
 	say_victim(f, t, &all[0]);
 	finding_values(f, { "episodes", (n + 1) / 2 }, { "cause_before_iops", o->iops_before },

@@ -85,7 +85,7 @@ bool change_is_tail(const struct change *c)
 bool change_is_cache(const struct change *c)
 {
 	return c->alone && c->p50 > 0 && c->latency > 0 && !c->cause.watch && !change_is_load(c) && !change_is_resized(c) &&
-	       c->after.mean_ns >= CACHE * c->before.mean_ns;
+	       c->after.mean_ns >= CACHE * c->before.mean_ns && c->span[1].to - c->span[1].from >= LEVEL_LEAST;
 }
 
 bool change_is_worse(const struct change *c)

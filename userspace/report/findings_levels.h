@@ -74,6 +74,7 @@ struct change {
 	struct other cause;	/* the largest of the other loads that can explain it */
 	struct other with;	/* another one, at least half as large */
 	bool alone;		/* nothing else changed: neither the load nor the latency of another op or device; nor does it recover */
+	const struct watch_run *only;	/* the only part whose IOs take longer; NULL: there is none */
 	bool before_device;	/* of another stage than device, which is watched as well and takes as long as before */
 	u32 like;		/* devices of its kind with as many of these IOs, which take as long as before */
 };
@@ -160,6 +161,9 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 
 /* Says that another load changed, too: "; at the same time 500 writes/s of 4.00 KiB began". */
 void say_other(struct finding *f, const struct change *c);
+
+/* Says which part it is: "; by size, only 64 KiB takes longer". */
+void say_only(struct finding *f, const struct change *c);
 
 /* --- findings_levels_say.c --- */
 

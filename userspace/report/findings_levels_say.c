@@ -30,6 +30,8 @@ static void say_cause(struct finding *f, const struct change *c)
 		finding_say(f, ", as their size went from %s to %s", units_memory(a, mean_bytes(&c->before)), units_memory(b, mean_bytes(&c->after)));
 	else if (c->cause.watch)
 		say_other(f, c);
+	else if (!change_is_load(c) && c->only)
+		say_only(f, c);
 	else if (!change_is_load(c) && c->latency > 0 && c->before_device)
 		finding_say(f, "; the device itself takes as long as before");
 	else if (!change_is_load(c) && c->latency > 0 && c->like)
@@ -91,6 +93,8 @@ static void say_tail(struct finding *f, const struct change *c, u32 n)
 	finding_say(f, ", at %s IOPS", units_short(at, c->after.iops));
 	if (c->cause.watch)
 		say_other(f, c);
+	else if (c->only)
+		say_only(f, c);
 }
 
 /* "IOPS fell from 148k to 18.9k at 438.4 s, after 68.8 % of the IOs"; or of latency, and then by how much and at which rate. */
