@@ -91,7 +91,7 @@ def test_two_drives_stall_at_once(tmp_path):
                 s.io(op, ns, count * (not stalls))
         s.tick()
     path = s.write(tmp_path / "run.blklat")
-    assert sentences(path, "!!") == ["sda: stalled for 4.20 s at 19.8 s; IOs were in flight, 4.00k IOPS is the median; much the same on sdb"]
+    assert sentences(path, "!!") == ["sda: stalled for 4.20 s at 19.8 s, with IOs in flight; the median is 4.00k IOPS; much the same on sdb"]
     assert [one for one in sentences(path) if "p99" in one or "latency" in one or "not reached" in one] == []
 
 
@@ -109,6 +109,13 @@ def test_what_waits_in_the_scheduler(tmp_path, total):
     where, times = ("total", r"46\.3") if total else ("queue", "250")
     assert re.fullmatch(rf"sda \({where}\) read: mean latency rose {times} times at 30\.0 s, .*; the device itself takes as "
                         "long as before", told)
+
+
+def test_a_run_without_ios(tmp_path):
+    s = synthetic.Script()
+    for _ in range(10):
+        s.tick()
+    assert blklat("report", "--format", "text", s.write(tmp_path / "run.blklat")).splitlines()[-2:] == ["", "no IO"]
 
 
 def test_the_text_has_what_the_document_has(tail, report):

@@ -172,8 +172,8 @@ def test_a_drive_that_waits(bench):
     # 199 of the 200 stalls end in the run, after 1.004 s; the last goes on for its last second. In the second half are 132
     # whole ones, the first one's last second and the last: (132 * 1.004 + 2) / 400 = 33.6 %.
     assert "stalled 200 times, 200.8 s in all (25.1 % of the run), 1.00 s on average" in told
-    assert "regularly: every 3.00 s (± 0.0 s), the last one until the run ended; IOs were in flight, 7.00k IOPS is the " \
-        "median" in told
+    assert "regularly: every 3.00 s (± 0.0 s), the last one until the run ended, with IOs in flight; the median is " \
+        "7.00k IOPS" in told
     assert "steady on average only: the device stalled for 33.6 % of that time" in told
     # The load did not rest, and stalls are not said again as a lack of consistency.
     assert "IOPS fell from 80.0k to 7.00k at " in told and "a rest of" not in told and "the worst 1 %" not in told

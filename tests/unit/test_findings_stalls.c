@@ -20,7 +20,7 @@ TEST(one_stall_in_the_middle)
 	assert_value("stall", "longest_s", 3, 1e-9);
 	assert_value("stall", "intervals", 4, 0);
 	assert_false(has_value(only("stall"), "period_s"));
-	assert_text("stall", "sda read: stalled for 3.00 s at 100.4 s; IOs were in flight, 100k IOPS is the median");
+	assert_text("stall", "sda read: stalled for 3.00 s at 100.4 s, with IOs in flight; the median is 100k IOPS");
 	assert_value("stall", "pending", 0, 0);
 	assert_count("hung", 0);
 }
@@ -135,8 +135,8 @@ TEST(one_op_stalls_or_all)
 		assert_int_equal(only("stall")->op, all ? -1 : WRITE);
 		assert_value("stall", "longest_s", 4, 1e-9);
 		assert_close(only("stall")->from_s, 50, 1e-9);
-		assert_text("stall", all ? "sda: stalled for 4.00 s at 50.0 s; IOs were in flight, 10.0k IOPS is the median" :
-				    "sda write: stalled for 4.00 s at 50.0 s; IOs were in flight, 5.00k IOPS is the median");
+		assert_text("stall", all ? "sda: stalled for 4.00 s at 50.0 s, with IOs in flight; the median is 10.0k IOPS" :
+				    "sda write: stalled for 4.00 s at 50.0 s, with IOs in flight; the median is 5.00k IOPS");
 	}
 }
 
@@ -273,8 +273,8 @@ TEST(an_end_that_never_came)
 		judge();
 		assert_value("stall", "longest_s", 4, 1e-9);
 		assert_value("stall", "pending", 1, 0);
-		assert_text("stall", "sda read: stalled for 4.00 s at 36.0 s, until the run ended; "
-				    "IOs were in flight, 10.0k IOPS is the median");
+		assert_text("stall", "sda read: stalled for 4.00 s at 36.0 s, until the run ended, "
+				    "with IOs in flight; the median is 10.0k IOPS");
 		assert_count("hung", 0);
 		assert_count("kernel_count", 0);
 	}

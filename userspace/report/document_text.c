@@ -105,7 +105,10 @@ static int put_figures(const struct look *look, const struct run *r)
 			if (r->phases.p[k].n && r->phases.p[k].of[i])
 				err = add_rows(&phases, look, w, r->phases.p[k].of[i], r->phases.p[k].name);
 	}
-	table_print(&all, look->out, WIDTH);
+	if (all.n)
+		table_print(&all, look->out, WIDTH);
+	else
+		fputs("no IO\n", look->out);
 	if (phases.n) {
 		putc('\n', look->out);
 		table_print(&phases, look->out, WIDTH);

@@ -84,7 +84,7 @@ static void say(struct finding *f, const struct flow *flow, const struct stalls 
 			    units_seconds(b, period->deviation_s));
 	if (is_pending(flow, s))
 		finding_say(f, ", %suntil the %s ended", s->n > 1 ? "the last one " : "", flow->q->run->asked.to ? "window" : "run");
-	finding_say(f, "; IOs were in flight, %s IOPS is the median", units_short(a, flow->median));
+	finding_say(f, ", with IOs in flight; the median is %s IOPS", units_short(a, flow->median));
 }
 
 static int report(const struct flow *flow, const struct stalls *s)
