@@ -34,6 +34,7 @@ static struct run {
 	u32 fail_read;			/* this read fails, 0 being the one before the loop; 0: none */
 	int fail_err;
 	u32 signal_at_read;		/* SIGTERM arrives during this read; 0: never */
+	bool signal_at_look;		/* the same for a look for devices that went away */
 	u64 work_ns;			/* what a read takes before it looks at the clock */
 	u32 late_read;			/* this read takes late_ns longer */
 	u64 late_ns;
@@ -143,6 +144,8 @@ static int fake_summary(struct sink *s, const struct frames *fs)
 static void fake_look(struct capture *c)
 {
 	assert_ptr_equal(c, &run.capture);
+	if (run.signal_at_look)
+		kill(getpid(), SIGTERM);
 }
 
 static int fake_open(const struct capture_config *cfg, struct capture **ret, struct problem *p);
@@ -376,6 +379,16 @@ TEST(test_signal_while_reading)
 	assert_int_equal(run.intervals, 3);
 	assert_int_equal(run.summaries, 1);
 	assert_int_equal(run.summary_ios, 3 * IOS_A_READ);
+}
+
+/* What the monitor has to do, as the early looks of its first 100 ms, does not wait for the end of an interval. */
+TEST(test_monitor_is_tended_meanwhile)
+{
+	begin(1, true);
+	run.signal_at_look = true;
+	assert_int_equal(go(20, 0, 0), LOOP_DONE);
+	assert_int_equal(run.intervals, 1);
+	assert_true(run.interval_s[0] < 20);
 }
 
 TEST(test_what_fails)
