@@ -141,7 +141,7 @@ def test_a_recorder_that_ends_is_told_once(tmp_path, kept):
 
 
 @contextlib.contextmanager
-def small_disk(folder, size="1m"):
+def small_disk(folder, size="5m"):
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", folder], check=True)
     try:
         yield
@@ -181,7 +181,7 @@ def test_a_full_disk(tmp_path, kept):
 
 @needs_root
 def test_a_disk_that_is_read_only(tmp_path, kept):
-    with small_disk(kept, "10m"), Serve("--replay", played(tmp_path, 3000), "--record", kept) as s:
+    with small_disk(kept), Serve("--replay", played(tmp_path, 3000), "--record", kept) as s:
         s.until(lambda: all_readable(kept), "an interval")
         kept.chmod(0o555)       # the next hour's file can't be made: without capabilities not even by root
         told(s, kept, "can't be made: Permission denied")

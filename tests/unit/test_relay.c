@@ -257,6 +257,22 @@ TEST(test_what_looks_the_same_is_told_anew)
 	assert_int_equal(l.runs, 2);
 }
 
+/* Owners of parts that come and go make no other run for sinks that are reopened; devices do. */
+TEST(test_sinks_are_reopened_for_devices)
+{
+	l.cfg.reopens = true;
+	line_interval(20);
+	w.frames.f[0].number++;		/* has the run told anew */
+	line_interval(20);
+	channel_read(&l.reader, take, NULL);
+	assert_true(l.runs == 2 && l.told.opens == 1 && l.told.intervals == 2);
+	w.run.memory_bytes++;
+	memset(w.devices[1].name, 'x', 5);
+	line_interval(20);
+	channel_read(&l.reader, take, NULL);
+	assert_true(l.runs == 3 && l.told.opens == 2 && l.told.closes == 1 && l.told.intervals == 3);
+}
+
 /* The relay gives up rather than take all memory: each change of the devices is a message of its own. */
 TEST(test_what_waits_has_an_end)
 {

@@ -245,6 +245,16 @@ static int make_room(struct recorder *r, s64 now_ns, struct problem *p)
 	return err;
 }
 
+/* Whether its watches are those of the last interval, and not others that look the same. */
+static bool is_next(const struct recorder *r, const struct frames *fs)
+{
+	bool same = r->n_last == fs->n;
+
+	for (u32 i = 0; same && i < fs->n; i++)
+		same = r->last[i].number == fs->f[i].number;
+	return same;
+}
+
 static s64 hour_of(s64 wall_ns)
 {
 	return wall_ns / FILE_NS;
@@ -255,7 +265,7 @@ static int record(struct recorder *r, const struct frames *fs, struct problem *p
 	s64 begins_ns = fs->now->wall_ns - llround(fs->interval_s * NSEC_PER_SEC);
 	int err;
 
-	if (r->fine.sink && (r->full || hour_of(begins_ns) != hour_of(r->begins_ns)))
+	if (r->fine.sink && (r->full || hour_of(begins_ns) != hour_of(r->begins_ns) || !is_next(r, fs)))
 		files_end(r);
 	err = make_room(r, fs->now->wall_ns, p);
 	if (!err && !r->fine.sink) {

@@ -193,6 +193,18 @@ def test_passwords_by_credentials():
     assert run("curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", URL + "/metrics") == "401"
 
 
+def test_recordings():
+    """As docs/fleet.md says: one line, and the sandbox lets the recorder wait for its disk."""
+    drop_in("[Service]\nStateDirectory=blklat\n")
+    DEFAULTS.write_text('ARGS="--dev all --record /var/lib/blklat"\n')
+    run("systemctl", "restart", "blklat")
+    wait_for(lambda: "vda device" in run("blklat", "report", "-f", "text", "/var/lib/blklat", fails=True), "recording")
+    run("systemctl", "stop", "blklat")
+    assert "recorder" not in log() and "is not recorded" not in log()
+    # It ended in order: nothing is left beside the recordings.
+    assert {file.suffix for file in pathlib.Path("/var/lib/blklat/").iterdir()} == {".blklat"}
+
+
 def test_module_instead_of_bpf():
     """As docs/fleet.md says: as root, which opens the module's device, and the watched devices to pass them to it."""
     run("insmod", OUT / "blklat.ko")
