@@ -48,33 +48,18 @@ static int open_part(struct join *j, const char *file, u64 max_memory, struct pr
 
 /* --- what the parts have together ---------------------------------------------------------------- */
 
-static u32 find_device(const struct device_table *t, const char *name)
+/* The device of this name in the table, which has room for another one: that has gone since, so nothing is known of what it lies on. */
+static struct device *place_of(struct device_table *t, const struct device *d)
 {
-	u32 i = 0;
+	struct device *new = &t->d[t->n];
 
-	while (i < t->n && strcmp(t->d[i].name, name))
-		i++;
-	return i;
-}
-
-/* Adds a part's devices. The table has room for all. */
-static int add_devices(struct device_table *to, const struct device_table *from)
-{
-	u32 *places CLEANUP(cleanup_free) = calloc(from->n + 1, sizeof(*places)), known = to->n;
-
-	if (!places)
-		return -ENOMEM;
-	for (u32 i = 0; i < from->n; i++) {
-		places[i] = find_device(to, from->d[i].name);
-		if (places[i] == to->n)
-			to->d[to->n++] = from->d[i];
-	}
-	for (u32 i = known; i < to->n; i++) {
-		to->d[i].parent = places[to->d[i].parent];
-		for (u32 k = 0; k < to->d[i].n_lower; k++)
-			to->d[i].lower[k] = places[to->d[i].lower[k]];
-	}
-	return 0;
+	for (u32 i = 0; i < t->n; i++)
+		if (!strcmp(t->d[i].name, d->name))
+			return &t->d[i];
+	*new = *d;
+	new->parent = t->n++;
+	new->n_lower = 0;
+	return new;
 }
 
 static bool same_whole(const struct watch *a, const struct watch *b)
@@ -101,7 +86,7 @@ static void add_watch(struct join *j, const struct watch *w)
 	struct watch *added = &j->watches[j->info.n_watches++];
 
 	*added = *w;
-	added->device = &j->devices.d[find_device(&j->devices, w->device->name)];
+	added->device = place_of(&j->devices, w->device);
 }
 
 /* Adds a whole that is not there yet, with the parts that it has in any of the recordings. */
@@ -154,21 +139,18 @@ static int number_watches(struct join *j, struct join_part *part)
 
 static int join_watches(struct join *j)
 {
-	u32 devices = 0, watches = 0;
-	int err = 0;
+	u32 watches = 0;
+	int err;
 
-	for (u32 n = 0; n < j->n; n++) {
-		devices += j->part[n].info.devices->n;
+	for (u32 n = 0; n < j->n; n++)
 		watches += j->part[n].info.n_watches;
-	}
-	j->devices = (struct device_table){ .d = calloc(devices + 1, sizeof(*j->devices.d)) };
+	err = device_table_copy(&j->devices, j->part[j->n - 1].info.devices) ?:
+	      array_grow(&j->devices.d, sizeof(*j->devices.d), j->devices.n + watches + 1);
 	j->watches = calloc(watches + 1, sizeof(*j->watches));
-	if (!j->devices.d || !j->watches)
+	if (err || !j->watches)
 		return -ENOMEM;
 	j->info.n_watches = 0;
-	for (u32 n = 0; !err && n < j->n; n++)
-		err = add_devices(&j->devices, j->part[n].info.devices);
-	for (u32 n = 0; !err && n < j->n; n++)
+	for (u32 n = 0; n < j->n; n++)
 		for (u32 i = 0; i < j->part[n].info.n_watches; i++)
 			if (!j->part[n].info.watches[i].part)
 				add_group(j, &j->part[n].info.watches[i]);
