@@ -19,31 +19,13 @@ struct header {
 	u32 len;
 };
 
-struct message {
-	struct message *next;
-	struct header header;
-	u8 *data;		/* of malloc() */
-};
-
 struct channel {
 	int fd;
 	pthread_mutex_t lock;	/* of what follows */
-	struct message *first, **last;
-	size_t sent;		/* of the first message */
-	size_t waiting;
+	struct wire_out queue;	/* messages with their headers */
+	size_t sent;		/* bytes of it */
 	bool closed;		/* the other end */
 };
-
-static size_t size_of(const struct message *m)
-{
-	return sizeof(m->header) + m->header.len;
-}
-
-static void message_free(struct message *m)
-{
-	free(m->data);
-	free(m);
-}
 
 int channel_new(int fd, struct channel **ret)
 {
@@ -54,80 +36,66 @@ int channel_new(int fd, struct channel **ret)
 		return -ENOMEM;
 	}
 	c->fd = fd;
-	c->last = &c->first;
 	realtime_lock_init(&c->lock);
 	*ret = c;
 	return 0;
 }
 
-static void drop_first(struct channel *c)
-{
-	struct message *m = c->first;
-
-	c->first = m->next;
-	c->sent = 0;
-	if (!c->first)
-		c->last = &c->first;
-	message_free(m);
-}
-
-/* Sends as much of the first message as there is room for: of its header, then of its data. */
-static ssize_t send_some(const struct channel *c)
-{
-	const struct message *m = c->first;
-	bool begins = c->sent < sizeof(m->header);
-	const u8 *at = begins ? (const u8 *)&m->header + c->sent : m->data + (c->sent - sizeof(m->header));
-
-	return send(c->fd, at, (begins ? sizeof(m->header) : size_of(m)) - c->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 static void flush(struct channel *c)
 {
-	while (c->first && !c->closed) {
-		ssize_t n = send_some(c);
+	while (c->sent < c->queue.len && !c->closed) {
+		ssize_t n = send(c->fd, c->queue.data + c->sent, c->queue.len - c->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (n < 0) {
 			c->closed = errno != EAGAIN && errno != EINTR;
 			return;
 		}
 		c->sent += n;
-		c->waiting -= n;
-		if (c->sent == size_of(c->first))
-			drop_first(c);
 	}
+	wire_out_free(&c->queue);
+	c->sent = 0;
 }
 
-/* Returns 0 and has taken @m, or a negative errno. */
-static int enqueue(struct channel *c, struct message *m)
+static size_t waiting(const struct channel *c)
 {
-	if (c->closed)
-		return -EPIPE;
-	if (c->waiting > CHANNEL_MOST)
+	return c->closed ? 0 : c->queue.len - c->sent;
+}
+
+static int enqueue(struct channel *c, u32 kind, const struct wire_out *bytes)
+{
+	const struct header header = { .kind = kind, .len = bytes->len };
+	struct wire_out *q = &c->queue;
+	size_t len;
+
+	if (waiting(c) > CHANNEL_MOST)
 		return -ENOBUFS;
-	c->waiting += size_of(m);
-	*c->last = m;
-	c->last = &m->next;
+	if (c->sent > q->len / 2) {
+		memmove(q->data, q->data + c->sent, q->len - c->sent);
+		q->len -= c->sent;
+		c->sent = 0;
+	}
+	len = q->len;
+	wire_put(q, &header, sizeof(header));
+	wire_put(q, bytes->data, bytes->len);
+	if (q->failed) {
+		q->len = len;
+		q->failed = false;
+		return -ENOMEM;
+	}
 	flush(c);
 	return 0;
 }
 
 int channel_post(struct channel *c, u32 kind, struct wire_out *bytes)
 {
-	struct message *m = bytes->failed ? NULL : malloc(sizeof(*m));
-	int err;
+	int err = bytes->failed ? -ENOMEM : 0;
 
-	if (!m) {
-		wire_out_free(bytes);
-		return -ENOMEM;
-	}
-	*m = (struct message){ .header = { .kind = kind, .len = bytes->len }, .data = bytes->data };
-	*bytes = (struct wire_out){ 0 };
 	pthread_mutex_lock(&c->lock);
-	err = enqueue(c, m);
+	if (!err && !c->closed)
+		err = enqueue(c, kind, bytes);
 	pthread_mutex_unlock(&c->lock);
-	if (err)
-		message_free(m);
-	return err == -EPIPE ? 0 : err;
+	wire_out_free(bytes);
+	return err;
 }
 
 void channel_flush(struct channel *c)
@@ -139,12 +107,12 @@ void channel_flush(struct channel *c)
 
 size_t channel_waiting(struct channel *c)
 {
-	size_t waiting;
+	size_t bytes;
 
 	pthread_mutex_lock(&c->lock);
-	waiting = c->closed ? 0 : c->waiting;
+	bytes = waiting(c);
 	pthread_mutex_unlock(&c->lock);
-	return waiting;
+	return bytes;
 }
 
 struct pollfd channel_pollfd(struct channel *c)
@@ -156,8 +124,7 @@ void channel_free(struct channel *c)
 {
 	if (!c)
 		return;
-	while (c->first)
-		drop_first(c);
+	wire_out_free(&c->queue);
 	close(c->fd);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
