@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <crypt.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -8,7 +9,6 @@
 #include "service/server_state.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
-#include "util/process.h"
 
 #define WAITING_MAX 128		/* connections */
 #define WAITING_OF_ONE 64	/* of one source; at eight a second all get a turn in time (peers.c) */
@@ -116,6 +116,7 @@ static void check_free(struct check *c)
 static struct check *check_begin(const struct peer *peer)
 {
 	struct check *c = calloc(1, sizeof(*c));
+	pthread_t thread;
 
 	if (!c)
 		return NULL;
@@ -123,10 +124,12 @@ static struct check *check_begin(const struct peer *peer)
 	c->password = strdup(peer->password);
 	c->hash = strdup(peer->claim.user->hash);
 	c->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (c->password && c->hash && c->done >= 0 && !thread_start_detached(work, c))
-		return c;
-	check_free(c);
-	return NULL;
+	if (!c->password || !c->hash || c->done < 0 || pthread_create(&thread, NULL, work, c)) {
+		check_free(c);
+		return NULL;
+	}
+	pthread_detach(thread);
+	return c;
 }
 
 int access_fd(const struct server *s)
@@ -195,9 +198,10 @@ void access_round(struct server *s)
 	eventfd_t result;
 
 	if (s->check && !eventfd_read(s->check->done, &result)) {
-		s->rests_until_ns = 2 * now - s->check_ns;
-		if (s->check->source)
+		if (s->check->source) {
+			s->rests_until_ns = 2 * now - s->check_ns;
 			settle(s, s->check, result == MATCHES);
+		}
 		access_drop(s);
 		check_free(TAKE(s->check));
 	}

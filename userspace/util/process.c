@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
-#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,16 +25,6 @@ u64 limits_memory(void)
 	u64 half = (u64)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2;
 
 	return half < MEMORY_MAX_BYTES ? half : MEMORY_MAX_BYTES;
-}
-
-int thread_start_detached(void *(*work)(void *of), void *of)
-{
-	pthread_t thread;
-	int err = -pthread_create(&thread, NULL, work, of);
-
-	if (!err)
-		pthread_detach(thread);
-	return err;
 }
 
 bool bpf_call_refused(void)

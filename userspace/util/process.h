@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the process has of the system: open files, memory, threads, the system call bpf(). */
+/* What the process has of the system: open files, memory, the system call bpf(). */
 #ifndef UTIL_PROCESS_H
 #define UTIL_PROCESS_H
 
@@ -14,9 +14,6 @@ void limits_raise_files(void);
 
 /* How much memory a file may make us take unless the user says otherwise: half of all memory, at most 4 GiB. */
 u64 limits_memory(void);
-
-/* Starts a detached thread that runs @work on @of. Returns 0 or a negative errno. */
-int thread_start_detached(void *(*work)(void *of), void *of);
 
 /*
  * Whether every bpf() of the calling thread is refused: by a filter of system calls (seccomp), or, without CAP_BPF, by a
