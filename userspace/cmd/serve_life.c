@@ -336,7 +336,7 @@ static int serve(struct serve *s, struct problem *p)
 	err = service_run(s->service, p);
 	notify_send(&s->notify, "STOPPING=1");
 	if (err == -ENOBUFS)
-		return problem_set(p, err, "the web server has taken nothing for too long, and there is no room left");
+		return problem_set(p, err, "the web server has read nothing for too long, and its queue is full");
 	return err || !serve_server_ended(&s->server, p) ? err : -ECHILD;
 }
 

@@ -297,7 +297,7 @@ static void reload(struct serve_web *w)
 		if (err == -ETIMEDOUT)
 			serve_server_kill(w->server);
 		if (err)
-			problem_set(&p, err, "the web server did not take %s: %s", w->file, strerror(-err));
+			problem_set(&p, err, "the web server did not confirm that it uses %s: %s", w->file, strerror(-err));
 		web_config_free(&web);
 	}
 	if (err && err != -ECHILD)	/* the loop reports its end */
