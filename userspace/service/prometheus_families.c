@@ -14,7 +14,7 @@ struct walk {
 static void begin(struct walk *w)
 {
 	if (!w->begun)
-		w->e->ops->family_begin(w->e, w->f);
+		w->e->ops->family(w->e, w->f);
 	w->begun = true;
 }
 
@@ -314,8 +314,6 @@ int expose(const struct totals *t, struct encoder *e)
 		struct walk w = { .e = e, .t = t, .f = &families[i].f };
 
 		families[i].walk(&w);
-		if (w.begun)
-			e->ops->family_end(e, w.f);
 	}
 	e->ops->end(e);
 	return e->err;

@@ -36,7 +36,7 @@ struct labels {
 	} l[LABELS_MAX];
 };
 
-/* Writes one format. Every hook is required; a failure is kept in err. */
+/* Writes one format. Every hook is required; a failure is kept in err. What a family has follows it. */
 struct encoder {
 	const struct encoder_ops *ops;
 	FILE *out;
@@ -44,10 +44,9 @@ struct encoder {
 };
 
 struct encoder_ops {
-	void (*family_begin)(struct encoder *e, const struct family *f);
+	void (*family)(struct encoder *e, const struct family *f);
 	void (*value)(struct encoder *e, const struct family *f, const struct labels *l, double value);
 	void (*histogram)(struct encoder *e, const struct family *f, const struct labels *l, const struct op_total *o);
-	void (*family_end)(struct encoder *e, const struct family *f);
 	void (*end)(struct encoder *e);
 };
 

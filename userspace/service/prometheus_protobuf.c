@@ -100,18 +100,6 @@ static Prom__Metric *add_metric(struct pb_encoder *p, const struct labels *l)
 	return m;
 }
 
-static void pb_family_begin(struct encoder *e, const struct family *f)
-{
-	struct pb_encoder *p = (struct pb_encoder *)e;
-
-	snprintf(p->name, sizeof(p->name), "%s%s", f->name, family_suffix(f));
-	p->family.name = p->name;
-	p->family.help = (char *)f->help;
-	p->family.type = f->type == FAMILY_COUNTER ? PROM__METRIC_TYPE__COUNTER :
-			 f->type == FAMILY_HISTOGRAM ? PROM__METRIC_TYPE__HISTOGRAM :
-			 PROM__METRIC_TYPE__GAUGE;
-}
-
 static void pb_value(struct encoder *e, const struct family *f, const struct labels *l, double value)
 {
 	struct pb_encoder *p = (struct pb_encoder *)e;
@@ -310,26 +298,33 @@ static int put_family(const Prom__MetricFamily *f, FILE *out)
 	return 0;
 }
 
-static void pb_family_end(struct encoder *e, const struct family *f)
+/* Writes what there is of a family. */
+static void pb_end(struct encoder *e)
 {
 	struct pb_encoder *p = (struct pb_encoder *)e;
 
-	(void)f;
-	if (!e->err)
+	if (!e->err && p->family.name)
 		e->err = put_family(&p->family, e->out);
 	drop_family(p);
 }
 
-static void pb_end(struct encoder *e)
+static void pb_family(struct encoder *e, const struct family *f)
 {
-	(void)e;
+	struct pb_encoder *p = (struct pb_encoder *)e;
+
+	pb_end(e);
+	snprintf(p->name, sizeof(p->name), "%s%s", f->name, family_suffix(f));
+	p->family.name = p->name;
+	p->family.help = (char *)f->help;
+	p->family.type = f->type == FAMILY_COUNTER ? PROM__METRIC_TYPE__COUNTER :
+			 f->type == FAMILY_HISTOGRAM ? PROM__METRIC_TYPE__HISTOGRAM :
+			 PROM__METRIC_TYPE__GAUGE;
 }
 
 static const struct encoder_ops pb_ops = {
-	.family_begin = pb_family_begin,
+	.family = pb_family,
 	.value = pb_value,
 	.histogram = pb_histogram,
-	.family_end = pb_family_end,
 	.end = pb_end,
 };
 
@@ -337,6 +332,5 @@ int exposition_protobuf(const struct totals *t, u32 schema, FILE *out)
 {
 	struct pb_encoder p = { .encoder = { .ops = &pb_ops, .out = out }, .schema = schema };
 
-	drop_family(&p);
 	return expose(t, &p.encoder);
 }

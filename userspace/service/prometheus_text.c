@@ -21,7 +21,7 @@
 struct text_encoder {
 	struct encoder encoder;
 	bool openmetrics;
-	char labels[LABELS_TEXT];	/* of the current series: name="value",... */
+	char labels[LABELS_TEXT];	/* of the current series */
 	char le[CLASSIC_MAX][NUMBER_TEXT];	/* the bounds as texts */
 	u32 n_le;
 };
@@ -61,10 +61,9 @@ static char *put_escaped(char *to, const char *value)
 	return to;
 }
 
-static void take_labels(struct text_encoder *t, const struct labels *l)
+/* name="value",... */
+static void make_labels(char to[LABELS_TEXT], const struct labels *l)
 {
-	char *to = t->labels;
-
 	for (u32 i = 0; i < l->n; i++) {
 		if (i)
 			*to++ = ',';
@@ -118,24 +117,20 @@ static void put_number(FILE *out, double value)
 static void put_exemplar(struct text_encoder *t, const struct op_total *o, u64 above_ns, u64 upto_ns)
 {
 	const struct exemplar *e = t->openmetrics ? exemplar_in(o, above_ns, upto_ns) : NULL;
-	char value[VALUE_TEXT + 1], text[NUMBER_TEXT];
+	char labels[LABELS_TEXT], text[NUMBER_TEXT];
 	struct exemplar_room room;
 	struct labels l;
 
 	if (e) {
 		l = exemplar_labels(e, &room);
-		fputs_unlocked(" # {", t->encoder.out);
-		for (u32 i = 0; i < l.n; i++) {
-			*put_escaped(value, l.l[i].value) = '\0';
-			fprintf(t->encoder.out, "%s%s=\"%s\"", i ? "," : "", l.l[i].name, value);
-		}
-		fprintf(t->encoder.out, "} %s", number(text, seconds_of(e->latency_ns)));
-		fprintf(t->encoder.out, " %lld.%03lld", e->end_ns / (s64)NSEC_PER_SEC, e->end_ns % (s64)NSEC_PER_SEC / 1000000);
+		make_labels(labels, &l);
+		fprintf(t->encoder.out, " # {%s} %s %lld.%03lld", labels, number(text, seconds_of(e->latency_ns)),
+			e->end_ns / (s64)NSEC_PER_SEC, e->end_ns % (s64)NSEC_PER_SEC / 1000000);
 	}
 	putc_unlocked('\n', t->encoder.out);
 }
 
-static void text_family_begin(struct encoder *e, const struct family *f)
+static void text_family(struct encoder *e, const struct family *f)
 {
 	struct text_encoder *t = (struct text_encoder *)e;
 	static const char *const types[] = {
@@ -155,7 +150,7 @@ static void text_value(struct encoder *e, const struct family *f, const struct l
 {
 	struct text_encoder *t = (struct text_encoder *)e;
 
-	take_labels(t, l);
+	make_labels(t->labels, l);
 	put_key(t, f, family_suffix(f), NULL);
 	put_number(e->out, value);
 }
@@ -172,7 +167,7 @@ static void text_histogram(struct encoder *e, const struct family *f, const stru
 	if (t->n_le != c.n)
 		for (t->n_le = 0; t->n_le < c.n; t->n_le++)
 			bound(t->le[t->n_le], c.b[t->n_le].upper_ns);
-	take_labels(t, l);
+	make_labels(t->labels, l);
 	for (u32 i = 0; i < c.n; i++) {
 		put_key(t, f, "_bucket", t->le[i]);
 		put_count(e->out, c.b[i].ios);
@@ -189,12 +184,6 @@ static void text_histogram(struct encoder *e, const struct family *f, const stru
 	put_number(e->out, o->created_ns / (double)NSEC_PER_SEC);
 }
 
-static void text_family_end(struct encoder *e, const struct family *f)
-{
-	(void)e;
-	(void)f;
-}
-
 static void text_end(struct encoder *e)
 {
 	if (((struct text_encoder *)e)->openmetrics)
@@ -202,10 +191,9 @@ static void text_end(struct encoder *e)
 }
 
 static const struct encoder_ops text_ops = {
-	.family_begin = text_family_begin,
+	.family = text_family,
 	.value = text_value,
 	.histogram = text_histogram,
-	.family_end = text_family_end,
 	.end = text_end,
 };
 
