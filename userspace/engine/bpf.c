@@ -116,7 +116,12 @@ static void bpf_close(struct capture *c)
 	free(b);
 }
 
-static const struct live_ops live = { .look = bpf_look, .glance = halts_glance, .set_slow = bpf_slow_set, .add = room_add };
+static int add_device(struct capture *c, const struct watch *w, u32 n, u32 *ret, struct problem *p)
+{
+	return bpf_learn_shared_tags((struct bpf_capture *)c, w, n, p) ?: room_add(c, w, n, ret, p);
+}
+
+static const struct live_ops live = { .look = bpf_look, .glance = halts_glance, .set_slow = bpf_slow_set, .add = add_device };
 static const struct kernel_hooks hooks = {
 	.count_bios = count_bios, .add = bpf_add, .remove = remove_watch, .move = move_watches,
 };
@@ -154,9 +159,11 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 	if (!b)
 		return problem_set(p, -ENOMEM, "out of memory");
 	b->table_fd = -1;
+	b->devices = cfg->devices;
 	b->kernel.hooks = &hooks;
 	bpf_quiet();
-	err = bpf_kernel_traits(watches_bios(cfg), &b->traits, p) ?: bpf_finder_open(&b->finder, p) ?: bpf_learn_shared_tags(b, cfg, p);
+	err = bpf_kernel_traits(watches_bios(cfg), &b->traits, p) ?: bpf_finder_open(&b->finder, p) ?:
+	      bpf_learn_shared_tags(b, cfg->watches, cfg->n_watches, p);
 	if (!err)
 		err = kernel_capture_init(&b->kernel, &is, cfg, is.cpus + !b->traits.unguarded, p);
 	if (!err)

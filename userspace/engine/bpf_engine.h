@@ -125,6 +125,7 @@ struct bpf_capture {
 	int table_fd;		/* the map in which the programs look up targets; -1: not made yet */
 	bool hides_splits;	/* see bpf_hides_splits() */
 	struct bpf_finder *finder;	/* in bpf_find.c; NULL: no devices are added */
+	struct device_table *devices;	/* borrowed, to note what is found out about them */
 	struct mapping table, series, own, accounts, slots, idle, bios;
 	struct bpf_slow *slow;	/* NULL: slow IOs are not wanted */
 	struct bpf_chain chains[BPF_EVENTS];
@@ -143,10 +144,11 @@ static inline u32 bpf_rows(const struct bpf_capture *b)
 int bpf_setup(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p);
 
 /*
- * Asks the kernel which devices of @cfg with several hardware queues have shared tags (struct device), where that is not known: who
- * may load programs may not be able to read debugfs. Before the size of the capture is computed. Returns 0 or a negative errno.
+ * Asks the kernel which devices of @n watches, those with several hardware queues, have shared tags (struct device), where that is not
+ * known: who may load programs may not be able to read debugfs. Before their slots are computed. Returns 0, or a negative errno and a
+ * sentence.
  */
-int bpf_learn_shared_tags(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p);
+int bpf_learn_shared_tags(struct bpf_capture *b, const struct watch *w, u32 n, struct problem *p);
 
 /* Whether stage total of such a device is watched: see device_hides_splits(). */
 bool bpf_hides_splits(const struct capture *c);

@@ -255,17 +255,17 @@ static int map_region(struct bpf_capture *b)
 	return region_init(&b->kernel.region, b->kernel.spare);
 }
 
-int bpf_learn_shared_tags(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p)
+int bpf_learn_shared_tags(struct bpf_capture *b, const struct watch *w, u32 n, struct problem *p)
 {
 	struct found_device found;
 	int err = 0;
 
-	for (u32 i = 0; !err && i < cfg->n_watches; i++) {
-		struct device *d = &cfg->devices->d[cfg->watches[i].device - cfg->devices->d];
+	for (u32 i = 0; !err && i < n; i++) {
+		struct device *d = &b->devices->d[w[i].device - b->devices->d];
 
-		if (d->hw_queues < 2 || d->shared_tags || (i && d == cfg->watches[i - 1].device))
+		if (d->hw_queues < 2 || d->shared_tags || (i && d == w[i - 1].device))
 			continue;
-		err = bpf_find_devices(b->finder, &cfg->watches[i].device, 1, &found, p);
+		err = bpf_find_devices(b->finder, &w[i].device, 1, &found, p);
 		if (!err && found.shared_tags)
 			d->shared_tags = true;
 	}
