@@ -105,6 +105,15 @@ def blklat_argv(*args):
     return argv
 
 
+SERIES_BYTES = 17024
+
+
+def least_memory(*args):
+    """What a run with these arguments takes without series for single CPUs, as it says if it may take too little."""
+    refused = subprocess.run(blklat_argv(*args, "--max-memory", "1"), capture_output=True, text=True, timeout=DEADLINE_S)
+    return 1024 * int(re.search(r"need (\d+)K", refused.stderr)[1])
+
+
 # ppoll(2). Where a task waits (wchan) is not available before 5.16 on kernels without frame pointers.
 PPOLL = {"x86_64": "271", "aarch64": "73"}[os.uname().machine]
 

@@ -1,24 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """CPUs that share the series of a device, all of them or some, count as exactly as those that have their own."""
-import re
-import subprocess
-
 import load
 import pytest
 from devices import Delta
-from load import DEADLINE_S, Blklat, Unseen, assert_closed, blklat_argv, deep, fio, missing
+from load import SERIES_BYTES, Blklat, Unseen, assert_closed, deep, fio, least_memory, missing
 from skips import ALTERED
 
-SERIES_BYTES = 17024
 SLOW = "--slow", "p99.9", "--slow-max", "10000"
 STAGES = "device", "total"
-
-
-def limit_for(device, spare):
-    """The memory with which that many series are left for single CPUs, by what a run asks for that has too little."""
-    refused = subprocess.run(blklat_argv(device, "--max-memory", "1", "--stage", ",".join(STAGES), *SLOW), capture_output=True, text=True,
-                             timeout=DEADLINE_S)
-    return 1024 * int(re.search(r"need (\d+)K", refused.stderr)[1]) + spare * SERIES_BYTES
 
 
 @pytest.mark.parametrize("spare, build", [(0, "atomic"), (3, None)])
@@ -27,8 +16,9 @@ def test_every_io(loop, spare, build, monkeypatch):
     if build:
         monkeypatch.setattr(load, "BLKLAT", str(ALTERED / build / "blklat"))
     stat = Delta(loop)
+    limit = least_memory(loop, "--stage", ",".join(STAGES), *SLOW) + spare * SERIES_BYTES
     with Unseen() as unseen, Blklat(loop, stage=",".join(STAGES), interval=0.2,
-                                    args=["--max-memory", str(limit_for(loop, spare)), *SLOW]) as b:
+                                    args=["--max-memory", limit, *SLOW]) as b:
         f = fio(loop, rw="randrw", rwmixread=70, numjobs=2, **deep())
         b.next(loop, "total", n=2)
     a = assert_closed(b, loop, "device")

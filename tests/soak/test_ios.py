@@ -9,9 +9,9 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/host"), str(ROOT / "tests/vm")]
 
-from devices import Delta, loop  # noqa: E402
+from devices import Delta, loop, many_loops  # noqa: E402
 from kernels import KERNELS  # noqa: E402
-from load import Blklat, Fio, Unseen, assert_closed, missing  # noqa: E402
+from load import SERIES_BYTES, Blklat, Fio, Unseen, assert_closed, fio, least_memory, missing  # noqa: E402
 
 HOST_IOS = 10 ** 8
 GUEST_IOS = 10 ** 6
@@ -37,6 +37,36 @@ def test_host():
         assert a["started"] == ios
         assert missing(a) == hidden
         assert b.total("ios", None, device, stage) == ios - hidden
+
+
+class Many:
+    def __init__(self, devices):
+        self.name, self.path = devices.pattern, ":".join(d.path for d in devices)
+
+
+def test_tasks_that_move_with_few_series():
+    """64 tasks move between 100 devices for a minute. Eight series are left for single CPUs, who take turns. Extremes are exact."""
+    slow = "--slow", "p99.9", "--slow-max", "1000"
+    with many_loops(100) as devices:
+        many, stats = Many(devices), [Delta(d) for d in devices]
+        with Unseen() as unseen, Blklat(many, interval=1, args=["--max-memory", least_memory(many, *slow) + 8 * SERIES_BYTES, *slow]) as b:
+            done = fio(many, rw="randrw", numjobs=64, file_service_type="random", time_based=1, runtime=60, size="100%", norandommap=1)
+            b.next(devices[-1], n=2)
+        counted = [stat()["ios"] for stat in stats]
+    started = compared = 0
+    for device, ios in zip(devices, counted):
+        a = assert_closed(b, device)
+        assert a["started"] == a["kernel_ios"] == ios
+        assert missing(a) == unseen.of(device)
+        started += a["started"]
+        lines = b.of(device)
+        for line, following in zip(lines, lines[1:]):
+            # A slow IO is reported on another way, perhaps an interval before it is counted.
+            told = max((io["latency_ns"] for io in line["slow"]), default=0)
+            longest = [max((o["latency_ns"]["max"] for o in l["ops"] if o["ios"]), default=0) for l in (line, following)]
+            assert told <= max(longest)
+            compared += told in longest
+    assert started == done.ios("read") + done.ios("write") and compared > 100
 
 
 # Emulated, another architecture takes three times as long.
