@@ -22,6 +22,8 @@ BUILD = (ROOT / os.environ.get("O", "build")).resolve()
 DISKS = ("nvme", "virtio")
 # Factor for deadlines: an emulated machine is about six times slower than this one, which may be busy.
 SLOWER = "12"
+# A guest that may get 384 CPUs, and an nvme with a queue for each of 64.
+LARGE = ("-smp", "2,maxcpus=384", "-global", "nvme.max_ioqpairs=64", "-global", "nvme.msix_qsize=65")
 # A test that takes longer has its threads' stacks in the output, in case it never ends.
 STUCK_S = 400
 PYTEST = ("/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rsfE", "--tb=short",
@@ -113,7 +115,7 @@ def test_on(kernel, keyword, timeout, show, append, program, share, large):
     if share:
         env["VM_SHARED"] = "1"
     qemu_args = taken(share / kernel.name / "taken") if share else ()
-    machine = {"memory": "3G", "qemu_args": ["-smp", "2,maxcpus=384"]} if large else {"qemu_args": qemu_args}
+    machine = {"memory": "3G", "qemu_args": LARGE} if large else {"qemu_args": qemu_args}
     result = Machine(kernel, disks=DISKS, append=append, **machine).run(argv, timeout, env, show, out=folder)
     outcomes, running = read_results(folder)
     count = Count(outcomes.values())
