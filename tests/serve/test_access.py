@@ -5,6 +5,7 @@ import shutil
 import signal
 import ssl
 import subprocess
+import time
 import warnings
 
 import pytest
@@ -75,6 +76,20 @@ def test_a_password_stays_known_when_users_are_read_again(web, script, tmp_path)
             cost_ms(s, "prometheus", "changed", 200)
             read_again("")
             cost_ms(s, "prometheus", "secret", 200)
+
+
+def test_users_are_read_again_while_passwords_are_checked(web, script):
+    """The check in progress is of a user who has gone: nobody gets its result, and the next one is of a new user."""
+    file = web(f'basic_auth_users: {{prometheus: {bcrypt("secret", 14)}}}')
+    with Serve("--replay", script(1000), "--web-config", file, prefix=AHEAD) as s:
+        waiting = [s.raw(s.get_request("/metrics", headers=basic("prometheus", str(i)))) for i in range(5)]
+        time.sleep(0.3)
+        web(f'basic_auth_users: {{another: {bcrypt("changed")}}}')
+        s.process.send_signal(signal.SIGHUP)
+        s.until(lambda: s.request("/metrics", headers=basic("another", "changed")).status == 200, "the new user")
+        # 401: its check was over, or it came to the new server.
+        assert {c.recv(12)[9:] for c in waiting} <= {b"401", b"429"}
+        assert s.request("/metrics", headers=basic("prometheus", "secret")).status == 401
 
 
 def test_tls(web, script, certificate):
