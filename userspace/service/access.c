@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <crypt.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -18,9 +19,10 @@
 /* A check in progress. */
 struct check {
 	struct auth_claim claim;
-	struct source *source;	/* of the peer that asked; NULL: nobody waits for the result any more */
+	struct source *source;	/* of the peer that asked */
 	char *password, *hash;
 	int done;		/* an eventfd that gets an enum check_result */
+	atomic_bool left;	/* by its thread or by the server; the second one frees it */
 	struct crypt_data work;	/* large */
 };
 
@@ -92,24 +94,28 @@ enum access access_of(struct server *s, struct MHD_Connection *c)
 
 /* --- checks, from the server's round --------------------------------------------------------- */
 
-static void *work(void *check)
-{
-	struct check *c = check;
-	int done = c->done;	/* the owner frees @c as soon as it has the result */
-
-	setpriority(PRIO_PROCESS, 0, NICE);	/* on Linux this applies to this thread only */
-	eventfd_write(done, auth_matches(c->password, c->hash, &c->work) ? MATCHES : DIFFERS);
-	return NULL;
-}
-
 static void check_free(struct check *c)
 {
-	if (!c)
-		return;
 	forget_password(&c->password);
 	free(c->hash);
 	cleanup_close(&c->done);
 	free(c);
+}
+
+static void check_leave(struct check *c)
+{
+	if (atomic_exchange(&c->left, true))
+		check_free(c);
+}
+
+static void *work(void *check)
+{
+	struct check *c = check;
+
+	setpriority(PRIO_PROCESS, 0, NICE);	/* on Linux this applies to this thread only */
+	eventfd_write(c->done, auth_matches(c->password, c->hash, &c->work) ? MATCHES : DIFFERS);
+	check_leave(c);
+	return NULL;
 }
 
 /* NULL: there is no memory, or no thread. */
@@ -139,8 +145,10 @@ int access_fd(const struct server *s)
 
 void access_drop(struct server *s)
 {
-	if (s->check && s->check->source)
-		TAKE(s->check->source)->connections--;
+	if (!s->check)
+		return;
+	s->check->source->connections--;
+	check_leave(TAKE(s->check));
 }
 
 static void go_on(struct peer *peer, enum access access)
@@ -198,12 +206,9 @@ void access_round(struct server *s)
 	eventfd_t result;
 
 	if (s->check && !eventfd_read(s->check->done, &result)) {
-		if (s->check->source) {
-			s->rests_until_ns = 2 * now - s->check_ns;
-			settle(s, s->check, result == MATCHES);
-		}
+		s->rests_until_ns = 2 * now - s->check_ns;
+		settle(s, s->check, result == MATCHES);
 		access_drop(s);
-		check_free(TAKE(s->check));
 	}
 	for (u32 i = 0; i < SERVER_PEERS; i++) {
 		struct peer *peer = &s->peers[i];

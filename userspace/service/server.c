@@ -105,7 +105,7 @@ void server_free(struct server *s)
 	stop_daemon(s);
 	cache_clear(&s->cache);
 	web_config_free(&s->web);
-	free(s);	/* a check in progress ends with the process */
+	free(s);
 }
 
 int server_new(const struct server_config *cfg, struct server **ret)

@@ -137,7 +137,7 @@ int access_fd(const struct server *s);
 /* How long until the next check can begin; UINT64_MAX: no peer waits for that. */
 u64 access_wait_ns(const struct server *s);
 
-/* Nobody waits for the result of the check in progress any more. It still ends by itself. */
+/* Forgets the check in progress: nobody waits for its result any more. */
 void access_drop(struct server *s);
 
 /* @peer no longer waits. */
