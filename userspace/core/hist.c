@@ -147,37 +147,15 @@ s32 hist_bucket(u32 scale, u32 cell)
 	return HIST_FIRST_LOG2 * (1 << scale) + (s32)cell;
 }
 
-/* Octaves in the order of their cells. That is the order of their bits, except for the lowest cell's. */
-static u32 octave_at(u32 place)
-{
-	return place ? place - 1 : BLKLAT_OCTAVE_BELOW;
-}
-
-/* Widens the range by the octave's cells that hold IOs. */
-static void widen(const struct hist *h, u32 octave, u32 *first, u32 *last)
-{
-	u32 from, n = hist_octave(h->scale, octave, &from);
-
-	for (u32 i = from; i < from + n; i++) {
-		if (!h->cells[i])
-			continue;
-		if (i < *first)
-			*first = i;
-		*last = i;
-	}
-}
-
 bool hist_range(const struct hist *h, u32 *ret_first, u32 *ret_last)
 {
-	u32 first = UINT32_MAX, last = 0;
+	u32 first = hist_next(h, 0);
 
-	for (u32 place = 0; h->octaves && place <= BLKLAT_OCTAVE_BELOW; place++)
-		if (h->octaves >> octave_at(place) & 1)
-			widen(h, octave_at(place), &first, &last);
-	if (first > last)
+	if (first == (u32)BLKLAT_CELLS(h->scale))
 		return false;
 	*ret_first = first;
-	*ret_last = last;
+	hist_for_each(cell, h)
+		*ret_last = cell;
 	return true;
 }
 
@@ -185,7 +163,15 @@ u32 hist_next(const struct hist *h, u32 cell)
 {
 	u32 end = BLKLAT_CELLS(h->scale);
 
-	while (h->octaves && cell < end && !h->cells[cell])
-		cell++;
-	return h->octaves ? cell : end;
+	while (cell < end) {
+		u32 octave = blklat_octave(cell, h->scale), first, n = hist_octave(h->scale, octave, &first);
+
+		if (!(h->octaves >> octave & 1))
+			cell = first + n;
+		else if (!h->cells[cell])
+			cell++;
+		else
+			break;
+	}
+	return cell;
 }

@@ -19,19 +19,14 @@
 
 static void put_device(const struct text *t, FILE *f, const struct device *d)
 {
-	char name[TEXT_NAME], model[3 * sizeof(d->model)], kind[3 * sizeof(d->kind)];
-	char scheduler[3 * sizeof(d->scheduler)], mapper[3 * sizeof(d->mapper)];
-	char size[UNITS_TEXT];
-	bool utf8 = t->look->utf8;
+	char name[TEXT_NAME], facts[256], shown[3 * sizeof(facts)], size[UNITS_TEXT];
 
-	utf8_for_terminal(name, TEXT_NAME, d->name, t->columns - TEXT_GUTTER, utf8);
-	utf8_for_terminal(mapper, sizeof(mapper), d->mapper, DEVICE_NAME_MAX, utf8);
-	utf8_for_terminal(kind, sizeof(kind), d->kind, sizeof(d->kind), utf8);
-	utf8_for_terminal(model, sizeof(model), d->model, sizeof(d->model), utf8);
-	utf8_for_terminal(scheduler, sizeof(scheduler), d->scheduler, sizeof(d->scheduler), utf8);
-	text_say(t, f, name, PLAIN, "%s%s%s%s%s%s%s, %s%s",
-		 mapper, *mapper ? ", " : "", kind, *kind ? ", " : "", model, *model ? ", " : "",
-		 units_capacity(size, d->size_bytes), *scheduler ? "scheduler " : "no scheduler", scheduler);
+	snprintf(facts, sizeof(facts), "%s%s%s%s%s%s%s, %s%s",
+		 d->mapper, *d->mapper ? ", " : "", d->kind, *d->kind ? ", " : "", d->model, *d->model ? ", " : "",
+		 units_capacity(size, d->size_bytes), *d->scheduler ? "scheduler " : "no scheduler", d->scheduler);
+	utf8_for_terminal(name, TEXT_NAME, d->name, t->columns - TEXT_GUTTER, t->look->utf8);
+	utf8_for_terminal(shown, sizeof(shown), facts, sizeof(facts), t->look->utf8);
+	text_say(t, f, name, PLAIN, "%s", shown);
 }
 
 /* Prints which stages are measured, for all watches together. */
