@@ -79,9 +79,9 @@ static int take_scale(void *to, const char *value, struct problem *p)
 const struct option_row capture_option_list[] = {
 	OPTION("dev", 'd', "DEV", "Device to watch: a name (nvme0n1, sda1, dm-0), a path, a mapper name, a "
 	  "pattern ('nvme*n1') or 'all'; several with commas between them", TO_OWN(wanted, capture_options_take_device)),
-	OPTION("interval", 'i', "S", "Seconds between two outputs (default 1)", TO(SECONDS, interval_s)),
-	OPTION("count", 'c', "N", "End after N intervals", TO(COUNT, count)),
-	OPTION("duration", 0, "S", "End after S seconds", TO(SECONDS, duration_s)),
+	OPTION("interval", 'i', "S", "Length of an interval in seconds (default 1)", TO(SECONDS, interval_s)),
+	OPTION("count", 'c', "N", "Stop after N intervals", TO(COUNT, count)),
+	OPTION("duration", 0, "S", "Stop after S seconds", TO(SECONDS, duration_s)),
 	OPTION("stage", 's', "LIST", "Sections of an IO's life: " STAGES(KIND_WORDS) "by default device, or total "
 	  "where there are no requests; a disk given together with an array on it is measured at both",
 	  TO_STAGES(wanted.stages)),

@@ -49,7 +49,7 @@ static int take_map(void *to, const char *value, struct problem *p)
 static const struct option_row option_list[] = {
 	OPTION("baseline", 0, NULL, "Recordings before '--' are repeats of the baseline, those after it are "
 	  "repeats of what is compared: judge medians, and tell a change from noise", TO(SWITCH, repeats)),
-	OPTION("fail-if", 0, "EXPR", "End with status 3 if it holds, like 'read.p99 > +10%', 'write.iops < -5%' "
+	OPTION("fail-if", 0, "EXPR", "Exit with status 3 if it holds, like 'read.p99 > +10%', 'write.iops < -5%' "
 	  "(against the first recording) or 'read.max > 20ms'; may be given several times",
 	  .kind = OPTION_OWN, .take = take_condition),
 	OPTION("format", 'f', "FORMAT", "text (default), json or markdown", TO_NAME(format, format_names)),
@@ -78,7 +78,7 @@ static void take_others(char **words, void *into)
 }
 
 static const struct options options = {
-	.about = "Compares recordings with the first one: IOPS, percentiles, shapes, distances."
+	.about = "Compares recordings with the first one: IOPS, percentiles, distributions, and how far these differ."
 		 "\v"
 		 "EXPR is [PHASE:] "
 		 "OP.METRIC, a comparison (< <= > >=) and a value. PHASE: the text of a mark, to judge only the time "

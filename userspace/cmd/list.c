@@ -37,8 +37,8 @@ static const struct options options = {
 		 "\v"
 		 "MODEL is the mapper name of a dm device, the file behind a loop device and the level of "
 		 "an array. QUEUES are hardware queues; a device without any passes bios on, so there is "
-		 "only the stage total. STAGES: all are device, queue and total. ON names what a device "
-		 "lies on. All facts are in the JSON.",
+		 "only the stage total. STAGES: all are device, queue and total. ON: the devices that it is "
+		 "stacked on. All facts are in the JSON.",
 	.list = option_list,
 };
 

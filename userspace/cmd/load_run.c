@@ -314,7 +314,7 @@ const struct option_row load_option_list[] = {
 	OPTION("to", 0, "WHEN", "Leave out everything after WHEN", TO(WORD, window.to)),
 	OPTION("phases", 0, "HOW", "marks (default): the time between two marks is a phase; auto: in a "
 	  "recording without marks, each level of IOPS or latency is a phase", TO_NAME(level_phases, phases_from)),
-	OPTION("max-memory", 0, "SIZE", "Most memory that it may take (default: half of the RAM, at most "
+	OPTION("max-memory", 0, "SIZE", "Memory limit (default: half of the RAM, at most "
 	  "4G)", TO(SIZE, max_bytes)),
 	{ 0 },
 };

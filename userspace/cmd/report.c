@@ -48,7 +48,7 @@ static const struct option_row option_list[] = {
 	  "output)", TO(WORD, output)),
 	OPTION("format", 'f', "FORMAT", "html (default): one page of charts that needs nothing else; json: the same "
 	  "figures; text: findings and the main figures", TO_NAME(format, format_names)),
-	OPTION("steady-from", 0, "S", "Look for the steady state from second S on (default: 1400, or the "
+	OPTION("steady-from", 0, "S", "Look for a steady state from second S on (default: 1400, or the "
 	  "second half of a shorter run)", TO_OWN(steady, take_steady)),
 	{ 0 },
 };
