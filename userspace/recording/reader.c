@@ -10,7 +10,6 @@
 
 #include "recording/schema.h"
 #include "recording/sqlite.h"
-#include "util/cleanup.h"
 
 static const struct {
 	const char *name, *sql;
@@ -158,12 +157,12 @@ int reader_next(struct recording_reader *r, struct problem *p)
 /* Makes sure that there is something to show: at least one interval besides the start. */
 static int check_intervals(struct recording_reader *r, struct problem *p)
 {
-	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-	int rc = sqlite3_prepare_v2(r->db, "SELECT 1 FROM interval LIMIT 1 OFFSET 1", -1, &s, NULL) ?: sqlite3_step(s);
+	int rc;
 
+	sqlite_number(r->db, "SELECT 1 FROM interval LIMIT 1 OFFSET 1", &rc);
 	if (rc == SQLITE_DONE)
 		return problem_set(p, -EBADMSG, "%s: has no intervals: it ended before the first one was complete", r->file);
-	return rc == SQLITE_ROW ? 0 : reader_failed(r, rc, p);
+	return rc ? reader_failed(r, rc, p) : 0;
 }
 
 /* Whether halts were looked for is known by their table, whether slow IOs were by table meta. */
