@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Adds bins in SQL, see sqlite3_create_function_v2(). The encoding does not depend on the scale, so the finest serves all. */
+/*
+ * Adds bins in SQL, see sqlite3_create_function_v2(). The encoding does not depend on the scale, so the finest one
+ * serves for all.
+ */
 #include "recording/bins_codec.h"
 #include "recording/rows.h"
 

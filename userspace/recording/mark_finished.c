@@ -88,7 +88,8 @@ static int read_mark(struct finished *f, const struct recording_reader *r, const
 				   (double)(end - start) / NSEC_PER_SEC);
 	f->mark = (struct mark){ .mono_ns = start + since, .wall_ns = wall + since };
 	if (r->origin.n_marks >= RECORDING_MARKS_MAX)
-		return problem_set(p, -ENOSPC, "%s: already has %d marks, the most that a recording can have", f->file, RECORDING_MARKS_MAX);
+		return problem_set(p, -ENOSPC, "%s: already has %d marks, the most that a recording can have",
+				   f->file, RECORDING_MARKS_MAX);
 	return 0;
 }
 

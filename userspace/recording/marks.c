@@ -144,7 +144,8 @@ static int open_fifo_of(int file, const char *name, struct problem *p)
 		return problem_set(p, -ENOMEM, "%s: out of memory", name);
 	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 && errno == ENOENT)
-		return problem_set(p, -ENXIO, "%s: takes no more marks: it already has %d, or its file system has no FIFOs", name, RECORDING_MARKS_MAX);
+		return problem_set(p, -ENXIO, "%s: takes no more marks: it already has %d, or its file system has no FIFOs",
+				   name, RECORDING_MARKS_MAX);
 	if (fd < 0)
 		return problem_set(p, -errno, "%s: can't be marked: %s can't be opened: %s", name, path, strerror(errno));
 	if (!fstat(fd, &st) && !fstat(file, &recorded) && S_ISFIFO(st.st_mode) && st.st_uid == recorded.st_uid)

@@ -55,7 +55,8 @@ static int take_rows(struct recording_reader *r, enum reader_table table, struct
 	while (!err && rows->left && rows->key[0] == r->id) {
 		err = tables[table].take(r, rows->s, p);
 		if (err > 0)
-			return reader_damaged(r, p, "interval %lld has an invalid row in table %s", r->id, tables[table].name);
+			return reader_damaged(r, p, "interval %lld has an invalid row in table %s", r->id,
+					      tables[table].name);
 		err = err ?: next_row(r, table, p);
 	}
 	if (!err && rows->left && rows->key[0] < r->id)

@@ -139,7 +139,10 @@ static int copy_both(struct sqlite_reader *r, int log, bool *ret_fit, struct pro
 	return 0;
 }
 
-/* Takes file and log themselves if nobody records, else copies of them. @ret_again: they were written to during the copy. */
+/*
+ * Takes file and log themselves if nobody records, else copies of them. @ret_again: they were written to during the
+ * copy.
+ */
 static int take(struct sqlite_reader *r, const struct stat *st, bool *ret_again, struct problem *p)
 {
 	int log CLEANUP(cleanup_close) = -ENOENT;
