@@ -86,6 +86,7 @@ def test_total_is_the_sum_of_the_intervals(run):
         assert o["bins"] == merged(parts)
         for key in ("ios", "bytes", "errors"):
             assert total[key] == sum(p[key] for p in there)
+        assert o.get("errors", [0] * len(parts)) == [p["errors"] if p else 0 for p in parts] and ("errors" in o) == (total["errors"] > 0)
         # Rates are rounded.
         assert total["ios"] / total["iops"] == pytest.approx(seconds, rel=1e-4)
         assert total["bytes_per_s"] == pytest.approx(total["bytes"] / seconds, rel=1e-6, abs=0.6)

@@ -189,6 +189,7 @@ struct json_object *document_series(const struct run *r, const struct watch_run 
 	document_total(total, r, w, op);
 	to = JSON({ "op", json_text(op_names[op]) }, { "ios", json_counts(s->ios, r->n) },
 		  { "bytes", json_counts(s->bytes, r->n) },
+		  { "errors", s->total->errors ? json_counts(s->errors, r->n) : json_absent },
 		  { "max_ns", json_values_later(r->n, maximum_at, &s, sizeof(s)) },
 		  { "percentiles_ns", document_percentiles(r, &s->percentiles) }, { "total", total },
 		  { "iops_moving", part ? json_absent : moving(r, w, op) },

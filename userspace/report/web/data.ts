@@ -49,6 +49,8 @@ export interface Heat {
 export interface Op {
     op: string;
     ios: number[]; bytes: number[]; max_ns: (number | null)[];
+    /** Absent if no IO failed, and in a live page. */
+    errors?: number[];
     percentiles_ns: Record<Percentile, (number | null)[]>;
     /** Around each interval; absent in a live page. */
     iops_moving?: { mean: (number | null)[]; deviation: (number | null)[] };

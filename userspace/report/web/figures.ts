@@ -6,7 +6,7 @@ import { inside, overlaps, rateIn, type Window } from "./charts/times";
 import { consistency } from "./curves";
 import { type Finding, type Quantile, QUANTILES, type Run, type Stack, type Total, type Watch } from "./data";
 import { button, el, table } from "./dom";
-import { amount, atMost, bytes, count, ioSize, latency, megabytes, moment, percent, seconds } from "./format";
+import { amount, bytes, count, ioSize, latency, megabytes, moment, percent, seconds } from "./format";
 import { type Line, runNames } from "./lines";
 import type { Span } from "./plot";
 import { type Order, sortable } from "./sortable";
@@ -167,12 +167,12 @@ function lineNames(lines: Line[]): string[] {
 }
 
 /** The figures of a line that are known by interval. An op's share of the queue depth is not. */
-function movedOf({ run, watch, op }: Line, window: Window): Pick<Total, "ios" | "iops" | "iops_deviation" | "iops_worst" | "bytes_per_s" | "queue_depth"> & { max: number } {
+function movedOf({ run, watch, op }: Line, window: Window): Pick<Total, "ios" | "iops" | "iops_deviation" | "iops_worst" | "bytes_per_s" | "queue_depth" | "errors"> & { max: number } {
     if (!window)
         return { ...op.total, max: op.total.latency_ns?.max ?? NaN };
     const all = inside(run, window), c = consistency(run, op.ios, ...window, watch), depth = rateIn(run, window, (i) => watch.queue_depth[i] * run.length_s[i]);
     return {
-        ios: all.reduce((sum, i) => sum + op.ios[i], 0), max: all.reduce((most, i) => Math.max(most, op.max_ns[i] ?? 0), 0) || NaN,
+        ios: all.reduce((sum, i) => sum + op.ios[i], 0), errors: all.reduce((sum, i) => sum + (op.errors?.[i] ?? 0), 0), max: all.reduce((most, i) => Math.max(most, op.max_ns[i] ?? 0), 0) || NaN,
         iops: c?.iops_mean ?? NaN, iops_deviation: c?.iops_deviation ?? NaN, iops_worst: c?.iops_worst ?? NaN,
         bytes_per_s: rateIn(run, window, (i) => op.bytes[i]), queue_depth: watch.ops.length === 1 ? depth : NaN,
     };
@@ -180,18 +180,18 @@ function movedOf({ run, watch, op }: Line, window: Window): Pick<Total, "ios" | 
 
 /**
  * The table of all lines, shown or not, each with its look, since the page's legend may be out of sight here. If there is a
- * window, its figures are of the window; of errors and losses it is known that there are no more than in the whole run.
+ * window, its figures are of the window; of losses it is known that there are no more than in the whole run.
  */
 export function totals(lines: Line[], theme: Theme, window: Window = null, order: Order = { by: -1, up: false }): HTMLElement {
     const names = lineNames(lines);
     const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...NAMES, "max", "mean queue depth", "errors", "lost"];
     const made = table("Each run, device, stage and op", head, lines.map((line, i) => {
-        const t = line.op.total, l = windowed(line, window).op.total.latency_ns, r = movedOf(line, window), mb = r.bytes_per_s / 1e6;
+        const l = windowed(line, window).op.total.latency_ns, r = movedOf(line, window), mb = r.bytes_per_s / 1e6;
         return [
             names[i],
             count(r.ios), amount(r.iops), amount(r.iops_deviation), amount(r.iops_worst), megabytes(mb),
             latency(l?.mean), ...NAMES.map((q) => latency(l?.[q])), latency(r.max), amount(r.queue_depth, 2),
-            atMost(count(t.errors), window), atMost(lost(line.watch), window),
+            count(r.errors), window && line.watch.accounting.lost > 0 ? `≤ ${lost(line.watch)}` : lost(line.watch),
         ];
     }));
     lines.forEach(({ look }, i) => made.tBodies[0].rows[i].cells[0].prepend(swatch({ ...look, kind: "line" }, theme), " "));
@@ -208,7 +208,7 @@ export function partsTotals(all: Line[], window: Window = null): HTMLElement[] {
             const { part, op: { total: t, of_whole: of } } = one, mb = t.bytes_per_s / 1e6;
             return [
                 names[lines.indexOf(line)], part.label, count(t.ios), percent(of.ios ?? NaN), percent(of.bytes ?? NaN), percent(of.time ?? NaN), ioSize(t.bytes / t.ios),
-                amount(t.iops), megabytes(mb), ...levels.map((level) => latency(t.latency_ns?.[level])), atMost(count(t.errors), window),
+                amount(t.iops), megabytes(mb), ...levels.map((level) => latency(t.latency_ns?.[level])), count(t.errors),
             ];
         }));
         return [el("h3", { class: "sub" }, `By ${by}`), scrolled(`Figures by ${by}`, table(`Each run, device, stage and op by ${by}`, head, rows, 2))];

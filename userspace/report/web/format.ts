@@ -40,11 +40,6 @@ export function count(value: number): string {
     return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
 }
 
-/** A count that is known of the whole run only, in a window. */
-export function atMost(words: string, window: unknown): string {
-    return window && words !== "0" ? `≤ ${words}` : words;
-}
-
 export function percent(share: number, places = 2): string {
     return Number.isFinite(share) ? `${Number((share * 100).toFixed(places))}${SPACE}%` : NONE;
 }

@@ -2,7 +2,7 @@
 // A sortable table of owners: what each did, and its share of what the device did.
 import { drawnOwners, type OwnerFigure } from "./charts/owners";
 import { el, table } from "./dom";
-import { atMost, bytes, count, duration, ioSize, latency, shareOf } from "./format";
+import { bytes, count, duration, ioSize, latency, shareOf } from "./format";
 import { type Owner, type Ownership, ownersOf, shortPath } from "./owners";
 import { type Order, sortable } from "./sortable";
 import type { Theme } from "./theme";
@@ -16,7 +16,7 @@ const COLUMNS: { head: string; text: (owner: Owner) => string; share?: "ios" | "
     { head: "bytes", text: (owner) => bytes(owner.bytes) }, { head: "share of bytes", text: ({ shares }) => shareOf(shares.bytes ?? NaN), share: "bytes" },
     { head: "mean size", text: (owner) => ioSize(owner.bytes / owner.ios) }, { head: "p50", text: ({ latency: l }) => latency(l?.p50) },
     { head: "p99", text: ({ latency: l, few }) => few ? "too few" : latency(l?.p99) }, { head: "max", text: ({ latency: l }) => latency(l?.max) },
-    { head: "errors", text: ({ errors, window }) => atMost(count(errors), window) },
+    { head: "errors", text: ({ errors }) => count(errors) },
 ];
 
 /** By the time that they spent. */

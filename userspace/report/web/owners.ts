@@ -57,16 +57,14 @@ export interface Owner {
      */
     rank: number;
     watch: PartWatch;
-    /** Its figures are of a window. */
-    window: boolean;
 }
 
 /** The owners with IOs; the one whose IOs took the most time comes first. */
-export function ownersOf({ line: { watch }, op, whole }: Ownership): Owner[] {
+export function ownersOf({ line: { watch }, op }: Ownership): Owner[] {
     const parts = (watch.parts ?? []).filter(({ all_ops }) => all_ops), names = shortNames(parts.map(({ part }) => part));
     const timeOf = ({ all_ops: all }: PartWatch) => all!.rank_s ?? all!.time_s, ranks = [...parts].sort((a, b) => timeOf(b) - timeOf(a));
     return ranks.flatMap((of, rank): Owner[] => {
-        const one = { part: of.part, name: names.get(of.part.label)!, rank, watch: of, window: Boolean(whole) }, own = of.ops.find((o) => o.op === op);
+        const one = { part: of.part, name: names.get(of.part.label)!, rank, watch: of }, own = of.ops.find((o) => o.op === op);
         if (op === null) {
             const { latency_ns, of_whole, ...figures } = of.all_ops!;
             return [{ ...one, ...figures, latency: latency_ns, shares: of_whole }];

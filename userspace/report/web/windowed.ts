@@ -50,9 +50,9 @@ const UNKNOWN = { min: NaN, ...Object.fromEntries(Object.keys(QUANTILES).map((q)
 /** What some ops of parts did together in these intervals. Percentiles do not add up, so these are not known. */
 function amountsIn(ops: PartOp[], intervals: number[], seconds: number) {
     const sum = (of: (op: PartOp) => (number | null)[] | undefined) => ops.reduce((all, op) => intervals.reduce((n, i) => n + (of(op)?.[i] ?? 0), all), 0);
-    const ios = sum((op) => op.ios), bytes = sum((op) => op.bytes), time_s = sum((op) => op.time_s);
+    const ios = sum((op) => op.ios), bytes = sum((op) => op.bytes), time_s = sum((op) => op.time_s), errors = sum((op) => op.errors);
     const max = ops.reduce((all, op) => intervals.reduce((most, i) => Math.max(most, op.max_ns[i] ?? 0), all), 0);
-    return { ios, bytes, time_s, iops: ios / seconds, bytes_per_s: bytes / seconds, latency_ns: { ...UNKNOWN, mean: time_s * 1e9 / ios, max } };
+    return { ios, bytes, errors, time_s, iops: ios / seconds, bytes_per_s: bytes / seconds, latency_ns: { ...UNKNOWN, mean: time_s * 1e9 / ios, max } };
 }
 
 /** The line with the parts of its watch as they were in the window; what lacks bins, their percentiles, is unknown. */
