@@ -428,5 +428,5 @@ TEST(what_comes_before)
 		.cgroup = cgroup,
 	};
 
-	assert_rest(&io, "[kworker/0:1H] 12 /a/b, failed: medium, queue 1.20ms, device 65.0ms, flags metadata, depth 3, beside write");
+	assert_rest(&io, "[kworker/0:1H] 12 /a/b, failed: medium, queue 1.20 ms, device 65.0 ms, flags metadata, depth 3, beside write");
 }

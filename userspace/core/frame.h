@@ -78,10 +78,10 @@ struct frame {
 	bool replaced;		/* gone, and see watch_counts.replaced */
 	const struct watch_counts *counts;	/* for a recording, as struct frames.now: those at the end */
 	struct health health;	/* of a whole; see health_judge() */
-	struct health_past past;	/* what the next interval is judged by */
 	const struct slow_of *slow;	/* of a whole: its part of frames.slow; NULL: not looked for */
 	bool pauses_hidden;	/* an IO took as long as the idle gap, see after_idle; for the next interval */
 	struct op_frame ops[BLKLAT_OPS];
+	struct health_past past;	/* of a whole: what the next interval is judged by; behind all that another process is sent */
 };
 
 /* Has an IO of any op completed? */
