@@ -43,7 +43,7 @@ def test_rate_of_a_load(loop):
 
 
 def test_whose_without_an_option(loop):
-    """A backup in a cgroup of its own begins: one key shows its name and its share of the time."""
+    """A backup in a cgroup of its own begins: one key shows its name and its share of the time, another its slow IOs."""
     with groups() as g, Screen(BLKLAT, "top", "--dev", loop.name) as s:
         s.until(f"1 idle: {loop.name}")
         group = g.make("nightly-backup")
@@ -53,6 +53,8 @@ def test_whose_without_an_option(loop):
             try:
                 s.keys("c")
                 s.until(lambda text: re.search(r"^ +\S*/nightly-backup .* (9\d|100) % ", text, re.M), "the backup")
+                s.keys("i")
+                s.until(lambda text: re.search(r"^  \d\d:\d\d:\S+ .* read +64 KiB +\d+  .*/nightly-backup", text, re.M), "its slow IOs")
             finally:
                 os.killpg(backup.pid, signal.SIGKILL)
         s.keys("q")

@@ -379,7 +379,8 @@ TEST(depth_neighbour_and_flags)
 	       DISCARD = BLKLAT_OP_DISCARD, OTHER = BLKLAT_OP_OTHER };
 	static const struct { u32 depth; u8 beside, op, flags; const char *by, *label, *says; } cases[] = {
 		{ 0, 0, READ, 0, NULL, NULL, "?" }, { 0, 0, READ, 0, "size", "4 KiB", "?, size 4 KiB" },
-		{ 0, 0, READ, 0, "cgroup", "/a", "?" }, { 0, 0, READ, 0, "depth", "9-16", "?, depth 9-16" },
+		{ 0, 0, READ, 0, "cgroup", "/a", "/a" }, { 0, 0, READ, 0, "cgroup", "rest", "?" },
+		{ 0, 0, READ, 0, "depth", "9-16", "?, depth 9-16" },
 		{ 0, 0, READ, 0, "beside", "flush", "?, beside flush" },
 		{ 12, BLKLAT_KIND_FLUSH, READ, 0, "depth", "9-16", "?, depth 12, beside flush" },
 		{ 12, BLKLAT_KIND_FLUSH, READ, 0, "beside", "flush", "?, depth 12, beside flush" },

@@ -359,7 +359,7 @@ static void check_signal(int signal)
 	assert_int_equal(run.ios[0], 2 * IOS_A_READ);
 	assert_int_equal(run.summaries, 1);
 	assert_int_equal(run.summary_ios, 2 * IOS_A_READ);
-	assert_true(run.interval_s[0] > 0.001 && run.interval_s[0] < 60);
+	assert_true(run.interval_s[0] > 0 && run.interval_s[0] < 60);	/* a busy machine begins late */
 	check_lengths();
 }
 

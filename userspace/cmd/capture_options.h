@@ -23,7 +23,7 @@ struct capture_options {
 	u64 max_bios;
 	double idle_gap_s;			/* 0: pauses are not looked for; negative: not given */
 	double default_idle_gap_s;		/* used if none is given and the engine sees pauses */
-	bool undivided_if_needed;		/* nobody has asked for wanted.by: do without it if the capture can't be opened with it */
+	bool may_lack_by, may_lack_slow;	/* nobody has asked for it: do without if a capture can't be opened with it */
 	struct slow_wanted slow;
 	u64 slow_most;				/* 0: not given */
 	const char *replay;			/* NULL: watch devices */

@@ -143,7 +143,7 @@ static int find(void *run, const struct device_table *t, struct watch **ret, u32
 		r->begun = RUN_FINDS;
 	wanted.lenient = r->begun == RUN_BEGUN;
 	wanted.partitions_lack_total = r->partitions_lack_total;
-	if (r->undivided)
+	if (r->plain && r->o->may_lack_by)
 		wanted.by = wanted.max_parts = 0;
 	err = watches_make(t, &wanted, &made, p);
 	if (!err && r->begun < RUN_BEGUN) {
@@ -236,11 +236,13 @@ static int open_without_totals(struct run_capture *r, struct problem *p)
 	return err;
 }
 
-static int open_undivided(struct run_capture *r, struct problem *p)
+static int open_plain(struct run_capture *r, struct problem *p)
 {
-	r->undivided = true;
-	r->config.capture.by = 0;
-	r->config.capture.cgroups = 0;
+	r->plain = true;
+	if (r->o->may_lack_by)
+		r->config.capture.by = r->config.capture.cgroups = 0;
+	if (r->o->may_lack_slow)
+		r->config.capture.slow.wanted = false;
 	monitor_close(&r->monitor);
 	return monitor_open(&r->monitor, &r->config, p);
 }
@@ -249,8 +251,8 @@ static int open_live(struct run_capture *r, struct problem *p)
 {
 	int err = monitor_open(&r->monitor, &r->config, p);
 
-	if (err && r->o->undivided_if_needed)
-		err = open_undivided(r, p);
+	if (err && (r->o->may_lack_by || r->o->may_lack_slow))
+		err = open_plain(r, p);
 	if ((err == -EINVAL || err == -EOPNOTSUPP) && r->begun == RUN_OPENS && r->partitions_at_total)
 		err = open_without_totals(r, p);
 	if (!err && !r->monitor.capture)

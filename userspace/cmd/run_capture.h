@@ -32,7 +32,7 @@ struct run_capture {
 	/* How far it has begun, and what the last look for devices found: */
 	enum { RUN_READS_DEVICES, RUN_FINDS, RUN_CHOOSES_ENGINE, RUN_OPENS, RUN_BEGUN } begun;
 	bool partitions_at_total, partitions_lack_total;	/* as in struct watches, struct wanted */
-	bool undivided;			/* see struct capture_options */
+	bool plain;			/* it does without what may be lacking */
 };
 
 /*

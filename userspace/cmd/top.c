@@ -28,16 +28,25 @@ static int show(struct run_capture *r)
 
 #define OWNERS 16		/* cgroups with a part of their own, unless the user says otherwise */
 
-/* A key shows whose IOs they are, so they are divided from the start, where that can be told and is possible. */
-static void divide(struct capture_options *o)
+#define SLOW_Q 0.999
+
+/*
+ * A key shows whose IOs they are, another one the slow ones. So IOs are divided from the start, where that can be told, and the
+ * slowest are taken; who sent each of them, only if the user says so, as that is to be noted for every IO.
+ */
+static void want_more(struct capture_options *o)
 {
 	char file[PATH_MAX];
 
-	if (o->wanted.by || o->wanted.max_parts || o->replay || !cgroups_charged("", file, sizeof(file)))
-		return;
-	o->wanted.by = BLKLAT_BY_CGROUP;
-	o->wanted.max_parts = OWNERS;
-	o->undivided_if_needed = true;
+	if (!o->slow.wanted) {
+		o->slow.wanted = o->slow.no_owners = o->may_lack_slow = true;
+		o->slow.q = SLOW_Q;
+	}
+	if (!o->wanted.by && cgroups_charged("", file, sizeof(file))) {
+		o->wanted.by = BLKLAT_BY_CGROUP;
+		o->wanted.max_parts = OWNERS;
+		o->may_lack_by = true;
+	}
 }
 
 static int check(struct capture_options *o, struct problem *p)
@@ -45,7 +54,8 @@ static int check(struct capture_options *o, struct problem *p)
 	int err = o->wanted.n || o->replay ? 0 : capture_options_take_device(&o->wanted, "all", p);
 
 	err = err ?: capture_options_check(o, p);
-	divide(o);
+	if (!err && !o->replay)
+		want_more(o);
 	if (!err && !isatty(STDOUT_FILENO))
 		err = problem_set(p, -ENOTTY, "standard output is not a terminal: 'blklat live' writes text, "
 				  "'blklat live --format json' figures for programs");

@@ -44,21 +44,28 @@ void words_slow_figures(FILE *f, const struct slow_io *io)
 		op_names[io->told.op], size_text(bytes, io->told.bytes), sector);
 }
 
+static bool part_is_by(const struct slow_io *io, enum blklat_by by)
+{
+	return io->part && !strcmp(io->part->by, by_names[by]);
+}
+
 static void put_owner(FILE *f, const struct slow_io *io, u32 columns, bool utf8)
 {
+	bool part_tells = part_is_by(io, BLKLAT_BY_CGROUP) && io->part->label[0] == '/';
+	const char *cgroup = io->cgroup ?: part_tells ? io->part->label : NULL;
 	char name[3 * PART_LABEL_MAX], path[PART_LABEL_MAX];
 
 	if (io->told.known & BLKLAT_SLOW_SUBMITTER) {
 		utf8_for_terminal(name, sizeof(name), io->told.comm, BLKLAT_COMM, utf8);
 		fprintf(f, io->told.known & BLKLAT_SLOW_KERNEL_THREAD ? "[%s] %u" : "%s %u", name, io->told.submitter);
-	} else {
+	} else if (!cgroup) {
 		fputs("?", f);
 	}
-	if (!io->cgroup)
+	if (!cgroup)
 		return;
-	words_short_path(path, sizeof(path), io->cgroup, columns);
+	words_short_path(path, sizeof(path), cgroup, columns);
 	utf8_for_terminal(name, sizeof(name), path, columns, utf8);
-	fprintf(f, " %s", name);
+	fprintf(f, "%s%s", io->told.known & BLKLAT_SLOW_SUBMITTER ? " " : "", name);
 }
 
 static void put_stage(FILE *f, const char *stage, u64 ns)
@@ -67,11 +74,6 @@ static void put_stage(FILE *f, const char *stage, u64 ns)
 
 	if (ns)
 		fprintf(f, ", %s %s", stage, units_ns(text, ns));
-}
-
-static bool part_is_by(const struct slow_io *io, enum blklat_by by)
-{
-	return io->part && !strcmp(io->part->by, by_names[by]);
 }
 
 /* Is the class of the IO's flags known, unusual for its op, and not already given by its part? */
