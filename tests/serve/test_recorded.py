@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 
 import pytest
+from groups import groups
 from load import wait_until
 from script import write_recording
 from service import DEADLINE_S, Serve, let_all_reach, status
@@ -104,6 +105,19 @@ def test_a_device_that_comes_begins_another_file(tmp_path, kept):
         s.until(lambda: len(all_readable(kept)) == 20, "the last interval")
     watched = [ask(f, "SELECT name, sum(ios) FROM device JOIN op_interval ON name = op_interval.device GROUP BY name") for f in recordings(kept)]
     assert watched == [[("sda", 100), ("sdb", 100)], [("sda", 100), ("sdb", 100), ("sdc", 100)]]
+
+
+def test_owners_that_come_and_go_are_parts_of_one_file(kept, loop):
+    with groups() as g, Serve("--dev", loop.name, "--by", "cgroup", "--interval", "0.2", "--record", kept) as s:
+        s.until(lambda: all_readable(kept), "an interval")
+        for name, n in (("a", 50), ("b", 30), ("a", 20)):
+            g.run(name, "dd", f"if={loop.path}", "of=/dev/null", "bs=4k", f"count={n}", "iflag=direct")
+
+        def counts():
+            file, = recordings(kept)
+            subprocess.run([*BLKLAT_LIVE[:1], "record", "--quiet", "--overwrite", "--replay", file, "-o", kept / "copy"], check=True, timeout=DEADLINE_S)
+            return dict(ask(kept / "copy", f"SELECT part, sum(ios) FROM op_interval WHERE part LIKE '{g.name}/%' GROUP BY part"))
+        s.until(lambda: counts() == {f"{g.name}/a": 70, f"{g.name}/b": 30}, "all reads")
 
 
 def test_what_is_old_goes(tmp_path, kept):

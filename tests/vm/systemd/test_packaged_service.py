@@ -198,7 +198,7 @@ def test_recordings():
     drop_in("[Service]\nStateDirectory=blklat\n")
     DEFAULTS.write_text('ARGS="--dev all --record /var/lib/blklat"\n')
     run("systemctl", "restart", "blklat")
-    wait_for(lambda: "vda device" in run("blklat", "report", "-f", "text", "/var/lib/blklat", fails=True), "recording")
+    wait_for(lambda: '"device":"vda"' in run("sh", "-c", "blklat report -f json /var/lib/blklat 2>&1", fails=True), "recording")
     run("systemctl", "stop", "blklat")
     assert "recorder" not in log() and "is not recorded" not in log()
     # It ended in order: nothing is left beside the recordings.
