@@ -36,13 +36,14 @@ static int show(struct run_capture *r)
  */
 static void want_more(struct capture_options *o)
 {
+	bool owners = !o->slow.no_owners;
 	char file[PATH_MAX];
 
 	if (!o->slow.wanted) {
 		o->slow.wanted = o->slow.no_owners = o->may_lack_slow = true;
 		o->slow.q = SLOW_Q;
 	}
-	if (!o->wanted.by && cgroups_charged("", file, sizeof(file))) {
+	if (!o->wanted.by && owners && cgroups_charged("", file, sizeof(file))) {
 		o->wanted.by = BLKLAT_BY_CGROUP;
 		o->wanted.max_parts = OWNERS;
 		o->may_lack_by = true;
@@ -53,9 +54,9 @@ static int check(struct capture_options *o, struct problem *p)
 {
 	int err = o->wanted.n || o->replay ? 0 : capture_options_take_device(&o->wanted, "all", p);
 
-	err = err ?: capture_options_check(o, p);
-	if (!err && !o->replay)
+	if (!o->replay)
 		want_more(o);
+	err = err ?: capture_options_check(o, p);
 	if (!err && !isatty(STDOUT_FILENO))
 		err = problem_set(p, -ENOTTY, "standard output is not a terminal: 'blklat live' writes text, "
 				  "'blklat live --format json' figures for programs");

@@ -390,7 +390,7 @@ static u32 put_parts(const struct top_draw *d, const struct top *t, const struct
 static void put_all_parts(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, u32 most)
 {
 	if (!item->parts)
-		top_put(d, y, INDENT, COLS, "IOs are not divided: start top with --by cgroup to see whose they are");
+		top_put(d, y, INDENT, COLS, "IOs are not divided: start top without --no-owners, or with --by, to see whose they are");
 	else if (put_parts(d, t, item, y, most) == y)
 		top_put(d, y, INDENT, COLS, "no IO completed in the last interval");
 }
