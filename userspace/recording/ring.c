@@ -57,10 +57,8 @@ static s64 number(sqlite3 *db, const char *format, ...)
 
 int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, const struct run_info *of)
 {
-	u64 pages = max_bytes / PAGE_BYTES, wal = pages / WAL_SHARE;
+	u64 pages = max_bytes / PAGE_BYTES, wal = min_u64(pages / WAL_SHARE, 4000);
 
-	if (wal > 4000)
-		wal = 4000;
 	*r = (struct recording_ring){
 		.db = db, .slow = of->slow_most, .halts = of->glanced,
 		/* Each page in the WAL has a header of 24 bytes, the WAL itself one of 32. */
