@@ -53,7 +53,9 @@ static __always_inline struct blklat_series *series_of(u32 watch, u32 op, u32 tu
 	if (turn == TURN_FIRST) {
 		at = bpf_get_smp_processor_id() * cfg_watches + watch - 1;
 		o = bpf_map_lookup_elem(&own, &at);
-		if (!o)
+		/* For the verifier of 6.1; the compiler must not know that no op is larger. */
+		asm volatile("" : "+r"(op));
+		if (!o || op >= BLKLAT_OPS)
 			return NULL;
 		mine = o->series[op];
 		if (mine) {
