@@ -198,7 +198,7 @@ def test_a_disk_that_is_read_only(tmp_path, kept):
     with small_disk(kept), Serve("--replay", played(tmp_path, 3000), "--record", kept) as s:
         s.until(lambda: all_readable(kept), "an interval")
         kept.chmod(0o555)       # the next hour's file can't be made: without capabilities not even by root
-        told(s, kept, "can't be made: Permission denied")
+        told(s, kept, "can't be created: Permission denied")
         kept.chmod(0o755)
         goes_on(s, kept)
         s.stop()
