@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "cmd/cmd.h"
 #include "cmd/serve.h"
@@ -275,6 +276,14 @@ static int record(struct recorder *r, const struct frames *fs, struct problem *p
 	return err ?: write_interval(r, fs, p);
 }
 
+/* One that is created again at the same path is out of reach, see confine_to_folder(). */
+static bool folder_is_gone(const struct recorder *r)
+{
+	struct stat st;
+
+	return stat(r->cfg->folder, &st) && errno == ENOENT;
+}
+
 /* A failure is told once, and tried to overcome again and again. What could not be written meanwhile is missing. */
 static int on_interval(struct sink *of, const struct frames *fs)
 {
@@ -288,7 +297,8 @@ static int on_interval(struct sink *of, const struct frames *fs)
 	if (err) {
 		files_end(r);
 		r->retry_ns = now_ns() + RETRY_NS;
-		problem_set(&told, err, "%.400s; what is served now is not recorded", p.text);
+		problem_set(&told, err, "%.400s; what is served now is not recorded%s", p.text,
+			    folder_is_gone(r) ? " until the service is restarted" : "");
 	} else if (r->failed) {
 		problem_set(&told, 0, "recording goes on in %s", r->fine.path);
 	}
