@@ -75,6 +75,12 @@ static int find(const char *option, const char *word, const struct origin *o, do
 	return 0;
 }
 
+/* A time of the run for a message; the clock if that is before the run's start. */
+static const char *when_text(char text[UNITS_TEXT], const struct origin *o, double s)
+{
+	return s < 0 ? units_utc(text, o->start_wall_ns + llround(s * NSEC_PER_SEC)) : units_seconds(text, s);
+}
+
 /*
  * Finds the window that @words mean in a run of @origin, in seconds since its start. Each word is a
  * number of seconds (20, 1.5, 90s, 2m, 1h, 250ms); a time of day or an ISO date and time, in UTC unless
@@ -95,7 +101,7 @@ static int window_find(const struct window_words *words, const struct origin *or
 		return err;
 	if (w.from && w.to && w.from_s >= w.to_s)
 		return problem_set(p, -EINVAL, "--from '%s' is not before --to '%s': in %s they are at %s and %s", words->from, words->to,
-				   origin->file, units_seconds(from, w.from_s), units_seconds(to, w.to_s));
+				   origin->file, when_text(from, origin, w.from_s), when_text(to, origin, w.to_s));
 	*ret = w;
 	return 0;
 }
@@ -233,8 +239,8 @@ static int nothing_there(const char *file, const struct run *r, struct problem *
 	char from[UNITS_TEXT], to[UNITS_TEXT], end[UNITS_TEXT];
 
 	return problem_set(p, -EINVAL, "%s: no interval lies between %s and %s, as --from and --to ask: the run ends at %s", file,
-			   r->asked.from ? units_seconds(from, r->asked.from_s) : "its start",
-			   r->asked.to ? units_seconds(to, r->asked.to_s) : "its end", units_seconds(end, r->seen_s));
+			   r->asked.from ? when_text(from, &r->origin, r->asked.from_s) : "its start",
+			   r->asked.to ? when_text(to, &r->origin, r->asked.to_s) : "its end", units_seconds(end, r->seen_s));
 }
 
 /* @marked: an origin of which only the marks count, which are added to the file's own; NULL: none. */
