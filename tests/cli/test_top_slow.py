@@ -104,4 +104,4 @@ def test_not_looked_for(tmp_path):
         s.keys("i")
         s.until("slow IOs are not captured: start top with --slow=T, a time or a percentile")
         s.keys("?")
-        s.until("i               the last slow IOs of the device (--slow), and back to its map")
+        s.until("i               the last slow IOs of the device, and back to its map")

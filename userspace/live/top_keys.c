@@ -12,7 +12,7 @@ const char *const top_help[] = {
 	"S               the next stage that is watched (--stage)",
 	"o               the next op: all, read, write, flush, discard, other",
 	"c               whose IOs: its cgroups, or other parts (--by), and back",
-	"i               the last slow IOs of the device (--slow), and back to its map",
+	"i               the last slow IOs of the device, and back to its map",
 	"a               acknowledge: a sick device has no mark until it is sick again",
 	"/               filter: devices whose name contains this; Esc: all",
 	"p               pause: the screen stands still, counting goes on",
