@@ -105,6 +105,7 @@ TEST(test_very_many_slow_ios)
 	slow_ios_uninit(&w.slow);
 	w.run.slow_most = 50000;
 	assert_int_equal(slow_ios_init(&w.slow, WATCHES, w.run.slow_most), 0);
+	frames_set_slow(&w.frames, &w.slow);
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	for (u32 i = 0; i < 30000; i++) {
