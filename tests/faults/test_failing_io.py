@@ -12,7 +12,8 @@ import time
 
 import pytest
 
-from faults import COMMANDS, DEADLINE_S, ENV
+from faults import BLKLAT, COMMANDS, DEADLINE_S, ENV, SMALL_SCRIPT
+from script import write_recording
 
 CALLS = {"ENOSPC": ("write", "pwrite64", "writev", "ftruncate", "fallocate"),
          "EIO": ("openat", "read", "pread64", "fsync", "fdatasync", "rename", "fchmod")}
@@ -65,3 +66,18 @@ def test_a_file_system_without_locks(bench, tmp_path, call, error, why):
         2, f"blklat record: {out}: can't be locked: its file system has no locks ({why}): record to another one\n")
     assert took_s < 5
     assert not list(tmp_path.iterdir())
+
+
+def test_a_recording_that_is_deleted_once_it_was_found(tmp_path):
+    """As a service deletes its oldest one: those of the folder are looked for again. One that stays like that is an error."""
+    if not shutil.which("strace"):
+        pytest.skip("no strace")
+    file = write_recording(SMALL_SCRIPT, tmp_path / "2026-11-21T02-59-00Z.blklat")
+
+    def report(when):
+        gone = ("strace", "-qq", "-o", "/dev/null", "-P", file, "-e", "trace=openat", "-e", f"inject=openat:error=ENOENT:when={when}")
+        return subprocess.run([*gone, BLKLAT, "report", "-f", "text", tmp_path], env=ENV, capture_output=True, text=True, timeout=DEADLINE_S)
+    once = report("1")
+    assert (once.returncode, once.stderr) == (0, "") and "e total flush" in once.stdout, once
+    always = report("1+")
+    assert (always.returncode, always.stdout) == (2, "") and "No such file or directory" in always.stderr, always

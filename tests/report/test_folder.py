@@ -150,7 +150,7 @@ def test_folders_that_are_no_run(tmp_path, folder):
     assert refused("report", "-f", "text", tmp_path) == (
         1, f"blklat report: {tmp_path}: holds no recording of 'blklat serve --record': name the files instead\n")
     status, said = refused("report", "-f", "text", folder, "--from", "2026-11-20T03:00", "--to", "2026-11-20T03:10")
-    assert status == 2 and "no interval lies between 2026-11-20T03:00:00.000Z and 2026-11-20T03:10:00.000Z, as" in said
+    assert status == 2 and "no interval lies between 2026-11-20T03:00:00.000Z and 2026-11-20T03:10:00.000Z, as --from and --to ask: the recording next to that time ends at 2026-11-21T" in said
     first, second_file = sorted(folder.glob("*.blklat"))[:2]
     (tmp_path / first.name).write_bytes(first.read_bytes())
     write_recording(HEAD.replace("by size", "by flags") + 'start 2026-11-21T03:00:00.000Z\nio read 1ms 4096 in=sync\ntick 1', tmp_path / second_file.name)

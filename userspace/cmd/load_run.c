@@ -191,10 +191,8 @@ static int choose_files(struct played *f, const char *folder, struct problem *p)
 	return err ? problem_set(p, err, "out of memory") : 0;
 }
 
-static int play_open(struct played *f, const char *name, const struct load_how *how, struct problem *p)
+static int try_to_open(struct played *f, const char *name, bool folder, const struct load_how *how, struct problem *p)
 {
-	struct stat st;
-	bool folder = !stat(name, &st) && S_ISDIR(st.st_mode);
 	int err = 0;
 
 	f->window = how->window;
@@ -206,6 +204,20 @@ static int play_open(struct played *f, const char *name, const struct load_how *
 			err = problem_set(p, -ENOMEM, "out of memory");
 	}
 	return err ?: join_open(&f->join, f->files, f->n, name, how->max_bytes, p);
+}
+
+static int play_open(struct played *f, const char *name, const struct load_how *how, struct problem *p)
+{
+	struct stat st;
+	bool folder = !stat(name, &st) && S_ISDIR(st.st_mode);
+	int err = try_to_open(f, name, folder, how, p);
+
+	if (err != -ENOENT || !folder)
+		return err;
+	/* The service deleted its oldest recording meanwhile. */
+	played_uninit(f);
+	*f = (struct played){ 0 };
+	return try_to_open(f, name, folder, how, p);
 }
 
 /* --- a run ------------------------------------------------------------------------------------ */
@@ -233,14 +245,17 @@ static int collect(struct join *j, const struct origin *origin, const struct col
 			   into->n, into->n_watches);
 }
 
-/* No interval lies in the window that the user asked for. */
-static int nothing_there(const char *file, const struct run *r, struct problem *p)
+/* No interval lies in the window that the user asked for. @folder: the run is of those recordings there that are next to it. */
+static int nothing_there(const char *file, bool folder, const struct run *r, struct problem *p)
 {
 	char from[UNITS_TEXT], to[UNITS_TEXT], end[UNITS_TEXT];
+	s64 end_ns = r->origin.start_wall_ns + llround(r->seen_s * NSEC_PER_SEC);
 
-	return problem_set(p, -EINVAL, "%s: no interval lies between %s and %s, as --from and --to ask: the run ends at %s", file,
+	return problem_set(p, -EINVAL, "%s: no interval lies between %s and %s, as --from and --to ask: %s ends at %s", file,
 			   r->asked.from ? when_text(from, &r->origin, r->asked.from_s) : "its start",
-			   r->asked.to ? when_text(to, &r->origin, r->asked.to_s) : "its end", units_seconds(end, r->seen_s));
+			   r->asked.to ? when_text(to, &r->origin, r->asked.to_s) : "its end",
+			   folder ? "the recording next to that time" : "the run",
+			   folder ? units_utc(end, end_ns) : units_seconds(end, r->seen_s));
 }
 
 /* @marked: an origin of which only the marks count, which are added to the file's own; NULL: none. */
@@ -263,7 +278,7 @@ static int load(const char *file, const struct load_how *how, const struct origi
 	if (!err)
 		err = collect(&f.join, &origin, &collected, ret, p);
 	if (!err && !ret->n && ret->seen_s > 0)
-		return nothing_there(file, ret, p);
+		return nothing_there(file, strcmp(f.files[0], file), ret, p);
 	if (!err && !ret->n)
 		err = problem_set(p, -ENODATA, "%s: has no intervals", file);
 	return err;
