@@ -64,7 +64,7 @@ export class Tiles {
             "data-reason": state.reason, "aria-pressed": this.pressed(keyOf(watch)),
         }, el("b", {}, stages ? `${watch.device} ${watch.stage}` : watch.device), el("span", {}, `${amount(state.iops)} IOPS`),
         el("span", {}, `p99 ${latency(state.p99_ns)}`), state.grade !== "well" && el("strong", { class: "alarm" }, state.text),
-        state.grade !== "well" && state.since && this.now_ms && el("small", {}, sinceWords(Date.parse(state.since), this.now_ms)),
+        state.grade !== "well" && !!state.since && this.now_ms > 0 && el("small", {}, sinceWords(Date.parse(state.since), this.now_ms)),
         state.missed_ns !== null && el("small", {}, `oldest ${latency(state.missed_ns)}; completed, says the kernel`),
         state.lost > 0 && el("small", { class: "lost" }, `${state.lost} lost`));
     }
