@@ -113,7 +113,7 @@ test("the page: a chart, a table, a choice that draws the phases", async (t) => 
 test("no label stands on another, nothing is wider than the screen", async (t) => {
     const made = sweep();
     made.marks = made.phases.map(({ name, from_s }) => ({ t_s: from_s, text: name }));
-    for (const width of [390, 800, 1400])
+    for (const width of [390, 800, 1200, 1400])
         await t.test(`${width}`, async (t2) =>
             labelsFit(await open(t2, documentOf(made, drive({ n: 50 })), { viewport: { width, height: 900 }, prepare: notingTexts }), 120));
 });

@@ -141,7 +141,7 @@ export class Chart {
     }
 
     private drawCanvas(plot: Plot): void {
-        const plots = this.plots(plot), split = this.isSplit(plot), all = Math.max(240, this.host.clientWidth);
+        const plots = this.plots(plot), split = this.isSplit(plot), all = Math.max(160, this.host.clientWidth);
         const rows = split ? Math.ceil(plots.length / Math.max(1, Math.floor(all / EACH.width))) : 1, across = Math.ceil(plots.length / rows), width = Math.floor(all / across - (split ? 1 : 0)), height = split ? EACH.height : this.config.height ?? 340;
         this.us.forEach((u) => u.destroy());
         this.host.replaceChildren();
