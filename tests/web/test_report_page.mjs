@@ -345,11 +345,14 @@ test("findings that one speaks for are behind it; losses look unlike stalls, and
     assert.equal(new Set([await colour(1), await colour(2), await colour(3)]).size, 3);
 });
 
-test("what differs between runs comes before the findings of each", async (t) => {
-    const one = drive({ n: 200 }), text = "nvme0n1 write: one and two are equal", made = documentOf(one, { ...one, file: "two.blklat" });
-    made.findings = [{ ...one.findings[0], kind: "pair", text }];
-    const page = await open(t, made), found = page.locator(".findings > li > p");
-    assert.deepEqual(await found.allInnerTexts(), [text, ...[...one.findings, ...one.findings].map((f) => f.text)]);
+test("what is wrong comes first, then what differs between the runs, then the rest of each", async (t) => {
+    const drives = drive({ n: 200 }), told = (grade, text) => ({ ...drives.findings[0], grade, text });
+    const one = { ...drives, label: "one", findings: [told("wrong", "stalled"), told("differs", "one differs")] };
+    const made = documentOf(one, { ...one, label: "two", findings: [told("differs", "two differs")] });
+    made.findings = [told("differs", "one and two are equal")];
+    const page = await open(t, made), found = page.locator("section", { has: page.locator(".findings") });
+    assert.deepEqual(await found.locator("h3, li > p").allInnerTexts(),
+        ["one", "stalled", "The runs compared", "one and two are equal", "one", "one differs", "two", "two differs"]);
 });
 
 test("runs with which something is wrong come first, those with which all is well in one line at the end", async (t) => {

@@ -95,8 +95,8 @@ function steadyRuns(runs: { name: string; run: Run }[]): HTMLElement {
 const AT_ONCE = 6;
 
 /**
- * @between: of all runs together. Then runs with which something is wrong come first, and what is well in all runs last. What is
- * about another time than the window's is only counted.
+ * What is wrong comes first, of each run; then what was found @between the runs; then the rest, and what is well in all runs last.
+ * What is about another time than the window's is only counted.
  */
 export function findings(between: Finding[], all: Run[], show: Show, window: Window): HTMLElement[] {
     const inside = (found: Finding[]) => found.filter((f) => overlaps(f, window) || f.also.some((one) => overlaps(one, window)));
@@ -118,10 +118,11 @@ function sorted(between: Finding[], runs: Run[], show: Show, window: Window): HT
     const all = runs.map((run, r) => ({ name: names[r], run, worst: Math.min(grades.length, ...run.findings.map((f) => grades.indexOf(f.grade))) }))
         .sort((a, b) => a.worst - b.worst);
     const well = all.filter(({ worst }) => worst === 2), folded = well.length > 1, none = all.filter(({ worst }) => worst === grades.length);
-    return [...list(between), ...all.filter((one) => !none.includes(one) && !(folded && well.includes(one))).flatMap(({ name, run }) => [
-        ...runs.length > 1 ? [el("h3", {}, name)] : [],
-        ...list(run.findings),
-    ]), ...folded ? [steadyRuns(well)] : [], ...none.length ? [el("p", { class: "hint" }, `Nothing was found${none.length < runs.length ? ` in ${none.map(({ name }) => name).join(", ")}` : ""}.`)] : []];
+    const titled = (title: string, found: Finding[]) => found.length ? [...runs.length > 1 ? [el("h3", {}, title)] : [], ...list(found)] : [];
+    const wrong = (is: boolean) => all.filter((one) => !(folded && well.includes(one)))
+        .flatMap(({ name, run }) => titled(name, run.findings.filter(({ grade }) => (grade === "wrong") === is)));
+    const worst = wrong(true);
+    return [...worst, ...worst.length ? titled("The runs compared", between) : list(between), ...wrong(false), ...folded ? [steadyRuns(well)] : [], ...none.length ? [el("p", { class: "hint" }, `Nothing was found${none.length < runs.length ? ` in ${none.map(({ name }) => name).join(", ")}` : ""}.`)] : []];
 }
 
 /** The marks noted during the recording; charts have room only for the beginning of each text. */
