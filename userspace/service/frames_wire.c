@@ -28,17 +28,30 @@ static const struct part *get_part(struct wire_in *from)
 	return part;
 }
 
-/* Sinks compare addresses to see whether two watches are of the same device. */
-static void put_watches(struct wire_out *to, const struct watch *w, u32 n)
+#define DEVICE_BYTES offsetof(struct device, absent)	/* what follows may change without making another run */
+
+/*
+ * Sinks compare addresses to see whether two watches are of the same device. No one reads the numbers: they tell a device
+ * from its predecessor that looked the same.
+ */
+void wire_put_watches(struct wire_out *to, const struct run_info *run, const struct frames *fs)
 {
+	const struct device *before = NULL;
+	u32 n = fs ? fs->n : run->n_watches;
+
+	PUT(to, run->memory_bytes);
 	PUT(to, n);
 	for (u32 i = 0; i < n; i++) {
-		bool same = i && w[i].device == w[i - 1].device;
+		const struct watch *w = fs ? fs->f[i].watch : &run->watches[i];
+		u32 number = fs ? fs->f[i].number : i;
+		bool same = w->device == before;
 
-		PUT(to, w[i].stage);
-		put_part(to, w[i].part);
+		PUT(to, number);
+		PUT(to, w->stage);
+		put_part(to, w->part);
 		PUT(to, same);
-		wire_put(to, w[i].device, same ? 0 : sizeof(*w[i].device));
+		wire_put(to, w->device, same ? 0 : DEVICE_BYTES);
+		before = w->device;
 	}
 }
 
@@ -47,24 +60,27 @@ static struct device *get_device(struct wire_in *from, struct device_table *t)
 {
 	struct device *d = &t->d[t->n];
 
-	GET(from, *d);
+	*d = (struct device){ 0 };
+	wire_get(from, d, DEVICE_BYTES);
 	for (u32 i = 0; i < t->n; i++)
-		if (!memcmp(&t->d[i], d, offsetof(struct device, absent)))
+		if (!memcmp(&t->d[i], d, DEVICE_BYTES))
 			return &t->d[i];
 	d->parent = t->n;
-	d->n_lower = 0;
 	return &t->d[t->n++];
 }
 
 static int get_watches(struct wire_in *from, struct wired_run *r)
 {
-	u32 n = wire_get_count(from, 1);
+	u32 n, number;
 	bool same;
 
+	GET(from, r->info.memory_bytes);
+	n = wire_get_count(from, 1);
 	r->watches = calloc(n + 1, sizeof(*r->watches));
 	if (!r->watches || array_grow(&r->devices.d, sizeof(*r->devices.d), r->devices.n + n + 1))
 		return -ENOMEM;
 	for (u32 i = 0; i < n; i++) {
+		GET(from, number);
 		GET(from, r->watches[i].stage);
 		r->watches[i].part = get_part(from);
 		GET(from, same);
@@ -75,7 +91,7 @@ static int get_watches(struct wire_in *from, struct wired_run *r)
 	return 0;
 }
 
-void wire_put_run(struct wire_out *to, const struct run_info *run, const struct watch *watches, u32 n)
+void wire_put_run(struct wire_out *to, const struct run_info *run, const struct wire_out *watches)
 {
 	u32 devices = run->devices ? run->devices->n : 0;
 
@@ -84,7 +100,8 @@ void wire_put_run(struct wire_out *to, const struct run_info *run, const struct 
 	wire_put_text(to, run->engine);
 	PUT(to, devices);
 	wire_put(to, devices ? run->devices->d : NULL, devices * sizeof(struct device));
-	put_watches(to, watches, n);
+	wire_put(to, watches->data, watches->len);
+	to->failed |= watches->failed;
 }
 
 static int get_run(struct wire_in *from, struct wired_run *r)

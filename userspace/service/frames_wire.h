@@ -12,8 +12,11 @@
 #include "core/slow.h"
 #include "util/wire.h"
 
-/* Writes @run, but with @watches instead of its own. Its origin is left out. */
-void wire_put_run(struct wire_out *to, const struct run_info *run, const struct watch *watches, u32 n);
+/* Writes the watches of @fs; NULL: those of @run. The bytes change when devices or the owners of parts come or go. */
+void wire_put_watches(struct wire_out *to, const struct run_info *run, const struct frames *fs);
+
+/* Writes @run, without its origin, but with @watches, which wire_put_watches() has written. */
+void wire_put_run(struct wire_out *to, const struct run_info *run, const struct wire_out *watches);
 
 /* A run that was read, and everything that it refers to. */
 struct wired_run {

@@ -6,18 +6,15 @@
 #include <string.h>
 
 #include "service/held.h"
-#include "util/array.h"
-#include "util/cleanup.h"
 #include "util/clock.h"
 
 struct relay {
 	struct sink_source source;
 	struct channel *to;
 	const struct run_info *run;	/* of the open sink; NULL: none */
-	/* What the other end knows of the run. It has copies of the devices, which may go away meanwhile. */
-	struct wired_run told;
-	u32 *numbers;			/* of these watches, see struct frame */
-	struct held held;		/* intervals that have not been sent, of the watches that the other end knows */
+	struct wire_out sent;		/* the watches that the other end knows */
+	struct wired_run copy;		/* of what it knows, since devices may go away while intervals are held */
+	struct held held;		/* intervals that have not been sent, of the copy's watches */
 	bool counts;			/* a recording's are sent */
 };
 
@@ -31,8 +28,8 @@ void relay_free(struct relay *r)
 	if (!r)
 		return;
 	held_drop(&r->held);
-	wired_run_free(&r->told);
-	free(r->numbers);
+	wired_run_free(&r->copy);
+	wire_out_free(&r->sent);
 	free(r);
 }
 
@@ -55,70 +52,29 @@ static int let_go(struct relay *r)
 	return err;
 }
 
-/* --- the run ---------------------------------------------------------------------------------- */
-
-/* Whether watch @i has the same device as the previous one. Compares addresses: all watches of a device share one. */
-static bool same_device(const struct watch *w, u32 i)
+/*
+ * Sends the run, unless the other end knows its watches. Frames leave out devices that have gone, so their watches are the
+ * current ones. @fs: NULL before the first interval.
+ */
+static int send_run(struct relay *r, const struct frames *fs)
 {
-	return i && w[i].device == w[i - 1].device;
-}
-
-/* @fs: frames of these watches; NULL: none so far, and they are numbered as they stand. */
-static int describe(struct relay *r, const struct watch *w, u32 n, const struct frames *fs)
-{
-	struct wire_out bytes = { 0 };
+	struct wire_out watches = { 0 }, bytes = { 0 };
 	int err;
 
-	wired_run_free(&r->told);
-	if (array_grow(&r->numbers, sizeof(*r->numbers), n + 1))
-		return -ENOMEM;
-	for (u32 i = 0; i < n; i++)
-		r->numbers[i] = fs ? fs->f[i].number : i;
-	wire_put_run(&bytes, r->run, w, n);
-	err = bytes.failed ? -ENOMEM :
-	      wire_get_run(&(struct wire_in){ .at = bytes.data, .end = bytes.data + bytes.len }, &r->told);
-	if (err) {
-		wire_out_free(&bytes);
-		return err;
+	wire_put_watches(&watches, r->run, fs);
+	if (!watches.failed && watches.len == r->sent.len && !memcmp(watches.data, r->sent.data, watches.len)) {
+		wire_out_free(&watches);
+		return 0;
 	}
-	return channel_post(r->to, RELAY_RUN, &bytes);
-}
-
-static bool is_told(const struct relay *r, const struct frames *fs)
-{
-	const struct run_info *told = &r->told.info;
-	bool same = told->memory_bytes == r->run->memory_bytes && told->n_watches == fs->n;
-	const struct device *before = NULL;
-
-	for (u32 i = 0; same && i < fs->n; i++) {
-		const struct watch *w = &told->watches[i], *now = fs->f[i].watch;
-
-		/* The first of a device's watches decides. */
-		same = r->numbers[i] == fs->f[i].number && w->part == now->part &&
-		       ((same_device(told->watches, i) && now->device == before) ||
-			!memcmp(w->device, now->device, offsetof(struct device, absent)));
-		before = now->device;
-	}
-	return same;
-}
-
-/*
- * Tells the other end of a new list of watches. Frames leave out devices that have gone, so their
- * watches are the current ones.
- */
-static int describe_anew(struct relay *r, const struct frames *fs)
-{
-	struct watch *list = calloc(fs->n + 1, sizeof(*list));
-	int err = list ? let_go(r) : -ENOMEM;	/* held intervals belong to the previous watches */
-
-	if (err) {
-		free(list);
-		return err;
-	}
-	for (u32 i = 0; i < fs->n; i++)
-		list[i] = *fs->f[i].watch;
-	err = describe(r, list, fs->n, fs);
-	free(list);
+	wire_put_run(&bytes, r->run, &watches);
+	wire_out_free(&r->sent);
+	r->sent = watches;
+	err = let_go(r);	/* held intervals belong to the previous watches */
+	wired_run_free(&r->copy);
+	err = err ?: bytes.failed ? -ENOMEM : wire_get_run(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &r->copy);
+	if (!err)
+		return channel_post(r->to, RELAY_RUN, &bytes);
+	wire_out_free(&bytes);
 	return err;
 }
 
@@ -128,7 +84,7 @@ static int relay_interval(struct sink *s, const struct frames *fs)
 {
 	struct relay *r = ((struct relay_sink *)s)->r;
 	struct frames now = *fs;
-	int err = is_told(r, fs) ? 0 : describe_anew(r, fs);
+	int err = send_run(r, fs);
 
 	if (err)
 		return err;
@@ -136,7 +92,7 @@ static int relay_interval(struct sink *s, const struct frames *fs)
 	if (!r->counts)
 		now.now = NULL;
 	if (channel_waiting(r->to) > RELAY_HOLD)
-		return held_add(&r->held, r->run, r->told.info.watches, &now);
+		return held_add(&r->held, r->run, r->copy.watches, &now);
 	return let_go(r) ?: post(r, &now);
 }
 
@@ -165,7 +121,7 @@ static int relay_open(struct sink_source *of, const struct run_info *run, struct
 		return -ENOMEM;
 	*s = (struct relay_sink){ .sink.ops = &sink_relay, .r = r };
 	r->run = run;
-	err = describe(r, run->watches, run->n_watches, NULL);
+	err = send_run(r, NULL);
 	if (err) {
 		r->run = NULL;
 		free(s);
