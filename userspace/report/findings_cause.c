@@ -4,15 +4,11 @@
 #include <string.h>
 
 #include "blklat/parts.h"
-#include "core/cgroup.h"
 #include "report/findings_levels.h"
 
 #define MATTERS 0.01		/* share of the IOs or bytes from which on another load may be a cause */
-#define ABSENT 0.01		/* a load with less than this share of its later rate has not begun yet */
 #define LEFT 0.1		/* a load with less than this share of its earlier rate has ended */
 #define TOGETHER 0.9		/* share of the busy intervals in which both the load and the effect are there, or neither is */
-
-static const char *const plurals[BLKLAT_OPS] = { "reads", "writes", "flushes", "discards", "other ops" };
 
 /* How many watches behind the whole are owners. */
 static u32 owners_of(const struct trace *t)
@@ -26,18 +22,6 @@ static u32 owners_of(const struct trace *t)
 const char *owner_of(const struct watch_run *w)
 {
 	return w->watch->part ? w->watch->part->label : NULL;
-}
-
-/* The unit or container, as people call it; else the end of the path, or the label. */
-static void say_owner(struct finding *f, const struct watch_run *w)
-{
-	const char *label = owner_of(w), *last = strrchr(label, '/');
-	const struct cgroup_names names = cgroup_names(label);
-
-	if (names.container[0])
-		finding_say(f, "container %.12s", names.container);
-	else
-		finding_say(f, "%.100s", names.unit[0] ? names.unit : last && last[1] ? last + 1 : label);
 }
 
 /* It may come for a while before the change, or end long after it. @busy: of the intervals in which it was there. */
@@ -275,11 +259,7 @@ static bool cause_is_elsewhere(const struct trace *t, const struct change *c)
 	return c->cause.watch && c->cause.watch->watch->device != t->q->watch->watch->device;
 }
 
-/*
- * The owner who lost most beside @cause: by its IOs times how much longer they take. Undivided, and where no owner did, the
- * whole. @ret_harmed: how many owners' IOs take longer by FACTOR, although they are no more.
- */
-static const struct watch_run *victim_of(const struct trace *t, const struct change *c, const struct watch_run *cause, u32 *ret_harmed)
+const struct watch_run *victim_of(const struct trace *t, const struct change *c, const struct watch_run *cause, u32 *ret_harmed)
 {
 	const struct watch_run *whole = t->q->watch, *victim = whole;
 	double most = 0;
@@ -358,11 +338,13 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 /* Where a load at least half as large as the cause of @c begins at place @cut, or in the interval behind it; 0: none does. */
 static u32 another_begins(const struct trace *t, u32 cut, struct span level, const struct change *c)
 {
-	for (u32 part = 0; part <= owners_of(t); part++)
+	u32 owners = owners_of(t);
+
+	for (u32 part = !!owners; part <= owners; part++)
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			struct other o = { .watch = &t->q->watch[part], .op = op };
 
-			if ((part || op != t->op) && !(o.watch == c->cause.watch && op == c->cause.op) && !part == !owners_of(t) &&
+			if ((part || op != t->op) && !(o.watch == c->cause.watch && op == c->cause.op) &&
 			    changed_with(t, cut, level, c, &o) > 0 && o.step <= cut + 1 && o.depth_step >= c->cause.depth_step / 2)
 				return max_u64(o.step, cut);
 		}
@@ -390,98 +372,7 @@ bool cause_is_sure(const struct trace *t, const struct change *all, u32 i)
 	       !changed_without(t, c);
 }
 
-/*
- * "backup.service began 500 writes/s of 1.00 MiB", "ended its 500", "went from 200 to 500"; without owners "500 writes/s began"; of an
- * owner that was @said "500 writes/s" and "from 200 to 500".
- */
-static void say_load(struct finding *f, const struct other *o, const struct watch_run *said)
-{
-	const struct level *most = o->after.iops > o->before.iops ? &o->after : &o->before;
-	bool began = o->iops_before < ABSENT * o->iops_after, ended = o->iops_after < ABSENT * o->iops_before, owned = owner_of(o->watch), again = owned && o->watch == said;
-	char a[UNITS_TEXT], b[UNITS_TEXT];
-
-	if (owned && !again)
-		say_owner(f, o->watch);
-	if (began || ended)
-		finding_say(f, "%s%s", !owned || again ? "" : began ? " began " : " ended its ", units_short(a, began ? o->iops_after : o->iops_before));
-	else
-		finding_say(f, "%sfrom %s to %s", again ? "" : owned ? " went " : "the device went ", units_short(a, o->iops_before), units_short(b, o->iops_after));
-	finding_say(f, " %s/s", plurals[o->op]);
-	if (most->bytes_per_s > 0)
-		finding_say(f, " of %s", units_memory(a, most->bytes_per_s / most->iops));
-	if (!owned && (began || ended))
-		finding_say(f, "%s", began ? " began" : " ended");
-}
-
-/* "backup.service began 500 writes/s of 1.00 MiB and 200 reads/s of 128 KiB". */
-static void say_loads(struct finding *f, const struct change *c)
-{
-	say_load(f, &c->cause, NULL);
-	if (!c->with.watch)
-		return;
-	finding_say(f, " and ");
-	say_load(f, &c->with, c->cause.watch);
-}
-
-void say_other(struct finding *f, const struct change *c)
-{
-	finding_say(f, "; at the same time ");
-	say_loads(f, c);
-	if (strncmp(f->text, c->cause.watch->watch->device->name, strcspn(f->text, " :")))
-		finding_say(f, " on %s", c->cause.watch->watch->device->name);
-}
-
-static void say_victim(struct finding *f, const struct trace *t, const struct change *c)
-{
-	u32 harmed;
-	const struct watch_run *w = victim_of(t, c, c->cause.watch, &harmed);
-	struct level before = figures_of(t, &w->ops[t->op], c->span[0]), after = figures_of(t, &w->ops[t->op], c->span[1]);
-	char a[UNITS_TEXT], b[UNITS_TEXT];
-
-	finding_say(f, "%s", plurals[t->op]);
-	if (owner_of(w)) {
-		finding_say(f, " of ");
-		say_owner(f, w);
-	}
-	finding_say(f, " went from");
-	if (t->backed[RUN_P99]) {
-		finding_say(f, " p99 %s to %s,", units_ns(a, before.ns[RUN_P99]), units_ns(b, after.ns[RUN_P99]));
-		finding_values(f, { "victim_before_p99_ns", before.ns[RUN_P99] },
-			       { "victim_after_p99_ns", after.ns[RUN_P99] });
-	}
-	finding_say(f, " p50 %s to %s", units_ns(a, before.ns[RUN_P50]), units_ns(b, after.ns[RUN_P50]));
-	finding_say(f, ", mean %s to %s", units_ns(a, before.mean_ns), units_ns(b, after.mean_ns));
-	f->times = after.mean_ns / before.mean_ns;
-	f->times_of = "mean";
-	finding_say(f, " (%s times slower)", units_number(a, f->times));
-	if (harmed > 1)
-		finding_say(f, "; of %u owners that are slower it loses most", harmed);
-	finding_values(f, { "victim_before_p50_ns", before.ns[RUN_P50] },
-		       { "victim_after_p50_ns", after.ns[RUN_P50] });
-}
-
-void say_only(struct finding *f, const struct change *c)
-{
-	finding_say(f, "; by %s, only ", c->only->watch->part->by);
-	say_owner(f, c->only);
-	finding_say(f, " takes longer");
-}
-
-/* The loads' share of the time of all IOs on the device, while they were there. */
-static double share_of_time(const struct trace *t, const struct change *c)
-{
-	double all = 0;
-
-	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		struct level l = rates_of(t, &t->q->watch->ops[op], c->span[1]);
-
-		all += depth_of(&l);
-	}
-	return (depth_of(&c->cause.after) + depth_of(&c->with.after)) / all;
-}
-
-/* When the load of @c ended, if it did not come again; INFINITY: not in the run. */
-static double end_of(const struct trace *t, const struct change *c)
+double cause_end_of(const struct trace *t, const struct change *c)
 {
 	const struct series_run *s = &c->cause.watch->ops[c->cause.op];
 
@@ -493,26 +384,4 @@ static double end_of(const struct trace *t, const struct change *c)
 			return moment_of(t, s, step_in(t, s, (struct span){ c->span[1].from, next.to }), c->cause.iops_after, iops);
 	}
 	return INFINITY;
-}
-
-void say_culprit(struct finding *f, const struct trace *t, const struct change *all, u32 n)
-{
-	const struct other *o = &all[0].cause;
-	double end_s = n > 1 ? all[1].at_s : end_of(t, &all[0]);
-	char a[UNITS_TEXT], share[UNITS_TEXT];
-
-	f->culprit = true;
-	finding_say(f, "at %s ", units_seconds(a, o->at_s));
-	say_loads(f, &all[0]);
-	if (isfinite(end_s))
-		finding_say(f, ", until %s", units_seconds(a, end_s));
-	if (n > 4)
-		finding_say(f, ", and %u times more from %s on", (n - 1) / 2, units_seconds(a, all[2].at_s));
-	else if (n > 2)
-		finding_say(f, ", and once more from %s on", units_seconds(a, all[2].at_s));
-	finding_say(f, "; %s %s of the device's time %s, and ", owner_of(o->watch) && (!all[0].with.watch || all[0].with.watch == o->watch) ? "it has" : "they have",
-		    units_share(share, share_of_time(t, &all[0])), isfinite(end_s) ? "meanwhile" : "since");
-	say_victim(f, t, &all[0]);
-	finding_values(f, { "episodes", (n + 1) / 2 }, { "cause_before_iops", o->iops_before },
-		       { "cause_after_iops", o->iops_after }, { "cause_share", share_of_time(t, &all[0]) });
 }

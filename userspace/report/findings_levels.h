@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Levels of an op (findings_trace.c), the changes between them (findings_levels.c), who caused them (findings_cause.c), and the words
- * (findings_levels_say.c).
+ * (findings_*_say.c).
  */
 #ifndef REPORT_FINDINGS_LEVELS_H
 #define REPORT_FINDINGS_LEVELS_H
@@ -152,6 +152,17 @@ bool cause_is_sure(const struct trace *t, const struct change *all, u32 i);
 
 /* "nightly-backup.service", or NULL if IOs are not divided by owner. */
 const char *owner_of(const struct watch_run *w);
+
+/*
+ * The owner who lost most beside @cause: by its IOs times how much longer they take. Undivided, and where no owner did, the
+ * whole. @ret_harmed: how many owners' IOs take longer by FACTOR, although they are no more.
+ */
+const struct watch_run *victim_of(const struct trace *t, const struct change *c, const struct watch_run *cause, u32 *ret_harmed);
+
+/* When the load that caused @c ended, if it did not come again; INFINITY: not in the run. */
+double cause_end_of(const struct trace *t, const struct change *c);
+
+/* --- findings_cause_say.c --- */
 
 /*
  * Says of a change for the worse whose cause is sure: who, since when, how much, to whom. The @n changes are for the worse

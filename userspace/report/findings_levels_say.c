@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Says how an op's level changed: the figures and the words. Who caused it is said by findings_cause.c. */
+/* Says how an op's level changed: the figures and the words. Who caused it is said by findings_cause_say.c. */
 #include <math.h>
 #include <string.h>
 
