@@ -112,17 +112,11 @@ static void add_group(struct join *j, const struct watch *whole)
 /* All parts of a whole have to divide it in the same way: else their sums would not be the whole. */
 static bool divided_alike(const struct join *j)
 {
-	const char *by = NULL;
+	for (u32 i = 1; i < j->info.n_watches; i++) {
+		const struct part *one = j->watches[i - 1].part, *next = j->watches[i].part;
 
-	for (u32 i = 0; i < j->info.n_watches; i++) {
-		const struct watch *w = &j->watches[i];
-
-		if (!w->part)
-			by = NULL;
-		else if (by && strcmp(by, w->part->by))
+		if (one && next && strcmp(one->by, next->by))
 			return false;
-		else
-			by = w->part->by;
 	}
 	return true;
 }
@@ -215,7 +209,7 @@ static int make_room(struct join *j)
 	return 0;
 }
 
-int join_open(struct join *j, char *const *files, u32 n, const char *name, u64 max_memory, struct problem *p)
+int join_open(struct join *j, const char *const *files, u32 n, const char *name, u64 max_memory, struct problem *p)
 {
 	int err = 0;
 
@@ -273,8 +267,6 @@ static void add_accounts(struct accounting *a, const struct accounting *before)
 	a->requeued += before->requeued;
 	a->before += before->before;
 	a->unissued += before->unissued;
-	a->skipped += before->skipped;
-	a->skipped_unexplained += before->skipped_unexplained;
 	a->kernel_known &= !before->started || before->kernel_known;
 	a->kernel_ios += before->kernel_ios;
 	a->kernel_leaves_out += before->kernel_leaves_out;
@@ -289,8 +281,11 @@ static void show(struct join *j, const struct join_part *part, const struct fram
 	*f = *from;
 	f->watch = &j->watches[at];
 	f->part = f->watch->part;
-	if (!f->part)
+	if (!f->part) {
 		add_accounts(&f->accounting, &j->before[at]);
+		f->accounting.skipped = j->now.skipped;
+		f->accounting.skipped_unexplained = j->shown.skipped_unexplained;
+	}
 	j->last[at] = f->accounting;
 	*counts = *from->counts;
 	for (u32 n = 0; n < counts->n_halts; n++) {
@@ -305,14 +300,14 @@ static int join_interval(struct sink *s, const struct frames *fs)
 	struct join *j = (struct join *)((char *)s - offsetof(struct join, sink));
 	const struct join_part *part = &j->part[j->at];
 	struct frame *room = j->shown.f;
-	struct snapshot now = *fs->now;
 
-	now.mono_ns += part->shift_ns;
+	j->now = *fs->now;
+	j->now.mono_ns += part->shift_ns;
+	j->now.skipped += j->skipped_before;
 	j->shown = *fs;
 	j->shown.f = room;
-	j->shown.now = &now;
-	j->shown.skipped_unexplained += j->skipped_before;
-	j->skipped_last = j->shown.skipped_unexplained;
+	j->shown.now = &j->now;
+	j->shown.skipped_unexplained += j->unexplained_before;
 	for (u32 i = 0; i < fs->n; i++)
 		show(j, part, &fs->f[i], i);
 	return j->to->ops->interval(j->to, &j->shown);
@@ -322,20 +317,14 @@ static int join_interval(struct sink *s, const struct frames *fs)
 static int join_summary(struct sink *s, const struct frames *run)
 {
 	struct join *j = (struct join *)((char *)s - offsetof(struct join, sink));
-	u64 skipped = 0;
 
 	(void)run;
 	for (u32 i = 0; i < j->info.n_watches; i++) {
 		j->before[i] = j->last[i];
 		j->before[i].started -= j->last[i].in_flight;
-		skipped = max_u64(skipped, j->last[i].skipped);
 	}
-	/* These are of all watches together, also of those that come later. */
-	for (u32 i = 0; i < j->info.n_watches; i++) {
-		j->before[i].skipped = skipped;
-		j->before[i].skipped_unexplained = j->skipped_last;
-	}
-	j->skipped_before = j->skipped_last;
+	j->skipped_before = j->now.skipped;
+	j->unexplained_before = j->shown.skipped_unexplained;
 	return 0;
 }
 

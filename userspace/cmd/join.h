@@ -18,9 +18,10 @@ struct join {
 	struct watch *watches;		/* of all parts */
 	struct sink sink, *to;
 	struct frames shown;
+	struct snapshot now;		/* of these */
 	struct watch_counts *counts;
 	struct accounting *before, *last;	/* [watch] of the parts before this one; at the last interval */
-	u64 skipped_before, skipped_last;
+	u64 skipped_before, unexplained_before;	/* program runs, of all watches together */
 };
 
 /*
@@ -28,7 +29,7 @@ struct join {
  * sentence, as the replay engine does; -EINVAL also if they can't be joined. join_close() has to be called in both cases; @ret is
  * all 0.
  */
-int join_open(struct join *ret, char *const *files, u32 n, const char *name, u64 max_memory, struct problem *p);
+int join_open(struct join *ret, const char *const *files, u32 n, const char *name, u64 max_memory, struct problem *p);
 void join_close(struct join *j);
 
 /* Plays all of them into @sink, which gets one summary, without frames. Returns as loop_run() does. */

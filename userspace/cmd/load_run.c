@@ -54,9 +54,8 @@ static int as_mark(const char *option, const char *word, const struct origin *o,
 		found++;
 	}
 	if (found > 1)
-		return problem_set(p, -EINVAL, "%s '%s': %s has %u marks of that name: give the time in seconds "
-			"instead", option, word,
-				   o->file, found);
+		return problem_set(p, -EINVAL, "%s '%s': %s has %u marks of that name: give the time in seconds instead",
+				   option, word, o->file, found);
 	return found;
 }
 
@@ -137,7 +136,7 @@ struct played {
 	struct join join;
 	struct window_words window;
 	char from[UNITS_TEXT], to[UNITS_TEXT];	/* for its words */
-	char **files;
+	char **files;		/* of a folder */
 	u32 n;
 };
 
@@ -147,16 +146,6 @@ static void played_uninit(struct played *f)
 	for (u32 i = 0; i < f->n; i++)
 		free(f->files[i]);
 	free(f->files);
-}
-
-static int add_file(struct played *f, const char *folder, const char *name)
-{
-	int len = folder ? asprintf(&f->files[f->n], "%s/%s", folder, name) : asprintf(&f->files[f->n], "%s", name);
-
-	if (len < 0)
-		return -ENOMEM;
-	f->n++;
-	return 0;
 }
 
 /* A recording ends with its hour, or a long interval later. */
@@ -186,24 +175,20 @@ static int choose_files(struct played *f, const char *folder, struct problem *p)
 			last--;
 	f->files = calloc(a.n, sizeof(*f->files));
 	err = f->files ? 0 : -ENOMEM;
-	for (u32 i = first; !err && i <= last; i++)
-		err = add_file(f, folder, a.file[i].name);
+	for (u32 i = first; !err && i <= last; i++, f->n += !err)
+		err = asprintf(&f->files[f->n], "%s/%s", folder, a.file[i].name) < 0 ? -ENOMEM : 0;
 	return err ? problem_set(p, err, "out of memory") : 0;
 }
 
 static int try_to_open(struct played *f, const char *name, bool folder, const struct load_how *how, struct problem *p)
 {
-	int err = 0;
+	int err;
 
 	f->window = how->window;
-	if (folder) {
-		err = choose_files(f, name, p);
-	} else {
-		f->files = calloc(1, sizeof(*f->files));
-		if (!f->files || add_file(f, NULL, name))
-			err = problem_set(p, -ENOMEM, "out of memory");
-	}
-	return err ?: join_open(&f->join, f->files, f->n, name, how->max_bytes, p);
+	if (!folder)
+		return join_open(&f->join, &name, 1, name, how->max_bytes, p);
+	err = choose_files(f, name, p);
+	return err ?: join_open(&f->join, (const char *const *)f->files, f->n, name, how->max_bytes, p);
 }
 
 static int play_open(struct played *f, const char *name, const struct load_how *how, struct problem *p)
@@ -278,7 +263,7 @@ static int load(const char *file, const struct load_how *how, const struct origi
 	if (!err)
 		err = collect(&f.join, &origin, &collected, ret, p);
 	if (!err && !ret->n && ret->seen_s > 0)
-		return nothing_there(file, strcmp(f.files[0], file), ret, p);
+		return nothing_there(file, f.files, ret, p);
 	if (!err && !ret->n)
 		err = problem_set(p, -ENODATA, "%s: has no intervals", file);
 	return err;
