@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,16 +210,13 @@ static int write_interval(struct recorder *r, const struct frames *fs, struct pr
 {
 	const struct snapshot before = { 0 };
 	struct snapshot now = *fs->now;
-	struct frame *room = r->shown.f;
 	int err;
 
 	now.skipped = less(now.skipped, r->skipped);
-	r->shown = *fs;
-	r->shown.f = room;
+	frames_choose_there(&r->shown, fs);	/* all of them: a service sends no others */
 	r->shown.now = &now;
 	r->shown.before = &before;
 	for (u32 i = 0; i < fs->n; i++) {
-		r->shown.f[i] = fs->f[i];
 		r->shown.f[i].counts = &r->counts[i];
 		r->counts[i] = *fs->f[i].counts;
 		rebase(&r->counts[i], &r->base[i]);
@@ -363,12 +359,8 @@ static int record_all(const struct relayed_config *sinks, int messages)
 	struct relayed *relayed;
 	int err = relayed_new(sinks, &relayed);
 
-	while (!err) {
-		struct pollfd fd = { .fd = messages, .events = POLLIN };
-
-		poll(&fd, 1, -1);
+	while (!err)
 		err = channel_read(&reader, take, relayed);
-	}
 	relayed_free(relayed);
 	return err == -EPIPE ? 0 : err;
 }
