@@ -54,10 +54,10 @@ static int user_become(const struct user *u, struct problem *p)
 	return 0;
 }
 
-/* --- the system call filters of the two processes of a service --- */
+/* --- the system call filters of the processes of a service --- */
 
-/* Grouped by purpose. The library leaves out names that an architecture does not have. */
-static const char *const both[] = {
+/* Calls, grouped by purpose. The library leaves out names that an architecture does not have. */
+static const char *const of_all[] = {
 	/* memory */
 	"brk", "munmap", "mremap", "madvise",
 	/* threads, waiting, clocks */
@@ -69,6 +69,7 @@ static const char *const both[] = {
 	/* open descriptors */
 	"read", "readv", "write", "writev", "close", "fstat", "fstat64", "eventfd2", "poll", "ppoll", "ppoll_time64",
 	"recv", "recvfrom", "recvmsg", "send", "sendto", "sendmsg", "shutdown",
+	NULL
 };
 
 static const char *const of_captures[] = {
@@ -82,115 +83,87 @@ static const char *const of_captures[] = {
 	"waitid",
 	/* counters of open captures */
 	"bpf",
+	NULL
 };
 
 static const char *const of_server[] = {
 	"epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "accept", "accept4",
 	"getsockname", "getpeername", "getsockopt", "setsockopt",
+	NULL
 };
 
 static const char *const of_files[] = {
 	"pread64", "pwrite64", "lseek", "_llseek", "fsync", "fdatasync", "ftruncate", "ftruncate64", "fchmod", "flock", "umask",
 	"unlink", "unlinkat", "mknod", "mknodat", "newfstatat", "stat", "stat64", "lstat", "lstat64", "fstatat64", "statx",
 	"access", "faccessat", "faccessat2", "readlink", "readlinkat", "getcwd", "getdents", "getdents64", "open", "openat",
+	NULL
 };
 
-static int allow_named(scmp_filter_ctx filter, const char *const *names, u32 n)
+/* Calls that are allowed if their arguments have these values. */
+struct rule {
+	int call;
+	u32 n;				/* 0: behind the last rule */
+	struct scmp_arg_cmp args[2];
+};
+#define RULE(call, arg) { SCMP_SYS(call), 1, { arg } }
+#define RULE_2(call, arg, more) { SCMP_SYS(call), 2, { arg, more } }
+
+static const struct rule rules_of_all[] = {
+	/* making a thread, but not a process */
+	RULE(clone, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)),
+	/* reading its own limits, and setting a thread's own niceness */
+	RULE_2(prlimit64, SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A2(SCMP_CMP_EQ, 0)),
+	RULE_2(setpriority, SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS), SCMP_A1(SCMP_CMP_EQ, 0)),
+	{ 0 }
+};
+
+#define WRITES (O_ACCMODE | O_CREAT | O_TRUNC)
+#define OPENING(flags)                                                                                                 \
+	RULE(open, SCMP_A1(SCMP_CMP_MASKED_EQ, WRITES, flags)), RULE(openat, SCMP_A2(SCMP_CMP_MASKED_EQ, WRITES, flags))
+
+/* A thread gives up its real-time priority, see realtime_end(). */
+#define LOWERING                                                                                                       \
+	RULE_2(sched_setscheduler, SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A1(SCMP_CMP_EQ, SCHED_NORMAL | SCHED_RESET_ON_FORK))
+
+static const struct rule rules_of_captures[] = { LOWERING, OPENING(O_RDONLY), { 0 } };
+
+/* The module's device is opened for writing, as it is mapped writable. A filter can't see which file is opened. */
+static const struct rule rules_of_module_captures[] = { LOWERING, OPENING(O_RDONLY), OPENING(O_RDWR), { 0 } };
+
+/* Memory that is not executable. */
+#define NO_CODE SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)
+#define DATA RULE(mmap, NO_CODE), RULE(mmap2, NO_CODE), RULE(mprotect, NO_CODE)
+
+/* Not F_SETOWN and the like, which could signal others. */
+#define FCNTL(command) RULE(fcntl, SCMP_A1(SCMP_CMP_EQ, command)), RULE(fcntl64, SCMP_A1(SCMP_CMP_EQ, command))
+#define DESCRIPTORS FCNTL(F_GETFD), FCNTL(F_SETFD), FCNTL(F_GETFL), FCNTL(F_SETFL), FCNTL(F_DUPFD_CLOEXEC)
+
+static const struct rule rules_of_server[] = { DATA, DESCRIPTORS, { 0 } };
+static const struct rule rules_of_files[] = { DATA, DESCRIPTORS, FCNTL(F_GETLK), FCNTL(F_SETLK), FCNTL(F_SETPIPE_SZ), { 0 } };
+
+static int allow(scmp_filter_ctx filter, const char *const *names, const struct rule *rules)
 {
 	int err = 0;
 
-	for (u32 i = 0; !err && i < n; i++) {
-		int number = seccomp_syscall_resolve_name(names[i]);
+	for (; !err && *names; names++) {
+		int number = seccomp_syscall_resolve_name(*names);
 
 		if (number != __NR_SCMP_ERROR)
 			err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
 	}
+	for (; !err && rules->n; rules++)
+		err = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rules->call, rules->n, rules->args);
 	return err;
 }
 
-/* Allows clone() by its flags: making a thread, but not a process. */
+/* What needs more than a rule in a table. */
 static int allow_threads(scmp_filter_ctx filter)
 {
 	/* clone3() has its flags in memory, where a filter can't see them. On ENOSYS libc uses clone(). */
 	int err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 
-	return err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-				       SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
-}
-
-/* Allows signals to its own threads (abort), reading its own limits, and setting a thread's own niceness. */
-static int allow_own(scmp_filter_ctx filter)
-{
-	int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, getpid()));
-
-	err = err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0),
-				      SCMP_A2(SCMP_CMP_EQ, 0));
-	return err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2, SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS),
-				       SCMP_A1(SCMP_CMP_EQ, 0));
-}
-
-/* Allows a thread to give up its real-time priority, see realtime_end(). */
-static int allow_lower_priority(scmp_filter_ctx filter)
-{
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 2, SCMP_A0(SCMP_CMP_EQ, 0),
-				SCMP_A1(SCMP_CMP_EQ, SCHED_NORMAL | SCHED_RESET_ON_FORK));
-}
-
-static int allow_opening(scmp_filter_ctx filter, int flags)
-{
-	const scmp_datum_t writes = O_ACCMODE | O_CREAT | O_TRUNC;
-	int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, writes, flags));
-
-	return err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-				       SCMP_A2(SCMP_CMP_MASKED_EQ, writes, flags));
-}
-
-/* Allows memory that is not executable. */
-static int allow_data(scmp_filter_ctx filter)
-{
-	static const int calls[] = { SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(mprotect) };
-	int err = 0;
-
-	for (u32 i = 0; !err && i < ARRAY_SIZE(calls); i++)
-		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	return err;
-}
-
-/* Allows a descriptor's flags and copies and, with @locks, what files and FIFOs need; but not F_SETOWN and the like, which could signal others. */
-static int allow_descriptors(scmp_filter_ctx filter, bool locks)
-{
-	static const int commands[] = { F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_GETLK, F_SETLK, F_SETPIPE_SZ };
-	int err = 0;
-
-	for (u32 i = 0; !err && i < (locks ? ARRAY_SIZE(commands) : 5); i++)
-		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, commands[i])) ?:
-		      seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl64), 1, SCMP_A1(SCMP_CMP_EQ, commands[i]));
-	return err;
-}
-
-static int allow_captures(scmp_filter_ctx filter, bool writes)
-{
-	int err = allow_named(filter, of_captures, ARRAY_SIZE(of_captures));
-
-	err = err ?: allow_lower_priority(filter) ?: allow_opening(filter, O_RDONLY);
-	/*
-	 * The module's device is opened for writing, as it is mapped writable. A filter can't see which file is opened.
-	 */
-	return err || !writes ? err : allow_opening(filter, O_RDWR);
-}
-
-static int allow_server(scmp_filter_ctx filter)
-{
-	int err = allow_named(filter, of_server, ARRAY_SIZE(of_server));
-
-	return err ?: allow_data(filter) ?: allow_descriptors(filter, false);
-}
-
-static int allow_files(scmp_filter_ctx filter)
-{
-	int err = allow_named(filter, of_files, ARRAY_SIZE(of_files));
-
-	return err ?: allow_data(filter) ?: allow_descriptors(filter, true);
+	/* Signals to its own threads (abort). */
+	return err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, getpid()));
 }
 
 static void cleanup_filter(scmp_filter_ctx *filter)
@@ -199,38 +172,19 @@ static void cleanup_filter(scmp_filter_ctx *filter)
 		seccomp_release(*filter);
 }
 
-/* Makes a filter that refuses everything but the calls of both processes of a service. NULL if there is no memory. */
-static scmp_filter_ctx new_filter(void)
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-
-	if (!filter)
-		return NULL;
-	/* We have set no_new_privs already, or are told that it is needed. */
-	if (!seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 1) && !allow_named(filter, both, ARRAY_SIZE(both)) &&
-	    !allow_threads(filter) && !allow_own(filter))
-		return filter;
-	seccomp_release(filter);
-	return NULL;
-}
-
 /*
- * Filters the calls of the process that captures. @writes: it will open a file for writing, the kernel
- * module's device. Requires no_new_privs. Returns 0 or a negative errno.
+ * Refuses all calls but those of every process of a service, @names and @rules. Requires no_new_privs. Returns 0 or a negative
+ * errno.
  */
-static int confine_calls(bool writes)
+static int confine_calls(const char *const *names, const struct rule *rules)
 {
-	scmp_filter_ctx filter CLEANUP(cleanup_filter) = new_filter();
+	scmp_filter_ctx filter CLEANUP(cleanup_filter) = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 
-	return !filter ? -ENOMEM : allow_captures(filter, writes) ?: seccomp_load(filter);
-}
-
-/* Filters the calls of a process that a service has started: what @allow adds. Requires and returns the same. */
-static int confine_calls_child(int (*allow)(scmp_filter_ctx filter))
-{
-	scmp_filter_ctx filter CLEANUP(cleanup_filter) = new_filter();
-
-	return !filter ? -ENOMEM : allow(filter) ?: seccomp_load(filter);
+	/* We have set no_new_privs already, or are told that it is needed. */
+	if (!filter || seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 1) || allow_threads(filter) ||
+	    allow(filter, of_all, rules_of_all) || allow(filter, names, rules))
+		return -ENOMEM;
+	return seccomp_load(filter);
 }
 
 /* New in Linux 5.8; libcap-ng's header may be older than the kernel. */
@@ -295,7 +249,7 @@ int confine(struct confine *c, struct problem *p)
 	err = landlock_write_only(c->keep_capture ? c->writes_to : NULL);
 	if (err && err != -EOPNOTSUPP)
 		return problem_set(p, err, "could not give up writing to files: %s", strerror(-err));
-	err = confine_calls(c->keep_capture && c->writes_to);
+	err = confine_calls(of_captures, c->keep_capture && c->writes_to ? rules_of_module_captures : rules_of_captures);
 	c->filtered = !err;
 	if (err && err != -EINVAL && err != -EOPNOTSUPP && err != -ENOSYS)
 		return problem_set(p, err, "could not filter system calls: %s", strerror(-err));
@@ -401,7 +355,7 @@ int confine_server(const struct user *user, pid_t parent, struct problem *p)
 	err = landlock_shut_out();
 	if (err && !is_missing(err))
 		return problem_set(p, err, "the web server could not be shut out of files: %s", strerror(-err));
-	err = confine_calls_child(allow_server);
+	err = confine_calls(of_server, rules_of_server);
 	if (err && !is_missing(err))
 		return problem_set(p, err, "the web server's system calls could not be filtered: %s", strerror(-err));
 	return 0;
@@ -414,6 +368,6 @@ int confine_to_folder(const char *folder, pid_t parent, struct problem *p)
 	if (!err)
 		err = landlock_only_below(folder);
 	if (!err || is_missing(err))
-		err = confine_calls_child(allow_files);
+		err = confine_calls(of_files, rules_of_files);
 	return err && !is_missing(err) ? problem_set(p, err, "the recorder could not be confined to %s: %s", folder, strerror(-err)) : 0;
 }
