@@ -102,7 +102,7 @@ static const char *const of_files[] = {
 /* Calls that are allowed if their arguments have these values. */
 struct rule {
 	int call;
-	u32 n;				/* 0: behind the last rule */
+	u32 n;				/* 0: after the last rule */
 	struct scmp_arg_cmp args[2];
 };
 #define RULE(call, arg) { SCMP_SYS(call), 1, { arg } }
@@ -172,17 +172,12 @@ static void cleanup_filter(scmp_filter_ctx *filter)
 		seccomp_release(*filter);
 }
 
-/*
- * Refuses all calls but those of every process of a service, @names and @rules. Requires no_new_privs. Returns 0 or a negative
- * errno.
- */
+/* Refuses all calls but @names, @rules, and those of every process of a service. Returns 0 or a negative errno. */
 static int confine_calls(const char *const *names, const struct rule *rules)
 {
 	scmp_filter_ctx filter CLEANUP(cleanup_filter) = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 
-	/* We have set no_new_privs already, or are told that it is needed. */
-	if (!filter || seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 1) || allow_threads(filter) ||
-	    allow(filter, of_all, rules_of_all) || allow(filter, names, rules))
+	if (!filter || allow_threads(filter) || allow(filter, of_all, rules_of_all) || allow(filter, names, rules))
 		return -ENOMEM;
 	return seccomp_load(filter);
 }
@@ -209,19 +204,30 @@ static void change(capng_act_t act, capng_type_t type, unsigned int capability)
 		capng_update(act, type, capability);
 }
 
+/*
+ * Must be done while we have CAP_SETPCAP, which goes with the change of user; a service without it has
+ * the bounding set that its unit sets.
+ */
+static int drop_bounds(void)
+{
+	if (capng_get_caps_process())
+		return -EPERM;
+	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP))
+		return 0;
+	capng_clear(CAPNG_SELECT_BOUNDS);
+	return capng_apply(CAPNG_SELECT_BOUNDS) ? -EPERM : 0;
+}
+
 static int drop(struct confine *c)
 {
 	bool keep[3] = { false };
-	u32 n = n_for_capture();
+	u32 n;
 
+	if (drop_bounds())
+		return -EPERM;
+	n = n_for_capture();
 	for (u32 i = 0; i < n; i++)
 		keep[i] = capng_have_capability(CAPNG_PERMITTED, for_capture[i]);
-	/* Possible only while we have CAP_SETPCAP; a service without it has the bounding set that its unit sets. */
-	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP)) {
-		capng_clear(CAPNG_SELECT_BOUNDS);
-		if (capng_apply(CAPNG_SELECT_BOUNDS))
-			return -EPERM;
-	}
 	capng_clear(CAPNG_SELECT_CAPS);
 	for (u32 i = 0; c->keep_capture && i < n; i++)
 		if (keep[i])
@@ -238,20 +244,26 @@ static int drop(struct confine *c)
 	return capng_apply(CAPNG_SELECT_CAPS) ? -EPERM : 0;
 }
 
+/* The kernel can't do it. */
+static bool is_missing(int err)
+{
+	return err == -EINVAL || err == -EOPNOTSUPP || err == -ENOSYS;
+}
+
 int confine(struct confine *c, struct problem *p)
 {
 	int err;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return problem_set(p, -errno, "could not give up privileges: %s", strerror(errno));
-	if (capng_get_caps_process() || drop(c))
+	if (drop(c))
 		return problem_set(p, -EPERM, "could not give up capabilities");
 	err = landlock_write_only(c->keep_capture ? c->writes_to : NULL);
 	if (err && err != -EOPNOTSUPP)
 		return problem_set(p, err, "could not give up writing to files: %s", strerror(-err));
 	err = confine_calls(of_captures, c->keep_capture && c->writes_to ? rules_of_module_captures : rules_of_captures);
 	c->filtered = !err;
-	if (err && err != -EINVAL && err != -EOPNOTSUPP && err != -ENOSYS)
+	if (err && !is_missing(err))
 		return problem_set(p, err, "could not filter system calls: %s", strerror(-err));
 	return 0;
 }
@@ -274,7 +286,7 @@ static int none_left(void)
 	return capng_apply(CAPNG_SELECT_CAPS);
 }
 
-/* A thread may always give up capabilities (capabilities(7)). If not, we had rather end than run with them. */
+/* A thread may always give up capabilities (capabilities(7)). If it can't, we would rather end than run with them. */
 static void must(int err)
 {
 	if (!err)
@@ -299,20 +311,6 @@ void confine_thread(void)
 	must(none_left());
 }
 
-/*
- * Must be done while we have CAP_SETPCAP, which goes with the change of user; a service without it has
- * the bounding set that its unit sets.
- */
-static int drop_bounds(void)
-{
-	if (capng_get_caps_process())
-		return -EPERM;
-	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP))
-		return 0;
-	capng_clear(CAPNG_SELECT_BOUNDS);
-	return capng_apply(CAPNG_SELECT_BOUNDS) ? -EPERM : 0;
-}
-
 static int drop_capabilities(void)
 {
 	if (capng_get_caps_process())
@@ -329,13 +327,8 @@ static int shut(pid_t parent)
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
 		return -errno;
-	/* Otherwise the parent ended before the signal was asked for. */
+	/* The parent may have ended before we asked for the signal. */
 	return getppid() == parent ? 0 : -ESRCH;
-}
-
-static bool is_missing(int err)
-{
-	return err == -EINVAL || err == -EOPNOTSUPP || err == -ENOSYS;
 }
 
 int confine_server(const struct user *user, pid_t parent, struct problem *p)
