@@ -21,7 +21,7 @@ static inline int array_grow(void *array, size_t size, u32 room)
 	return 0;
 }
 
-/* Makes room behind @n elements for one more: @room is how many fit. Returns as array_grow() does. */
+/* Makes room for one more element after @n; @room is how many fit. Returns as array_grow() does. */
 static inline int array_more(void *array, size_t size, u32 n, u32 *room)
 {
 	u32 more = *room ? 2 * *room : 16;
@@ -48,9 +48,9 @@ static inline int compare_double(const void *a, const void *b)
 }
 
 /*
- * Like calloc(3), for a large table of which little is ever touched: it never gets huge pages. One of them
- * would make 2 MiB resident for a single touched cell, 32 MiB or 512 MiB on arm64 with pages of 16 or 64 KiB,
- * where transparent huge pages are "always" to be used. To be freed by free().
+ * Like calloc(3), for a large table of which little is ever touched: it never gets huge pages. Where transparent huge
+ * pages are set to "always", a single touched cell would make 2 MiB resident, and 32 or 512 MiB on arm64 with pages of
+ * 16 or 64 KiB. Free it with free().
  */
 void *sparse_calloc(size_t n, size_t size);
 

@@ -11,7 +11,7 @@ struct blob {
 	char *data;		/* of malloc() */
 };
 
-/* Takes ownership of @data in any case: without memory for the blob it frees @data and returns NULL. */
+/* Takes ownership of @data. If there is no memory for the blob, frees @data and returns NULL. */
 struct blob *blob_take(char *data, size_t len);
 struct blob *blob_ref(struct blob *b);	/* takes NULL */
 void blob_unref(struct blob *b);	/* takes NULL */

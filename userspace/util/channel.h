@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Messages from one process to another, over a stream socket. The sender never blocks: what the socket does not take at
- * once waits in a queue, until channel_flush(). channel_waiting() tells how much that is, so that the sender can hold
- * back; beyond CHANNEL_MOST messages are refused.
+ * once waits in a queue until channel_flush(). channel_waiting() tells how much that is, so that the sender can hold
+ * back; if it is more than CHANNEL_MOST, messages are refused.
  */
 #ifndef UTIL_CHANNEL_H
 #define UTIL_CHANNEL_H
@@ -28,7 +28,7 @@ int channel_post(struct channel *c, u32 kind, struct wire_out *bytes);
 /* Sends as much of the queue as there is room for. */
 void channel_flush(struct channel *c);
 
-/* To wait for room; for nothing, if there is no queue. */
+/* For poll(2), to wait until more of the queue can be sent; if nothing waits, poll(2) ignores it. */
 struct pollfd channel_pollfd(struct channel *c);
 
 /* Bytes that have not been sent yet; 0 if the other end is closed. */

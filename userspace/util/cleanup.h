@@ -33,7 +33,7 @@ static inline void cleanup_closedir(DIR **d)
 		closedir(*d);
 }
 
-/* @begin and @end as one text, for free(); NULL: no memory. */
+/* Returns @begin followed by @end, to be freed with free(); NULL: out of memory. */
 static inline char *joined(const char *begin, const char *end)
 {
 	char *text;
@@ -41,7 +41,7 @@ static inline char *joined(const char *begin, const char *end)
 	return asprintf(&text, "%s%s", begin, end) < 0 ? NULL : text;
 }
 
-/* Gives up the owned pointer to the caller: the variable no longer releases it. */
+/* Hands the owned pointer to the caller: the variable no longer releases it. */
 #define TAKE(p) ({ __typeof__(p) taken_ = (p); (p) = NULL; taken_; })
 
 #endif

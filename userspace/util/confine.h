@@ -80,8 +80,8 @@ int user_find(const char *name, struct user *ret, struct problem *p);
 int confine_server(const struct user *user, pid_t parent, struct problem *p);
 
 /*
- * The same for a process that keeps files in @folder, as that exists now: it stays the same user, can make no connection, and open
- * no file but those in there.
+ * The same for a process that keeps files in @folder, as that exists now: it stays the same user, and can make no connections and
+ * open no files elsewhere.
  */
 int confine_to_folder(const char *folder, pid_t parent, struct problem *p);
 

@@ -9,7 +9,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* What a signal handler has to know can't be passed to it. */
+/* Global, as nothing can be passed to a signal handler. */
 static int signals[2] = { -1, -1 };	/* a pipe of struct ending_signal */
 static bool passed_on;
 static struct termios modes;

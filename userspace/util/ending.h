@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup) end a command that watches: the first one asks for an
- * end in order, and another SIGINT or SIGTERM kills at once.
+ * How SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup) end a command that captures: the first one asks
+ * for an orderly end, and another SIGINT or SIGTERM kills at once.
  *
- * One rule avoids races between a check and a wait: whoever waits polls ending_fd() too, which stays readable. What libraries
- * wait for in the kernel is restarted (SA_RESTART); only a terminal is taken away from the library that draws on it.
+ * One rule avoids races between a check and a wait: whoever waits polls ending_fd() too, which stays readable. System
+ * calls of libraries are restarted (SA_RESTART); only the terminal is taken away from the library that draws on it.
  */
 #ifndef UTIL_ENDING_H
 #define UTIL_ENDING_H
@@ -17,8 +17,8 @@ struct ending_signal {
 };
 
 /*
- * Catches the signals from now on. @pass_on: they are for another process, to which the caller passes them on; so none of them
- * kills us. Returns 0 or a negative errno. Called again, it only changes @pass_on.
+ * Catches the signals from now on. @pass_on: the caller passes them on to another process, so none of them kills us.
+ * Returns 0 or a negative errno. Called again, it only changes @pass_on.
  */
 int ending_catch(bool pass_on);
 

@@ -20,10 +20,10 @@ struct json_object *json_made(struct json_object *o);
 #define json_count(n) json_made(json_object_new_uint64(n))
 #define json_double(value) json_made(json_object_new_double(value))	/* with all its digits */
 
-/* A value that is written already, as JSON. */
+/* A value that is JSON text already. */
 struct json_object *json_written(const char *text);
 
-/* With @digits digits behind the point; null if it is not finite. */
+/* With @digits digits after the point; null if it is not finite. */
 struct json_object *json_decimal(double value, int digits);
 
 /* Valid UTF-8, whatever @text contains; NULL is null. */
@@ -46,7 +46,7 @@ struct json_object *json_add_members(struct json_object *to, const struct json_m
 #define JSON_ADD(to, ...) json_add_members(to, (const struct json_member[]){ __VA_ARGS__, { NULL, NULL } })
 #define JSON(...) JSON_ADD(json_new_object(), __VA_ARGS__)
 
-/* Notes a failed allocation in a part that is made elsewhere; json_line() will report it. Returns NULL. */
+/* Notes an allocation that failed elsewhere; json_line() will report it. Returns NULL. */
 struct json_object *json_lacks_memory(void);
 
 /*

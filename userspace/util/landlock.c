@@ -77,7 +77,7 @@ static int known(struct ruleset *ret)
 	return v->size;
 }
 
-/* Denies everything that @set handles, except for @access to @file and what is below it, unless that is NULL. */
+/* Denies everything that @set handles, except @access to @file and what is below it. NULL: no exception. */
 static int restrict_to(const struct ruleset *set, size_t size, const char *file, u64 access)
 {
 	int fd CLEANUP(cleanup_close) = syscall(SYS_landlock_create_ruleset, set, size, 0);

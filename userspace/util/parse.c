@@ -14,7 +14,7 @@
 #define YEAR_SECONDS (366 * DAY_SECONDS)
 #define NAME_LETTERS 63
 
-/* digits / 10^places; no strtod(), which takes hex, "inf" and the locale's idea of a decimal point. */
+/* digits / 10^places; no strtod(), which accepts hex, "inf" and the locale's idea of a decimal point. */
 struct decimal {
 	u64 digits;
 	u32 places;
@@ -245,7 +245,7 @@ void nearest_look(struct nearest *n, const char *name)
 	/* Of two equally near names prefer the one of the same length: for sdb3 sdb1, not sdb. */
 	u32 far = 2 * edit_distance(n->typed, name) + (strlen(n->typed) != strlen(name));
 
-	/* More slips are another name. */
+	/* With more typing errors it would be another name. */
 	if (far / 2 > (strnlen(n->typed, NAME_LETTERS) + 1) / 3 || (n->name && far >= n->far))
 		return;
 	n->name = name;

@@ -11,7 +11,7 @@
 #include "util/types.h"
 
 /*
- * A decimal number such as "20" or "99.9" at the beginning of @s, at most 9 digits behind the point.
+ * A decimal number such as "20" or "99.9" at the beginning of @s, with at most 9 digits after the point.
  * Returns where it ends, or NULL if there is no number or it has too many digits.
  */
 const char *parse_decimal(const char *s, double *ret);
@@ -22,7 +22,7 @@ int parse_seconds(const char *option, const char *value, double *ret, struct pro
 /* "90m", "24h", "7d": a minute to a year. */
 int parse_age(const char *option, const char *value, double *ret, struct problem *p);
 
-/* A latency, "500us" or "10ms": the same from 1 us on, with a unit, as few latencies are thought of in seconds. */
+/* A latency, "500us" or "10ms": 1 us to a day. The unit is required, as few people think of latencies in seconds. */
 int parse_latency(const char *option, const char *value, u64 *ret_ns, struct problem *p);
 
 /* A whole number from 1. */
@@ -43,13 +43,13 @@ int parse_name(const char *option, const char *value, const char *const *names, 
 /* "device,queue": a list of names, at most 32 of them; gives bit i for name i. */
 int parse_names(const char *option, const char *value, const char *const *names, u32 n, u32 *ret, struct problem *p);
 
-/* Of all names that one could have meant by @typed, the one that comes nearest; NULL: none looks like a slip. */
+/* The name that is most similar to what was typed; NULL: @typed does not look like a misspelling of any. */
 struct nearest {
 	const char *typed, *name;
 	u32 far;
 };
 
-/* Looks at one of these names, which is borrowed. Begin with only @typed set. */
+/* Looks at one more name, which is borrowed. Begin with only @typed set. */
 void nearest_look(struct nearest *n, const char *name);
 
 /* --- a point in time as a user types it when looking at a run --- */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the process has of the system: open files, memory, the system call bpf(). */
+/* What the system allows the process: open files, memory, the system call bpf(). */
 #ifndef UTIL_PROCESS_H
 #define UTIL_PROCESS_H
 
 #include "util/types.h"
 
 /*
- * Raises the soft limit of open files to the hard one. The soft limit is kept low for programs that
+ * Raises the soft limit of open files to the hard one. Systems keep the soft limit low for programs that
  * call select(2), which this one does not. Child processes would inherit the raised limit, so they are
  * given the former one (live/child.c).
  */

@@ -27,15 +27,15 @@ struct realtime_share {
 };
 
 /*
- * Tells that at @now_ns (CLOCK_MONOTONIC) the thread has used @cpu_ns of CPU time (CLOCK_THREAD_CPUTIME_ID). Every four
+ * Notes that by @now_ns (CLOCK_MONOTONIC) the thread has used @cpu_ns of CPU time (CLOCK_THREAD_CPUTIME_ID). Every four
  * seconds its share of a CPU is computed. If that exceeds a quarter, which is too much for a thread that runs before
  * all others, the share is returned in percent. Otherwise 0.
  */
 u32 realtime_share_excess(struct realtime_share *s, u64 now_ns, u64 cpu_ns);
 
 /*
- * Initializes a lock that such a thread shares with ordinary ones, with priority inheritance. Otherwise an ordinary
- * thread that was preempted while it holds the lock would have to be waited for until its turn comes.
+ * Initializes a lock that such a thread shares with ordinary ones, with priority inheritance. Otherwise it would have
+ * to wait for an ordinary thread that was preempted while holding the lock.
  */
 void realtime_lock_init(pthread_mutex_t *lock);
 

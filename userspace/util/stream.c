@@ -13,7 +13,7 @@
 #include "util/clock.h"
 #include "util/ending.h"
 
-/* Time limits for a reader: of all output once the command is asked to end, and of a message that may be dropped. */
+/* How long to wait for a reader: for all output once the command is asked to end; for a message that may be dropped. */
 #define END_NS (NSEC_PER_SEC * 6 / 5)
 #define DROP_NS (NSEC_PER_SEC / 2)
 #define REST_MS 1
@@ -32,7 +32,7 @@ static u64 end_ns;		/* of both, once the command is asked to end; 0: it is not *
 
 /*
  * Opens the same pipe or terminal again: this open file is not shared, so it may be non-blocking. If that is not
- * allowed, we write to a pipe only as much as surely fits once poll() says that there is room.
+ * allowed, we write to a pipe only as much as is sure to fit once poll() says that there is room.
  */
 static void open_apart(struct stream *s)
 {

@@ -3,7 +3,7 @@
  * Standard output and error as streams that wait for a slow reader, however long it takes. Once the
  * command is asked to end (util/ending.h) they stop waiting and treat the reader as gone: EPIPE.
  * Whether writing blocks is a property of the open file, which other processes share. It is left as it
- * was found: a pipe that a parent made non-blocking stays so, and any other stays blocking.
+ * is, blocking or not.
  */
 #ifndef UTIL_STREAM_H
 #define UTIL_STREAM_H
@@ -19,12 +19,12 @@ int streams_begin(void);
 /* From now on a write to standard error waits for a moment at most; what can't be written by then is dropped. */
 void streams_drop_errors(void);
 
-/* The descriptor that standard error goes to now, which may be another than stdio's. */
+/* The descriptor that standard error is written to now, which may not be STDERR_FILENO. */
 int streams_error_fd(void);
 
 /*
  * Collects what a sink prints, to write it all at once. A reader never sees half an interval, a failed
- * write is noticed where it happens with its errno, and a terminal gets one write an interval.
+ * write is noticed where it happens, with its errno, and a terminal gets one write per interval.
  */
 
 struct print_buffer {

@@ -28,12 +28,12 @@ int sysfs_choice(int dir, const char *path, char *ret, size_t size);
 
 /*
  * Calls @each for every entry of the directory @path below @dir but those that begin with a dot, sorted by
- * name, numbers in it by their value. Stops early if a call returns nonzero. Returns that value, 0, or a negative errno.
+ * name, numbers in names by their value. Stops early if a call returns nonzero. Returns that value, 0, or a negative errno.
  */
 int sysfs_entries(int dir, const char *path, int (*each)(int dir, const char *name, void *into), void *into);
 
 /*
- * The highest number of a possible CPU + 1, like the kernel's nr_cpu_ids: some numbers below it may be no CPU's. Read from
+ * The highest number of a possible CPU + 1, like the kernel's nr_cpu_ids: there may be gaps below it. Read from
  * the files below @root/sys.
  */
 u32 sysfs_cpus(const char *root);

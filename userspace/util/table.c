@@ -87,7 +87,7 @@ static void pad(FILE *out, u32 n)
 		putc(' ', out);
 }
 
-/* Prints the first @n letters of @text; if there are more, the last one printed is '~'. */
+/* Prints the first @n characters of @text; if there are more, the last one printed is '~'. */
 static void print_cut(FILE *out, const char *text, u32 n)
 {
 	u32 keep = columns_of(text) > n ? n - 1 : n;

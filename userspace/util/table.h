@@ -11,8 +11,8 @@
 
 struct column {
 	const char *title;
-	bool right;		/* aligned so */
-	u32 least;		/* letters it keeps if the table is too wide; 0: all */
+	bool right;		/* right-aligned */
+	u32 least;		/* characters it keeps if the table is too wide; 0: all */
 };
 
 struct table {
@@ -32,7 +32,7 @@ int table_add(struct table *t, const char *const *cells);
 
 /*
  * Prints the titles and the rows, with two spaces between columns. If they are wider than @width, the
- * widest of the columns that may shrink is narrowed, letter by letter. A text that is cut ends in '~'.
+ * widest of the columns that may shrink is narrowed, character by character. A text that is cut ends in '~'.
  */
 void table_print(const struct table *t, FILE *out, u32 width);
 

@@ -11,7 +11,7 @@ static void decimal(char text[UNITS_TEXT], double value, int digits, const char 
 	snprintf(text, UNITS_TEXT, "%.*f%s", digits, value, unit);
 }
 
-/* Digits behind the point for three significant digits, of a value that may round up to the next power of ten. */
+/* Digits after the point for three significant digits, of a value that may round up to the next power of ten. */
 static int digits_of_three(double value)
 {
 	if (value < 9.995)
@@ -19,7 +19,7 @@ static int digits_of_three(double value)
 	return value < 99.95 ? 1 : 0;
 }
 
-/* In the largest of @units of which there is one or more. A whole number of the first needs no digits behind the point. */
+/* In the largest of @units in which it is at least 1. A whole number of the first needs no digits after the point. */
 static const char *scaled(char text[UNITS_TEXT], double value, double step, const char *const *units)
 {
 	u32 unit = 0;
@@ -36,7 +36,7 @@ const char *units_ns(char text[UNITS_TEXT], double ns)
 {
 	static const char *const units[] = { " ns", " us", " ms", " s", NULL };
 
-	/* A mean or a percentile of some ns may have digits behind the point. */
+	/* A mean or a percentile of a few ns may have digits after the point. */
 	return isfinite(ns) && ns >= 0 ? scaled(text, ns, 1000, units) : strcpy(text, "-");
 }
 

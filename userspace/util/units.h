@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Figures as words. The program sets no locale for numbers, so the decimal separator is always a point. */
+/* Figures as text. The program sets no locale for numbers, so the decimal separator is always a point. */
 #ifndef UTIL_UNITS_H
 #define UTIL_UNITS_H
 
@@ -25,7 +25,7 @@ const char *units_short(char text[UNITS_TEXT], double value);
 /* A share as "22.1 %", "0.46 %", "0.0046 %"; 1 is "100 %". */
 const char *units_share(char text[UNITS_TEXT], double share);
 
-/* A time or a duration of a run, to the tenth: "438.0 s". */
+/* A time or a duration of a run, to a tenth of a second: "438.0 s". */
 const char *units_seconds(char text[UNITS_TEXT], double s);
 
 /* How long something has lasted, in seconds, as people say it: "12 s", "22 min", "3 h 5 min", "2 d 4 h". */
@@ -43,10 +43,10 @@ const char *units_memory(char text[UNITS_TEXT], u64 bytes);
 /* A CLOCK_REALTIME as "2026-11-21T07:35:01.000Z", cut (not rounded) to the millisecond. */
 const char *units_utc(char text[UNITS_TEXT], s64 ns);
 
-/* The same as local wall clock: "07:35:01". */
+/* The same in local time: "07:35:01". */
 const char *units_clock(char text[UNITS_TEXT], s64 ns);
 
-/* And with the millisecond, cut: "07:35:01.250". */
+/* And with milliseconds, cut: "07:35:01.250". */
 const char *units_clock_ms(char text[UNITS_TEXT], s64 ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Makes text that came from devices, and may hold anything, safe to print. */
+/* Makes text that comes from devices, and may hold anything, safe to print. */
 #ifndef UTIL_UTF8_H
 #define UTIL_UTF8_H
 

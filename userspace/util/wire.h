@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A message from one process of the program to another one that it forked: plain values, one behind the other, as they
+ * A message from one process of the program to another one that it forked: plain values, one after the other, as they
  * lie in memory. A failure is remembered, so a caller can write or read many values and check once at the end.
  */
 #ifndef UTIL_WIRE_H
