@@ -31,47 +31,32 @@ static bool when_parse(const char *word, struct moment *ret)
 	return true;
 }
 
-/* Each returns 1 if @word is a time of its kind, 0 if it is not, or -EINVAL and a sentence. */
-
-static int as_moment(const char *word, const struct origin *o, double *ret)
+/* Finds the time that @word means, in seconds since the start of a run of @o. Returns 0, or -EINVAL and a sentence. */
+static int find(const char *option, const char *word, const struct origin *o, double *ret, struct problem *p)
 {
 	struct moment m;
-
-	if (!when_parse(word, &m))
-		return 0;
-	*ret = (double)moment_since(&m, o->start_wall_ns) / NSEC_PER_SEC;
-	return 1;
-}
-
-static int as_mark(const char *option, const char *word, const struct origin *o, double *ret, struct problem *p)
-{
 	u32 found = 0;
 
+	if (when_parse(word, &m)) {
+		*ret = (double)moment_since(&m, o->start_wall_ns) / NSEC_PER_SEC;
+		return 0;
+	}
 	for (u32 i = 0; i < o->n_marks; i++) {
 		if (strcmp(o->marks[i].text, word))
 			continue;
 		*ret = mark_s(o, &o->marks[i]);
 		found++;
 	}
-	if (found > 1)
+	if (found == 1)
+		return 0;
+	if (found)
 		return problem_set(p, -EINVAL, "%s '%s': %s has %u marks of that name: give the time in seconds instead",
 				   option, word, o->file, found);
-	return found;
-}
-
-static int find(const char *option, const char *word, const struct origin *o, double *ret, struct problem *p)
-{
-	int found = as_moment(word, o, ret) ?: as_mark(option, word, o, ret, p);
-
-	if (found < 0)
-		return found;
-	if (!found && o->n_marks)
+	if (o->n_marks)
 		return problem_set(p, -EINVAL, "%s '%s': neither seconds nor a time like 14:03:20, and %s has no mark of that name "
 				   "(its first is '%s')", option, word, o->file, o->marks[0].text);
-	if (!found)
-		return problem_set(p, -EINVAL, "%s '%s': neither seconds nor a time like 14:03:20, and %s has no marks", option, word,
-				   o->file);
-	return 0;
+	return problem_set(p, -EINVAL, "%s '%s': neither seconds nor a time like 14:03:20, and %s has no marks", option, word,
+			   o->file);
 }
 
 /* A time of the run for a message; the clock if that is before the run's start. */
