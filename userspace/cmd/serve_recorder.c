@@ -50,7 +50,7 @@ struct recorder {
 	const struct serve_recorder_config *cfg;
 	const struct run_info *run;	/* as given; another one closes and opens the sink */
 	struct file fine, coarse;
-	s64 begins_ns, second_ns;	/* CLOCK_REALTIME, when they begin and by their names; -1: they have not begun */
+	s64 begins_ns, second_ns;	/* CLOCK_REALTIME, when they begin, and that by their names; 0: they are not open */
 	bool full;
 	struct base *base;		/* [watch] */
 	u64 skipped;			/* before they began */
@@ -60,8 +60,7 @@ struct recorder {
 	struct last *last;		/* [n_last], also while nothing can be written */
 	u32 n_last;
 	u64 last_skipped;
-	bool failed;
-	u64 retry_ns;			/* CLOCK_MONOTONIC */
+	u64 retry_ns;			/* CLOCK_MONOTONIC; 0: the last interval was written */
 };
 
 /* --- the accounts of a file ---------------------------------------------------------------------- */
@@ -162,7 +161,7 @@ static void files_end(struct recorder *r)
 		write_held(r, &p);
 	file_end(&r->fine);
 	file_end(&r->coarse);
-	r->begins_ns = r->second_ns = -1;
+	r->begins_ns = r->second_ns = 0;
 }
 
 static int file_begin(struct recorder *r, struct file *f, bool coarse, u64 idle_gap_ns, struct problem *p)
@@ -287,20 +286,19 @@ static int on_interval(struct sink *of, const struct frames *fs)
 	struct problem p, told;
 	int err;
 
-	if (r->failed && now_ns() < r->retry_ns)
+	if (now_ns() < r->retry_ns)
 		return remember(r, fs);
 	err = fs->n ? record(r, fs, &p) : 0;
 	if (err) {
 		files_end(r);
-		r->retry_ns = now_ns() + RETRY_NS;
 		problem_set(&told, err, "%.400s; what is served now is not recorded%s", p.text,
 			    folder_is_gone(r) ? " until the service is restarted" : "");
-	} else if (r->failed) {
+	} else if (r->retry_ns) {
 		problem_set(&told, 0, "recording goes on in %s", r->fine.path);
 	}
-	if (!err != !r->failed)
+	if (!err != !r->retry_ns)
 		command_fail(r->cfg->who, 0, &told);
-	r->failed = err;
+	r->retry_ns = err ? now_ns() + RETRY_NS : 0;
 	return remember(r, fs);
 }
 
@@ -314,7 +312,6 @@ static void on_close(struct sink *of)
 	free(TAKE(r->base));
 	free(TAKE(r->shown.f));
 	free(TAKE(r->counts));
-	held_drop(&r->held);
 }
 
 static const struct sink_ops recorder_sink = {
@@ -329,7 +326,6 @@ static int on_open(struct sink_source *of, const struct run_info *run, struct si
 	u32 n = run->n_watches;
 
 	r->run = run;
-	r->begins_ns = r->second_ns = -1;
 	r->base = calloc(n + 1, sizeof(*r->base));
 	r->shown = (struct frames){ .f = calloc(n + 1, sizeof(*r->shown.f)) };
 	r->counts = calloc(n + 1, sizeof(*r->counts));
