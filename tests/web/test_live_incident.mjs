@@ -134,7 +134,7 @@ async function labels(t, service, body, options) {
     const page = await openStream(t, service, body, { prepare: notingTexts, ...options });
     for (const shown of ["All", "10 s"]) {
         await click(page.locator('[aria-label="time shown"] button', { hasText: shown }));
-        await labelsFit(page, 80);
+        await labelsFit(page, 70);
     }
     // The tables scroll inside their own boxes.
     assert.ok(await page.evaluate(() => [...document.querySelectorAll(".wide .scroll")].every((box) => box.getBoundingClientRect().right <= innerWidth)));
