@@ -45,10 +45,9 @@ def on_time(got, sleeper, interval_s=0.1):
 
 
 def test_intervals_are_on_time_while_devices_come_and_scrapers_storm(slots):
-    """Nothing that the thread that captures does to add devices takes long; when there is no room, another one opens another capture."""
+    """The thread that captures also adds devices. Nothing that it does for that takes long, as long as there is room."""
     there = [slots.attach(i) for i in range(6)]
-    with Serve("--dev", slots.pattern, "--stage", "device,queue", "--interval", "0.1") as s, s.stream() as stream, \
-            sleeper() as machine:
+    with Serve("--dev", slots.pattern, "--interval", "0.1") as s, s.stream() as stream, sleeper() as machine:
         got = watching(stream, there[-1])
         with scrapers(s, 16) as storm:
             for i in range(6, 8):
@@ -60,10 +59,8 @@ def test_intervals_are_on_time_while_devices_come_and_scrapers_storm(slots):
                 got += watching(stream, slots.attach(i))
         got += stream.intervals(10)
         assert storm.said > 100 and slow.said > 1000
-        assert "another capture" not in s.read_stderr()
-        got += watching(stream, slots.attach(9)) + stream.intervals(10)
-        s.until(lambda: "another capture was opened" in s.read_stderr(), "another capture")
         on_time(got, machine)
+        assert "another capture" not in s.read_stderr()
 
 
 def test_intervals_are_on_time_while_all_cpus_are_busy(slots):
