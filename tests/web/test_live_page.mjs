@@ -77,10 +77,11 @@ test("IOs whose ends the kernel has counted are no stall", async (t) => {
     const hang = ["in-flight 3 oldest=3s"], service = await serve(t, script(["nvme0n1", "nvme1n1"], 40,
         (i, d) => i < 5 ? ["io read 60us 4096 x100"] : i > 5 ? hang : d ? [...hang, "kernel-ios +2"] : [...hang, "kernel-ios +3"]));
     const page = await openAt(t, service.url);
-    await page.waitForFunction(() => document.querySelector('[data-reason="stalled"]'));
-    const buttons = page.locator(".devices button");
+    await holdAt(page, service, 7);
+    const buttons = page.locator(".devices button"), end_s = await page.evaluate(() => window.blklat.feed.intervals.at(-1).end_s);
     assert.deepEqual(await buttons.evaluateAll((all) => all.map((b) => b.dataset.state)), ["sick", "well"]);
-    assert.match(await words(buttons.nth(0)), /^nvme1n1 .* stalled: no completions, an IO has waited 3\.00 s since 07:35:01 \(\d+ ms\)$/);
+    const [, since, unit] = (await words(buttons.nth(0))).match(/^nvme1n1 .* stalled: no completions, an IO has waited 3\.00 s since 07:35:01 \(([\d.]+) (ms|s)\)$/);
+    assert.equal(Number(since) / { ms: 1e3, s: 1 }[unit], Number((end_s - 1).toFixed(3)));
     assert.match(await words(buttons.nth(1)), /oldest 3\.00 s; completed, says the kernel$/);
 });
 
