@@ -17,8 +17,8 @@ static double iops_in(const struct run *r, u32 i)
 {
 	u64 ios = 0;
 
-	for (u32 w = 0; w < r->n_watches; w += 1 + run_parts(r, w))
-		ios += watch_run_ios_in(&r->watches[w], i);
+	run_for_each_whole(w, r)
+		ios += watch_run_ios_in(w, i);
 	return ios / r->length_s[i];
 }
 
@@ -40,9 +40,7 @@ static u64 oldest_after(const struct run *r, const struct load *load, u32 i)
 {
 	u64 oldest_ns = 0;
 
-	for (u32 at = 0; at < r->n_watches; at += 1 + run_parts(r, at)) {
-		const struct watch_run *w = &r->watches[at];
-
+	run_for_each_whole(w, r) {
 		/* An IO whose end was missed seems to be in flight for ever. */
 		if (w->in_flight[i] && !accounting_ends_missed(&w->total->accounting) && watch_run_ios(w) >= load->least_ios)
 			oldest_ns = w->oldest_ns[i] > oldest_ns ? w->oldest_ns[i] : oldest_ns ?: 1;
@@ -71,10 +69,10 @@ static double as_beside(const struct run *r, u32 i, u32 beside, bool by_time)
 {
 	double all = 0, time = 0;
 
-	for (u32 at = 0; at < r->n_watches; at += 1 + run_parts(r, at)) {
+	run_for_each_whole(w, r) {
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			double done = done_in(&r->watches[at].ops[op], i, by_time);
-			double per_s = done_in(&r->watches[at].ops[op], beside, by_time) / r->length_s[beside];
+			double done = done_in(&w->ops[op], i, by_time);
+			double per_s = done_in(&w->ops[op], beside, by_time) / r->length_s[beside];
 
 			all += done;
 			time += done * (per_s > 0 ? fmin(done / per_s, r->length_s[i]) : r->length_s[i]);
@@ -91,9 +89,9 @@ static double unevenness(const struct run *r, u32 first, u32 n, bool by_time)
 	for (u32 i = first; i < first + n; i++) {
 		double per_s = 0;
 
-		for (u32 at = 0; at < r->n_watches; at += 1 + run_parts(r, at))
+		run_for_each_whole(w, r)
 			for (u32 op = 0; op < BLKLAT_OPS; op++)
-				per_s += done_in(&r->watches[at].ops[op], i, by_time) / r->length_s[i];
+				per_s += done_in(&w->ops[op], i, by_time) / r->length_s[i];
 		sum += per_s;
 		squares += per_s * per_s;
 	}

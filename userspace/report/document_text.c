@@ -97,13 +97,11 @@ static int put_figures(const struct look *look, const struct run *r)
 
 	table_init(&all, of_run, ARRAY_SIZE(of_run));
 	table_init(&phases, of_phase, ARRAY_SIZE(of_phase));
-	for (u32 i = 0; !err && i < r->n_watches; i += 1 + run_parts(r, i)) {
-		const struct watch *w = r->watches[i].watch;
-
-		err = add_rows(&all, look, w, r->watches[i].total, NULL);
+	run_for_each_whole(w, r) {
+		err = err ?: add_rows(&all, look, w->watch, w->total, NULL);
 		for (u32 k = 0; !err && k < r->phases.n; k++)
-			if (r->phases.p[k].n && r->phases.p[k].of[i])
-				err = add_rows(&phases, look, w, r->phases.p[k].of[i], r->phases.p[k].name);
+			if (r->phases.p[k].n && r->phases.p[k].of[w - r->watches])
+				err = add_rows(&phases, look, w->watch, r->phases.p[k].of[w - r->watches], r->phases.p[k].name);
 	}
 	if (all.n)
 		table_print(&all, look->out, WIDTH);

@@ -244,18 +244,18 @@ static int rooms_init(struct rooms *rooms, const struct run *r)
 	return rooms->proven && rooms->stalled_s && rooms->told_s ? 0 : -ENOMEM;
 }
 
-static struct inquiry inquiry_of(const struct run *r, u32 watch, struct rooms *rooms, struct findings *to)
+static struct inquiry inquiry_of(const struct run *r, const struct watch_run *w, struct rooms *rooms, struct findings *to)
 {
 	const struct inquiry q = {
-		.run = r, .watch = &r->watches[watch], .age_proven = rooms->proven, .stalled_s = rooms->stalled_s,
+		.run = r, .watch = w, .age_proven = rooms->proven, .stalled_s = rooms->stalled_s,
 		.told_s = rooms->told_s, .sweeps = &rooms->sweeps, .to = to,
 	};
 
 	rooms->sweeps = 0;
-	prove_ages(r, q.watch, rooms->proven);
+	prove_ages(r, w, rooms->proven);
 	memset(rooms->stalled_s, 0, r->n * sizeof(*rooms->stalled_s));
 	/* What was told of a device's first stage is not told again of the next. */
-	if (!watch || q.watch[-1].watch->device != q.watch->watch->device)
+	if (w == r->watches || w[-1].watch->device != w->watch->device)
 		memset(rooms->told_s, 0, r->n * sizeof(*rooms->told_s));
 	return q;
 }
@@ -266,14 +266,16 @@ int findings_make(const struct run *r, const struct steady_window *w, struct fin
 	struct findings made = { 0 };
 	int err = rooms_init(&rooms, r);
 
-	for (u32 i = 0; !err && i < r->n_watches; i += 1 + run_parts(r, i)) {
-		struct inquiry q = inquiry_of(r, i, &rooms, &made);
+	if (err)
+		return err;
+	run_for_each_whole(watch, r) {
+		struct inquiry q = inquiry_of(r, watch, &rooms, &made);
 
 		q.window = w;
-		err = inquire(&q, false);
+		err = err ?: inquire(&q, false);
 	}
-	for (u32 i = 0; !err && i < r->n_watches; i += 1 + run_parts(r, i))
-		err = inquire(&(const struct inquiry){ .run = r, .watch = &r->watches[i], .to = &made }, true);
+	run_for_each_whole(watch, r)
+		err = err ?: inquire(&(const struct inquiry){ .run = r, .watch = watch, .to = &made }, true);
 	if (err || made.lacks_memory) {
 		findings_uninit(&made);
 		return -ENOMEM;
@@ -283,21 +285,14 @@ int findings_make(const struct run *r, const struct steady_window *w, struct fin
 	return 0;
 }
 
-/* The whole with the most IOs among those whose rate is their own; n_watches: none has IOs. */
-static u32 busiest(const struct run *r)
+/* The whole with the most IOs among those whose rate is their own; NULL: none has IOs. */
+static const struct watch_run *busiest(const struct run *r)
 {
-	u32 most = r->n_watches;
-	u64 most_ios = 0;
+	const struct watch_run *most = NULL;
 
-	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
-		const struct inquiry q = { .run = r, .watch = &r->watches[i] };
-		u64 ios = watch_run_ios(q.watch);
-
-		if (ios > most_ios && rate_is_its_own(&q)) {
-			most = i;
-			most_ios = ios;
-		}
-	}
+	run_for_each_whole(w, r)
+		if (watch_run_ios(w) > (most ? watch_run_ios(most) : 0) && rate_is_its_own(&(const struct inquiry){ .run = r, .watch = w }))
+			most = w;
 	return most;
 }
 
@@ -305,11 +300,11 @@ int findings_levels(const struct run *r, double *ret)
 {
 	struct rooms rooms CLEANUP(rooms_uninit) = { 0 };
 	struct findings unused CLEANUP(findings_uninit) = { 0 };
-	u32 watch = busiest(r);
+	const struct watch_run *watch = busiest(r);
 	struct inquiry q;
 	int err;
 
-	if (watch == r->n_watches)
+	if (!watch)
 		return 0;
 	err = rooms_init(&rooms, r);
 	if (err)

@@ -162,8 +162,7 @@ static bool changed_without(const struct trace *t, const struct change *c)
 	const struct run *r = t->q->run;
 	u32 p = shown_by(c);
 
-	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
-		const struct watch_run *w = &r->watches[i];
+	run_for_each_whole(w, r) {
 		struct level before, after;
 
 		if (!is_apart(t, w) || w->watch->stage != t->q->watch->watch->stage || has_load(t, c, w))
@@ -181,9 +180,7 @@ static bool anything_else(const struct trace *t, const struct change *c)
 {
 	const struct run *r = t->q->run;
 
-	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
-		const struct watch_run *w = &r->watches[i];
-
+	run_for_each_whole(w, r) {
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			struct level before = rates_of(t, &w->ops[op], c->near[0]), after = rates_of(t, &w->ops[op], c->near[1]);
 
@@ -201,8 +198,7 @@ static u32 unchanged_peers(const struct trace *t, const struct change *c)
 	const struct run *r = t->q->run;
 	u32 n = 0;
 
-	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
-		const struct watch_run *w = &r->watches[i];
+	run_for_each_whole(w, r) {
 		struct level before = rates_of(t, &w->ops[t->op], c->near[0]), after = rates_of(t, &w->ops[t->op], c->near[1]);
 
 		n += is_apart(t, w) && is_same_kind(w, t->q->watch) && before.iops && after.iops && !direction(before.iops, c->before.iops, FACTOR) &&
@@ -242,12 +238,11 @@ static bool waits_before_device(const struct trace *t, const struct change *c)
 {
 	const struct run *r = t->q->run;
 
-	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
-		const struct series_run *s = &r->watches[i].ops[t->op];
+	run_for_each_whole(w, r) {
+		const struct series_run *s = &w->ops[t->op];
 		struct level before = rates_of(t, s, c->near[0]), after = rates_of(t, s, c->near[1]);
 
-		if (&r->watches[i] != t->q->watch && r->watches[i].watch->device == t->q->watch->watch->device &&
-		    r->watches[i].watch->stage == BLKLAT_STAGE_DEVICE)
+		if (w != t->q->watch && w->watch->device == t->q->watch->watch->device && w->watch->stage == BLKLAT_STAGE_DEVICE)
 			return before.iops && after.iops && !direction(before.mean_ns, after.mean_ns, EVEN);
 	}
 	return false;
@@ -295,13 +290,11 @@ static void keep_cause(struct change *c, const struct other *o)
 /* On another device of its own, where none on this one explains it: they may share a link or a controller. */
 static void find_cause_elsewhere(const struct trace *t, u32 i, struct change *c)
 {
-	const struct run *r = t->q->run;
-
-	for (u32 k = 0; k < r->n_watches; k += 1 + run_parts(r, k))
+	run_for_each_whole(w, t->q->run)
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			struct other o = { .watch = &r->watches[k], .op = op };
+			struct other o = { .watch = w, .op = op };
 
-			if (is_apart(t, o.watch) && o.watch->watch->stage == t->q->watch->watch->stage && op_matters(o.watch, op) &&
+			if (is_apart(t, w) && w->watch->stage == t->q->watch->watch->stage && op_matters(w, op) &&
 			    changed_with(t, t->cuts[i], both_levels(t, i), c, &o) > 0)
 				keep_cause(c, &o);
 		}

@@ -316,21 +316,21 @@ static bool lies_on(const struct device *d, u32 lower)
 }
 
 /* Not what lies on another watched device, or is watched at a stage before, nor what stalled or became slow. */
-static bool is_of_its_own(const struct inquiry *q, u32 watch)
+static bool is_of_its_own(const struct inquiry *q, const struct watch_run *w)
 {
 	const struct run *r = q->run;
-	const struct device *d = r->watches[watch].watch->device;
+	const struct device *d = w->watch->device;
 
-	for (u32 i = 0; i < r->n_watches; i++) {
-		u32 other = r->watches[i].watch->device - r->devices.d;
+	run_for_each_whole(of, r) {
+		u32 other = of->watch->device - r->devices.d;
 
-		if ((&r->devices.d[other] == d ? i < watch : other == d->parent) || lies_on(d, other))
+		if ((of->watch->device == d ? of < w : other == d->parent) || lies_on(d, other))
 			return false;
 	}
 	for (u32 i = 0; i < q->to->n; i++) {
 		const struct finding *f = &q->to->f[i];
 
-		if (f->watch == r->watches[watch].watch && f->grade == FINDING_WRONG &&
+		if (f->watch == w->watch && f->grade == FINDING_WRONG &&
 		    (!strcmp(f->kind, "level_change") || !strcmp(f->kind, "unlike") || !strcmp(f->kind, "stall")))
 			return false;
 	}
@@ -344,12 +344,10 @@ int find_compared(const struct inquiry *q, u32 op)
 
 	if (!of)
 		return -ENOMEM;
-	if (!is_of_its_own(q, q->watch - q->run->watches))
+	if (!is_of_its_own(q, q->watch))
 		return 0;
-	for (u32 i = 0; i < q->run->n_watches; i += 1 + run_parts(q->run, i)) {
-		const struct watch_run *w = &q->run->watches[i];
-
-		if (w->watch->stage != q->watch->watch->stage || !op_has_figures(w, op) || !is_of_its_own(q, i))
+	run_for_each_whole(w, q->run) {
+		if (w->watch->stage != q->watch->watch->stage || !op_has_figures(w, op) || !is_of_its_own(q, w))
 			continue;
 		if (!ls.n && w != q->watch)
 			return 0;
@@ -362,8 +360,8 @@ int find_compared(const struct inquiry *q, u32 op)
 /* Whether another watched device lies on it, and is compared as well. */
 static bool is_below(const struct run *r, const struct watch_run *w)
 {
-	for (u32 i = 0; i < r->n_watches; i++)
-		if (lies_on(r->watches[i].watch->device, w->watch->device - r->devices.d))
+	run_for_each_whole(upper, r)
+		if (lies_on(upper->watch->device, w->watch->device - r->devices.d))
 			return true;
 	return false;
 }

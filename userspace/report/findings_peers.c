@@ -49,13 +49,12 @@ static double size_of(const struct watch_run *w)
 /* Takes devices of the kind that have the op; then drops those whose load is not like the median one. */
 static void gather(struct peers *p)
 {
-	const struct run *r = p->q->run;
 	double ios, size;
 	u32 n = 0;
 
-	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i))
-		if (is_same_kind(&r->watches[i], p->q->watch) && op_matters(&r->watches[i], p->op))
-			p->of[n++] = &r->watches[i];
+	run_for_each_whole(w, p->q->run)
+		if (is_same_kind(w, p->q->watch) && op_matters(w, p->op))
+			p->of[n++] = w;
 	for (u32 i = 0; i < n; i++)
 		p->room[i] = (struct weighted){ watch_run_ios(p->of[i]), 1 };
 	ios = weighted_median(p->room, n);

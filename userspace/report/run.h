@@ -142,6 +142,11 @@ u64 run_bytes(const struct run *r);
 /* @r may be all 0. */
 void run_uninit(struct run *r);
 
+/* For each whole @w of a run. */
+#define run_for_each_whole(w, r) \
+	for (const struct watch_run *w = (r)->watches; w < (r)->watches + (r)->n_watches; w++) \
+		if (w->watch->part) {} else
+
 /* How many watches behind whole @i are parts of it. */
 u32 run_parts(const struct run *r, u32 i);
 

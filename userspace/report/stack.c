@@ -11,9 +11,9 @@
 /* The watch of a device at a stage, as a whole, or NULL. */
 static const struct watch_run *watch_at(const struct run *r, u32 device, enum blklat_stage stage)
 {
-	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i))
-		if (r->watches[i].watch->device == &r->devices.d[device] && r->watches[i].watch->stage == stage)
-			return &r->watches[i];
+	run_for_each_whole(w, r)
+		if (w->watch->device == &r->devices.d[device] && w->watch->stage == stage)
+			return w;
 	return NULL;
 }
 
