@@ -141,6 +141,7 @@ LINES = [
     ([*SERVE, "--dev", "x", "--history", "x"], r"--history 'x'"),
     ([*SERVE, "--dev", "x", "--record", "/nowhere"], r"--record /nowhere: No such file or directory; make this folder, or name one that exists"),
     ([*SERVE, "--dev", "x", "--record", "/dev/null"], r"--record /dev/null: is not a folder"),
+    ([*SERVE, "--dev", "x", "--record", "--listen", ":9834"], r"--record needs a folder, and '--listen' is an option: name the folder before it"),
     ([*SERVE, "--dev", "x", "--keep", "1h"], r"--keep and --keep-size need --record DIR"),
     ([*SERVE, "--dev", "x", "--record", "/", "--keep", "400d"], r"--keep '400d': must be a time from a minute to a year"),
     ([*SERVE, "--dev", "x", "--record", "/", "--keep-size", "1M"], r"--keep-size: at least 64M are needed"),

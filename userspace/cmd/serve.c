@@ -25,6 +25,15 @@ static int take_schema(void *to, const char *value, struct problem *p)
 	return parse_level("--prom-schema", value, BLKLAT_SCALE_MAX, to, p);
 }
 
+/* "--record --listen ..." has no folder, and would record in one of that name. */
+static int take_folder(void *to, const char *value, struct problem *p)
+{
+	if (*value == '-')
+		return problem_set(p, -EINVAL, "--record needs a folder, and '%s' is an option: name the folder before it", value);
+	*(const char **)to = value;
+	return 0;
+}
+
 static int take_age(void *to, const char *value, struct problem *p)
 {
 	return parse_age("--keep", value, to, p);
@@ -47,7 +56,7 @@ static const struct option_row own[] = {
 	OPTION("history", 0, "S", "Seconds that the live page can look back (default 300)", TO(SECONDS, history_s)),
 	OPTION("bins", 0, NULL, "/api/snapshot: also every bin of the histogram", TO(SWITCH, bins)),
 	OPTION("record", 0, "DIR", "Also record what is served, in files of an hour in DIR, for report and compare",
-	  TO(WORD, record)),
+	  TO_OWN(record, take_folder)),
 	OPTION("keep", 0, "T", "Keep these recordings for T (default 24h)", TO_OWN(keep_s, take_age)),
 	OPTION("keep-size", 0, "SIZE", "Most that these recordings take on the disk (default 1G)", TO(SIZE, keep_bytes)),
 	OPTION("user", 0, "NAME", "Started by root: the user of the process that talks to the network (default "
