@@ -25,7 +25,7 @@ $(STAGE)/.date: FORCE
 	@mkdir -p $(@D); echo '$(SOURCE_DATE_EPOCH)' | cmp -s - $@ || echo '$(SOURCE_DATE_EPOCH)' >$@
 
 RELEASE_DOCS := packaging/release/README.md packaging/default packaging/back-off.conf packaging/examples packaging/grafana packaging/prometheus \
-		LICENSE LICENSES $(addprefix docs/,fleet.md prometheus.md recording.md serve.md)
+		LICENSE LICENSES $(addprefix docs/,fleet.md prometheus.md recording.md runbooks.md serve.md)
 RELEASE_FILES := $(wildcard $(RELEASE_DOCS) $(addsuffix /*,$(RELEASE_DOCS)) packaging/completion/*) $(wildcard docs/*.8) packaging/blklat.service \
 		 packaging/release/licenses.sh
 

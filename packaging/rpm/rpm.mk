@@ -7,7 +7,7 @@ RPM_STAGE := $(O)/rpm-stage
 RPMS      := $(RPM)/blklat-$(VERSION)-1.$(RPM_ARCH).rpm $(RPM)/blklat-dkms-$(VERSION)-1.noarch.rpm
 # Of the release: its documents, laid out, and what else is inside.
 RPM_DOCS  = $(addprefix $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/,back-off.conf examples grafana prometheus fleet.md prometheus.md \
-	    recording.md serve.md)
+	    recording.md runbooks.md serve.md)
 RPM_LICENSES = $(addprefix $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/,LICENSE LICENSES third-party)
 
 rpm: deps-rpm

@@ -63,7 +63,7 @@ def test_contents():
     docs = {name for name in files if name.startswith(DOC)}
     assert set(files) - docs - {BACK_OFF} == PROGRAM
     assert f"{DOC}/copyright" in docs and f"{DOC}/examples/prometheus/blklat.rules.yml" in docs
-    assert f"{DOC}/examples/sweep.fio" in docs
+    assert {f"{DOC}/examples/sweep.fio", f"{DOC}/runbooks.md"} <= docs
     assert {owner for _, owner in files.values()} == {"root/root"}
     assert {mode for name, (mode, _) in files.items() if name != "usr/sbin/blklat"} == {"-rw-r--r--"}
     assert files["usr/sbin/blklat"][0] == "-rwxr-xr-x"

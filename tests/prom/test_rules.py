@@ -37,6 +37,17 @@ def test_every_alert_has_a_case_that_fires_and_one_that_does_not():
     assert {c["alertname"] for c in cases if not c.get("exp_alerts")} == alerts
 
 
+def test_every_alert_has_its_section_in_the_runbooks():
+    """In the same order, each with what it means, what to look at and what to do; its link ends where the package puts the page."""
+    page = (RULES.parents[1] / "docs/runbooks.md").read_text()
+    rules = [r for g in yaml.safe_load((RULES / "blklat.rules.yml").read_text())["groups"] for r in g["rules"] if "alert" in r]
+    sections = re.split(r"^## ", page, flags=re.M)[1:]
+    assert [s.split("\n")[0] for s in sections] == [r["alert"] for r in rules]
+    for section, rule in zip(sections, rules, strict=True):
+        assert re.findall(r"^\*\*(.+):\*\*", section, re.M) == ["Means", "Look at", "Do"], section
+        assert rule["annotations"]["runbook_url"] == f"file:///usr/share/doc/blklat/runbooks.md#{rule['alert'].lower()}"
+
+
 def test_the_dashboard_shows_parts_of_any_kind():
     """The list to choose from has all kinds; in a legend, only the label that a series has takes room."""
     ways, by = set(WAYS), VARIABLES["by"]
