@@ -98,7 +98,7 @@ TEST(test_idle_watches_take_few_bytes)
 	world_init(1);
 	assert_int_equal(frames_init(&idle, w.watches, WATCHES, SCALE), 0);
 	wire_put_frames(&bytes, &w.run, &idle);
-	assert_true(bytes.len <= sizeof(struct frames) + WATCHES * 400);
+	assert_true(bytes.len <= sizeof(struct frames) + WATCHES * 64);
 	wire_out_free(&bytes);
 	frames_uninit(&idle);
 }

@@ -218,29 +218,27 @@ static int get_slow(struct wire_in *from, const struct frames *fs, struct slow_i
 
 /* --- frames --------------------------------------------------------------------------------- */
 
-/* A cell and its IOs are one number. So many IOs of one cell in an interval would take months. */
-#define CELL_SHIFT 48
-_Static_assert(BLKLAT_CELLS(BLKLAT_SCALE_MAX) <= 1 << (64 - CELL_SHIFT), "a cell's number fits");
-
-/* Writes the cells with IOs, and a 0 behind them. */
+/* How far each cell with IOs lies behind the one before, and its IOs; 0 behind the last. */
 static void put_hist(struct wire_out *to, const struct hist *h)
 {
-	u64 one;
+	u32 before = UINT32_MAX;
 
 	hist_for_each(i, h) {
-		one = (u64)i << CELL_SHIFT | h->cells[i];
-		PUT(to, one);
+		wire_put_number(to, i - before);
+		wire_put_number(to, h->cells[i]);
+		before = i;
 	}
-	one = 0;
-	PUT(to, one);
+	wire_put_number(to, 0);
 }
 
 static void get_hist(struct wire_in *from, struct hist *h)
 {
-	u64 one;
+	u32 cell = UINT32_MAX;
 
-	for (GET(from, one); one; GET(from, one))
-		hist_put(h, one >> CELL_SHIFT, one & ((1ULL << CELL_SHIFT) - 1));
+	for (u32 step = wire_get_number(from); step; step = wire_get_number(from)) {
+		cell += step;
+		hist_put(h, cell, wire_get_number(from));
+	}
 }
 
 static bool is_empty(const struct op_frame *o)
@@ -252,7 +250,7 @@ static bool is_empty(const struct op_frame *o)
 
 static void put_frame(struct wire_out *to, const struct frame *f)
 {
-	wire_put(to, f, offsetof(struct frame, ops));
+	wire_put_sparse(to, f, offsetof(struct frame, ops));
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		const struct op_frame *o = &f->ops[op];
 		bool empty = is_empty(o);
@@ -260,7 +258,7 @@ static void put_frame(struct wire_out *to, const struct frame *f)
 		PUT(to, empty);
 		if (empty)
 			continue;
-		wire_put(to, o, offsetof(struct op_frame, percentile_ns));
+		wire_put_sparse(to, o, offsetof(struct op_frame, percentile_ns));
 		put_hist(to, &o->hist);
 		put_hist(to, &o->after_idle);
 	}
@@ -271,7 +269,7 @@ static void get_frame(struct wire_in *from, struct frame *f)
 	const struct watch *watch = f->watch;
 
 	frame_clear(f);
-	wire_get(from, f, offsetof(struct frame, ops));
+	wire_get_sparse(from, f, offsetof(struct frame, ops));
 	f->watch = watch;
 	f->part = watch->part;
 	f->counts = NULL;
@@ -282,7 +280,7 @@ static void get_frame(struct wire_in *from, struct frame *f)
 		GET(from, empty);
 		if (empty)
 			continue;
-		wire_get(from, o, offsetof(struct op_frame, percentile_ns));
+		wire_get_sparse(from, o, offsetof(struct op_frame, percentile_ns));
 		get_hist(from, &o->hist);
 		get_hist(from, &o->after_idle);
 	}
@@ -296,7 +294,7 @@ static void put_counts(struct wire_out *to, const struct frames *fs)
 {
 	PUT(to, *fs->now);
 	for (u32 i = 0; i < fs->n; i++)
-		wire_put(to, (const u8 *)fs->f[i].counts + COUNTS_FROM, COUNTS_BYTES);
+		wire_put_sparse(to, (const u8 *)fs->f[i].counts + COUNTS_FROM, COUNTS_BYTES);
 }
 
 static void get_counts(struct wire_in *from, struct frames *fs, struct snapshot *now)
@@ -308,7 +306,7 @@ static void get_counts(struct wire_in *from, struct frames *fs, struct snapshot 
 	now->n = fs->n;
 	now->cells = NULL;
 	for (u32 i = 0; i < fs->n; i++) {
-		wire_get(from, (u8 *)&w[i] + COUNTS_FROM, COUNTS_BYTES);
+		wire_get_sparse(from, (u8 *)&w[i] + COUNTS_FROM, COUNTS_BYTES);
 		fs->f[i].counts = &w[i];
 	}
 	fs->now = now;

@@ -16,6 +16,8 @@ struct wire_out {
 };
 
 void wire_put(struct wire_out *to, const void *value, size_t size);
+void wire_put_number(struct wire_out *to, u64 n);	/* in as few bytes as it needs */
+void wire_put_sparse(struct wire_out *to, const void *value, size_t size);	/* of words that are mostly 0 */
 void wire_put_text(struct wire_out *to, const char *text);	/* NULL stays NULL */
 void wire_out_free(struct wire_out *o);
 
@@ -26,6 +28,8 @@ struct wire_in {
 };
 
 void wire_get(struct wire_in *from, void *ret, size_t size);
+u64 wire_get_number(struct wire_in *from);
+void wire_get_sparse(struct wire_in *from, void *ret, size_t size);
 
 /* A text, which belongs to the message. NULL if NULL was written, or on failure. */
 const char *wire_get_text(struct wire_in *from);
