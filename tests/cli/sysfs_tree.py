@@ -27,9 +27,10 @@ class Tree:
         write(home / "stat", " 10 0 80 3 20 0 160 4 0 5 6 30 0 240 7 40 8\n")
 
     def disk(self, name, dev, size, queues=0, tags=0, scheduler=None, requests=None, on=(), files=None,
-             hidden=0, iostats=1, shared_tags=False, link=True):
-        """@files: more of them, path below the device's directory to content. @shared_tags: of all hardware queues, as debugfs says."""
-        home = self.root / ("sys/devices/virtual/block" if link else "sys/block") / name
+             hidden=0, iostats=1, shared_tags=False, link=True, at="virtual"):
+        """@files: more of them, path below the device's directory to content. @shared_tags: of all hardware queues, as debugfs says.
+        @at: where it is plugged in."""
+        home = self.root / (f"sys/devices/{at}/block" if link else "sys/block") / name
         self._device(home, name, dev, size, hidden)
         write(home / "queue/iostats", f"{iostats}\n")
         write(home / "queue/scheduler", (scheduler or "none") + "\n")
@@ -46,7 +47,7 @@ class Tree:
         for path, text in (files or {}).items():
             write(home / path, text)
         if link:
-            os.symlink(f"../devices/virtual/block/{name}", self.root / "sys/block" / name)
+            os.symlink(f"../devices/{at}/block/{name}", self.root / "sys/block" / name)
         return self
 
     def partition(self, disk, name, dev, size, number):
@@ -78,7 +79,9 @@ def server(root):
     t = Tree(root)
     for letter, minor in (("a", 0), ("b", 16)):
         t.disk(f"sd{letter}", f"8:{minor}", 4000787030016, queues=1, tags=32, requests=64,
-               scheduler="none [mq-deadline] bfq", files={"device/model": "ST4000NM0035-1V4\n"})
+               scheduler="none [mq-deadline] bfq", at=f"pci0000:00/0000:00:1f.2/ata{minor}/host0/target0:0:0/0:0:0:0",
+               files={"device/model": "ST4000NM0035-1V4\n", "device/serial": f"ZC1{letter.upper()}0H2F\n",
+                      "device/wwid": f"naa.5000c500a1b2c3d{letter}\n", "device/rev": "TN05\n"})
         for n in (1, 2):
             t.partition(f"sd{letter}", f"sd{letter}{n}", f"8:{minor + n}", n * GIB, n)
     t.disk("md0", "9:0", 2 * GIB, on=("sda2", "sdb2"), files={"md/level": "raid1\n"})

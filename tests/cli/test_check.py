@@ -118,6 +118,18 @@ def test_memory_of_runs(tmp_path):
     assert max(two) < facts(tmp_path, "dm-0", "dm-1")["together"]["memory_bytes"] < sum(two)
 
 
+def test_identity(tmp_path):
+    tree = sysfs_tree.Tree(tmp_path)
+    tree.disk("sda", "8:0", sysfs_tree.GIB, queues=1, tags=32, files={
+        "device/model": "ST4000NM0035\n", "device/serial": "ZC1A\n", "device/wwid": "naa.5000c500\n", "device/rev": "SN04\n"})
+    tree.disk("dm-0", "253:0", sysfs_tree.GIB, on=("sda",), files={"dm/uuid": "LVM-8fX\n"})
+    machine(tmp_path)
+    assert {r["device"]: r.get("identity") for r in facts(tmp_path)["runs"]} == {
+        "sda": {"serial": "ZC1A", "wwid": "naa.5000c500", "firmware": "SN04"}, "dm-0": {"wwid": "LVM-8fX"}}
+    rows = {line.split()[0]: line.split() for line in run("check", "--sysroot", tmp_path).stdout.splitlines() if line}
+    assert (rows["sda"][-2:], rows["dm-0"][-1]) == (["ST4000NM0035", "ZC1A"], "LVM-8fX")
+
+
 def test_host_bus_adapter(tmp_path):
     """60 LUNs, and 128 queues with one set of tags: a slot for each tag, unless the kernel's schedulers have tags for each queue."""
     tree, names = sysfs_tree.Tree(tmp_path), [f"sd{i}" for i in range(60)]

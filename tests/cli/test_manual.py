@@ -154,8 +154,12 @@ def test_list_keys(tmp_path):
     sysfs_tree.server(tmp_path)
     shown = json.loads(run("list", "--sysroot", tmp_path, "--format", "json").stdout)
     assert shown.keys() == {"schema", "devices"}
+    told, seen = manual.keys("list"), set()
     for device in shown["devices"]:
-        assert list(device) == manual.keys("list")
+        keys = [leaf for key in device for leaf in ([f"identity.{k}" for k in device[key]] if key == "identity" else [key])]
+        seen |= set(keys)
+        assert keys == [key for key in told if key in keys or not key.startswith("identity.")]
+    assert seen == set(told)
 
 
 def test_check_keys(tmp_path):

@@ -5,7 +5,7 @@ from attacks import run
 from script import SCRIPTS, recorded
 from sql import query
 
-TABLES = ("meta", "device", "lower", "watch", "op", "cell", "interval", "state", "series", "mark", "slow", "slow_found")
+TABLES = ("meta", "device", "lower", "identity", "watch", "op", "cell", "interval", "state", "series", "mark", "slow", "slow_found")
 IDLE = 10  # the first column about IOs after a pause
 
 

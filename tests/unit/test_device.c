@@ -201,9 +201,10 @@ TEST(test_identity)
 {
 	static const char page[] = "\0\x80\0\x14        ZC1 A\0\x1bX    ";
 	static const char liar[] = "\0\x80\0\xff" "S123";
-	static const char *const wanted[][3] = {
-		{ "sda", "ZC1 A", "naa.5000c500" }, { "sda1", "ZC1 A", "naa.5000c500" }, { "sdb", "S123", "" },
-		{ "sdc", "", "" }, { "nvme0n1", "S4EWNX0N", "eui.0025385b" }, { "vda", "", "" },
+	static const char *const wanted[][4] = {
+		{ "sda", "ZC1 A", "naa.5000c500", "SN04" }, { "sda1", "ZC1 A", "naa.5000c500", "SN04" }, { "sdb", "S123", "", "" },
+		{ "sdc", "", "", "" }, { "nvme0n1", "S4EWNX0N", "eui.0025385b", "5B2QGXA7" }, { "vda", "", "", "" },
+		{ "dm-3", "", "LVM-8fX", "" },
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(wanted); i++) {
@@ -219,6 +220,9 @@ TEST(test_identity)
 	put_bytes("/sys/block/sdc/device/vpd_pg80", "\0\x83\0\1A", 5);
 	folder_put(x.root, "/sys/block/nvme0n1/device/serial", "S4EWNX0N            \n");
 	folder_put(x.root, "/sys/block/nvme0n1/wwid", "eui.0025385b\n");
+	folder_put(x.root, "/sys/block/sda/device/rev", "SN04\n");
+	folder_put(x.root, "/sys/block/nvme0n1/device/firmware_rev", "5B2QGXA7\n");
+	folder_put(x.root, "/sys/block/dm-3/dm/uuid", "LVM-8fX\n");
 	/* Reading it is an IO. */
 	folder_put(x.root, "/sys/block/vda/serial", "virt-1");
 	device_table_free(&x.t);
@@ -226,7 +230,35 @@ TEST(test_identity)
 	for (u32 i = 0; i < ARRAY_SIZE(wanted); i++) {
 		assert_string_equal(named(wanted[i][0])->serial, wanted[i][1]);
 		assert_string_equal(named(wanted[i][0])->wwid, wanted[i][2]);
+		assert_string_equal(named(wanted[i][0])->firmware, wanted[i][3]);
+		assert_string_equal(named(wanted[i][0])->path, "");
 	}
+}
+
+/* Where the links of /sys/block lead; names that the kernel gives in turn are left out. */
+TEST(test_path)
+{
+	static const char *const cases[][2] = {
+		{ "pci0000:00/0000:00:1f.2/ata3/host2/target2:0:0/2:0:0:0/block/sdk", "pci0000:00/0000:00:1f.2/ata3/host2/target2:0:0/2:0:0:0" },
+		{ "pci0000:40/0000:41:00.0/nvme/nvme1/nvme1n1", "pci0000:40/0000:41:00.0" },
+		{ "platform/soc/fe340000.mmc/block/mmcblk0", "platform/soc/fe340000.mmc" },
+		{ "virtual/block/dm-7", "" }, { "virtual/nvme-subsystem/nvme-subsys0/nvme0n1", "" },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *name = strrchr(cases[i][0], '/') + 1;
+		char to[256], file[256];
+
+		snprintf(file, sizeof(file), "/sys/devices/%s/dev", cases[i][0]);
+		folder_put(x.root, file, "9:9\n");
+		snprintf(to, sizeof(to), "../devices/%s", cases[i][0]);
+		snprintf(file, sizeof(file), "/sys/block/%s", name);
+		assert_int_equal(symlink(to, folder_above(x.root, file)), 0);
+	}
+	device_table_free(&x.t);
+	assert_int_equal(device_table_read(&x.t, x.root, &x.p), 0);
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_string_equal(named(strrchr(cases[i][0], '/') + 1)->path, cases[i][1]);
 }
 
 /* Only then are the requests of all devices looked at for its bios, so who never does must not seem to. */

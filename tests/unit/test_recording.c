@@ -12,6 +12,8 @@ static void same_device(const struct device *a, const struct device *b)
 	assert_string_equal(a->kind, b->kind);
 	assert_string_equal(a->model, b->model);
 	assert_string_equal(a->scheduler, b->scheduler);
+#define SAME(what) assert_string_equal(a->what, b->what)
+	DEVICE_IDENTITY(SAME, ;);
 	assert_true(a->size_bytes == b->size_bytes && a->hw_queues == b->hw_queues && a->tags == b->tags);
 	assert_true(a->nr_requests == b->nr_requests && a->major == b->major && a->minor == b->minor);
 	assert_true(a->iostats == b->iostats && a->hidden == b->hidden);
@@ -21,13 +23,14 @@ static void same_device(const struct device *a, const struct device *b)
 TEST(devices_below_are_kept)
 {
 	struct device d[] = {
-		{ .name = "sda", .kind = "disk", .parent = 0, .hw_queues = 1, .major = 8, .size_bytes = 1 << 30 },
+		{ .name = "sda", .kind = "disk", .parent = 0, .hw_queues = 1, .major = 8, .size_bytes = 1 << 30,
+		  .serial = "ZC1A", .wwid = "naa.5000c500", .firmware = "SN04", .path = "pci0000:00/0000:00:1f.2/ata3" },
 		{ .name = "sda1", .kind = "partition", .parent = 0, .major = 8, .minor = 1 },
 		{ .name = "sdb", .kind = "disk", .parent = 2, .hidden = true, .iostats = true, .tags = 32,
 		  .nr_requests = 64 },
 		{ .name = "sdc", .kind = "disk", .parent = 3 },
 		{ .name = "md0", .kind = "md", .parent = 4, .n_lower = 2, .lower = { 1, 2 } },
-		{ .name = "dm-0", .kind = "dm", .mapper = "vg-root", .parent = 5, .n_lower = 1, .lower = { 4 } },
+		{ .name = "dm-0", .kind = "dm", .mapper = "vg-root", .parent = 5, .n_lower = 1, .lower = { 4 }, .wwid = "LVM-8fX" },
 	};
 	const struct device_table table = { .n = ARRAY_SIZE(d), .d = d };
 	const struct watch w[] = { { .device = &d[5], .stage = BLKLAT_STAGE_TOTAL }, { .device = &d[1], .stage = BLKLAT_STAGE_DEVICE } };

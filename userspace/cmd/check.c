@@ -13,6 +13,7 @@
 #include "cmd/output.h"
 #include "cmd/watches.h"
 #include "core/capture.h"
+#include "core/json_parts.h"
 #include "core/kinds.h"
 #include "core/text_draw.h"
 #include "util/cleanup.h"
@@ -291,10 +292,12 @@ static void print_machine(const struct machine *m)
 		   " (since Linux 5.11 BPF maps do not count towards it)");
 }
 
-static int add_run(struct table *t, const char *name, u32 stages, struct run_cost cost)
+/* @d: NULL for all together. */
+static int add_run(struct table *t, const struct device *d, u32 stages, struct run_cost cost)
 {
 	char stage[32], fixed[UNITS_TEXT], bytes[UNITS_TEXT] = "too much";
-	const char *const cells[] = { name, stage, fixed, bytes };
+	const char *const cells[] = { d ? d->name : "together", stage, fixed, bytes, d ? d->model : "",
+				      !d ? "" : d->serial[0] ? d->serial : d->wwid };
 
 	stages_text(stages, stage, sizeof(stage));
 	units_memory(fixed, cost.memory.fixed_bytes);
@@ -307,6 +310,7 @@ static int print_runs(const struct findings *f)
 {
 	static const struct column columns[] = {
 		{ "DEVICE", false, 12 }, { "STAGE", false, 0 }, { "AT LEAST", true, 0 }, { "MEMORY", true, 0 },
+		{ "MODEL", false, 8 }, { "SERIAL OR WWID", false, 8 },
 	};
 	CLEANUP(table_uninit) struct table t;
 	const struct watches *w = &f->watches;
@@ -316,10 +320,10 @@ static int print_runs(const struct findings *f)
 	for (u32 i = 0; i < w->n; i += n) {
 		n = same_device(w, i, &stages);
 		all |= stages;
-		if (add_run(&t, w->w[i].device->name, stages, cost_of(f, w->w + i, n, false)))
+		if (add_run(&t, w->w[i].device, stages, cost_of(f, w->w + i, n, false)))
 			return -ENOMEM;
 	}
-	if (n < w->n && add_run(&t, "together", all, cost_of_all(f)))
+	if (n < w->n && add_run(&t, NULL, all, cost_of_all(f)))
 		return -ENOMEM;
 	putchar('\n');
 	if (w->n)
@@ -388,6 +392,7 @@ static struct json_object *json_runs(const struct findings *f)
 		n = same_device(w, i, &stages);
 		json_append(a, JSON_ADD(json_cost(cost_of(f, w->w + i, n, false)),
 					{ "device", json_text(w->w[i].device->name) },
+					{ "identity", json_identity(w->w[i].device) },
 					{ "stages", json_stages(stages) }));
 	}
 	return a;

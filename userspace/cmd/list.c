@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "core/json_parts.h"
 #include "core/text_draw.h"
 #include "core/throttle.h"
 #include "util/cleanup.h"
@@ -156,12 +157,12 @@ static struct json_object *json_limits(const struct throttles *ts, u32 device)
 	return a;
 }
 
-static struct json_object *json_device(const struct device_table *t, const struct throttles *ts, u32 i)
+static struct json_object *described(const struct device_table *t, const struct throttles *ts, u32 i)
 {
 	const struct device *d = &t->d[i];
 
 	return JSON({ "name", json_text(d->name) }, { "kind", json_text(d->kind) }, { "model", json_name(d->model) },
-		    { "mapper", json_name(d->mapper) }, { "major", d->hidden ? NULL : json_count(d->major) },
+		    { "mapper", json_name(d->mapper) }, { "identity", json_identity(d) }, { "major", d->hidden ? NULL : json_count(d->major) },
 		    { "minor", d->hidden ? NULL : json_count(d->minor) }, { "size_bytes", json_count(d->size_bytes) },
 		    { "disk", device_is_partition(d) ? json_text(t->d[d->parent].name) : NULL },
 		    { "on", json_lower(t, d) }, { "scheduler", json_name(d->scheduler) },
@@ -176,7 +177,7 @@ static int print_json(const struct device_table *t, const struct throttles *ts)
 	struct json_object *devices = json_new_array(t->n);
 
 	for (u32 i = 0; i < t->n; i++)
-		json_append(devices, json_device(t, ts, i));
+		json_append(devices, described(t, ts, i));
 	return json_print(JSON({ "schema", json_count(1) }, { "devices", devices }));
 }
 

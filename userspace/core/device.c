@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "blklat/abi.h"
 #include "core/device_read.h"
@@ -105,16 +106,47 @@ static void read_scsi_serial(struct device *d, int dir)
 }
 
 /*
+ * "pci0000:00/0000:00:1f.2/ata3/host2/target2:0:0/2:0:0:0", from where the link in /sys/block leads. What follows in that
+ * path are the kernel's names of the device and, of NVMe, its controller.
+ */
+static void read_path(struct device *d, const char *root)
+{
+	char link[PATH_MAX], path[PATH_MAX], *at, *end;
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "%s%s", root, d->sysfs);
+	len = readlink(link, path, sizeof(path) - 1);
+	path[len > 0 ? len : 0] = '\0';
+	at = strstr(path, "/devices/");
+	at = at ? at + strlen("/devices/") : path + strlen(path);
+	end = strstr(at, "/block/") ?: strstr(at, "/nvme/") ?: strrchr(at, '/');
+	if (!end || end - at >= (ssize_t)sizeof(d->path) || !strncmp(at, "virtual/", strlen("virtual/")))
+		return;
+	memcpy(d->path, at, end - at);
+	text_clean(d->path);
+}
+
+/* Reads the first of @files that says something. */
+static void read_first(int dir, const char *const files[], char *ret, size_t size)
+{
+	ret[0] = '\0';
+	for (; !ret[0] && *files; files++)
+		sysfs_text(dir, *files, ret, size);
+}
+
+#define FILES(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+/*
  * What distinguishes this drive from others of its model. NVMe and eMMC have it in one place, SCSI in another. All of
  * it is cached by the drivers. virtio's "serial" is not read, as reading it is an IO (virtblk_get_id()).
  */
 static void read_identity(struct device *d, int dir)
 {
-	sysfs_text(dir, "device/serial", d->serial, sizeof(d->serial));
+	read_first(dir, FILES("device/serial"), d->serial, sizeof(d->serial));
 	if (!d->serial[0])
 		read_scsi_serial(d, dir);
-	if (sysfs_text(dir, "wwid", d->wwid, sizeof(d->wwid)) || !d->wwid[0])
-		sysfs_text(dir, "device/wwid", d->wwid, sizeof(d->wwid));
+	read_first(dir, FILES("wwid", "device/wwid", "dm/uuid", "md/uuid"), d->wwid, sizeof(d->wwid));
+	read_first(dir, FILES("device/firmware_rev", "device/rev", "device/fwrev"), d->firmware, sizeof(d->firmware));
 }
 
 static int add_hw_queue(int dir, const char *name, void *into)
@@ -201,6 +233,7 @@ int device_read_disk(struct device *d, int dir, const char *entry, const char *r
 	sysfs_u64(dir, "diskseq", &d->diskseq);
 	read_model(d, dir);
 	read_identity(d, dir);
+	read_path(d, root);
 	read_queue(d, dir, root, d->sysfs);
 	return 0;
 }

@@ -19,7 +19,9 @@ struct device {
 	char kind[16];			/* disk, partition, loop, zram, dm, md, nvme, virtio, rom, ram ... */
 	char model[48];			/* trimmed; "" when unknown */
 	char serial[64];		/* of the drive; "" if it has none */
-	char wwid[128];			/* world-wide name of the drive or namespace; "" when it has none */
+	char wwid[128];			/* world-wide name of the drive or namespace, UUID of a mapping; "" when it has none */
+	char firmware[32];		/* its revision; "" when unknown */
+	char path[160];			/* where it is plugged in: its directory below /sys/devices; "" for what is virtual */
 	char scheduler[16];		/* the active I/O scheduler; "" for bio-based devices */
 	char sysfs[256];		/* directory below the root: /sys/block/sda or /sys/block/sda/sda1 */
 	u32 major, minor;
@@ -43,6 +45,9 @@ static inline bool device_is_partition(const struct device *d)
 {
 	return !strcmp(d->kind, "partition");
 }
+
+/* What tells a drive from others, however it is named, and where it is: in recordings, JSON and metrics. */
+#define DEVICE_IDENTITY(F, SEP) F(serial) SEP F(wwid) SEP F(firmware) SEP F(path)
 
 /*
  * May requests of other devices end its bios, as it passes them on unchanged? Of the devices without requests, md,

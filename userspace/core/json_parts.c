@@ -72,6 +72,21 @@ struct json_object *json_bins(const struct hist *h)
 	return json_values_later(n, bin_at, bins, n * sizeof(*bins));
 }
 
+static struct json_object *known(const char *text)
+{
+	return text[0] ? json_text(text) : json_absent;
+}
+
+struct json_object *json_identity(const struct device *d)
+{
+#define IS_KNOWN(what) d->what[0]
+#define MEMBER(what) { #what, known(d->what) }
+#define COMMA ,
+	if (!(DEVICE_IDENTITY(IS_KNOWN, ||)))
+		return json_absent;
+	return JSON(DEVICE_IDENTITY(MEMBER, COMMA));
+}
+
 struct json_object *json_device(const struct device *d, const struct device_table *t, const struct device *now)
 {
 	struct json_object *lower = json_new_array(0);
@@ -80,12 +95,7 @@ struct json_object *json_device(const struct device *d, const struct device_tabl
 		json_append(lower, json_text(t->d[now->lower[i]].name));
 	return JSON({ "name", json_text(d->name) }, { "kind", json_text(d->kind) }, { "model", json_text(d->model) },
 		    { "mapper", json_text(d->mapper) }, { "scheduler", json_text(d->scheduler) },
-		    { "size_bytes", json_count(d->size_bytes) }, { "lower", lower });
-}
-
-static struct json_object *name_of(const char *text)
-{
-	return text[0] ? json_text(text) : json_absent;
+		    { "size_bytes", json_count(d->size_bytes) }, { "lower", lower }, { "identity", json_identity(d) });
 }
 
 struct json_object *json_part(const struct part *part)
@@ -98,8 +108,8 @@ struct json_object *json_part(const struct part *part)
 	if (part->label[0] == '/') {
 		const struct cgroup_names names = cgroup_names(part->label);
 
-		JSON_ADD(to, { "container", name_of(names.container) }, { "pod", name_of(names.pod) },
-			 { "unit", name_of(names.unit) });
+		JSON_ADD(to, { "container", known(names.container) }, { "pod", known(names.pod) },
+			 { "unit", known(names.unit) });
 	}
 	return to;
 }
@@ -241,6 +251,7 @@ static int print_line(FILE *to, const struct json_interval *of, const struct fra
 	const char *text;
 
 	json_add_frame(o, of, f);
+	JSON_ADD(o, { "identity", f->watch->part ? json_absent : json_identity(f->watch->device) });
 	text = json_line(o);
 	if (!text)
 		return -ENOMEM;

@@ -25,6 +25,9 @@ struct json_object *json_bins(const struct hist *h);
 /* Describes a device. Those below it are taken from @now, its entry in @t; NULL: none. */
 struct json_object *json_device(const struct device *d, const struct device_table *t, const struct device *now);
 
+/* What is known of DEVICE_IDENTITY, a key for each; json_absent if nothing is. */
+struct json_object *json_identity(const struct device *d);
+
 /* Which part of a watch: {"by": "size", "label": "4 KiB"}; json_absent for a whole (NULL). */
 struct json_object *json_part(const struct part *part);
 

@@ -234,7 +234,8 @@ int recording_file_make(struct recording_file *f, const char *name, bool overwri
 
 static int make_tables(sqlite3 *db, const struct run_info *run)
 {
-	u32 parts = RECORDING_ALWAYS | (run->glanced ? RECORDING_HALTS : 0) | (run->slow_most ? RECORDING_SLOW : 0);
+	u32 parts = RECORDING_ALWAYS | RECORDING_IDENTITY | (run->glanced ? RECORDING_HALTS : 0) |
+		    (run->slow_most ? RECORDING_SLOW : 0);
 	char *head CLEANUP(cleanup_free) = NULL;
 	int rc;
 

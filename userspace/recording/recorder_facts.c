@@ -91,6 +91,12 @@ static void put_device(struct facts *f, u32 i)
 		[DEVICE_hw_queues] = NUMBER(d->hw_queues), [DEVICE_tags] = NUMBER(d->tags), [DEVICE_nr_requests] = NUMBER(d->nr_requests),
 		[DEVICE_parent] = d->parent != i ? NUMBER(device_id(f, d->parent)) : NONE,
 		[DEVICE_iostats] = NUMBER(d->iostats), [DEVICE_hidden] = NUMBER(d->hidden)));
+#define IS_KNOWN(what) d->what[0]
+#define VALUE(what) [IDENTITY_##what] = TEXT(d->what)
+#define COMMA ,
+	if (DEVICE_IDENTITY(IS_KNOWN, ||))
+		put_row(f, "INSERT INTO " SQL_INTO(identity),
+			VALUES([IDENTITY_device] = NUMBER(device_id(f, i)), DEVICE_IDENTITY(VALUE, COMMA)));
 }
 
 static void put_lower(struct facts *f, u32 i)

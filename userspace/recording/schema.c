@@ -76,6 +76,7 @@ const struct recording_table recording_tables[] = {
 	TABLE(RECORDING_ALWAYS, meta, ") WITHOUT ROWID"),
 	TABLE(RECORDING_ALWAYS, device, ")"),
 	TABLE(RECORDING_ALWAYS, lower, ", PRIMARY KEY(device, lower)) WITHOUT ROWID"),
+	TABLE(RECORDING_IDENTITY, identity, ")"),
 	TABLE(RECORDING_ALWAYS, watch, ")"),
 	TABLE(RECORDING_ALWAYS, op, ")"),
 	TABLE(RECORDING_ALWAYS, cell, ", PRIMARY KEY(scale, id)) WITHOUT ROWID"),

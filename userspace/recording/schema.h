@@ -47,6 +47,14 @@
 	C(LOWER, device, INTEGER) SEP \
 	C(LOWER, lower, INTEGER)
 
+/* A row for each device of which any of these is known. This table does not exist in recordings of older programs. */
+#define COLUMNS_identity(C, SEP) \
+	C(IDENTITY, device, INTEGER PRIMARY KEY) SEP \
+	C(IDENTITY, serial, TEXT) SEP \
+	C(IDENTITY, wwid, TEXT) SEP \
+	C(IDENTITY, firmware, TEXT) SEP \
+	C(IDENTITY, path, TEXT)
+
 #define COLUMNS_watch(C, SEP) \
 	C(WATCH, id, INTEGER PRIMARY KEY) SEP \
 	C(WATCH, device, INTEGER) SEP \
@@ -157,6 +165,7 @@
 enum { COLUMNS_meta(COLUMN_NUMBER, ) };
 enum { COLUMNS_device(COLUMN_NUMBER, ) };
 enum { COLUMNS_lower(COLUMN_NUMBER, ) };
+enum { COLUMNS_identity(COLUMN_NUMBER, ) };
 enum { COLUMNS_watch(COLUMN_NUMBER, ) };
 enum { COLUMNS_op(COLUMN_NUMBER, ) };
 enum { COLUMNS_cell(COLUMN_NUMBER, ) };
@@ -182,6 +191,7 @@ enum recording_part {
 	RECORDING_ALWAYS = 1,
 	RECORDING_HALTS = 2,	/* halts were looked for */
 	RECORDING_SLOW = 4,	/* slow IOs were recorded (slow_most in table meta) */
+	RECORDING_IDENTITY = 8,
 };
 
 /* The CREATE statements. A reader accepts only a file whose tables are the same to the letter. */

@@ -216,9 +216,11 @@ static void walk_devices(struct walk *w)
 			continue;
 		before = s;
 		label(&l, "device", d->name);
+		label(&l, "firmware", d->firmware);
 		label(&l, "kind", d->kind);
 		label(&l, "mapper", d->mapper);
 		label(&l, "model", d->model);
+		label(&l, "path", d->path);
 		label(&l, "scheduler", d->scheduler);
 		label(&l, "serial", d->serial);
 		label(&l, "wwid", d->wwid);
