@@ -52,7 +52,7 @@ int blklat_watch_check(const struct blklat_watch *watch, u32 slots)
 {
 	if (watch->stage >= BLKLAT_STAGES || watch->first_slot % BLKLAT_SLOTS || watch->shared_tags > 1)
 		return -EINVAL;
-	if (watch->stage == BLKLAT_STAGE_TOTAL)
+	if (BLKLAT_OF_BIOS(watch->stage))
 		return watch->queues || watch->stride || watch->first_slot || watch->shared_tags ? -EINVAL : 0;
 	if (!watch->queues || !watch->stride || watch->stride % BLKLAT_SLOTS)
 		return -EINVAL;

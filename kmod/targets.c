@@ -87,10 +87,10 @@ static int keys_of(const struct blklat_session *s, const struct blklat_device *d
 {
 	int n = 0;
 
-	if (stage != BLKLAT_STAGE_TOTAL && !d->queue)
+	if (!BLKLAT_OF_BIOS(stage) && !d->queue)
 		return -EOPNOTSUPP;
 	if (d->partition) {
-		if (stage == BLKLAT_STAGE_TOTAL && !BLKLAT_BIO_HAS_BDEV)
+		if (BLKLAT_OF_BIOS(stage) && !BLKLAT_BIO_HAS_BDEV)
 			return -EOPNOTSUPP;
 		ret[n++] = d->part;
 		return n;
@@ -98,7 +98,7 @@ static int keys_of(const struct blklat_session *s, const struct blklat_device *d
 	if (d->queue)
 		ret[n++] = d->queue;
 	/* Notes on senders need the disk of each bio, at any stage. */
-	if (stage == BLKLAT_STAGE_TOTAL || (s->slow && s->slow->notes))
+	if (BLKLAT_OF_BIOS(stage) || (s->slow && s->slow->notes))
 		ret[n++] = d->disk;
 	return n;
 }
@@ -111,7 +111,7 @@ static u32 distance_of(const struct blklat_watch *w)
 /* The stages of one device that have slots share them. */
 static bool fits(const struct blklat_target *t, const struct blklat_watch *w)
 {
-	return w->stage == BLKLAT_STAGE_TOTAL || !t->queues ||
+	return BLKLAT_OF_BIOS(w->stage) || !t->queues ||
 	       (t->queues == w->queues && t->stride == w->stride && t->distance == distance_of(w) && t->first_slot == w->first_slot);
 }
 
@@ -130,7 +130,7 @@ static int existing_target(const struct blklat_session *s, const void *key, cons
 static void fill(struct blklat_target *t, const struct blklat_watch *w, u32 watch)
 {
 	t->watch[w->stage] = watch;
-	if (w->stage == BLKLAT_STAGE_TOTAL)
+	if (BLKLAT_OF_BIOS(w->stage))
 		return;
 	t->first_slot = w->first_slot;
 	t->stride = w->stride;
@@ -260,7 +260,7 @@ int blklat_entry_move(struct blklat_session *s, const struct blklat_entry *e, co
 		.shared_tags = move->shared_tags,
 	};
 	/* What is counted of IOs in flight can't be taken off, as their ends are not seen. */
-	int err = e->stage == BLKLAT_STAGE_TOTAL || s->in_flight ? -EINVAL : blklat_watch_check(&w, s->n_slots);
+	int err = BLKLAT_OF_BIOS(e->stage) || s->in_flight ? -EINVAL : blklat_watch_check(&w, s->n_slots);
 	u32 i;
 
 	if (err)

@@ -85,6 +85,9 @@ enum blklat_stage {
 	BLKLAT_STAGES,
 };
 
+/* Whether the IOs of a stage are bios, which have no tags and so no slots. The others are requests. */
+#define BLKLAT_OF_BIOS(stage) ((stage) == BLKLAT_STAGE_TOTAL)
+
 enum blklat_op {
 	BLKLAT_OP_READ,
 	BLKLAT_OP_WRITE,	/* zone append, too */

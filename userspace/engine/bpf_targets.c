@@ -56,7 +56,7 @@ static u32 keys_of(const struct watch *w, const struct found_device *found, u64 
 		ret[n++] = found->part;
 		return n;
 	}
-	if (w->stage == BLKLAT_STAGE_TOTAL)
+	if (BLKLAT_OF_BIOS(w->stage))
 		ret[n++] = found->disk;
 	if (w->device->hw_queues)
 		ret[n++] = found->queue;
@@ -99,7 +99,7 @@ static void set_slots(struct target *t, const struct slots *s, u32 first)
 /* For stages device and queue; devices that have neither tags nor slots are left empty. */
 static void give_slots(struct target *t, const struct targets_of *of, u32 i)
 {
-	if (of->watches[i].part || of->watches[i].stage == BLKLAT_STAGE_TOTAL)
+	if (of->watches[i].part || BLKLAT_OF_BIOS(of->watches[i].stage))
 		return;
 	set_slots(t, &of->slots[i], of->ranges[i].first);
 	t->queues = of->slots[i].queues;

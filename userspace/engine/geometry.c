@@ -51,7 +51,7 @@ bool slots_fit(const struct slots *s, const struct device *d)
 static u32 count_for(const struct watch *watches, u32 first, u32 n, const struct slots *s)
 {
 	for (u32 i = first; i < n && watches[i].device == watches[first].device; i++)
-		if (watches[i].stage != BLKLAT_STAGE_TOTAL)
+		if (!BLKLAT_OF_BIOS(watches[i].stage))
 			return slots_count(s);
 	return 0;
 }

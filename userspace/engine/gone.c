@@ -98,7 +98,7 @@ static void freeze(struct kernel_capture *k, bool amid)
 		region_read(&k->region, i, now, w);
 		for (u32 p = 0; amid && p <= k->parts; p++)
 			take_late_extremes(&w[p]);
-		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
+		if (!BLKLAT_OF_BIOS(k->capture.watches[i].stage))
 			continue;
 		w->started = w->started_after = region_account(&k->region, i, BLKLAT_STARTED);
 		kernel_capture_take_bios(k, i, now, w);

@@ -29,7 +29,7 @@ static u64 oldest_start_ns(const struct kernel_capture *k, u32 whole)
 /* Whether an IO that is in flight now already was at @since_ns. @counted: the bios were counted for another whole at this look. */
 static bool waits_since(struct kernel_capture *k, u32 whole, u64 since_ns, u64 now, bool *counted)
 {
-	if (k->capture.watches[whole].stage != BLKLAT_STAGE_TOTAL)
+	if (!BLKLAT_OF_BIOS(k->capture.watches[whole].stage))
 		return region_oldest_ns(&k->region, whole, now) >= now - since_ns;
 	if (!*counted && k->hooks->count_bios(k))
 		return false;

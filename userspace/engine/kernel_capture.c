@@ -194,7 +194,7 @@ void kernel_capture_take_bios(const struct kernel_capture *k, u32 whole, u64 now
 static void take_bios(const struct kernel_capture *k, struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
-		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
+		if (!BLKLAT_OF_BIOS(k->capture.watches[i].stage))
 			continue;
 		s->w[i].started = k->bios[i].started;
 		kernel_capture_take_bios(k, i, s->mono_ns, &s->w[i]);
@@ -206,7 +206,7 @@ static void take_bios_after(const struct kernel_capture *k, struct snapshot *s)
 	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
 		struct bio_counts all;
 
-		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
+		if (!BLKLAT_OF_BIOS(k->capture.watches[i].stage))
 			continue;
 		all = all_bios(k, i);
 		s->w[i].started_after = region_account(&k->region, i, BLKLAT_STARTED);

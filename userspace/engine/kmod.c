@@ -194,7 +194,7 @@ static struct blklat_watch describe(const struct kmod_capture *k, u32 i, struct 
 	const struct slots *s = &k->kernel.slots[i];
 	struct blklat_watch ret = { .fd = open_device(w->device, p), .stage = w->stage, .number = number_of(&k->kernel, i) };
 
-	if (w->stage == BLKLAT_STAGE_TOTAL)
+	if (BLKLAT_OF_BIOS(w->stage))
 		return ret;
 	ret.queues = s->queues;
 	ret.stride = s->stride;
@@ -430,7 +430,7 @@ static int move_watches(struct kernel_capture *kernel, u32 at, u32 n, const stru
 	struct blklat_move move = { .queues = s->queues, .stride = s->stride, .first_slot = first, .shared_tags = s->shared_tags };
 
 	for (u32 i = at; i < at + n; i = next_whole(kernel, i))
-		if (kernel->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
+		if (!BLKLAT_OF_BIOS(kernel->capture.watches[i].stage))
 			move.number = number_of(kernel, i);
 	return ioctl(((struct kmod_capture *)kernel)->fd, BLKLAT_IOC_MOVE, &move) ? -ENOSPC : 0;
 }

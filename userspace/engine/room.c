@@ -51,7 +51,7 @@ static struct region_slots range_of(const struct kernel_capture *k, u32 i, const
 {
 	enum blklat_stage stage = k->capture.watches[i].stage;
 
-	if (k->capture.watches[i].part || stage == BLKLAT_STAGE_TOTAL)
+	if (k->capture.watches[i].part || BLKLAT_OF_BIOS(stage))
 		return (struct region_slots){ 0 };
 	return (struct region_slots){ .first = first, .n = slots_count(s), .queue = stage == BLKLAT_STAGE_QUEUE };
 }
