@@ -227,6 +227,7 @@ $(addprefix $(O)/userspace/engine/,$(WITH_SKELETON)): $(O)/bpf/blklat.skel.h
 $(O)/userspace/engine/bpf_find.o: $(O)/bpf/find.skel.h
 
 $(O)/userspace/service/prometheus_protobuf.o: $(O)/userspace/service/prometheus.pb-c.h
+$(O)/userspace/service/otlp_protobuf.o: $(O)/userspace/service/otlp.pb-c.h
 
 # The commands' flags decide the objects too: a change of SAN, CI or CFLAGS rebuilds.
 $(O)/flags: FORCE | $(SYSROOT:%=%/complete)

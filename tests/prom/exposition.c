@@ -6,6 +6,7 @@
  *   tick             its next interval; the answer is "ok" or, after the last, "end"
  *   get [ACCEPT]     a scrape with this Accept header; the answer is the content type, the number of
  *                    bytes, and those bytes
+ *   otlp             the same of what is pushed to OpenTelemetry by host1
  *
  * Each read of the counters is reported to take 1.5 ms. An argument is the schema of native histograms.
  */
@@ -92,19 +93,20 @@ static int tick(struct player *p, struct problem *problem)
 	return err;
 }
 
-static int get(struct player *p, const char *accept)
+/* @otlp: OpenTelemetry's format; else by @accept. */
+static int get(struct player *p, bool otlp, const char *accept)
 {
 	enum prometheus_format format = prometheus_negotiate(accept);
 	CLEANUP(cleanup_free) char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
-	int err = f ? prometheus_render(p->prometheus, format, f) : -ENOMEM;
+	int err = !f ? -ENOMEM : otlp ? prometheus_render_otlp(p->prometheus, "host1", f) : prometheus_render(p->prometheus, format, f);
 
 	if (f)
 		fclose(f);
 	if (err)
 		return err;
-	printf("%s\n%zu\n", prometheus_content_types[format], len);
+	printf("%s\n%zu\n", otlp ? "application/x-protobuf" : prometheus_content_types[format], len);
 	fwrite(text, 1, len, stdout);
 	return 0;
 }
@@ -117,9 +119,11 @@ static int obey(struct player *p, char *line, struct problem *problem)
 	if (!strcmp(line, "tick") && p->capture)
 		return tick(p, problem);
 	if (!strcmp(line, "get"))
-		return get(p, NULL);
+		return get(p, false, NULL);
 	if (!strncmp(line, "get ", 4))
-		return get(p, line + 4);
+		return get(p, false, line + 4);
+	if (!strcmp(line, "otlp"))
+		return get(p, true, NULL);
 	return problem_set(problem, -EINVAL, "'%s' is no command", line);
 }
 

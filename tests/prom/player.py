@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The test program that plays recordings and answers scrapes, and helpers for the expected figures."""
+import collections
 import fractions
 import os
+import random
 import subprocess
 
 from prometheus_client.parser import text_string_to_metric_families as read_text
@@ -19,6 +21,7 @@ ACCEPT_NATIVE = (PROTOBUF + ",application/openmetrics-text;version=1.0.0;q=0.8,"
 ACCEPT = ("application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
           "text/plain;version=0.0.4;q=0.5,*/*;q=0.1")
 
+ZERO = 2.0 ** -26  # s, below which is the zero bucket
 START = 1795246500  # 2026-11-21T07:35:00Z, by date(1)
 
 
@@ -49,7 +52,14 @@ class Player:
 
     def get(self, accept=""):
         """The content type and the body."""
-        self.say(f"get {accept}".strip())
+        return self.answer(f"get {accept}".strip())
+
+    def otlp(self):
+        """What is pushed to OpenTelemetry."""
+        return self.answer("otlp")[1]
+
+    def answer(self, line):
+        self.say(line)
         kind = self.process.stdout.readline().decode().strip()
         assert kind, self.process.stderr.read().decode()
         size = int(self.process.stdout.readline())
@@ -92,3 +102,30 @@ def number_of(ns, schema):
     while left > (right << i if i >= 0 else fractions.Fraction(right, 1 << -i)):
         i += 1
     return i
+
+
+def native_of(values, schema):
+    """The expected zero count and {bucket: count}; IOs above the grid are in the bucket after it."""
+    zero = sum(ns <= 14 for ns in values)
+    last = 7 * 2 ** schema
+    return zero, collections.Counter(min(number_of(ns, schema), last + 1) for ns in values if ns > 14)
+
+
+def random_ios(seed, n=4000):
+    """(op, ns) over the whole grid and beyond, including bounds of bins."""
+    rng = random.Random(seed)
+    ios = [("read", int(10 ** rng.gauss(4.8, 0.7)) + 1) for _ in range(n)]
+    ios += [("write", int(10 ** rng.uniform(0, 11.5)) + 1) for _ in range(n // 4)]
+    for k in range(-26 * 8, 7 * 8 + 1):
+        bound = int(fractions.Fraction(10 ** 9) * fractions.Fraction(2.0 ** (k / 8)))
+        ios += [("write", bound + off) for off in (-1, 0, 1) if bound + off > 0]
+    return ios
+
+
+def script_of(path, ios, ticks=1, **options):
+    events = []
+    for i in range(ticks):
+        counts = collections.Counter(ios[i::ticks])
+        events += [f"io {op} {ns}ns 4096 x{n}" for (op, ns), n in sorted(counts.items())]
+        events.append("tick 1")
+    return script(path, ["nvme0n1 kind=nvme model=Example"], events, **options)

@@ -17,30 +17,10 @@ from script import SCRIPTS, recorded
 
 import tools
 import wire
-from player import LATENCY, OPENMETRICS, PROTOBUF, START, TEXT, Player, exposed_totals, number_of, played, script
+from player import (LATENCY, OPENMETRICS, PROTOBUF, START, TEXT, ZERO, Player, exposed_totals, native_of, played, random_ios, script,
+                    script_of)
 
-ZERO = 2.0 ** -26
 FIGURES = ("ios", "bytes", "errors")
-
-
-def random_ios(seed, n=4000):
-    """(op, ns) over the whole grid and beyond, including bounds of bins."""
-    rng = random.Random(seed)
-    ios = [("read", int(10 ** rng.gauss(4.8, 0.7)) + 1) for _ in range(n)]
-    ios += [("write", int(10 ** rng.uniform(0, 11.5)) + 1) for _ in range(n // 4)]
-    for k in range(-26 * 8, 7 * 8 + 1):
-        bound = int(Fraction(10 ** 9) * Fraction(2.0 ** (k / 8)))
-        ios += [("write", bound + off) for off in (-1, 0, 1) if bound + off > 0]
-    return ios
-
-
-def script_of(path, ios, ticks=1, **options):
-    events = []
-    for i in range(ticks):
-        counts = collections.Counter(ios[i::ticks])
-        events += [f"io {op} {ns}ns 4096 x{n}" for (op, ns), n in sorted(counts.items())]
-        events.append("tick 1")
-    return script(path, ["nvme0n1 kind=nvme model=Example"], events, **options)
 
 
 def totals_of(path):
@@ -87,13 +67,6 @@ def histogram_of(families, **labels):
     found = [m["histogram"] for m in families[LATENCY]["metric"] if labels.items() <= m["labels"].items()]
     assert len(found) == 1
     return found[0]
-
-
-def native_of(values, schema):
-    """The expected zero count and {bucket: count}; IOs above the grid are in the bucket after it."""
-    zero = sum(ns <= 14 for ns in values)
-    last = 7 * 2 ** schema
-    return zero, collections.Counter(min(number_of(ns, schema), last + 1) for ns in values if ns > 14)
 
 
 @pytest.mark.parametrize("schema", range(7))

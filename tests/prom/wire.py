@@ -37,13 +37,21 @@ def fields(data):
         if kind == VARINT:
             value, at = varint(data, at)
         elif kind == FIXED64:
-            value, at = struct.unpack_from("<d", data, at)[0], at + 8
+            value, at = data[at:at + 8], at + 8
         else:
             assert kind == BYTES, f"wire type {kind}"
             size, at = varint(data, at)
             value, at = data[at:at + size], at + size
             assert len(value) == size
         yield number, kind, value
+
+
+def double(value):
+    return struct.unpack("<d", value)[0]
+
+
+def fixed(value):
+    return struct.unpack("<Q", value)[0]
 
 
 def text(value):
@@ -80,16 +88,16 @@ def same(value):
 
 
 label = message({1: ("name", BYTES, text, False), 2: ("value", BYTES, text, False)})
-gauge = message({1: ("value", FIXED64, same, False)})
-counter = message({1: ("value", FIXED64, same, False)})
+gauge = message({1: ("value", FIXED64, double, False)})
+counter = message({1: ("value", FIXED64, double, False)})
 timestamp = message({1: ("seconds", VARINT, signed, False), 2: ("nanos", VARINT, signed, False)})
-exemplar = message({1: ("label", BYTES, label, True), 2: ("value", FIXED64, same, False), 3: ("timestamp", BYTES, timestamp, False)})
-bucket = message({1: ("cumulative_count", VARINT, same, False), 2: ("upper_bound", FIXED64, same, False), 3: ("exemplar", BYTES, exemplar, False)})
+exemplar = message({1: ("label", BYTES, label, True), 2: ("value", FIXED64, double, False), 3: ("timestamp", BYTES, timestamp, False)})
+bucket = message({1: ("cumulative_count", VARINT, same, False), 2: ("upper_bound", FIXED64, double, False), 3: ("exemplar", BYTES, exemplar, False)})
 span = message({1: ("offset", VARINT, zigzag, False), 2: ("length", VARINT, same, False)})
 histogram = message({
-    1: ("sample_count", VARINT, same, False), 2: ("sample_sum", FIXED64, same, False),
+    1: ("sample_count", VARINT, same, False), 2: ("sample_sum", FIXED64, double, False),
     3: ("bucket", BYTES, bucket, True), 5: ("schema", VARINT, zigzag, False),
-    6: ("zero_threshold", FIXED64, same, False), 7: ("zero_count", VARINT, same, False),
+    6: ("zero_threshold", FIXED64, double, False), 7: ("zero_count", VARINT, same, False),
     12: ("positive_span", BYTES, span, True), 13: ("positive_delta", BYTES, packed_sint, False),
     15: ("created_timestamp", BYTES, timestamp, False), 16: ("exemplars", BYTES, exemplar, True),
 })

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What Prometheus scrapes: a service's totals, and their exposition in three formats.
+ * What Prometheus scrapes: a service's totals, and their exposition in three formats and OpenTelemetry's.
  * docs/prometheus.md describes the metrics.
  *
  * Totals are kept by device name, stage, part and op. They never fall, even if another capture is opened, or a device
@@ -61,5 +61,11 @@ void prometheus_refused(struct prometheus *p, enum prometheus_refusal why);
 
 /* Writes the totals to @out. Returns 0, -ENOMEM, or the negative errno of writing. */
 int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE *out);
+
+/*
+ * Writes them as a request of OTLP (OpenTelemetry), an ExportMetricsServiceRequest of this @host.
+ * The same, and -EAGAIN while there was no interval yet.
+ */
+int prometheus_render_otlp(struct prometheus *p, const char *host, FILE *out);
 
 #endif

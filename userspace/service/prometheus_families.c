@@ -18,10 +18,15 @@ static void begin(struct walk *w)
 	w->begun = true;
 }
 
-static void put(struct walk *w, const struct labels *l, double value)
+static void put_since(struct walk *w, const struct labels *l, double value, s64 since_ns)
 {
 	begin(w);
-	w->e->ops->value(w->e, w->f, l, value);
+	w->e->ops->value(w->e, w->f, l, value, since_ns);
+}
+
+static void put(struct walk *w, const struct labels *l, double value)
+{
+	put_since(w, l, value, w->t->begin_ns);
 }
 
 static void label(struct labels *l, const char *name, const char *value)
@@ -48,6 +53,18 @@ static struct labels of_op(const struct series *s, u32 op)
 	if (s->part)
 		label(&l, s->part->by, s->part->label);
 	label(&l, "stage", stage_names[s->stage]);
+	return l;
+}
+
+/* By OpenTelemetry's semantic conventions of disks, and the part. */
+static struct labels of_disk(const struct series *s, u32 op)
+{
+	struct labels l = { 0 };
+
+	label(&l, "disk.io.direction", op_names[op]);
+	label(&l, "system.device", s->device.name);
+	if (s->part)
+		label(&l, s->part->by, s->part->label);
 	return l;
 }
 
@@ -95,8 +112,28 @@ static void walk_latency(struct walk *w)
 		for_each_present(s, w->t) \
 			for_each_op(op, s) { \
 				const struct labels l = of_op(s, op); \
-				put(w, &l, s->ops[op].value_); \
+				put_since(w, &l, s->ops[op].value_, s->ops[op].created_ns); \
 			} \
+	}
+
+/*
+ * A metric of OpenTelemetry's, of reads and writes. It knows no stages, and a device's IOs shall be in it once: so those of its
+ * first stage are.
+ */
+#define WALK_DISK(of, value_) \
+	static void walk_disk_##of(struct walk *w) \
+	{ \
+		const struct series *s, *first = NULL; \
+		for_each_present(s, w->t) { \
+			if (!first || strcmp(first->device.name, s->device.name)) \
+				first = s; \
+			for (u32 op = BLKLAT_OP_READ; op <= BLKLAT_OP_WRITE && s->stage == first->stage; op++) { \
+				const struct op_total *o = &s->ops[op]; \
+				const struct labels l = of_disk(s, op); \
+				if (o->hist.cells) \
+					put_since(w, &l, value_, o->created_ns); \
+			} \
+		} \
 	}
 
 #define WALK_SERIES(of, value_) \
@@ -130,6 +167,9 @@ WALK_INFO(build, version)
 WALK_INFO(capture, engine)
 WALK_OPS(bytes, bytes)
 WALK_OPS(errors, errors)
+WALK_DISK(io, o->bytes)
+WALK_DISK(operations, hist_count(&o->hist))
+WALK_DISK(time, seconds_of(o->sum_ns))
 WALK_SERIES(started, s->started.total)
 WALK_SERIES(requeued, s->requeued.total)
 WALK_SERIES(in_flight, s->in_flight)
@@ -308,17 +348,35 @@ static const struct exposed {
 	    FAMILY_COUNTER }, walk_started },
 };
 
-int expose(const struct totals *t, struct encoder *e)
+static const struct exposed conventions[] = {
+	{ { "system.disk.io", "bytes", "Bytes of the reads and writes that completed.", FAMILY_COUNTER }, walk_disk_io },
+	{ { "system.disk.operation_time", "seconds", "Time that the reads and writes took which completed.", FAMILY_COUNTER },
+	  walk_disk_time },
+	{ { "system.disk.operations", "{operation}", "Reads and writes that completed.", FAMILY_COUNTER }, walk_disk_operations },
+};
+
+static void walk_all(const struct totals *t, struct encoder *e, const struct exposed *of, u32 n)
 {
 	bool empty = !t->run;
 
-	for (u32 i = 0; i < ARRAY_SIZE(families) && !empty && !e->err; i++) {
-		struct walk w = { .e = e, .t = t, .f = &families[i].f };
+	for (u32 i = 0; i < n && !empty && !e->err; i++) {
+		struct walk w = { .e = e, .t = t, .f = &of[i].f };
 
-		families[i].walk(&w);
+		of[i].walk(&w);
 	}
+}
+
+int expose(const struct totals *t, struct encoder *e)
+{
+	walk_all(t, e, families, ARRAY_SIZE(families));
 	e->ops->end(e);
 	return e->err;
+}
+
+int expose_conventions(const struct totals *t, struct encoder *e)
+{
+	walk_all(t, e, conventions, ARRAY_SIZE(conventions));
+	return expose(t, e);
 }
 
 const char *family_suffix(const struct family *f)

@@ -45,13 +45,17 @@ struct encoder {
 
 struct encoder_ops {
 	void (*family)(struct encoder *e, const struct family *f);
-	void (*value)(struct encoder *e, const struct family *f, const struct labels *l, double value);
+	/* @since_ns (CLOCK_REALTIME): when a counter was 0; of what is no counter it means nothing. */
+	void (*value)(struct encoder *e, const struct family *f, const struct labels *l, double value, s64 since_ns);
 	void (*histogram)(struct encoder *e, const struct family *f, const struct labels *l, const struct op_total *o);
 	void (*end)(struct encoder *e);
 };
 
 /* Passes all of @t to @e; a family without samples is left out. Returns e->err. */
 int expose(const struct totals *t, struct encoder *e);
+
+/* The same, with what OpenTelemetry has names of its own for, first. */
+int expose_conventions(const struct totals *t, struct encoder *e);
 
 /* The suffix of a family's samples: "_total", "_info" or "". */
 const char *family_suffix(const struct family *f);
@@ -86,8 +90,9 @@ int hist_coarser(struct hist *ret, const struct hist *h, u32 scale);
 /* A sum of ns in seconds. */
 double seconds_of(unsigned __int128 ns);
 
-/* The formats. Return 0 or a negative errno; @out may hold more than was flushed. */
+/* The formats; @host: the name of this host. Return 0 or a negative errno; @out may hold more than was flushed. */
 int exposition_protobuf(const struct totals *t, u32 schema, FILE *out);
+int exposition_otlp(const struct totals *t, const char *host, FILE *out);
 int exposition_text(const struct totals *t, bool openmetrics, FILE *out);
 
 #endif

@@ -6,92 +6,61 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "service/prometheus.pb-c.h"
-#include "service/prometheus_families.h"
+#include "service/protobuf.h"
 #include "util/array.h"
 #include "util/cleanup.h"
-#include "util/utf8.h"
 
 /* A gap of up to this many empty buckets is cheaper to send than a new span. */
 #define GAP_MAX 2
 
-/* Memory that is kept until its family is packed, and then freed all at once. */
-struct piece {
-	struct piece *next;
-	_Alignas(16) char data[];
-};
-
-struct pb_encoder {
-	struct encoder encoder;
+struct prom_encoder {
+	struct pb_encoder pb;
 	u32 schema;			/* of native histograms */
-	struct piece *pieces;
 	Prom__MetricFamily family;
 	u32 room;			/* of family.metric */
 	char name[128];
 };
 
-/* Zeroed memory for the family. NULL if there is none; the error is remembered. */
-static void *take(struct pb_encoder *p, size_t n, size_t size)
+static void drop_family(struct prom_encoder *p)
 {
-	struct piece *piece = calloc(1, sizeof(*piece) + n * size);
-
-	if (!piece) {
-		p->encoder.err = -ENOMEM;
-		return NULL;
-	}
-	piece->next = p->pieces;
-	p->pieces = piece;
-	return piece->data;
-}
-
-static void drop_family(struct pb_encoder *p)
-{
-	while (p->pieces) {
-		struct piece *next = p->pieces->next;
-
-		free(p->pieces);
-		p->pieces = next;
-	}
+	pb_drop(&p->pb);
 	free(p->family.metric);
 	p->family = (Prom__MetricFamily)PROM__METRIC_FAMILY__INIT;
 	p->room = 0;
 }
 
 /* Adds the labels of a metric or an exemplar. */
-static int add_labels(struct pb_encoder *p, size_t *n, Prom__LabelPair ***list, const struct labels *l)
+static int add_labels(struct prom_encoder *p, size_t *n, Prom__LabelPair ***list, const struct labels *l)
 {
-	Prom__LabelPair *pairs = take(p, l->n, sizeof(*pairs));
+	Prom__LabelPair *pairs = pb_take(&p->pb, l->n, sizeof(*pairs));
 
-	*list = take(p, l->n, sizeof(**list));
+	*list = pb_take(&p->pb, l->n, sizeof(**list));
 	if (!pairs || !*list)
 		return -ENOMEM;
 	for (u32 i = 0; i < l->n; i++) {
-		size_t room = 3 * strlen(l->l[i].value) + 1;
-
 		prom__label_pair__init(&pairs[i]);
 		pairs[i].name = (char *)l->l[i].name;
-		pairs[i].value = take(p, room, 1);
+		pairs[i].value = pb_text(&p->pb, l->l[i].value);
 		if (!pairs[i].value)
 			return -ENOMEM;
-		utf8_clean(pairs[i].value, room, l->l[i].value);
 		(*list)[(*n)++] = &pairs[i];
 	}
 	return 0;
 }
 
 /* Adds a metric to the family, with its labels. */
-static Prom__Metric *add_metric(struct pb_encoder *p, const struct labels *l)
+static Prom__Metric *add_metric(struct prom_encoder *p, const struct labels *l)
 {
 	Prom__MetricFamily *f = &p->family;
-	Prom__Metric *m = take(p, 1, sizeof(*m));
+	Prom__Metric *m = pb_take(&p->pb, 1, sizeof(*m));
 
 	if (!m)
 		return NULL;
 	prom__metric__init(m);
 	if (array_more(&f->metric, sizeof(*f->metric), f->n_metric, &p->room)) {
-		p->encoder.err = -ENOMEM;
+		p->pb.encoder.err = -ENOMEM;
 		return NULL;
 	}
 	if (add_labels(p, &m->n_label, &m->label, l))
@@ -100,31 +69,32 @@ static Prom__Metric *add_metric(struct pb_encoder *p, const struct labels *l)
 	return m;
 }
 
-static void pb_value(struct encoder *e, const struct family *f, const struct labels *l, double value)
+static void prom_value(struct encoder *e, const struct family *f, const struct labels *l, double value, s64 since_ns)
 {
-	struct pb_encoder *p = (struct pb_encoder *)e;
+	struct prom_encoder *p = (struct prom_encoder *)e;
 	Prom__Metric *m = add_metric(p, l);
 
+	(void)since_ns;
 	if (!m)
 		return;
 	if (f->type == FAMILY_COUNTER) {
-		m->counter = take(p, 1, sizeof(*m->counter));
+		m->counter = pb_take(&p->pb, 1, sizeof(*m->counter));
 		if (m->counter)
 			*m->counter = (Prom__Counter){ PROTOBUF_C_MESSAGE_INIT(&prom__counter__descriptor), value };
 		return;
 	}
-	m->gauge = take(p, 1, sizeof(*m->gauge));
+	m->gauge = pb_take(&p->pb, 1, sizeof(*m->gauge));
 	if (m->gauge)
 		*m->gauge = (Prom__Gauge){ PROTOBUF_C_MESSAGE_INIT(&prom__gauge__descriptor), value };
 }
 
 /* Makes room for as many spans and deltas as the cells could need. */
-static int take_spans(struct pb_encoder *p, Prom__Histogram *h, u32 cells)
+static int take_spans(struct prom_encoder *p, Prom__Histogram *h, u32 cells)
 {
-	Prom__BucketSpan *spans = take(p, cells, sizeof(*spans));
+	Prom__BucketSpan *spans = pb_take(&p->pb, cells, sizeof(*spans));
 
-	h->positive_span = take(p, cells, sizeof(*h->positive_span));
-	h->positive_delta = take(p, cells, sizeof(*h->positive_delta));
+	h->positive_span = pb_take(&p->pb, cells, sizeof(*h->positive_span));
+	h->positive_delta = pb_take(&p->pb, cells, sizeof(*h->positive_delta));
 	if (!spans || !h->positive_span || !h->positive_delta)
 		return -ENOMEM;
 	for (u32 i = 0; i < cells; i++)
@@ -169,9 +139,9 @@ static void put_buckets(Prom__Histogram *h, const struct hist *merged)
 	}
 }
 
-static Prom__Timestamp *timestamp(struct pb_encoder *p, s64 ns)
+static Prom__Timestamp *timestamp(struct prom_encoder *p, s64 ns)
 {
-	Prom__Timestamp *t = take(p, 1, sizeof(*t));
+	Prom__Timestamp *t = pb_take(&p->pb, 1, sizeof(*t));
 
 	if (!t)
 		return NULL;
@@ -182,9 +152,9 @@ static Prom__Timestamp *timestamp(struct pb_encoder *p, s64 ns)
 }
 
 /* NULL: there is no memory; the error is remembered. */
-static Prom__Exemplar *exemplar(struct pb_encoder *p, const struct exemplar *e)
+static Prom__Exemplar *exemplar(struct prom_encoder *p, const struct exemplar *e)
 {
-	Prom__Exemplar *made = take(p, 1, sizeof(*made));
+	Prom__Exemplar *made = pb_take(&p->pb, 1, sizeof(*made));
 	struct exemplar_room room;
 	struct labels l = exemplar_labels(e, &room);
 
@@ -197,11 +167,11 @@ static Prom__Exemplar *exemplar(struct pb_encoder *p, const struct exemplar *e)
 }
 
 /* Adds the exemplars of a native histogram, whose buckets have no place for them. */
-static int put_exemplars(struct pb_encoder *p, Prom__Histogram *h, const struct op_total *o)
+static int put_exemplars(struct prom_encoder *p, Prom__Histogram *h, const struct op_total *o)
 {
 	if (!o->n_exemplars)
 		return 0;
-	h->exemplars = take(p, o->n_exemplars, sizeof(*h->exemplars));
+	h->exemplars = pb_take(&p->pb, o->n_exemplars, sizeof(*h->exemplars));
 	if (!h->exemplars)
 		return -ENOMEM;
 	for (u32 i = 0; i < o->n_exemplars; i++) {
@@ -212,7 +182,7 @@ static int put_exemplars(struct pb_encoder *p, Prom__Histogram *h, const struct 
 	return 0;
 }
 
-static int put_native(struct pb_encoder *p, Prom__Histogram *h, const struct op_total *o)
+static int put_native(struct prom_encoder *p, Prom__Histogram *h, const struct op_total *o)
 {
 	struct hist merged CLEANUP(hist_uninit) = { 0 };
 	int err = hist_coarser(&merged, &o->hist, p->schema);
@@ -230,7 +200,7 @@ static int put_native(struct pb_encoder *p, Prom__Histogram *h, const struct op_
 	return put_exemplars(p, h, o);
 }
 
-static int put_classic(struct pb_encoder *p, Prom__Histogram *h, const struct op_total *o)
+static int put_classic(struct prom_encoder *p, Prom__Histogram *h, const struct op_total *o)
 {
 	Prom__Bucket *buckets;
 	struct classic c;
@@ -238,8 +208,8 @@ static int put_classic(struct pb_encoder *p, Prom__Histogram *h, const struct op
 
 	if (err)
 		return err;
-	buckets = take(p, c.n, sizeof(*buckets));
-	h->bucket = take(p, c.n, sizeof(*h->bucket));
+	buckets = pb_take(&p->pb, c.n, sizeof(*buckets));
+	h->bucket = pb_take(&p->pb, c.n, sizeof(*h->bucket));
 	if (!buckets || !h->bucket)
 		return -ENOMEM;
 	for (u32 i = 0; i < c.n - 1; i++) {	/* +Inf is implied */
@@ -258,11 +228,11 @@ static int put_classic(struct pb_encoder *p, Prom__Histogram *h, const struct op
 	return 0;
 }
 
-static void pb_histogram(struct encoder *e, const struct family *f, const struct labels *l, const struct op_total *o)
+static void prom_histogram(struct encoder *e, const struct family *f, const struct labels *l, const struct op_total *o)
 {
-	struct pb_encoder *p = (struct pb_encoder *)e;
+	struct prom_encoder *p = (struct prom_encoder *)e;
 	Prom__Metric *m = add_metric(p, l);
-	Prom__Histogram *h = m ? take(p, 1, sizeof(*h)) : NULL;
+	Prom__Histogram *h = m ? pb_take(&p->pb, 1, sizeof(*h)) : NULL;
 	Prom__Timestamp *created = h ? timestamp(p, o->created_ns) : NULL;
 
 	(void)f;
@@ -278,41 +248,21 @@ static void pb_histogram(struct encoder *e, const struct family *f, const struct
 	e->err = put_native(p, h, o) ?: put_classic(p, h, o);
 }
 
-static void put_length(FILE *out, size_t n)
-{
-	for (; n >= 0x80; n >>= 7)
-		putc((n & 0x7f) | 0x80, out);
-	putc(n, out);
-}
-
-static int put_family(const Prom__MetricFamily *f, FILE *out)
-{
-	size_t n = prom__metric_family__get_packed_size(f);
-	CLEANUP(cleanup_free) uint8_t *packed = malloc(n);
-
-	if (!packed)
-		return -ENOMEM;
-	prom__metric_family__pack(f, packed);
-	put_length(out, n);
-	fwrite(packed, 1, n, out);
-	return 0;
-}
-
 /* Writes what there is of a family. */
-static void pb_end(struct encoder *e)
+static void prom_end(struct encoder *e)
 {
-	struct pb_encoder *p = (struct pb_encoder *)e;
+	struct prom_encoder *p = (struct prom_encoder *)e;
 
 	if (!e->err && p->family.name)
-		e->err = put_family(&p->family, e->out);
+		e->err = pb_write(&p->family.base, true, e->out);
 	drop_family(p);
 }
 
-static void pb_family(struct encoder *e, const struct family *f)
+static void prom_family(struct encoder *e, const struct family *f)
 {
-	struct pb_encoder *p = (struct pb_encoder *)e;
+	struct prom_encoder *p = (struct prom_encoder *)e;
 
-	pb_end(e);
+	prom_end(e);
 	snprintf(p->name, sizeof(p->name), "%s%s", f->name, family_suffix(f));
 	p->family.name = p->name;
 	p->family.help = (char *)f->help;
@@ -321,16 +271,16 @@ static void pb_family(struct encoder *e, const struct family *f)
 			 PROM__METRIC_TYPE__GAUGE;
 }
 
-static const struct encoder_ops pb_ops = {
-	.family = pb_family,
-	.value = pb_value,
-	.histogram = pb_histogram,
-	.end = pb_end,
+static const struct encoder_ops prom_ops = {
+	.family = prom_family,
+	.value = prom_value,
+	.histogram = prom_histogram,
+	.end = prom_end,
 };
 
 int exposition_protobuf(const struct totals *t, u32 schema, FILE *out)
 {
-	struct pb_encoder p = { .encoder = { .ops = &pb_ops, .out = out }, .schema = schema };
+	struct prom_encoder p = { .pb.encoder = { .ops = &prom_ops, .out = out }, .schema = schema };
 
-	return expose(t, &p.encoder);
+	return expose(t, &p.pb.encoder);
 }

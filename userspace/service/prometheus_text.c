@@ -146,10 +146,11 @@ static void text_family(struct encoder *e, const struct family *f)
 		fprintf(e->out, "# UNIT %s %s\n", f->name, f->unit);
 }
 
-static void text_value(struct encoder *e, const struct family *f, const struct labels *l, double value)
+static void text_value(struct encoder *e, const struct family *f, const struct labels *l, double value, s64 since_ns)
 {
 	struct text_encoder *t = (struct text_encoder *)e;
 
+	(void)since_ns;
 	make_labels(t->labels, l);
 	put_key(t, f, family_suffix(f), NULL);
 	put_number(e->out, value);

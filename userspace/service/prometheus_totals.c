@@ -83,6 +83,11 @@ static bool op_exposed(const struct op_total *total, const struct frame *f, u32 
 	return total->hist.cells || early || op_counted(&f->ops[op]);
 }
 
+static s64 begin_of(const struct frame *f)
+{
+	return f->end_ns - (s64)(f->interval_s * NSEC_PER_SEC);
+}
+
 /* Makes the histogram if there is none, or makes it as coarse as @scale. Returns 0 or -ENOMEM. */
 static int prepare_hist(struct op_total *to, s64 begin_ns, u32 scale)
 {
@@ -192,7 +197,6 @@ static void add_slow(struct series *s, const struct slow_ios *slow, const struct
 static int add_frame(struct series *s, const struct totals *t, const struct frames *fs, u32 i, u32 scale)
 {
 	const struct frame *f = &fs->f[i];
-	s64 begin_ns = f->end_ns - (s64)(f->interval_s * NSEC_PER_SEC);
 	int err = 0;
 
 	add_watch(s, f, t->intervals);
@@ -201,7 +205,7 @@ static int add_frame(struct series *s, const struct totals *t, const struct fram
 		return 0;
 	for (u32 op = 0; !err && op < BLKLAT_OPS; op++) {
 		if (op_exposed(&s->ops[op], f, op))
-			err = add_op(&s->ops[op], &f->ops[op], begin_ns, scale);
+			err = add_op(&s->ops[op], &f->ops[op], begin_of(f), scale);
 		if (s->tells_slow && s->ops[op].hist.cells)
 			take_exemplars(&s->ops[op], fs, i, op);
 	}
@@ -320,8 +324,10 @@ static int totals_add(struct totals *t, const struct frames *fs, u32 scale)
 	if (err)
 		return err;
 	raise_to(&t->skipped, fs->skipped_unexplained);
-	if (fs->n)
+	if (fs->n) {
+		t->begin_ns = t->begin_ns ?: begin_of(&fs->f[0]);
 		t->end_ns = fs->f[0].end_ns;
+	}
 	forget_ended(t);
 	forget_oldest(t);
 	return 0;
@@ -400,6 +406,12 @@ void prometheus_refused(struct prometheus *p, enum prometheus_refusal why)
 	p->totals.refused[why]++;
 }
 
+/* What an encoder returned, or the error of writing. */
+static int written(int err, FILE *out)
+{
+	return err ?: fflush(out) || ferror(out) ? -errno ?: -EIO : 0;
+}
+
 int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE *out)
 {
 	int err;
@@ -409,7 +421,13 @@ int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE 
 		err = exposition_protobuf(&p->totals, p->schema, out);
 	else
 		err = exposition_text(&p->totals, format == PROMETHEUS_OPENMETRICS, out);
-	if (err)
-		return err;
-	return fflush(out) || ferror(out) ? -errno ?: -EIO : 0;
+	return written(err, out);
+}
+
+int prometheus_render_otlp(struct prometheus *p, const char *host, FILE *out)
+{
+	if (!p->totals.end_ns)
+		return -EAGAIN;
+	errno = 0;
+	return written(exposition_otlp(&p->totals, host, out), out);
 }

@@ -71,7 +71,8 @@ struct totals {
 	u64 drain_ns;
 	struct rising skipped;		/* program runs, unexplained */
 	u64 refused[REFUSALS];		/* by the server */
-	s64 end_ns;			/* of the last interval */
+	s64 begin_ns;			/* of the first interval with a device, CLOCK_REALTIME; 0: there was none */
+	s64 end_ns;			/* of the last one */
 	u32 n, room;
 	struct series **series;		/* by device name (numbers by value), then stage, then part */
 };
