@@ -24,9 +24,9 @@ def compared(*args, status=0):
     return json.loads(blklat("compare", "--format", "json", *args, status=status))
 
 
-def sentences(path, grade=None):
+def sentences(*paths, grade=None):
     """Those of the text, each in one line; @grade is what they begin with."""
-    text = blklat("report", "--format", "text", path)
+    text = blklat("report", "--format", "text", *paths)
     assert all(len(line) <= 80 or " " not in line for line in text.splitlines())     # a long path stays whole, to be copied
     found = re.findall(r"^(!!|\*|ok) +(.*(?:\n   .*)*)", text, re.M)
     return [told.replace("\n   ", " ") for lead, told in found if grade in (None, lead)]

@@ -61,7 +61,7 @@ def whole(tmp_path_factory):
 
 def run_of(file, *args):
     run, = json.loads(blklat("report", "--format", "json", file, *args))["runs"]
-    assert run.pop("file") == str(file)
+    assert run.pop("file") == str(file) and run.pop("name") == file.name
     return run
 
 

@@ -33,14 +33,14 @@ def tail(tmp_path):
 
 
 def test_tails(tail):
-    grown, unlike = sentences(tail, "!!")
+    grown, unlike = sentences(tail, grade="!!")
     # The 75th percentile of the 200 slow IOs is the 99th of all.
     at = 150e3 * 2.718281828 ** (0.1 * statistics.NormalDist().inv_cdf(0.75))
     p99, to = re.fullmatch(r"nvme4n1 read: p99 rose 200 times at 30\.0 s, from (\d+) us to ([\d.]+) ms; p50 did not \(85\.\d us\); "
                            r"mean from 88\.\d us to 1\.29 ms, at 5\.00k IOPS", grown).groups()
     assert float(p99) * 1e3 == pytest.approx(at, rel=0.03) and float(to) * 1e6 == pytest.approx(200 * at, rel=0.03)
     assert re.fullmatch(r"nvme2n1 read: p99 is 13\.3 times that of the 5 like it: 2\.1\d ms against 16\d us, in 60 of 60 intervals", unlike)
-    assert sentences(tail, "ok") == ["4 are steady from 30.0 s to 60.0 s, 5.00k IOPS each: nvme0n1 read, nvme1n1 read, nvme3n1 read and nvme5n1 read"]
+    assert sentences(tail, grade="ok") == ["4 are steady from 30.0 s to 60.0 s, 5.00k IOPS each: nvme0n1 read, nvme1n1 read, nvme3n1 read and nvme5n1 read"]
 
 
 @pytest.mark.parametrize("rates,told", [((5000, 8100, 8080, 8060, 8040, 8020), "QD 2' on: 8.10k IOPS there and 8.02k in 'QD 32', while the "
@@ -91,7 +91,7 @@ def test_two_drives_stall_at_once(tmp_path):
                 s.io(op, ns, count * (not stalls))
         s.tick()
     path = s.write(tmp_path / "run.blklat")
-    assert sentences(path, "!!") == ["sda: stalled for 4.20 s at 19.8 s, with IOs in flight; the median is 4.00k IOPS; much the same on sdb"]
+    assert sentences(path, grade="!!") == ["sda: stalled for 4.20 s at 19.8 s, with IOs in flight; the median is 4.00k IOPS; much the same on sdb"]
     assert [one for one in sentences(path) if "p99" in one or "latency" in one or "not reached" in one] == []
 
 
@@ -105,7 +105,7 @@ def test_what_waits_in_the_scheduler(tmp_path, total):
             s.on("sda", stage)
             s.io("read", ns, 3000)
         s.tick()
-    told, = sentences(s.write(tmp_path / "run.blklat"), "!!")
+    told, = sentences(s.write(tmp_path / "run.blklat"), grade="!!")
     where, times = ("total", r"46\.3") if total else ("queue", "250")
     assert re.fullmatch(rf"sda \({where}\) read: mean latency rose {times} times at 30\.0 s, .*; the device itself takes as "
                         "long as before", told)
@@ -123,5 +123,24 @@ def test_the_text_has_what_the_document_has(tail, report):
     assert sentences(tail) == told
     text = blklat("report", "--format", "text", tail)
     assert len(re.findall(r"^nvme\dn1 device read +5000 +20\.5 ", text, re.M)) == 6
-    twice = blklat("report", "--format", "text", tail, tail)
-    assert twice.split("\n\n", 1)[1] == f"{text}\n{text}"
+    # Of several runs what is wrong comes first, and is not said again; then what differs between them.
+    twice = sentences(tail, tail)
+    wrong = len(sentences(tail, grade="!!"))
+    assert twice == [f"{name}: {one}" for name in ("run 1", "run 2") for one in told[:wrong]] + \
+        [f["text"] for f in report(tail, tail)["findings"]] + 2 * told[wrong:]
+    both = blklat("report", "--format", "text", tail, tail)
+    assert re.findall(r"^(run [12]:)\s(\S+):\s", both, re.M) == [(f"run {i}:", str(tail)) for i in (1, 2)]
+
+
+@pytest.mark.parametrize("of_100", [0, 2])
+def test_few_losses_are_told_last(tmp_path, of_100):
+    """An IO in 5000, or in one interval 2 %."""
+    s = synthetic.Script()
+    for t in range(60):
+        s.peak("read", 90e3 if t % 2 else 180e3, 5000)
+        s.lines.append(f"account overwritten {50 * of_100 if t == 30 and of_100 else 1}")
+        s.tick()
+    told = sentences(s.write(tmp_path / "run.blklat"))
+    lost = "sda: 159 IOs are lost from the figures (0.053 %): 159 " if of_100 else "sda: 60 IOs are lost from the figures (0.020 %): 60 "
+    assert ["lost" in one for one in told] == ([True, False, False] if of_100 else [False, True, False])    # before what is well
+    assert [one.startswith(lost) for one in told].count(True) == 1

@@ -81,7 +81,7 @@ HEALTHY = {
 def test_nothing_is_wrong(tmp_path, name):
     seconds, loads, more = HEALTHY[name]
     path = write(tmp_path, name, seconds, loads, **more)
-    assert sentences(path, "!!") == []
+    assert sentences(path, grade="!!") == []
     assert not [one for one in sentences(path) if "peaks" in one or "not reached" in one]
 
 
@@ -138,7 +138,7 @@ SICK = {
 def test_what_is_wrong(tmp_path, name):
     seconds, loads, more, expected = SICK[name]
     path = write(tmp_path, name, seconds, loads, **more)
-    found = sentences(path, "!!")
+    found = sentences(path, grade="!!")
     assert len(found) == 1 and re.fullmatch(expected, found[0]), found
     # It is not said again as peaks, nor are loads that began told as not steady.
     assert not [one for one in sentences(path) if "peaks" in one or "not reached" in one or ("cache" in one and name != "a cache")]
@@ -207,7 +207,7 @@ def test_who_and_when(tmp_path, name):
     path = write(tmp_path, name, seconds, loads, **more)
     if marks:
         mark(path, *((seconds / marks * i, f"phase {i}") for i in range(marks)))
-    found = sentences(path, "!!")
+    found = sentences(path, grade="!!")
     assert len(found) == len(expected), found
     for pattern in expected:
         assert len([told for told in found if re.fullmatch(pattern, told)]) == 1, found
@@ -226,8 +226,8 @@ def test_two_culprits_in_turn(tmp_path, times):
                 *(("write", 6e6, 500 * (owner in on), {"owner": owner, "size": MiB}) for owner in there)]
 
     path = write(tmp_path, f"in turn {times}", 100, loads, by="cgroup")
-    for (owner, at), told in zip(sorted(there.items()), sorted(sentences(path, "!!"), key=lambda one: "indexer" in one)):
+    for (owner, at), told in zip(sorted(there.items()), sorted(sentences(path, grade="!!"), key=lambda one: "indexer" in one)):
         again = f", and once more from {at[-1]}.0 s on" if times > 1 else ""
         assert re.fullmatch(f"sda read: at {at[0]}.0 s {owner.split('/')[-1]} began [45].. writes/s of 1.00 MiB, until {at[0] + 10}.0 s{again}; it "
                             "has 7[5-9].. % of the device's time meanwhile, and reads of db.service went .* times slower.", told)
-    assert len(sentences(path, "!!")) == 2 and not [one for one in sentences(path) if "peaks" in one]
+    assert len(sentences(path, grade="!!")) == 2 and not [one for one in sentences(path) if "peaks" in one]

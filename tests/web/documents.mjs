@@ -166,7 +166,7 @@ export function sized(made, size) {
 export function run(watches, more = {}) {
     const n = watches[0]?.ops[0]?.ios.length ?? 0;
     return {
-        file: "run.blklat", label: "", host: "bench1", kernel: "6.1.0", engine: "bpf", version: "0.1.0",
+        name: "run.blklat", file: "run.blklat", label: "", host: "bench1", kernel: "6.1.0", engine: "bpf", version: "0.1.0",
         command: "blklat record --dev nvme0n1 -o run.blklat -- fio job.fio", start: "2026-11-21T07:35:01.000Z", finished: true,
         interval_s: 1, idle_gap_s: 0.1, scale: 6, duration_s: n, skipped_unexplained: 0,
         start_s: Array.from({ length: n }, (_, i) => i), length_s: Array.from({ length: n }, () => 1), marks: [],
@@ -178,7 +178,7 @@ export function run(watches, more = {}) {
 }
 
 export function documentOf(...runs) {
-    return { schema: 1, generator: "blklat 0.1.0", runs, findings: [] };
+    return { schema: 1, generator: "blklat 0.1.0", runs: runs.map((one) => ({ ...one, name: one.label || one.file })), findings: [] };
 }
 
 function noisy(next, value, part) {

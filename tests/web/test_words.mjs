@@ -17,12 +17,8 @@ test("names tell lines apart, and no more", () => {
         ["sda · read", "sda · write", "sdb · read"]);
     assert.deepEqual(names(run([watch("sda", "queue", ops()), watch("sda", "device", ops())])),
         ["queue · read", "queue · write", "device · read", "device · write"]);
-    const one = (more) => run([watch("sda", "device", [op("read", [1], () => 1e5)])], more);
-    assert.deepEqual(names(one({ label: "A" }), one({ file: "b.blklat" })), ["A · read", "b.blklat · read"]);
-    assert.deepEqual(names(one({ file: "/data/a.blklat" }), one({ file: "b.blklat" })), ["a.blklat · read", "b.blklat · read"]);
-    assert.deepEqual(names(one({ file: "1/a" }), one({ file: "2/a" })), ["1/a · read", "2/a · read"]);
-    assert.deepEqual(names(one({ label: "A", file: "1" }), one({ label: "A", file: "2" })), ["A (1) · read", "A (2) · read"]);
-    assert.deepEqual(names(one({ label: "A" }), one({ label: "A" })), ["A (run.blklat) · read", "A (run.blklat) #2 · read"]);
+    const one = (name) => run([watch("sda", "device", [op("read", [1], () => 1e5)])], { name });
+    assert.deepEqual(names(one("A"), one("run 2")), ["A · read", "run 2 · read"]);
 });
 
 test("what is shown at first: what had more than a thousandth of the IOs; of many the main ones", () => {

@@ -287,7 +287,7 @@ void document_steady(const struct run *r, const struct document_window *wanted, 
 		steady_window_set(r, wanted->from_s, wanted->to_s, ret);
 }
 
-static struct json_object *run(const struct run *r, const struct document_window *wanted)
+static struct json_object *run(const struct run *r, const char *name, const struct document_window *wanted)
 {
 	struct json_object *watches = json_new_array(0);
 	struct steady_window steady;
@@ -296,7 +296,7 @@ static struct json_object *run(const struct run *r, const struct document_window
 	for (u32 i = 0; i < r->n_watches; i++)
 		json_append(watches, watch(r, &r->watches[i], &steady));
 	/* length_s has ns digits: the page divides by it, and must get the same figures for intervals of some ms. */
-	return JSON_ADD(origin(r), { "interval_s", json_decimal(r->interval_s, 3) },
+	return JSON_ADD(origin(r), { "name", json_text(name) }, { "interval_s", json_decimal(r->interval_s, 3) },
 			{ "merged", json_count(r->merged) }, { "scale", json_count(r->scale) },
 			{ "duration_s", json_decimal(r->duration_s, 3) }, { "active", document_active(r) },
 			{ "skipped_unexplained", json_count(r->skipped_unexplained) },
@@ -313,8 +313,12 @@ struct json_object *document_make(const struct run *runs, u32 n, const struct do
 	struct json_object *list = json_new_array(0);
 	int err = document_compare(runs, n, &found);
 
-	for (u32 i = 0; i < n; i++)
-		json_append(list, run(&runs[i], window));
+	for (u32 i = 0; i < n; i++) {
+		char name[RUN_NAME];
+
+		run_name(runs, n, i, name, sizeof(name));
+		json_append(list, run(&runs[i], name, window));
+	}
 	return JSON({ "schema", json_count(DOCUMENT_SCHEMA) }, { "generator", json_text("blklat " BLKLAT_VERSION) },
 		    { "runs", list }, { "findings", err ? json_lacks_memory() : document_findings(&found) });
 }

@@ -2,6 +2,7 @@
 /* The report as plain text, 80 columns wide: findings and figures, for a terminal or a ticket. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/comparison.h"
@@ -28,41 +29,46 @@ static const struct column of_phase[] = {
 /* What a recording says may be anything. */
 static void put_paragraph(const struct look *look, const char *lead, const char *text)
 {
-	char clean[3 * FINDING_TEXT];
+	char clean[3 * (FINDING_TEXT + RUN_NAME)];
 
-	utf8_for_terminal(clean, sizeof(clean), text, FINDING_TEXT, look->utf8);
+	utf8_for_terminal(clean, sizeof(clean), text, sizeof(clean) / 3, look->utf8);
 	fputs(lead, look->out);
 	draw_paragraph(look->out, clean, strlen(lead), strlen(lead), WIDTH);
 	putc('\n', look->out);
 }
 
-static void put_run(const struct look *look, const struct run *r)
+/* @name: what it is called among several, unless its file or label says that. */
+static void put_run(const struct look *look, const struct run *r, const char *name)
 {
 	char text[FINDING_TEXT], start[UNITS_TEXT], length[UNITS_TEXT], from[UNITS_TEXT], to[UNITS_TEXT];
+	bool said = strstr(r->origin.file, name) || !strcmp(r->origin.label, name);
 
-	snprintf(text, sizeof(text), "%.200s: %.100s%s%.64s, %s, %s; rates over %s to %s", r->origin.file, r->origin.label,
-		 r->origin.label[0] ? ", " : "", r->origin.host, units_utc(start, r->origin.start_wall_ns), units_seconds(length, r->duration_s),
-		 units_seconds(from, r->active.from_s), units_seconds(to, r->active.to_s));
+	snprintf(text, sizeof(text), "%s%s%.200s: %.100s%s%.64s, %s, %s; rates over %s to %s", said ? "" : name, said ? "" : ": ", r->origin.file,
+		 r->origin.label, r->origin.label[0] ? ", " : "", r->origin.host, units_utc(start, r->origin.start_wall_ns),
+		 units_seconds(length, r->duration_s), units_seconds(from, r->active.from_s), units_seconds(to, r->active.to_s));
 	put_paragraph(look, "", text);
+}
+
+/* Those with which something is wrong, if @wrong, of the run of that name, and the others, if @rest. Returns whether there were any. */
+static bool put_findings(const struct look *look, const struct findings *all, bool wrong, bool rest, const char *name)
+{
+	static const char *const leads[] = { "!! ", "*  ", "ok " };
+	char text[FINDING_TEXT + RUN_NAME];
+	bool any = false;
+
+	for (u32 i = 0; i < all->n; i += 1 + all->f[i].also) {
+		snprintf(text, sizeof(text), "%s%s%s", name, name[0] ? ": " : "", all->f[i].text);
+		if (all->f[i].grade == FINDING_WRONG ? !wrong : !rest)
+			continue;
+		put_paragraph(look, leads[all->f[i].grade], text);
+		any = true;
+	}
+	return any;
 }
 
 void document_text_findings(const struct findings *all, const struct look *look)
 {
-	static const char *const leads[] = { "!! ", "*  ", "ok " };
-
-	for (u32 i = 0; i < all->n; i += 1 + all->f[i].also)
-		put_paragraph(look, leads[all->f[i].grade], all->f[i].text);
-}
-
-static int put_findings(const struct look *look, const struct run *r, const struct steady_window *w)
-{
-	CLEANUP(findings_uninit) struct findings all = { 0 };
-
-	if (findings_make(r, w, &all))
-		return -ENOMEM;
-	document_text_findings(&all, look);
-	putc('\n', look->out);
-	return 0;
+	put_findings(look, all, true, true, "");
 }
 
 /* Adds the ops of a watch, in a phase if it is named. */
@@ -114,20 +120,42 @@ static int put_figures(const struct look *look, const struct run *r)
 	return err;
 }
 
-int document_text(const struct run *runs, u32 n, const struct document_window *window, const struct look *look)
+/* Of several runs, what is wrong in any of them comes first, then what sets them apart. */
+static int put_all(const struct look *look, const struct run *runs, u32 n, const struct document_window *window, struct findings *of)
 {
-	CLEANUP(findings_uninit) struct findings found = { 0 };
-	int err = document_compare(runs, n, &found);
+	const struct findings *between = &of[n];
+	char name[RUN_NAME];
+	bool any = false;
+	int err = document_compare(runs, n, &of[n]);
 
-	document_text_findings(&found, look);
 	for (u32 i = 0; !err && i < n; i++) {
 		struct steady_window steady;
 
-		if (i || found.n)
-			putc('\n', look->out);
-		put_run(look, &runs[i]);
 		document_steady(&runs[i], window, &steady);
-		err = put_findings(look, &runs[i], &steady) ?: put_figures(look, &runs[i]);
+		err = findings_make(&runs[i], &steady, &of[i]);
+		run_name(runs, n, i, name, sizeof(name));
+		any |= put_findings(look, &of[i], n > 1, false, name);
 	}
+	any |= put_findings(look, between, true, true, "");
+	for (u32 i = 0; !err && i < n; i++) {
+		if (i || any)
+			putc('\n', look->out);
+		run_name(runs, n, i, name, sizeof(name));
+		put_run(look, &runs[i], n > 1 ? name : "");
+		put_findings(look, &of[i], n == 1, true, "");
+		putc('\n', look->out);
+		err = put_figures(look, &runs[i]);
+	}
+	return err;
+}
+
+int document_text(const struct run *runs, u32 n, const struct document_window *window, const struct look *look)
+{
+	struct findings *of = calloc(n + 1, sizeof(*of));
+	int err = of ? put_all(look, runs, n, window, of) : -ENOMEM;
+
+	for (u32 i = 0; of && i <= n; i++)
+		findings_uninit(&of[i]);
+	free(of);
 	return err;
 }

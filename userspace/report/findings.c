@@ -33,7 +33,6 @@ static const struct rule {
 	{ "hung", FINDING_WRONG, .of_watch = find_hung },
 	{ "level_change", FINDING_WRONG, .of_op = find_level_changes },
 	{ "unlike", FINDING_WRONG, WHEN_ALL_ARE_DONE, .of_op = find_peers },
-	{ "losses", FINDING_WRONG, .of_watch = find_losses },
 	{ "kernel_count", FINDING_WRONG, .of_watch = find_kernel_count },
 	{ "saturated", FINDING_DIFFERS, IF_RATE_IS_ITS_OWN, .of_op = find_saturated },
 	{ "beside", FINDING_DIFFERS, .of_op = find_beside },
@@ -47,6 +46,7 @@ static const struct rule {
 	{ "layer", FINDING_DIFFERS, WHEN_ALL_ARE_DONE, .of_watch = find_layer },
 	{ "steady_state", FINDING_DIFFERS, IF_RATE_IS_ITS_OWN, .of_op = find_steady_state },
 	{ "peaks", FINDING_DIFFERS, .of_op = find_peaks },
+	{ "losses", FINDING_WRONG, .of_watch = find_losses },	/* few are told last */
 };
 
 u32 finding_rank(const char *kind)

@@ -366,38 +366,6 @@ static bool is_below(const struct run *r, const struct watch_run *w)
 	return false;
 }
 
-enum naming { BY_LABEL, BY_FILE, BY_PATH, BY_NUMBER };
-
-static const char *name_by(const struct run *r, enum naming by)
-{
-	const char *slash = strrchr(r->origin.file, '/');
-	size_t length = strlen(r->origin.file);
-
-	if (by == BY_PATH)
-		return r->origin.file + (length < NAME ? 0 : length - NAME + 1);
-	return by == BY_LABEL ? r->origin.label : slash ? slash + 1 : r->origin.file;
-}
-
-/* A run is called by its label, else by its file or the end of its path: the first that no other run has. */
-static void set_name(struct line *l, const struct comparison *c, u32 run)
-{
-	enum naming by = BY_LABEL;
-
-	for (; by < BY_NUMBER; by++) {
-		const char *name = name_by(&c->runs[run], by);
-		u32 called = 0;
-
-		for (u32 i = 0; i < c->n_runs; i++)
-			called += !strcmp(name_by(&c->runs[i], by), name);
-		if (name[0] && called == 1)
-			break;
-	}
-	if (by == BY_NUMBER)
-		snprintf(l->name, NAME, "run %u", run + 1);
-	else
-		snprintf(l->name, NAME, "%s", name_by(&c->runs[run], by));
-}
-
 int findings_compare(const struct comparison *c, bool to_first, struct findings *ret)
 {
 	CLEANUP(findings_uninit) struct findings made = { 0 };
@@ -412,7 +380,7 @@ int findings_compare(const struct comparison *c, bool to_first, struct findings 
 			if (!g->of[k].watch || !op_has_figures(g->of[k].watch, g->op))
 				continue;
 			of[ls.n] = (struct line){ .run = &c->runs[k], .watch = g->of[k].watch, .o = g->of[k].o };
-			set_name(&of[ls.n++], c, k);
+			run_name(c->runs, c->n_runs, k, of[ls.n++].name, NAME);
 		}
 		ls.q = &(const struct inquiry){ .run = of[0].run, .watch = of[0].watch, .to = &made };
 		if (ls.n > 1 && !c->n_base && !is_below(of[0].run, of[0].watch))

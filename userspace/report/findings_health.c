@@ -5,11 +5,26 @@
  */
 #include <math.h>
 
+#include "core/health.h"
 #include "report/findings_rules.h"
 
 #define HUNG_LATENCIES 100	/* median latencies; only an IO that is stuck takes that long */
 #define HUNG_LEAST_NS (1 * NSEC_PER_SEC)
 #define HUNG_MOST_NS (30 * NSEC_PER_SEC)	/* timeout of a command in the kernel's SCSI layer */
+
+/* As the live page has it: a share of the IOs of an interval. */
+static bool is_notable(const struct inquiry *q)
+{
+	const struct watch_run *w = q->watch;
+
+	for (u32 i = 0; i < q->run->n; i++) {
+		double lost = (double)w->lost[i] - (i ? w->lost[i - 1] : 0);
+
+		if (lost > 0 && lost >= HEALTH_LOST_SHARE * (watch_run_ios_in(w, i) + lost))
+			return true;
+	}
+	return false;
+}
 
 int find_losses(const struct inquiry *q)
 {
@@ -23,6 +38,7 @@ int find_losses(const struct inquiry *q)
 		return 0;
 	share = (double)a->lost / (a->completed + a->lost);
 	f = finding_add(q, "losses", -1);
+	f->grade = is_notable(q) ? FINDING_WRONG : FINDING_DIFFERS;
 	finding_values(f, { "lost", a->lost }, { "share", share });
 	finding_say(f, "%s IO%s lost from the figures (%s)", units_count(lost, a->lost),
 		    a->lost == 1 ? " is" : "s are", units_share(percent, share));
@@ -33,7 +49,8 @@ int find_losses(const struct inquiry *q)
 		finding_say(f, "%s%s %s", separator, units_count(lost, a->lost_by[i]), lost_words[i]);
 		separator = ", ";
 	}
-	finding_rule(f, "started = completed + in flight + lost, at the end of the run");
+	finding_rule(f, "started = completed + in flight + lost, at the end of the run; something is wrong if %g %% of the IOs of an interval are lost",
+		     100 * HEALTH_LOST_SHARE);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "util/array.h"
@@ -399,6 +400,34 @@ void run_finish(struct run *r)
 	phases_finish(&r->phases, run_end(r), &run_of_total);
 	slow_ios_sort(&r->slow);
 	r->given = NULL;
+}
+
+enum naming { BY_LABEL, BY_FILE, BY_PATH, BY_NUMBER };
+
+static const char *name_by(const struct run *r, enum naming by, size_t size)
+{
+	const char *file = r->origin.file, *slash = strrchr(file, '/');
+	size_t length = strlen(file);
+
+	if (by == BY_PATH)
+		return file + (length < size ? 0 : length - size + 1);
+	return by == BY_LABEL ? r->origin.label : slash ? slash + 1 : file;
+}
+
+void run_name(const struct run *runs, u32 n, u32 i, char *ret, size_t size)
+{
+	for (enum naming by = BY_LABEL; by < BY_NUMBER; by++) {
+		const char *name = name_by(&runs[i], by, size);
+		u32 called = 0;
+
+		for (u32 k = 0; k < n; k++)
+			called += !strcmp(name_by(&runs[k], by, size), name);
+		if (name[0] && called == 1) {
+			snprintf(ret, size, "%s", name);
+			return;
+		}
+	}
+	snprintf(ret, size, "run %u", i + 1);
 }
 
 u32 run_parts(const struct run *r, u32 i)

@@ -142,6 +142,11 @@ u64 run_bytes(const struct run *r);
 /* @r may be all 0. */
 void run_uninit(struct run *r);
 
+#define RUN_NAME 128
+
+/* What run @i of @n is called among them: its label, its file or the end of its path, the first that no other has; else "run 2". */
+void run_name(const struct run *runs, u32 n, u32 i, char *ret, size_t size);
+
 /* For each whole @w of a run. */
 #define run_for_each_whole(w, r) \
 	for (const struct watch_run *w = (r)->watches; w < (r)->watches + (r)->n_watches; w++) \

@@ -179,7 +179,8 @@ export interface Phase {
 }
 
 export interface Run {
-    file: string; label: string; host: string; kernel: string; engine: string; version: string;
+    /** What it is called among all runs. */
+    name: string; file: string; label: string; host: string; kernel: string; engine: string; version: string;
     command: string; start: string; finished: boolean;
     /** merged: up to this many intervals of the recording are one here; absent in a live page. */
     interval_s: number; merged?: number; idle_gap_s: number; scale: number; duration_s: number;

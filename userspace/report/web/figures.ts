@@ -7,7 +7,7 @@ import { consistency } from "./curves";
 import { type Finding, type Quantile, QUANTILES, type Run, type Stack, type Total, type Watch } from "./data";
 import { button, el, table } from "./dom";
 import { amount, bytes, count, ioSize, latency, megabytes, moment, percent, seconds } from "./format";
-import { type Line, runNames } from "./lines";
+import type { Line } from "./lines";
 import type { Span } from "./plot";
 import { type Order, sortable } from "./sortable";
 import type { Theme } from "./theme";
@@ -37,9 +37,8 @@ function listed(...parts: (string | false)[]): string {
 }
 
 export function runsTable(runs: Run[]): HTMLElement {
-    const names = runNames(runs);
-    return scrolled("Runs", table("Runs", ["run", "devices", "begin", "length", "machine", "engine", "command"], runs.map((run, r) => [
-        names[r], device(run), moment(run.start),
+    return scrolled("Runs", table("Runs", ["run", "devices", "begin", "length", "machine", "engine", "command"], runs.map((run) => [
+        run.name, device(run), moment(run.start),
         listed(seconds(run.duration_s), `${run.start_s.length} intervals`, (run.merged ?? 1) > 1 && `up to ${run.merged} merged into one`, !run.finished && "cut off"),
         listed(run.host, run.kernel && `Linux ${run.kernel}`), listed(run.engine, run.version && `blklat ${run.version}`), run.command,
     ])));
@@ -47,8 +46,8 @@ export function runsTable(runs: Run[]): HTMLElement {
 
 /** Says which window each run's rates are over, if nobody has chosen one. */
 export function activeWords(runs: Run[]): string {
-    const names = runNames(runs), words = runs.map(({ active: a }) => a ? `${seconds(a.from_s)} to ${seconds(a.to_s)}` : "all of it");
-    const said = new Set(words).size === 1 ? [words[0]] : words.length > 4 ? ["each run's own time"] : words.map((word, r) => `${names[r]} ${word}`);
+    const words = runs.map(({ active: a }) => a ? `${seconds(a.from_s)} to ${seconds(a.to_s)}` : "all of it");
+    const said = new Set(words).size === 1 ? [words[0]] : words.length > 4 ? ["each run's own time"] : words.map((word, r) => `${runs[r].name} ${word}`);
     const over = said.join("; "), how = runs.some(({ active: a }) => a?.asked) ? "as asked" : "from the first IO to the last";
     return `Rates are over ${over}, ${how}. Drag across a chart over time to choose a window.`;
 }
@@ -114,8 +113,8 @@ export function findings(between: Finding[], all: Run[], show: Show, window: Win
 
 function sorted(between: Finding[], runs: Run[], show: Show, window: Window): HTMLElement[] {
     const list = (found: Finding[]) => found.map((f) => el("ul", { class: "findings" }, finding(f, show, window)));
-    const names = runNames(runs), grades = ["wrong", "differs", "well"];
-    const all = runs.map((run, r) => ({ name: names[r], run, worst: Math.min(grades.length, ...run.findings.map((f) => grades.indexOf(f.grade))) }))
+    const grades = ["wrong", "differs", "well"];
+    const all = runs.map((run) => ({ name: run.name, run, worst: Math.min(grades.length, ...run.findings.map((f) => grades.indexOf(f.grade))) }))
         .sort((a, b) => a.worst - b.worst);
     const well = all.filter(({ worst }) => worst === 2), folded = well.length > 1, none = all.filter(({ worst }) => worst === grades.length);
     const titled = (title: string, found: Finding[]) => found.length ? [...runs.length > 1 ? [el("h3", {}, title)] : [], ...list(found)] : [];
@@ -127,7 +126,7 @@ function sorted(between: Finding[], runs: Run[], show: Show, window: Window): HT
 
 /** The marks noted during the recording; charts have room only for the beginning of each text. */
 export function marks(runs: Run[], show: (t_s: number) => void): HTMLElement[] {
-    const names = runNames(runs), many = runs.length > 1, all = runs.flatMap((run, r) => run.marks.map((mark) => ({ ...mark, run: names[r] })));
+    const many = runs.length > 1, all = runs.flatMap((run) => run.marks.map((mark) => ({ ...mark, run: run.name })));
     const made = table("Marks", ["at", ...many ? ["run"] : [], "mark"], all.map((mark) => [seconds(mark.t_s), ...many ? [mark.run] : [], mark.text]));
     all.forEach((mark, i) => made.tBodies[0].rows[i].cells[0].replaceChildren(button(seconds(mark.t_s), () => show(mark.t_s), { title: "from here to the next mark" })));
     return all.length ? [el("h3", { class: "sub" }, "Marks"), scrolled("Marks", made)] : [];
@@ -140,7 +139,7 @@ function lost({ accounting }: Watch): string {
 
 /** What is in no line: bytes and errors of IOs that had not ended, and skipped programs. */
 export function leftOver(runs: Run[]): HTMLElement[] {
-    const names = runNames(runs), hint = (r: number, text: string) => el("p", { class: "hint" }, `${runs.length > 1 ? `${names[r]}: ` : ""}${text}`);
+    const hint = (r: number, text: string) => el("p", { class: "hint" }, `${runs.length > 1 ? `${runs[r].name}: ` : ""}${text}`);
     return runs.flatMap((run, r) => [
         ...run.watches.flatMap(({ device, stage, partial }) => (partial ?? []).map((p) => hint(r,
             `${device} ${stage}, ${p.op}: besides, ${listed(counted(p.bytes, "byte"), p.errors > 0 && counted(p.errors, "error"))} of IOs that have not ended.`))),

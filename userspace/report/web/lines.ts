@@ -25,18 +25,6 @@ const FEW = 0.001;
 /** If there are more lines than this, only the main ones are shown at first. */
 const MANY = 8;
 
-/** A label may be empty or the same for several files; a file's name may occur in several folders. */
-export function runNames(runs: Run[]): string[] {
-    const files = runs.map((run) => run.file.replace(/.*\//, ""));
-    const names = runs.map((run, i) => run.label || (files.indexOf(files[i]) === files.lastIndexOf(files[i]) ? files[i] : run.file) || "run");
-    const both = names.map((name, i) => names.indexOf(name) === names.lastIndexOf(name) || !runs[i].label
-        ? name : `${name} (${runs[i].file})`);
-    return both.map((name, i) => {
-        const before = both.slice(0, i).filter((other) => other === name).length;
-        return before ? `${name} #${before + 1}` : name;
-    });
-}
-
 function differ(values: string[]): boolean {
     return new Set(values).size > 1;
 }
@@ -46,8 +34,8 @@ function joined(parts: (string | false)[]): string {
 }
 
 export function makeLines(runs: Run[]): Line[] {
-    const names = runNames(runs), lines: Line[] = [];
-    const all = runs.flatMap((run, r) => run.watches.map((watch) => ({ run, watch, runName: names[r] })));
+    const lines: Line[] = [];
+    const all = runs.flatMap((run) => run.watches.map((watch) => ({ run, watch, runName: run.name })));
     const many = runs.length > 1, ops = differ(all.flatMap((s) => s.watch.ops.map((op) => op.op)));
     const devices = differ(all.map((s) => s.watch.device)), stages = differ(all.map((s) => s.watch.stage));
     all.forEach(({ run, watch, runName }, s) => {

@@ -185,7 +185,7 @@ export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
     const begin = intervals.length ? intervals[0].end_s - intervals[0].length_s : 0;
     const starts = intervals.map((i) => i.end_s - i.length_s - begin), last = intervals[intervals.length - 1];
     const run: Run = {
-        file: "", label: live.host, host: live.host, kernel: live.kernel, engine: live.engine, version: live.version, command: "",
+        name: live.host, file: "", label: "", host: live.host, kernel: live.kernel, engine: live.engine, version: live.version, command: "",
         start: live.start, finished: true, interval_s: live.interval_s, idle_gap_s: 0, scale: live.scale,
         duration_s: last ? last.end_s - begin : 0, skipped_unexplained: last?.skipped_unexplained ?? 0, start_s: starts, length_s: intervals.map((i) => i.length_s),
         marks: [], devices: live.devices, watches: [], stacks: [], findings: [],

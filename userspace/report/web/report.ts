@@ -9,7 +9,7 @@ import { endOf, timeSpan, type Window } from "./charts/times";
 import { type Document, type Finding, type Run, runsIn } from "./data";
 import { button, el } from "./dom";
 import { activeWords, findings, leftOver, marks, partsTotals, phasesTable, runsTable, stacks, totals, windowWords } from "./figures";
-import { firstOf, type Line, makeLines, runNames } from "./lines";
+import { firstOf, type Line, makeLines } from "./lines";
 import { LATENCY, LOAD, Page, section } from "./page";
 import { Panel } from "./panel";
 import { type PartsSection, partsSections, select } from "./parts_section";
@@ -47,7 +47,7 @@ class ReportPage extends Page {
         super(makeLines(runs));
         this.makeCharts();
         this.panel = new Panel(this.legend, this.lines, () => this.redraw(), (colours) => this.lift(colours));
-        document.title = `${runNames(runs).join(", ")} – block IO latency`;
+        document.title = `${runs.map(({ name }) => name).join(", ")} – block IO latency`;
         this.show(this.header(), this.main(), this.footer());
         this.zoomTime(null);
         this.redraw();
@@ -191,7 +191,7 @@ class ReportPage extends Page {
     }
 
     private header(): HTMLElement {
-        return el("header", {}, el("div", { class: "top" }, el("h1", {}, "Block IO latency"), this.themeButton()), el("p", { class: "hint" }, this.runs.length > 4 ? `${this.runs.length} runs` : runNames(this.runs).join(", ")));
+        return el("header", {}, el("div", { class: "top" }, el("h1", {}, "Block IO latency"), this.themeButton()), el("p", { class: "hint" }, this.runs.length > 4 ? `${this.runs.length} runs` : this.runs.map(({ name }) => name).join(", ")));
     }
 
     private main(): HTMLElement {
