@@ -15,7 +15,7 @@ POD = "/kubepods.slice/cri-containerd-" + 4 * "0123456789abcdef" + ".scope"
 NORMAL = statistics.NormalDist()
 
 
-def write(path, name, seconds, loads, devices=("sda",), by=None, noise=0.05):
+def write(path, name, seconds, loads, devices=("sda",), by=None, noise=0.05, marks=()):
     """@loads(second): for each, (op, median_ns, IOs, {width, size, owner, device}); rates and medians vary by @noise, IOs by chance."""
     s = synthetic.Script(devices, seed=name, by=by)
     for second in range(seconds):
@@ -29,7 +29,7 @@ def write(path, name, seconds, loads, devices=("sda",), by=None, noise=0.05):
                 s.io(op, ns * math.exp(more.get("width", 0.3) * z), ios // parts + (i < ios % parts), more.get("size", 4096),
                      f"in={more['owner']}" if by else "")
         s.tick()
-    return s.write(path / "run.blklat")
+    return mark(s.write(path / "run.blklat"), *marks)
 
 
 def step(t, before, after, at=20, until=1000):
@@ -129,6 +129,11 @@ SICK = {
     "three seconds of a tail": (60, lambda t: [("read", 9e4, 5000, {}), ("read", step(t, 3e5, 3e7, 20, 23), 200, {})], {},
                                 r"sda read: p99 rose (9\d(\.\d)?|1\d\d) times at 20\.0 s for 3\.0 s, from 3\d\d us to 3\d\.\d ms; "
                                 r"p50 did not .*"),
+    "a cache of three seconds": (60, lambda t: [("write", step(t, 2e4, 3e5, 3), step(t, 30000, 3000, 3), {})], {},
+                                 r"sda write: IOPS fell from [23]\d\.\dk to [23]\.\d\dk at (2\.9|3\.0) s, after 3[345]\.\d % of the IOs; mean latency rose 1[45](\.\d)? "
+                                 "times, .*, as when a cache is exhausted"),
+    "a phase": (80, lambda t: [("read", step(t, 9e4, 3e5, 40), 2000, {})], {"marks": [(0, "before"), (40, "after")]},
+                r"sda read: mean latency rose 3\.[23]\d times at (39|40)\.\d s, .*; phase 'after' begins there"),
     "little by little": (120, lambda t: [("read", 9e4 * (1 + t / 30), 1000, {})], {},
                          r"sda read: mean latency rose 3\.[1-5]\d? times little by little, from .* us to .* us, at .* IOPS; p50 from .*"),
 }
@@ -195,7 +200,11 @@ SEVERAL = {
     "two caches": (90, lambda t: [("read", step(t, 9e4, 4e5), 2000, {}), ("write", step(t, 4e4, 3e5, 60), 1000, {})], {},
                    [slower("sda read: mean latency rose", ", as when a cache is exhausted"),
                     r"sda write: mean latency rose 7\.\d\d times at (59|60)\.\d s, .* us"]),
-    "a marked sweep": (*phased((4000, 8000, 12000, 24000), range(20, 25), 5), {"marks": 4},
+    "one more": (100, lambda t: [("read", 9e4 * step(t, 1, 3) * step(t, 1, 4, 60), 1000, {"owner": DB}), writes(BACKUP, 6e6, step(t, 0, 200)),
+                                 writes(INDEXER, 6e6, step(t, 0, 600, 60))], {"by": "cgroup"},
+                 [r"sda read: at 60\.\d s indexer\.service began .*; it has [56]\d\.\d % of the device's time since, .* \((3\.9|4\.\d)\d? times slower\)",
+                  r"sda read: at 20\.\d s backup\.service began .*; it has (79|8\d)\.\d % of the device's time until 60\.0 s, .* \((2\.9|3\.\d)\d? times slower\)"]),
+    "a marked sweep": (*phased((4000, 8000, 12000, 24000), range(20, 25), 5), {"marks": [(15 * i, f"phase {i}") for i in range(4)]},
                        [r"sda read: IOPS fell from [78]\.\d\dk to 1\.[56]\dk at 20\.0 s, .* mean latency rose [45]\.\d\d times, .*"]),
 }
 
@@ -203,15 +212,23 @@ SEVERAL = {
 @pytest.mark.parametrize("name", SEVERAL)
 def test_who_and_when(tmp_path, name):
     seconds, loads, more, expected = SEVERAL[name]
-    marks = more.pop("marks", 0)
     path = write(tmp_path, name, seconds, loads, **more)
-    if marks:
-        mark(path, *((seconds / marks * i, f"phase {i}") for i in range(marks)))
     found = sentences(path, grade="!!")
     assert len(found) == len(expected), found
     for pattern in expected:
         assert len([told for told in found if re.fullmatch(pattern, told)]) == 1, found
     assert not [one for one in sentences(path) if "peaks" in one or "not reached" in one]
+    if "one takes over" in name:    # at one instant
+        assert re.search(r"until (\S+) s", found[0] + found[1])[1] == re.search(r"at (\S+) s indexer", found[0] + found[1])[1]
+
+
+@pytest.mark.parametrize("first", [1, 3, 4])
+def test_the_first_seconds(tmp_path, first):
+    """They are told with their time, and not again as peaks."""
+    path = write(tmp_path, f"the first {first}", 60, lambda t: [("read", step(t, 9e5, 9e4, first), 3000, {})])
+    told, steady = sentences(path)
+    assert re.fullmatch(rf"sda read: mean latency fell (9|10)(\.\d+)? times at {first}\.0 s, from ([89]\d\d us|1\.\d\d ms) to 9\d\.\d us, after .* % of the IOs, .*", told)
+    assert steady.startswith("sda read: steady state reached")
 
 
 @pytest.mark.parametrize("times", [1, 2])

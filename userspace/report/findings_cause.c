@@ -325,11 +325,11 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 	c->like = unchanged_peers(t, c);
 	c->before_device = waits_before_device(t, c);
 	c->only = only_part(t, c);
-	c->alone = c->alone && !c->only && !c->like && !c->before_device && !anything_else(t, c);
+	c->alone = c->alone && !c->only && !c->like && !c->before_device && !run_has_mark_at(t->q->run, c->at_s) && !anything_else(t, c);
 }
 
-/* Where a load at least half as large as the cause of @c begins at place @cut, or in the interval behind it; 0: none does. */
-static u32 another_begins(const struct trace *t, u32 cut, struct span level, const struct change *c)
+/* Where a load at least half as large as the cause of @c begins at place @cut, or in the interval behind it. */
+static struct handover another_begins(const struct trace *t, u32 cut, struct span level, const struct change *c)
 {
 	u32 owners = owners_of(t);
 
@@ -339,22 +339,22 @@ static u32 another_begins(const struct trace *t, u32 cut, struct span level, con
 
 			if ((part || op != t->op) && !(o.watch == c->cause.watch && op == c->cause.op) &&
 			    changed_with(t, cut, level, c, &o) > 0 && o.step <= cut + 1 && o.depth_step >= c->cause.depth_step / 2)
-				return max_u64(o.step, cut);
+				return (struct handover){ max_u64(o.step, cut), o.at_s };
 		}
-	return 0;
+	return (struct handover){ 0 };
 }
 
-u32 handover_of(const struct trace *t, u32 i, const struct change *c)
+struct handover handover_of(const struct trace *t, u32 i, const struct change *c)
 {
 	const struct span level = { t->cuts[i], both_levels(t, i).to };
 	const struct series_run *s = c->cause.watch ? &c->cause.watch->ops[c->cause.op] : NULL;
 	u32 gone = 0, cut = level.from + LEVEL_LEAST;
 
 	if (!s || c->latency <= 0 || cause_is_elsewhere(t, c))
-		return 0;
+		return (struct handover){ 0 };
 	for (; cut < level.to && gone < LEVEL_LEAST; cut++)
 		gone = run_iops(t->q->run, s->ios, t->interval[cut]) <= LEFT * c->cause.iops_after ? gone + 1 : 0;
-	return gone < LEVEL_LEAST ? 0 : another_begins(t, cut - LEVEL_LEAST, level, c);
+	return gone < LEVEL_LEAST ? (struct handover){ 0 } : another_begins(t, cut - LEVEL_LEAST, level, c);
 }
 
 bool cause_is_sure(const struct trace *t, const struct change *all, u32 i)
@@ -371,10 +371,11 @@ double cause_end_of(const struct trace *t, const struct change *c)
 
 	for (u32 k = 0; k < t->n_cuts; k++) {
 		const struct span next = trace_span(t, k + 1);
+		const struct handover *h = trace_handover(t, t->cuts[k]);
 		double iops = rates_of(t, s, next).iops;
 
 		if (t->cuts[k] >= c->span[1].to && direction(c->cause.after.iops, iops, FACTOR) < 0)
-			return moment_of(t, s, step_in(t, s, (struct span){ c->span[1].from, next.to }), c->cause.iops_after, iops);
+			return h ? h->at_s : moment_of(t, s, step_in(t, s, (struct span){ c->span[1].from, next.to }), c->cause.iops_after, iops);
 	}
 	return INFINITY;
 }

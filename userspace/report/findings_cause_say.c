@@ -113,6 +113,15 @@ static double share_of_time(const struct trace *t, const struct change *c)
 	return (depth_of(&c->cause.after) + depth_of(&c->with.after)) / all;
 }
 
+/* When the level behind a change ends; INFINITY: with the run. */
+static double level_end_of(const struct trace *t, const struct change *c)
+{
+	for (u32 k = 0; k < t->n_cuts; k++)
+		if (t->cuts[k] >= c->span[1].to)
+			return t->q->run->start_s[t->interval[t->cuts[k]]];
+	return INFINITY;
+}
+
 void say_culprit(struct finding *f, const struct trace *t, const struct change *all, u32 n)
 {
 	const struct other *o = &all[0].cause;
@@ -128,8 +137,12 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 		finding_say(f, ", and %u times more from %s on", (n - 1) / 2, units_seconds(a, all[2].at_s));
 	else if (n > 2)
 		finding_say(f, ", and once more from %s on", units_seconds(a, all[2].at_s));
-	finding_say(f, "; %s %s of the device's time %s, and ", owner_of(o->watch) && (!all[0].with.watch || all[0].with.watch == o->watch) ? "it has" : "they have",
-		    units_share(share, share_of_time(t, &all[0])), isfinite(end_s) ? "meanwhile" : "since");
+	finding_say(f, "; %s %s of the device's time ", owner_of(o->watch) && (!all[0].with.watch || all[0].with.watch == o->watch) ? "it has" : "they have",
+		    units_share(share, share_of_time(t, &all[0])));
+	if (isfinite(end_s) || !isfinite(level_end_of(t, &all[0])))
+		finding_say(f, isfinite(end_s) ? "meanwhile, and " : "since, and ");
+	else
+		finding_say(f, "until %s, and ", units_seconds(a, level_end_of(t, &all[0])));
 	say_victim(f, t, &all[0]);
 	finding_values(f, { "episodes", (n + 1) / 2 }, { "cause_before_iops", o->iops_before },
 		       { "cause_after_iops", o->iops_after }, { "cause_share", share_of_time(t, &all[0]) });

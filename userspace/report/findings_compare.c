@@ -77,12 +77,20 @@ static int find_order(const struct lines *ls)
 	if (ls->n < 3 || (!ls->of_runs && slowest < EQUAL * fastest))
 		return 0;
 	f = lines_finding_add(ls, "order");
-	finding_say(f, "from slowest to fastest at p50:");
+	f->times = slowest / fastest;
+	f->grade = f->times < EQUAL ? FINDING_WELL : FINDING_DIFFERS;
+	if (f->times < EQUAL)
+		finding_say(f, "%u are alike at p50: %s (%s) to %s (%s)", ls->n, units_ns(iops, fastest), ls->by[ls->n - 1].name, units_ns(text, slowest),
+			    ls->by[0].name);
+	else
+		finding_say(f, "from slowest to fastest at p50:");
 	for (u32 i = 0; i < ls->n; i++) {
 		const struct line *l = &ls->by[i];
 		double gap = i ? at(l - 1, 0.5) / at(l, 0.5) : 1;
 
 		classes += gap >= CLASS;
+		if (f->times < EQUAL)
+			continue;
 		if (i == NAMED)
 			finding_say(f, ", %u more", ls->n - NAMED - 1);
 		if (i >= NAMED && i + 1 < ls->n)
@@ -92,8 +100,6 @@ static int find_order(const struct lines *ls)
 		finding_say(f, "%s %s %s (%s IOPS)", i && gap < CLASS ? "," : "", l->name, units_ns(text, at(l, 0.5)),
 			    units_short(iops, l->o->iops));
 	}
-	f->times = slowest / fastest;
-	f->grade = f->times < EQUAL ? FINDING_WELL : FINDING_DIFFERS;
 	finding_values(f, { "lines", ls->n }, { "classes", classes }, { "slowest_p50_ns", slowest }, { "fastest_p50_ns", fastest });
 	finding_rule(f, "of three or more, by the median; a class begins where it is %g times faster or more", CLASS);
 	return 0;

@@ -107,20 +107,12 @@ static void compare(const struct trace *t, struct change *c)
 	c->latency = c->mean ?: c->p50 ?: c->tail ? direction(c->before.ns[c->tail], c->after.ns[c->tail], FACTOR) : 0;
 }
 
-static bool is_handover(const struct trace *t, u32 i)
-{
-	for (u32 k = 0; k < t->n_handovers; k++)
-		if (t->handovers[k] == t->cuts[i])
-			return true;
-	return false;
-}
-
 static struct change change_at(const struct trace *t, u32 i)
 {
 	struct change c = { .span = { { 0 }, trace_span(t, i + 1) } };
 	u32 first = i;
 
-	while (first && is_handover(t, first))
+	while (first && trace_handover(t, t->cuts[first]))
 		first--;
 	c.span[0] = trace_span(t, first);
 	compare(t, &c);
@@ -132,7 +124,7 @@ static struct change change_at(const struct trace *t, u32 i)
 			c.lasts_s = t->q->run->start_s[t->interval[t->cuts[i + 1]]] - t->q->run->start_s[t->interval[t->cuts[i]]];
 	find_cause(t, i, &c);
 	if (first < i)
-		c.at_s = c.cause.watch ? c.cause.at_s : t->q->run->start_s[t->interval[t->cuts[i]]];
+		c.at_s = c.cause.at_s = trace_handover(t, t->cuts[i])->at_s;
 	return c;
 }
 
@@ -141,12 +133,13 @@ static void add_handovers(struct trace *t)
 {
 	for (u32 i = 0; i < t->n_cuts && t->n_cuts < LEVEL_CUTS_MAX; i++) {
 		const struct change c = change_at(t, i);
-		u32 cut = handover_of(t, i, &c);
+		const struct handover h = handover_of(t, i, &c);
 
-		if (!cut)
+		if (!h.cut)
 			continue;
 		memmove(&t->cuts[i + 2], &t->cuts[i + 1], (t->n_cuts - i - 1) * sizeof(*t->cuts));
-		t->cuts[i + 1] = t->handovers[t->n_handovers++] = cut;
+		t->handovers[t->n_handovers++] = h;
+		t->cuts[i + 1] = h.cut;
 		t->n_cuts++;
 	}
 }

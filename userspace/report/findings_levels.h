@@ -28,7 +28,10 @@ struct trace {
 	u32 n_cuts;
 	u32 shorts[LEVEL_CUTS_MAX];	/* those where a rise begins that is too short for a level, and ends at the next one */
 	u32 n_shorts;
-	u32 handovers[LEVEL_CUTS_MAX];	/* those where one load that makes the op slow ends and another begins */
+	struct handover {
+		u32 cut;
+		double at_s;
+	} handovers[LEVEL_CUTS_MAX];	/* those where one load that makes the op slow ends and another begins: for both at one instant */
 	u32 n_handovers;
 	bool backed[PERCENTILES_OVER_TIME];	/* enough IOs an interval for this percentile */
 };
@@ -88,7 +91,10 @@ void trace_uninit(struct trace *t);
 /* Finds the cuts of IOPS, and adds those of the median and of percentiles behind it. Returns 0 or -ENOMEM. */
 int trace_find_levels(struct trace *t);
 
-/* Adds where latency rises for too short a time for a level, and where that ends, unless it is near a level's, or at a mark. */
+/*
+ * Adds where latency rises for too short a time for a level, and where that ends, unless it is near a level's, or at a mark; and where
+ * the run's first intervals end, if they are slower or faster for as short a time.
+ */
 void trace_add_short(struct trace *t);
 
 /* The logarithm of percentile @p in ns, of run_over_time, at a place of the trace. */
@@ -96,6 +102,9 @@ double trace_log_ns(const struct trace *t, u32 place, u32 p);
 
 /* Where a level is. The intervals in which it changes are left out if it is long enough. */
 struct span trace_span(const struct trace *t, u32 level);
+
+/* NULL: the cut is none. */
+const struct handover *trace_handover(const struct trace *t, u32 cut);
 
 /* Whether a phase begins or ends there. */
 bool run_has_mark_at(const struct run *r, double at_s);
@@ -144,8 +153,8 @@ bool change_is_worse(const struct change *c);
 /* Sets cause and all behind it in the change at cut @i, but not whether the cause is sure. */
 void find_cause(const struct trace *t, u32 i, struct change *c);
 
-/* Where, in the level after cut @i, the load that may have caused @c ends while another begins; 0: nowhere. */
-u32 handover_of(const struct trace *t, u32 i, const struct change *c);
+/* Where, in the level after cut @i, the load that may have caused @c ends while another begins; cut is 0: nowhere. */
+struct handover handover_of(const struct trace *t, u32 i, const struct change *c);
 
 /* Of change @i, when the causes of @all are known: where another load made the op slow, that says nothing of this one. */
 bool cause_is_sure(const struct trace *t, const struct change *all, u32 i);

@@ -17,8 +17,16 @@ static double times_of(const struct change *c, const char **ret_what)
 	return mean ? c->after.mean_ns / c->before.mean_ns : c->after.ns[p] / c->before.ns[p];
 }
 
+static const char *phase_at(const struct run *r, double at_s)
+{
+	for (u32 i = 0; i < r->phases.n; i++)
+		if (fabs(r->phases.p[i].from_s - at_s) <= SAME_CUT * r->interval_s)
+			return r->phases.p[i].name;
+	return NULL;
+}
+
 /* Says what the figures tell about the cause. Whether it is a cache, only the drive knows. */
-static void say_cause(struct finding *f, const struct change *c)
+static void say_cause(struct finding *f, const struct trace *t, const struct change *c)
 {
 	char a[UNITS_TEXT], b[UNITS_TEXT];
 
@@ -38,6 +46,8 @@ static void say_cause(struct finding *f, const struct change *c)
 		finding_say(f, "; %u like it %s as fast as before", c->like, c->like > 1 ? "are" : "is");
 	else if (change_is_cache(c))
 		finding_say(f, ", as when a cache is exhausted");
+	else if (phase_at(t->q->run, c->at_s))
+		finding_say(f, "; phase '%.64s' begins there", phase_at(t->q->run, c->at_s));
 }
 
 /* "at 13.0 s for 1.0 s, and 10 times more, every 10.0 s" of a rise and its repetitions; "at 13.0 s" of a level. */
@@ -125,7 +135,7 @@ static void say_first(struct finding *f, const struct change *c, u32 n)
 		finding_say(f, c->iops ? ", at %s to %s IOPS" : ", at %s IOPS", a, b);
 }
 
-static void say_change(struct finding *f, const struct change *c, u32 n)
+static void say_change(struct finding *f, const struct trace *t, const struct change *c, u32 n)
 {
 	int tail = c->tail ? direction(c->before.ns[c->tail] * c->after.ns[RUN_P50], c->after.ns[c->tail] * c->before.ns[RUN_P50], FACTOR) : 0;
 	bool median = !strcmp(f->times_of, "median"), steps = c->iops && !c->gradual;
@@ -148,7 +158,7 @@ static void say_change(struct finding *f, const struct change *c, u32 n)
 		finding_say(f, "; %s", run_over_time.p[c->tail].name);
 		say_from_to(f, c->before.ns[c->tail], c->after.ns[c->tail]);
 	}
-	say_cause(f, c);
+	say_cause(f, t, c);
 }
 
 static void state_rule(struct finding *f)
@@ -194,7 +204,7 @@ void report_change(const struct trace *t, const struct change *all, u32 n)
 	else if (change_is_tail(c))
 		say_tail(f, c, n);
 	else
-		say_change(f, c, n);
+		say_change(f, t, c, n);
 	state_rule(f);
 }
 

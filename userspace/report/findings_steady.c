@@ -43,7 +43,18 @@ static bool stalled_within(const struct inquiry *q, double from_s, double to_s)
 	return false;
 }
 
-static void say(struct finding *f, const struct steady_state *s, double stalled)
+/* For how long of the window the device had nothing to do. */
+static double rest_of(const struct inquiry *q)
+{
+	const struct steady_window *w = q->window;
+	double rest_s = 0;
+
+	for (u32 i = w->first; i < w->first + w->n; i++)
+		rest_s += watch_run_ios_in(q->watch, i) || q->watch->in_flight[i] || q->stalled_s[i] ? 0 : q->run->length_s[i];
+	return rest_s;
+}
+
+static void say(struct finding *f, const struct steady_state *s, double stalled, double rest_s)
 {
 	char from[UNITS_TEXT], to[UNITS_TEXT], round[UNITS_TEXT], iops[UNITS_TEXT];
 	char excursion[UNITS_TEXT], slope[UNITS_TEXT], share[UNITS_TEXT];
@@ -54,6 +65,8 @@ static void say(struct finding *f, const struct steady_state *s, double stalled)
 	if (!s->reached)
 		finding_say(f, " (limit 20 %%), %s by %s from first to last (limit 10 %%)", s->slope < 0 ? "falling" : "rising",
 			    units_share(slope, fabs(s->slope)));
+	if (!s->reached && !s->while_busy && rest_s > 0)
+		finding_say(f, "; the load rested for %s of that time", units_seconds(from, rest_s));
 	if (stalled > 0)
 		finding_say(f, "; %sthe device stalled for %s of that time", s->reached ? "steady on average only: " : "",
 			    units_share(share, stalled));
@@ -84,7 +97,7 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	}
 	f->from_s = q->window->from_s;
 	f->to_s = q->window->to_s;
-	say(f, &s, stalled_share(q));
+	say(f, &s, stalled_share(q), rest_of(q));
 	if (s.reached && !stalled_share(q))
 		f->grade = FINDING_WELL;
 	finding_values(f, { "reached", s.reached }, { "iops", s.mean }, { "round_s", s.round_s },

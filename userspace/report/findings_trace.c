@@ -96,6 +96,14 @@ int trace_find_levels(struct trace *t)
 	return err;
 }
 
+const struct handover *trace_handover(const struct trace *t, u32 cut)
+{
+	for (u32 k = 0; k < t->n_handovers; k++)
+		if (t->handovers[k].cut == cut)
+			return &t->handovers[k];
+	return NULL;
+}
+
 bool run_has_mark_at(const struct run *r, double at_s)
 {
 	for (u32 i = 0; i < r->phases.n; i++)
@@ -127,6 +135,32 @@ static u32 end_of_short(const struct trace *t, u32 p, double step, double mean_s
 	return to - from < LEVEL_LEAST && (to + LEVEL_LEAST <= t->n || (to == t->n && to - from > 1)) ? to : 0;
 }
 
+/* By how much all values before place @to are above the LEVEL_LEAST behind it; negative: below; 0: neither. */
+static double gap_at(const struct trace *t, u32 p, u32 to)
+{
+	double least[] = { HUGE_VAL, HUGE_VAL }, most[] = { -HUGE_VAL, -HUGE_VAL };
+
+	for (u32 i = 0; i < to + LEVEL_LEAST; i++) {
+		least[i >= to] = fmin(least[i >= to], trace_log_ns(t, i, p));
+		most[i >= to] = fmax(most[i >= to], trace_log_ns(t, i, p));
+	}
+	return fmax(least[0] - most[1], 0) ?: fmin(most[0] - least[1], 0);
+}
+
+/* Where the first intervals end, if they are too few for a level and slower or faster than those behind by as much; 0: they are not. */
+static u32 end_of_start(const struct trace *t, u32 p, double step, double mean_step)
+{
+	for (u32 to = 1; to < LEVEL_LEAST && to + LEVEL_LEAST <= t->n; to++) {
+		double gap = gap_at(t, p, to), mean_gap = gap_at(t, MEAN, to);
+
+		if (t->s->ios[t->interval[to - 1]] * (1 - run_over_time.p[p].q) < SHORT_IOS)
+			break;
+		if (gap * mean_gap > 0 && fabs(gap) >= step && fabs(mean_gap) >= mean_step)
+			return to;
+	}
+	return 0;
+}
+
 /* The standard deviation of the logarithms, but for steps: for a normal distribution 0.6745 of it is the median deviation. */
 static double scatter_of(const struct trace *t, u32 p)
 {
@@ -141,7 +175,10 @@ void trace_add_short(struct trace *t)
 
 	for (u32 p = 0; p < PERCENTILES_OVER_TIME; p++) {
 		double step = fmax(SHORT * log(STEP(p)), SHORT_NOISE * scatter_of(t, p));
+		u32 start = t->backed[p] && t->n_cuts < LEVEL_CUTS_MAX ? end_of_start(t, p, step, mean_step) : 0;
 
+		if (start && !near_a_cut(t, t->n_cuts, start) && !run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[start]]))
+			t->cuts[t->n_cuts++] = start;
 		for (u32 i = LEVEL_LEAST; t->backed[p] && i < t->n && t->n_cuts + 2 <= LEVEL_CUTS_MAX; i++) {
 			u32 to = end_of_short(t, p, step, mean_step, i);
 
