@@ -53,13 +53,13 @@ static void conditions(const char *text)
 {
 	struct problem p = { "" };
 	struct condition c, again;
-	int err = condition_parse(text, &c, &p);
+	int err = condition_parse("--fail-if", text, &c, &p);
 
 	checked(err, &p);
 	if (err)
 		return;
 	check(isfinite(c.limit) && strlen(c.text) < sizeof(c.text));
-	check(!condition_parse(c.text, &again, &p) && again.metric == c.metric && again.limit == c.limit);
+	check(!condition_parse("--fail-if", c.text, &again, &p) && again.metric == c.metric && again.limit == c.limit);
 }
 
 /* Whatever arrives is taken off the socket, and only an event that may be of a block device counts as news. */

@@ -39,7 +39,7 @@ TEST(what_may_be_written)
 		struct condition c;
 		struct problem p;
 
-		if (condition_parse(cases[i].text, &c, &p))
+		if (condition_parse("--fail-if", cases[i].text, &c, &p))
 			fail_msg("%s: %s", cases[i].text, p.text);
 		assert_int_equal(c.op, cases[i].op);
 		assert_int_equal(c.metric, cases[i].metric);
@@ -89,12 +89,12 @@ TEST(what_may_not)
 		else
 			snprintf(sentence, sizeof(sentence), "--fail-if '%s': at '%s', letter %d, must be %s", text, at,
 				 (int)(strlen(text) - strlen(at)) + 1, must);
-		assert_int_equal(condition_parse(cases[i].text, &c, &p), -EINVAL);
+		assert_int_equal(condition_parse("--fail-if", cases[i].text, &c, &p), -EINVAL);
 		assert_string_equal(p.text, sentence);
 	}
 	memset(longer, 'r', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
-	assert_int_equal(condition_parse(longer, &c, &p), -EINVAL);
+	assert_int_equal(condition_parse("--fail-if", longer, &c, &p), -EINVAL);
 }
 
 static struct {
@@ -139,7 +139,7 @@ void tear_down(void)
 static int evaluate(const char *text)
 {
 	t.p.text[0] = '\0';
-	assert_int_equal(condition_parse(text, &t.c, &t.p), 0);
+	assert_int_equal(condition_parse("--fail-if", text, &t.c, &t.p), 0);
 	return condition_evaluate(&t.c, &t.j, &t.v, &t.p);
 }
 
@@ -167,6 +167,27 @@ TEST(what_holds)
 		assert_close(t.v.value, cases[i].value, 1e-9 * cases[i].value);
 		assert_close(t.v.base, cases[i].base, 0);
 	}
+}
+
+/* Frames of an interval look like those of a run. */
+TEST(an_interval)
+{
+	static const struct { const char *text; bool holds; double value; } cases[] = {
+		{ "read.max > 20ms", true, 25e6 }, { "read.max > 25ms", false, 25e6 }, { "total.iops >= 1000", true, 1000 },
+		{ "total.lost > 3", true, 4 }, { "total.errors > 2", true, 3 }, { "flush.max < 1s", false, 0 },
+	};
+	struct frame f = *t.run.run.watches[0].total;
+
+	f.health.lost = 4;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(condition_parse("--keep-if", cases[i].text, &t.c, &t.p), 0);
+		assert_int_equal(condition_evaluate_frame(&t.c, &f, &t.v), 0);
+		if (t.v.holds != cases[i].holds)
+			fail_msg("%s: holds %d", cases[i].text, t.v.holds);
+		assert_close(t.v.value, cases[i].value, 1e-9 * cases[i].value);
+	}
+	assert_int_equal(condition_parse("--keep-if", "read.p99", &t.c, &t.p), -EINVAL);
+	assert_string_equal(t.p.text, "--keep-if 'read.p99': at its end <, <=, > or >= is missing");
 }
 
 TEST(what_cannot_be_judged)
@@ -199,7 +220,7 @@ TEST(what_is_said)
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(evaluate(cases[i].text), 0);
-		condition_explain(&t.c, &t.j, &t.v, &t.p);
+		condition_explain(&t.c, t.j.watch->watch, &t.v, &t.p);
 		assert_string_equal(t.p.text, cases[i].sentence);
 	}
 }

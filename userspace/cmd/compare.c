@@ -36,7 +36,7 @@ static int take_condition(void *to, const char *value, struct problem *p)
 {
 	struct compare *c = to;
 
-	return condition_parse(value, &c->conditions[c->n_conditions++], p);
+	return condition_parse("--fail-if", value, &c->conditions[c->n_conditions++], p);
 }
 
 static int take_map(void *to, const char *value, struct problem *p)

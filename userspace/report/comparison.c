@@ -276,7 +276,7 @@ static int judge(struct comparison *c, const struct condition *condition, const 
 		return err;
 	if (array_grow(&c->judgements, sizeof(made), c->n_judgements + 1))
 		return problem_set(p, -ENOMEM, "out of memory");
-	condition_explain(condition, j, &made.verdict, &made.sentence);
+	condition_explain(condition, j->watch->watch, &made.verdict, &made.sentence);
 	c->judgements[c->n_judgements++] = made;
 	c->any_holds |= made.verdict.holds;
 	return 0;

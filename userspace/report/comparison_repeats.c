@@ -95,7 +95,7 @@ static int judge(const struct comparison *c, const struct condition *condition, 
 	v->holds = condition_compare(condition, v->value, v->limit);
 	if (condition->beyond_noise)
 		v->holds &= noise_beyond(&made.noise, condition->comparison == ABOVE || condition->comparison == AT_LEAST);
-	condition_explain(condition, &made.judged, v, &made.sentence);
+	condition_explain(condition, made.judged.watch->watch, v, &made.sentence);
 	if (condition->relative)
 		explain_noise(condition, &made.noise, &made.sentence);
 	*ret = made;

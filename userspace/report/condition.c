@@ -27,34 +27,38 @@ static const char *name_of(const struct run *r)
 }
 
 /* "nvme0n1", "md0 (total)": stage device is not named. */
-static const char *watch_text(const struct watch_run *w, char text[DEVICE_NAME_MAX + 16])
+static const char *watch_text(const struct watch *w, char text[DEVICE_NAME_MAX + 16])
 {
-	bool plain = w->watch->stage == BLKLAT_STAGE_DEVICE;
+	bool plain = w->stage == BLKLAT_STAGE_DEVICE;
 
-	snprintf(text, DEVICE_NAME_MAX + 16, plain ? "%s" : "%s (%s)", w->watch->device->name,
-		 stage_names[w->watch->stage]);
+	snprintf(text, DEVICE_NAME_MAX + 16, plain ? "%s" : "%s (%s)", w->device->name, stage_names[w->stage]);
 	return text;
+}
+
+static int subject_make(struct subject *s, const struct condition *c, const struct frame *f)
+{
+	int err = c->op < 0 ? merged_make(f, &s->merged) : 0;
+
+	s->o = c->op < 0 ? &s->merged : &f->ops[c->op];
+	return err;
 }
 
 static int subject_init(struct subject *s, const struct condition *c, const struct run *r,
 			const struct watch_run *w, struct problem *p)
 {
 	char name[DEVICE_NAME_MAX + 16];
-	int err = 0;
+	int err = subject_make(s, c, w->total);
 
-	if (c->op < 0)
-		err = merged_make(w->total, &s->merged);
-	s->o = c->op < 0 ? &s->merged : &w->total->ops[c->op];
 	if (err)
 		return problem_set(p, err, "out of memory");
 	if (!s->o->ios)
 		return problem_set(p, -ENODATA, "--fail-if '%s': '%s' has no %s%s of %s, so it can't be judged", c->text,
 				   name_of(r), c->op < 0 ? "" : op_names[c->op], c->op < 0 ? "IO" : " IO",
-				   watch_text(w, name));
+				   watch_text(w->watch, name));
 	return 0;
 }
 
-static double value_of(const struct condition *c, const struct subject *s, const struct watch_run *w)
+static double value_of(const struct condition *c, const struct subject *s, u64 lost)
 {
 	switch (c->metric) {
 	case METRIC_IOPS:
@@ -72,7 +76,7 @@ static double value_of(const struct condition *c, const struct subject *s, const
 	case METRIC_ERRORS:
 		return s->o->errors;
 	case METRIC_LOST:
-		return w->account.lost;
+		return lost;
 	case METRIC_KS:
 		break;
 	}
@@ -94,11 +98,16 @@ bool condition_compare(const struct condition *c, double value, double limit)
 	return false;
 }
 
+bool condition_needs_baseline(const struct condition *c)
+{
+	return c->relative || c->metric == METRIC_KS;
+}
+
 int condition_evaluate(const struct condition *c, const struct judged *j, struct verdict *ret, struct problem *p)
 {
 	struct subject run CLEANUP(subject_uninit) = { 0 }, base CLEANUP(subject_uninit) = { 0 };
 	struct verdict v = { .base = -1, .limit = c->limit };
-	bool needs_base = c->relative || c->metric == METRIC_KS;
+	bool needs_base = condition_needs_baseline(c);
 	int err;
 
 	if (needs_base && !j->base)
@@ -112,13 +121,26 @@ int condition_evaluate(const struct condition *c, const struct judged *j, struct
 	if (err)
 		return err == -ENOMEM ? problem_set(p, err, "out of memory") : err;
 	if (c->metric != METRIC_KS)
-		v.value = value_of(c, &run, j->watch);
+		v.value = value_of(c, &run, j->watch->account.lost);
 	if (c->relative) {
-		v.base = value_of(c, &base, j->base_watch);
+		v.base = value_of(c, &base, j->base_watch->account.lost);
 		v.limit = v.base * (100 + c->limit) / 100;
 	}
 	v.holds = condition_compare(c, v.value, v.limit);
 	*ret = v;
+	return 0;
+}
+
+int condition_evaluate_frame(const struct condition *c, const struct frame *f, struct verdict *ret)
+{
+	struct subject s CLEANUP(subject_uninit) = { 0 };
+	int err = subject_make(&s, c, f);
+
+	*ret = (struct verdict){ .base = -1, .limit = c->limit };
+	if (err || (!s.o->ios && c->metric != METRIC_LOST))
+		return err;
+	ret->value = value_of(c, &s, f->health.lost);
+	ret->holds = condition_compare(c, ret->value, ret->limit);
 	return 0;
 }
 
@@ -139,7 +161,7 @@ static const char *value_text(const struct condition *c, double value, char text
 	}
 }
 
-void condition_explain(const struct condition *c, const struct judged *j, const struct verdict *v, struct problem *ret)
+void condition_explain(const struct condition *c, const struct watch *watch, const struct verdict *v, struct problem *ret)
 {
 	char name[DEVICE_NAME_MAX + 16], value[UNITS_TEXT], base[UNITS_TEXT], change[UNITS_TEXT];
 	const char *figure = c->phase[0] ? strrchr(c->text, ':') + 1 : c->text;
@@ -147,7 +169,7 @@ void condition_explain(const struct condition *c, const struct judged *j, const 
 
 	figure += strspn(figure, " \t");
 	metric = strcspn(figure, " \t<>");
-	watch_text(j->watch, name);
+	watch_text(watch, name);
 	value_text(c, v->value, value);
 	if (!c->relative) {
 		problem_set(ret, 0, "%.*s of %s is %s (%s)", metric, figure, name, value, c->text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Conditions of --fail-if: [PHASE:] OP.METRIC COMPARISON VALUE.
+ * Conditions of --fail-if and --keep-if: [PHASE:] OP.METRIC COMPARISON VALUE.
  *
  *   PHASE       a mark's text: judges only the time between this mark and the next one
  *   OP          read, write, flush, discard, other; total: all of them together
@@ -37,6 +37,7 @@ enum condition_metric {
 enum condition_comparison { BELOW, AT_MOST, ABOVE, AT_LEAST };
 
 struct condition {
+	const char *option;		/* that it was given for, for messages */
 	int op;				/* enum blklat_op, or -1: total */
 	enum condition_metric metric;
 	struct percentile percentile;	/* of METRIC_PERCENTILE */
@@ -48,8 +49,8 @@ struct condition {
 	char text[96];			/* as written, without blanks around it */
 };
 
-/* Returns 0, or -EINVAL and a sentence that shows where the error is. */
-int condition_parse(const char *text, struct condition *ret, struct problem *p);
+/* @option is borrowed. Returns 0, or -EINVAL and a sentence that shows where the error is. */
+int condition_parse(const char *option, const char *text, struct condition *ret, struct problem *p);
 
 /* Whether @value is on the side of @limit that the condition names. */
 bool condition_compare(const struct condition *c, double value, double limit);
@@ -76,7 +77,11 @@ struct judged {
  */
 int condition_evaluate(const struct condition *c, const struct judged *j, struct verdict *ret, struct problem *p);
 
+/* Without a baseline (needs_baseline()): an interval's frame of a whole. One without IO of the op is not judged, and holds not. */
+int condition_evaluate_frame(const struct condition *c, const struct frame *f, struct verdict *ret);
+bool condition_needs_baseline(const struct condition *c);
+
 /* "read.p99 of nvme0n1 is 412 us, 37.3 % above the baseline's 300 us" */
-void condition_explain(const struct condition *c, const struct judged *j, const struct verdict *v, struct problem *ret);
+void condition_explain(const struct condition *c, const struct watch *watch, const struct verdict *v, struct problem *ret);
 
 #endif

@@ -28,8 +28,8 @@ static void skip_blanks(struct parsing *g)
 static int expected(const struct parsing *g, const char *what)
 {
 	if (!*g->at)
-		return problem_set(g->p, -EINVAL, "--fail-if '%s': at its end %s is missing", g->text, what);
-	return problem_set(g->p, -EINVAL, "--fail-if '%s': at '%s', letter %d, must be %s", g->text, g->at,
+		return problem_set(g->p, -EINVAL, "%s '%s': at its end %s is missing", g->c.option, g->text, what);
+	return problem_set(g->p, -EINVAL, "%s '%s': at '%s', letter %d, must be %s", g->c.option, g->text, g->at,
 			   (int)(g->at - g->text) + 1, what);
 }
 
@@ -103,11 +103,11 @@ static int parse_metric(struct parsing *g)
 		return expected(g, "iops, mbps, mean, min, max, errors, lost, ks or a percentile such as p99.9");
 	}
 	if (g->c.metric == METRIC_LOST && g->c.op != -1)
-		return problem_set(g->p, -EINVAL, "--fail-if '%s': losses are counted for a device, not for an op; "
-				   "write total.lost", g->text);
+		return problem_set(g->p, -EINVAL, "%s '%s': losses are counted for a device, not for an op; "
+				   "write total.lost", g->c.option, g->text);
 	if (g->c.metric == METRIC_LOST && g->c.phase[0])
-		return problem_set(g->p, -EINVAL, "--fail-if '%s': losses are counted for a whole run, not for a "
-				   "phase; write total.lost", g->text);
+		return problem_set(g->p, -EINVAL, "%s '%s': losses are counted for a whole run, not for a "
+				   "phase; write total.lost", g->c.option, g->text);
 	g->at += len;
 	return 0;
 }
@@ -184,8 +184,8 @@ static int parse_value(struct parsing *g)
 	if (g->c.relative != sign || (sign && g->c.metric == METRIC_KS))
 		return value_expected(g);
 	if (g->c.beyond_noise && (g->c.metric == METRIC_ERRORS || g->c.metric == METRIC_LOST))
-		return problem_set(g->p, -EINVAL, "--fail-if '%s': 'beyond noise' is for rates and latencies; a count "
-				   "of %s can be 0, which has no ratio", g->text, g->c.metric == METRIC_LOST ? "losses" : "errors");
+		return problem_set(g->p, -EINVAL, "%s '%s': 'beyond noise' is for rates and latencies; a count "
+				   "of %s can be 0, which has no ratio", g->c.option, g->text, g->c.metric == METRIC_LOST ? "losses" : "errors");
 	if (g->c.relative) {
 		g->c.limit = minus ? -number : number;
 		return 0;
@@ -196,9 +196,9 @@ static int parse_value(struct parsing *g)
 	return 0;
 }
 
-int condition_parse(const char *text, struct condition *ret, struct problem *p)
+int condition_parse(const char *option, const char *text, struct condition *ret, struct problem *p)
 {
-	struct parsing g = { .p = p };
+	struct parsing g = { .c.option = option, .p = p };
 	size_t len;
 	int err;
 
@@ -207,7 +207,7 @@ int condition_parse(const char *text, struct condition *ret, struct problem *p)
 	while (len && strchr(" \t", text[len - 1]))
 		len--;
 	if (len >= sizeof(g.c.text))
-		return problem_set(p, -EINVAL, "--fail-if '%.40s...': a condition has at most %zu characters", text,
+		return problem_set(p, -EINVAL, "%s '%.40s...': a condition has at most %zu characters", option, text,
 				   sizeof(g.c.text) - 1);
 	memcpy(g.c.text, text, len);
 	g.text = g.at = g.c.text;
