@@ -71,7 +71,7 @@ _blklat_value()
 		_filedir ;;
 	*:--sysroot | *:--record)
 		_filedir -d ;;
-	*:--at | *:--count | *:--duration | *:--fail-if | *:--from | *:--history | *:--idle-gap | *:--interval | *:--keep | *:--keep-size | *:--label | \
+	*:--at | *:--count | *:--duration | *:--fail-if | *:--from | *:--history | *:--idle-gap | *:--interval | *:--keep | *:--keep-if | *:--keep-size | *:--label | \
 	*:--map | *:--max-bios | *:--max-memory | *:--max-parts | *:--max-size | *:--percentiles | *:--slow | *:--slow-max | *:--steady-from | *:--to | *:--top | \
 	*:-c | *:-i | *:-p)
 		;;
@@ -90,7 +90,7 @@ _blklat_options()
 	live) echo "$run" ;;
 	top) echo "$capture --by --count --duration --max-parts --no-owners --slow --slow-max" ;;
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
-	serve) echo "$capture --bins --by --history --keep --keep-size --listen --max-parts --no-owners --prom-schema --record --slow --slow-max --user --web-config" ;;
+	serve) echo "$capture --bins --by --history --keep --keep-if --keep-size --listen --max-parts --no-owners --prom-schema --record --slow --slow-max --user --web-config" ;;
 	mark) echo '--at' ;;
 	report) echo '--format --from --max-memory --output --phases --steady-from --to' ;;
 	compare) echo '--baseline --fail-if --format --from --map --max-memory --phases --to' ;;

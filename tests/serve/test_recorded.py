@@ -2,6 +2,7 @@
 """What 'serve --record' keeps, against the script that it plays; and what becomes of it when things go wrong."""
 import contextlib
 import datetime
+import json
 import os
 import pwd
 import re
@@ -14,7 +15,7 @@ import pytest
 from groups import groups
 from load import wait_until
 from script import write_recording
-from service import DEADLINE_S, Serve, let_all_reach, status
+from service import DEADLINE_S, ROOT, Serve, let_all_reach, status
 
 NOBODY = pwd.getpwnam("nobody")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="not root")
@@ -24,9 +25,10 @@ IOS = 'io read 96us 4096 x7', 'io read 20ms 65536', 'slow read 20ms 65536 sector
 EVERY = 10      # intervals, in one of which an IO is lost
 
 
-def played(folder, intervals, wall_s=400, seconds=0.02, ios=IOS, head=("by size", "slow-max 5"), later=()):
-    """A recording whose clock on the wall goes faster than it is played. The devices of @later = (interval, name) come in that interval."""
-    later = dict(later)
+def played(folder, intervals, wall_s=400, seconds=0.02, ios=IOS, head=("by size", "slow-max 5"), later=(), odd=()):
+    """A recording whose clock on the wall goes faster than it is played. The devices of @later = (interval, name) come in that interval.
+    @odd: (interval, what sda does then, too)."""
+    later, odd = dict(later), dict(odd)
     names = ["sda", "sdb", *later.values()]
     lines = ["blklat-replay 1", "engine bpf", f"start {BEGIN:%Y-%m-%dT%H:%M:%S.000Z}", *head]
     lines += [f"device {n} size=1920383410176" for n in names]
@@ -37,6 +39,7 @@ def played(folder, intervals, wall_s=400, seconds=0.02, ios=IOS, head=("by size"
             there.append(later[i])
         for n in there:
             lines += [f"on {n} device", *(["come"] if later.get(i) == n else []), *ios, "in-flight 3 oldest=40us"]
+            lines += odd.get(i, []) if n == "sda" else []
             lines += ["account overwritten 1"] if i % EVERY == 3 else []
         end = BEGIN + datetime.timedelta(seconds=wall_s * (i + 1))
         lines.append(f"tick {seconds} at={end:%Y-%m-%dT%H:%M:%S}.{end.microsecond // 1000:03}Z")
@@ -152,6 +155,87 @@ def test_a_recorder_that_ends_is_told_once(tmp_path, kept):
         s.until(lambda: s.metrics()["blklat_capture_intervals_total"] > before + 10, "more intervals")
     assert s.stderr.splitlines()[1:] == [
         f"blklat serve: the recorder was ended by signal 9 (Killed); restart the service to record again in {kept}"]
+
+
+def incidents(folder):
+    return sorted(folder.glob("incident-*.blklat"))
+
+
+def end_of(i, wall_s):
+    return f"{BEGIN + datetime.timedelta(seconds=wall_s * (i + 1)):%Y-%m-%dT%H:%M:%S}.000Z"
+
+
+FIGURES = ("SELECT time, device, op, part, ios, bytes, errors, mean_ns, min_ns, max_ns FROM op_interval WHERE time BETWEEN ? AND ? ORDER BY 1, 2, 3, 4",
+           "SELECT time, device, ios, in_flight, oldest_ns FROM watch_interval WHERE time BETWEEN ? AND ? ORDER BY 1, 2",
+           "SELECT i.time, device, op, part, latency_ns, sector FROM slow_io s JOIN interval_time i ON i.interval = s.interval "
+           "WHERE i.time BETWEEN ? AND ? ORDER BY 1, 2, 5")
+
+
+def same_as_hours(folder, file, begin, end):
+    """An incident has the intervals of these times and no others, with all that the hours' recordings have of them; returns how many."""
+    times = readable(file)
+    assert times[0] == begin and times[-1] == end
+    for sql in FIGURES:
+        with contextlib.closing(sqlite3.connect(file)) as db:
+            kept = db.execute(sql, ("0", "9")).fetchall()
+        hours = []
+        for hour in recordings(folder):
+            with contextlib.closing(sqlite3.connect(hour)) as db:
+                hours += db.execute(sql, (begin, end)).fetchall()
+        assert kept and kept == hours
+    return len(times)
+
+
+# Five minutes before and after are 15 intervals of 20 s.
+@pytest.mark.parametrize("at, first", [(40, 25), (5, 0), (200, 185)])
+def test_an_incident_is_kept(tmp_path, kept, at, first):
+    file = played(tmp_path, 240, wall_s=20, odd=[(at, ["io read 80ms 4096"])])
+    with Serve("--replay", file, "--record", kept, "--keep-if", "read.max > 50ms", "--keep-if", "total.lost > 5") as s:
+        s.replayed()
+        s.until(lambda: len(all_readable(kept)) == 240, "the last interval")
+        found = {name: value for name, value in s.metrics().items() if name.startswith("blklat_recorder")}
+    moment = end_of(at, 20)
+    incident, = incidents(kept)
+    assert incident.name == f"incident-{moment[:19].replace(':', '-')}Z-sda-read.max.blklat"
+    assert s.stderr.splitlines()[1:-1] == [
+        f"blklat serve: read.max of sda is 80.0 ms (read.max > 50ms); the minutes around this are kept in {incident}"]
+    assert same_as_hours(kept, incident, end_of(first, 20), end_of(at + 15, 20)) == at + 15 - first + 1
+    # Its accounts begin with it.
+    of_sda = ask(incident, "SELECT started, in_flight, overwritten FROM state JOIN watch ON watch.id = watch JOIN device d ON d.id = device "
+                 "WHERE part IS NULL AND d.name = 'sda' AND interval = (SELECT max(id) FROM interval)")
+    lost = sum(i % EVERY == 3 for i in range(first, at + 16))
+    assert of_sda == [(10 * (at + 16 - first) + 1 + 3 + lost, 3, lost)]
+    assert set(found) == set(re.findall(r"^\| `(blklat_recorder\w+)`", (ROOT / "docs/prometheus.md").read_text(), re.M))
+    assert found["blklat_recorder_incidents_total"] == 1 and found["blklat_recorder_failures_total"] == 0
+    assert found["blklat_recorder_last_incident_timestamp_seconds"] == (BEGIN + datetime.timedelta(seconds=20 * (at + 1))).timestamp()
+    assert found["blklat_recorder_last_interval_timestamp_seconds"] == (BEGIN + datetime.timedelta(seconds=4800)).timestamp()
+    assert 0 < found["blklat_recorder_bytes"] < 1e8
+    # It is a recording like others, and no part of the folder's run.
+    runs = json.loads(subprocess.run([*BLKLAT_LIVE[:1], "report", "-f", "json", kept], check=True, capture_output=True, timeout=DEADLINE_S).stdout)["runs"]
+    assert len(runs[0]["start_s"]) == 240
+
+
+def test_what_goes_on_is_kept_for_half_an_hour_once(tmp_path, kept):
+    """A drive is sick for an hour and a half; another one is for a minute after that."""
+    sick = ["in-flight 3 oldest=9s"]
+    odd = [(i, sick) for i in range(20, 110)] + [(150, sick)]
+    with Serve("--replay", played(tmp_path, 180, wall_s=60, odd=odd), "--record", kept, "--keep-if", "sick") as s:
+        s.replayed()
+        s.until(lambda: len(all_readable(kept)) == 180, "the last interval")
+    first, second = incidents(kept)
+    assert [f.name[9:] for f in (first, second)] == [f"{end_of(i, 60)[:19].replace(':', '-')}Z-sda-old.blklat" for i in (20, 150)]
+    assert same_as_hours(kept, first, end_of(15, 60), end_of(50, 60)) == 36
+    assert same_as_hours(kept, second, end_of(145, 60), end_of(155, 60)) == 11
+
+
+def test_an_incident_goes_on_in_another_file_when_a_device_comes(tmp_path, kept):
+    file = played(tmp_path, 60, wall_s=20, odd=[(20, ["io read 80ms 4096"])], later=[(25, "sdc")])
+    with Serve("--replay", file, "--record", kept, "--keep-if", "read.max > 50ms") as s:
+        s.replayed()
+        s.until(lambda: len(all_readable(kept)) == 60, "the last interval")
+    first, second = incidents(kept)
+    assert same_as_hours(kept, first, end_of(5, 20), end_of(24, 20)) == 20
+    assert same_as_hours(kept, second, end_of(25, 20), end_of(35, 20)) == 11
 
 
 @contextlib.contextmanager

@@ -39,6 +39,24 @@ static int take_age(void *to, const char *value, struct problem *p)
 	return parse_age("--keep", value, to, p);
 }
 
+/* To the whole of the options. */
+static int take_keep_if(void *to, const char *value, struct problem *p)
+{
+	struct serve_options *o = to;
+	struct keep_if *k = &o->keep_if[o->n_keep_if];
+	int err;
+
+	if (o->n_keep_if == KEEP_IF_MAX)
+		return problem_set(p, -EINVAL, "--keep-if can be given %d times", KEEP_IF_MAX);
+	k->sick = !strcmp(value, "sick");
+	err = k->sick ? 0 : condition_parse("--keep-if", value, &k->condition, p);
+	if (!err && !k->sick && (condition_needs_baseline(&k->condition) || k->condition.phase[0]))
+		err = problem_set(p, -EINVAL, "--keep-if '%s': is about an interval, which has no %s: give a limit, as in 'read.p99 > 20ms'",
+				  value, k->condition.phase[0] ? "phases" : "baseline");
+	o->n_keep_if += !err;
+	return err;
+}
+
 #define INTO struct serve_options
 
 static const char *const shared[] = {
@@ -59,6 +77,9 @@ static const struct option_row own[] = {
 	  TO_OWN(record, take_folder)),
 	OPTION("keep", 0, "T", "Keep these recordings for T (default 24h)", TO_OWN(keep_s, take_age)),
 	OPTION("keep-size", 0, "SIZE", "Most that these recordings take on the disk (default 1G)", TO(SIZE, keep_bytes)),
+	OPTION("keep-if", 0, "EXPR", "Keep the minutes around an incident apart: when an interval of a device is like "
+	  "'read.p99 > 20ms' (as for compare --fail-if), or 'sick'; may be given several times",
+	  .kind = OPTION_OWN, .take = take_keep_if),
 	OPTION("user", 0, "NAME", "Started by root: the user of the process that talks to the network (default "
 	  SERVE_USER ")", TO(WORD, user)),
 	{ 0 },
@@ -83,8 +104,8 @@ static int check(struct serve_options *o, struct problem *p)
 {
 	struct stat st;
 
-	if (!o->record && (o->keep_s || o->keep_bytes))
-		return problem_set(p, -EINVAL, "--keep and --keep-size need --record DIR");
+	if (!o->record && (o->keep_s || o->keep_bytes || o->n_keep_if))
+		return problem_set(p, -EINVAL, "--keep, --keep-size and --keep-if need --record DIR");
 	if (!o->record)
 		return 0;
 	if (stat(o->record, &st))

@@ -9,7 +9,9 @@
 #include "cmd/capture_options.h"
 #include "cmd/watches.h"
 #include "core/capture.h"
+#include "report/condition.h"
 #include "service/address.h"
+#include "service/prometheus.h"
 #include "service/relay.h"
 #include "service/web_config.h"
 #include "util/confine.h"
@@ -18,6 +20,13 @@
 /* --- serve_life.c: runs it, from its options to its exit status, and prints messages --- */
 
 #define SERVE_USER "nobody"
+#define KEEP_IF_MAX 8
+
+/* When the minutes around an interval are kept. */
+struct keep_if {
+	bool sick;			/* when a device is; else: */
+	struct condition condition;	/* without a baseline or a phase */
+};
 
 struct serve_options {
 	struct capture_options capture;
@@ -30,6 +39,8 @@ struct serve_options {
 	const char *record;	/* a folder; NULL: do not record */
 	double keep_s;		/* 0: not given, like the next one */
 	u64 keep_bytes;
+	struct keep_if keep_if[KEEP_IF_MAX];
+	u32 n_keep_if;
 	char *line;		/* the command line as typed */
 };
 
@@ -94,6 +105,7 @@ struct serve_server_config {
 	double history_s;
 	int schema;
 	bool bins;
+	const struct recorder_state *recorder;	/* NULL: nothing is recorded */
 };
 
 /* Any process that the service starts: this one, or the recorder (below). */
@@ -163,6 +175,9 @@ struct serve_recorder_config {
 	const char *who;		/* program name, for messages */
 	const char *folder;
 	u64 keep_ns, max_bytes;		/* see struct archive_limits */
+	const struct keep_if *keep_if;
+	u32 n_keep_if;
+	struct recorder_state *state;	/* shared with the server; only written here */
 	const struct origin *origin;	/* of each file */
 };
 

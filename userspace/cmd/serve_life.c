@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cmd/cmd.h"
 #include "cmd/run_capture.h"
@@ -36,6 +37,7 @@ struct serve {
 	struct serve_server server, recorder;
 	struct relay *relay, *recorded;	/* recorded: to the recorder */
 	struct origin origin;		/* of recordings */
+	struct recorder_state *recording;	/* mapped, shared by all processes; NULL: nothing is recorded */
 	struct monitor_config monitor;
 	struct service_config config;
 	struct service *service;
@@ -99,9 +101,10 @@ static void on_recorder_ended(void *serve, int err)
 static int start_recorder(struct serve *s, struct problem *p)
 {
 	const struct serve_options *o = s->o;
+	struct recorder_state *state = !o->record ? NULL : mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	const struct serve_recorder_config cfg = {
 		.who = s->who, .folder = o->record, .keep_ns = o->keep_s * NSEC_PER_SEC, .max_bytes = o->keep_bytes,
-		.origin = &s->origin,
+		.keep_if = o->keep_if, .n_keep_if = o->n_keep_if, .state = state, .origin = &s->origin,
 	};
 	const struct serve_child recorder = {
 		.name = "the recorder", .comm = "blklat-rec", .keep_fd = -1, .work = recorder_process, .cfg = &cfg,
@@ -110,6 +113,9 @@ static int start_recorder(struct serve *s, struct problem *p)
 
 	if (!o->record)
 		return 0;
+	if (state == MAP_FAILED)
+		return problem_set(p, -ENOMEM, "out of memory");
+	s->recording = state;
 	err = run_capture_origin(&s->origin, o->line) ? problem_set(p, -ENOMEM, "out of memory") :
 	      serve_server_start(&recorder, &s->recorder, p);
 	if (err)
@@ -136,6 +142,7 @@ static int start_server(struct serve *s, struct problem *p)
 		.history_s = o->history_s,
 		.schema = o->schema,
 		.bins = o->bins,
+		.recorder = s->recording,
 	};
 	const struct serve_child web = {
 		.name = "the web server", .comm = "blklat-web", .keep_fd = s->listen_fd, .work = server_process, .cfg = &cfg,

@@ -110,6 +110,8 @@ static int make_room(struct process *s)
 	int err = feed_init(&s->feed, &feed) ?: prometheus_new(cfg->schema, &s->prometheus);
 
 	server.prometheus = s->prometheus;
+	if (!err)
+		prometheus_add_recorder(s->prometheus, cfg->recorder);
 	err = err ?: server_new(&server, &s->server);
 	if (err)
 		return err;

@@ -2,7 +2,7 @@
 /*
  * The process that records what the service serves, see cmd/serve.h: recordings of an hour, and others when devices come or go, or
  * one has its share of the space. Each is there twice, with each interval and with long ones (recording/archive.h), and is a
- * recording by itself: its accounts begin with it.
+ * recording by itself: its accounts begin with it. So are those of incidents (serve_incidents.c), with each interval only.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 
 #include "cmd/cmd.h"
-#include "cmd/serve.h"
-#include "recording/archive.h"
+#include "cmd/serve_recorder.h"
 #include "recording/recorder.h"
 #include "service/held.h"
 #include "util/array.h"
@@ -44,7 +43,7 @@ struct file {
 	char *path;
 };
 
-struct recorder {
+struct archiver {
 	struct sink_source source;
 	struct sink sink;
 	const struct serve_recorder_config *cfg;
@@ -52,6 +51,9 @@ struct recorder {
 	struct file fine, coarse;
 	s64 begins_ns, second_ns;	/* CLOCK_REALTIME, when they begin, and that by their names; 0: they are not open */
 	bool full;
+	bool keeps_incidents;		/* it has only a fine file, */
+	struct incident incident;	/* of this */
+	bool only_remembers;
 	struct base *base;		/* [watch] */
 	u64 skipped;			/* before they began */
 	struct frames shown;		/* an interval, as it is written */
@@ -65,7 +67,7 @@ struct recorder {
 
 /* --- the accounts of a file ---------------------------------------------------------------------- */
 
-static const struct watch_counts *last_of(const struct recorder *r, u32 number)
+static const struct watch_counts *last_of(const struct archiver *r, u32 number)
 {
 	for (u32 i = 0; i < r->n_last; i++)
 		if (r->last[i].number == number)
@@ -109,7 +111,7 @@ static void rebase(struct watch_counts *w, const struct base *base)
 	w->kernel_known = w->kernel_known && base->kernel_known;
 }
 
-static int remember(struct recorder *r, const struct frames *fs)
+static int remember(struct archiver *r, const struct frames *fs)
 {
 	if (array_grow(&r->last, sizeof(*r->last), fs->n + 1))
 		return -ENOMEM;
@@ -132,7 +134,7 @@ static int file_write(struct file *f, const struct frames *fs, struct problem *p
 }
 
 /* Writes the intervals that were added up, if there are any. */
-static int write_held(struct recorder *r, struct problem *p)
+static int write_held(struct archiver *r, struct problem *p)
 {
 	const struct snapshot before = { 0 };
 	int err = 0;
@@ -153,7 +155,7 @@ static void file_end(struct file *f)
 		recording_delete(f->path);
 }
 
-static void files_end(struct recorder *r)
+static void files_end(struct archiver *r)
 {
 	struct problem p;
 
@@ -164,12 +166,15 @@ static void files_end(struct recorder *r)
 	r->begins_ns = r->second_ns = 0;
 }
 
-static int file_begin(struct recorder *r, struct file *f, bool coarse, u64 idle_gap_ns, struct problem *p)
+static int file_begin(struct archiver *r, struct file *f, bool coarse, u64 idle_gap_ns, struct problem *p)
 {
 	struct recorder_config cfg = { .lazy = true };
 	char name[ARCHIVE_NAME];
 
-	archive_name(name, r->second_ns, coarse);
+	if (r->keeps_incidents)
+		archive_incident_name(name, r->second_ns, r->incident.reason);
+	else
+		archive_name(name, r->second_ns, coarse);
 	free(f->path);
 	if (asprintf(&f->path, "%s/%s", r->cfg->folder, name) < 0)
 		return problem_set(p, -ENOMEM, "out of memory");
@@ -185,14 +190,14 @@ static int file_begin(struct recorder *r, struct file *f, bool coarse, u64 idle_
 }
 
 /* A service that was restarted may have begun files in the same second, or the clock was set back. */
-static int files_begin(struct recorder *r, const struct frames *fs, struct problem *p)
+static int files_begin(struct archiver *r, const struct frames *fs, struct problem *p)
 {
 	int err = -EEXIST;
 
 	for (u32 i = 0; err == -EEXIST && i < 60; i++) {
-		r->second_ns = r->begins_ns + i * NSEC_PER_SEC;
+		r->second_ns = (r->keeps_incidents ? r->incident.wall_ns : r->begins_ns) + i * NSEC_PER_SEC;
 		err = file_begin(r, &r->fine, false, fs->idle_gap_ns, p);
-		if (!err && r->run->interval_s < ARCHIVE_COARSE_S)
+		if (!err && !r->keeps_incidents && r->run->interval_s < ARCHIVE_COARSE_S)
 			err = file_begin(r, &r->coarse, true, fs->idle_gap_ns, p);
 		if (err)
 			file_end(&r->fine);
@@ -205,7 +210,7 @@ static int files_begin(struct recorder *r, const struct frames *fs, struct probl
 
 /* --- an interval --------------------------------------------------------------------------------- */
 
-static int write_interval(struct recorder *r, const struct frames *fs, struct problem *p)
+static int write_interval(struct archiver *r, const struct frames *fs, struct problem *p)
 {
 	const struct snapshot before = { 0 };
 	struct snapshot now = *fs->now;
@@ -229,20 +234,22 @@ static int write_interval(struct recorder *r, const struct frames *fs, struct pr
 }
 
 /* Deletes the oldest files until there is room for the next interval, and notes whether those that are written have their share. */
-static int make_room(struct recorder *r, s64 now_ns, struct problem *p)
+static int make_room(struct archiver *r, s64 now_ns, struct problem *p)
 {
-	u64 share = r->cfg->max_bytes / FILE_SHARE, bytes = 0;
+	u64 share = r->cfg->max_bytes / FILE_SHARE;
+	struct archive_sizes sizes;
 	const struct archive_limits limits = {
 		.keep_ns = r->cfg->keep_ns, .max_bytes = r->cfg->max_bytes - min_u64(share, SPARE_BYTES),
 	};
-	int err = archive_trim(r->cfg->folder, &limits, now_ns, r->second_ns, &bytes, p);
+	int err = archive_trim(r->cfg->folder, &limits, now_ns, r->second_ns, &sizes, p);
 
-	r->full = bytes > share;
+	r->full = sizes.current > share;
+	r->cfg->state->bytes = sizes.all;
 	return err;
 }
 
 /* Whether its watches are those of the last interval, and not others that look the same. */
-static bool is_next(const struct recorder *r, const struct frames *fs)
+static bool is_next(const struct archiver *r, const struct frames *fs)
 {
 	bool same = r->n_last == fs->n;
 
@@ -256,7 +263,7 @@ static s64 hour_of(s64 wall_ns)
 	return wall_ns / FILE_NS;
 }
 
-static int record(struct recorder *r, const struct frames *fs, struct problem *p)
+static int record(struct archiver *r, const struct frames *fs, struct problem *p)
 {
 	s64 begins_ns = fs->now->wall_ns - llround(fs->interval_s * NSEC_PER_SEC);
 	int err;
@@ -272,7 +279,7 @@ static int record(struct recorder *r, const struct frames *fs, struct problem *p
 }
 
 /* One that is created again at the same path is out of reach, see confine_to_folder(). */
-static bool folder_is_gone(const struct recorder *r)
+static bool folder_is_gone(const struct archiver *r)
 {
 	struct stat st;
 
@@ -280,14 +287,13 @@ static bool folder_is_gone(const struct recorder *r)
 }
 
 /* A failure is told once, and tried to overcome again and again. What could not be written meanwhile is missing. */
-static int on_interval(struct sink *of, const struct frames *fs)
+static void record_hours(struct archiver *r, const struct frames *fs)
 {
-	struct recorder *r = (struct recorder *)((char *)of - offsetof(struct recorder, sink));
 	struct problem p, told;
 	int err;
 
 	if (now_ns() < r->retry_ns)
-		return remember(r, fs);
+		return;
 	err = fs->n ? record(r, fs, &p) : 0;
 	if (err) {
 		files_end(r);
@@ -298,15 +304,83 @@ static int on_interval(struct sink *of, const struct frames *fs)
 	}
 	if (!err != !r->retry_ns)
 		command_fail(r->cfg->who, 0, &told);
+	r->cfg->state->failures += err && !r->retry_ns;
+	if (!err)
+		r->cfg->state->last_ns = fs->now->wall_ns;
 	r->retry_ns = err ? now_ns() + RETRY_NS : 0;
+}
+
+static int begin_incident(struct archiver *r, const struct frames *fs, struct problem *p)
+{
+	struct problem told;
+	int err;
+
+	r->begins_ns = fs->now->wall_ns;
+	err = files_begin(r, fs, p);
+	if (err)
+		return err;
+	problem_set(&told, 0, "%.200s; the minutes around this are kept in %.200s", r->incident.why.text, r->fine.path);
+	command_fail(r->cfg->who, 0, &told);
+	r->cfg->state->incidents++;
+	r->cfg->state->incident_ns = r->incident.wall_ns;
+	return 0;
+}
+
+static void record_incident(struct archiver *r, const struct frames *fs)
+{
+	struct problem p, told;
+	struct stat st;
+	int err = 0;
+
+	if (!r->incident.wall_ns || r->full)
+		return;
+	if (r->fine.sink && !is_next(r, fs))
+		files_end(r);
+	if (!r->fine.sink)
+		err = begin_incident(r, fs, &p);
+	err = err ?: write_interval(r, fs, &p);
+	r->full = err || (!stat(r->fine.path, &st) && st.st_size > (off_t)(r->cfg->max_bytes / FILE_SHARE));
+	if (!err)
+		return;
+	files_end(r);
+	problem_set(&told, err, "%.300s; the minutes around an incident are not kept: %.200s", p.text, r->incident.why.text);
+	command_fail(r->cfg->who, 0, &told);
+	r->cfg->state->failures++;
+}
+
+static int on_interval(struct sink *of, const struct frames *fs)
+{
+	struct archiver *r = (struct archiver *)((char *)of - offsetof(struct archiver, sink));
+
+	if (!r->keeps_incidents)
+		record_hours(r, fs);
+	else if (!r->only_remembers)
+		record_incident(r, fs);
 	return remember(r, fs);
+}
+
+void archiver_begin(struct archiver *r, const struct incident *incident)
+{
+	files_end(r);
+	r->incident = *incident;
+	r->full = false;
+}
+
+bool archiver_is_full(const struct archiver *r)
+{
+	return r->full;
+}
+
+void archiver_only_remembers(struct archiver *r, bool yes)
+{
+	r->only_remembers = yes;
 }
 
 /* --- a run --------------------------------------------------------------------------------------- */
 
 static void on_close(struct sink *of)
 {
-	struct recorder *r = (struct recorder *)((char *)of - offsetof(struct recorder, sink));
+	struct archiver *r = (struct archiver *)((char *)of - offsetof(struct archiver, sink));
 
 	files_end(r);
 	free(TAKE(r->base));
@@ -314,7 +388,7 @@ static void on_close(struct sink *of)
 	free(TAKE(r->counts));
 }
 
-static const struct sink_ops recorder_sink = {
+static const struct sink_ops archiver_sink = {
 	.interval = on_interval,
 	.summary = sink_without_summary,
 	.close = on_close,
@@ -322,7 +396,7 @@ static const struct sink_ops recorder_sink = {
 
 static int on_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
 {
-	struct recorder *r = (struct recorder *)of;
+	struct archiver *r = (struct archiver *)of;
 	u32 n = run->n_watches;
 
 	r->run = run;
@@ -337,35 +411,85 @@ static int on_open(struct sink_source *of, const struct run_info *run, struct si
 	return 0;
 }
 
+int archiver_new(const struct serve_recorder_config *cfg, bool incidents, struct archiver **ret)
+{
+	struct archiver *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	*r = (struct archiver){ .source.open = on_open, .sink.ops = &archiver_sink, .cfg = cfg, .keeps_incidents = incidents };
+	*ret = r;
+	return 0;
+}
+
+void archiver_free(struct archiver *r)
+{
+	if (!r)
+		return;
+	free(r->last);
+	free(r->fine.path);
+	free(r->coarse.path);
+	free(r);
+}
+
+struct sink_source *archiver_source(struct archiver *r)
+{
+	return &r->source;
+}
+
 /* --- the process --------------------------------------------------------------------------------- */
 
-static void on_stopped(void *recorder, const char *why)
+struct process {
+	struct archiver *hours;
+	struct incidents *incidents;	/* NULL: none are kept */
+	struct relayed *relayed;
+};
+
+static void process_end(struct process *s)
 {
-	(void)recorder, (void)why;
+	relayed_free(s->relayed);
+	incidents_free(s->incidents);
+	archiver_free(s->hours);
 }
 
-static int take(void *relayed, u32 kind, struct wire_in *bytes)
+static void on_stopped(void *into, const char *why)
 {
-	return relayed_take(relayed, kind, bytes);
+	(void)into, (void)why;
 }
 
-static int record_all(const struct relayed_config *sinks, int messages)
+/* An interval is judged before it is passed on for what that finds. */
+static int take(void *process, u32 kind, struct wire_in *bytes)
+{
+	struct process *s = process;
+	const struct wire_in message = *bytes;
+	int err = relayed_take(s->relayed, kind, bytes);
+
+	return err || !s->incidents ? err : incidents_take(s->incidents, kind, &message);
+}
+
+static int record_all(const struct serve_recorder_config *cfg, int messages)
 {
 	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
-	struct relayed *relayed;
-	int err = relayed_new(sinks, &relayed);
+	struct relayed_config sinks = { .n_sinks = 1, .reopens = true, .stopped = on_stopped };
+	struct process CLEANUP(process_end) s = { 0 };
+	int err = archiver_new(cfg, false, &s.hours);
 
+	if (!err && cfg->n_keep_if)
+		err = incidents_new(cfg, &s.incidents);
+	if (err)
+		return err;
+	sinks.sinks[0] = archiver_source(s.hours);
+	if (s.incidents)
+		sinks.sinks[sinks.n_sinks++] = incidents_source(s.incidents);
+	err = relayed_new(&sinks, &s.relayed);
 	while (!err)
-		err = channel_read(&reader, take, relayed);
-	relayed_free(relayed);
+		err = channel_read(&reader, take, &s);
 	return err == -EPIPE ? 0 : err;
 }
 
 int recorder_process(const void *of, pid_t parent, int messages, int taken, int alive)
 {
 	const struct serve_recorder_config *cfg = of;
-	struct recorder r = { .source.open = on_open, .sink.ops = &recorder_sink, .cfg = cfg };
-	const struct relayed_config sinks = { .n_sinks = 1, .sinks = { &r.source }, .reopens = true, .stopped = on_stopped, .into = &r };
 	struct problem p;
 	int err = confine_to_folder(cfg->folder, parent, &p);
 
@@ -373,10 +497,7 @@ int recorder_process(const void *of, pid_t parent, int messages, int taken, int 
 	if (err)
 		return command_fail(cfg->who, STATUS_FAILED, &p);
 	setpriority(PRIO_PROCESS, 0, NICE);
-	err = record_all(&sinks, messages);
-	free(r.last);
-	free(r.fine.path);
-	free(r.coarse.path);
+	err = record_all(cfg, messages);
 	if (!err)
 		return STATUS_DONE;
 	problem_set(&p, err, "the recorder failed: %s", strerror(-err));

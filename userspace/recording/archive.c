@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recording/archive.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,30 +17,55 @@
 #include "util/cleanup.h"
 
 #define TIME_FORMAT "%Y-%m-%dT%H-%M-%SZ"
+#define INCIDENT "incident-"
+#define INCIDENT_END ".blklat"
 static const char *const ends[] = { ".blklat", "-10s.blklat" };
 
-void archive_name(char ret[ARCHIVE_NAME], s64 wall_ns, bool coarse)
+/* Appends the time and the end of a name. */
+static void name_of(char ret[ARCHIVE_NAME], s64 wall_ns, const char *end)
 {
 	time_t s = wall_ns / (s64)NSEC_PER_SEC - (wall_ns % (s64)NSEC_PER_SEC < 0);
-	size_t len = 0;
+	size_t len = strlen(ret);
 	struct tm tm;
 
 	if (gmtime_r(&s, &tm))
-		len = strftime(ret, ARCHIVE_NAME, TIME_FORMAT, &tm);
-	snprintf(ret + len, ARCHIVE_NAME - len, "%s", ends[coarse]);
+		len += strftime(ret + len, ARCHIVE_NAME - len, TIME_FORMAT, &tm);
+	snprintf(ret + len, ARCHIVE_NAME - len, "%s", end);
+}
+
+void archive_name(char ret[ARCHIVE_NAME], s64 wall_ns, bool coarse)
+{
+	ret[0] = '\0';
+	name_of(ret, wall_ns, ends[coarse]);
+}
+
+void archive_incident_name(char ret[ARCHIVE_NAME], s64 wall_ns, const char *reason)
+{
+	char end[ARCHIVE_NAME / 2];
+	int len = snprintf(end, sizeof(end), "-%.*s%s", (int)(sizeof(end) - sizeof(INCIDENT_END) - 1), reason, INCIDENT_END);
+
+	for (int i = 1; i < len; i++)
+		end[i] = isalnum(end[i]) || strchr(".-_", end[i]) ? end[i] : '_';
+	strcpy(ret, INCIDENT);
+	name_of(ret, wall_ns, end);
 }
 
 bool archive_parse(const char *name, struct archive_file *ret)
 {
+	struct archive_file f = { .incident = !strncmp(name, INCIDENT, strlen(INCIDENT)) };
 	struct tm tm = { 0 };
-	const char *end = strptime(name, TIME_FORMAT, &tm);
-	struct archive_file f = { 0 };
+	const char *end = strptime(name + (f.incident ? strlen(INCIDENT) : 0), TIME_FORMAT, &tm);
 
-	f.coarse = end && !strcmp(end, ends[true]);
+	if (!end)
+		return false;
+	f.coarse = !f.incident && !strcmp(end, ends[true]);
 	f.begins_ns = timegm(&tm) * (s64)NSEC_PER_SEC;
 	/* strptime() also takes names that are not ours, such as those with fewer digits. */
-	archive_name(f.name, f.begins_ns, f.coarse);
-	if (!end || strcmp(name, f.name))
+	if (f.incident)
+		snprintf(f.name, sizeof(f.name), "%s", INCIDENT);
+	name_of(f.name, f.begins_ns, f.incident ? end : ends[f.coarse]);
+	if (strcmp(name, f.name) || (f.incident && (*end != '-' || strlen(end) <= sizeof(INCIDENT_END) ||
+						    strcmp(end + strlen(end) - strlen(INCIDENT_END), INCIDENT_END))))
 		return false;
 	*ret = f;
 	return true;
@@ -49,6 +75,8 @@ static int by_time(const void *a, const void *b)
 {
 	const struct archive_file *x = a, *y = b;
 
+	if (x->incident != y->incident)
+		return x->incident - y->incident;
 	if (x->begins_ns != y->begins_ns)
 		return x->begins_ns < y->begins_ns ? -1 : 1;
 	return x->coarse - y->coarse;
@@ -107,7 +135,7 @@ void archive_finest(struct archive *a)
 {
 	u32 n = 0;
 
-	for (u32 i = 0; i < a->n; i++)
+	for (u32 i = 0; i < a->n && !a->file[i].incident; i++)
 		if (!n || a->file[n - 1].begins_ns != a->file[i].begins_ns)
 			a->file[n++] = a->file[i];
 	a->n = n;
@@ -119,20 +147,42 @@ static bool is_old(const struct archive *a, u32 i, s64 before_ns)
 
 	while (next < a->n && a->file[next].begins_ns == a->file[i].begins_ns)
 		next++;
-	return next < a->n && a->file[next].begins_ns < before_ns;
+	return next < a->n && !a->file[next].incident && a->file[next].begins_ns < before_ns;
 }
 
-int archive_trim(const char *folder, const struct archive_limits *limits, s64 now_ns, s64 current_ns, u64 *ret, struct problem *p)
+/* Incidents have bounds of their own; what they take is taken off what is left for others. Returns how much that is. */
+static int trim_incidents(const char *folder, struct archive *a, u64 max_bytes, u64 *ret_bytes, struct problem *p)
+{
+	u64 bytes = 0;
+	u32 first = a->n, n;
+	int err = 0;
+
+	while (first && a->file[first - 1].incident)
+		bytes += a->file[--first].bytes;
+	n = a->n - first;
+	for (u32 i = first; !err && i + 1 < a->n && (n > ARCHIVE_INCIDENTS || bytes > max_bytes / ARCHIVE_INCIDENTS_SHARE); i++, n--) {
+		err = delete(folder, a->file[i].name, p);
+		bytes -= a->file[i].bytes;
+	}
+	a->n = first;
+	*ret_bytes = bytes;
+	return err;
+}
+
+int archive_trim(const char *folder, const struct archive_limits *limits, s64 now_ns, s64 current_ns, struct archive_sizes *ret,
+		 struct problem *p)
 {
 	enum { BY_AGE, NOT_COARSE, ANY };
 	CLEANUP(archive_free) struct archive a = { 0 };
 	int err = archive_read(&a, folder, p);
-	u64 bytes = 0, fine = 0, current = 0;
+	u64 bytes = 0, fine = 0;
 
+	*ret = (struct archive_sizes){ 0 };
+	err = err ?: trim_incidents(folder, &a, limits->max_bytes, &bytes, p);
 	for (u32 i = 0; i < a.n; i++) {
 		bytes += a.file[i].bytes;
 		fine += a.file[i].coarse ? 0 : a.file[i].bytes;
-		current += a.file[i].begins_ns == current_ns ? a.file[i].bytes : 0;
+		ret->current += a.file[i].begins_ns == current_ns ? a.file[i].bytes : 0;
 	}
 	for (u32 way = BY_AGE; !err && way <= ANY; way++) {
 		for (u32 i = 0; !err && i < a.n; i++) {
@@ -149,6 +199,6 @@ int archive_trim(const char *folder, const struct archive_limits *limits, s64 no
 			f->name[0] = '\0';
 		}
 	}
-	*ret = current;
+	ret->all = bytes;
 	return err;
 }

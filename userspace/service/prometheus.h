@@ -56,6 +56,17 @@ void prometheus_free(struct prometheus *p);	/* after its sink was closed; takes 
  */
 struct sink_source *prometheus_source(struct prometheus *p);
 
+/* What a recorder says of itself, in memory that two processes share: one only writes, the other one only reads. */
+struct recorder_state {
+	_Atomic u64 bytes;	/* on the disk */
+	_Atomic u64 failures;	/* of writing, told */
+	_Atomic u64 incidents;	/* kept */
+	_Atomic s64 last_ns, incident_ns;	/* CLOCK_REALTIME: the end of the last interval written, the last incident; 0: none yet */
+};
+
+/* Exposes @state, which is borrowed, too. */
+void prometheus_add_recorder(struct prometheus *p, const struct recorder_state *state);
+
 /* Counts a refusal. */
 void prometheus_refused(struct prometheus *p, enum prometheus_refusal why);
 

@@ -303,6 +303,21 @@ static void walk_end(struct walk *w)
 		put(w, &none, w->t->end_ns / (double)NSEC_PER_SEC);
 }
 
+#define WALK_RECORDER(of, there, value_) \
+	static void walk_recorder_##of(struct walk *w) \
+	{ \
+		const struct recorder_state *r = w->t->recorder; \
+		const struct labels none = { 0 }; \
+		if (r && (there)) \
+			put(w, &none, value_); \
+	}
+
+WALK_RECORDER(bytes, true, r->bytes)
+WALK_RECORDER(failures, true, r->failures)
+WALK_RECORDER(incidents, true, r->incidents)
+WALK_RECORDER(incident, r->incident_ns, r->incident_ns / (double)NSEC_PER_SEC)
+WALK_RECORDER(last, r->last_ns, r->last_ns / (double)NSEC_PER_SEC)
+
 static const struct exposed {
 	struct family f;
 	void (*walk)(struct walk *w);
@@ -346,6 +361,14 @@ static const struct exposed {
 	{ { "blklat_io_slow", NULL, "IOs that took at least as long as --slow says, or failed.", FAMILY_COUNTER }, walk_slow },
 	{ { "blklat_io_started", NULL, "IOs that started, whether completed, in flight or lost.",
 	    FAMILY_COUNTER }, walk_started },
+	{ { "blklat_recorder_bytes", "bytes", "What recordings take on the disk.", FAMILY_GAUGE }, walk_recorder_bytes },
+	{ { "blklat_recorder_failures", NULL, "How often writing a recording began to fail.", FAMILY_COUNTER }, walk_recorder_failures },
+	{ { "blklat_recorder_incidents", NULL, "Incidents around which the minutes were kept.", FAMILY_COUNTER },
+	  walk_recorder_incidents },
+	{ { "blklat_recorder_last_incident_timestamp_seconds", "seconds", "When the last of these began.", FAMILY_GAUGE },
+	  walk_recorder_incident },
+	{ { "blklat_recorder_last_interval_timestamp_seconds", "seconds", "The end of the last interval that was recorded.",
+	    FAMILY_GAUGE }, walk_recorder_last },
 };
 
 static const struct exposed conventions[] = {

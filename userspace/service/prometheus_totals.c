@@ -401,6 +401,11 @@ struct sink_source *prometheus_source(struct prometheus *p)
 	return &p->source;
 }
 
+void prometheus_add_recorder(struct prometheus *p, const struct recorder_state *state)
+{
+	p->totals.recorder = state;
+}
+
 void prometheus_refused(struct prometheus *p, enum prometheus_refusal why)
 {
 	p->totals.refused[why]++;

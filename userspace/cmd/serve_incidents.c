@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Keeps the minutes around an incident, see cmd/serve.h. Messages wait for so long as is kept before an incident. When one
+ * begins they go, and those that follow go at once, to a recorder of their own, through a link like that of the first.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/serve_recorder.h"
+#include "util/array.h"
+#include "util/cleanup.h"
+
+#define MINUTE_NS (60 * (s64)NSEC_PER_SEC)
+#define BEFORE_NS (5 * MINUTE_NS)
+#define AFTER_NS (5 * MINUTE_NS)	/* since a condition held last */
+#define MOST_NS (30 * MINUTE_NS)	/* from its beginning on: what goes on for longer is no incident, but as it is now */
+
+/* A condition that holds, or held lately, for a watch. */
+struct holding {
+	u32 number, condition;
+	s64 last_ns;
+};
+
+struct incidents {
+	struct sink_source source;	/* of the sink that judges each interval */
+	struct sink sink;
+	const struct serve_recorder_config *cfg;
+	struct recent waiting;
+	struct relayed_config to;
+	struct relayed *relayed;
+	struct archiver *archiver;	/* behind these */
+	bool gap;			/* intervals were dropped since it had the last one */
+	s64 now_ns;			/* CLOCK_REALTIME at the last interval's end */
+	s64 begins_ns, until_ns;	/* of the incident; 0: there is none */
+	struct holding *holding;
+	u32 n_holding, room;
+};
+
+/* --- when there is one --------------------------------------------------------------------------- */
+
+/* Notes that a condition holds. Returns 1 if it did not lately, 0, or -ENOMEM. */
+static int note(struct incidents *k, u32 number, u32 condition)
+{
+	struct holding now = { number, condition, k->now_ns }, *free = NULL;
+
+	for (struct holding *h = k->holding; h < k->holding + k->n_holding; h++) {
+		bool lately = h->last_ns <= k->now_ns && k->now_ns - h->last_ns <= AFTER_NS;
+
+		if (lately && h->number == number && h->condition == condition) {
+			h->last_ns = k->now_ns;
+			return 0;
+		}
+		free = lately ? free : h;
+	}
+	if (!free && array_more(&k->holding, sizeof(*k->holding), k->n_holding, &k->room))
+		return -ENOMEM;
+	*(free ?: &k->holding[k->n_holding++]) = now;
+	return 1;
+}
+
+static void begin(struct incidents *k, const struct keep_if *c, const struct frame *f, const struct verdict *v)
+{
+	struct incident now = { .wall_ns = k->now_ns };
+	const char *name = f->watch->device->name;
+	char text[HEALTH_TEXT];
+
+	if (c->sick) {
+		problem_set(&now.why, 0, "%s is sick: %s", name, health_text(text, &f->health));
+		snprintf(now.reason, sizeof(now.reason), "%s-%s", name, ailment_names[f->health.ailment]);
+	} else {
+		condition_explain(&c->condition, f->watch, v, &now.why);
+		snprintf(now.reason, sizeof(now.reason), "%s-%.*s", name, (int)strcspn(c->condition.text, " \t<>"), c->condition.text);
+	}
+	k->begins_ns = k->now_ns;
+	archiver_begin(k->archiver, &now);
+}
+
+static void end(struct incidents *k)
+{
+	archiver_begin(k->archiver, &(struct incident){ 0 });
+	k->begins_ns = 0;
+}
+
+static int judge(struct incidents *k, const struct frame *f, u32 condition)
+{
+	const struct keep_if *c = &k->cfg->keep_if[condition];
+	struct verdict v = { .holds = c->sick && health_grade(&f->health) == HEALTH_SICK };
+	int err = c->sick ? 0 : condition_evaluate_frame(&c->condition, f, &v);
+	int fresh = err || !v.holds ? err : note(k, f->number, condition);
+
+	if (fresh < 0)
+		return fresh;
+	if (fresh && !k->begins_ns)
+		begin(k, c, f, &v);
+	if (v.holds && k->begins_ns)
+		k->until_ns = min_u64(k->now_ns + AFTER_NS, k->begins_ns + MOST_NS);
+	return 0;
+}
+
+static int on_interval(struct sink *of, const struct frames *fs)
+{
+	struct incidents *k = (struct incidents *)((char *)of - offsetof(struct incidents, sink));
+	int err = 0;
+
+	k->now_ns = fs->now->wall_ns;
+	if (k->begins_ns && (k->now_ns > k->until_ns || k->now_ns < k->begins_ns || archiver_is_full(k->archiver)))
+		end(k);
+	for (u32 i = 0; !err && i < fs->n; i++)
+		for (u32 n = 0; !err && !fs->f[i].watch->part && n < k->cfg->n_keep_if; n++)
+			err = judge(k, &fs->f[i], n);
+	return err;
+}
+
+static void on_close(struct sink *of)
+{
+	(void)of;
+}
+
+static int on_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
+{
+	static const struct sink_ops ops = { .interval = on_interval, .summary = sink_without_summary, .close = on_close };
+	struct incidents *k = (struct incidents *)of;
+
+	(void)run;
+	k->sink.ops = &ops;
+	*ret = &k->sink;
+	return 0;
+}
+
+struct sink_source *incidents_source(struct incidents *k)
+{
+	return &k->source;
+}
+
+/* --- what goes into its file --------------------------------------------------------------------- */
+
+/* Passes the oldest message on; unless @kept, no interval. What was counted until the file begins is known from the one before it. */
+static int pass(struct incidents *k, bool kept)
+{
+	const struct recent_message *m = k->waiting.first;
+	struct wire_in bytes = { m->data, m->data + m->len, false };
+	int err = 0;
+
+	if (m->kind == RELAY_RUN) {
+		err = relayed_take(k->relayed, m->kind, &bytes);
+	} else if (m->kind == RELAY_INTERVAL && kept) {
+		archiver_only_remembers(k->archiver, k->gap);
+		k->gap = false;
+		err = relayed_take(k->relayed, m->kind, &bytes);
+	} else {
+		k->gap = true;
+	}
+	recent_drop(&k->waiting);
+	return err;
+}
+
+/* One that is older than what will be kept stays, for the counts at its end. */
+static bool is_old(const struct incidents *k)
+{
+	const struct recent_message *m = k->waiting.first;
+
+	return k->waiting.bytes > RECENT_BYTES || m->kind == RELAY_RUN || (m->next && m->next->ns < k->now_ns - BEFORE_NS);
+}
+
+int incidents_take(struct incidents *k, u32 kind, const struct wire_in *bytes)
+{
+	int err = recent_add(&k->waiting, kind, bytes, k->now_ns);
+
+	while (!err && k->waiting.first && is_old(k))
+		err = pass(k, false);
+	while (!err && k->waiting.first && k->begins_ns)
+		err = pass(k, true);
+	return err;
+}
+
+/* --- life ---------------------------------------------------------------------------------------- */
+
+void incidents_free(struct incidents *k)
+{
+	if (!k)
+		return;
+	relayed_free(k->relayed);
+	archiver_free(k->archiver);
+	recent_free(&k->waiting);
+	free(k->holding);
+	free(k);
+}
+
+int incidents_new(const struct serve_recorder_config *cfg, struct incidents **ret)
+{
+	struct incidents *k = calloc(1, sizeof(*k));
+	int err;
+
+	if (!k)
+		return -ENOMEM;
+	k->cfg = cfg;
+	k->source.open = on_open;
+	err = archiver_new(cfg, true, &k->archiver);
+	if (!err) {
+		k->to = (struct relayed_config){ .n_sinks = 1, .sinks = { archiver_source(k->archiver) }, .reopens = true };
+		err = relayed_new(&k->to, &k->relayed);
+	}
+	if (err)
+		incidents_free(k);
+	else
+		*ret = k;
+	return err;
+}
