@@ -279,6 +279,7 @@ uninstall-dkms:
 # The unit names the program where it is; what is in /etc may have been changed, and is then left alone.
 PROGRAM      = $(O)/blklat
 MANUAL      := $(wildcard docs/*.8)
+UNITS       := blklat.service blklat-record@.service
 DEFAULT_FILE = $(DESTDIR)/etc/default/blklat
 # To an older systemd the settings of back-off.conf are unknown, and it warns of each.
 BACK_OFF = $(DESTDIR)$(UNITDIR)/blklat.service.d/back-off.conf
@@ -290,14 +291,14 @@ install: $(PROGRAM)
 	install -D -m 644 packaging/completion/blklat.bash $(DESTDIR)$(BASHDIR)/blklat
 	install -D -m 644 packaging/completion/_blklat $(DESTDIR)$(ZSHDIR)/_blklat
 	install -d $(DESTDIR)$(UNITDIR)
-	sed 's|/usr/sbin/|$(SBINDIR)/|' packaging/blklat.service >$(DESTDIR)$(UNITDIR)/blklat.service
-	chmod 644 $(DESTDIR)$(UNITDIR)/blklat.service
+	for unit in $(UNITS); do sed 's|/usr/sbin/|$(SBINDIR)/|' packaging/$$unit >$(DESTDIR)$(UNITDIR)/$$unit && \
+		chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit 1; done
 	[ 0$(SYSTEMD_VERSION) -lt 254 ] || install -D -m 644 packaging/back-off.conf $(BACK_OFF)
 	[ -e $(DEFAULT_FILE) ] || install -D -m 644 packaging/default $(DEFAULT_FILE)
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/blklat $(MANUAL:docs/%=$(DESTDIR)$(MANDIR)/man8/%) $(DESTDIR)$(BASHDIR)/blklat \
-		$(DESTDIR)$(ZSHDIR)/_blklat $(DESTDIR)$(UNITDIR)/blklat.service $(BACK_OFF)
+		$(DESTDIR)$(ZSHDIR)/_blklat $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(BACK_OFF)
 	@if cmp -s packaging/default $(DEFAULT_FILE); then rm -f $(DEFAULT_FILE); \
 	elif [ -e $(DEFAULT_FILE) ]; then echo "make uninstall: $(DEFAULT_FILE) was changed and stays" >&2; fi
 

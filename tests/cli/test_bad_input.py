@@ -142,6 +142,8 @@ LINES = [
     ([*SERVE, "--dev", "x", "--record", "/nowhere"], r"--record /nowhere: No such file or directory; make this folder, or name one that exists"),
     ([*SERVE, "--dev", "x", "--record", "/dev/null"], r"--record /dev/null: is not a folder"),
     ([*SERVE, "--dev", "x", "--record", "--listen", ":9834"], r"--record needs a folder, and '--listen' is an option: name the folder before it"),
+    (["serve", "--listen", "none", "--dev", "x"], r"--listen none serves nobody: it needs --record DIR"),
+    (["serve", "--listen", "none", "--dev", "x", "--record", "/", "--user", "nobody"], r"--listen none has no web server"),
     ([*SERVE, "--dev", "x", "--keep", "1h"], r"--keep, --keep-size and --keep-if need --record DIR"),
     ([*SERVE, "--dev", "x", "--keep-if", "sick"], r"--keep, --keep-size and --keep-if need --record DIR"),
     ([*SERVE, "--dev", "x", "--record", "/", "--keep-if", "sad"], r"--keep-if 'sad': at 'sad', letter 1, must be read, write, .* or total"),

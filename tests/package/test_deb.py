@@ -18,7 +18,7 @@ BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 DEBS = pathlib.Path(os.environ.get("DEBS", ROOT / "build/deb"))
 DOC = "usr/share/doc/blklat"
 PROGRAM = {
-    "etc/default/blklat", "lib/systemd/system/blklat.service", "usr/sbin/blklat",
+    "etc/default/blklat", "lib/systemd/system/blklat.service", "lib/systemd/system/blklat-record@.service", "usr/sbin/blklat",
     "usr/share/bash-completion/completions/blklat", "usr/share/zsh/vendor-completions/_blklat",
     *(f"usr/share/man/man8/{page.name}.gz" for page in ROOT.glob("docs/*.8")),
 }

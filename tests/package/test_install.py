@@ -18,6 +18,7 @@ FILES = {
     "share/bash-completion/completions/blklat": (0o644, "packaging/completion/blklat.bash"),
     "share/zsh/site-functions/_blklat": (0o644, "packaging/completion/_blklat"),
     "lib/systemd/system/blklat.service": (0o644, None),
+    "lib/systemd/system/blklat-record@.service": (0o644, None),
 } | {f"share/man/man8/{page.name}": (0o644, f"docs/{page.name}") for page in ROOT.glob("docs/*.8")}
 DEFAULTS = "etc/default/blklat"
 
@@ -56,9 +57,10 @@ def test_everything_and_nothing_else(tmp_path, prefix):
         path = tmp_path / below / name
         assert stat.S_IMODE(path.stat().st_mode) == mode, name
         assert not source or path.read_bytes() == (ROOT / source).read_bytes()
-    unit = (tmp_path / below / "lib/systemd/system/blklat.service").read_text()
-    assert f"\nExecStart={prefix}/sbin/blklat serve $ARGS\n" in unit
-    assert unit == (ROOT / "packaging/blklat.service").read_text().replace("/usr/sbin/", f"{prefix}/sbin/")
+    for name in "blklat.service", "blklat-record@.service":
+        unit = (tmp_path / below / "lib/systemd/system" / name).read_text()
+        assert f"\nExecStart={prefix}/sbin/blklat serve " in unit
+        assert unit == (ROOT / "packaging" / name).read_text().replace("/usr/sbin/", f"{prefix}/sbin/")
     installed = subprocess.run([tmp_path / below / "sbin/blklat", "--version"], capture_output=True, text=True)
     assert installed.returncode == 0
     make("uninstall", tmp_path, f"PREFIX={prefix}")

@@ -23,6 +23,7 @@ DOC, LICENSES, SOURCE = "/usr/share/doc/blklat/", "/usr/share/licenses/blklat/",
 FILES = {
     "/etc/default/blklat": "packaging/default",
     "/usr/lib/systemd/system/blklat.service": "packaging/blklat.service",
+    "/usr/lib/systemd/system/blklat-record@.service": "packaging/blklat-record@.service",
     "/usr/sbin/blklat": None,
     "/usr/share/bash-completion/completions/blklat": "packaging/completion/blklat.bash",
     "/usr/share/zsh/site-functions/_blklat": "packaging/completion/_blklat",

@@ -10,17 +10,17 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-UNIT = ROOT / "packaging/blklat.service"
+UNIT, RECORD = ROOT / "packaging/blklat.service", ROOT / "packaging/blklat-record@.service"
 DEFAULTS = ROOT / "packaging/default"
 BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 MOST_EXPOSURE = 2.0
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
 
 
-def settings():
+def settings(unit=UNIT):
     """{key: [values]} of the unit, in order."""
     found = {}
-    for line in UNIT.read_text().splitlines():
+    for line in unit.read_text().splitlines():
         key, equals, value = line.partition("=")
         if equals and not line.startswith("#"):
             found.setdefault(key, []).append(value)
@@ -37,7 +37,7 @@ def exposure(unit):
 
 @needs_systemd
 def test_exposure(tmp_path):
-    assert exposure(UNIT) < MOST_EXPOSURE
+    assert exposure(UNIT) < MOST_EXPOSURE and exposure(RECORD) < exposure(UNIT)
     # Without the unit's restrictions the exposure is far above the limit.
     bare = tmp_path / "blklat.service"
     bare.write_text("[Service]\nType=notify\nExecStart=/usr/sbin/blklat serve\n")
@@ -45,21 +45,31 @@ def test_exposure(tmp_path):
 
 
 @needs_systemd
-def test_verify(tmp_path):
+@pytest.mark.parametrize("source, name", [(UNIT, "blklat.service"), (RECORD, "blklat-record@nvme0n1.service")])
+def test_verify(tmp_path, source, name):
     """All settings are known, with valid values, and the program exists."""
-    unit = tmp_path / "blklat.service"
-    text = UNIT.read_text().replace("/usr/sbin/blklat", str(pathlib.Path(BLKLAT).resolve()))
+    unit = tmp_path / name
+    text = source.read_text().replace("/usr/sbin/blklat", str(pathlib.Path(BLKLAT).resolve()))
 
     def verify(text):
         unit.write_text(text)
         r = subprocess.run(["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, timeout=60,
                            env=os.environ | {"LC_ALL": "C.UTF-8"})
-        return [line for line in (r.stdout + r.stderr).splitlines() if str(unit) in line or "blklat.service" in line]
+        return [line for line in (r.stdout + r.stderr).splitlines() if str(unit) in line or name in line]
 
     assert verify(text) == []
-    assert verify(text.replace("#StateDirectory=", "StateDirectory=")) == [] and "#StateDirectory=blklat\n" in text
+    assert verify(text.replace("#StateDirectory=", "StateDirectory=")) == [] and "StateDirectory=blklat" in text
     assert verify(text.replace("WatchdogSec=30", "WatchdogSec=soon"))
     assert verify(text.replace("ProtectClock=", "ProtectClocks="))
+
+
+def test_a_recorder_may_do_no_more():
+    """It needs no network, and has a folder to write to."""
+    server, recorder = settings(), settings(RECORD)
+    changed = {key for key in server.keys() | recorder.keys() if server.get(key) != recorder.get(key)}
+    assert changed == {"Description", "After", "Environment", "EnvironmentFile", "ExecStart", "StateDirectory", "RestrictAddressFamilies"}
+    assert recorder["RestrictAddressFamilies"] == ["AF_UNIX AF_NETLINK"] and recorder["StateDirectory"] == ["blklat-record/%i"]
+    assert recorder["ExecStart"] == ["/usr/sbin/blklat serve --listen none --record ${STATE_DIRECTORY} --dev %I $ARGS"]
 
 
 def test_capabilities():
@@ -90,6 +100,13 @@ def test_proposed_options_are_understood(line):
     """All are options of serve: it complains only of a wrong one that is added."""
     words = shlex.split(line)
     r = subprocess.run([BLKLAT, "serve", *words, "--no-such"], capture_output=True, text=True, timeout=60)
+    assert r.returncode == 2 and "unrecognized option '--no-such'" in r.stderr
+
+
+def test_a_recorder_has_options_that_are_understood():
+    words = settings(RECORD)["ExecStart"][0].replace("${STATE_DIRECTORY}", "/tmp").replace("%I", "'nvme*n1'").replace(
+        "$ARGS", re.search(r'^Environment="ARGS=(.*)"$', RECORD.read_text(), re.M)[1])
+    r = subprocess.run([BLKLAT, *shlex.split(words)[1:], "--no-such"], capture_output=True, text=True, timeout=60)
     assert r.returncode == 2 and "unrecognized option '--no-such'" in r.stderr
 
 

@@ -4,6 +4,7 @@ import contextlib
 import datetime
 import json
 import os
+import pathlib
 import pwd
 import re
 import shutil
@@ -157,6 +158,16 @@ def test_a_recorder_that_ends_is_told_once(tmp_path, kept):
         f"blklat serve: the recorder was ended by signal 9 (Killed); restart the service to record again in {kept}"]
 
 
+def listening(pid):
+    """The tables of /proc/PID/net that have one of its sockets in them."""
+    inodes = set()
+    for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            inodes |= set(re.findall(r"socket:\[(\d+)\]", os.readlink(fd)))
+    return {table for table in ("tcp", "tcp6") for line in pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
+            if line.split()[9] in inodes}
+
+
 def incidents(folder):
     return sorted(folder.glob("incident-*.blklat"))
 
@@ -301,6 +312,27 @@ def test_recordings_that_vanish(tmp_path, kept, what):
             kept.rename(tmp_path / "elsewhere")
             told(s, kept, "can't be read: No such file or directory|was deleted while it was being recorded", " until the service is restarted")
             assert not kept.exists()
+
+
+def test_without_a_server(tmp_path, kept):
+    """It has no socket to listen on, says where it records, and ends with its recorder."""
+    args = [*BLKLAT_LIVE[:1], "serve", "--listen", "none", "--replay", played(tmp_path, 1000, wall_s=1), "--record", kept, "--keep-if", "total.lost > 0"]
+
+    def begin():
+        p = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: recordings(kept) and all_readable(kept)[20:], "some intervals", within_s=DEADLINE_S)
+        return p
+    p = begin()
+    child, = pathlib.Path(f"/proc/{p.pid}/task/{p.pid}/children").read_text().split()
+    assert not {"tcp", "tcp6"} & {table for pid in (p.pid, child) for table in listening(pid)}
+    p.send_signal(signal.SIGTERM)
+    said, status = p.communicate(timeout=DEADLINE_S)[1].splitlines(), p.returncode
+    assert status == 0 and said[0] == f"blklat: recording in {kept}" and len(said) == 2 and "incident" in said[1]
+    assert sorted(kept.iterdir()) == sorted([*recordings(kept), *recordings(kept, coarse=True), *incidents(kept)])
+    p = begin()
+    child, = pathlib.Path(f"/proc/{p.pid}/task/{p.pid}/children").read_text().split()
+    os.kill(int(child), signal.SIGKILL)
+    assert p.communicate(timeout=DEADLINE_S)[1].splitlines()[-1] == "blklat serve: the recorder was ended by signal 9 (Killed)" and p.returncode == 1
 
 
 @needs_root

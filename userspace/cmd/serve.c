@@ -15,9 +15,13 @@
 #define LISTEN "127.0.0.1:9834"
 #define HISTORY_S 300
 
+/* To the whole of the options. */
 static int take_address(void *to, const char *value, struct problem *p)
 {
-	return address_parse("--listen", value, to, p);
+	struct serve_options *o = to;
+
+	o->unheard = !strcmp(value, "none");
+	return o->unheard ? 0 : address_parse("--listen", value, &o->address, p);
 }
 
 static int take_schema(void *to, const char *value, struct problem *p)
@@ -66,7 +70,7 @@ static const char *const shared[] = {
 
 static const struct option_row own[] = {
 	OPTION("listen", 0, "ADDRESS", "Where to listen (default " LISTEN "); [::1]:PORT, :PORT for every "
-	  "address; port 0 takes a free one and shows it", TO_OWN(address, take_address)),
+	  "address; port 0 takes a free one and shows it; none: only record", .kind = OPTION_OWN, .take = take_address),
 	OPTION("web-config", 0, "FILE", "TLS and users with passwords, as Prometheus' exporters take them "
 	  "(web.yml)", TO(WORD, web_file)),
 	OPTION("prom-schema", 0, "N", "Buckets an octave of native histograms: 2^N, N 0 to 6 (default 3)",
@@ -106,6 +110,10 @@ static int check(struct serve_options *o, struct problem *p)
 
 	if (!o->record && (o->keep_s || o->keep_bytes || o->n_keep_if))
 		return problem_set(p, -EINVAL, "--keep, --keep-size and --keep-if need --record DIR");
+	if (!o->record && o->unheard)
+		return problem_set(p, -EINVAL, "--listen none serves nobody: it needs --record DIR");
+	if (o->unheard && (o->web_file || o->user))
+		return problem_set(p, -EINVAL, "--listen none has no web server, which --web-config and --user are for");
 	if (!o->record)
 		return 0;
 	if (stat(o->record, &st))

@@ -31,6 +31,7 @@ struct keep_if {
 struct serve_options {
 	struct capture_options capture;
 	struct address address;
+	bool unheard;		/* it serves nobody, and only records */
 	int schema;
 	double history_s;
 	const char *web_file;

@@ -35,6 +35,7 @@ struct serve {
 	int listen_fd;			/* -1: none, or the server's */
 	struct user user;		/* that the server runs as, if root started it */
 	struct serve_server server, recorder;
+	struct serve_server *first;	/* of these; the service ends with it */
 	struct relay *relay, *recorded;	/* recorded: to the recorder */
 	struct origin origin;		/* of recordings */
 	struct recorder_state *recording;	/* mapped, shared by all processes; NULL: nothing is recorded */
@@ -67,7 +68,8 @@ static void on_stopped(void *serve, const char *why)
 {
 	struct serve *s = serve;
 
-	relay_stop(s->relay, why);
+	if (s->relay)
+		relay_stop(s->relay, why);
 	fprintf(stderr, "blklat: the capture has stopped: %s\n", why);
 	notify_send(&s->notify, "STATUS=The capture has stopped");
 }
@@ -77,7 +79,7 @@ static void on_beat(void *serve)
 {
 	struct serve *s = serve;
 
-	if (serve_server_alive(&s->server))
+	if (s->first == &s->recorder || serve_server_alive(&s->server))
 		notify_send(&s->notify, "WATCHDOG=1");
 }
 
@@ -120,6 +122,7 @@ static int start_recorder(struct serve *s, struct problem *p)
 	      serve_server_start(&recorder, &s->recorder, p);
 	if (err)
 		return err;
+	s->first = &s->recorder;
 	err = relay_new(s->recorder.channel, true, &s->recorded);
 	return err ? problem_set(p, err, "could not begin: %s", strerror(-err)) : 0;
 }
@@ -147,8 +150,12 @@ static int start_server(struct serve *s, struct problem *p)
 	const struct serve_child web = {
 		.name = "the web server", .comm = "blklat-web", .keep_fd = s->listen_fd, .work = server_process, .cfg = &cfg,
 	};
-	int err = serve_server_start(&web, &s->server, p);
+	int err;
 
+	if (o->unheard)
+		return 0;
+	s->first = &s->server;
+	err = serve_server_start(&web, &s->server, p);
 	cleanup_close(&s->listen_fd);
 	s->listen_fd = -1;
 	if (err)
@@ -160,8 +167,11 @@ static int start_server(struct serve *s, struct problem *p)
 /* If the server can't use --web-config, it says so itself. */
 static int begin_to_serve(struct serve *s, struct problem *p)
 {
-	int err = serve_server_tell(&s->server, &s->web_config) ?: serve_server_wait(&s->server);
+	int err;
 
+	if (s->o->unheard)
+		return 0;
+	err = serve_server_tell(&s->server, &s->web_config) ?: serve_server_wait(&s->server);
 	if (err && !serve_server_ended(&s->server, p))
 		problem_set(p, err, "the web server could not be started: %s", strerror(-err));
 	if (err)
@@ -180,13 +190,18 @@ static void on_reload(void *serve)
 	serve_web_reload(&s->web);
 }
 
-static void warn_of_exposure(const struct serve *s)
+static void tell_place(const struct serve *s)
 {
 	char text[ADDRESS_TEXT];
 
+	if (s->o->unheard) {
+		fprintf(stderr, "blklat: recording in %s\n", s->o->record);
+		return;
+	}
+	address_text(text, &s->address);
+	fprintf(stderr, "blklat: listening on %s://%s/\n", s->web_config.cert ? "https" : "http", text);
 	if (address_is_loopback(&s->address))
 		return;
-	address_text(text, &s->address);
 	if (!s->web_config.n_users)
 		fprintf(stderr, "blklat: warning: anyone who can reach %s can read everything; --web-config adds passwords\n",
 			text);
@@ -253,7 +268,7 @@ static int find_user(struct serve *s, struct problem *p)
 {
 	const char *name = s->o->user;
 
-	if (!geteuid())
+	if (!geteuid() && !s->o->unheard)
 		return user_find(name ? name : SERVE_USER, &s->user, p);
 	return name ? problem_set(p, -EINVAL, "--user '%.60s': only root can run the web server as another user", name) : 0;
 }
@@ -268,6 +283,8 @@ static int prepare(struct serve *s, struct problem *p)
 		err = web_config_read(&s->web_config, o->web_file, p);
 	if (err)
 		return err;
+	if (o->unheard)
+		return 0;
 	s->listen_fd = address_listen(&s->address, p);
 	return s->listen_fd < 0 ? s->listen_fd : 0;
 }
@@ -299,8 +316,8 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 		.percentiles = &o->percentiles,
 		.monitor = &s->monitor,
 		.beat_ns = s->notify.watchdog_ns / 3,
-		.lifeline = s->server.process,
-		.channel = s->server.channel,
+		.lifeline = s->first->process,
+		.channel = s->first->channel,
 		.version = BLKLAT_VERSION,
 		.hooks = {
 			.failed = on_failed,
@@ -309,9 +326,9 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 			.beat = on_beat,
 			.into = s,
 		},
-		.sink = relay_source(s->relay),
+		.sink = relay_source(s->relay ?: s->recorded),
 	};
-	if (s->recorded)
+	if (s->relay && s->recorded)
 		s->config.also = (struct service_also){
 			.sink = relay_source(s->recorded),
 			.channel = s->recorder.channel,
@@ -324,7 +341,6 @@ static int serve(struct serve *s, struct problem *p)
 {
 	/* From here on the thread has to be on time; loading programs did not, and took long. */
 	int late = realtime_begin();
-	char text[ADDRESS_TEXT];
 	int err = confine(&s->confine, p);
 
 	s->config.realtime = !late;
@@ -332,8 +348,7 @@ static int serve(struct serve *s, struct problem *p)
 	if (err)
 		return err;
 	wanted_tell_uncharged(&s->o->capture.wanted, "");
-	fprintf(stderr, "blklat: listening on %s://%s/\n", s->web_config.cert ? "https" : "http", address_text(text, &s->address));
-	warn_of_exposure(s);
+	tell_place(s);
 	if (!s->confine.filtered)
 		fputs("blklat: warning: this kernel has no filter of system calls (seccomp)\n", stderr);
 	if (late && !s->o->capture.replay)
@@ -343,8 +358,8 @@ static int serve(struct serve *s, struct problem *p)
 	err = service_run(s->service, p);
 	notify_send(&s->notify, "STOPPING=1");
 	if (err == -ENOBUFS)
-		return problem_set(p, err, "the web server has read nothing for too long, and its queue is full");
-	return err || !serve_server_ended(&s->server, p) ? err : -ECHILD;
+		return problem_set(p, err, "%s has read nothing for too long, and its queue is full", s->first->name);
+	return err || !serve_server_ended(s->first, p) ? err : -ECHILD;
 }
 
 /*
