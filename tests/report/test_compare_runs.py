@@ -6,6 +6,8 @@ import pytest
 
 import synthetic
 from recordings import blklat, compared
+from script import write_recording
+from sql import change
 
 
 def two_peaks(seconds):
@@ -35,6 +37,36 @@ def test_figures(runs, report):
     assert base["ratio"] is None and base["ks"] is None
     assert other["ratio"]["iops"] == pytest.approx(other["iops"] / base["iops"], rel=1e-4)
     assert other["ratio"]["p99"] == pytest.approx(other["latency_ns"]["p99"] / base["latency_ns"]["p99"], rel=1e-4)
+
+
+def test_names_that_moved(tmp_path, report):
+    """Yesterday's sda is today's sdb, and sdc was exchanged: each drive is compared with itself, and one sentence says so."""
+    def recording(file, drives):
+        named = "sda", "sdb", "sdc"
+        return write_recording("\n".join([
+            "blklat-replay 1", *(f"device {name} kind=disk model=ST4 {words}" for name, (words, _) in zip(named, drives)),
+            *(f"watch {name} device" for name in named),
+            *(line for name, (_, us) in zip(named, drives) for line in (f"on {name} device", f"io read {us}us 4096 x500")), "tick 1"]), file)
+
+    first = recording(tmp_path / "monday", (("serial=ZC1A", 100), ("serial=ZC1B wwid=naa.2", 200), ("serial=ZC1C", 400)))
+    second = recording(tmp_path / "tuesday", (("wwid=naa.2", 200), ("serial=ZC1A", 100), ("serial=ZC9Z", 800)))
+    document = compared(first, second)
+    assert [([r["device"] for r in g["runs"]], g["runs"][1]["ratio"]["p50"]) for g in document["groups"]] == [
+        (["sda", "sdb"], 1), (["sdb", "sda"], 1), (["sdc", "sdc"], pytest.approx(2, rel=1e-3))]
+    told = {f["kind"]: f for f in document["findings"]}
+    assert told["renamed"]["text"] == "sda of monday is sdb of tuesday: serial ZC1A; sdb of monday is sda of tuesday: serial ZC1B"
+    assert told["exchanged"]["text"] == "sdc of tuesday is another drive than sdc of monday: serial ZC9Z, not ZC1C"
+    assert (told["renamed"]["values"], told["exchanged"]["values"]) == ({"devices": 2}, {"devices": 1})
+    flat = " ".join(blklat("compare", first, second).split())
+    assert told["renamed"]["text"] in flat and told["exchanged"]["text"] in flat
+    assert told["renamed"]["text"] in [f["text"] for f in report(first, second)["findings"]]
+    assert not {f["kind"] for f in compared(first, first)["findings"]} & {"renamed", "exchanged"}
+    # Recordings of older versions know no identity.
+    for file in first, second:
+        change(file, "DROP TABLE identity")
+    document = compared(first, second)
+    assert [[r["device"] for r in g["runs"]] for g in document["groups"]] == [[name] * 2 for name in ("sda", "sdb", "sdc")]
+    assert not {f["kind"] for f in document["findings"]} & {"renamed", "exchanged"}
 
 
 def test_a_run_and_itself(runs):

@@ -113,6 +113,58 @@ TEST(pairs)
 	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 0);
 }
 
+static void begin_with_wwids(struct synthetic *of, const char *const wwids[4])
+{
+	init(of);
+	for (u32 i = 0; i < 4; i++)
+		strcpy(of->device[i].wwid, wwids[i]);
+	synthetic_begin(of, 4, 3, 1);
+}
+
+/* The drive before the name, but not before what --map says; a name before whatever is left. */
+TEST(pairs_by_identity)
+{
+	struct pair p[4];
+
+	begin_with_wwids(&a, (const char *const[]){ "naa.0", "naa.1", "naa.2", "naa.3" });
+	begin_with_wwids(&b, (const char *const[]){ "naa.1", "naa.2", "naa.3", "naa.0" });
+	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 4);
+	for (u32 i = 0; i < 4; i++)
+		assert_int_equal(p[i].other, (p[i].base + 3) % 4);
+	assert_int_equal(comparison_pairs(&a.run, &b.run, &(struct device_maps){ 1, { { "sda", "sda" } } }, p), 4);
+	assert_true(p[0].base == 0 && p[0].other == 0 && p[1].base == 2 && p[1].other == 1 && p[2].base == 3 && p[2].other == 2);
+	assert_true(p[3].base == 1 && p[3].other == 3);		/* whose drives are left */
+
+	/* Two paths to one drive: that of the same name. */
+	begin_with_wwids(&b, (const char *const[]){ "naa.3", "naa.2", "naa.9", "naa.3" });
+	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 4);
+	assert_true(p[0].base == 3 && p[0].other == 3 && p[1].base == 2 && p[1].other == 1 && p[2].base == 0 && p[2].other == 0);
+}
+
+TEST(likeness)
+{
+	struct device one = { .name = "sda", .wwid = "naa.0" }, two = { .name = "sdb", .wwid = "naa.0" };
+
+	assert_int_equal(device_compare(&one, &two), DEVICE_SAME);
+	strcpy(one.kind, "partition");
+	strcpy(one.name, "sda1");
+	assert_int_equal(device_compare(&one, &two), DEVICE_OTHER);
+	strcpy(two.kind, "partition");
+	strcpy(two.name, "sdb2");
+	assert_int_equal(device_compare(&one, &two), DEVICE_OTHER);
+	strcpy(two.name, "sdb1");
+	assert_int_equal(device_compare(&one, &two), DEVICE_SAME);
+
+	/* Without a WWID the serial number, within a model; else nothing is known. */
+	one.wwid[0] = '\0';
+	assert_int_equal(device_compare(&one, &two), DEVICE_UNKNOWN);
+	strcpy(one.serial, "S1");
+	strcpy(two.serial, "S1");
+	assert_int_equal(device_compare(&one, &two), DEVICE_SAME);
+	strcpy(two.model, "another");
+	assert_int_equal(device_compare(&one, &two), DEVICE_OTHER);
+}
+
 /* Whole, parts, whole, parts: parts follow their whole to its partner, and pair by what they are, not by position. */
 TEST(parts_pair_with_their_like)
 {

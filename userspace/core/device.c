@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,6 +49,28 @@ bool device_passes_bios_on(const struct device *d)
 bool device_hides_splits(const struct device *d)
 {
 	return is_named(d, "md");
+}
+
+static u32 partition_of(const struct device *d)
+{
+	size_t digits = strlen(d->name);
+
+	while (digits && isdigit((unsigned char)d->name[digits - 1]))
+		digits--;
+	return device_is_partition(d) ? strtoul(d->name + digits, NULL, 10) : 0;
+}
+
+enum device_likeness device_compare(const struct device *a, const struct device *b)
+{
+	bool same;
+
+	if (a->wwid[0] && b->wwid[0])
+		same = !strcmp(a->wwid, b->wwid);
+	else if (a->serial[0] && b->serial[0])
+		same = !strcmp(a->serial, b->serial) && !strcmp(a->model, b->model);
+	else
+		return DEVICE_UNKNOWN;
+	return same && partition_of(a) == partition_of(b) ? DEVICE_SAME : DEVICE_OTHER;
 }
 
 int device_name(const char *entry, char ret[DEVICE_NAME_MAX])

@@ -49,6 +49,11 @@ static inline bool device_is_partition(const struct device *d)
 /* What tells a drive from others, however it is named, and where it is: in recordings, JSON and metrics. */
 #define DEVICE_IDENTITY(F, SEP) F(serial) SEP F(wwid) SEP F(firmware) SEP F(path)
 
+enum device_likeness { DEVICE_UNKNOWN, DEVICE_SAME, DEVICE_OTHER };
+
+/* Whether these, of any two runs, are one drive or the same partition of one, whatever its name: by WWID, else by serial number and model. */
+enum device_likeness device_compare(const struct device *a, const struct device *b);
+
 /*
  * May requests of other devices end its bios, as it passes them on unchanged? Of the devices without requests, md,
  * nvme multipath, bcache and perhaps some unknown here do. dm never does, as it sends clones, nor do those without a

@@ -8,13 +8,23 @@
 #include "util/array.h"
 #include "util/cleanup.h"
 
-static bool same_watch(const struct watch *base, const struct watch *other, const struct device_maps *maps)
-{
-	const char *mapped = device_maps_other(maps, base->device->name), *name = other->device->name;
+/* Why two watches are paired, the best reason last. */
+enum reason { NO_REASON, SAME_NAME, SAME_NAME_PERHAPS_DRIVE, SAME_DRIVE, SAME_DRIVE_AND_NAME, MAPPED, REASONS };
 
-	if (base->stage != other->stage || (!mapped && device_maps_has_other(maps, name)))
-		return false;
-	return !strcmp(mapped ?: base->device->name, name);
+static enum reason reason_of(const struct watch *base, const struct watch *other, const struct device_maps *maps)
+{
+	const struct device *a = base->device, *b = other->device;
+	const char *mapped = device_maps_other(maps, a->name);
+	enum device_likeness likeness = device_compare(a, b);
+	bool same_name = !strcmp(mapped ?: a->name, b->name);
+
+	if (base->stage != other->stage || (!mapped && device_maps_has_other(maps, b->name)))
+		return NO_REASON;
+	if (mapped)
+		return same_name ? MAPPED : NO_REASON;
+	if (likeness == DEVICE_SAME)
+		return same_name ? SAME_DRIVE_AND_NAME : SAME_DRIVE;
+	return !same_name ? NO_REASON : likeness == DEVICE_OTHER ? SAME_NAME : SAME_NAME_PERHAPS_DRIVE;
 }
 
 static bool pair_has(const struct pair *p, u32 n, u32 base, u32 other)
@@ -63,10 +73,11 @@ u32 comparison_pairs(const struct run *base, const struct run *other, const stru
 {
 	u32 n = 0;
 
-	for (u32 i = 0; i < base->n_watches; i += 1 + run_parts(base, i))
-		for (u32 j = 0; j < other->n_watches; j += 1 + run_parts(other, j))
-			if (same_watch(base->watches[i].watch, other->watches[j].watch, maps) && !pair_has(ret, n, i, j))
-				ret[n++] = (struct pair){ i, j };
+	for (enum reason reason = REASONS - 1; reason > NO_REASON; reason--)
+		for (u32 i = 0; i < base->n_watches; i += 1 + run_parts(base, i))
+			for (u32 j = 0; j < other->n_watches; j += 1 + run_parts(other, j))
+				if (reason_of(base->watches[i].watch, other->watches[j].watch, maps) == reason && !pair_has(ret, n, i, j))
+					ret[n++] = (struct pair){ i, j };
 	for (u32 stage = 0; stage < BLKLAT_STAGES; stage++) {
 		int i = only_one(base, stage, maps, ret, n, true), j = only_one(other, stage, maps, ret, n, false);
 
@@ -82,6 +93,13 @@ u32 comparison_pairs(const struct run *base, const struct run *other, const stru
 static int beside(const struct comparison *c, u32 run, u32 watch)
 {
 	return c->beside[run * c->runs[0].n_watches + watch];
+}
+
+const struct watch_run *comparison_partner(const struct comparison *c, u32 run, u32 watch)
+{
+	int other = beside(c, run, watch);
+
+	return other < 0 ? NULL : &c->runs[run].watches[other];
 }
 
 static int beside_make(struct comparison *c)

@@ -47,9 +47,9 @@ struct pair {
 
 /*
  * Pairs the watches of two runs at the same stage. First come the devices that @maps pairs, which have
- * no other partner, and devices of the same name. Then, if each run has just one watch of a stage left,
- * these two are paired (another drive, the same test). Last come the same parts of paired watches. @ret
- * has room for @base's watches. Returns how many pairs there are.
+ * no other partner; then those that are the same drive, whatever their names; then devices of the same name. Then, if
+ * each run has just one watch of a stage left, these two are paired (another drive, the same test). Last come the same
+ * parts of paired watches. @ret has room for @base's watches. Returns how many pairs there are.
  */
 u32 comparison_pairs(const struct run *base, const struct run *other, const struct device_maps *maps, struct pair *ret);
 
@@ -112,6 +112,9 @@ int comparison_make(const struct run *runs, u32 n, u32 n_base, const struct devi
 
 /* The same without the phases. */
 int comparison_without_phases(const struct run *runs, u32 n, u32 n_base, const struct device_maps *maps, struct comparison *ret);
+
+/* What a watch of the baseline is compared with in a run; NULL: nothing. */
+const struct watch_run *comparison_partner(const struct comparison *c, u32 run, u32 watch);
 
 /* The name of the device that a group's device is compared with if @maps pairs them, else NULL. */
 const char *comparison_mapped(const struct comparison *c, const struct compared_group *g);

@@ -39,6 +39,8 @@ static const struct rule {
 	{ "slow_common", FINDING_DIFFERS, .of_watch = find_slow_common },
 	{ "duty_cycle", FINDING_DIFFERS, IF_RATE_IS_ITS_OWN, .of_watch = find_duty_cycle },
 	{ "after_pause", FINDING_DIFFERS, .of_watch = find_after_pause },
+	{ "renamed", FINDING_DIFFERS, .when = WHEN_ALL_ARE_DONE },	/* by find_drives(), like the next one */
+	{ "exchanged", FINDING_DIFFERS, .when = WHEN_ALL_ARE_DONE },
 	{ "order", FINDING_DIFFERS, WHEN_ALL_ARE_DONE, .of_op = find_compared },
 	{ "pair", FINDING_DIFFERS, .when = WHEN_ALL_ARE_DONE },		/* by the same rule, like the next one */
 	{ "regimes", FINDING_DIFFERS, .when = WHEN_ALL_ARE_DONE },

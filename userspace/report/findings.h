@@ -39,6 +39,8 @@ struct finding_value {
  *   unlike         times, p99_ns, like_p99_ns (the median of all alike), peers (others), intervals, agree (of these), p_value
  *   saturated      iops and mean_ns, each with from_ (the first phase that is) and to_ (the last phase)
  *   duty_cycle     bursts, period_s, share (of the time, busy), busy_iops, overall_iops
+ *   renamed        devices (pairs that are told)
+ *   exchanged      devices
  *   order          lines, classes, slowest_p50_ns, fastest_p50_ns
  *   pair           of the slower line over the other: times_p50, times_p90, times_last (at last_share); equal_share (up to which
  *                  percentile they are equal), within_share (by how much); p50_ns, iops and queue_depth, each also with other_

@@ -378,6 +378,7 @@ int findings_compare(const struct comparison *c, bool to_first, struct findings 
 	CLEANUP(cleanup_free) struct line *of = calloc(c->n_runs, sizeof(*of));
 	int err = of ? 0 : -ENOMEM;
 
+	find_drives(c, &made);
 	for (u32 i = 0; !err && i < c->n_groups; i += 1 + comparison_parts(c, i)) {
 		const struct compared_group *g = &c->groups[i];
 		struct lines ls = { .op = g->op, .of_runs = true, .to_first = to_first, .of = of };

@@ -65,6 +65,9 @@ void finding_say(struct finding *f, const char *format, ...);	/* adds to the tex
 __attribute__((format(printf, 2, 3)))
 void finding_rule(struct finding *f, const char *format, ...);
 
+/* Drives that have other names in other runs, and names that other drives have. */
+void find_drives(const struct comparison *c, struct findings *to);
+
 /* The place of a kind in the order of severity. */
 u32 finding_rank(const char *kind);
 
