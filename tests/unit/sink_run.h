@@ -41,7 +41,7 @@ static inline void sink_run_init(enum format format)
 {
 	tear_down();
 	r = (struct sink_run){
-		.device = { .name = "loop0", .kind = "loop", .scheduler = "none", .size_bytes = 1 << 30 },
+		.device = { .name = "loop0", .kind = "loop", .scheduler = "none", .serial = "S4X", .size_bytes = 1 << 30 },
 		.watch = { .device = &r.device, .stage = BLKLAT_STAGE_DEVICE },
 		.info = {
 			.version = "1.2.3", .engine = "bpf", .watches = &r.watch, .n_watches = 1,

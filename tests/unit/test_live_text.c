@@ -12,7 +12,7 @@
 
 static const char header[] =
 	"blklat 1.2.3  engine bpf, interval 1 s, 64 bins an octave (1.09 %), 1.30 MiB\n"
-	"loop0   loop, 1.07 GB, scheduler none\n"
+	"loop0   loop, 1.07 GB, scheduler none, S/N S4X\n"
 	"stage   device (issue to completion)\n";
 
 void set_up(void)

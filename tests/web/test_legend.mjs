@@ -10,9 +10,12 @@ useBrowser();
 
 test("one legend for 64 devices: in sight at every chart, scrolled by itself, switched by keys in all charts", async (t) => {
     const names = Array.from({ length: 64 }, (_, i) => `nvme${i}n1`);
-    const page = await open(t, documentOf(run(names.map((name) => watch(name, "device", ["read", "write"].map((of) => op(of, [9, 9], () => 1e5)))))));
+    const made = run(names.map((name) => watch(name, "device", ["read", "write"].map((of) => op(of, [9, 9], () => 1e5)))));
+    made.devices.slice(0, 2).forEach((d, i) => d.identity = { serial: `S4X${i}`, wwid: "eui.1", firmware: "5B2Q" });
+    const page = await open(t, documentOf(made));
     const told = await words(page.getByRole("region", { name: "Runs" }));
-    assert.ok(told.includes(" nvme0n1, nvme1n1, ") && told.includes(", nvme63n1 (each Example SSD 980, ") && told.split("SSD 980").length === 2, told);
+    assert.ok(told.includes(" nvme0n1 [S4X0], nvme1n1 [S4X1] (each Example SSD 980, firmware 5B2Q, "), told);
+    assert.ok(told.includes("; nvme2n1, ") && told.includes(", nvme63n1 (each Example SSD 980, 1.00 TB, ") && told.split("SSD 980").length === 3, told);
     const legend = page.locator("aside"), rows = legend.locator("[data-key]");
     assert.equal(await rows.count(), 128);
     assert.equal(await page.locator("figure .legend .swatch").count(), 3);      // p50, p99 and max of the heat map

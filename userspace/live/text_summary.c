@@ -21,9 +21,10 @@ static void put_device(const struct text *t, FILE *f, const struct device *d)
 {
 	char name[TEXT_NAME], facts[256], shown[3 * sizeof(facts)], size[UNITS_TEXT];
 
-	snprintf(facts, sizeof(facts), "%s%s%s%s%s%s%s, %s%s",
+	snprintf(facts, sizeof(facts), "%s%s%s%s%s%s%s, %s%s%s%s",
 		 d->mapper, *d->mapper ? ", " : "", d->kind, *d->kind ? ", " : "", d->model, *d->model ? ", " : "",
-		 units_capacity(size, d->size_bytes), *d->scheduler ? "scheduler " : "no scheduler", d->scheduler);
+		 units_capacity(size, d->size_bytes), *d->scheduler ? "scheduler " : "no scheduler", d->scheduler,
+		 *d->serial ? ", S/N " : "", d->serial);
 	utf8_for_terminal(name, TEXT_NAME, d->name, t->columns - TEXT_GUTTER, t->look->utf8);
 	utf8_for_terminal(shown, sizeof(shown), facts, sizeof(facts), t->look->utf8);
 	text_say(t, f, name, PLAIN, "%s", shown);

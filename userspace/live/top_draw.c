@@ -321,7 +321,8 @@ static u32 put_state(const struct top_draw *d, const struct top *t, const struct
 	if (item->lost)
 		x = put_format(d, y, x + 2, COLS, "%s IO%s lost", units_count(text[0], item->lost), item->lost == 1 ? "" : "s");
 	attrset(A_NORMAL);
-	top_put(d, y, x + 2, COLS, dev->model);
+	x = top_put(d, y, x + 2, COLS, dev->model);
+	top_put(d, y, x + 2, COLS, dev->serial[0] ? dev->serial : dev->wwid);
 	if (!g->ios) {
 		put_format(d, y + 1, 2, COLS, "%s: no IO completed in the last interval",
 			   t->op == TOP_ALL_OPS ? "all ops" : op_names[t->op]);

@@ -149,6 +149,8 @@ export interface Watch {
 export interface Device {
     name: string; kind: string; model: string; mapper: string; scheduler: string;
     size_bytes: number; lower: string[];
+    /** What is known of it. */
+    identity?: { serial?: string; wwid?: string; firmware?: string; path?: string };
 }
 
 export interface Stack {

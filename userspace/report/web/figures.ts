@@ -21,18 +21,19 @@ function scrolled(label: string, content: HTMLElement): HTMLElement {
     return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, content);
 }
 
-/** Devices that are alike are listed together. */
+/** Devices that are alike are listed together, each with what tells it from the others. */
 function device(run: Run): string {
     const watched = new Set(run.watches.map((watch) => watch.device)), alike = new Map<string, string[]>();
     for (const d of run.devices.filter(({ name }) => watched.has(name))) {
-        const facts = listed(d.mapper, d.model || d.kind, d.size_bytes > 0 && bytes(d.size_bytes), d.scheduler && `scheduler ${d.scheduler}`,
+        const id = d.identity?.serial ?? d.identity?.wwid;
+        const facts = listed(d.mapper, d.model || d.kind, d.identity?.firmware && `firmware ${d.identity.firmware}`, d.size_bytes > 0 && bytes(d.size_bytes), d.scheduler && `scheduler ${d.scheduler}`,
             d.lower.length > 0 && `on ${d.lower.join(", ")}`);
-        alike.set(facts, [...alike.get(facts) ?? [], d.name]);
+        alike.set(facts, [...alike.get(facts) ?? [], id ? `${d.name} [${id}]` : d.name]);
     }
     return [...alike].map(([facts, names]) => names.join(", ") + (facts && ` (${names.length > 1 ? "each " : ""}${facts})`)).join("; ");
 }
 
-function listed(...parts: (string | false)[]): string {
+function listed(...parts: (string | false | undefined)[]): string {
     return parts.filter(Boolean).join(", ");
 }
 
