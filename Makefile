@@ -280,7 +280,7 @@ uninstall-dkms:
 PROGRAM      = $(O)/blklat
 MANUAL      := $(wildcard docs/*.8)
 UNITS       := blklat.service blklat-record@.service
-DEFAULT_FILE = $(DESTDIR)/etc/default/blklat
+CONFIG_FILE = $(DESTDIR)/etc/blklat/blklat.conf
 # To an older systemd the settings of back-off.conf are unknown, and it warns of each.
 BACK_OFF = $(DESTDIR)$(UNITDIR)/blklat.service.d/back-off.conf
 SYSTEMD_VERSION ?= $(shell systemctl --version 2>/dev/null | sed -n 's/^systemd \([0-9]*\).*/\1/p')
@@ -294,13 +294,13 @@ install: $(PROGRAM)
 	for unit in $(UNITS); do sed 's|/usr/sbin/|$(SBINDIR)/|' packaging/$$unit >$(DESTDIR)$(UNITDIR)/$$unit && \
 		chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit 1; done
 	[ 0$(SYSTEMD_VERSION) -lt 254 ] || install -D -m 644 packaging/back-off.conf $(BACK_OFF)
-	[ -e $(DEFAULT_FILE) ] || install -D -m 644 packaging/default $(DEFAULT_FILE)
+	[ -e $(CONFIG_FILE) ] || install -D -m 644 packaging/blklat.conf $(CONFIG_FILE)
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/blklat $(MANUAL:docs/%=$(DESTDIR)$(MANDIR)/man8/%) $(DESTDIR)$(BASHDIR)/blklat \
 		$(DESTDIR)$(ZSHDIR)/_blklat $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(BACK_OFF)
-	@if cmp -s packaging/default $(DEFAULT_FILE); then rm -f $(DEFAULT_FILE); \
-	elif [ -e $(DEFAULT_FILE) ]; then echo "make uninstall: $(DEFAULT_FILE) was changed and stays" >&2; fi
+	@if cmp -s packaging/blklat.conf $(CONFIG_FILE); then rm -f $(CONFIG_FILE); \
+	elif [ -e $(CONFIG_FILE) ]; then echo "make uninstall: $(CONFIG_FILE) was changed and stays" >&2; fi
 
 clean:
 	rm -rf $(O)

@@ -67,7 +67,7 @@ _blklat_value()
 		COMPREPLY=($(compgen -u -- "$cur")) ;;
 	*:--listen)
 		COMPREPLY=($(compgen -W '127.0.0.1:9834 [::1]:9834 :9834' -- "$cur")) ;;
-	*:--output | *:-o | *:--replay | *:--web-config)
+	*:--config | *:--output | *:-o | *:--replay | *:--web-config)
 		_filedir ;;
 	*:--sysroot | *:--record)
 		_filedir -d ;;
@@ -90,12 +90,12 @@ _blklat_options()
 	live) echo "$run" ;;
 	top) echo "$capture --by --count --duration --max-parts --no-owners --slow --slow-max" ;;
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
-	serve) echo "$capture --bins --by --history --keep --keep-if --keep-size --listen --max-parts --no-owners --prom-schema --record --slow --slow-max --user --web-config" ;;
+	serve) echo "$capture --bins --by --config --history --keep --keep-if --keep-size --listen --max-parts --no-owners --prom-schema --record --slow --slow-max --user --web-config" ;;
 	mark) echo '--at' ;;
 	report) echo '--format --from --max-memory --output --phases --steady-from --to' ;;
 	compare) echo '--baseline --fail-if --format --from --map --max-memory --phases --to' ;;
 	list) echo '--all --format --sysroot' ;;
-	check) echo '--by --dev --format --max-memory --max-parts --stage --sysroot' ;;
+	check) echo '--by --config --dev --format --max-memory --max-parts --stage --sysroot' ;;
 	esac
 	echo '--help --usage --version'
 }

@@ -24,7 +24,7 @@ $(STATIC): $(O)/userspace/main.o $(O)/packaging/release/static.o $(LIBRARY)
 $(STAGE)/.date: FORCE
 	@mkdir -p $(@D); echo '$(SOURCE_DATE_EPOCH)' | cmp -s - $@ || echo '$(SOURCE_DATE_EPOCH)' >$@
 
-RELEASE_DOCS := packaging/release/README.md packaging/default packaging/back-off.conf packaging/examples packaging/grafana packaging/prometheus \
+RELEASE_DOCS := packaging/release/README.md packaging/blklat.conf packaging/back-off.conf packaging/examples packaging/grafana packaging/prometheus \
 		LICENSE LICENSES $(addprefix docs/,fleet.md prometheus.md recording.md runbooks.md serve.md)
 RELEASE_FILES := $(wildcard $(RELEASE_DOCS) $(addsuffix /*,$(RELEASE_DOCS)) packaging/completion/*) $(wildcard docs/*.8) $(wildcard packaging/*.service) \
 		 packaging/release/licenses.sh
@@ -36,7 +36,7 @@ REPRODUCIBLE_TAR = tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=
 $(RELEASE_ARCHIVE): $(STATIC) $(STAGE)/.date $(RELEASE_FILES)
 	$(call quiet,TAR,$@)rm -rf $(STAGE)/$(RELEASE_NAME) $(STAGE)/root && mkdir -p $(@D) && \
 		$(MAKE) -s --no-print-directory install PROGRAM=$(STATIC) PREFIX=/usr/local MANDIR=/usr/local/share/man SYSTEMD_VERSION=0 \
-			DESTDIR=$(STAGE)/root DEFAULT_FILE=$(STAGE)/root/usr/local/share/doc/blklat/default >/dev/null && \
+			DESTDIR=$(STAGE)/root CONFIG_FILE=$(STAGE)/root/usr/local/share/doc/blklat/blklat.conf >/dev/null && \
 		mv $(STAGE)/root/usr/local $(STAGE)/$(RELEASE_NAME) && cd $(CURDIR) && \
 		cp -R $(RELEASE_DOCS) $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/ && \
 		packaging/release/licenses.sh $(STATIC).map "$(SYSROOT)" $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/third-party && \

@@ -243,3 +243,31 @@ def test_replay_that_is_none(tmp_path):
         file = tmp_path / name
         file.write_bytes(content)
         bad(rf"{file}: is not a recording", "--replay", str(file), status=1)
+
+
+@pytest.mark.parametrize("text,sentence", [
+    ("dev all\n\ninterval = 5x\n", r":3: --interval '5x': must be a number of seconds"),
+    ("dev all\nintervall = 5", r":2: unrecognized option '--intervall' \(did you mean '--interval'\?\)"),
+    ("listen =\n", r":1: option '--listen' needs a value"),
+    ("dev all\nbins = yes\n", r":2: option '--bins' takes no value"),
+    ("dev all\ninterv 5\n", r":2: a file can't have option 'interv'"),
+    ("config /etc/fstab\n", r":1: a file can't have option 'config'"),
+    ("dev all\nkeep = 1h\n", r": --keep and --keep-size need --record DIR"),
+    ("# dev all\n", r": no device given: say which with --dev"),
+    ("", r": no device given: say which with --dev"),
+    ("dev all\0\n", r" is not a text file"),
+])
+def test_a_file_of_options(text, sentence, tmp_path):
+    """'check' says of it what 'serve' says."""
+    file = tmp_path / "x.conf"
+    file.write_text(text)
+    assert bad(sentence, "check", "--config", str(file)).split(": ", 1)[1] == bad(sentence, "serve", "--config", str(file)).split(": ", 1)[1]
+
+
+def test_a_file_of_options_that_is_not_one(tmp_path):
+    bad(r"could not read .*: No such file or directory", "check", "--config", str(tmp_path / "x"))
+    bad(r"could not read .*: Is a directory", "serve", "--config", str(tmp_path))
+    file = tmp_path / "x.conf"
+    file.write_text("dev all\n")
+    assert run("check", "--config", str(file)).stdout.decode() == f"{file}: valid\n"
+    bad(r"--config checks a file, and nothing else", "check", "--config", str(file), "--dev", NONE)

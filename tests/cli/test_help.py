@@ -36,7 +36,7 @@ GOOD = {
     "dev": NONE, "interval": "0.5", "count": "3", "duration": "1m", "stage": "device,total", "percentiles": "50,p99.9",
     "format": "json", "engine": "auto", "scale": "auto", "max-memory": "1.5GiB", "top": "3", "max-bios": "1000",
     "replay": str(REPLAY), "sysroot": "/", "idle-gap": "20ms", "output": "report.html", "steady-from": "10", "from": "10", "map": "sda=md0", "phases": "auto", "to": "20", "fail-if": "read.p99 > +10%", "history": "5m", "listen": "127.0.0.1:0", "prom-schema": "3", "web-config": "web.yml", "user": "nobody", "record": "/", "keep": "24h", "keep-if": "read.p99 > 20ms", "keep-size": "1G", "by": "cgroup", "max-parts": "10",
-    "slow": "p99.9", "slow-max": "20", "label": "a run", "max-size": "10M", "at": "90",
+    "config": "/etc/fstab", "slow": "p99.9", "slow-max": "20", "label": "a run", "max-size": "10M", "at": "90",
 }
 
 
@@ -51,3 +51,14 @@ def test_every_option_of_the_help_is_accepted():
                 forms += [[f"-{short}", GOOD[long]], [f"-{short}{GOOD[long]}"]] if takes else [[f"-{short}"]]
             for form in forms:
                 bad(rf"unrecognized option '--{NONE}'", command, *form, f"--{NONE}")
+
+
+def test_every_option_of_serve_in_a_file(tmp_path):
+    """In each form, after comments and empty lines; only the wrong one in the line that follows is refused."""
+    for _, long, takes in options("serve"):
+        if long in ("help", "usage", "version", "config"):
+            continue
+        for form in (f"{long} = {GOOD[long]}", f"  {long}={GOOD[long]} \r", f"{long}\t{GOOD[long]}") if takes else (long, f" {long} "):
+            file = tmp_path / "blklat.conf"
+            file.write_text(f"# comment = 1\n\n{form}\nno-such 1")
+            bad(rf"^blklat check: {file}:4: unrecognized option '--no-such'", "check", "--config", str(file))

@@ -27,7 +27,7 @@ dpkg -L blklat >files
 	bash -c '. /usr/share/bash-completion/bash_completion; _completion_loader blklat; complete -p blklat'
 } >tried 2>tried.err
 
-echo '# changed' >>/etc/default/blklat
+echo '# changed' >>/etc/blklat/blklat.conf
 dpkg -r blklat >remove.log 2>&1
 state >removed
 dpkg -P blklat >purge.log 2>&1

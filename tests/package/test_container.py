@@ -26,7 +26,7 @@ sys.path += [str(ROOT / "tests" / folder) for folder in ("vm", "host", "serve")]
 import kubernetes  # noqa: E402
 
 CONTAINERFILE = ROOT / "packaging/container/Containerfile"
-DAEMONSET = yaml.safe_load((ROOT / "packaging/kubernetes/daemonset.yaml").read_text())
+OPTIONS, DAEMONSET = OBJECTS = list(yaml.safe_load_all((ROOT / "packaging/kubernetes/daemonset.yaml").read_text()))
 BUILD = (ROOT / os.environ.get("O", "build")).resolve()
 ARCHIVE = pathlib.Path(os.environ.get("RELEASE_ARCHIVE", "none"))
 POD = DAEMONSET["spec"]["template"]["spec"]
@@ -55,16 +55,16 @@ def version():
 
 @pytest.mark.parametrize("kubernetes_version", kubernetes.VERSIONS)
 def test_schema(kubernetes_version):
-    assert kubernetes.complaints(DAEMONSET, kubernetes_version) == []
+    assert [kubernetes.complaints(each, kubernetes_version) for each in OBJECTS] == [[], []]
 
 
 def test_recordings_are_two_lines_away():
     """They go to a folder of the node's own."""
     text = (ROOT / "packaging/kubernetes/daemonset.yaml").read_text()
-    recording = yaml.safe_load(re.sub(r"#(- \{name: recordings)", r"\1", text))
+    *_, recording = yaml.safe_load_all(re.sub(r"#(- \{name: recordings)", r"\1", text))
     assert kubernetes.complaints(recording, kubernetes.VERSIONS[-1]) == []
     pod = recording["spec"]["template"]["spec"]
-    assert pod["volumes"][1]["hostPath"]["path"] == pod["containers"][0]["volumeMounts"][1]["mountPath"] == "/var/lib/blklat"
+    assert pod["volumes"][-1]["hostPath"]["path"] == pod["containers"][0]["volumeMounts"][-1]["mountPath"] == "/var/lib/blklat"
 
 
 def test_the_schema_finds_mistakes():
@@ -83,7 +83,7 @@ def test_as_little_as_it_can_be():
     assert (context["privileged"], context["allowPrivilegeEscalation"], context["readOnlyRootFilesystem"]) == (False, False, True)
     assert POD["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     assert [POD[key] for key in ("hostNetwork", "hostPID", "hostIPC", "automountServiceAccountToken")] == [False] * 4
-    assert [v["hostPath"]["path"] for v in POD["volumes"]] == ["/sys/fs/cgroup"]
+    assert [v["hostPath"]["path"] for v in POD["volumes"] if "hostPath" in v] == ["/sys/fs/cgroup"]
     assert all(m["readOnly"] for m in CONTAINER["volumeMounts"])
 
 
@@ -127,6 +127,17 @@ def file_on_disk():
         yield f.name, (place.parent if (place / "partition").exists() else place).name
 
 
+def config_map(name, beside):
+    """Its files in a folder; the service gets any free port."""
+    assert OPTIONS["metadata"]["name"] == name
+    folder = beside / name
+    folder.mkdir(exist_ok=True)
+    for file, text in OPTIONS["data"].items():
+        assert text.count(":9834\n") == 1
+        (folder / file).write_text(text.replace(":9834\n", ":0\n"))
+    return str(folder)
+
+
 def words(image):
     """bubblewrap's arguments for what the DaemonSet specifies and what every container gets: proc, a few nodes, /sys read-only."""
     root, entry = image
@@ -137,11 +148,12 @@ def words(image):
             "--ro-bind" if context["readOnlyRootFilesystem"] else "--bind", str(root), "/", "--proc", "/proc", "--dev", "/dev",
             "--ro-bind", "/sys", "/sys", "--tmpfs", "/sys/fs/cgroup", "--remount-ro", "/sys/fs/cgroup"]
     for mount in CONTAINER["volumeMounts"]:
-        path = next(v["hostPath"]["path"] for v in POD["volumes"] if v["name"] == mount["name"])
+        (root / mount["mountPath"][1:]).mkdir(parents=True, exist_ok=True)
+        volume = next(v for v in POD["volumes"] if v["name"] == mount["name"])
+        path = volume["hostPath"]["path"] if "hostPath" in volume else config_map(volume["configMap"]["name"], root.parent)
         argv += ["--ro-bind" if mount["readOnly"] else "--bind", path, mount["mountPath"]]
     argv += ["--cap-drop", "ALL", *(word for name in context["capabilities"]["add"] for word in ("--cap-add", f"CAP_{name}"))]
-    # Any free port.
-    return [*argv, "--", *entry, *(":0" if word == ":9834" else word for word in CONTAINER["args"])]
+    return [*argv, "--", *entry, *CONTAINER["args"]]
 
 
 class Service:

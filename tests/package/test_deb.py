@@ -18,7 +18,7 @@ BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 DEBS = pathlib.Path(os.environ.get("DEBS", ROOT / "build/deb"))
 DOC = "usr/share/doc/blklat"
 PROGRAM = {
-    "etc/default/blklat", "lib/systemd/system/blklat.service", "lib/systemd/system/blklat-record@.service", "usr/sbin/blklat",
+    "etc/blklat/blklat.conf", "lib/systemd/system/blklat.service", "lib/systemd/system/blklat-record@.service", "usr/sbin/blklat",
     "usr/share/bash-completion/completions/blklat", "usr/share/zsh/vendor-completions/_blklat",
     *(f"usr/share/man/man8/{page.name}.gz" for page in ROOT.glob("docs/*.8")),
 }
@@ -152,7 +152,7 @@ def test_check_says_the_same_as_here(life):
 def test_removes_cleanly(life):
     """The file that an administrator changed stays until the purge; then everything is as it was before."""
     left = paths(life["removed"]) - paths(life["before"])
-    assert {p for p in left if "deb-systemd-helper" not in p} == {"/etc/default/blklat"}
+    assert {p for p in left if "deb-systemd-helper" not in p} == {"/etc/blklat", "/etc/blklat/blklat.conf"}
     assert life["purged"] == life["before"]
 
 

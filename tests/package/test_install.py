@@ -20,7 +20,7 @@ FILES = {
     "lib/systemd/system/blklat.service": (0o644, None),
     "lib/systemd/system/blklat-record@.service": (0o644, None),
 } | {f"share/man/man8/{page.name}": (0o644, f"docs/{page.name}") for page in ROOT.glob("docs/*.8")}
-DEFAULTS = "etc/default/blklat"
+CONFIG = "etc/blklat/blklat.conf"
 
 
 def make(target, where, *more):
@@ -52,7 +52,7 @@ def files(where):
 def test_everything_and_nothing_else(tmp_path, prefix):
     make("install", tmp_path, f"PREFIX={prefix}", "SYSTEMD_VERSION=252")
     below = prefix.lstrip("/")
-    assert files(tmp_path) == {f"{below}/{name}" for name in FILES} | {DEFAULTS}
+    assert files(tmp_path) == {f"{below}/{name}" for name in FILES} | {CONFIG}
     for name, (mode, source) in FILES.items():
         path = tmp_path / below / name
         assert stat.S_IMODE(path.stat().st_mode) == mode, name
@@ -87,13 +87,13 @@ def test_others_files_stay(tmp_path):
     assert files(tmp_path) == {str(other.relative_to(tmp_path))}
 
 
-def test_a_changed_default_file_stays(tmp_path):
+def test_a_changed_configuration_stays(tmp_path):
     make("install", tmp_path)
-    (tmp_path / DEFAULTS).write_text('ARGS="--dev sda"\n')
+    (tmp_path / CONFIG).write_text("dev = sda\n")
     make("install", tmp_path)
-    assert (tmp_path / DEFAULTS).read_text() == 'ARGS="--dev sda"\n'
+    assert (tmp_path / CONFIG).read_text() == "dev = sda\n"
     assert "was changed and stays" in make("uninstall", tmp_path)
-    assert files(tmp_path) == {DEFAULTS}
+    assert files(tmp_path) == {CONFIG}
 
 
 def test_module_sources(tmp_path):

@@ -31,7 +31,7 @@ FILES = {
     "share/bash-completion/completions/blklat": "packaging/completion/blklat.bash",
     "share/zsh/site-functions/_blklat": "packaging/completion/_blklat",
     f"{DOC}/README.md": "packaging/release/README.md",
-    f"{DOC}/default": "packaging/default",
+    f"{DOC}/blklat.conf": "packaging/blklat.conf",
     f"{DOC}/grafana/blklat.json": "packaging/grafana/blklat.json",
     f"{DOC}/prometheus/blklat.rules.yml": "packaging/prometheus/blklat.rules.yml",
     f"{DOC}/examples/sweep.fio": "packaging/examples/sweep.fio",
@@ -79,7 +79,7 @@ def test_sums():
 def test_contents(root):
     for name, source in FILES.items():
         assert (root / name).read_bytes() == (ROOT / source).read_bytes(), name
-    assert "\nExecStart=/usr/local/sbin/blklat serve $ARGS\n" in (root / "lib/systemd/system/blklat.service").read_text()
+    assert "\nExecStart=/usr/local/sbin/blklat serve --config /etc/blklat/blklat.conf $ARGS\n" in (root / "lib/systemd/system/blklat.service").read_text()
     said = output(root / "sbin/blklat", "--version")
     assert said == output(BLKLAT, "--version")
     assert ARCHIVE.name == f"blklat-{said.split()[1]}-linux-{os.uname().machine}.tar.xz"

@@ -21,7 +21,7 @@ MAIN, MODULE = "blklat", "blklat-dkms"
 DOC, LICENSES, SOURCE = "/usr/share/doc/blklat/", "/usr/share/licenses/blklat/", "/usr/src/blklat-"
 # path -> file of the tree that is copied
 FILES = {
-    "/etc/default/blklat": "packaging/default",
+    "/etc/blklat/blklat.conf": "packaging/blklat.conf",
     "/usr/lib/systemd/system/blklat.service": "packaging/blklat.service",
     "/usr/lib/systemd/system/blklat-record@.service": "packaging/blklat-record@.service",
     "/usr/sbin/blklat": None,
@@ -78,7 +78,7 @@ def test_contents():
     assert {owner for _, owner in found.values()} == {"root:root"}
     assert found.pop("/usr/sbin/blklat")[0] == "-rwxr-xr-x"
     assert {mode for mode, _ in found.values()} == {"-rw-r--r--"}
-    assert rpm("-qpc", package(MAIN)).split() == ["/etc/default/blklat"]
+    assert rpm("-qpc", package(MAIN)).split() == ["/etc/blklat/blklat.conf"]
 
 
 def test_contents_of_the_module(tmp_path):
@@ -156,16 +156,16 @@ def test_life(root):
     said = subprocess.run(["chroot", root, "/usr/sbin/blklat", "--version"], capture_output=True, text=True)
     assert said.stdout == f"blklat {version()}\n"
 
-    (root / "etc/default/blklat").write_text("ARGS=--dev sda\n")
-    assert re.fullmatch(r"S\.5\S+\s+c /etc/default/blklat\n", within(root, "-V", "--nodeps", MAIN, status=1))
+    (root / "etc/blklat/blklat.conf").write_text("dev sda\n")
+    assert re.fullmatch(r"S\.5\S+\s+c /etc/blklat/blklat\.conf\n", within(root, "-V", "--nodeps", MAIN, status=1))
     within(root, "-U", "--nodeps", "--replacepkgs", package(MAIN))
     assert noted(root) == ["systemctl daemon-reload", "systemctl try-restart blklat.service"]
-    assert (root / "etc/default/blklat").read_text() == "ARGS=--dev sda\n"
+    assert (root / "etc/blklat/blklat.conf").read_text() == "dev sda\n"
 
     within(root, "-e", MAIN)
     assert noted(root) == ["systemctl --no-reload disable --now blklat.service", "systemctl daemon-reload"]
     # RPM always leaves files that an administrator has changed.
-    assert left(root) == {"/etc/default/blklat.rpmsave"}
+    assert left(root) == {"/etc/blklat/blklat.conf.rpmsave"}
 
 
 @needs_root

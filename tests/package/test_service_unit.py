@@ -11,7 +11,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 UNIT, RECORD = ROOT / "packaging/blklat.service", ROOT / "packaging/blklat-record@.service"
-DEFAULTS = ROOT / "packaging/default"
+CONFIG = ROOT / "packaging/blklat.conf"
 BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 MOST_EXPOSURE = 2.0
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
@@ -81,26 +81,29 @@ def test_capabilities():
 def test_life():
     s = settings()
     assert (s["Type"], s["WatchdogSec"], s["EnvironmentFile"]) == (["notify"], ["30"], ["-/etc/default/blklat"])
-    assert s["ExecStart"] == ["/usr/sbin/blklat serve $ARGS"]
+    assert s["ExecStart"] == ["/usr/sbin/blklat serve --config /etc/blklat/blklat.conf $ARGS"]
 
 
-def lines_of_options():
-    """Options that the file sets, and those that it proposes in comments; the unit's own come first."""
-    unit = re.search(r'^Environment="ARGS=(.*)"$', UNIT.read_text(), re.M)[1]
-    return [unit] + re.findall(r'^#?ARGS="(.*)"$', DEFAULTS.read_text(), re.M)
+def configurations():
+    """The packaged file, and it with what it proposes in comments."""
+    text = CONFIG.read_text()
+    return [text, re.sub(r"^#(?=[\w-]+ = )", "", text, flags=re.M)]
 
 
-def test_defaults_say_what_the_unit_does():
-    active = re.findall(r'^ARGS="(.*)"$', DEFAULTS.read_text(), re.M)
-    assert active == lines_of_options()[:1]
+def test_the_packaged_file_watches_everything():
+    assert re.findall(r"^[^#\n].*", configurations()[0], re.M) == ["dev = all"]
+    # Without ARGS of /etc/default/blklat nothing is added.
+    assert settings()["Environment"] == ["ARGS="]
 
 
-@pytest.mark.parametrize("line", lines_of_options())
-def test_proposed_options_are_understood(line):
-    """All are options of serve: it complains only of a wrong one that is added."""
-    words = shlex.split(line)
-    r = subprocess.run([BLKLAT, "serve", *words, "--no-such"], capture_output=True, text=True, timeout=60)
-    assert r.returncode == 2 and "unrecognized option '--no-such'" in r.stderr
+@pytest.mark.parametrize("text", configurations())
+def test_the_packaged_file_is_valid(text, tmp_path):
+    """So is all that it proposes; only the folders are others here."""
+    file = tmp_path / "blklat.conf"
+    file.write_text(text.replace("/var/lib/blklat", str(tmp_path)))
+    r = subprocess.run([BLKLAT, "check", "--config", str(file)], capture_output=True, text=True, timeout=60)
+    assert (r.returncode, r.stderr) == (0, "")
+    assert len(re.findall(r"^[\w-]+ = ", configurations()[1], re.M)) > 8
 
 
 def test_a_recorder_has_options_that_are_understood():
@@ -108,9 +111,3 @@ def test_a_recorder_has_options_that_are_understood():
         "$ARGS", re.search(r'^Environment="ARGS=(.*)"$', RECORD.read_text(), re.M)[1])
     r = subprocess.run([BLKLAT, *shlex.split(words)[1:], "--no-such"], capture_output=True, text=True, timeout=60)
     assert r.returncode == 2 and "unrecognized option '--no-such'" in r.stderr
-
-
-def test_the_file_is_one_for_systemd():
-    """Assignments and comments only, as an EnvironmentFile is no shell script."""
-    for line in DEFAULTS.read_text().splitlines():
-        assert re.fullmatch(r'#.*|ARGS="[^"$`\\]*"', line), line

@@ -83,7 +83,7 @@ def played(tmp_path_factory):
     profile["syscalls"] = [rule for rule in profile["syscalls"] if "CAP_BPF" not in rule.get("includes", {}).get("caps", ())]
     (out / "older.json").write_text(json.dumps(profile))
     fetch([KERNEL])
-    image = yaml.safe_load(DAEMONSET.read_text())["spec"]["template"]["spec"]["containers"][0]["image"]
+    image = list(yaml.safe_load_all(DAEMONSET.read_text()))[-1]["spec"]["template"]["spec"]["containers"][0]["image"]
     environment = {"ARCHIVE": ARCHIVE.name, "IMAGE": image, "READS": READS, "BLOCK": BLOCK}
     result = Machine(KERNEL, root=root, memory="2G").run([SCRIPT], TIMEOUT_S, environment, out=out)
     assert (result.status, result.alarms()) == (0, []), result.output

@@ -60,7 +60,8 @@ def test_readiness_is_a_share(tmp_path, words):
 
 def test_one_lost_io_a_minute_restarts_nothing(tmp_path):
     """Ten minutes, a hundred times as fast: the DaemonSet's probes get nothing but 'ok' until the replay ends."""
-    [container] = yaml.safe_load((ROOT / "packaging/kubernetes/daemonset.yaml").read_text())["spec"]["template"]["spec"]["containers"]
+    *_, daemonset = yaml.safe_load_all((ROOT / "packaging/kubernetes/daemonset.yaml").read_text())
+    [container] = daemonset["spec"]["template"]["spec"]["containers"]
     probes = [container[probe]["httpGet"]["path"] for probe in ("livenessProbe", "readinessProbe")]
     lines = ["blklat-replay 1", "device sda", "watch sda device"]
     for second in range(600):

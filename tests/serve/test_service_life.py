@@ -58,6 +58,26 @@ def test_the_service_manager_is_told(script, tmp_path, abstract):
             assert b"STOPPING=1" in manager.rest()
 
 
+def test_options_of_a_file(script, tmp_path):
+    """The command line's own win, wherever they stand; SIGHUP tells whether a restart would bring others."""
+    file = tmp_path / "blklat.conf"
+    file.write_text(f"replay {script(300, 0.2)}\nbins\nlisten = 127.0.0.1:1\nhistory = 20\nprom-schema = 1\n")
+
+    def said(sentence):
+        s.process.send_signal(signal.SIGHUP)
+        s.until(lambda: sentence in s.read_stderr(), "message")
+    with Serve("--history", "40", "--config", file, "--prom-schema", "2") as s:
+        with s.stream() as events:
+            assert events.event()[2]["history_s"] == 40
+        assert "bins" in s.until(s.snapshot, "interval")[0]["ops"][0]
+        s.process.send_signal(signal.SIGHUP)
+        file.write_text(file.read_text().replace("= 20", "30"))  # of what the command line gives, too
+        said(f"blklat serve: {file} has changed: restart the service for it to take effect\n")
+        file.write_text("bins\nhistory\n")
+        said(f"blklat serve: {file}:2: option '--history' needs a value\n")
+        assert s.read_stderr().count("has changed") == 1 and s.request("/metrics").status == 200
+
+
 def test_a_socket_that_is_not_there_is_no_failure(script):
     for path in ("/nowhere/notify", "", "relative", "@", "/" + "x" * 300):
         with Serve("--replay", script(), env={"NOTIFY_SOCKET": path}) as s:

@@ -11,6 +11,7 @@
 #include "cmd/capture_options.h"
 #include "cmd/cmd.h"
 #include "cmd/output.h"
+#include "cmd/serve.h"
 #include "cmd/watches.h"
 #include "core/capture.h"
 #include "core/json_parts.h"
@@ -115,6 +116,7 @@ struct check {
 	struct wanted wanted;
 	u64 max_memory;
 	const char *sysroot;
+	const char *config;
 };
 
 /* The results, which are complete before anything is printed. */
@@ -146,6 +148,7 @@ static const struct option_row option_list[] = {
 	OPTION("max-memory", 0, "SIZE", "Apply this limit (default: 64M or 0.1 % of RAM, the larger; more "
 	  "if that is not enough)", TO(SIZE, max_memory)),
 	OPTION("format", 'f', "FORMAT", "text (default) or json", TO_NAME(format, formats)),
+	OPTION("config", 0, "FILE", "Only check whether FILE would do for 'blklat serve --config'", TO(WORD, config)),
 	OPTION("sysroot", 0, "DIR", "Read the tree recorded in DIR instead of this machine's; engines are "
 	  "still tried on this machine", TO(WORD, sysroot)),
 	{ 0 },
@@ -406,6 +409,20 @@ static int print_json(const struct findings *f)
 				   { "together", f->watches.n ? json_cost(cost_of_all(f)) : NULL }));
 }
 
+static int check_config(const struct check *c, char *who)
+{
+	bool more = c->wanted.n || c->wanted.stages || c->wanted.by || c->max_memory || c->sysroot[0] || c->format;
+	struct problem p;
+	int status;
+
+	problem_set(&p, 0, "--config checks a file, and nothing else: leave the other options out");
+	status = more ? command_fail(who, STATUS_USAGE, &p) : serve_config_check(who, (char *)c->config);
+	if (status != STATUS_DONE)
+		return status;
+	printf("%s: valid\n", c->config);
+	return finish_output(who);
+}
+
 static int run(int argc, char **argv)
 {
 	CLEANUP(check_free) struct check c = { .wanted.members_at_total = true, .sysroot = "" };
@@ -416,6 +433,8 @@ static int run(int argc, char **argv)
 	status = options_parse(&options, argc, argv, &c);
 	if (status >= 0)
 		return status;
+	if (c.config)
+		return check_config(&c, argv[0]);
 	if (device_table_read(&f.devices, c.sysroot, &p))
 		return command_fail(argv[0], c.sysroot[0] ? STATUS_USAGE : STATUS_FAILED, &p);
 	err = find_out(&f, &c, &p);

@@ -7,11 +7,14 @@
 
 #include "cmd/cmd.h"
 #include "cmd/output.h"
+#include "util/cleanup.h"
 #include "util/parse.h"
 
 #ifndef BLKLAT_VERSION
 #define BLKLAT_VERSION "unreleased"
 #endif
+
+#define BLANK " \t\r"
 
 /* Beyond the keys of any command. */
 enum { KEY_ROW = 0x100, KEY_HELP = 0x10000, KEY_USAGE, KEY_VERSION };
@@ -30,6 +33,7 @@ struct parse {
 	const struct argp_option *all;	/* their keys: a letter, or KEY_ROW + the row's number */
 	const struct option_row *rows[OPTIONS_MAX];
 	void *bases[OPTIONS_MAX];	/* [row] */
+	bool given[OPTIONS_MAX];	/* [row] on the command line */
 	u32 n;
 	void *into;
 	int shown;		/* the key of --help and the like, or 0 */
@@ -172,13 +176,75 @@ static error_t on_key(int key, char *value, struct argp_state *state)
 		}
 		if (!x->o->arguments)
 			return -problem_set(&x->problem, -EINVAL, "unexpected argument '%s'", value);
+		for (u32 i = 0; i < x->n; i++)
+			x->given[i] |= x->rows[i]->take == x->o->argument;
 		return -x->o->argument((char *)x->into + x->o->argument_at, value, &x->problem);
 	default:
 		for (u32 i = 0; i < x->n; i++)
-			if (key == key_of(x, i))
+			if (key == key_of(x, i)) {
+				x->given[i] = true;
 				return -take(x, i, value);
+			}
 		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+/* --- a file of options ------------------------------------------------------------------------ */
+
+static struct option_file *file_of(const struct parse *x)
+{
+	return (void *)((char *)x->into + x->o->file_at);
+}
+
+/* Takes a line, which it changes. */
+static int take_line(struct parse *x, char *line)
+{
+	char *name = line + strspn(line, BLANK), *end = name + strcspn(name, BLANK "=");
+	char *value = end + strspn(end, BLANK), word[128];
+
+	if (!*name || *name == '#')
+		return 0;
+	value += *value == '=';
+	value += strspn(value, BLANK);
+	*end = '\0';
+	for (end = value + strlen(value); end > value && strchr(BLANK, end[-1]); end--)
+		end[-1] = '\0';
+	snprintf(word, sizeof(word), "--%s%s%s", name, *value ? "=" : "", value);
+	if (explain_long(x, word))
+		return -EINVAL;
+	for (u32 i = 0; i < x->n; i++)
+		if (!strcmp(x->rows[i]->name, name) && (char *)x->bases[i] + x->rows[i]->offset != (char *)file_of(x))
+			return x->given[i] ? 0 : take(x, i, value);
+	return problem_set(&x->problem, -EINVAL, "a file can't have option '%s'", name);
+}
+
+static int take_file(struct parse *x)
+{
+	struct option_file *f = file_of(x);
+	FILE *in CLEANUP(cleanup_fclose) = fopen(f->name, "re");
+	size_t size = 0;
+	ssize_t len = in ? getdelim(&f->text, &size, '\0', in) : -1;
+	struct problem why;
+	u32 number = 1;
+
+	if (!in || ferror(in))
+		return problem_set(&x->problem, -errno, "could not read %.300s: %s", f->name, strerror(errno));
+	f->len = len < 0 ? 0 : len;
+	if (f->len && !f->text[len - 1])
+		return problem_set(&x->problem, -EINVAL, "%.300s is not a text file", f->name);
+	for (char *line = f->len ? f->text : NULL, *next; line; line = next, number++) {
+		int err;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		err = take_line(x, line);
+		if (!err)
+			continue;
+		why = x->problem;
+		return problem_set(&x->problem, err, "%.200s:%u: %.280s", f->name, number, why.text);
+	}
+	return 0;
 }
 
 static int show(const struct argp *argp, int what, char *name)
@@ -233,6 +299,8 @@ int options_parse(const struct options *o, int argc, char **argv, void *into)
 	err = argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT |
 			 /* Otherwise argp would move arguments before "--" behind it. */
 			 (o->take_command ? ARGP_IN_ORDER : 0), NULL, &x);
+	if (!err && o->file_at && file_of(&x)->name)
+		err = -take_file(&x);
 	if (!err)
 		return -1;
 	if (x.shown)
@@ -240,7 +308,7 @@ int options_parse(const struct options *o, int argc, char **argv, void *into)
 	if (err == ENOMEM && !x.problem.text[0])
 		problem_set(&x.problem, 0, "out of memory");
 	if (x.problem.text[0])
-		return command_fail(argv[0], err == ENOMEM ? STATUS_FAILED : STATUS_USAGE, &x.problem);
+		return command_fail(argv[0], command_err_is_ours(-err) ? STATUS_FAILED : STATUS_USAGE, &x.problem);
 	/* argp stops behind the wrong word, or at it if it is a group of short options. */
 	if (!explain(&x, argv[x.bad - 1]) && !explain(&x, argv[x.bad]))
 		problem_set(&x.problem, 0, "invalid command line");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Command lines, parsed by argp. Unlike argp's own message, the one for a wrong command line takes one
- * line instead of two, and names the nearest option. --help, --usage and --version are added.
+ * line instead of two, and names the nearest option. --help, --usage and --version are added. The same table reads a file of
+ * options.
  */
 #ifndef CMD_OPTIONS_H
 #define CMD_OPTIONS_H
@@ -45,6 +46,16 @@ struct option_row {
 #define TO_STAGES(member) TO(NAMES, member), .names = stage_names, .n_names = BLKLAT_STAGES
 #define TO_OWN(member, function) TO(OWN, member), .take = function
 
+/*
+ * A file with an option a line, "name", "name value" or "name = value", as on the command line but without dashes; lines that begin
+ * with '#' are comments. What the command line gives wins, wherever it stands.
+ */
+struct option_file {
+	const char *name;	/* NULL: none */
+	char *text;		/* as it was read, of malloc(): values point into it. Equal texts say the same */
+	size_t len;
+};
+
 struct options {
 	const char *about;		/* what the command does; text after '\v' follows the options */
 	const char *arguments;		/* for the usage line, e.g. "[DEV...]"; NULL: takes none */
@@ -54,6 +65,7 @@ struct options {
 	const char *const *only;	/* the long names of those of the shared ones that it has, ended by NULL; NULL: all */
 	int (*argument)(void *to, const char *value, struct problem *p);	/* takes one; as struct option_row.take */
 	size_t argument_at;		/* where @to is */
+	size_t file_at;			/* where its struct option_file is, after the option that names it was read; 0: it has none */
 	/* Takes the words after "--", ended by NULL, which are another program's. NULL: they are arguments as well. */
 	void (*take_command)(char **words, void *into);
 };

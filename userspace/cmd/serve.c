@@ -69,6 +69,7 @@ static const char *const shared[] = {
 };
 
 static const struct option_row own[] = {
+	OPTION("config", 0, "FILE", "Read options from FILE, one a line; those of the command line win", TO(WORD, config.name)),
 	OPTION("listen", 0, "ADDRESS", "Where to listen (default " LISTEN "); [::1]:PORT, :PORT for every "
 	  "address; port 0 takes a free one and shows it; none: only record", .kind = OPTION_OWN, .take = take_address),
 	OPTION("web-config", 0, "FILE", "TLS and users with passwords, as Prometheus' exporters take them "
@@ -89,18 +90,21 @@ static const struct option_row own[] = {
 	{ 0 },
 };
 
-static int init(struct serve_options *o, char **argv, struct problem *p)
+static int init(struct serve_options *o, int argc, char **argv, struct problem *p)
 {
-	*o = (struct serve_options){ .schema = PROMETHEUS_SCHEMA, .history_s = HISTORY_S, .line = run_capture_line(argv) };
+	*o = (struct serve_options){
+		.schema = PROMETHEUS_SCHEMA, .history_s = HISTORY_S, .line = run_capture_line(argv), .argc = argc, .argv = argv,
+	};
 	capture_options_init(&o->capture);
 	if (!o->line)
 		return problem_set(p, -ENOMEM, "out of memory");
 	return address_parse("--listen", LISTEN, &o->address, p);
 }
 
-static void uninit(struct serve_options *o)
+void serve_options_free(struct serve_options *o)
 {
 	free(o->line);
+	free(o->config.text);
 	capture_options_uninit(&o->capture);
 }
 
@@ -127,15 +131,15 @@ static int check(struct serve_options *o, struct problem *p)
 	return 0;
 }
 
-static int run(int argc, char **argv)
+int serve_options_read(struct serve_options *o, int argc, char **argv)
 {
 	static const struct options options = {
 		.about = "Watches devices and serves what it sees: /metrics for Prometheus, a live page for a "
 			 "browser, /api/snapshot, /api/stream, /healthz and /readyz. Devices that appear later and match are "
 			 "picked up, and so are named devices that do not exist yet."
 		 "\v"
-		 "SIGHUP looks for devices again "
-			 "and reads --web-config again; SIGTERM ends it. Exit status: 0 done, 1 it failed while "
+		 "SIGHUP looks for devices again, reads --web-config again, and says whether --config has changed, "
+			 "which takes a restart; SIGTERM ends it. Exit status: 0 done, 1 it failed while "
 			 "running, 2 the command line is wrong.",
 		.arguments = "[DEV...]",
 		.list = own,
@@ -144,21 +148,38 @@ static int run(int argc, char **argv)
 		.shared_at = offsetof(struct serve_options, capture),
 		.argument = capture_options_take_device,
 		.argument_at = offsetof(struct serve_options, capture.wanted),
+		.file_at = offsetof(struct serve_options, config),
 	};
-	CLEANUP(uninit) struct serve_options o;
 	struct problem p;
-	int status;
 
-	if (init(&o, argv, &p))
-		return command_fail(argv[0], STATUS_FAILED, &p);
-	status = options_parse(&options, argc, argv, &o);
+	return init(o, argc, argv, &p) ? command_fail(argv[0], STATUS_FAILED, &p) : options_parse(&options, argc, argv, o);
+}
+
+static int read_and_check(struct serve_options *o, int argc, char **argv)
+{
+	int status = serve_options_read(o, argc, argv);
+	struct problem p;
+
 	if (status >= 0)
 		return status;
-	if (capture_options_check(&o.capture, &p) || check(&o, &p))
-		return command_fail(argv[0], STATUS_USAGE, &p);
-	if (o.schema < 0)
-		o.schema = PROMETHEUS_SCHEMA;
-	return serve_life(&o, argv[0]);
+	return capture_options_check(&o->capture, &p) || check(o, &p) ? command_fail(argv[0], STATUS_USAGE, &p) : status;
+}
+
+int serve_config_check(char *who, char *file)
+{
+	char *words[] = { who, "--config", file, NULL };
+	CLEANUP(serve_options_free) struct serve_options o;
+	int status = read_and_check(&o, 3, words);
+
+	return status < 0 ? STATUS_DONE : status;
+}
+
+static int run(int argc, char **argv)
+{
+	CLEANUP(serve_options_free) struct serve_options o;
+	int status = read_and_check(&o, argc, argv);
+
+	return status < 0 ? serve_life(&o, argv[0]) : status;
 }
 
 const struct command command_serve = {

@@ -42,8 +42,21 @@ struct serve_options {
 	u64 keep_bytes;
 	struct keep_if keep_if[KEEP_IF_MAX];
 	u32 n_keep_if;
+	struct option_file config;
 	char *line;		/* the command line as typed */
+	int argc;
+	char **argv;
 };
+
+/*
+ * Reads the command line and the file that it names. Returns a negative number if that is valid, else an exit status, see
+ * options_parse(). To be freed in either case.
+ */
+int serve_options_read(struct serve_options *o, int argc, char **argv);
+void serve_options_free(struct serve_options *o);
+
+/* Whether @file would do for --config. Returns STATUS_DONE, or another exit status after a message. @who: see struct command. */
+int serve_config_check(char *who, char *file);
 
 /* Serves until it is told to end; @who is the command's name in messages. Returns the exit status. */
 int serve_life(const struct serve_options *o, const char *who);
@@ -202,6 +215,7 @@ int server_process(const void *cfg, pid_t parent, int messages, int taken, int a
 struct serve_web {
 	const char *who;		/* program name, for messages */
 	const char *file;		/* of --web-config; NULL: there is none */
+	const struct serve_options *options;
 	struct serve_server *server;
 	const struct notify *notify;	/* told when a reload is done */
 	pthread_t reloader;
@@ -210,7 +224,7 @@ struct serve_web {
 	atomic_bool ends;
 };
 
-/* Starts the thread, if there is a file. After confine(), and after serve_server_wait(). Returns 0 or a negative errno. */
+/* Starts the thread, if there is a file or one of options. After confine(), and after serve_server_wait(). Returns 0 or a negative errno. */
 int serve_web_start(struct serve_web *w);
 
 /* Returns at once. If the new files can't be used, a message says so, and the old contents stay in use. */

@@ -394,6 +394,7 @@ static int begin(struct serve *s)
 	notify_init(&s->notify);
 	s->web.who = s->who;
 	s->web.file = s->o->web_file;
+	s->web.options = s->o;
 	s->web.server = &s->server;
 	s->web.notify = &s->notify;
 	err = serve_devices_init(&s->devices, &o->wanted, o->replay ? NULL : tell_waiting, &p);

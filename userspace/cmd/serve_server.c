@@ -286,7 +286,22 @@ void serve_server_end(struct serve_server *s, int ms)
 	s->pid = 0;
 }
 
-static void reload(struct serve_web *w)
+/* They need privileges that are gone by now. Wrong ones are reported as at the start. */
+static void tell_changed_options(const struct serve_web *w)
+{
+	const struct option_file *was = &w->options->config;
+	CLEANUP(serve_options_free) struct serve_options o;
+	struct problem p;
+
+	if (!was->name || serve_options_read(&o, w->options->argc, w->options->argv) >= 0)
+		return;
+	if (o.config.len == was->len && !memcmp(o.config.text, was->text, was->len))
+		return;
+	problem_set(&p, 0, "%s has changed: restart the service for it to take effect", was->name);
+	command_fail(w->who, 0, &p);
+}
+
+static void reload_web(struct serve_web *w)
 {
 	struct web_config web = { 0 };
 	struct problem p;
@@ -302,6 +317,13 @@ static void reload(struct serve_web *w)
 	}
 	if (err && err != -ECHILD)	/* the loop reports its end */
 		command_fail(w->who, 0, &p);
+}
+
+static void reload(struct serve_web *w)
+{
+	if (w->file)
+		reload_web(w);
+	tell_changed_options(w);
 }
 
 /* Waits for a request, or looks for one. Several become one. */
@@ -331,7 +353,7 @@ int serve_web_start(struct serve_web *w)
 {
 	int err;
 
-	if (!w->file)
+	if (!w->file && !w->options->config.name)
 		return 0;
 	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (w->wake < 0)

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from alarms import quiet_kernel
-from manager import DEFAULTS, DROP_INS, OUT, run, show
+from manager import CONFIG, DEFAULTS, DROP_INS, OUT, run, show
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -14,15 +14,16 @@ def package():
     run("udevadm", "settle")
     run("dpkg", "-i", next(OUT.glob("blklat_*.deb")))
     assert (show("UnitFileState"), show("ActiveState")) == ("disabled", "inactive")
-    shutil.copy(DEFAULTS, OUT / "default.packaged")
+    shutil.copy(CONFIG, OUT / "conf.packaged")
 
 
 @pytest.fixture(autouse=True)
 def service(package):
     """Restarted when an earlier test has changed or ended it."""
-    changed = DEFAULTS.read_text() != (OUT / "default.packaged").read_text()
+    changed = DEFAULTS.exists() or CONFIG.read_text() != (OUT / "conf.packaged").read_text()
     if changed or DROP_INS.exists():
-        shutil.copy(OUT / "default.packaged", DEFAULTS)
+        shutil.copy(OUT / "conf.packaged", CONFIG)
+        DEFAULTS.unlink(missing_ok=True)
         shutil.rmtree(DROP_INS, ignore_errors=True)
         run("systemctl", "daemon-reload")
         run("systemctl", "reset-failed", "blklat", fails=True)  # mostly it has not failed

@@ -8,6 +8,7 @@ import time
 
 OUT = pathlib.Path(os.environ["VM_OUT"])
 URL = "http://127.0.0.1:9834"
+CONFIG = pathlib.Path("/etc/blklat/blklat.conf")
 DEFAULTS = pathlib.Path("/etc/default/blklat")
 DROP_INS = pathlib.Path("/etc/systemd/system/blklat.service.d")
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The packaged service: what it reports, what it may do, how it runs and ends."""
+import json
 import os
 import pathlib
 import re
 import signal
 import time
 
-from manager import DEFAULTS, DROP_INS, OUT, URL, get, ios, log, main_pid, run, show, wait_for
+from manager import CONFIG, DEFAULTS, DROP_INS, OUT, URL, get, ios, log, main_pid, run, show, wait_for
 
 CAP_BPF, CAP_PERFMON = 39, 38
 BOUNDING = 1 << CAP_BPF | 1 << CAP_PERFMON
@@ -95,7 +96,7 @@ def test_the_thread_that_captures_is_on_time():
 
 def test_named_devices_keep_no_capability():
     """Named by a path, which the sandbox does not hide."""
-    DEFAULTS.write_text('ARGS="--dev /dev/vda"\n')
+    CONFIG.write_text("dev = /dev/vda\n")
     run("systemctl", "restart", "blklat")
     assert {int(status_of(task)["CapPrm"], 16) for task in tasks()} == {0}
     wait_for(lambda: 'blklat_io_started_total{device="vda"' in get("/metrics"), "interval")
@@ -145,9 +146,25 @@ def test_reload_keeps_it_running():
     assert (main_pid(), show("NRestarts"), get("/healthz")) == (pid, "0", "ok\n")
 
 
+def test_arguments_of_the_older_file():
+    """They are added to the options of the other one, and win."""
+    CONFIG.write_text("dev = all\nbins\n")
+    DEFAULTS.write_text('ARGS="--dev vda"\n')
+    run("systemctl", "restart", "blklat")
+    lines = wait_for(lambda: get("/api/snapshot").splitlines(), "interval")
+    assert {json.loads(line)["device"] for line in lines} == {"vda"} and all('"bins"' in line for line in lines)
+
+
+def test_reload_tells_of_changed_options():
+    CONFIG.write_text("dev = vda\n")
+    run("systemctl", "reload", "blklat")
+    wait_for(lambda: "/etc/blklat/blklat.conf has changed: restart the service for it to take effect" in log(), "message")
+    assert show("ActiveState", "NRestarts") == ["active", "0"]
+
+
 def test_stop():
     """Clean: status 0, no kill, nobody listens. Ending does not wait for the interval; a second of a real machine is several here."""
-    DEFAULTS.write_text('ARGS="--dev all --interval 300"\n')
+    CONFIG.write_text("dev = all\ninterval = 300\n")
     run("systemctl", "restart", "blklat")
     begin = time.monotonic()
     run("systemctl", "stop", "blklat")
@@ -161,11 +178,11 @@ def test_what_another_start_may_cure_is_tried_again():
     """The second start uses the file as it is by then."""
     assert show("RestartUSec") == "5s"
     drop_in("[Service]\nRestartSec=1\n")
-    DEFAULTS.write_text('ARGS="--dev all --max-memory 1K"\n')
+    CONFIG.write_text("dev = all\nmax-memory = 1K\n")
     run("systemctl", "restart", "blklat", fails=True)
     wait_for(lambda: log().count("the counters need") >= 2, "another start")
     wait_for(lambda: show("ExecMainStatus") == "1", "status 1")
-    DEFAULTS.write_text('ARGS="--dev all"\n')
+    CONFIG.write_text("dev = all\n")
     wait_for(lambda: show("ActiveState") == "active", "a start that is cured")
     assert get("/healthz") == "ok\n"
 
@@ -173,11 +190,11 @@ def test_what_another_start_may_cure_is_tried_again():
 def test_a_wrong_option_is_not_tried_again():
     """The service fails at once and stays so: while it waits for another start it is 'activating'."""
     drop_in("[Service]\nRestartSec=1\n")
-    DEFAULTS.write_text('ARGS="--no-such"\n')
+    CONFIG.write_text("dev = all\nno-such\n")
     run("systemctl", "restart", "blklat", fails=True)
     wait_for(lambda: show("ActiveState") == "failed", "failure")
     assert show("ActiveState", "ExecMainStatus", "NRestarts") == ["failed", "2", "0"]
-    assert "unrecognized option '--no-such'" in log()
+    assert "/etc/blklat/blklat.conf:2: unrecognized option '--no-such'" in log()
 
 
 def test_passwords_by_credentials():
@@ -187,7 +204,7 @@ def test_passwords_by_credentials():
     (folder / "web.yml").write_text(f"basic_auth_users:\n  prometheus: {BCRYPT_OF_SECRET}\n")
     (folder / "web.yml").chmod(0o600)
     drop_in("[Service]\nLoadCredential=web.yml:/etc/blklat/web.yml\n")
-    DEFAULTS.write_text('ARGS="--dev all --web-config /run/credentials/blklat.service/web.yml"\n')
+    CONFIG.write_text("dev = all\nweb-config = /run/credentials/blklat.service/web.yml\n")
     run("systemctl", "restart", "blklat")
     assert "blklat_build_info" in get("/metrics", "-u", "prometheus:secret")
     assert run("curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", URL + "/metrics") == "401"
@@ -196,7 +213,7 @@ def test_passwords_by_credentials():
 def test_recordings():
     """As docs/fleet.md says: one line, and the sandbox lets the recorder wait for its disk."""
     drop_in("[Service]\nStateDirectory=blklat\n")
-    DEFAULTS.write_text('ARGS="--dev all --record /var/lib/blklat"\n')
+    CONFIG.write_text("dev = all\nrecord = /var/lib/blklat\n")
     run("systemctl", "restart", "blklat")
     wait_for(lambda: '"device":"vda"' in run("sh", "-c", "blklat report -f json /var/lib/blklat 2>&1", fails=True), "recording")
     run("systemctl", "stop", "blklat")
@@ -211,7 +228,7 @@ def test_module_instead_of_bpf():
     try:
         drop_in("[Service]\nUser=root\nDeviceAllow=/dev/blklat rw\nDeviceAllow=block-* r\n"
                 "CapabilityBoundingSet=CAP_SETUID CAP_SETGID\nSystemCallFilter=@setuid\n")
-        DEFAULTS.write_text('ARGS="--dev vda --engine kmod"\n')
+        CONFIG.write_text("dev = vda\nengine = kmod\n")
         run("systemctl", "restart", "blklat")
         wait_for(lambda: 'blklat_capture_info{engine="kmod"} 1' in get("/metrics"), "interval")
         before, kernel = ios("vda", "read"), completed("vda")
