@@ -278,11 +278,10 @@ int findings_make(const struct run *r, const struct steady_window *w, struct fin
 	}
 	run_for_each_whole(watch, r)
 		err = err ?: inquire(&(const struct inquiry){ .run = r, .watch = watch, .to = &made }, true);
-	if (err || made.lacks_memory) {
+	if (err || made.lacks_memory || findings_order(&made, r)) {
 		findings_uninit(&made);
 		return -ENOMEM;
 	}
-	findings_order(&made, r);
 	*ret = made;
 	return 0;
 }

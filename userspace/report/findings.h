@@ -25,8 +25,8 @@ struct finding_value {
 /*
  * Kinds and their values; the names of both are stable. Shares are fractions of 1.
  *
- *   steady_state   known; if it is: reached, iops, round_s, excursion_share, slope_share, stalled_share (share of
- *                  the window's time for which the device stalled); first_reached_s if any five rounds of the run pass
+ *   steady_state   known, iops, round_s, excursion_share, slope_share; if it is known: reached, stalled_share (share of the window's
+ *                  time for which the device stalled); first_reached_s if any five rounds of the run pass
  *   stall          stalls, time_s, share (of the active window's time), intervals (with stalls), mean_s,
  *                  longest_s, longest_at_s, median_iops, pending (at the end of the run); if stalls are regular:
  *                  period_s (from the begin of one to that of the next), period_deviation_s
@@ -68,6 +68,7 @@ struct finding {
 	const char *cause;		/* the owner or op that changed at the time, and may have caused it; NULL: none is known */
 	int cause_op;
 	bool culprit;			/* it surely did */
+	bool by_chance;			/* of steady_state: devices like it have another verdict by chance */
 	u32 also;			/* this many findings behind it are alike, of other devices, and are said with it */
 	char text[FINDING_TEXT];		/* begins with the name of the device and op, and ": " */
 	char rule[480];

@@ -18,6 +18,7 @@
 #define EQUAL 1.08		/* percentiles that differ by less are equal; so are all below the step where two lines part, */
 #define WAVERING 1.15		/* if none there differs by more than this */
 #define FAR(q) ((q) > 0.99 ? 1.5 : (q) > 0.95 ? 1.2 : EQUAL)	/* where few IOs lie beyond, lines that differ by less are equal, too */
+#define CHANCE 5.0		/* and those that differ by so many standard errors */
 #define CLASS 2.0		/* a gap between classes */
 #define PAIRS_MOST 4		/* of more lines, only pairs that part are told */
 #define NAMED 8
@@ -30,6 +31,7 @@ struct line {
 	const struct run *run;
 	const struct watch_run *watch;
 	const struct op_frame *o;
+	double error[2];		/* standard errors of the logarithms of p50 and p99 */
 };
 
 struct lines {
@@ -60,6 +62,29 @@ static struct finding *lines_finding_add(const struct lines *ls, const char *kin
 	return f;
 }
 
+/* From what an interval's percentile @p differs from the next one's by; for a normal distribution the mean of that is 1.128 deviations. */
+static double error_of(const struct line *l, u32 op, u32 p)
+{
+	const struct series_run *s = &l->watch->ops[op];
+	double differences = 0, before = 0;
+	u32 n = 0;
+
+	for (u32 i = 0; i < l->run->n; i++) {
+		double ns = series_percentile(s, i, p);
+
+		if (ns > 0 && before > 0 && ++n)
+			differences += fabs(log(ns / before));
+		before = ns > 0 ? ns : before;
+	}
+	return n ? differences / n / 1.128 * 1.2533 / sqrt(n) : 0;
+}
+
+/* A factor by which percentiles hardly differ by chance; @tail: of p99. */
+static double chance_of(const struct line *a, const struct line *b, bool tail)
+{
+	return exp(CHANCE * hypot(a->error[tail], b->error[tail]));
+}
+
 static int by_p50(const void *of_a, const void *of_b)
 {
 	double p50 = at(of_b, 0.5) - at(of_a, 0.5), p99 = at(of_b, 0.99) - at(of_a, 0.99);
@@ -70,16 +95,17 @@ static int by_p50(const void *of_a, const void *of_b)
 static int find_order(const struct lines *ls)
 {
 	double slowest = at(&ls->by[0], 0.5), fastest = at(&ls->by[ls->n - 1], 0.5);
+	bool alike = slowest / fastest < fmax(EQUAL, chance_of(&ls->by[0], &ls->by[ls->n - 1], false));
 	char text[UNITS_TEXT], iops[UNITS_TEXT];
 	struct finding *f;
 	u32 classes = 1;
 
-	if (ls->n < 3 || (!ls->of_runs && slowest < EQUAL * fastest))
+	if (ls->n < 3 || (!ls->of_runs && alike))
 		return 0;
 	f = lines_finding_add(ls, "order");
 	f->times = slowest / fastest;
-	f->grade = f->times < EQUAL ? FINDING_WELL : FINDING_DIFFERS;
-	if (f->times < EQUAL)
+	f->grade = alike ? FINDING_WELL : FINDING_DIFFERS;
+	if (alike)
 		finding_say(f, "%u are alike at p50: %s (%s) to %s (%s)", ls->n, units_ns(iops, fastest), ls->by[ls->n - 1].name, units_ns(text, slowest),
 			    ls->by[0].name);
 	else
@@ -89,7 +115,7 @@ static int find_order(const struct lines *ls)
 		double gap = i ? at(l - 1, 0.5) / at(l, 0.5) : 1;
 
 		classes += gap >= CLASS;
-		if (f->times < EQUAL)
+		if (alike)
 			continue;
 		if (i == NAMED)
 			finding_say(f, ", %u more", ls->n - NAMED - 1);
@@ -176,9 +202,10 @@ static bool say_ratios(struct finding *f, const struct split *s, double from, do
 static void tell_pair(const struct lines *ls, const struct split *s)
 {
 	const struct line *a = s->a, *b = s->b;
-	bool far = s->from < s->n && ratio(s, step(s->n - 1)) >= FAR(step(s->from));
+	double chance = fmax(chance_of(a, b, false), chance_of(a, b, true));
+	bool far = s->from < s->n && ratio(s, step(s->n - 1)) >= fmax(FAR(step(s->from)), chance);
 	bool equal = !far && s->within <= WAVERING, part = far && s->from > P10 && s->within <= WAVERING;
-	bool alike = equal || (!part && say_ratios(NULL, s, 0, ls->of_runs ? EQUAL : WAVERING));
+	bool alike = equal || (!part && say_ratios(NULL, s, 0, fmax(ls->of_runs ? EQUAL : WAVERING, chance)));
 	double depth = a->o->iops * a->o->mean_ns / NSEC_PER_SEC, other_depth = b->o->iops * b->o->mean_ns / NSEC_PER_SEC;
 	char x[UNITS_TEXT], y[UNITS_TEXT], z[UNITS_TEXT];
 	struct finding *f;
@@ -208,7 +235,7 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 		       { "other_iops", b->o->iops }, { "queue_depth", depth }, { "other_queue_depth", other_depth });
 	finding_rule(f, "percentiles from p5 on, as far as %d IOs lie beyond; they part where all from there on differ by %g %% or more "
 		     "(in the end by a factor of %g beyond p95, %g beyond p99), and are equal before if none differs by more than %g %%; QD is IOPS "
-		     "times mean latency", IOS_BEYOND, 100 * (EQUAL - 1), FAR(0.96), FAR(0.999), 100 * (WAVERING - 1));
+		     "times mean latency; lines are alike as well where chance, by how intervals differ, makes as much of it", IOS_BEYOND, 100 * (EQUAL - 1), FAR(0.96), FAR(0.999), 100 * (WAVERING - 1));
 }
 
 static int find_pairs(const struct lines *ls)
@@ -306,6 +333,9 @@ static int find_all(struct lines *ls)
 
 	if (err || !ls->n)
 		return err;
+	for (u32 i = 0; i < ls->n; i++)
+		for (u32 tail = 0; tail < 2; tail++)
+			ls->of[i].error[tail] = error_of(&ls->of[i], ls->op, tail ? RUN_P99 : RUN_P50);
 	ls->by = memcpy(by, ls->of, ls->n * sizeof(*by));
 	qsort(by, ls->n, sizeof(*by), by_p50);
 	for (u32 i = 0; !err && i < ARRAY_SIZE(rules); i++)
@@ -393,9 +423,8 @@ int findings_compare(const struct comparison *c, bool to_first, struct findings 
 		if (ls.n > 1 && !c->n_base && !is_below(of[0].run, of[0].watch))
 			err = find_all(&ls);
 	}
-	if (err || made.lacks_memory)
+	if (err || made.lacks_memory || findings_order(&made, c->runs))
 		return -ENOMEM;
-	findings_order(&made, c->runs);
 	*ret = made;
 	made = (struct findings){ 0 };
 	return 0;

@@ -65,6 +65,8 @@ static bool alike(const struct finding *a, const struct finding *b, const struct
 	double slack_s = fmax(NEAR_INTERVALS * r->interval_s, is_event(a) ? 0 : NEAR_SHARE * r->duration_s);
 	bool of_others = !strcmp(a->kind, "steady_state") || (a->op == b->op && a->watch != b->watch);
 
+	if (a->by_chance || b->by_chance)
+		return a->by_chance && b->by_chance && steady_is_like(a, b);
 	if (strcmp(a->kind, b->kind) || a->grade != b->grade || strcmp(a->cause ?: "", b->cause ?: "") || fabs(a->from_s - b->from_s) > slack_s ||
 	    fabs(a->to_s - b->to_s) > slack_s)
 		return false;
@@ -105,10 +107,11 @@ static void say_names(struct finding *f, const struct finding *from, u32 n)
 		finding_say(f, " and %u more", n - NAMED);
 }
 
-/* Those that are well need no figures of their own, but their rates. */
+/* Those that are well, or are not by chance, need no figures of their own, but their rates. */
 static void say_well(struct finding *f)
 {
 	const struct finding of = *f;
+	u32 reached = 0;
 	double least = finding_get(f, "iops"), most = least;
 	char a[UNITS_TEXT], b[UNITS_TEXT];
 
@@ -116,9 +119,15 @@ static void say_well(struct finding *f)
 		least = fmin(least, finding_get(&f[i], "iops"));
 		most = fmax(most, finding_get(&f[i], "iops"));
 	}
-	snprintf(f->text, sizeof(f->text), "%u are steady from %s to %s", f->also + 1, units_seconds(a, f->from_s), units_seconds(b, f->to_s));
+	for (u32 i = 0; i <= f->also; i++)
+		reached += finding_get(&f[i], "reached") == 1;
+	snprintf(f->text, sizeof(f->text), "%u", reached);
+	if (f->by_chance)
+		finding_say(f, " of %u alike", f->also + 1);
+	finding_say(f, " are steady from %s to %s", units_seconds(a, f->from_s), units_seconds(b, f->to_s));
 	finding_say(f, ", %s", units_short(a, least));
-	finding_say(f, strcmp(a, units_short(b, most)) ? " to %s IOPS: " : " IOPS each: ", b);
+	finding_say(f, strcmp(a, units_short(b, most)) ? " to %s IOPS" : " IOPS each", b);
+	finding_say(f, f->by_chance ? ", and which is chance: " : ": ");
 	finding_say(f, "%.*s%s", name_length(&of), of.text, f->also > 1 ? ", " : " and ");
 	say_names(f, f + 1, f->also);
 }
@@ -153,9 +162,11 @@ static void settle(struct findings *fs, double slack_s)
 			fs->f[fs->n++] = fs->f[i];
 }
 
-void findings_order(struct findings *fs, const struct run *r)
+int findings_order(struct findings *fs, const struct run *r)
 {
 	settle(fs, NEAR_INTERVALS * r->interval_s);
+	if (steady_mark_chance(fs))
+		return -ENOMEM;
 	for (u32 i = 0; i < fs->n; i++)
 		fs->f[i].also = i;
 	if (fs->n)
@@ -172,11 +183,12 @@ void findings_order(struct findings *fs, const struct run *r)
 	for (u32 i = 0; i < fs->n; i += 1 + fs->f[i].also) {
 		struct finding *f = &fs->f[i];
 
-		if (f->also && is_well(f)) {
+		if (f->also && (is_well(f) || f->by_chance)) {
 			say_well(f);
 		} else if (f->also) {
 			finding_say(f, is_event(f) ? "; slower at the same time: " : "; much the same on ");
 			say_names(f, f + 1, f->also);
 		}
 	}
+	return 0;
 }

@@ -71,8 +71,17 @@ void find_drives(const struct comparison *c, struct findings *to);
 /* The place of a kind in the order of severity. */
 u32 finding_rank(const char *kind);
 
-/* Puts findings in order, and those that are alike behind the one that speaks for them, whose text then names them. */
-void findings_order(struct findings *fs, const struct run *r);
+/*
+ * Marks findings about the steady state of devices alike whose verdicts differ only by chance, and gives them the grade of most. Returns
+ * 0 or -ENOMEM.
+ */
+int steady_mark_chance(struct findings *fs);
+
+/* Whether they are of devices of one kind and model, and say of the same op at a like rate, in the same window, whether it is steady. */
+bool steady_is_like(const struct finding *a, const struct finding *b);
+
+/* Puts findings in order, and those that are alike behind the one that speaks for them, whose text then names them. Returns 0 or -ENOMEM. */
+int findings_order(struct findings *fs, const struct run *r);
 
 /*
  * Stage queue is watched to tell where latency comes from. The rate at which IOs leave the queue is that of the device, and their

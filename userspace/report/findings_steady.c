@@ -2,8 +2,12 @@
 /* Says for each op that matters whether it reached a steady state. */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "core/health.h"
 #include "report/findings_rules.h"
+#include "util/cleanup.h"
 
 static void say_unknown(const struct inquiry *q, struct finding *f, const struct steady_state *s)
 {
@@ -91,18 +95,19 @@ int find_steady_state(const struct inquiry *q, u32 op)
 		     "from first to last; pauses of a duty cycle are left out", q->window->rule);
 	scatters = s.known && !stalled_share(q) && steady_by_chance(&s, s.error);
 	finding_value(f, "known", s.known && !scatters);
+	if (s.known || s.few) {
+		f->from_s = q->window->from_s;
+		f->to_s = q->window->to_s;
+		finding_values(f, { "iops", s.mean }, { "round_s", s.round_s }, { "excursion_share", s.excursion }, { "slope_share", s.slope });
+	}
 	if (!s.known || scatters) {
 		say_unknown(q, f, &s);
 		return 0;
 	}
-	f->from_s = q->window->from_s;
-	f->to_s = q->window->to_s;
 	say(f, &s, stalled_share(q), rest_of(q));
 	if (s.reached && !stalled_share(q))
 		f->grade = FINDING_WELL;
-	finding_values(f, { "reached", s.reached }, { "iops", s.mean }, { "round_s", s.round_s },
-		       { "excursion_share", s.excursion }, { "slope_share", s.slope },
-		       { "stalled_share", stalled_share(q) });
+	finding_values(f, { "reached", s.reached }, { "stalled_share", stalled_share(q) });
 	if (s.while_busy)
 		return 0;
 	if (steady_state_first(q->run, ios, s.round_s, &first_s))
@@ -113,6 +118,53 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	if (!s.reached)
 		finding_say(f, "; five such rounds from %s on were steady%s", units_seconds(first, first_s),
 			    stalled_within(q, first_s, first_s + STEADY_ROUNDS * s.round_s) ? ", in the mean only: the device stalled in them" : "");
+	return 0;
+}
+
+#define RANGE_OF_ROUNDS 2.326	/* expected of five values from a normal distribution, in standard deviations */
+#define LIKE 1.5
+
+bool steady_is_like(const struct finding *a, const struct finding *b)
+{
+	const struct watch *v = a->watch, *w = b->watch;
+	double x = finding_get(a, "iops"), y = finding_get(b, "iops");
+
+	return !strcmp(a->kind, "steady_state") && !strcmp(b->kind, "steady_state") && a->op == b->op && v->stage == w->stage &&
+	       !strcmp(v->device->kind, w->device->kind) && !strcmp(v->device->model, w->device->model) && a->from_s == b->from_s &&
+	       fmax(x, y) <= LIKE * fmin(x, y) && !(fmax(finding_get(a, "stalled_share"), finding_get(b, "stalled_share")) > 0);
+}
+
+int steady_mark_chance(struct findings *fs)
+{
+	CLEANUP(cleanup_free) struct weighted *excursions = calloc(fs->n ?: 1, sizeof(*excursions));
+
+	if (!excursions)
+		return -ENOMEM;
+	for (u32 i = 0; i < fs->n; i++) {
+		struct finding *f = &fs->f[i];
+		u32 n = 0;
+
+		for (u32 k = 0; k < fs->n; k++)
+			if (steady_is_like(f, &fs->f[k]))
+				excursions[n++] = (struct weighted){ finding_get(&fs->f[k], "excursion_share"), 1 };
+		f->by_chance = n >= HEALTH_LIKE_MIN && (!finding_get(f, "known") ||
+			       steady_by_chance(&(struct steady_state){ .excursion = finding_get(f, "excursion_share"), .slope = finding_get(f, "slope_share") },
+						weighted_median(excursions, n) / RANGE_OF_ROUNDS));
+	}
+	for (u32 i = 0; i < fs->n; i++) {
+		u32 n = 0, reached = 0;
+
+		for (u32 k = 0; fs->f[i].by_chance && k < fs->n; k++)
+			if (fs->f[k].by_chance && steady_is_like(&fs->f[i], &fs->f[k])) {
+				n++;
+				reached += finding_get(&fs->f[k], "reached") == 1;
+			}
+		excursions[i].value = !reached || reached == n ? -1 : 2 * reached > n ? FINDING_WELL : FINDING_DIFFERS;
+	}
+	for (u32 i = 0; i < fs->n; i++) {
+		fs->f[i].by_chance = excursions[i].value >= 0;
+		fs->f[i].grade = fs->f[i].by_chance ? excursions[i].value : fs->f[i].grade;
+	}
 	return 0;
 }
 
