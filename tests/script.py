@@ -21,7 +21,7 @@ word that begins with '#' starts a comment. First come the facts about the whole
   slow-max MOST                slow IOs are reported, at most MOST of a watch and interval
   start TIME                   as 2026-11-21T07:35:00.000Z; default 1970-01-01T00:00:00Z
   device NAME [kind=TEXT] [model=TEXT] [mapper=TEXT] [scheduler=TEXT] [size=BYTES] [queues=N] [tags=N]
-         [serial=TEXT] [wwid=TEXT] [firmware=TEXT] [path=TEXT]
+         [serial=TEXT] [wwid=TEXT] [firmware=TEXT] [path=TEXT] [volume=TEXT]
   watch NAME STAGE [later]     of a device above; STAGE is device, queue or total. At least one; later: see come
 
 Then comes what happens. It belongs to the watch that 'on' chose last, and before any 'on' to the first one:
@@ -81,7 +81,7 @@ PARTS = {
     "flags": ("FUA/flush", "metadata", "readahead", "sync", "writeback", "other"),
     "depth": ("1", "2", "3-4", "5-8", "9-16", "17-32", "33-64", "65-128", "129-256", "257-512", "513+"),
     "beside": ("flush", "discard", "other", "big write", "write", "read", "nothing"),
-    "cgroup": ("none", "rest"),  # and a path for each other
+    "cgroup": ("none", "rest"),  # and a path, or NAMESPACE/POD/CONTAINER, for each other
 }
 ACCOUNTS = ("requeued", "no_start", "overwritten", "tag_range", "table_full", "before_start", "unissued", "empty_flush", "bios_started")
 ERRORS = (None, "not supported", "timeout", "no space", "transport", "target", "reservation conflict", "medium", "protection",
@@ -94,7 +94,7 @@ TABLES = {
     "device": "(id INTEGER PRIMARY KEY, name TEXT, mapper TEXT, kind TEXT, model TEXT, scheduler TEXT, major INTEGER, minor INTEGER, "
               "size_bytes INTEGER, hw_queues INTEGER, tags INTEGER, nr_requests INTEGER, parent INTEGER, iostats INTEGER, hidden INTEGER)",
     "lower": "(device INTEGER, lower INTEGER, PRIMARY KEY(device, lower)) WITHOUT ROWID",
-    "identity": "(device INTEGER PRIMARY KEY, serial TEXT, wwid TEXT, firmware TEXT, path TEXT)",
+    "identity": "(device INTEGER PRIMARY KEY, serial TEXT, wwid TEXT, firmware TEXT, path TEXT, volume TEXT)",
     "watch": "(id INTEGER PRIMARY KEY, device INTEGER, stage TEXT, part_of INTEGER, part_by TEXT, part TEXT)",
     "op": "(id INTEGER PRIMARY KEY, name TEXT)",
     "cell": "(scale INTEGER, id INTEGER, lower_ns INTEGER, upper_ns INTEGER, PRIMARY KEY(scale, id)) WITHOUT ROWID",
@@ -261,7 +261,7 @@ class Run:
         label = facts.pop("in", None)
         if self.by == "size" and label is None:
             label = size_part(size)
-        if self.by == "cgroup" and label.startswith("/"):
+        if self.by == "cgroup" and "/" in label:
             self.labels.setdefault(label, 1 + len(self.labels))
         if label not in self.labels if self.by else label is not None:
             raise ValueError(f"{label} is not a part by {self.by}")
@@ -403,7 +403,7 @@ class Run:
             name, facts = list(self.devices.items())[device]
             rows["device"].append((number, name, *(facts.get(key, "") for key in ("mapper", "kind", "model", "scheduler")), 0, 0,
                                    int(facts.get("size", 0)), int(facts.get("queues", 1)), int(facts.get("tags", 0)), 0, None, 0, 0))
-            known = [facts.get(key, "") for key in ("serial", "wwid", "firmware", "path")]
+            known = [facts.get(key, "") for key in ("serial", "wwid", "firmware", "path", "volume")]
             rows["identity"] += [(number, *known)] if any(known) else []
         for watch in self.watches.values():
             device = watched.index(watch.device)

@@ -69,7 +69,7 @@ _blklat_value()
 		COMPREPLY=($(compgen -W '127.0.0.1:9834 [::1]:9834 :9834' -- "$cur")) ;;
 	*:--config | *:--output | *:-o | *:--replay | *:--web-config)
 		_filedir ;;
-	*:--sysroot | *:--record)
+	*:--sysroot | *:--record | *:--kubernetes)
 		_filedir -d ;;
 	*:--at | *:--count | *:--duration | *:--fail-if | *:--from | *:--history | *:--idle-gap | *:--interval | *:--keep | *:--keep-if | *:--keep-size | *:--label | \
 	*:--map | *:--max-bios | *:--max-memory | *:--max-parts | *:--max-size | *:--percentiles | *:--slow | *:--slow-max | *:--steady-from | *:--to | *:--top | \
@@ -83,7 +83,7 @@ _blklat_value()
 
 _blklat_options()
 {
-	local capture='--dev --engine --interval --max-bios --max-memory --replay --scale --stage'
+	local capture='--dev --engine --interval --kubernetes --max-bios --max-memory --replay --scale --stage'
 	local run="$capture --bins --by --count --duration --format --idle-gap --max-parts --no-owners --percentiles --slow --slow-max --top"
 
 	case $1 in

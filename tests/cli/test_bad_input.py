@@ -107,6 +107,8 @@ LINES = [
     (["--replay", str(REPLAY), "--idle-gap", "0"], r"--replay .*--idle-gap"),
     (["--replay", str(REPLAY), "--slow", "1ms"], r"--replay .*--slow"),
     (["--dev", NONE, "--slow-max", "3"], r"--slow-max has no effect without --slow: .*leave it out"),
+    (["--dev", NONE, "--kubernetes", NONE], r"--kubernetes \S+: neither /var/log/containers nor /proc/1/mountinfo can be read below it: .*leave it out"),
+    (["--replay", NONE, "--kubernetes", "/"], r"--replay shows names as they were recorded: leave --kubernetes out"),
     (["--dev", NONE, "--no-owners"], r"--no-owners has no effect without --slow: .*leave it out"),
     (["--dev", NONE, "--slow", "1ms", "--slow-max", "10001"], r"--slow-max '10001': must be at most 10000"),
     (["--dev", NONE, "--slow", "1ms", "--format", "csv"], r"--slow is for text and json"),

@@ -35,7 +35,7 @@ def test_version():
 GOOD = {
     "dev": NONE, "interval": "0.5", "count": "3", "duration": "1m", "stage": "device,total", "percentiles": "50,p99.9",
     "format": "json", "engine": "auto", "scale": "auto", "max-memory": "1.5GiB", "top": "3", "max-bios": "1000",
-    "replay": str(REPLAY), "sysroot": "/", "idle-gap": "20ms", "output": "report.html", "steady-from": "10", "from": "10", "map": "sda=md0", "phases": "auto", "to": "20", "fail-if": "read.p99 > +10%", "history": "5m", "listen": "127.0.0.1:0", "prom-schema": "3", "web-config": "web.yml", "user": "nobody", "record": "/", "keep": "24h", "keep-if": "read.p99 > 20ms", "keep-size": "1G", "by": "cgroup", "max-parts": "10",
+    "replay": str(REPLAY), "sysroot": "/", "kubernetes": "/", "idle-gap": "20ms", "output": "report.html", "steady-from": "10", "from": "10", "map": "sda=md0", "phases": "auto", "to": "20", "fail-if": "read.p99 > +10%", "history": "5m", "listen": "127.0.0.1:0", "prom-schema": "3", "web-config": "web.yml", "user": "nobody", "record": "/", "keep": "24h", "keep-if": "read.p99 > 20ms", "keep-size": "1G", "by": "cgroup", "max-parts": "10",
     "config": "/etc/fstab", "slow": "p99.9", "slow-max": "20", "label": "a run", "max-size": "10M", "at": "90",
 }
 

@@ -15,7 +15,7 @@ static const struct { const char *table, *columns[21]; } values[] = {
 	{ "device", { "id", "name", "mapper", "kind", "model", "scheduler", "major", "size_bytes", "hw_queues",
 		      "tags", "parent", "iostats", "hidden" } },
 	{ "lower", { "device", "lower" } },
-	{ "identity", { "device", "serial", "wwid", "firmware", "path" } },
+	{ "identity", { "device", "serial", "wwid", "firmware", "path", "volume" } },
 	{ "watch", { "id", "device", "stage", "part_of", "part_by", "part" } },
 	{ "interval", { "id", "mono_ns", "wall_ns", "skipped", "merged" } },
 	{ "state", { "interval", "watch", "started", "started_after", "in_flight", "in_flight_after", "oldest_ns",

@@ -2,6 +2,7 @@
 """IOs divided by the cgroup that they are charged to, against the totals of fios in cgroups of their own."""
 import contextlib
 import json
+import pathlib
 import sqlite3
 import subprocess
 
@@ -56,3 +57,25 @@ def test_recorded(loop, tmp_path):
                 label = line.get("part", {}).get("label")
                 found[label] = found.get(label, 0) + sum(o["ios"] for o in line["ops"])
         assert found == {f"{g.name}/{name}": n for name, n in counts.items()} | {None: sum(counts.values())}
+
+
+@exact
+def test_pods_and_volumes(loop, tmp_path):
+    """A container is called as kubelet's link of its log says, one without a link by its path; the device has the volume mounted from it."""
+    known, unknown, pod = "3f2a" * 16, "00aa" * 16, "kubepods.slice/kubepods-pod8c9c8f5e_7d3c_4c6b_9a54_0f4b1f1f2a3c.slice"
+    (logs := tmp_path / "var/log/containers").mkdir(parents=True)
+    (logs / f"mysql-0_shop_db-{known}.log").symlink_to("/nowhere")
+    (mounts := tmp_path / "proc/1/mountinfo").parent.mkdir(parents=True)
+    numbers = (pathlib.Path("/sys/block") / loop.name / "dev").read_text().strip()
+    mounts.write_text(f"36 35 {numbers} / /var/lib/kubelet/pods/8c9c/volumes/kubernetes.io~csi/pvc-8f1c/mount rw - ext4 {loop.path} rw\n")
+    with groups() as g, Blklat(loop, stage="device", args=["--by", "cgroup", "--slow", "1us", f"--kubernetes={tmp_path}"]) as b:
+        for container, n in (known, 7), (unknown, 4):
+            g.run(f"{pod}/cri-containerd-{container}.scope", "dd", f"if={loop.path}", "of=/dev/null", "bs=4k", f"count={n}", "iflag=direct")
+        b.next(loop, n=2)
+        path = f"{g.name}/{pod}/cri-containerd-{unknown}.scope"
+        assert parts_of(b, labels_of(b), loop, "device") == {"shop/mysql-0/db": {"read": 7}, path: {"read": 4}}
+        told = [line for line in b.lines if line["device"] == loop.name]
+        assert {(p["namespace"], p["pod"], p["container"]) for p in (line.get("part", {}) for line in told) if "namespace" in p} == {
+            ("shop", "mysql-0", "db")}
+        assert {io["cgroup"] for line in told for io in line.get("slow", [])} == {"shop/mysql-0/db", path}
+        assert {line["identity"]["volume"] for line in told if "part" not in line} == {"pvc-8f1c"}

@@ -67,6 +67,18 @@ def test_recordings_are_two_lines_away():
     assert pod["volumes"][-1]["hostPath"]["path"] == pod["containers"][0]["volumeMounts"][-1]["mountPath"] == "/var/lib/blklat"
 
 
+def test_names_of_pods_are_four_lines_away():
+    """They go below /node, where --kubernetes /node looks: only names of logs, and mounts."""
+    text = (ROOT / "packaging/kubernetes/daemonset.yaml").read_text()
+    named = yaml.safe_load(re.sub(r"#(- \{name: (logs|mounts))", r"\1", text))
+    assert kubernetes.complaints(named, kubernetes.VERSIONS[-1]) == []
+    pod = named["spec"]["template"]["spec"]
+    wanted = {"logs": "/var/log/containers", "mounts": "/proc/1/mountinfo"}
+    assert {v["name"]: v["hostPath"]["path"] for v in pod["volumes"][1:]} == wanted
+    assert {m["name"]: (m["mountPath"], m["readOnly"]) for m in pod["containers"][0]["volumeMounts"][1:]} == {
+        name: (f"/node{path}", True) for name, path in wanted.items()}
+
+
 def test_the_schema_finds_mistakes():
     """An unknown key, and a value of the wrong type."""
     wrong = copy.deepcopy(DAEMONSET)

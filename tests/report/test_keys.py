@@ -39,7 +39,7 @@ def stacked(tmp_path):
     script.lines += ["account no_start 3", "io read 90000ns 4096 x10", "part write 4096 errors=1", "tick 1"]
     file = script.write(tmp_path / "run.blklat")
     return change(file, "INSERT INTO lower SELECT a.id, b.id FROM device a, device b WHERE a.name = 'sda' AND b.name = 'sdb'",
-                  "INSERT INTO identity VALUES(0, 'S', 'W', 'F', 'P')",
+                  "INSERT INTO identity VALUES(0, 'S', 'W', 'F', 'P', 'V')",
                   "INSERT INTO mark SELECT mono_ns, wall_ns, 'half' FROM interval WHERE id = 3")
 
 

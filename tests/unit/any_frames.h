@@ -54,6 +54,7 @@ static inline void any_device(struct device *d)
 	any_text(d->wwid, sizeof(d->wwid));
 	any_text(d->firmware, sizeof(d->firmware));
 	any_text(d->path, sizeof(d->path));
+	any_text(d->volume, sizeof(d->volume));
 	any_text(d->scheduler, sizeof(d->scheduler));
 	any_text(d->sysfs, sizeof(d->sysfs));
 }

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "blklat/parts.h"
+#include "core/kubernetes.h"
 #include "engine/cgroups.h"
 #include "folder.h"
 
@@ -107,6 +108,39 @@ TEST(test_gone_before_it_was_seen)
 	assert_label(0, 0, "run-1?.scope (gone)");
 	assert_label(0, 1, "run-1?.scope (gone) #2");
 	assert_int_equal(strlen(w.k[0].capture.watches[BLKLAT_CGROUP_FIRST + 2].part->label), 56 + strlen(" (gone)"));
+}
+
+#define ID "3f2a9d5b7c1e4f60a8b2c4d6e8f0a1b2c3d4e5f60718293a4b5c6d7e8f901234"
+#define OTHER_ID "00009d5b7c1e4f60a8b2c4d6e8f0a1b2c3d4e5f60718293a4b5c6d7e8f900000"
+#define LOGS KUBERNETES_LOGS "/"
+
+/* Only what kubelet's links tell, and only if they are asked for; the cgroup is found by its path all the same. */
+TEST(test_kubernetes)
+{
+	static const char *const paths[] = {
+		"/kubepods.slice", "/kubepods.slice/cri-containerd-" ID ".scope", "/kubepods.slice/cri-containerd-" ID ".scope/init",
+		"/docker-" OTHER_ID ".scope",
+	};
+
+	folder_put(w.devices.root, LOGS "mysql-0_shop_db-" ID ".log", "");
+	folder_put(w.devices.root, LOGS "x_y_z" OTHER_ID ".log", "");
+	folder_put(w.devices.root, LOGS "no-names-" OTHER_ID ".log", "");
+	for (u32 i = 0; i < ARRAY_SIZE(paths); i++)
+		w.list[i].id = make(paths[i]);
+	assert_null(w.devices.node);
+	assert_null(kubernetes_label("/no-such", paths[1]));
+	w.devices.node = w.devices.root;
+	assert_int_equal(cgroups_name(&w.k[0], w.list), 0);
+	assert_label(0, 0, paths[0]);
+	assert_label(0, 1, "shop/mysql-0/db");
+	assert_label(0, 2, "shop/mysql-0/db/init");
+	assert_label(0, 3, paths[3]);
+	w.devices.node = NULL;
+	memset(w.list, 0, sizeof(w.list));
+	assert_int_equal(cgroups_name(&w.k[0], w.list), 0);
+	w.list[0].id = make("/cri-containerd-" ID ".scope");
+	assert_int_equal(cgroups_name(&w.k[0], w.list), 0);
+	assert_label(0, 0, "/cri-containerd-" ID ".scope");
 }
 
 /* A service that is restarted is another cgroup with the same path. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "core/device.h"
+#include "core/kubernetes.h"
 #include "folder.h"
 
 #define MAX 16
@@ -259,6 +260,28 @@ TEST(test_path)
 	assert_int_equal(device_table_read(&x.t, x.root, &x.p), 0);
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_string_equal(named(strrchr(cases[i][0], '/') + 1)->path, cases[i][1]);
+}
+
+#define MOUNT(device, root, at) "36 35 " device " " root " " at " rw,relatime shared:1 - ext4 /dev/x rw\n"
+#define PODS "/var/lib/kubelet/pods/8c9c8f5e-7d3c-4c6b-9a54-0f4b1f1f2a3c/volumes/kubernetes.io~"
+
+/* A volume is a whole file system; one folder of a file system, or a mount elsewhere, is none. */
+TEST(test_volumes)
+{
+	folder_put(x.root, "/proc/1/mountinfo", MOUNT("8:1", "/", PODS "csi/pvc-8f1c/mount") MOUNT("8:0", "/srv/a", PODS "local-volume/pv1")
+		   MOUNT("7:0", "/", "/mnt") "rubbish\n" MOUNT("253:0", "/", PODS "gce-pd/disk\\0401") MOUNT("9:9", "/", PODS "csi/pvc-0/mount"));
+	kubernetes_volumes(x.root, &x.t);
+	assert_string_equal(named("sda1")->volume, "pvc-8f1c");
+	assert_string_equal(named("sda")->volume, "");
+	assert_string_equal(named("loop0")->volume, "");
+	assert_string_equal(named("dm-0")->volume, "disk\\0401");
+	/* Unmounted again; a file that can't be read says nothing. */
+	folder_put(x.root, "/proc/1/mountinfo", MOUNT("8:2", "/", PODS "csi/pvc-8f1c/mount"));
+	kubernetes_volumes(x.root, &x.t);
+	assert_string_equal(named("sda1")->volume, "");
+	assert_string_equal(named("sda2")->volume, "pvc-8f1c");
+	kubernetes_volumes("/no-such", &x.t);
+	assert_string_equal(named("sda2")->volume, "pvc-8f1c");
 }
 
 /* Only then are the requests of all devices looked at for its bios, so who never does must not seem to. */

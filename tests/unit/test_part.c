@@ -183,7 +183,8 @@ TEST(test_list)
 TEST(test_text)
 {
 	static const char *const cases[][3] = { { "size", "4 KiB", "4 KiB" }, { "beside", "big write", "beside big write" },
-						{ "cgroup", "rest", "cgroup rest" }, { "cgroup", "/a/b", "/a/b" } };
+						{ "cgroup", "rest", "cgroup rest" }, { "cgroup", "/a/b", "/a/b" },
+						{ "cgroup", "shop/mysql-0/db", "shop/mysql-0/db" }, { "flags", "FUA/flush", "flags FUA/flush" } };
 	char text[PART_TEXT_MAX];
 
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {

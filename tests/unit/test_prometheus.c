@@ -330,12 +330,13 @@ TEST(labels_are_escaped_and_well_formed)
 	strcpy(s.devices[0].serial, "S\n1");
 	strcpy(s.devices[0].wwid, "naa.5");
 	strcpy(s.devices[0].firmware, "F1");
+	strcpy(s.devices[0].volume, "pvc-8f1c");
 	strcpy(s.devices[0].path, "pci0000:00/0000:41:00.0");
 	begin(1);
 	interval(1);
 	expect(READS("a\\\"b\\\\c\\nd\xEF\xBF\xBD" "e"), "1");
 	expect("blklat_device_info{device=\"a\\\"b\\\\c\\nd\xEF\xBF\xBD" "e\",firmware=\"F1\",kind=\"\",mapper=\"\",model=\"\","
-		   "path=\"pci0000:00/0000:41:00.0\",scheduler=\"\",serial=\"S\\n1\",wwid=\"naa.5\"}", "1");
+		   "path=\"pci0000:00/0000:41:00.0\",scheduler=\"\",serial=\"S\\n1\",volume=\"pvc-8f1c\",wwid=\"naa.5\"}", "1");
 	scrape(PROMETHEUS_PROTOBUF);
 	assert_non_null(memmem(s.text, s.len, "a\"b\\c\nd\xEF\xBF\xBD" "e", 11));
 	assert_null(memmem(s.text, s.len, "d\xFF" "e", 3));

@@ -24,7 +24,8 @@ TEST(devices_below_are_kept)
 {
 	struct device d[] = {
 		{ .name = "sda", .kind = "disk", .parent = 0, .hw_queues = 1, .major = 8, .size_bytes = 1 << 30,
-		  .serial = "ZC1A", .wwid = "naa.5000c500", .firmware = "SN04", .path = "pci0000:00/0000:00:1f.2/ata3" },
+		  .serial = "ZC1A", .wwid = "naa.5000c500", .firmware = "SN04", .path = "pci0000:00/0000:00:1f.2/ata3",
+		  .volume = "pvc-8f1c" },
 		{ .name = "sda1", .kind = "partition", .parent = 0, .major = 8, .minor = 1 },
 		{ .name = "sdb", .kind = "disk", .parent = 2, .hidden = true, .iostats = true, .tags = 32,
 		  .nr_requests = 64 },

@@ -89,8 +89,8 @@ TEST(figures_that_cannot_be)
 		  { "name = printf('%.*c', 64, 'x')", "name = ''", "parent = 2" } },
 		ONE("is a partition of a partition", "UPDATE device SET parent = 1 - id"),
 		ONE("device 0 is invalid", "UPDATE device SET size_bytes = -1"),
-		{ "is of no device", "INSERT INTO identity VALUES(%s, '', '', '', '')", { "2", "-1" } },
-		{ "the identity of e is invalid", "INSERT INTO identity VALUES(1, %s, '', '', '')", { "NULL", "x'00'", "printf('%.*c', 64, 'x')" } },
+		{ "is of no device", "INSERT INTO identity VALUES(%s, '', '', '', '', '')", { "2", "-1" } },
+		{ "the identity of e is invalid", "INSERT INTO identity VALUES(1, %s, '', '', '', '')", { "NULL", "x'00'", "printf('%.*c', 64, 'x')" } },
 		{ "table identity is missing or altered", "%s", { "DROP TABLE identity; CREATE TABLE identity(device, serial)" } },
 		ONE("a device is stacked on one that does not exist", "INSERT INTO lower VALUES(0, 2)"),
 		{ "a device is stacked on itself", "INSERT INTO lower VALUES%s", { "(0, 0)", "(0, 1), (1, 0)" } },
@@ -188,7 +188,7 @@ TEST(what_is_allowed)
 	static const struct bad good = { NULL, "%s", {
 		"SELECT 1", "VACUUM", "CREATE INDEX mine ON series(ios)", "CREATE TABLE mine(x)", "DROP VIEW bin",
 		"PRAGMA journal_mode = WAL", "PRAGMA page_size = 65536; VACUUM", "PRAGMA encoding = 'UTF-8'", "ANALYZE",
-		"DELETE FROM mark", "DELETE FROM identity", "DROP TABLE identity", "INSERT INTO identity VALUES(0, 'S', 'W', 'F', 'P')",
+		"DELETE FROM mark", "DELETE FROM identity", "DROP TABLE identity", "INSERT INTO identity VALUES(0, 'S', 'W', 'F', 'P', 'V')",
 		"UPDATE meta SET value = 'other' WHERE key = 'label'",
 	} };
 

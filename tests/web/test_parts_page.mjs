@@ -232,6 +232,8 @@ test("names: what the path tells, and as much of the path as tells two apart", (
         ["/", "none", "db.service", "8c9c8f5e/3f2a9d5b7c1e", "z"]);
     assert.deepEqual(names(part("/u/1000/app/f.scope", { unit: "f.scope" }), part("/u/1001/app/f.scope", { unit: "f.scope" }), part("/m/f.scope", { unit: "f.scope" })), ["1000/…/f.scope", "1001/…/f.scope", "m/f.scope"]);
     assert.deepEqual(names(part("/a/b"), part("/a/b/b"), part("/b")), ["a/b", "b/b", "/b"]);
+    const pod = (name, container) => part(`shop/${name}/${container}`, { namespace: "shop", pod: name, container });
+    assert.deepEqual(names(pod("mysql-0", "db"), pod("mysql-0", "backup"), pod("web-6d4cf56db6-9xk2p", "nginx")), ["mysql-0/db", "mysql-0/backup", "web-6d4cf56db6-9xk2p"]);
     const long = "x".repeat(60);
     assert.deepEqual(names(part(`/${long}1`), part(`/${long}2`)), [`${"x".repeat(14)}…${"x".repeat(12)}1`, `${"x".repeat(14)}…${"x".repeat(12)}2`]);
     assert.equal(new Set(names(...Array.from({ length: 9 }, (_, i) => part(`/${long}${i}${long}`)))).size, 9);

@@ -2,10 +2,13 @@
 #include "cmd/capture_options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/kinds.h"
+#include "core/kubernetes.h"
 #include "live/formats.h"
 #include "util/parse.h"
 
@@ -111,6 +114,8 @@ const struct option_row capture_option_list[] = {
 	  "100): failed ones first, then the slowest; the others are only counted", TO(COUNT, slow_most)),
 	OPTION("no-owners", 0, NULL, "Show slow IOs without the process and cgroup that sent them",
 	  TO(SWITCH, slow.no_owners)),
+	OPTION("kubernetes", 0, "DIR", "Name containers by namespace and pod, and devices by volume, by the node's files below DIR ('/' on "
+	  "the node itself)", TO(WORD, node)),
 	OPTION("replay", 0, "FILE", "Replay a recording instead of watching", TO(WORD, replay)),
 	{ 0 },
 };
@@ -161,6 +166,22 @@ int capture_options_take_argument(void *into, const char *value, struct problem 
 	       parse_seconds("--interval", value, &o->interval_s, p);
 }
 
+static int check_node(const struct capture_options *o, struct problem *p)
+{
+	static const char *const files[] = { KUBERNETES_LOGS, KUBERNETES_MOUNTS };
+	char path[PATH_MAX];
+
+	if (o->node && o->replay)
+		return problem_set(p, -EINVAL, "--replay shows names as they were recorded: leave --kubernetes out");
+	for (u32 i = 0; o->node && i < ARRAY_SIZE(files); i++) {
+		snprintf(path, sizeof(path), "%s%s", o->node, files[i]);
+		if (!access(path, R_OK))
+			return 0;
+	}
+	return !o->node ? 0 : problem_set(p, -EINVAL, "--kubernetes %s: neither " KUBERNETES_LOGS " nor " KUBERNETES_MOUNTS " can be read "
+					  "below it: name the root of a node, or leave it out", o->node);
+}
+
 int capture_options_check(struct capture_options *o, struct problem *p)
 {
 	if (!o->wanted.n && !o->replay)
@@ -175,5 +196,5 @@ int capture_options_check(struct capture_options *o, struct problem *p)
 		return problem_set(p, -EINVAL, "--top is for text: --format %s always has every device", format_names[o->format]);
 	if (o->max_bios > MAX_BIOS_LIMIT)
 		return problem_set(p, -EINVAL, "--max-bios '%llu': must be at most %d", o->max_bios, MAX_BIOS_LIMIT);
-	return check_slow(o, p) ?: wanted_check(&o->wanted, p);
+	return check_slow(o, p) ?: check_node(o, p) ?: wanted_check(&o->wanted, p);
 }

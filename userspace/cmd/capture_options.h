@@ -26,6 +26,7 @@ struct capture_options {
 	bool may_lack_by, may_lack_slow;	/* nobody has asked for it: do without if a capture can't be opened with it */
 	struct slow_wanted slow;
 	u64 slow_most;				/* 0: not given */
+	const char *node;			/* of Kubernetes; NULL: names are not asked for */
 	const char *replay;			/* NULL: watch devices */
 	u32 numbers;				/* arguments so far that were numbers */
 };

@@ -280,6 +280,7 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, st
 		.interval_s = r->o->interval_s,
 		.engine = o->replay ? &capture_replay : NULL,
 		.capture = run_capture_config(o, !o->replay && wanted_many(&o->wanted)),
+		.node = o->node,
 		.find = find,
 		.find_into = r,
 		.hooks = { print_came, print_gone, print_outgrown, print_reopened, print_failed, ignore_privileged, r },

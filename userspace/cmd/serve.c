@@ -65,7 +65,7 @@ static int take_keep_if(void *to, const char *value, struct problem *p)
 
 static const char *const shared[] = {
 	"dev", "interval", "stage", "engine", "scale", "max-memory", "max-bios", "by", "max-parts",
-	"slow", "slow-max", "no-owners", "replay", NULL,
+	"slow", "slow-max", "no-owners", "kubernetes", "replay", NULL,
 };
 
 static const struct option_row own[] = {

@@ -298,6 +298,7 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 		.engine = engine,
 		.capture = run_capture_config(o, s->devices.follow),
 		.root = "",
+		.node = o->node,
 		.reuse = true,
 		.find = on_find,
 		.find_into = s,

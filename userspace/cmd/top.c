@@ -66,7 +66,7 @@ static int check(struct capture_options *o, struct problem *p)
 static int run(int argc, char **argv)
 {
 	static const char *const names[] = { "dev", "interval", "count", "duration", "stage", "engine", "scale", "max-memory",
-					     "max-bios", "by", "max-parts", "slow", "slow-max", "no-owners", "replay", NULL };
+					     "max-bios", "by", "max-parts", "slow", "slow-max", "no-owners", "kubernetes", "replay", NULL };
 	static const struct options options = {
 		.about = "Shows block devices on the whole terminal, the worst first, with the last minutes of the "
 			 "selected one; all devices, unless some are named."

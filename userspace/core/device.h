@@ -21,6 +21,7 @@ struct device {
 	char serial[64];		/* of the drive; "" if it has none */
 	char wwid[128];			/* world-wide name of the drive or namespace, UUID of a mapping; "" when it has none */
 	char firmware[32];		/* its revision; "" when unknown */
+	char volume[64];		/* of Kubernetes that is mounted from it; "" unless kubernetes_volumes() found one */
 	char path[160];			/* where it is plugged in: its directory below /sys/devices; "" for what is virtual */
 	char scheduler[16];		/* the active I/O scheduler; "" for bio-based devices */
 	char sysfs[256];		/* directory below the root: /sys/block/sda or /sys/block/sda/sda1 */
@@ -47,7 +48,7 @@ static inline bool device_is_partition(const struct device *d)
 }
 
 /* What tells a drive from others, however it is named, and where it is: in recordings, JSON and metrics. */
-#define DEVICE_IDENTITY(F, SEP) F(serial) SEP F(wwid) SEP F(firmware) SEP F(path)
+#define DEVICE_IDENTITY(F, SEP) F(serial) SEP F(wwid) SEP F(firmware) SEP F(path) SEP F(volume)
 
 enum device_likeness { DEVICE_UNKNOWN, DEVICE_SAME, DEVICE_OTHER };
 
@@ -68,6 +69,7 @@ bool device_hides_splits(const struct device *d);
 
 struct device_table {
 	char root[256];			/* "" or the root of a recorded tree */
+	const char *node;		/* below which a node of Kubernetes has its files; NULL: not asked for */
 	u32 n;
 	struct device *d;		/* disks by name, each followed by its partitions; later devices behind */
 };

@@ -100,6 +100,7 @@ struct json_object *json_device(const struct device *d, const struct device_tabl
 
 struct json_object *json_part(const struct part *part)
 {
+	char namespace[PART_LABEL_MAX], pod[PART_LABEL_MAX], container[PART_LABEL_MAX];
 	struct json_object *to;
 
 	if (!part)
@@ -110,6 +111,8 @@ struct json_object *json_part(const struct part *part)
 
 		JSON_ADD(to, { "container", known(names.container) }, { "pod", known(names.pod) },
 			 { "unit", known(names.unit) });
+	} else if (part_is_owner(part) && sscanf(part->label, "%255[^./]/%255[^/]/%255[^/]", namespace, pod, container) == 3) {
+		JSON_ADD(to, { "container", json_text(container) }, { "pod", json_text(pod) }, { "namespace", json_text(namespace) });
 	}
 	return to;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/background.h"
+#include "core/kubernetes.h"
 #include "util/array.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -53,6 +54,8 @@ static int find(struct monitor *m, struct watch **ret, u32 *ret_n, struct proble
 		return problem_set(p, -ENOMEM, "out of memory");
 	mark_used(m, used);
 	err = device_table_update(&m->devices, m->cfg->reuse ? used : NULL, p);
+	if (!err && m->devices.node)
+		kubernetes_volumes(m->devices.node, &m->devices);
 	return err ?: m->cfg->find(m->cfg->find_into, &m->devices, ret, ret_n, p);
 }
 
@@ -147,6 +150,7 @@ static int open_live(struct monitor *m, struct problem *p)
 	u32 n = 0;
 	int err = device_table_init(&m->devices, m->cfg->root ?: "", p);
 
+	m->devices.node = m->cfg->node;
 	err = err ?: find(m, &watches, &n, p);
 	if (!err && n)
 		err = open_first(m, watches, n, p);

@@ -28,6 +28,7 @@ struct monitor_config {
 	const struct capture_ops *engine;
 	struct capture_config capture;	/* its devices and watches are the monitor's to fill; of a replay, all is ready */
 	const char *root;		/* of the tree of sysfs, see device_table_read(); NULL: "" */
+	const char *node;		/* of Kubernetes, see struct device_table; NULL: not asked for */
 	double interval_s;		/* as asked for */
 	bool reuse;			/* nobody else refers to devices and watches that are gone: their places may be used again */
 	/*

@@ -137,9 +137,14 @@ bool part_is_vacant(const struct part *part)
 	return part == &vacant;
 }
 
+bool part_is_owner(const struct part *part)
+{
+	return !strcmp(part->by, by_names[BLKLAT_BY_CGROUP]) && strchr(part->label, '/');
+}
+
 void part_text(char ret[PART_TEXT_MAX], const struct part *part)
 {
-	bool plain = part->label[0] == '/' || !strcmp(part->by, by_names[BLKLAT_BY_SIZE]);
+	bool plain = part_is_owner(part) || !strcmp(part->by, by_names[BLKLAT_BY_SIZE]);
 
 	snprintf(ret, PART_TEXT_MAX, "%s%s%s", plain ? "" : part->by, plain ? "" : " ", part->label);
 }

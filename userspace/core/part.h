@@ -34,6 +34,9 @@ const struct part *part_numbered(enum blklat_by by, u32 number);
  */
 bool part_is_vacant(const struct part *part);
 
+/* Is it a cgroup of its own, and its label a path or, of a container of Kubernetes, NAMESPACE/POD/CONTAINER? */
+bool part_is_owner(const struct part *part);
+
 #define PART_TEXT_MAX (PART_LABEL_MAX + 16)
 
 /* The label where nothing else says what it divides: "beside write", "depth 3-4", "4 KiB", "/system.slice". */

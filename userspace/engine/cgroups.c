@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "core/cgroup.h"
+#include "core/kubernetes.h"
+#include "util/cleanup.h"
 #include "util/utf8.h"
 
 #define FORMER 256
@@ -51,12 +53,15 @@ static const char *end_of(const char *path, size_t room)
  * A cgroup that is gone, or not visible from here, is named by its stored name. If it has the path of an earlier cgroup
  * that has ended, such as that of a restarted service, the label gets a number, as the two are different.
  */
-static const struct part *part_of(u32 number, const char *path, const char *name)
+static const struct part *part_of(u32 number, const char *path, const char *name, const char *node)
 {
+	char *pod CLEANUP(cleanup_free) = path && node ? kubernetes_label(node, path) : NULL;
 	char label[PART_LABEL_MAX];
-	const char *end = path ? end_of(path, sizeof(label) - 16) : NULL;
+	const char *end;
 	size_t len;
 
+	path = pod ?: path;
+	end = path ? end_of(path, sizeof(label) - 16) : NULL;
 	if (path)
 		snprintf(label, sizeof(label), "%s%s", end == path ? "" : "...", end);
 	else
@@ -90,7 +95,7 @@ static void forget(const struct blklat_cgroup *list, u32 n)
 }
 
 /* Looks up all new cgroups at once. */
-static int learn(const char *root, const struct blklat_cgroup *list, u32 n)
+static int learn(const struct device_table *t, const struct blklat_cgroup *list, u32 n)
 {
 	struct cgroup_sought sought[BLKLAT_CGROUPS_MAX];
 	u32 number[BLKLAT_CGROUPS_MAX], new = 0;
@@ -104,13 +109,13 @@ static int learn(const char *root, const struct blklat_cgroup *list, u32 n)
 		sought[new++] = (struct cgroup_sought){ .id = list[i].id };
 	}
 	if (new)
-		err = cgroups_find(root, sought, new);
+		err = cgroups_find(t->root, sought, new);
 	for (u32 i = 0; i < new; i++) {
 		struct known *k = &known[number[i]];
 
 		k->part = sought[i].path ? NULL : part_again(number[i], sought[i].id);
 		if (!k->part)
-			k->part = err ? NULL : part_of(number[i], sought[i].path, list[number[i]].name);
+			k->part = err ? NULL : part_of(number[i], sought[i].path, list[number[i]].name, t->node);
 		k->id = k->part ? sought[i].id : 0;
 		k->path = k->part ? sought[i].path : NULL;
 		if (k->part)
@@ -131,7 +136,7 @@ static void put_part(struct kernel_capture *k, u32 number, const struct part *pa
 
 int cgroups_name(struct kernel_capture *k, const struct blklat_cgroup *list)
 {
-	int err = learn(k->capture.devices->root, list, k->cgroups);
+	int err = learn(k->capture.devices, list, k->cgroups);
 
 	for (u32 n = 0; n < k->cgroups; n++)
 		if (!list[n].id || known[n].id == list[n].id)

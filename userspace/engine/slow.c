@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/cgroup.h"
+#include "core/kubernetes.h"
 #include "util/cleanup.h"
 #include "util/utf8.h"
 
@@ -60,7 +61,7 @@ static bool is_sought(const struct cgroup_sought *sought, u32 n, u64 id)
 }
 
 /* Looks up the cgroups of the list that are not known yet, all at once. */
-static int learn_paths(const char *root, const struct slow_ios *s)
+static int learn_paths(const struct device_table *t, const struct slow_ios *s)
 {
 	struct cgroup_sought sought[PATHS];
 	u32 n = 0;
@@ -74,14 +75,18 @@ static int learn_paths(const char *root, const struct slow_ios *s)
 	}
 	if (!n)
 		return 0;
-	err = cgroups_find(root, sought, n);
+	err = cgroups_find(t->root, sought, n);
 	for (u32 i = 0; i < n; i++) {
 		struct path *p = &paths[next_path++ % PATHS];
 
-		if (sought[i].path)
-			text_clean(sought[i].path);
+		char *path = sought[i].path, *label = path && t->node ? kubernetes_label(t->node, path) : NULL;
+
+		if (path)
+			text_clean(path);
+		if (label)
+			free(path);
 		free(p->path);
-		*p = (struct path){ sought[i].id, sought[i].path };
+		*p = (struct path){ sought[i].id, label ?: path };
 	}
 	return err;
 }
@@ -103,7 +108,7 @@ int slow_finish(struct kernel_capture *k)
 
 	count_untold(k);
 	slow_ios_sort(s);
-	err = learn_paths(k->capture.devices->root, s);
+	err = learn_paths(k->capture.devices, s);
 	for (u32 i = 0; i < s->n && !err; i++) {
 		struct slow_io *io = &s->io[i];
 		const struct path *p = io->told.cgroup ? path_of(io->told.cgroup) : NULL;

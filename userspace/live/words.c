@@ -51,7 +51,7 @@ static bool part_is_by(const struct slow_io *io, enum blklat_by by)
 
 static void put_owner(FILE *f, const struct slow_io *io, u32 columns, bool utf8)
 {
-	bool part_tells = part_is_by(io, BLKLAT_BY_CGROUP) && io->part->label[0] == '/';
+	bool part_tells = io->part && part_is_owner(io->part);
 	const char *cgroup = io->cgroup ?: part_tells ? io->part->label : NULL;
 	char name[3 * PART_LABEL_MAX], path[PART_LABEL_MAX];
 

@@ -53,7 +53,8 @@
 	C(IDENTITY, serial, TEXT) SEP \
 	C(IDENTITY, wwid, TEXT) SEP \
 	C(IDENTITY, firmware, TEXT) SEP \
-	C(IDENTITY, path, TEXT)
+	C(IDENTITY, path, TEXT) SEP \
+	C(IDENTITY, volume, TEXT)
 
 #define COLUMNS_watch(C, SEP) \
 	C(WATCH, id, INTEGER PRIMARY KEY) SEP \

@@ -19,7 +19,7 @@ static void say_owner(struct finding *f, const struct watch_run *w)
 	if (names.container[0])
 		finding_say(f, "container %.12s", names.container);
 	else
-		finding_say(f, "%.100s", names.unit[0] ? names.unit : last && last[1] ? last + 1 : label);
+		finding_say(f, "%.100s", names.unit[0] ? names.unit : label[0] == '/' && last[1] ? last + 1 : label);
 }
 
 /*

@@ -263,6 +263,7 @@ static void walk_devices(struct walk *w)
 		label(&l, "path", d->path);
 		label(&l, "scheduler", d->scheduler);
 		label(&l, "serial", d->serial);
+		label(&l, "volume", d->volume);
 		label(&l, "wwid", d->wwid);
 		put(w, &l, 1);
 	}

@@ -94,7 +94,7 @@ export interface Partial { op: string; bytes: number; errors: number }
  * Which part of a divided watch: { by: "size", label: "4 KiB" }; for a cgroup, whose label is a path,
  * also the names in it.
  */
-export interface Part { by: string; label: string; container?: string; pod?: string; unit?: string }
+export interface Part { by: string; label: string; container?: string; pod?: string; namespace?: string; unit?: string }
 
 /** Shares of the whole; null: the whole has none. */
 export interface Shares { ios: number | null; bytes: number | null; time: number | null }

@@ -12,7 +12,9 @@ function cut(name: string): string {
 }
 
 /** Candidates: what the path tells, or its last name; then the same with a name above it, the nearest first. */
-function candidates({ label, container, pod, unit }: Part): string[] {
+function candidates({ label, container, pod, namespace, unit }: Part): string[] {
+    if (namespace)
+        return [cut(pod!), `${cut(pod!)}/${container}`];
     const names = label.split("/").slice(1), last = names.pop() ?? "", id = [pod?.slice(0, 8), container?.slice(0, 12)].filter(Boolean).join("/");
     const below = names.map((name, i) => `${cut(name)}/${i + 1 < names.length ? "…/" : ""}${cut(last)}`).reverse();
     return [id || cut(unit ?? ""), cut(last), ...below].filter(Boolean);
