@@ -49,6 +49,8 @@ _blklat_value()
 		COMPREPLY=($(compgen -W 'html json text' -- "$cur")) ;;
 	compare:--format | compare:-f)
 		COMPREPLY=($(compgen -W 'text json markdown' -- "$cur")) ;;
+	export:--format | export:-f)
+		COMPREPLY=($(compgen -W 'csv hlog' -- "$cur")) ;;
 	list:--format | list:-f | check:--format | check:-f)
 		COMPREPLY=($(compgen -W 'text json' -- "$cur")) ;;
 	*:--engine)
@@ -94,6 +96,7 @@ _blklat_options()
 	mark) echo '--at' ;;
 	report) echo '--format --from --max-memory --output --phases --steady-from --to' ;;
 	compare) echo '--baseline --fail-if --format --from --map --max-memory --phases --to' ;;
+	export) echo '--format --percentiles' ;;
 	list) echo '--all --format --sysroot' ;;
 	check) echo '--by --config --dev --format --max-memory --max-parts --stage --sysroot' ;;
 	esac
@@ -104,7 +107,7 @@ _blklat_options()
 _blklat_complete()
 {
 	local i
-	local commands='live top record mark serve report compare list check'
+	local commands='live top record mark serve report compare export list check'
 	# Without a command it is live.
 	local command=live
 
@@ -132,7 +135,7 @@ _blklat_complete()
 	fi
 	case $command in
 	live | top | record | serve | check) _blklat_devices ;;
-	mark | report | compare) _filedir ;;
+	mark | report | compare | export) _filedir ;;
 	esac
 }
 

@@ -12,6 +12,7 @@ import tempfile
 
 import pytest
 from command import BLKLAT, NONE, REPLAY, bad, run, usable
+from script import TESTS, recorded
 
 ROOT = os.geteuid() == 0
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
@@ -273,3 +274,11 @@ def test_a_file_of_options_that_is_not_one(tmp_path):
     file.write_text("dev all\n")
     assert run("check", "--config", str(file)).stdout.decode() == f"{file}: valid\n"
     bad(r"--config checks a file, and nothing else", "check", "--config", str(file), "--dev", NONE)
+
+
+def test_export():
+    bad(r"no recording given", "export")
+    bad(r"unexpected argument 'two': one recording at a time", "export", "one", "two")
+    bad(r"No such file", "export", NONE)
+    assert run("export", str(recorded(TESTS / "cli/replay/gone.txt"))).returncode == 0  # all devices went away in the end
+    bad(r"must be csv or hlog", "export", "--format", "parquet", str(REPLAY))

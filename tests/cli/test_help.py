@@ -35,8 +35,10 @@ def test_version():
 GOOD = {
     "dev": NONE, "interval": "0.5", "count": "3", "duration": "1m", "stage": "device,total", "percentiles": "50,p99.9",
     "format": "json", "engine": "auto", "scale": "auto", "max-memory": "1.5GiB", "top": "3", "max-bios": "1000",
-    "replay": str(REPLAY), "sysroot": "/", "kubernetes": "/", "idle-gap": "20ms", "output": "report.html", "steady-from": "10", "from": "10", "map": "sda=md0", "phases": "auto", "to": "20", "fail-if": "read.p99 > +10%", "history": "5m", "listen": "127.0.0.1:0", "prom-schema": "3", "web-config": "web.yml", "user": "nobody", "record": "/", "keep": "24h", "keep-if": "read.p99 > 20ms", "keep-size": "1G", "by": "cgroup", "max-parts": "10",
-    "config": "/etc/fstab", "slow": "p99.9", "slow-max": "20", "label": "a run", "max-size": "10M", "at": "90",
+    "replay": str(REPLAY), "sysroot": "/", "kubernetes": "/", "idle-gap": "20ms", "output": "report.html", "steady-from": "10", "from": "10",
+    "map": "sda=md0", "phases": "auto", "to": "20", "fail-if": "read.p99 > +10%", "history": "5m", "listen": "127.0.0.1:0",
+    "prom-schema": "3", "web-config": "web.yml", "user": "nobody", "record": "/", "keep": "24h", "keep-if": "read.p99 > 20ms", "keep-size": "1G",
+    "by": "cgroup", "max-parts": "10", "config": "/etc/fstab", ("export", "format"): "hlog", "slow": "p99.9", "slow-max": "20", "label": "a run", "max-size": "10M", "at": "90",
 }
 
 
@@ -46,9 +48,10 @@ def test_every_option_of_the_help_is_accepted():
         for short, long, takes in options(command):
             if long in ("help", "usage", "version"):
                 continue
-            forms = [[f"--{long}={GOOD[long]}"], [f"--{long}", GOOD[long]]] if takes else [[f"--{long}"]]
+            value = GOOD.get((command, long), GOOD.get(long))
+            forms = [[f"--{long}={value}"], [f"--{long}", value]] if takes else [[f"--{long}"]]
             if short:
-                forms += [[f"-{short}", GOOD[long]], [f"-{short}{GOOD[long]}"]] if takes else [[f"-{short}"]]
+                forms += [[f"-{short}", value], [f"-{short}{value}"]] if takes else [[f"-{short}"]]
             for form in forms:
                 bad(rf"unrecognized option '--{NONE}'", command, *form, f"--{NONE}")
 

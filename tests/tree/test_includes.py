@@ -28,7 +28,7 @@ LIBRARIES = {
     "core": set(),
     "engine": {"libbpf"},
     "recording": {"sqlite3"},
-    "live": {"ncurses"},
+    "live": {"ncurses", "zlib"},
     "report": {"json-c"},
     "service": {"crypt", "gnutls", "libmicrohttpd", "protobuf-c", "yaml", "zlib"},
     "cmd": set(),

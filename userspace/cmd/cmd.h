@@ -30,6 +30,7 @@ extern const struct command command_list;
 extern const struct command command_check;
 extern const struct command command_report;
 extern const struct command command_compare;
+extern const struct command command_export;
 
 /*
  * Prints "@who: sentence" on stderr, always on one line, whatever names it contains. Returns @status,

@@ -16,6 +16,9 @@ int text_open(const struct run_info *run, const struct look *look, struct sink *
 /* Prints an interval as CSV, as blklat-live(8) describes it; @bins: with every bin; @header: with the header line. */
 void csv_print(FILE *to, const struct run_info *run, const struct frames *interval, bool bins, bool header);
 
+/* Prints intervals as a log of HdrHistograms; see hlog.c. Returns 0 or -ENOMEM. */
+int hlog_open(FILE *out, struct sink **ret);
+
 enum format {
 	FORMAT_TEXT,
 	FORMAT_JSON,
