@@ -42,7 +42,7 @@ quiet = @echo "  $(1)	$(2)";
 endif
 
 , := ,
-LIBS     := libbpf json-c sqlite3 libprotobuf-c libmicrohttpd gnutls yaml-0.1 libcrypt libcap-ng libseccomp ncursesw
+LIBS     := libbpf json-c sqlite3 libprotobuf-c libcurl libmicrohttpd gnutls yaml-0.1 libcrypt libcap-ng libseccomp ncursesw
 INCLUDES := -Iinclude -Iuserspace -I$(O)/include -I$(O)/bpf -I$(O)/userspace
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
 SANITIZERS_1 := address$(,)undefined
@@ -137,7 +137,7 @@ help:
 PAGE_READY := $(wildcard page/report.html)
 
 # To build and to run; then, for each purpose, this and more. A Node.js of one's own serves as well as Debian's.
-libraries  := linux-libc-dev libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libsqlite3-dev libprotobuf-c-dev libmicrohttpd-dev \
+libraries  := linux-libc-dev libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libsqlite3-dev libprotobuf-c-dev libcurl4-gnutls-dev libmicrohttpd-dev \
 	      libgnutls28-dev libyaml-dev libcrypt-dev libcap-ng-dev libseccomp-dev libncurses-dev
 deps       := gcc make pkg-config clang bpftool python3 protobuf-c-compiler $(CROSS_TOOLS) $(libraries) $(if $(PAGE_READY)$(shell command -v $(NPM)),,nodejs npm)
 deps-demo  := $(deps) fio util-linux mount
@@ -227,7 +227,7 @@ $(addprefix $(O)/userspace/engine/,$(WITH_SKELETON)): $(O)/bpf/blklat.skel.h
 $(O)/userspace/engine/bpf_find.o: $(O)/bpf/find.skel.h
 
 $(O)/userspace/service/prometheus_protobuf.o: $(O)/userspace/service/prometheus.pb-c.h
-$(O)/userspace/service/otlp_protobuf.o: $(O)/userspace/service/otlp.pb-c.h
+$(addprefix $(O)/userspace/service/,otlp_protobuf.o otlp_push.o): $(O)/userspace/service/otlp.pb-c.h
 
 # The commands' flags decide the objects too: a change of SAN, CI or CFLAGS rebuilds.
 $(O)/flags: FORCE | $(SYSROOT:%=%/complete)

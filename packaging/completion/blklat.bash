@@ -67,14 +67,16 @@ _blklat_value()
 		COMPREPLY=($(compgen -W 'marks auto' -- "$cur")) ;;
 	*:--user)
 		COMPREPLY=($(compgen -u -- "$cur")) ;;
+	*:--otlp)
+		COMPREPLY=($(compgen -W 'http://127.0.0.1:4318' -- "$cur")) ;;
 	*:--listen)
 		COMPREPLY=($(compgen -W '127.0.0.1:9834 [::1]:9834 :9834' -- "$cur")) ;;
-	*:--config | *:--output | *:-o | *:--replay | *:--web-config)
+	*:--config | *:--otlp-ca | *:--otlp-headers | *:--output | *:-o | *:--replay | *:--web-config)
 		_filedir ;;
 	*:--sysroot | *:--record | *:--kubernetes)
 		_filedir -d ;;
 	*:--at | *:--count | *:--duration | *:--fail-if | *:--from | *:--history | *:--idle-gap | *:--interval | *:--keep | *:--keep-if | *:--keep-size | *:--label | \
-	*:--map | *:--max-bios | *:--max-memory | *:--max-parts | *:--max-size | *:--percentiles | *:--slow | *:--slow-max | *:--steady-from | *:--to | *:--top | \
+	*:--map | *:--otlp-interval | *:--max-bios | *:--max-memory | *:--max-parts | *:--max-size | *:--percentiles | *:--slow | *:--slow-max | *:--steady-from | *:--to | *:--top | \
 	*:-c | *:-i | *:-p)
 		;;
 	*)
@@ -92,7 +94,7 @@ _blklat_options()
 	live) echo "$run" ;;
 	top) echo "$capture --by --count --duration --max-parts --no-owners --slow --slow-max" ;;
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
-	serve) echo "$capture --bins --by --config --history --keep --keep-if --keep-size --listen --max-parts --no-owners --prom-schema --record --slow --slow-max --user --web-config" ;;
+	serve) echo "$capture --bins --by --config --history --keep --keep-if --keep-size --listen --max-parts --no-owners --otlp --otlp-ca --otlp-headers --otlp-interval --prom-schema --record --slow --slow-max --user --web-config" ;;
 	mark) echo '--at' ;;
 	report) echo '--format --from --max-memory --output --phases --steady-from --to' ;;
 	compare) echo '--baseline --fail-if --format --from --map --max-memory --phases --to' ;;

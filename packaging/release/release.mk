@@ -11,13 +11,21 @@ STAGE        := $(O)/static/stage
 # The date of all that is inside: of the last commit, or of the last version where there is no git.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date -d "$$(sed -n 's/^ -- .*>  //p;T;q' packaging/debian/changelog)" +%s)
 
-# p11-kit, which Debian has no static library of, is replaced (static.c).
-STATIC_LDLIBS = -Wl,--start-group $(filter-out -lp11-kit -latomic,$(shell $(PKG_CONFIG) --static --libs $(LIBS))) -lelf -lz -lm \
-		-Wl,--end-group
+# p11-kit, which Debian has no static library of, is replaced (static.c). So are those that libcurl has for protocols and encodings
+# which we don't use; that of Kerberos has none either.
+OF_CURL      := brotlidec gssapi_krb5 lber ldap nghttp2 psl rtmp ssh2 zstd
+STATIC_LDLIBS = -Wl,--start-group $(filter-out -lp11-kit -latomic $(OF_CURL:%=-l%),$(shell $(PKG_CONFIG) --static --libs $(LIBS))) \
+		-lelf -lz -lm -Wl,--end-group
+
+# Functions that nobody calls (otlp_push.c has libcurl speak HTTP/1.1 only, with no password), but for libssh2_init(): 0 is success.
+$(O)/static/unused.c:
+	$(call quiet,GEN,$@)mkdir -p $(@D) && nm -u $$($(CC) -print-file-name=libcurl.a) 2>/dev/null | \
+		sed -nE 's/^ +U ((Brotli|GSS_|RTMP_|ZSTD_|ber_|gss_|ldap_|libssh2_|nghttp2_|psl_).*)/void *\1(void); void *\1(void) { return 0; }/p' | \
+		sort -u >$@
 
 # An address of its own at each start, as a program with libraries has; no name of a folder, no id of one build. What the
 # linker says about users is seen to in static.c.
-$(STATIC): $(O)/userspace/main.o $(O)/packaging/release/static.o $(LIBRARY)
+$(STATIC): $(O)/userspace/main.o $(O)/packaging/release/static.o $(O)/static/unused.o $(LIBRARY)
 	$(call quiet,LD,$@)mkdir -p $(@D) && if ! $(CC) $(ALL_CFLAGS) -static-pie -s -Wl,--gc-sections -Wl,--build-id=none $(HARDENED_LINK) \
 		-Wl,-Map=$@.map $(LDFLAGS) $^ $(STATIC_LDLIBS) -o $@ 2>$@.log; then cat $@.log >&2; exit 1; fi
 
@@ -25,7 +33,7 @@ $(STAGE)/.date: FORCE
 	@mkdir -p $(@D); echo '$(SOURCE_DATE_EPOCH)' | cmp -s - $@ || echo '$(SOURCE_DATE_EPOCH)' >$@
 
 RELEASE_DOCS := packaging/release/README.md packaging/blklat.conf packaging/back-off.conf packaging/examples packaging/grafana packaging/prometheus \
-		LICENSE LICENSES $(addprefix docs/,fleet.md prometheus.md recording.md runbooks.md serve.md)
+		LICENSE LICENSES $(addprefix docs/,fleet.md otlp.md prometheus.md recording.md runbooks.md serve.md)
 RELEASE_FILES := $(wildcard $(RELEASE_DOCS) $(addsuffix /*,$(RELEASE_DOCS)) packaging/completion/*) $(wildcard docs/*.8) $(wildcard packaging/*.service) \
 		 packaging/release/licenses.sh
 

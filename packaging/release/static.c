@@ -3,17 +3,19 @@
  * What the static program has instead of what loads code while it runs: that would be another system's code, built for
  * another libc.
  *
- * - Users come from /etc/passwd alone. The host's nsswitch.conf may name modules, which glibc would load.
+ * - Users come from /etc/passwd alone, hosts from /etc/hosts and DNS. The host's nsswitch.conf may name modules, which glibc would
+ *   load.
  * - There are no PKCS #11 tokens. GnuTLS asks p11-kit for them, which is there to load their modules, and which Debian has
  *   no static library of. GnuTLS takes NULL from it for "no memory" or "no modules". Keys and certificates in files,
  *   all that a web.yml can name, do not take it.
  */
 #include <nss.h>
 
-__attribute__((constructor)) static void users_from_files(void)
+__attribute__((constructor)) static void names_from_files(void)
 {
 	__nss_configure_lookup("passwd", "files");
 	__nss_configure_lookup("group", "files");
+	__nss_configure_lookup("hosts", "files dns");
 }
 
 #define NONE(function) void *p11_kit_##function(void); void *p11_kit_##function(void) { return 0; }

@@ -6,7 +6,7 @@ RPM_ARCH  := $(patsubst arm64,aarch64,$(ARCH:x86=x86_64))
 RPM_STAGE := $(O)/rpm-stage
 RPMS      := $(RPM)/blklat-$(VERSION)-1.$(RPM_ARCH).rpm $(RPM)/blklat-dkms-$(VERSION)-1.noarch.rpm
 # Of the release: its documents, laid out, and what else is inside.
-RPM_DOCS  = $(addprefix $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/,back-off.conf examples grafana prometheus fleet.md prometheus.md \
+RPM_DOCS  = $(addprefix $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/,back-off.conf examples grafana prometheus fleet.md otlp.md prometheus.md \
 	    recording.md runbooks.md serve.md)
 RPM_LICENSES = $(addprefix $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/,LICENSE LICENSES third-party)
 

@@ -38,6 +38,7 @@ GOOD = {
     "replay": str(REPLAY), "sysroot": "/", "kubernetes": "/", "idle-gap": "20ms", "output": "report.html", "steady-from": "10", "from": "10",
     "map": "sda=md0", "phases": "auto", "to": "20", "fail-if": "read.p99 > +10%", "history": "5m", "listen": "127.0.0.1:0",
     "prom-schema": "3", "web-config": "web.yml", "user": "nobody", "record": "/", "keep": "24h", "keep-if": "read.p99 > 20ms", "keep-size": "1G",
+    "otlp": "http://h", "otlp-interval": "5", "otlp-headers": "f", "otlp-ca": "f",
     "by": "cgroup", "max-parts": "10", "config": "/etc/fstab", ("export", "format"): "hlog", "slow": "p99.9", "slow-max": "20", "label": "a run", "max-size": "10M", "at": "90",
 }
 

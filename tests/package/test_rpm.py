@@ -28,7 +28,7 @@ FILES = {
     "/usr/share/bash-completion/completions/blklat": "packaging/completion/blklat.bash",
     "/usr/share/zsh/site-functions/_blklat": "packaging/completion/_blklat",
 } | {f"/usr/share/man/man8/{page.name}.gz": None for page in ROOT.glob("docs/*.8")}
-DOCUMENTS = {"back-off.conf", "examples/sweep.fio", "fleet.md", "grafana/blklat.json", "prometheus.md", "prometheus/blklat.rules.test.yml",
+DOCUMENTS = {"back-off.conf", "examples/sweep.fio", "fleet.md", "grafana/blklat.json", "otlp.md", "prometheus.md", "prometheus/blklat.rules.test.yml",
              "prometheus/blklat.rules.yml", "recording.md", "runbooks.md", "serve.md"}
 # Stands for programs that the scripts call: notes its name and arguments.
 NOTED = '#!/bin/sh\necho "$(basename "$0") $*" >>/noted\n'

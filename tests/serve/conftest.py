@@ -10,7 +10,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "host"), str(HERE.parent / "cli")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "host"), str(HERE.parent / "cli"), str(HERE.parent / "prom")]
 
 import devices  # noqa: E402
 import service  # noqa: E402

@@ -5,6 +5,7 @@
  *
  *   server     the process that answers requests (in MHD_run(), which its loop calls)
  *   captures   the thread that captures, once it is confined (in ppoll(), which it waits in)
+ *   recorder, pusher  the processes that record and push, once they are confined (in setpriority())
  *   start      any program, at its start: shows what is allowed when nothing is in the way
  *   hang       the process that answers requests, which then stops doing so; tries nothing
  *   stall      the same: makes all its descriptors block, then does nothing more
@@ -214,7 +215,7 @@ int setpriority(__priority_which_t which, id_t who, int value)
 {
 	int (*original)(__priority_which_t, id_t, int) = (int (*)(__priority_which_t, id_t, int))dlsym(RTLD_NEXT, "setpriority");
 
-	if (results && !strcmp(where, "recorder") && value == 10)
+	if (results && ((!strcmp(where, "recorder") && value == 10) || (!strcmp(where, "pusher") && value == 11)))
 		intrude();
 	return original(which, who, value);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the two processes of a service may not do, tried from inside (intruder.c), and their state, seen from outside."""
+"""What the processes of a service may not do, tried from inside (intruder.c), and their state, seen from outside."""
 import contextlib
 import errno
 import mmap
@@ -15,6 +15,7 @@ import tempfile
 import time
 
 import pytest
+from collector import Collector
 from load import wait_until
 from service import DEADLINE_S, PLAIN, ROOT, Serve, let_all_reach, refused, status
 from service_manager import Manager
@@ -27,6 +28,7 @@ OF_CAPTURES = {"read a file", "read /etc/shadow", "list a folder", "see a file",
                "execute memory"}
 # The recorder has files of its own, and sees that there are others.
 OF_RECORDER = {"see a file"}
+OF_PUSHER = {"see a file", "make a TCP socket", "connect", "make a UDP socket", "make a pair of sockets", "control a device"}
 
 # A sanitizer must be loaded first, before an intruder; besides, the shipped program is the one to confine.
 pytestmark = pytest.mark.plain
@@ -161,6 +163,22 @@ def test_the_recorder_writes_to_its_folder_and_no_more(victim, script, tmp_path)
         assert capabilities(s.recorder) == [0] * 5 and ids(s.recorder)[:2] == [{0}, {0}]
         assert (status(s.recorder, "NoNewPrivs"), status(s.recorder, "Seccomp")) == ("1", "2")
         assert sockets(s.recorder) <= {"unix"}
+
+
+@needs_root
+@needs_intruder
+def test_the_process_that_pushes_connects_and_no_more(victim, script):
+    file = script()
+    let_all_reach(file)
+    with Collector() as c:
+        for s, found in intrude(victim, "pusher", "--replay", file, "--otlp", c.url, "--otlp-interval", "0.1"):
+            assert len(found) > 40
+            assert set(found.values()) <= {0, errno.EPERM, errno.EACCES}, names(found)
+            assert {what for what, number in found.items() if not number} <= OF_PUSHER, found
+            s.until(lambda: c.taken, "a request")
+            pid = s.children()["blklat-otlp"]
+            assert capabilities(pid) == [0] * 5 and ids(pid) == [{NOBODY.pw_uid}, {NOBODY.pw_gid}, set()]
+            assert (status(pid, "NoNewPrivs"), status(pid, "Seccomp")) == ("1", "2")
 
 
 # --- from outside -------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ MAY = {
     "service": {"core", "util"},
     "cmd": {"core", "util", "blklat/parts.h", "live/formats.h", "live/loop.h", "recording/archive.h", "recording/marks.h", "recording/recorder.h",
             "report/comparison.h", "report/condition.h", "report/document.h", "report/findings.h", "report/run.h",
-            "service/address.h", "service/feed.h", "service/held.h", "service/prometheus.h", "service/recent.h", "service/relay.h", "service/server.h", "service/service.h",
+            "service/address.h", "service/feed.h", "service/held.h", "service/otlp_push.h", "service/prometheus.h", "service/recent.h", "service/relay.h", "service/server.h", "service/service.h",
             "service/web_config.h"},
 }
 # room -> libraries that it may use, besides libc and its kernel headers
@@ -30,11 +30,11 @@ LIBRARIES = {
     "recording": {"sqlite3"},
     "live": {"ncurses", "zlib"},
     "report": {"json-c"},
-    "service": {"crypt", "gnutls", "libmicrohttpd", "protobuf-c", "yaml", "zlib"},
+    "service": {"crypt", "curl", "gnutls", "libmicrohttpd", "protobuf-c", "yaml", "zlib"},
     "cmd": set(),
 }
 HEADERS = {
-    "cap-ng.h": "cap-ng", "crypt.h": "crypt", "curses.h": "ncurses", "term.h": "ncurses", "gnutls/": "gnutls", "json-c/": "json-c", "bpf/": "libbpf",
+    "cap-ng.h": "cap-ng", "crypt.h": "crypt", "curl/": "curl", "curses.h": "ncurses", "term.h": "ncurses", "gnutls/": "gnutls", "json-c/": "json-c", "bpf/": "libbpf",
     "microhttpd.h": "libmicrohttpd", "protobuf-c/": "protobuf-c", "seccomp.h": "seccomp", "sqlite3.h": "sqlite3", "yaml.h": "yaml", "zlib.h": "zlib",
 }
 LIBC = re.compile(r"(arpa|linux|net|netinet|sys)/\w+\.h|(argp|assert|ctype|dirent|endian|errno|fcntl|fnmatch|grp|inttypes|langinfo|libgen|limits|locale|"

@@ -85,6 +85,11 @@ static const struct option_row own[] = {
 	OPTION("keep-if", 0, "EXPR", "Keep the minutes around an incident apart: when an interval of a device is like "
 	  "'read.p99 > 20ms' (as for compare --fail-if), or 'sick'; may be given several times",
 	  .kind = OPTION_OWN, .take = take_keep_if),
+	OPTION("otlp", 0, "URL", "Also push the metrics to a collector of OpenTelemetry's, by OTLP over HTTP: http://127.0.0.1:4318",
+	  TO(WORD, otlp)),
+	OPTION("otlp-interval", 0, "S", "Seconds between two pushes (default 10)", TO(SECONDS, otlp_interval_s)),
+	OPTION("otlp-headers", 0, "FILE", "HTTP headers for that, one a line, such as a token", TO(WORD, otlp_headers)),
+	OPTION("otlp-ca", 0, "FILE", "The certificates that it trusts (PEM), instead of the system's", TO(WORD, otlp_ca)),
 	OPTION("user", 0, "NAME", "Started by root: the user of the process that talks to the network (default "
 	  SERVE_USER ")", TO(WORD, user)),
 	{ 0 },
@@ -112,11 +117,14 @@ static int check(struct serve_options *o, struct problem *p)
 {
 	struct stat st;
 
+	if (!o->otlp && (o->otlp_ca || o->otlp_headers || o->otlp_interval_s))
+		return problem_set(p, -EINVAL, "--otlp-ca, --otlp-headers and --otlp-interval need --otlp URL");
+	o->otlp_interval_s = o->otlp_interval_s ?: OTLP_EVERY_S;
 	if (!o->record && (o->keep_s || o->keep_bytes || o->n_keep_if))
 		return problem_set(p, -EINVAL, "--keep, --keep-size and --keep-if need --record DIR");
 	if (!o->record && o->unheard)
 		return problem_set(p, -EINVAL, "--listen none serves nobody: it needs --record DIR");
-	if (o->unheard && (o->web_file || o->user))
+	if (o->unheard && (o->web_file || (o->user && !o->otlp)))
 		return problem_set(p, -EINVAL, "--listen none has no web server, which --web-config and --user are for");
 	if (!o->record)
 		return 0;

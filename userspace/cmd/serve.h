@@ -11,6 +11,7 @@
 #include "core/capture.h"
 #include "report/condition.h"
 #include "service/address.h"
+#include "service/otlp_push.h"
 #include "service/prometheus.h"
 #include "service/relay.h"
 #include "service/web_config.h"
@@ -43,6 +44,9 @@ struct serve_options {
 	struct keep_if keep_if[KEEP_IF_MAX];
 	u32 n_keep_if;
 	struct option_file config;
+	const char *otlp;	/* a URL; NULL: do not push */
+	const char *otlp_ca, *otlp_headers;	/* files; NULL: not given */
+	double otlp_interval_s;	/* 0: not given */
 	char *line;		/* the command line as typed */
 	int argc;
 	char **argv;
@@ -122,7 +126,7 @@ struct serve_server_config {
 	const struct recorder_state *recorder;	/* NULL: nothing is recorded */
 };
 
-/* Any process that the service starts: this one, or the recorder (below). */
+/* Any process that the service starts: this one, or one of those below. */
 struct serve_child {
 	const char *name;		/* in messages: "the web server" */
 	const char *comm;		/* as 'ps' shows it */
@@ -202,7 +206,25 @@ struct serve_recorder_config {
 /* The work of a struct serve_child, whose cfg is a struct serve_recorder_config. */
 int recorder_process(const void *cfg, pid_t parent, int messages, int taken, int alive);
 
-/* --- serve_process.c: in that process --- */
+/* --- serve_otlp.c --- */
+
+/*
+ * The process that pushes totals to a collector (service/otlp_push.h): like the recorder, with totals of its own, and confined to
+ * what an HTTP client does (confine_client()).
+ */
+struct serve_otlp_config {
+	const char *who;		/* program name, for messages */
+	const struct user *user;	/* as in struct serve_server_config */
+	const struct otlp_target *target;
+	double interval_s, every_s;	/* of the capture, and between requests */
+};
+
+#define OTLP_EVERY_S 10.0		/* unless the user says otherwise */
+
+/* The work of a struct serve_child, whose cfg is a struct serve_otlp_config. */
+int otlp_process(const void *cfg, pid_t parent, int messages, int taken, int alive);
+
+/* --- serve_process.c: in the process that serves --- */
 
 /* The work of a struct serve_child, whose cfg is a struct serve_server_config. */
 int server_process(const void *cfg, pid_t parent, int messages, int taken, int alive);

@@ -22,6 +22,7 @@
 #define HEAP_KEEPS (1 << 20)	/* bytes */
 #define SERVER_ENDS_MS 1000
 #define RECORDER_ENDS_MS 3000	/* it waits for the disk */
+#define PUSHER_ENDS_MS 1000
 
 struct serve {
 	const struct serve_options *o;
@@ -30,13 +31,14 @@ struct serve {
 	struct confine confine;
 	struct notify notify;
 	struct serve_web web;
+	struct otlp_target otlp;	/* until its process has it */
 	struct web_config web_config;	/* as read at the start */
 	struct address address;
 	int listen_fd;			/* -1: none, or the server's */
 	struct user user;		/* that the server runs as, if root started it */
-	struct serve_server server, recorder;
-	struct serve_server *first;	/* of these; the service ends with it */
-	struct relay *relay, *recorded;	/* recorded: to the recorder */
+	struct serve_server server, recorder, pusher;
+	struct serve_server *first;	/* of the first two; the service ends with it */
+	struct relay *relay, *recorded, *pushed;	/* to each of these */
 	struct origin origin;		/* of recordings */
 	struct recorder_state *recording;	/* mapped, shared by all processes; NULL: nothing is recorded */
 	struct monitor_config monitor;
@@ -124,6 +126,43 @@ static int start_recorder(struct serve *s, struct problem *p)
 		return err;
 	s->first = &s->recorder;
 	err = relay_new(s->recorder.channel, true, &s->recorded);
+	return err ? problem_set(p, err, "could not begin: %s", strerror(-err)) : 0;
+}
+
+/* --- the process that pushes ------------------------------------------------------------------ */
+
+static void on_pusher_ended(void *serve, int err)
+{
+	struct serve *s = serve;
+	struct problem p, how;
+
+	if (err)
+		problem_set(&how, err, "the process that pushes takes no more intervals: %s", strerror(-err));
+	else if (!serve_server_ended(&s->pusher, &how) || !how.text[0])
+		problem_set(&how, 0, "the process that pushes has ended");
+	problem_set(&p, 0, "%.300s; restart the service to push again to %.200s", how.text, s->o->otlp);
+	command_fail(s->who, 0, &p);
+}
+
+/* As start_server() has it. The others get no secret of it. */
+static int start_pusher(struct serve *s, struct problem *p)
+{
+	const struct serve_options *o = s->o;
+	const struct serve_otlp_config cfg = {
+		.who = s->who, .user = s->user.name ? &s->user : NULL, .target = &s->otlp, .interval_s = o->capture.interval_s, .every_s = o->otlp_interval_s,
+	};
+	const struct serve_child pusher = {
+		.name = "the process that pushes", .comm = "blklat-otlp", .keep_fd = -1, .work = otlp_process, .cfg = &cfg,
+	};
+	int err;
+
+	if (!o->otlp)
+		return 0;
+	err = serve_server_start(&pusher, &s->pusher, p);
+	otlp_target_uninit(&s->otlp);
+	if (err)
+		return err;
+	err = relay_new(s->pusher.channel, false, &s->pushed);
 	return err ? problem_set(p, err, "could not begin: %s", strerror(-err)) : 0;
 }
 
@@ -254,9 +293,12 @@ static void serve_end(struct serve *s)
 	service_close(s->service);
 	relay_free(s->relay);
 	relay_free(s->recorded);
+	relay_free(s->pushed);
+	serve_server_end(&s->pusher, PUSHER_ENDS_MS);
 	serve_server_end(&s->recorder, RECORDER_ENDS_MS);
 	serve_server_end(&s->server, SERVER_ENDS_MS);
 	origin_uninit(&s->origin);
+	otlp_target_uninit(&s->otlp);
 	web_config_free(&s->web_config);
 	cleanup_close(&s->listen_fd);
 	notify_uninit(&s->notify);
@@ -268,7 +310,7 @@ static int find_user(struct serve *s, struct problem *p)
 {
 	const char *name = s->o->user;
 
-	if (!geteuid() && !s->o->unheard)
+	if (!geteuid() && (!s->o->unheard || s->o->otlp))
 		return user_find(name ? name : SERVE_USER, &s->user, p);
 	return name ? problem_set(p, -EINVAL, "--user '%.60s': only root can run the web server as another user", name) : 0;
 }
@@ -281,6 +323,8 @@ static int prepare(struct serve *s, struct problem *p)
 
 	if (!err && o->web_file)
 		err = web_config_read(&s->web_config, o->web_file, p);
+	if (!err && o->otlp)
+		err = otlp_target_init(&s->otlp, o->otlp, o->otlp_ca, o->otlp_headers, p);
 	if (err)
 		return err;
 	if (o->unheard)
@@ -330,11 +374,18 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 		.sink = relay_source(s->relay ?: s->recorded),
 	};
 	if (s->relay && s->recorded)
-		s->config.also = (struct service_also){
+		s->config.also[0] = (struct service_also){
 			.sink = relay_source(s->recorded),
 			.channel = s->recorder.channel,
 			.lifeline = s->recorder.process,
 			.ended = on_recorder_ended,
+		};
+	if (s->pushed)
+		s->config.also[1] = (struct service_also){
+			.sink = relay_source(s->pushed),
+			.channel = s->pusher.channel,
+			.lifeline = s->pusher.process,
+			.ended = on_pusher_ended,
 		};
 }
 
@@ -389,7 +440,7 @@ static int begin(struct serve *s)
 	/* The module may not be loaded yet, so another start may succeed. */
 	if (err)
 		return command_fail(s->who, STATUS_FAILED, &p);
-	err = start_recorder(s, &p) ?: start_server(s, &p);
+	err = start_recorder(s, &p) ?: start_pusher(s, &p) ?: start_server(s, &p);
 	if (err)
 		return command_fail(s->who, STATUS_FAILED, &p);
 	notify_init(&s->notify);

@@ -15,7 +15,7 @@ struct service {
 	struct service_wait wait;
 	struct monitor monitor;
 	struct run_info info;
-	struct sink *sink, *also;	/* also: NULL: none, or no more */
+	struct sink *sink, *also[SERVICE_ALSO];	/* also: NULL: none, or no more */
 	struct frames shown;		/* shallow copies of the frames of devices still there */
 	u32 room;			/* of shown */
 	bool stopped;
@@ -67,12 +67,12 @@ static int choose_shown(struct service *s)
 	return 0;
 }
 
-static void end_also(struct service *s, int err)
+static void end_also(struct service *s, u32 i, int err)
 {
-	if (!s->also)
+	if (!s->also[i])
 		return;
-	sink_close(TAKE(s->also));
-	s->cfg->also.ended(s->cfg->hooks.into, err);
+	sink_close(TAKE(s->also[i]));
+	s->cfg->also[i].ended(s->cfg->hooks.into, err);
 }
 
 static int publish(struct service *s, struct problem *p)
@@ -85,9 +85,11 @@ static int publish(struct service *s, struct problem *p)
 	err = err ?: s->sink->ops->interval(s->sink, &s->shown);
 	if (err)
 		return problem_set(p, err, "could not take in an interval: %s", strerror(-err));
-	err = s->also ? s->also->ops->interval(s->also, &s->shown) : 0;
-	if (err)
-		end_also(s, err);
+	for (u32 i = 0; i < SERVICE_ALSO; i++) {
+		err = s->also[i] ? s->also[i]->ops->interval(s->also[i], &s->shown) : 0;
+		if (err)
+			end_also(s, i, err);
+	}
 	if (!monitor_tell_gone(&s->monitor) && is_live(s) && !s->cfg->monitor->capture.follow)
 		stop_watching(s, "no watched device is left");
 	return 0;
@@ -124,7 +126,7 @@ static void handle(struct service *s, enum service_event event)
 	const struct capture *capture = m->capture;
 
 	if (event == EVENT_ALSO_ENDED)
-		end_also(s, 0);
+		end_also(s, s->wait.ended, 0);
 	if (event == EVENT_RELOAD) {
 		s->cfg->hooks.reload(s->cfg->hooks.into);
 		monitor_look(m);
@@ -227,8 +229,9 @@ static int begin(struct service *s, struct problem *p)
 		return err;
 	describe(s);
 	err = s->cfg->sink->open(s->cfg->sink, &s->info, &s->sink);
-	if (!err && s->cfg->also.sink)
-		err = s->cfg->also.sink->open(s->cfg->also.sink, &s->info, &s->also);
+	for (u32 i = 0; !err && i < SERVICE_ALSO; i++)
+		if (s->cfg->also[i].sink)
+			err = s->cfg->also[i].sink->open(s->cfg->also[i].sink, &s->info, &s->also[i]);
 	return err ? problem_set(p, err, "could not show the devices: %s", strerror(-err)) : 0;
 }
 
@@ -254,7 +257,8 @@ void service_close(struct service *s)
 	if (!s)
 		return;
 	sink_close(s->sink);
-	sink_close(s->also);
+	for (u32 i = 0; i < SERVICE_ALSO; i++)
+		sink_close(s->also[i]);
 	monitor_close(&s->monitor);
 	service_wait_uninit(&s->wait);
 	free(s->shown.f);

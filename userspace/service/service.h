@@ -17,7 +17,9 @@ struct service_hooks {
 	void *into;
 };
 
-/* A second sink in a process of its own. The service goes on without it if it fails. */
+/* One more sink in a process of its own. The service goes on without it if it fails. */
+#define SERVICE_ALSO 2
+
 struct service_also {
 	struct sink_source *sink;	/* NULL: there is none */
 	struct channel *channel;
@@ -37,7 +39,7 @@ struct service_config {
 	const char *version;
 	struct service_hooks hooks;
 	struct sink_source *sink;
-	struct service_also also;
+	struct service_also also[SERVICE_ALSO];
 };
 
 struct service;
@@ -61,7 +63,7 @@ enum service_event {
 	EVENT_TIME,		/* the deadline has come */
 	EVENT_END,		/* SIGINT, SIGTERM, or the lifeline has ended */
 	EVENT_RELOAD,		/* SIGHUP */
-	EVENT_ALSO_ENDED,	/* the process of the second sink, told once */
+	EVENT_ALSO_ENDED,	/* the process of one more sink, see ended; told once */
 	EVENT_DEVICES,		/* the kernel reported block devices, */
 	EVENT_GONE,		/* and one may have gone, see uevents_take() */
 };
@@ -69,8 +71,9 @@ enum service_event {
 struct service_wait {
 	int signals;		/* a signalfd */
 	int uevents;		/* -1: not available */
-	int lifelines[2];	/* of the other processes; -1: none */
-	struct channel *channels[2];	/* to them; NULL: none */
+	int lifelines[1 + SERVICE_ALSO];	/* of the other processes, first the server's; -1: none */
+	struct channel *channels[1 + SERVICE_ALSO];	/* to them; NULL: none */
+	u32 ended;		/* which of service_config.also */
 };
 
 int service_wait_init(struct service_wait *w, const struct service_config *cfg);

@@ -39,9 +39,13 @@ int service_wait_init(struct service_wait *w, const struct service_config *cfg)
 	signal_set(&set);
 	*w = (struct service_wait){
 		.uevents = -1,
-		.lifelines = { cfg->lifeline, cfg->also.sink ? cfg->also.lifeline : -1 },
-		.channels = { cfg->channel, cfg->also.channel },
+		.lifelines = { cfg->lifeline },
+		.channels = { cfg->channel },
 	};
+	for (u32 i = 0; i < SERVICE_ALSO; i++) {
+		w->lifelines[1 + i] = cfg->also[i].sink ? cfg->also[i].lifeline : -1;
+		w->channels[1 + i] = cfg->also[i].channel;
+	}
 	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (w->signals < 0)
 		return -errno;
@@ -74,38 +78,46 @@ static bool take_signal(int fd, enum service_event *ret)
 	return true;
 }
 
+/* Polls, and sends to the other processes what they take now. */
+static int wait_once(struct service_wait *w, struct pollfd fds[2 + 2 * ARRAY_SIZE(w->channels)], u64 left_ns)
+{
+	const struct timespec t = { left_ns / NSEC_PER_SEC, left_ns % NSEC_PER_SEC };
+	const u32 n = ARRAY_SIZE(w->channels);
+	int ready;
+
+	fds[0] = (struct pollfd){ .fd = w->signals, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = w->uevents, .events = POLLIN };
+	for (u32 i = 0; i < n; i++) {
+		fds[2 + i] = (struct pollfd){ .fd = w->lifelines[i], .events = POLLIN };
+		fds[2 + n + i] = w->channels[i] ? channel_pollfd(w->channels[i]) : (struct pollfd){ .fd = -1 };
+	}
+	ready = ppoll(fds, 2 + 2 * n, &t, NULL);
+	for (u32 i = 0; ready > 0 && i < n; i++)
+		if (fds[2 + n + i].revents)
+			channel_flush(w->channels[i]);
+	return ready;
+}
+
 enum service_event service_wait(struct service_wait *w, u64 deadline_ns)
 {
-	struct pollfd fds[] = {
-		{ .fd = w->signals, .events = POLLIN },
-		{ .fd = w->uevents, .events = POLLIN },
-		{ .fd = w->lifelines[0], .events = POLLIN },
-		{ .fd = w->lifelines[1], .events = POLLIN },
-		{ .fd = -1 },
-		{ .fd = -1 },
-	};
+	struct pollfd fds[2 + 2 * ARRAY_SIZE(w->channels)];
 	enum service_event event;
 	bool gone;
 
 	for (;;) {
 		u64 now = now_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
-		const struct timespec t = { left / NSEC_PER_SEC, left % NSEC_PER_SEC };
-		int n;
+		int n = wait_once(w, fds, left);
 
-		for (u32 i = 0; i < 2 && w->channels[i]; i++)
-			fds[4 + i] = channel_pollfd(w->channels[i]);
-		n = ppoll(fds, ARRAY_SIZE(fds), &t, NULL);
-		for (u32 i = 0; n > 0 && i < 2 && w->channels[i]; i++)
-			if (fds[4 + i].revents)
-				channel_flush(w->channels[i]);
 		if (n <= 0 && (!left || errno != EINTR))
 			return EVENT_TIME;
 		if (fds[0].revents && take_signal(w->signals, &event))
 			return event;
 		if (n > 0 && fds[2].revents)
 			return EVENT_END;
-		if (n > 0 && fds[3].revents) {
-			w->lifelines[1] = -1;
+		for (w->ended = 0; n > 0 && w->ended < SERVICE_ALSO; w->ended++) {
+			if (!fds[3 + w->ended].revents)
+				continue;
+			w->lifelines[1 + w->ended] = -1;
 			return EVENT_ALSO_ENDED;
 		}
 		if (!left)

@@ -12,9 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "util/cleanup.h"
@@ -92,6 +94,13 @@ static const char *const of_server[] = {
 	NULL
 };
 
+/* What an HTTP client does, with its resolver. */
+static const char *const of_client[] = {
+	"connect", "getsockname", "getpeername", "getsockopt", "setsockopt", "sendmmsg", "recvmmsg", "socketpair", "pipe2",
+	"pread64", "lseek", "_llseek", "newfstatat", "stat", "stat64", "fstatat64", "statx", "access", "faccessat", "faccessat2", "readlink",
+	"readlinkat", NULL
+};
+
 static const char *const of_files[] = {
 	"pread64", "pwrite64", "lseek", "_llseek", "fsync", "fdatasync", "ftruncate", "ftruncate64", "fchmod", "flock", "umask",
 	"unlink", "unlinkat", "mknod", "mknodat", "newfstatat", "stat", "stat64", "lstat", "lstat64", "fstatat64", "statx",
@@ -139,6 +148,10 @@ static const struct rule rules_of_module_captures[] = { LOWERING, OPENING(O_RDON
 #define DESCRIPTORS FCNTL(F_GETFD), FCNTL(F_SETFD), FCNTL(F_GETFL), FCNTL(F_SETFL), FCNTL(F_DUPFD_CLOEXEC)
 
 static const struct rule rules_of_server[] = { DATA, DESCRIPTORS, { 0 } };
+static const struct rule rules_of_client[] = {
+	DATA, DESCRIPTORS, OPENING(O_RDONLY), RULE(socket, SCMP_A0(SCMP_CMP_EQ, AF_INET)), RULE(socket, SCMP_A0(SCMP_CMP_EQ, AF_INET6)),
+	RULE(ioctl, SCMP_A1(SCMP_CMP_EQ, FIONREAD)), { 0 }
+};
 static const struct rule rules_of_files[] = { DATA, DESCRIPTORS, FCNTL(F_GETLK), FCNTL(F_SETLK), FCNTL(F_SETPIPE_SZ), { 0 } };
 
 static int allow(scmp_filter_ctx filter, const char *const *names, const struct rule *rules)
@@ -331,27 +344,47 @@ static int shut(pid_t parent)
 	return getppid() == parent ? 0 : -ESRCH;
 }
 
-int confine_server(const struct user *user, pid_t parent, struct problem *p)
+/* What both processes that talk to the network give up. @name: of the process, in messages. */
+static int give_up(const char *name, const struct user *user, pid_t parent, struct problem *p)
 {
 	int err = drop_bounds();
 
 	if (err)
-		return problem_set(p, err, "the web server could not give up capabilities");
+		return problem_set(p, err, "%s could not give up capabilities", name);
 	err = user ? user_become(user, p) : 0;
 	if (err)
 		return err;
 	if (drop_capabilities())
-		return problem_set(p, -EPERM, "the web server could not give up capabilities");
+		return problem_set(p, -EPERM, "%s could not give up capabilities", name);
 	err = shut(parent);
-	if (err)
-		return problem_set(p, err, "the web server could not be confined: %s", strerror(-err));
-	err = landlock_shut_out();
+	return err ? problem_set(p, err, "%s could not be confined: %s", name, strerror(-err)) : 0;
+}
+
+/* The rest of it: @landlocked is what Landlock returned, then come the system calls. */
+static int shut_in(const char *name, int landlocked, const char *const *calls, const struct rule *rules, struct problem *p)
+{
+	int err;
+
+	if (landlocked && !is_missing(landlocked))
+		return problem_set(p, landlocked, "%s could not be shut out of files: %s", name, strerror(-landlocked));
+	err = confine_calls(calls, rules);
 	if (err && !is_missing(err))
-		return problem_set(p, err, "the web server could not be shut out of files: %s", strerror(-err));
-	err = confine_calls(of_server, rules_of_server);
-	if (err && !is_missing(err))
-		return problem_set(p, err, "the web server's system calls could not be filtered: %s", strerror(-err));
+		return problem_set(p, err, "the system calls of %s could not be filtered: %s", name, strerror(-err));
 	return 0;
+}
+
+int confine_server(const struct user *user, pid_t parent, struct problem *p)
+{
+	static const char name[] = "the web server";
+
+	return give_up(name, user, parent, p) ?: shut_in(name, landlock_shut_out(), of_server, rules_of_server, p);
+}
+
+int confine_client(const struct user *user, pid_t parent, const char *const *files, struct problem *p)
+{
+	static const char name[] = "the process that pushes";
+
+	return give_up(name, user, parent, p) ?: shut_in(name, landlock_connect(files), of_client, rules_of_client, p);
 }
 
 int confine_to_folder(const char *folder, pid_t parent, struct problem *p)

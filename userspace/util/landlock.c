@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@
 #define FS_MAKE_FIFO (1ULL << 10)
 #define FS_TRUNCATE (1ULL << 14)
 #define FS_IOCTL_DEV (1ULL << 15)
+#define NET_CONNECT_TCP (1ULL << 1)
 #define FS_OF_FILES (FS_WRITE_FILE | FS_READ_FILE | FS_READ_DIR | FS_REMOVE_FILE | FS_MAKE_REG | FS_MAKE_FIFO | FS_TRUNCATE)
 
 struct ruleset {
@@ -77,16 +79,22 @@ static int known(struct ruleset *ret)
 	return v->size;
 }
 
+/* Permits @access to @file and what is below it. Returns 0 or a negative errno. */
+static int except(int ruleset, const char *file, u64 access)
+{
+	int path CLEANUP(cleanup_close) = open(file, O_PATH | O_CLOEXEC);
+	const struct path_beneath rule = { .allowed_access = access, .parent_fd = path };
+
+	return path < 0 || syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) ? -errno : 0;
+}
+
 /* Denies everything that @set handles, except @access to @file and what is below it. NULL: no exception. */
 static int restrict_to(const struct ruleset *set, size_t size, const char *file, u64 access)
 {
 	int fd CLEANUP(cleanup_close) = syscall(SYS_landlock_create_ruleset, set, size, 0);
-	int path CLEANUP(cleanup_close) = file ? open(file, O_PATH | O_CLOEXEC) : -1;
-	const struct path_beneath rule = { .allowed_access = access & set->handled_access_fs, .parent_fd = path };
+	int err = fd < 0 ? -errno : file ? except(fd, file, access & set->handled_access_fs) : 0;
 
-	if (fd < 0 || (file && (path < 0 || syscall(SYS_landlock_add_rule, fd, RULE_PATH_BENEATH, &rule, 0))))
-		return -errno;
-	return syscall(SYS_landlock_restrict_self, fd, 0) ? -errno : 0;
+	return err ?: syscall(SYS_landlock_restrict_self, fd, 0) ? -errno : 0;
 }
 
 int landlock_shut_out(void)
@@ -103,6 +111,27 @@ int landlock_only_below(const char *folder)
 	int size = known(&all);
 
 	return size < 0 ? size : restrict_to(&all, size, folder, FS_OF_FILES);
+}
+
+int landlock_connect(const char *const *files)
+{
+	const u64 reads = FS_READ_FILE | FS_READ_DIR;
+	struct ruleset set;
+	int size = known(&set), fd CLEANUP(cleanup_close) = -1, err = 0;
+
+	if (size < 0)
+		return size;
+	set.handled_access_net &= ~NET_CONNECT_TCP;
+	fd = syscall(SYS_landlock_create_ruleset, &set, size, 0);
+	if (fd < 0)
+		return -errno;
+	for (; *files && !err; files++) {
+		struct stat st;
+
+		if (!stat(*files, &st))
+			err = except(fd, *files, S_ISDIR(st.st_mode) ? reads : FS_READ_FILE);
+	}
+	return err ?: syscall(SYS_landlock_restrict_self, fd, 0) ? -errno : 0;
 }
 
 int landlock_write_only(const char *file)

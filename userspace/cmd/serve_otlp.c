@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The process that pushes what the service serves to a collector of OpenTelemetry's, see cmd/serve.h. */
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/serve.h"
+#include "service/prometheus.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+#define NICE 11			/* pushing gives way to recording */
+#define FLUSH_MS 800
+
+struct pusher {
+	const struct serve_otlp_config *cfg;
+	struct prometheus *totals;
+	struct relayed *relayed;
+	struct otlp_push *push;
+	char host[HOST_NAME_MAX + 1];
+	bool fresh;			/* there was an interval since the last request */
+	u64 due_ns;			/* CLOCK_MONOTONIC */
+};
+
+static void on_told(void *pusher, const struct problem *p)
+{
+	struct pusher *s = pusher;
+
+	command_fail(s->cfg->who, 0, p);
+}
+
+static void on_stopped(void *pusher, const char *why)
+{
+	(void)pusher, (void)why;
+}
+
+static int take(void *pusher, u32 kind, struct wire_in *bytes)
+{
+	struct pusher *s = pusher;
+
+	s->fresh |= kind == RELAY_INTERVAL;
+	return relayed_take(s->relayed, kind, bytes);
+}
+
+static int add_request(struct pusher *s)
+{
+	char *data = NULL;
+	size_t len;
+	FILE *out = open_memstream(&data, &len);
+	int err = out ? prometheus_render_otlp(s->totals, s->host, out) : -ENOMEM;
+	struct blob *request;
+
+	if (out)
+		fclose(out);
+	s->fresh = false;
+	if (err) {
+		free(data);
+		return err == -EAGAIN ? 0 : err;
+	}
+	request = blob_take(data, len);
+	err = request ? otlp_push_add(s->push, request) : -ENOMEM;
+	blob_unref(request);
+	return err;
+}
+
+/* Requests follow intervals, the nearest to each time that one is due. */
+static int push_all(struct pusher *s, int messages)
+{
+	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
+	u64 slack_ns = s->cfg->interval_s / 2 * NSEC_PER_SEC, every_ns = s->cfg->every_s * NSEC_PER_SEC;
+	int err = 0;
+
+	while (!err) {
+		u64 now;
+
+		if (otlp_push_wait(s->push, messages))
+			err = channel_read(&reader, take, s);
+		now = now_ns();
+		if (err || !s->fresh || now + slack_ns < s->due_ns)
+			continue;
+		err = add_request(s);
+		s->due_ns = max_u64(s->due_ns, now) + every_ns;
+	}
+	if (err == -EPIPE && s->fresh)
+		err = add_request(s) ?: err;
+	if (err == -EPIPE)
+		otlp_push_flush(s->push, FLUSH_MS);
+	return err == -EPIPE ? 0 : err;
+}
+
+/* Certificates, and what a resolver reads: resolv.conf is often a link to where a program renews it. */
+static int confine_pusher(const struct serve_otlp_config *cfg, pid_t parent, struct problem *p)
+{
+	const char *trusts = otlp_push_trusts(cfg->target);
+	CLEANUP(cleanup_free) char *resolver = realpath("/etc/resolv.conf", NULL);
+	const char *const files[] = { "/etc", resolver ? dirname(resolver) : "/etc", trusts, NULL };
+
+	return confine_client(cfg->user, parent, files, p);
+}
+
+int otlp_process(const void *of, pid_t parent, int messages, int taken, int alive)
+{
+	const struct serve_otlp_config *cfg = of;
+	struct pusher s = { .cfg = cfg };
+	const struct otlp_push_config push = { .target = cfg->target, .told = on_told, .into = &s };
+	struct relayed_config sinks = { .n_sinks = 1, .stopped = on_stopped, .into = &s };
+	struct problem p;
+	int err = confine_pusher(cfg, parent, &p);
+
+	(void)taken, (void)alive;
+	if (err)
+		return command_fail(cfg->who, STATUS_FAILED, &p);
+	setpriority(PRIO_PROCESS, 0, NICE);
+	gethostname(s.host, sizeof(s.host) - 1);
+	err = prometheus_new(BLKLAT_SCALE_MAX, &s.totals);
+	if (!err) {
+		sinks.sinks[0] = prometheus_source(s.totals);
+		err = relayed_new(&sinks, &s.relayed) ?: otlp_push_new(&push, &s.push) ?: push_all(&s, messages);
+	}
+	otlp_push_free(s.push);
+	relayed_free(s.relayed);
+	prometheus_free(s.totals);
+	if (!err)
+		return STATUS_DONE;
+	problem_set(&p, err, "the process that pushes failed: %s", strerror(-err));
+	return command_fail(cfg->who, STATUS_FAILED, &p);
+}
