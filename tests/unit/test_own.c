@@ -128,6 +128,7 @@ static void begin(u32 spare, u64 octaves_used)
 	w.r = (struct region){
 		.cpus = CPUS, .watches = WATCHES, .scale = SCALE, .series_bytes = bytes, .epoch = &w.epoch,
 		.series = calloc(ROWS + MOST_SPARE, bytes), .own = calloc(CPUS * WATCHES, sizeof(struct blklat_own)),
+		.ranges = calloc(WATCHES, sizeof(struct region_slots)),
 	};
 	assert_int_equal(owns_init(&w.r, spare), 0);
 	if (octaves_used)
@@ -139,6 +140,7 @@ void tear_down(void)
 	owns_uninit(&w.r);
 	free(w.r.series);
 	free(w.r.own);
+	free(w.r.ranges);
 }
 
 /* What all series of a watch and op say is what was done; and each spare one is in one list. */
@@ -183,6 +185,17 @@ static u32 count_given(void)
 	return n;
 }
 
+/* Which series were used is noted while they are read. */
+static void read_all(u64 now_ns)
+{
+	struct snapshot s;
+
+	assert_int_equal(snapshot_init(&s, WATCHES, SCALE), 0);
+	for (u32 i = 0; i < WATCHES; i++)
+		region_read(&w.r, i, now_ns, &s.w[i]);
+	snapshot_uninit(&s);
+}
+
 /* --- the tests ------------------------------------------------------------------------------- */
 
 static void run_ios(u32 n)
@@ -208,7 +221,8 @@ TEST(test_any_order)
 			for (u32 i = 0; i < CPUS; i++)
 				w.cpu[i].held = !any(3);
 			w.running = true;
-			owns_settle(&w.r, now += 70 * NSEC_PER_SEC, wait_for_all, &w);
+			read_all(now += 70 * NSEC_PER_SEC);
+			owns_settle(&w.r, now, wait_for_all, &w);
 			w.running = false;
 			finish_all();
 			check();
@@ -278,7 +292,7 @@ TEST(test_the_unused_are_taken)
 	ask(1, 0, 1000);
 	owns_settle(&w.r, 1 * NSEC_PER_SEC, wait_for_all, &w);
 	region_series(&w.r, own_of(&w.r, 1, 0)->series[0])->bytes++;
-	owns_settle(&w.r, 50 * NSEC_PER_SEC, wait_for_all, &w);
+	read_all(50 * NSEC_PER_SEC);
 	ask(2, 0, 1000);
 	owns_settle(&w.r, 60 * NSEC_PER_SEC, wait_for_all, &w);
 	assert_true(has(0, 0) && has(1, 0));

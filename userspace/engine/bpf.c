@@ -84,7 +84,8 @@ static void bpf_look(struct capture *c)
 {
 	struct bpf_capture *b = (struct bpf_capture *)c;
 
-	owns_settle(&b->kernel.region, now_ns(), b->kernel.wait, b);
+	/* Which series are unused is known only after a read. */
+	owns_settle(&b->kernel.region, now_ns(), NULL, NULL);
 	if (!gone_find(&b->kernel))
 		return;
 	room_remove_gone(&b->kernel);

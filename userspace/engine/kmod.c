@@ -384,7 +384,8 @@ static void kmod_look(struct capture *c)
 {
 	struct kmod_capture *k = (struct kmod_capture *)c;
 
-	owns_settle(&k->kernel.region, now_ns(), k->kernel.wait, k);
+	/* Which series are unused is known only after a read. */
+	owns_settle(&k->kernel.region, now_ns(), NULL, NULL);
 	if (gone_find(&k->kernel))
 		gone_freeze(&k->kernel);
 }

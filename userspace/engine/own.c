@@ -165,22 +165,6 @@ static void take_unused(struct region *r, u32 most, u64 now_ns, void (*wait)(voi
 	}
 }
 
-static void note_use(struct region *r, u64 now_ns)
-{
-	struct owns *o = &r->owns;
-
-	for (u32 row = 0; row < r->watches * BLKLAT_OPS; row++)
-		for (u32 number = o->of[row]; number; number = owns_next(o, number)) {
-			struct spare *s = &o->spare[number - o->first];
-			u64 sums = region_progress(r, number);
-
-			if (sums == s->sums)
-				continue;
-			s->sums = sums;
-			s->used_ns = now_ns;
-		}
-}
-
 void owns_settle(struct region *r, u64 now_ns, void (*wait)(void *arg), void *arg)
 {
 	struct ask *asking CLEANUP(cleanup_free) = NULL;
@@ -189,7 +173,6 @@ void owns_settle(struct region *r, u64 now_ns, void (*wait)(void *arg), void *ar
 
 	if (!o->n || owns_all(o->n, r->watches, r->cpus))
 		return;
-	note_use(r, now_ns);
 	n = find_asking(r, &asking);
 	for (u32 i = 0; i < n; i++) {
 		if (!o->free && wait)

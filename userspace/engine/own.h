@@ -50,9 +50,20 @@ static inline u32 owns_next(const struct owns *o, u32 number)
 	return o->spare[number - o->first].next;
 }
 
+/* Notes at @now_ns (CLOCK_MONOTONIC) what the spare series @number has counted: @sums grows with each IO. */
+static inline void owns_note(const struct owns *o, u32 number, u64 sums, u64 now_ns)
+{
+	struct spare *s = &o->spare[number - o->first];
+
+	if (sums == s->sums)
+		return;
+	s->sums = sums;
+	s->used_ns = now_ns;
+}
+
 /*
  * Gives and takes back series, by what was counted until @now_ns (CLOCK_MONOTONIC). @wait returns when no IO that ended before
- * is still being counted; NULL: the kernel can't tell, so none is taken back.
+ * is still being counted; NULL: none is taken back, as the kernel can't tell, or since nothing was noted just before.
  */
 void owns_settle(struct region *r, u64 now_ns, void (*wait)(void *arg), void *arg);
 
