@@ -5,13 +5,17 @@ import contextlib
 import os
 import signal
 import time
+import types
 
 import pytest
 from devices import run
+from load import Fio, Unseen
 from pressure import hog, scrapers, sleeper, slow_clients
 from service import Serve, overdue
 
 LATE_S = 0.05
+# To the program, this is a machine that may get as many CPUs as a file says.
+LARGE = "unshare", "-m", "sh", "-c", 'mount --bind "$0" /sys/devices/system/cpu/possible && exec "$@"'
 
 pytestmark = pytest.mark.plain
 
@@ -96,3 +100,39 @@ def test_intervals_are_on_time_while_users_are_read_again(slots, tmp_path):
                 s.process.send_signal(signal.SIGHUP)
                 time.sleep(0.25)
         on_time(s.until(intervals, "a stream"), machine)
+
+
+def test_intervals_are_on_time_while_queues_change(slots, tmp_path):
+    """
+    With counters for 384 CPUs and 20 busy devices. While schedulers and numbers of requests change within what there are slots for,
+    no IO is lost; with more requests devices are given more slots, and then another capture is opened.
+    """
+    possible = tmp_path / "possible"
+    possible.write_text("0-383\n")
+    busy = [slots.attach(i) for i in range(20)]
+    pattern = ",".join(f"loop{slots.base // 10 + tens}[0-9]" for tens in (0, 1))
+
+    def change(*settings):
+        got = []
+        for device in busy:
+            for name, value in settings:
+                device.setting(name, value)
+                got += stream.intervals(1)
+        return got
+
+    with Unseen() as unseen, Serve("--dev", pattern, "--stage", "device,queue,total", "--interval", "0.1", prefix=(*LARGE, possible)) as s, \
+            s.stream() as stream:
+        watching(stream, busy[-1])
+        with Fio(types.SimpleNamespace(path=":".join(d.path for d in busy)), ioengine="libaio", iodepth=64, rate_iops=4000, time_based=1,
+                 runtime=600) as load, sleeper() as machine:
+            got = stream.intervals(10) + change(("scheduler", "mq-deadline"), ("nr_requests", 512), ("scheduler", "none"))
+            settled = s.metrics()
+            got += change(("scheduler", "mq-deadline"), ("nr_requests", 2048)) + stream.intervals(20)
+            on_time(got, machine)
+            load.end()
+        s.until(lambda: "another capture was opened" in s.read_stderr(), "another capture")
+
+    def sums(what):
+        return sum(n for name, n in settled.items() if name.startswith(f"blklat_io_{what}") and 'stage="device"' in name)
+    assert sums("lost_total") <= sum(unseen.of(d) for d in busy) and sums("latency_seconds_count") > 1000
+    assert not [name for name, n in settled.items() if 'reason="tag_range"' in name and n]

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,7 +18,6 @@
 #include "util/realtime.h"
 #include "util/stream.h"
 
-#define HEAP_KEEPS (1 << 20)	/* bytes */
 #define SERVER_ENDS_MS 1000
 #define RECORDER_ENDS_MS 3000	/* it waits for the disk */
 #define PUSHER_ENDS_MS 1000
@@ -414,17 +412,6 @@ static int serve(struct serve *s, struct problem *p)
 	return err || !serve_server_ended(s->first, p) ? err : -ECHILD;
 }
 
-/*
- * Opening the capture reads the kernel's type information, some MB that are not needed again. So blocks
- * of this size are to be mapped separately and returned when they are freed, and the heap must not keep
- * freed memory, as it does by default.
- */
-static void give_memory_back(void)
-{
-	mallopt(M_MMAP_THRESHOLD, HEAP_KEEPS);
-	mallopt(M_TRIM_THRESHOLD, HEAP_KEEPS);
-}
-
 static int begin(struct serve *s)
 {
 	const struct capture_options *o = &s->o->capture;
@@ -432,7 +419,6 @@ static int begin(struct serve *s)
 	struct problem p;
 	int err;
 
-	give_memory_back();
 	err = prepare(s, &p);
 	if (err)
 		return command_fail(s->who, err == -EINVAL ? STATUS_USAGE : STATUS_FAILED, &p);

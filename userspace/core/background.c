@@ -13,7 +13,7 @@ struct background {
 	const struct capture_ops *engine;
 	struct capture_config cfg;
 	pthread_t thread;
-	bool done;
+	bool joined;
 	/* Then: */
 	struct capture *capture;
 	struct intervals intervals;
@@ -68,7 +68,6 @@ static void *open_meanwhile(void *background)
 	struct background *b = background;
 
 	b->err = open_now(b->engine, &b->cfg, &b->capture, &b->intervals, &b->p);
-	__atomic_store_n(&b->done, true, __ATOMIC_RELEASE);
 	return NULL;
 }
 
@@ -77,7 +76,6 @@ static void *close_meanwhile(void *background)
 	struct background *b = background;
 
 	b->engine->close(TAKE(b->capture));
-	__atomic_store_n(&b->done, true, __ATOMIC_RELEASE);
 	return NULL;
 }
 
@@ -123,16 +121,18 @@ struct background *background_close(const struct capture_ops *engine, struct cap
 	return b;
 }
 
-bool background_is_done(const struct background *b)
+bool background_is_done(struct background *b)
 {
-	return __atomic_load_n(&b->done, __ATOMIC_ACQUIRE);
+	b->joined = b->joined || !pthread_tryjoin_np(b->thread, NULL);
+	return b->joined;
 }
 
 int background_end(struct background *b, struct capture **ret, struct intervals *ret_in, struct problem *p)
 {
 	int err;
 
-	pthread_join(b->thread, NULL);
+	if (!b->joined)
+		pthread_join(b->thread, NULL);
 	err = b->err;
 	*p = b->p;
 	*ret = b->capture;

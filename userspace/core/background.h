@@ -23,7 +23,8 @@ int background_open(const struct capture_ops *engine, const struct capture_confi
 /* Closes @c; at once if no thread can be started: then it returns NULL. */
 struct background *background_close(const struct capture_ops *engine, struct capture *c);
 
-bool background_is_done(const struct background *b);
+/* Whether the thread has ended: then background_end() does not wait, not even for a CPU that the thread would need to end. */
+bool background_is_done(struct background *b);
 
 /* Waits until it is done, frees it, and returns what open_now() would; of a background_close(), 0 and no capture. */
 int background_end(struct background *b, struct capture **ret, struct intervals *ret_in, struct problem *p);

@@ -3,7 +3,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <malloc.h>
 #include <string.h>
 
 #include "util/types.h"	/* the skeleton's own declarations use these names */
@@ -162,7 +161,7 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 	b->table_fd = -1;
 	b->devices = cfg->devices;
 	b->kernel.hooks = &hooks;
-	bpf_quiet();
+	bpf_prepare();
 	err = bpf_kernel_traits(watches_bios(cfg), &b->traits, p) ?: bpf_finder_open(&b->finder, p) ?:
 	      bpf_learn_shared_tags(b, cfg->watches, cfg->n_watches, p);
 	if (!err)
@@ -173,10 +172,6 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 		bpf_close(&b->kernel.capture);
 		return err;
 	}
-	/*
-	 * libbpf's copy of the kernel's types, some 17 MB, is freed by now. Without this, glibc would keep the memory.
-	 */
-	malloc_trim(0);
 	*ret = &b->kernel.capture;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 #include "engine/bpf_engine.h"
 #include "util/cleanup.h"
 #include "util/process.h"
+
+#define HEAP_KEEPS (128 << 10)	/* bytes */
 
 static void cleanup_btf(struct btf **b)
 {
@@ -295,8 +298,10 @@ static int no_log(enum libbpf_print_level level, const char *format, va_list arg
 	return 0;
 }
 
-void bpf_quiet(void)
+void bpf_prepare(void)
 {
+	mallopt(M_MMAP_THRESHOLD, HEAP_KEEPS);
+	mallopt(M_TRIM_THRESHOLD, HEAP_KEEPS);
 	if (!getenv("BLKLAT_DEBUG"))
 		libbpf_set_print(no_log);
 }
@@ -306,7 +311,7 @@ int bpf_probe(struct problem *p)
 	struct bpf_finder *finder = NULL;
 	int err = check_capabilities(p);
 
-	bpf_quiet();
+	bpf_prepare();
 	if (!err)
 		err = check_filter(p);
 	if (!err)

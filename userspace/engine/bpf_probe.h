@@ -9,10 +9,11 @@
 struct btf;
 
 /*
- * Keeps libbpf from printing: an engine's failure is one sentence, while the verifier's log fills
- * pages. With BLKLAT_DEBUG in the environment, developers of the programs can see it.
+ * Before libbpf is used. It does not print: an engine's failure is one sentence, while the verifier's log fills pages. With
+ * BLKLAT_DEBUG in the environment, developers of the programs can see it. And it reads the kernel's types, some MB, several times: blocks
+ * of this size are returned when they are freed. To trim the heap afterwards would lock it for ms, with another thread waiting.
  */
-void bpf_quiet(void);
+void bpf_prepare(void);
 
 /* capture_engine.probe of the BPF engine. */
 int bpf_probe(struct problem *p);
