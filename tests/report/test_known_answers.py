@@ -43,24 +43,26 @@ def test_tails(tail):
     assert sentences(tail, grade="ok") == ["4 are steady from 30.0 s to 60.0 s, 5.00k IOPS each: nvme0n1 read, nvme1n1 read, nvme3n1 read and nvme5n1 read"]
 
 
+@pytest.mark.parametrize("down", [False, True])
 @pytest.mark.parametrize("rates,told", [((5000, 8100, 8080, 8060, 8040, 8020), "QD 2' on: 8.10k IOPS there and 8.02k in 'QD 32', while the "
                                          "mean latency rose from 200 us to 3.20 ms"),
                                         ((1000, 2000, 3990, 4000, 4190, 4199), "QD 16' on: 4.19k IOPS there and 4.20k in 'QD 32'"),
                                         ((1000, 2000, 4000, 4200, 4190, 4100), "QD 4' on: 4.00k IOPS there and 4.10k in 'QD 32'"),
                                         ((1000, 2000, 4000, 8000, 16000, 32000), None)])
-def test_a_sweep(tmp_path, rates, told):
+def test_a_sweep(tmp_path, rates, told, down):
     s = synthetic.Script()
-    for i, rate in enumerate(rates):
+    levels = [*enumerate(rates)][::-1 if down else 1]
+    for i, rate in levels:
         for _ in range(5):
             s.io("write", 100e3 * 2 ** i, rate)
             s.tick()
-    path = mark(s.write(tmp_path / "run.blklat"), *((5 * i, f"QD {2 ** i}") for i in range(len(rates))))
+    path = mark(s.write(tmp_path / "run.blklat"), *((5 * t, f"QD {2 ** i}") for t, (i, _) in enumerate(levels)))
     found = sentences(path) if told else []
     assert [one for one in found if "saturated" not in one] == []
     if told:
         assert f"sda write: saturated from phase '{told}" in found[0]
     text = blklat("report", "--format", "text", path)
-    assert [line.split()[:6] for line in text.splitlines()[-6:]] == [["sda", "device", "write", "QD", str(2 ** i), str(rate)] for i, rate in enumerate(rates)]
+    assert [line.split()[:6] for line in text.splitlines()[-6:]] == [["sda", "device", "write", "QD", str(2 ** i), str(rate)] for i, rate in levels]
 
 
 @pytest.mark.parametrize("on,off,told", [

@@ -16,7 +16,7 @@ NORMAL = statistics.NormalDist()
 
 
 def write(path, name, seconds, loads, devices=("sda",), by=None, noise=0.05, marks=()):
-    """@loads(second): for each, (op, median_ns, IOs, {width, size, owner, device}); rates and medians vary by @noise, IOs by chance."""
+    """@loads(second): for each, (op, median_ns, IOs, {width, size, owner, device, errors}); rates and medians vary by @noise, IOs by chance."""
     s = synthetic.Script(devices, seed=name, by=by)
     for second in range(seconds):
         for op, ns, ios, more in loads(second):
@@ -27,7 +27,7 @@ def write(path, name, seconds, loads, devices=("sda",), by=None, noise=0.05, mar
             for i in range(parts):
                 z = NORMAL.inv_cdf((i + s.random.uniform(0.01, 0.99)) / parts)
                 s.io(op, ns * math.exp(more.get("width", 0.3) * z), ios // parts + (i < ios % parts), more.get("size", 4096),
-                     f"in={more['owner']}" if by else "")
+                     f"in={more['owner']}" if by else f"errors={more['errors']}" if "errors" in more and not i else "")
         s.tick()
     return mark(s.write(path / "run.blklat"), *marks)
 
@@ -210,6 +210,19 @@ SEVERAL = {
     "two caches": (90, lambda t: [("read", step(t, 9e4, 4e5), 2000, {}), ("write", step(t, 4e4, 3e5, 60), 1000, {})], {},
                    [slower("sda read: mean latency rose", ", as when a cache is exhausted"),
                     r"sda write: mean latency rose 7\.\d\d times at (59|60)\.\d s, .* us"]),
+    "its own reads": (90, lambda t: [("read", step(t, 9e4, 5e5, 55), 1000, {"owner": DB}), ("read", 3e6, step(t, 0, 700, 55), {"owner": BACKUP, "size": 2 ** 18})],
+                      {"by": "cgroup"}, [r"sda read: at (54|55)\.\d s backup\.service began [67]\d\d reads/s of 256 KiB; it has (79|8[012])\.\d % of .*"]),
+    "no cgroup": (80, lambda t: [("read", step(t, 9e4, 9e5, 30), 1000, {"owner": DB}), ("discard", 2e7, step(t, 0, 60, 30), {"owner": "none", "size": 2 ** 24})],
+                  {"by": "cgroup"}, [r"sda read: at (29|30)\.\d s [56]\d(\.\d)? discards/s of 16\.0 MiB began; they have 5\d\.\d % of the device's time since, .*"]),
+    "two drives, two culprits": (80, lambda t: [("read", step(t, 9e4, 9e5, 30), 1000, {"owner": DB, "device": f"nvme{i}n1"}) for i in range(2)] +
+                                 [("write", 6e6, step(t, 0, 400, 30), {"owner": owner, "size": MiB, "device": device})
+                                  for owner, device in ((BACKUP, "nvme0n1"), (INDEXER, "nvme1n1"))], {"by": "cgroup", **nvme(2)},
+                                 [rf"nvme{i}n1 read: at (29|30)\.\d s {owner}\.service began [34]\d\d writes/s of .*; it has 7\d\.\d % of the device's time since, .*"
+                                  for i, owner in enumerate(("backup", "indexer"))]),
+    "a ramp": (100, lambda t: [("read", 9e4 * (1 + max(0, min(t - 30, 20)) / 2), 1000, {"owner": DB}), writes(BACKUP, 6e6, 20 * max(0, min(t - 30, 20)))],
+               {"by": "cgroup"}, [r"sda read: .*at (3[3-8]\.\d s|the same time) backup\.service began (39|40)\d writes/s of 1\.00 MiB(; it has (6[89]|7[0-3])\.\d % of .*)?"]),
+    "errors": (80, lambda t: [("read", step(t, 9e4, 9e5, 40), 2000, {}), ("read", 3e7, step(t, 0, 10, 40), {"errors": 2})], {},
+               [r"sda read: \d+ of 1[56]\d \d\d\d IOs failed, the first at 40\.0 s", r"sda read: mean latency rose [\d.]+ times at (39|40)\.\d s, .* us"]),
     "one more": (100, lambda t: [("read", 9e4 * step(t, 1, 3) * step(t, 1, 4, 60), 1000, {"owner": DB}), writes(BACKUP, 6e6, step(t, 0, 200)),
                                  writes(INDEXER, 6e6, step(t, 0, 600, 60))], {"by": "cgroup"},
                  [r"sda read: at 60\.\d s indexer\.service began .*; it has [56]\d\.\d % of the device's time since, .* \((3\.9|4\.\d)\d? times slower\)",

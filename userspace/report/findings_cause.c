@@ -67,6 +67,8 @@ static int measure_step(const struct trace *t, struct span both, const struct ch
 	way = direction(o->before.iops, o->after.iops, FACTOR);
 	o->iops_before = median_iops(t, s, before, false);
 	o->iops_after = median_iops(t, s, after, false);
+	if (way > 0)	/* of one that grows for longer */
+		o->iops_after = fmax(o->iops_after, median_iops(t, s, c->span[1], false));
 	/* Where it is there for less than half of either level. */
 	if (!o->iops_before && !o->iops_after)
 		*(way > 0 ? &o->iops_after : &o->iops_before) = median_iops(t, s, way > 0 ? after : before, true);
@@ -137,19 +139,21 @@ static bool is_apart(const struct trace *t, const struct watch_run *w)
 	return d != t->q->watch->watch->device && !d->n_lower && !device_is_partition(d);
 }
 
-/* Whether the other load changed on this device as well: that of the same owner, or of the same op. */
+/* Whether the other load changed on this device as well, that of the same owner, or of the same op; or one as large began there. */
 static bool has_load(const struct trace *t, const struct change *c, const struct watch_run *whole)
 {
 	const char *owner = owner_of(c->cause.watch);
 	const struct watch_run *last = whole + (owner ? run_parts(t->q->run, whole - t->q->run->watches) : 0);
 
-	for (const struct watch_run *w = whole + !!owner; w <= last; w++) {
-		const struct series_run *s = &w->ops[c->cause.op];
-		double before = rates_of(t, s, c->near[0]).iops, after = rates_of(t, s, c->near[1]).iops;
+	for (const struct watch_run *w = whole + !!owner; w <= last; w++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			const struct level before = rates_of(t, &w->ops[op], c->near[0]), after = rates_of(t, &w->ops[op], c->near[1]);
+			bool same = op == c->cause.op && (!owner || !strcmp(owner, owner_of(w)));
+			int way = before.iops == after.iops ? 0 : direction(before.iops, after.iops, FACTOR);
 
-		if ((!owner || !strcmp(owner, owner_of(w))) && before != after && direction(before, after, FACTOR))
-			return true;
-	}
+			if (same ? way : way > 0 && depth_of(&after) - depth_of(&before) >= c->cause.depth_step / 2)
+				return true;
+		}
 	return false;
 }
 
@@ -175,11 +179,14 @@ static bool changed_without(const struct trace *t, const struct change *c)
 	return false;
 }
 
-/* Whether anything else changed: the load or the latency of another op, or of any op of a device of its own. */
+/* Whether anything else changed: IOs fail; or the load or the latency of another op, or of any op of a device of its own. */
 static bool anything_else(const struct trace *t, const struct change *c)
 {
 	const struct run *r = t->q->run;
 
+	for (u32 k = c->near[1].from; k < c->near[1].to; k++)
+		if (t->s->errors[t->interval[k]])
+			return true;
 	run_for_each_whole(w, r) {
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			struct level before = rates_of(t, &w->ops[op], c->near[0]), after = rates_of(t, &w->ops[op], c->near[1]);

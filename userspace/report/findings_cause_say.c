@@ -10,6 +10,12 @@
 
 static const char *const plurals[BLKLAT_OPS] = { "reads", "writes", "flushes", "discards", "other ops" };
 
+/* Not of IOs that nobody is charged for. */
+static bool is_owned(const struct watch_run *w)
+{
+	return owner_of(w) && strcmp(owner_of(w), "none");
+}
+
 /* The unit or container, as people call it; else the end of the path, or the label. */
 static void say_owner(struct finding *f, const struct watch_run *w)
 {
@@ -30,7 +36,7 @@ static void say_load(struct finding *f, const struct other *o, const struct watc
 {
 	const struct level *most = o->after.iops > o->before.iops ? &o->after : &o->before;
 	bool began = o->iops_before < ABSENT * o->iops_after, ended = o->iops_after < ABSENT * o->iops_before;
-	bool owned = owner_of(o->watch), again = owned && o->watch == said;
+	bool owned = is_owned(o->watch), again = owned && o->watch == said;
 	char a[UNITS_TEXT], b[UNITS_TEXT];
 
 	if (owned && !again)
@@ -72,7 +78,7 @@ static void say_victim(struct finding *f, const struct trace *t, const struct ch
 	char a[UNITS_TEXT], b[UNITS_TEXT];
 
 	finding_say(f, "%s", plurals[t->op]);
-	if (owner_of(w)) {
+	if (is_owned(w)) {
 		finding_say(f, " of ");
 		say_owner(f, w);
 	}
@@ -103,14 +109,20 @@ void say_only(struct finding *f, const struct change *c)
 /* The loads' share of the time of all IOs on the device, while they were there. */
 static double share_of_time(const struct trace *t, const struct change *c)
 {
-	double all = 0;
+	double all = 0, own = 0;
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		struct level l = rates_of(t, &t->q->watch->ops[op], c->span[1]);
+		const struct level l = rates_of(t, &t->q->watch->ops[op], c->span[1]);
 
 		all += depth_of(&l);
 	}
-	return (depth_of(&c->cause.after) + depth_of(&c->with.after)) / all;
+	for (u32 i = 0; i < 2; i++) {
+		const struct other *o = i ? &c->with : &c->cause;
+		const struct level l = o->watch ? rates_of(t, &o->watch->ops[o->op], c->span[1]) : (struct level){ 0 };
+
+		own += depth_of(&l);
+	}
+	return own / all;
 }
 
 /* When the level behind a change ends; INFINITY: with the run. */
@@ -137,7 +149,7 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 		finding_say(f, ", and %u times more from %s on", (n - 1) / 2, units_seconds(a, all[2].at_s));
 	else if (n > 2)
 		finding_say(f, ", and once more from %s on", units_seconds(a, all[2].at_s));
-	finding_say(f, "; %s %s of the device's time ", owner_of(o->watch) && (!all[0].with.watch || all[0].with.watch == o->watch) ? "it has" : "they have",
+	finding_say(f, "; %s %s of the device's time ", is_owned(o->watch) && (!all[0].with.watch || all[0].with.watch == o->watch) ? "it has" : "they have",
 		    units_share(share, share_of_time(t, &all[0])));
 	if (isfinite(end_s) || !isfinite(level_end_of(t, &all[0])))
 		finding_say(f, isfinite(end_s) ? "meanwhile, and " : "since, and ");

@@ -30,7 +30,7 @@ static void say_cause(struct finding *f, const struct trace *t, const struct cha
 {
 	char a[UNITS_TEXT], b[UNITS_TEXT];
 
-	if (c->rest_s)
+	if (c->rest_s && !duty_of(t->q->run, t->q->watch).bursts)
 		finding_say(f, "; a rest of %s came before", units_seconds(a, c->rest_s));
 	if (change_is_load(c))
 		finding_say(f, ": the load changed");

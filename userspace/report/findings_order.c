@@ -140,7 +140,7 @@ static bool repeats(const struct finding *f, const struct finding *of, double sl
 	if (!strcmp(f->kind, "peaks"))
 		return is_level_change(of) && of->watch->device == f->watch->device && of->op == f->op && of->times >= SLOWER;
 	return of_load && of->cause && (of->grade == FINDING_WRONG || !is_level_change(f)) && of->watch == f->watch && of->cause_op == f->op &&
-	       of->op != f->op && of->from_s <= f->to_s + slack_s && of->to_s >= f->from_s - slack_s;
+	       (of->op != f->op || (of->culprit && !finding_get(f, "reached"))) && of->from_s <= f->to_s + slack_s && of->to_s >= f->from_s - slack_s;
 }
 
 /* Drops what is said elsewhere. A device with which something is wrong is not among those that are well. */
@@ -164,7 +164,7 @@ static void settle(struct findings *fs, double slack_s)
 
 int findings_order(struct findings *fs, const struct run *r)
 {
-	settle(fs, NEAR_INTERVALS * r->interval_s);
+	settle(fs, LEVEL_LEAST * r->interval_s);
 	if (steady_mark_chance(fs))
 		return -ENOMEM;
 	for (u32 i = 0; i < fs->n; i++)

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A sweep: phases with more and more load. Says from which on the device gives no more. */
+/* A sweep: phases with more and more load, in any order. Says from which on the device gives no more. */
+#include <math.h>
+
 #include "report/findings_rules.h"
 
 #define PHASES_LEAST 3
 #define MORE 1.05		/* a rise of IOPS by a smaller factor is none */
 #define WAITS 1.5		/* least factor by which the mean latency rises meanwhile */
 
-/* The next phase from @i on in which the op had IOs; phases.n: there is none. */
-static u32 next_phase(const struct inquiry *q, u32 op, u32 i)
-{
-	const struct phases *ph = &q->run->phases;
-
-	while (i < ph->n && !(ph->p[i].n && ph->p[i].of[q->watch - q->run->watches] && ph->p[i].of[q->watch - q->run->watches]->ops[op].ios))
-		i++;
-	return i;
-}
-
 static const struct op_frame *of_phase(const struct inquiry *q, u32 op, u32 i)
 {
 	return &q->run->phases.p[i].of[q->watch - q->run->watches]->ops[op];
+}
+
+/* The mean number of IOs in flight. */
+static double depth_in(const struct inquiry *q, u32 op, u32 i)
+{
+	return of_phase(q, op, i)->iops * of_phase(q, op, i)->mean_ns;
 }
 
 static void report(const struct inquiry *q, u32 op, u32 from, u32 last)
@@ -28,28 +26,36 @@ static void report(const struct inquiry *q, u32 op, u32 from, u32 last)
 	struct finding *f = finding_add(q, "saturated", op);
 	char at[UNITS_TEXT], to[UNITS_TEXT], first[UNITS_TEXT], end[UNITS_TEXT];
 
-	f->from_s = p[from].from_s;
-	f->to_s = p[last].to_s;
+	f->from_s = fmin(p[from].from_s, p[last].from_s);
+	f->to_s = fmax(p[from].to_s, p[last].to_s);
 	finding_values(f, { "from_iops", a->iops }, { "to_iops", b->iops }, { "from_mean_ns", a->mean_ns },
 		       { "to_mean_ns", b->mean_ns });
 	finding_say(f, "saturated from phase '%.64s' on: %s IOPS there and %s in '%.64s', while the mean latency rose from %s to %s",
 		    p[from].name, units_short(at, a->iops), units_short(to, b->iops), p[last].name, units_ns(first, a->mean_ns), units_ns(end, b->mean_ns));
-	finding_rule(f, "of %d or more phases between which the load changes, the first behind which none has 5 %% more IOPS, if the mean "
-		     "latency rises by a factor of 1.5 or more until the last", PHASES_LEAST);
+	finding_rule(f, "of %d or more phases between which the load changes, by their queue depths, the first behind which none has 5 %% more IOPS, "
+		     "if the mean latency rises by a factor of 1.5 or more until the last", PHASES_LEAST);
 }
 
 int find_saturated(const struct inquiry *q, u32 op)
 {
-	u32 n = 0, last = 0, end = q->run->phases.n, from = next_phase(q, op, 0);
+	const struct phases *ph = &q->run->phases;
+	u32 by_depth[PHASES_MAX], n = 0, from = 0;
 
-	for (u32 i = from; i < end; i = next_phase(q, op, i + 1)) {
-		/* It is not yet saturated where a later phase has more. */
-		if (of_phase(q, op, i)->iops > MORE * of_phase(q, op, from)->iops)
-			from = i;
-		last = i;
-		n++;
+	for (u32 i = 0; i < ph->n; i++) {
+		u32 at = n;
+
+		if (!ph->p[i].n || !ph->p[i].of[q->watch - q->run->watches] || !of_phase(q, op, i)->ios)
+			continue;
+		for (n++; at && depth_in(q, op, by_depth[at - 1]) > depth_in(q, op, i); at--)
+			by_depth[at] = by_depth[at - 1];
+		by_depth[at] = i;
 	}
-	if (*q->sweeps & 1U << op && n >= PHASES_LEAST && of_phase(q, op, last)->mean_ns >= WAITS * of_phase(q, op, from)->mean_ns)
-		report(q, op, from, last);
+	/* It is not yet saturated where more load gives more. */
+	for (u32 i = 1; i < n; i++)
+		if (of_phase(q, op, by_depth[i])->iops > MORE * of_phase(q, op, by_depth[from])->iops)
+			from = i;
+	if (*q->sweeps & 1U << op && n >= PHASES_LEAST &&
+	    of_phase(q, op, by_depth[n - 1])->mean_ns >= WAITS * of_phase(q, op, by_depth[from])->mean_ns)
+		report(q, op, by_depth[from], by_depth[n - 1]);
 	return 0;
 }
