@@ -35,6 +35,24 @@ test("the sickest is shown first, the busiest as long as nothing is wrong, the u
     assert.deepEqual(await pressed(page), ["nvme0n1"]);
 });
 
+test("a sick device's tile says whose IOs took its time, of all ops; the table's shares are of the device, too", async (t) => {
+    const db = "/system.slice/db.service", backup = "/system.slice/nightly-backup.service";
+    const load = (i, d) => [`io read ${d ? "100us" : i < 20 ? "100us" : "3ms"} 4096 x100 in=${db}`, ...d || i < 20 ? [] : [`io write 9ms 1048576 x100 in=${backup}`, `io write 9ms 4096 x1 in=/a`]];
+    const service = await serve(t, script(["sda", "sdb", "sdc"], 400, load).replace("start ", "by cgroup\nstart "));
+    const page = await openAt(t, service.url);
+    await holdAt(page, service, 36);
+    const told = page.locator(".devices .owner");
+    assert.match(await words(page.locator(".devices button").first()), /^sda .* nightly-backup\.service /);
+    const [, share] = /nightly-backup\.service (\d+) % of its time, \d+(\.\d+)? MB\/s/.exec(await words(told.nth(0)));
+    assert.ok(share >= 65 && share <= 76, share);
+    const [, other] = /^db\.service (\d+) % of its time/.exec(await words(told.nth(1)));
+    assert.ok(Math.abs(100 - share - other) <= 2, other);
+    assert.equal(await told.count(), 2);    // the third has less than 5 %; the others are well
+    assert.equal(await told.nth(0).getAttribute("title"), backup);
+    const rows = await page.locator("tr", { hasText: backup }).allInnerTexts(), times = rows.map((row) => Number(row.split("\t")[5].replace(/[^\d.]/g, "")));
+    assert.ok(times.length && times.every((of) => of < 80), rows.join());
+});
+
 test("errors and IOs that wait are told on their devices' tiles, the worse first", async (t) => {
     const service = await serve(t, script(names(4), 400, (i, d) => [d === 2 && i >= 4 ? "io read 100us 4096 x100 errors=3" : read("100us"), ...d === 1 && i >= 4 ? ["in-flight 1 oldest=9s"] : []]));
     const page = await openAt(t, service.url);

@@ -148,11 +148,29 @@ function makeWatch(run: Run, key: string, found: Found): Watch {
     return { device, stage, gone: last.gone ?? false, there_s: found.map((w) => w?.interval_s ?? 0), accounting: last.accounting, partial: last.partial, ...series };
 }
 
-/** Shares of the time that this page keeps, by the rule of report/document_parts.c. */
-function sharesOf({ total: of }: Op, whole: Op | undefined): Shares {
-    const share = (n: number, all = 0) => all ? n / all : null;
+/** Shares of what the device did with these ops, in the time that this page keeps, by the rule of report/document_parts.c. */
+function sharesOf({ total: of }: Op, ops: Op[]): Shares {
     // The mean queue depths are the IOs' times, each divided by the same length of time.
-    return { ios: share(of.ios, whole?.total.ios), bytes: share(of.bytes, whole?.total.bytes), time: share(of.queue_depth, whole?.total.queue_depth) };
+    const share = (key: "ios" | "bytes" | "queue_depth") => {
+        const all = ops.reduce((sum, { total }) => sum + total[key], 0);
+        return all ? of[key] / all : null;
+    };
+    return { ios: share("ios"), bytes: share("bytes"), time: share("queue_depth") };
+}
+
+/** What an owner did: its share of the time that the device's IOs took, and its rate. */
+export interface Work { part: Part; share: number; bytes_per_s: number }
+
+/** The owners of a device's IOs, the one whose IOs took the most time first; none unless IOs are divided by cgroup. */
+export function workOf(intervals: LiveInterval[], { device, stage }: LiveWatch): Work[] {
+    const all = intervals.flatMap(({ watches }) => watches.filter((w) => w.device === device && w.stage === stage)), owners = new Map<string, LiveWatch[]>();
+    const sum = (watches: LiveWatch[], key: "sum_ns" | "bytes") => watches.reduce((s, { ops }) => s + ops.reduce((of, op) => of + op[key], 0), 0);
+    const wholes = all.filter(({ part }) => !part), took = sum(wholes, "sum_ns"), length_s = wholes.reduce((s, { interval_s }) => s + interval_s, 0);
+    for (const watch of all)
+        if (watch.part?.by === "cgroup")
+            owners.set(watch.part.label, [...owners.get(watch.part.label) ?? [], watch]);
+    return [...owners.values()].map((of) => ({ part: of[0].part!, share: took ? sum(of, "sum_ns") / took : 0, bytes_per_s: sum(of, "bytes") / length_s }))
+        .sort((a, b) => b.share - a.share);
 }
 
 /** The current parts and, by cgroup, behind them those that have ended since. */
@@ -166,7 +184,8 @@ function makeParts(run: Run, { device, stage, gone, ops }: Watch, whole: Found, 
         const series = seriesOf(run, own.map((watches) => watches.find((w) => w.part?.label === part.label)), whole);
         return {
             device, stage, gone, part, ...series,
-            ops: series.ops.map((op) => Object.assign(op, { of_whole: sharesOf(op, ops.find((of) => of.op === op.op)) })),
+            // An owner's, of all ops: one that does little makes nobody a culprit.
+            ops: series.ops.map((op) => Object.assign(op, { of_whole: sharesOf(op, part.by === "cgroup" ? ops : ops.filter((of) => of.op === op.op)) })),
         };
     });
 }
