@@ -293,12 +293,13 @@ install: $(PROGRAM)
 	install -d $(DESTDIR)$(UNITDIR)
 	for unit in $(UNITS); do sed 's|/usr/sbin/|$(SBINDIR)/|' packaging/$$unit >$(DESTDIR)$(UNITDIR)/$$unit && \
 		chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit 1; done
+	install -D -m 644 packaging/python/blklat.py $(DESTDIR)$(PREFIX)/share/blklat/blklat.py
 	[ 0$(SYSTEMD_VERSION) -lt 254 ] || install -D -m 644 packaging/back-off.conf $(BACK_OFF)
 	[ -e $(CONFIG_FILE) ] || install -D -m 644 packaging/blklat.conf $(CONFIG_FILE)
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/blklat $(MANUAL:docs/%=$(DESTDIR)$(MANDIR)/man8/%) $(DESTDIR)$(BASHDIR)/blklat \
-		$(DESTDIR)$(ZSHDIR)/_blklat $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(BACK_OFF)
+		$(DESTDIR)$(ZSHDIR)/_blklat $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(BACK_OFF) $(DESTDIR)$(PREFIX)/share/blklat/blklat.py
 	@if cmp -s packaging/blklat.conf $(CONFIG_FILE); then rm -f $(CONFIG_FILE); \
 	elif [ -e $(CONFIG_FILE) ]; then echo "make uninstall: $(CONFIG_FILE) was changed and stays" >&2; fi
 

@@ -34,7 +34,7 @@ $(STAGE)/.date: FORCE
 
 RELEASE_DOCS := packaging/release/README.md packaging/blklat.conf packaging/back-off.conf packaging/examples packaging/grafana packaging/prometheus \
 		LICENSE LICENSES $(addprefix docs/,fleet.md otlp.md prometheus.md recording.md runbooks.md serve.md)
-RELEASE_FILES := $(wildcard $(RELEASE_DOCS) $(addsuffix /*,$(RELEASE_DOCS)) packaging/completion/*) $(wildcard docs/*.8) $(wildcard packaging/*.service) \
+RELEASE_FILES := $(wildcard $(RELEASE_DOCS) $(addsuffix /*,$(RELEASE_DOCS)) packaging/completion/*) $(wildcard docs/*.8) $(wildcard packaging/*.service) packaging/python/blklat.py \
 		 packaging/release/licenses.sh
 
 # The same bytes wherever and whenever it packs them.

@@ -17,7 +17,7 @@ import sys
 
 import pytest
 from replayed import BLKLAT, ENV, by_op, counted, key_of, of_lines, replay, summed, ticks, watch_of, wholes
-from script import SCRIPTS, recorded, write_recording
+from script import SCRIPTS, TESTS, recorded, write_recording
 from sql import query
 
 HERE = pathlib.Path(__file__).parent
@@ -257,14 +257,12 @@ def test_bins_of_every_shape(tmp_path):
         assert list(names["cells"](blobs[i])) == sorted((bounds[b], n) for b, n in expected.items())
 
 
-def test_pandas(recordings, tmp_path):
-    python = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
-    if subprocess.run([python, "-c", "import pandas"], capture_output=True).returncode:
-        pytest.skip("the example with pandas: python3-pandas is not installed")
+def test_python(recordings, tmp_path):
     file, lines = recordings["nvme"]
     shutil.copy(file, tmp_path / "run.blklat")
-    script = [b for b in blocks("python") if "pandas" in b][0]
-    r = subprocess.run([python, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    script = [b for b in blocks("python") if "import blklat" in b][0]
+    r = subprocess.run([sys.executable, "-B", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                       env=os.environ | {"PYTHONPATH": str(TESTS.parent / "packaging/python")})
     assert r.returncode == 0, r.stderr
     told = {tuple(words[:3]): words[3:] for words in map(str.split, r.stdout.splitlines())}
     expected = by_op(lines)

@@ -15,6 +15,7 @@ O = os.environ.get("O") or os.path.relpath(BUILD, ROOT)
 # Paths below PREFIX: the mode, and the file of the tree that is copied.
 FILES = {
     "sbin/blklat": (0o755, None),
+    "share/blklat/blklat.py": (0o644, "packaging/python/blklat.py"),
     "share/bash-completion/completions/blklat": (0o644, "packaging/completion/blklat.bash"),
     "share/zsh/site-functions/_blklat": (0o644, "packaging/completion/_blklat"),
     "lib/systemd/system/blklat.service": (0o644, None),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Programs of others read what 'blklat export' prints: counts are those of the IO, latencies as exact as is promised."""
+"""Programs of others read what 'blklat export' prints and blklat.py gives: counts are those of the IO, latencies as exact as is promised."""
 import collections
 import csv
 import io
@@ -10,13 +10,15 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "tests"), str(ROOT / "tests/vm")]
+sys.path += [str(ROOT / folder) for folder in ("tests", "tests/vm", "packaging/python")]
 
 from asked import BLKLAT  # noqa: E402
 from script import write_recording  # noqa: E402
 
+import blklat  # noqa: E402
 import wheels  # noqa: E402
 
+POLARS, DUCKDB = "polars==1.9.0", "duckdb==1.1.3"
 HDR = "hdrhistogram==0.10.8"
 WITHIN = 0.0055 + 0.001  # half of a bin of 1.09 %, and the 3 digits of an HdrHistogram
 START_S = 1763710500  # 2025-11-21T07:35:00Z
@@ -91,3 +93,22 @@ def test_the_long_table(recording):
     for key, latencies in expected().items():
         for (lower, upper), count in bins[key].items():
             assert count == sum(n for ns, n in latencies.items() if lower < ns <= upper)
+
+
+def test_polars_and_duckdb(recording, tmp_path):
+    """The module's frames, and the long table, queried for the IOs of each device, stage and op."""
+    sys.path += [wheels.unpacked(POLARS), wheels.unpacked(DUCKDB)]
+    import duckdb
+    import polars
+    total = collections.Counter()
+    for (_, tag), latencies in expected().items():
+        total[tag] += sum(latencies.values())
+    run = blklat.read(recording, frames="polars")
+    for frame in (run.figures(), run.figures(merge=True), run.bins()):
+        rows = frame.group_by("device", "stage", "op").agg(polars.col("ios").sum()).rows()
+        assert {f"{device}.{stage}.{op}": ios for device, stage, op, ios in rows} == total
+    assert run.figures().schema["time"] == polars.Datetime("us", "UTC")
+    (tmp_path / "run.csv").write_text(exported(recording))
+    rows = duckdb.sql(f"SELECT device, stage, op, sum(ios), sum(bin_ios) FROM '{tmp_path}/run.csv' WHERE op <> '-' GROUP BY ALL").fetchall()
+    assert {f"{device}.{stage}.{op}": ios for device, stage, op, ios, _ in rows} == total
+    assert all(ios == bins for _, _, _, ios, bins in rows)

@@ -28,6 +28,7 @@ DOC = "share/doc/blklat"
 THIRD = f"{DOC}/third-party"
 # name in the archive -> file of the tree that is copied
 FILES = {
+    "share/blklat/blklat.py": "packaging/python/blklat.py",
     "share/bash-completion/completions/blklat": "packaging/completion/blklat.bash",
     "share/zsh/site-functions/_blklat": "packaging/completion/_blklat",
     f"{DOC}/README.md": "packaging/release/README.md",

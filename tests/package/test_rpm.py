@@ -25,6 +25,7 @@ FILES = {
     "/usr/lib/systemd/system/blklat.service": "packaging/blklat.service",
     "/usr/lib/systemd/system/blklat-record@.service": "packaging/blklat-record@.service",
     "/usr/sbin/blklat": None,
+    "/usr/share/blklat/blklat.py": "packaging/python/blklat.py",
     "/usr/share/bash-completion/completions/blklat": "packaging/completion/blklat.bash",
     "/usr/share/zsh/site-functions/_blklat": "packaging/completion/_blklat",
 } | {f"/usr/share/man/man8/{page.name}.gz": None for page in ROOT.glob("docs/*.8")}
