@@ -151,6 +151,7 @@ static int compare(const struct compare *c, const char *who)
 	u32 n_base;
 	int err;
 
+	how.takes_fio = true;
 	how.max_bytes = how.max_bytes ?: limits_memory();
 	err = load_runs(c->files, c->n, &how, who, &runs, &p);
 	if (err)

@@ -19,6 +19,7 @@ struct load_how {
 	u32 level_phases;	/* 1: if a run has no marks, make each level that the findings see a phase */
 	u64 max_bytes;		/* limit for all runs together and the replay of one */
 	u32 merged;		/* see struct collect_how */
+	bool takes_fio;		/* a file may also be fio's output, see report/fio.h */
 };
 
 /* The options of commands that load recordings, for a struct load_how; max_bytes is 0 unless --max-memory is given. */
