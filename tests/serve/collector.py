@@ -62,10 +62,6 @@ class Collector:
         self.server.server_close()
         self.thread.join(10)
 
-    def times(self):
-        """The moments, in ns, that what it took is of."""
-        return [otlp.pushed(got.body)[2]["blklat.capture.intervals"]["points"][0]["time"] for got in self.taken]
-
     def intervals(self):
-        """How many intervals each of these has."""
+        """How many intervals had ended by each request that it took."""
         return [otlp.pushed(got.body)[2]["blklat.capture.intervals"]["points"][0]["value"] for got in self.taken]
