@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A running 'blklat serve', and readers of its answers."""
 import contextlib
+import datetime
 import http.client
 import json
 import os
@@ -170,13 +171,9 @@ class Serve:
         return r.lines() if r.status == 200 else []
 
     def later_snapshot(self):
-        """A snapshot that was taken after this call began; the next one may have been taken just before it."""
-        def times():
-            return {line["time"] for line in self.snapshot()}
-        for _ in range(2):
-            before = times()
-            self.until(lambda: (now := times()) and not now & before, "another interval")
-        return self.snapshot()
+        """A snapshot of an interval that ended after this call began. The server of a busy machine may be some intervals behind."""
+        began = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")[:23]
+        return self.until(lambda: (found := self.snapshot()) and all(line["time"][:23] > began for line in found) and found, "a later interval")
 
     def metrics(self):
         """{name{labels}: value} of the plain text."""
