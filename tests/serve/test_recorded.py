@@ -208,7 +208,7 @@ def test_an_incident_is_kept(tmp_path, kept, at, first):
     moment = end_of(at, 20)
     incident, = incidents(kept)
     assert incident.name == f"incident-{moment[:19].replace(':', '-')}Z-sda-read.max.blklat"
-    assert s.stderr.splitlines()[1:-1] == [
+    assert [line for line in s.stderr.splitlines()[1:] if "has stopped" not in line] == [
         f"blklat serve: read.max of sda is 80.0 ms (read.max > 50ms); the minutes around this are kept in {incident}"]
     assert same_as_hours(kept, incident, end_of(first, 20), end_of(at + 15, 20)) == at + 15 - first + 1
     # Its accounts begin with it.
@@ -333,6 +333,56 @@ def test_without_a_server(tmp_path, kept):
     child, = pathlib.Path(f"/proc/{p.pid}/task/{p.pid}/children").read_text().split()
     os.kill(int(child), signal.SIGKILL)
     assert p.communicate(timeout=DEADLINE_S)[1].splitlines()[-1] == "blklat serve: the recorder was ended by signal 9 (Killed)" and p.returncode == 1
+
+
+def downloaded(s, path, file):
+    answer = s.until(lambda: (a := s.request(path)).status != 503 and a, path)
+    assert answer.status == 200, answer.text
+    file.write_bytes(answer.body)
+    return answer.headers
+
+
+def page_of(file):
+    """The document in a report's page, without its file's name."""
+    document = json.loads(re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script', file.read_text(), re.S)[1])
+    assert document["runs"][0].pop("file")
+    return document
+
+
+# All of it; and the last 20 of 60 intervals, whose counts begin with them.
+@pytest.mark.parametrize("history", [300, 0.4])
+def test_a_download_is_the_recording_of_the_last_minutes(tmp_path, kept, history):
+    with Serve("--replay", played(tmp_path, 60, wall_s=1, later=[] if history == 300 else [(2, "sdc")]), "--record", kept, "--history", history) as s:
+        s.replayed()
+        s.until(lambda: len(all_readable(kept)) == 60, "the last interval")
+        headers = downloaded(s, "/api/recording", tmp_path / "got.blklat")
+        assert re.fullmatch(r'attachment; filename="blklat-[\w.-]+-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.blklat"', headers["Content-Disposition"])
+        downloaded(s, "/api/report", tmp_path / "got.html")
+    n = len(readable(tmp_path / "got.blklat"))
+    assert n == 60 if history == 300 else 15 <= n <= 21
+    assert same_as_hours(kept, tmp_path / "got.blklat", end_of(60 - n, 1), end_of(59, 1)) == n
+    lost = sum(i % EVERY == 3 for i in range(60 - n, 60))
+    assert ask(tmp_path / "got.blklat", "SELECT DISTINCT started, in_flight, overwritten FROM state JOIN watch ON watch.id = watch "
+               "WHERE part IS NULL AND interval = (SELECT max(id) FROM interval)") == [(10 * n + 3 + lost, 3, lost)]
+    subprocess.run([*BLKLAT_LIVE[:1], "report", "-o", tmp_path / "made.html", tmp_path / "got.blklat"], check=True, timeout=DEADLINE_S)
+    assert page_of(tmp_path / "got.html") == page_of(tmp_path / "made.html")
+
+
+def test_a_download_begins_anew_with_another_device(tmp_path):
+    with Serve("--replay", played(tmp_path, 60, wall_s=1, later=[(40, "sdc")])) as s:
+        assert s.request("/api/recording").status in (200, 503)
+        s.replayed()
+        s.until(lambda: downloaded(s, "/api/recording", tmp_path / "got.blklat") and len(readable(tmp_path / "got.blklat")) == 20, "it, from the 40th")
+    assert ask(tmp_path / "got.blklat", "SELECT DISTINCT device FROM op_interval ORDER BY 1") == [("sda",), ("sdb",), ("sdc",)]
+
+
+def test_downloads_are_made_once_for_all(tmp_path):
+    """However many ask at once, one thread makes one file, and all of them get the same."""
+    with Serve("--replay", played(tmp_path, 60, wall_s=1)) as s:
+        s.replayed()
+        bodies = [a.body for _ in range(40) for a in [s.request("/api/recording")] if a.status == 200]
+        s.until(lambda: (a := s.request("/api/recording")).status == 200 and bodies.append(a.body) is None, "the file")
+        assert len(set(bodies)) == 1 and "Retry-After" in s.request("/api/report").headers
 
 
 @needs_root

@@ -113,7 +113,7 @@ void set_up(void)
 	assert_true(w.slow.n > 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	assert_int_equal(channel_new(pair[0], &l.channel), 0);
-	assert_int_equal(relay_new(l.channel, true, &l.relay), 0);
+	assert_int_equal(relay_new(l.channel, &l.relay), 0);
 	l.reader.fd = pair[1];
 	l.cfg = (struct relayed_config){
 		.n_sinks = 1, .sinks = { &l.told.source }, .stopped = on_stopped, .into = &l.told,
@@ -192,18 +192,6 @@ TEST(test_what_is_told_arrives)
 	assert_true(l.told.intervals == 50 && l.told.opens == 1 && l.told.slow_told == 50 * w.slow.n);
 	assert_int_equal(l.told.halts, 50 * WATCHES);
 	assert_int_equal(l.runs, 1);	/* nothing of the run has changed since the first */
-}
-
-/* What only a recording needs is not sent to others. */
-TEST(test_a_relay_without_counts)
-{
-	sink_close(l.sink);
-	relay_free(l.relay);
-	assert_int_equal(relay_new(l.channel, false, &l.relay), 0);
-	assert_int_equal(relay_source(l.relay)->open(relay_source(l.relay), &w.run, &l.sink), 0);
-	line_interval(20);
-	assert_int_equal(channel_read(&l.reader, take, NULL), 0);
-	assert_true(l.told.intervals == 1 && !l.told.counts);
 }
 
 /* Nobody reads: what waits is bounded, and no counts are missing when somebody reads again. */

@@ -2,7 +2,7 @@
 // The live page in Chromium, from a service that plays a script: values change, switches work, stalls and losses show.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -62,6 +62,27 @@ test("devices are switched by a click, alone and back", async (t) => {
     await page.locator("aside [data-key]").first().click();
     await holdAt(page, service, n + 8);
     assert.equal((await shown(page)).percentile[0], 5);
+});
+
+test("the last minutes are saved as a recording and as a report", async (t) => {
+    const service = await serve(t, script(["nvme0n1"], 20, steady));
+    const page = await openAt(t, service.url, { expected: [/status of 503/] });     // until it is made
+    await service.atItsEnd();
+    const folder = mkdtempSync(join(tmpdir(), "blklat-saved-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const saved = async (what) => {
+        const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: `Save ${what}` }).click()]);
+        assert.match(file.suggestedFilename(), what === "report" ? /^blklat-.*Z\.html$/ : /^blklat-.*Z\.blklat$/);
+        await file.saveAs(join(folder, file.suggestedFilename()));
+        await page.getByRole("button", { name: `Save ${what}`, disabled: false }).waitFor();
+        return join(folder, file.suggestedFilename());
+    };
+    // The recording has all IOs that the page has, and so has the report, which opens by itself.
+    const run = JSON.parse(execFileSync(BLKLAT, ["report", "-f", "json", await saved("recording")])).runs[0];
+    const ios = await page.evaluate(() => window.blklat.feed.intervals.reduce((sum, i) => sum + i.watches[0].ops[0].ios, 0));
+    assert.equal(run.watches[0].ops[0].total.ios, ios);
+    const report = await open(t, null, { html: readFileSync(await saved("report"), "utf8") });
+    assert.equal(await report.evaluate(() => window.blklat.lines[0].op.total.ios), ios);
 });
 
 test("of many devices the busiest is shown", async (t) => {

@@ -32,7 +32,9 @@ static int open_part(struct join *j, const char *file, u64 max_memory, struct pr
 
 	part->cfg = (struct monitor_config){
 		.engine = &capture_replay,
-		.capture = { .scale = -1, .replay_file = file, .max_memory = max_memory },
+		.capture = {
+			.scale = -1, .replay_file = file, .replay_bytes = j->given, .replay_len = j->given_len, .max_memory = max_memory,
+		},
 		.hooks.gone = ignore_gone,
 	};
 	err = monitor_open(&part->m, &part->cfg, p);

@@ -171,6 +171,8 @@ static int try_to_open(struct played *f, const char *name, bool folder, const st
 	int err;
 
 	f->window = how->window;
+	f->join.given = how->given;
+	f->join.given_len = how->given_len;
 	if (!folder)
 		return join_open(&f->join, &name, 1, name, how->max_bytes, p);
 	err = choose_files(f, name, p);
@@ -180,7 +182,7 @@ static int try_to_open(struct played *f, const char *name, bool folder, const st
 static int play_open(struct played *f, const char *name, const struct load_how *how, struct problem *p)
 {
 	struct stat st;
-	bool folder = !stat(name, &st) && S_ISDIR(st.st_mode);
+	bool folder = !how->given && !stat(name, &st) && S_ISDIR(st.st_mode);
 	int err = try_to_open(f, name, folder, how, p);
 
 	if (err != -ENOENT || !folder)

@@ -20,6 +20,8 @@ struct load_how {
 	u64 max_bytes;		/* limit for all runs together and the replay of one */
 	u32 merged;		/* see struct collect_how */
 	bool takes_fio;		/* a file may also be fio's output, see report/fio.h */
+	const void *given;	/* as in struct join */
+	u64 given_len;
 };
 
 /* The options of commands that load recordings, for a struct load_how; max_bytes is 0 unless --max-memory is given. */

@@ -11,6 +11,7 @@
 #include "core/capture.h"
 #include "report/condition.h"
 #include "service/address.h"
+#include "service/download.h"
 #include "service/otlp_push.h"
 #include "service/prometheus.h"
 #include "service/relay.h"
@@ -124,6 +125,7 @@ struct serve_server_config {
 	int schema;
 	bool bins;
 	const struct recorder_state *recorder;	/* NULL: nothing is recorded */
+	const struct origin *origin;	/* of recordings to download */
 };
 
 /* Any process that the service starts: this one, or one of those below. */
@@ -224,7 +226,12 @@ struct serve_otlp_config {
 /* The work of a struct serve_child, whose cfg is a struct serve_otlp_config. */
 int otlp_process(const void *cfg, pid_t parent, int messages, int taken, int alive);
 
-/* --- serve_process.c: in the process that serves --- */
+/* --- serve_download.c: in the process that serves --- */
+
+/* As download_make says; @cfg is a struct serve_server_config. */
+int serve_download(void *cfg, enum download kind, const struct download_source *from, char **ret, size_t *ret_len);
+
+/* --- serve_process.c: likewise --- */
 
 /* The work of a struct serve_child, whose cfg is a struct serve_server_config. */
 int server_process(const void *cfg, pid_t parent, int messages, int taken, int alive);

@@ -198,7 +198,7 @@ int incidents_new(const struct serve_recorder_config *cfg, struct incidents **re
 		return -ENOMEM;
 	k->cfg = cfg;
 	k->source.open = on_open;
-	err = archiver_new(cfg, true, &k->archiver);
+	err = archiver_new(cfg, ARCHIVER_INCIDENTS, &k->archiver);
 	if (!err) {
 		k->to = (struct relayed_config){ .n_sinks = 1, .sinks = { archiver_source(k->archiver) }, .reopens = true };
 		err = relayed_new(&k->to, &k->relayed);

@@ -118,12 +118,11 @@ static int start_recorder(struct serve *s, struct problem *p)
 	if (state == MAP_FAILED)
 		return problem_set(p, -ENOMEM, "out of memory");
 	s->recording = state;
-	err = run_capture_origin(&s->origin, o->line) ? problem_set(p, -ENOMEM, "out of memory") :
-	      serve_server_start(&recorder, &s->recorder, p);
+	err = serve_server_start(&recorder, &s->recorder, p);
 	if (err)
 		return err;
 	s->first = &s->recorder;
-	err = relay_new(s->recorder.channel, true, &s->recorded);
+	err = relay_new(s->recorder.channel, &s->recorded);
 	return err ? problem_set(p, err, "could not begin: %s", strerror(-err)) : 0;
 }
 
@@ -160,7 +159,7 @@ static int start_pusher(struct serve *s, struct problem *p)
 	otlp_target_uninit(&s->otlp);
 	if (err)
 		return err;
-	err = relay_new(s->pusher.channel, false, &s->pushed);
+	err = relay_new(s->pusher.channel, &s->pushed);
 	return err ? problem_set(p, err, "could not begin: %s", strerror(-err)) : 0;
 }
 
@@ -183,6 +182,7 @@ static int start_server(struct serve *s, struct problem *p)
 		.schema = o->schema,
 		.bins = o->bins,
 		.recorder = s->recording,
+		.origin = &s->origin,
 	};
 	const struct serve_child web = {
 		.name = "the web server", .comm = "blklat-web", .keep_fd = s->listen_fd, .work = server_process, .cfg = &cfg,
@@ -197,7 +197,7 @@ static int start_server(struct serve *s, struct problem *p)
 	s->listen_fd = -1;
 	if (err)
 		return err;
-	err = relay_new(s->server.channel, false, &s->relay);
+	err = relay_new(s->server.channel, &s->relay);
 	return err ? problem_set(p, err, "could not begin: %s", strerror(-err)) : 0;
 }
 
@@ -426,7 +426,8 @@ static int begin(struct serve *s)
 	/* The module may not be loaded yet, so another start may succeed. */
 	if (err)
 		return command_fail(s->who, STATUS_FAILED, &p);
-	err = start_recorder(s, &p) ?: start_pusher(s, &p) ?: start_server(s, &p);
+	err = run_capture_origin(&s->origin, s->o->line) ? problem_set(&p, -ENOMEM, "out of memory") :
+	      start_recorder(s, &p) ?: start_pusher(s, &p) ?: start_server(s, &p);
 	if (err)
 		return command_fail(s->who, STATUS_FAILED, &p);
 	notify_init(&s->notify);

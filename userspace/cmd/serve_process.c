@@ -19,6 +19,7 @@
 
 struct process {
 	const struct serve_server_config *cfg;
+	struct downloads downloads;
 	int taken;
 	struct feed feed;
 	struct prometheus *prometheus;
@@ -85,6 +86,11 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 
 	if (kind == RELAY_RUN)
 		feed_detach(&s->feed);
+	if (kind == RELAY_RUN || kind == RELAY_INTERVAL) {
+		err = downloads_add(&s->downloads, kind, bytes);
+		if (err)
+			return err;
+	}
 	if (kind != SERVER_WEB)
 		return relayed_take(s->relayed, kind, bytes);
 	err = take_web(s, bytes);
@@ -106,9 +112,10 @@ static int make_room(struct process *s)
 {
 	const struct serve_server_config *cfg = s->cfg;
 	const struct feed_config feed = { cfg->interval_s, cfg->history_s, cfg->bins };
-	struct server_config server = { .listen_fd = cfg->listen_fd, .address = cfg->address, .feed = &s->feed };
+	struct server_config server = { .listen_fd = cfg->listen_fd, .address = cfg->address, .feed = &s->feed, .downloads = &s->downloads };
 	int err = feed_init(&s->feed, &feed) ?: prometheus_new(cfg->schema, &s->prometheus);
 
+	s->downloads = (struct downloads){ .make = serve_download, .into = (void *)cfg, .keep_ns = cfg->history_s * NSEC_PER_SEC };
 	server.prometheus = s->prometheus;
 	if (!err)
 		prometheus_add_recorder(s->prometheus, cfg->recorder);
@@ -127,6 +134,7 @@ static int make_room(struct process *s)
 static void process_end(struct process *s)
 {
 	server_free(s->server);
+	downloads_uninit(&s->downloads);
 	relayed_free(s->relayed);
 	prometheus_free(s->prometheus);
 	feed_uninit(&s->feed);

@@ -51,8 +51,8 @@ struct archiver {
 	struct file fine, coarse;
 	s64 begins_ns, second_ns;	/* CLOCK_REALTIME, when they begin, and that by their names; 0: they are not open */
 	bool full;
-	bool keeps_incidents;		/* it has only a fine file, */
-	struct incident incident;	/* of this */
+	enum archiver_kind kind;
+	struct incident incident;	/* that is kept */
 	bool only_remembers;
 	struct base *base;		/* [watch] */
 	u64 skipped;			/* before they began */
@@ -146,12 +146,12 @@ static int write_held(struct archiver *r, struct problem *p)
 	return err;
 }
 
-static void file_end(struct file *f)
+static void file_end(struct file *f, bool in_memory)
 {
 	bool empty = f->sink && !recorder_intervals(f->sink);
 
 	sink_close(TAKE(f->sink));
-	if (empty)
+	if (empty && !in_memory)
 		recording_delete(f->path);
 }
 
@@ -161,8 +161,8 @@ static void files_end(struct archiver *r)
 
 	if (r->coarse.sink)
 		write_held(r, &p);
-	file_end(&r->fine);
-	file_end(&r->coarse);
+	file_end(&r->fine, r->kind == ARCHIVER_MEMORY);
+	file_end(&r->coarse, false);
 	r->begins_ns = r->second_ns = 0;
 }
 
@@ -171,12 +171,13 @@ static int file_begin(struct archiver *r, struct file *f, bool coarse, u64 idle_
 	struct recorder_config cfg = { .lazy = true };
 	char name[ARCHIVE_NAME];
 
-	if (r->keeps_incidents)
+	cfg.in_memory = r->kind == ARCHIVER_MEMORY;
+	if (r->kind == ARCHIVER_INCIDENTS)
 		archive_incident_name(name, r->second_ns, r->incident.reason);
 	else
 		archive_name(name, r->second_ns, coarse);
 	free(f->path);
-	if (asprintf(&f->path, "%s/%s", r->cfg->folder, name) < 0)
+	if (asprintf(&f->path, "%s%s%s", r->cfg->folder ?: "", r->cfg->folder ? "/" : "", name) < 0)
 		return problem_set(p, -ENOMEM, "out of memory");
 	f->origin = *r->cfg->origin;
 	f->origin.interval_s = coarse ? ARCHIVE_COARSE_S : r->run->interval_s;
@@ -195,12 +196,12 @@ static int files_begin(struct archiver *r, const struct frames *fs, struct probl
 	int err = -EEXIST;
 
 	for (u32 i = 0; err == -EEXIST && i < 60; i++) {
-		r->second_ns = (r->keeps_incidents ? r->incident.wall_ns : r->begins_ns) + i * NSEC_PER_SEC;
+		r->second_ns = (r->kind == ARCHIVER_INCIDENTS ? r->incident.wall_ns : r->begins_ns) + i * NSEC_PER_SEC;
 		err = file_begin(r, &r->fine, false, fs->idle_gap_ns, p);
-		if (!err && !r->keeps_incidents && r->run->interval_s < ARCHIVE_COARSE_S)
+		if (!err && r->kind == ARCHIVER_HOURS && r->run->interval_s < ARCHIVE_COARSE_S)
 			err = file_begin(r, &r->coarse, true, fs->idle_gap_ns, p);
 		if (err)
-			file_end(&r->fine);
+			file_end(&r->fine, r->kind == ARCHIVER_MEMORY);
 	}
 	r->skipped = r->last_skipped;
 	for (u32 i = 0; i < fs->n; i++)
@@ -348,15 +349,31 @@ static void record_incident(struct archiver *r, const struct frames *fs)
 	r->cfg->state->failures++;
 }
 
+/* A failure stays. */
+static int record_all(struct archiver *r, const struct frames *fs)
+{
+	struct problem p;
+	int err = 0;
+
+	r->begins_ns = r->begins_ns ?: fs->now->wall_ns;
+	if (!r->fine.sink)
+		err = files_begin(r, fs, &p);
+	return err ?: write_interval(r, fs, &p);
+}
+
 static int on_interval(struct sink *of, const struct frames *fs)
 {
 	struct archiver *r = (struct archiver *)((char *)of - offsetof(struct archiver, sink));
 
-	if (!r->keeps_incidents)
+	int err = 0;
+
+	if (r->kind == ARCHIVER_HOURS)
 		record_hours(r, fs);
-	else if (!r->only_remembers)
+	else if (r->kind == ARCHIVER_INCIDENTS && !r->only_remembers)
 		record_incident(r, fs);
-	return remember(r, fs);
+	else if (!r->only_remembers)
+		err = record_all(r, fs);
+	return err ?: remember(r, fs);
 }
 
 void archiver_begin(struct archiver *r, const struct incident *incident)
@@ -411,13 +428,25 @@ static int on_open(struct sink_source *of, const struct run_info *run, struct si
 	return 0;
 }
 
-int archiver_new(const struct serve_recorder_config *cfg, bool incidents, struct archiver **ret)
+int archiver_bytes(struct archiver *r, char **ret, size_t *ret_len, struct problem *p)
+{
+	if (!r->fine.sink)
+		return problem_set(p, -ENODATA, "no interval has ended yet");
+	return recorder_bytes(r->fine.sink, ret, ret_len, p);
+}
+
+u64 archiver_run_bytes(const struct archiver *r)
+{
+	return snapshot_run_bytes(r->run->n_watches, r->run->scale);
+}
+
+int archiver_new(const struct serve_recorder_config *cfg, enum archiver_kind kind, struct archiver **ret)
 {
 	struct archiver *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return -ENOMEM;
-	*r = (struct archiver){ .source.open = on_open, .sink.ops = &archiver_sink, .cfg = cfg, .keeps_incidents = incidents };
+	*r = (struct archiver){ .source.open = on_open, .sink.ops = &archiver_sink, .cfg = cfg, .kind = kind };
 	*ret = r;
 	return 0;
 }
@@ -467,12 +496,12 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 	return err || !s->incidents ? err : incidents_take(s->incidents, kind, &message);
 }
 
-static int record_all(const struct serve_recorder_config *cfg, int messages)
+static int take_all(const struct serve_recorder_config *cfg, int messages)
 {
 	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
 	struct relayed_config sinks = { .n_sinks = 1, .reopens = true, .stopped = on_stopped };
 	struct process CLEANUP(process_end) s = { 0 };
-	int err = archiver_new(cfg, false, &s.hours);
+	int err = archiver_new(cfg, ARCHIVER_HOURS, &s.hours);
 
 	if (!err && cfg->n_keep_if)
 		err = incidents_new(cfg, &s.incidents);
@@ -497,7 +526,7 @@ int recorder_process(const void *of, pid_t parent, int messages, int taken, int 
 	if (err)
 		return command_fail(cfg->who, STATUS_FAILED, &p);
 	setpriority(PRIO_PROCESS, 0, NICE);
-	err = record_all(cfg, messages);
+	err = take_all(cfg, messages);
 	if (!err)
 		return STATUS_DONE;
 	problem_set(&p, err, "the recorder failed: %s", strerror(-err));

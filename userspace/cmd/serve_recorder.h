@@ -11,8 +11,14 @@
 
 struct archiver;
 
-/* @cfg is borrowed. @incidents: it records these, and not each hour. Returns 0 or -ENOMEM. */
-int archiver_new(const struct serve_recorder_config *cfg, bool incidents, struct archiver **ret);
+enum archiver_kind {
+	ARCHIVER_HOURS,
+	ARCHIVER_INCIDENTS,
+	ARCHIVER_MEMORY,	/* one recording of all; of @cfg only the origin counts */
+};
+
+/* @cfg is borrowed. Returns 0 or -ENOMEM. */
+int archiver_new(const struct serve_recorder_config *cfg, enum archiver_kind kind, struct archiver **ret);
 void archiver_free(struct archiver *r);		/* after its sink; takes NULL */
 struct sink_source *archiver_source(struct archiver *r);
 
@@ -31,6 +37,15 @@ bool archiver_is_full(const struct archiver *r);
 
 /* Intervals are only remembered for what was counted by their end. */
 void archiver_only_remembers(struct archiver *r, bool yes);
+
+/*
+ * The recording in memory, since devices came or went last: bytes of malloc(). Returns 0, or a negative errno and a sentence;
+ * -ENODATA: it has no interval.
+ */
+int archiver_bytes(struct archiver *r, char **ret, size_t *ret_len, struct problem *p);
+
+/* Most memory that a run of what it records needs, besides its intervals. */
+u64 archiver_run_bytes(const struct archiver *r);
 
 /* --- serve_incidents.c --- */
 

@@ -31,7 +31,9 @@ struct capture_config {
 	u32 doubled;			/* how often to double that room, and that for more tags */
 	u64 idle_gap_ns;		/* shortest pause after which an IO counts in after_idle; 0: off */
 	struct slow_wanted slow;	/* which IOs to report as slow; unused by a replay */
-	const char *replay_file;	/* replay only */
+	const char *replay_file;	/* replay only, likewise: */
+	const void *replay_bytes;	/* what would be in the file; borrowed; NULL: read it */
+	u64 replay_len;
 };
 
 /* An open capture. Engines embed it at the start of their own state. */

@@ -232,6 +232,39 @@ int recording_file_make(struct recording_file *f, const char *name, bool overwri
 	return err ? problem_set(p, err, "%s: can't be created: %s", name, strerror(-err)) : 0;
 }
 
+int recording_file_make_in_memory(struct recording_file *f, const char *name, struct problem *p)
+{
+	int rc;
+
+	*f = recording_file_none;
+	f->name = strdup(name);
+	if (!f->name)
+		return problem_set(p, -ENOMEM, "%s: out of memory", name);
+	rc = sqlite3_open_v2(":memory:", &f->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	return rc ? recording_file_failed(f, rc, p) : 0;
+}
+
+static int finish(struct recording_file *f)
+{
+	return sqlite_run(f->db, "UPDATE meta SET value = 1 WHERE key = 'finished'");
+}
+
+int recording_file_bytes(struct recording_file *f, char **ret, size_t *ret_len, struct problem *p)
+{
+	sqlite3_int64 len;
+	int rc = finish(f);
+	unsigned char *bytes = rc ? NULL : sqlite3_serialize(f->db, "main", &len, 0);
+
+	*ret = bytes ? malloc(len) : NULL;
+	if (*ret)
+		memcpy(*ret, bytes, len);
+	sqlite3_free(bytes);
+	if (!*ret)
+		return recording_file_failed(f, rc ?: SQLITE_NOMEM, p);
+	*ret_len = len;
+	return 0;
+}
+
 static int make_tables(sqlite3 *db, const struct run_info *run)
 {
 	u32 parts = RECORDING_ALWAYS | RECORDING_IDENTITY | (run->glanced ? RECORDING_HALTS : 0) |
@@ -275,7 +308,7 @@ void recording_file_close(struct recording_file *f, bool finished)
 {
 	if (f->db && finished) {
 		recording_marks_take(&f->marks, f->db);
-		sqlite_run(f->db, "UPDATE meta SET value = 1 WHERE key = 'finished'");
+		finish(f);
 		sqlite_run(f->db, "PRAGMA journal_mode = MEMORY");
 	}
 	recording_marks_close(&f->marks);

@@ -25,6 +25,7 @@ extern const struct recording_file recording_file_none;	/* the state before reco
  * return as recorder_open() does. If one fails, @f still has to be passed to recording_file_remove().
  */
 int recording_file_make(struct recording_file *f, const char *name, bool overwrite, struct problem *p);
+int recording_file_make_in_memory(struct recording_file *f, const char *name, struct problem *p);	/* @name: for messages */
 int recording_file_begin(struct recording_file *f, const struct run_info *run, struct recorded_ids *ids, struct problem *p);
 
 /*
@@ -35,6 +36,9 @@ int recording_file_check(struct recording_file *f, struct problem *p);
 
 /* Sets the sentence for the failure @rc of SQLite; returns its errno. */
 int recording_file_failed(const struct recording_file *f, int rc, struct problem *p);
+
+/* A finished file as bytes of malloc(). Returns 0, or a negative errno and a sentence. */
+int recording_file_bytes(struct recording_file *f, char **ret, size_t *ret_len, struct problem *p);
 
 /* Closes the file, with @finished as one plain file. Takes an @f that could not be made, too. */
 void recording_file_close(struct recording_file *f, bool finished);

@@ -97,7 +97,7 @@ static int read_mark(struct finished *f, const struct recording_reader *r, const
 static int examine(struct finished *f, const struct moment *at, struct problem *p)
 {
 	struct recording_reader r = { .file = f->file };
-	int err = reader_open_database(&r, p) ?: reader_read_facts(&r, p) ?: read_mark(f, &r, at, p);
+	int err = reader_open_database(&r, &(struct capture_config){ 0 }, p) ?: reader_read_facts(&r, p) ?: read_mark(f, &r, at, p);
 
 	sqlite_reader_close(&r.sqlite);
 	reader_forget_facts(&r);

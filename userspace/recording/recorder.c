@@ -56,7 +56,9 @@ static int begin(struct recorder *r, const struct recorder_config *cfg, struct p
 				   "needed", cfg->file, cfg->max_bytes, least);
 	if (recorded_ids_init(&r->ids, r->run))
 		return problem_set(p, -ENOMEM, "%s: out of memory", cfg->file);
-	err = recording_file_make(&r->file, cfg->file, cfg->overwrite, p) ?: recording_file_begin(&r->file, r->run, &r->ids, p);
+	err = cfg->in_memory ? recording_file_make_in_memory(&r->file, cfg->file, p) :
+			       recording_file_make(&r->file, cfg->file, cfg->overwrite, p);
+	err = err ?: recording_file_begin(&r->file, r->run, &r->ids, p);
 	if (err)
 		return err;
 	if (cfg->lazy)
@@ -182,6 +184,15 @@ void recorder_problem(const struct sink *s, struct problem *p)
 
 	if (r->err)
 		*p = r->problem;
+}
+
+int recorder_bytes(struct sink *s, char **ret, size_t *ret_len, struct problem *p)
+{
+	struct recorder *r = (struct recorder *)s;
+
+	if (r->err)
+		*p = r->problem;
+	return r->err ?: recording_file_bytes(&r->file, ret, ret_len, p);
 }
 
 u64 recorder_intervals(const struct sink *s)

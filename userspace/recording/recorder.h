@@ -12,6 +12,7 @@
 struct recorder_config {
 	const char *file;	/* must not exist, unless @overwrite */
 	bool overwrite;
+	bool in_memory;		/* it is no file, and @file its name in messages: see recorder_bytes() */
 	/*
 	 * Limit for the file and its log (-wal) together; 0: none. When it is reached, the oldest intervals
 	 * are merged into longer ones, then dropped.
@@ -37,6 +38,9 @@ void recorder_problem(const struct sink *s, struct problem *p);
 
 /* The number of intervals that the file holds now; 0 if it can't be read. */
 u64 recorder_intervals(const struct sink *s);
+
+/* A recording in memory, finished, as bytes of malloc(); nothing can be added any more. Returns 0, or a negative errno and a sentence. */
+int recorder_bytes(struct sink *s, char **ret, size_t *ret_len, struct problem *p);
 
 /* Deletes a recording and what is beside it. Returns 0 or a negative errno. */
 int recording_delete(const char *name);

@@ -84,7 +84,7 @@ static int replay_open(const struct capture_config *cfg, struct capture **ret, s
 	if (!r->origin.file)
 		return problem_set(p, -ENOMEM, "%s: out of memory", cfg->replay_file);
 	r->file = r->origin.file;
-	err = reader_open_database(r, p) ?: reader_read_facts(r, p);
+	err = reader_open_database(r, cfg, p) ?: reader_read_facts(r, p);
 	if (err)
 		return err;
 	scale = choose_scale(r, cfg, p);

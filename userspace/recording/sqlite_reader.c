@@ -205,6 +205,16 @@ int sqlite_reader_open(struct sqlite_reader *r, const char *file, struct problem
 	return rc ? no_reading(r, sqlite_errno(r->db, rc), p) : err;
 }
 
+int sqlite_reader_open_bytes(struct sqlite_reader *r, const char *file, const void *bytes, u64 len, struct problem *p)
+{
+	int rc;
+
+	*r = (struct sqlite_reader){ .file = file, .fds = { .fd = -1, .log = -1 } };
+	rc = sqlite3_open_v2(":memory:", &r->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ?:
+	     sqlite3_deserialize(r->db, "main", (void *)bytes, len, len, SQLITE_DESERIALIZE_READONLY);
+	return rc ? no_reading(r, sqlite_errno(r->db, rc), p) : 0;
+}
+
 u64 sqlite_reader_bytes(const struct sqlite_reader *r)
 {
 	struct stat st;

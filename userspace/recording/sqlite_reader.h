@@ -29,6 +29,9 @@ struct sqlite_reader {
  */
 int sqlite_reader_open(struct sqlite_reader *r, const char *file, struct problem *p);
 
+/* The same of a database that is given as bytes, which are borrowed; @file is its name in messages. */
+int sqlite_reader_open_bytes(struct sqlite_reader *r, const char *file, const void *bytes, u64 len, struct problem *p);
+
 /* The size of the file; 0: the log determines the size of the database. */
 u64 sqlite_reader_bytes(const struct sqlite_reader *r);
 

@@ -28,7 +28,7 @@ int recent_add(struct recent *r, u32 kind, const struct wire_in *bytes, s64 ns)
 	return 0;
 }
 
-void recent_drop(struct recent *r)
+struct recent_message *recent_take(struct recent *r)
 {
 	struct recent_message *m = r->first;
 
@@ -36,7 +36,12 @@ void recent_drop(struct recent *r)
 	if (!r->first)
 		r->last = NULL;
 	r->bytes -= size_of(m);
-	free(m);
+	return m;
+}
+
+void recent_drop(struct recent *r)
+{
+	free(recent_take(r));
 }
 
 void recent_free(struct recent *r)

@@ -24,7 +24,8 @@ struct recent {
 /* Adds a copy. Returns 0 or -ENOMEM. */
 int recent_add(struct recent *r, u32 kind, const struct wire_in *bytes, s64 ns);
 
-/* Takes the oldest one off; there is one. */
+/* Takes the oldest one off, to be freed by free(); there is one. */
+struct recent_message *recent_take(struct recent *r);
 void recent_drop(struct recent *r);
 void recent_free(struct recent *r);
 

@@ -15,7 +15,6 @@ struct relay {
 	struct wire_out sent;		/* the watches that the other end knows */
 	struct wired_run copy;		/* of what it knows, since devices may go away while intervals are held */
 	struct held held;		/* intervals that have not been sent, of the copy's watches */
-	bool counts;			/* a recording's are sent */
 };
 
 struct relay_sink {
@@ -89,8 +88,6 @@ static int relay_interval(struct sink *s, const struct frames *fs)
 	if (err)
 		return err;
 	now.mono_ns = now_ns();		/* a replay's own may be of another day */
-	if (!r->counts)
-		now.now = NULL;
 	if (channel_waiting(r->to) > RELAY_HOLD)
 		return held_add(&r->held, r->run, r->copy.watches, &now);
 	return let_go(r) ?: post(r, &now);
@@ -131,7 +128,7 @@ static int relay_open(struct sink_source *of, const struct run_info *run, struct
 	return 0;
 }
 
-int relay_new(struct channel *to, bool counts, struct relay **ret)
+int relay_new(struct channel *to, struct relay **ret)
 {
 	struct relay *r = calloc(1, sizeof(*r));
 
@@ -139,7 +136,6 @@ int relay_new(struct channel *to, bool counts, struct relay **ret)
 		return -ENOMEM;
 	r->source.open = relay_open;
 	r->to = to;
-	r->counts = counts;
 	*ret = r;
 	return 0;
 }

@@ -26,8 +26,8 @@ enum relay_message {
 
 struct relay;
 
-/* @to is borrowed. @counts: also send what only a recording needs, struct frames.now. Returns 0 or -ENOMEM. */
-int relay_new(struct channel *to, bool counts, struct relay **ret);
+/* @to is borrowed. Returns 0 or -ENOMEM. */
+int relay_new(struct channel *to, struct relay **ret);
 void relay_free(struct relay *r);	/* after its sink; takes NULL */
 
 /* The source of its sink. An interval fails with -ENOMEM, or with the error of channel_post(). */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/utsname.h>
+#include <time.h>
 
 #include "service/server_state.h"
 #include "service/prometheus.h"
@@ -135,6 +137,50 @@ static enum MHD_Result snapshot(struct server *s, struct MHD_Connection *c)
 	return answer_cached(s, c, CACHE_SNAPSHOT, "application/x-ndjson");
 }
 
+/*
+ * The name that a browser saves it under: the host's, and when it was made. As it may be large, it is not compressed, and its
+ * charts run in no page of ours.
+ */
+static enum MHD_Result answer_download(struct server *s, struct MHD_Connection *c, enum download kind, const char *type, const char *end)
+{
+	static const char *const again[2] = { MHD_HTTP_HEADER_RETRY_AFTER, "1" };
+	char name[128], when[32];
+	struct utsname host;
+	time_t now = time(NULL);
+	struct MHD_Response *r;
+	struct blob *made = NULL;
+	int err = s->cfg.downloads ? download_get(s->cfg.downloads, kind, &made) : -ENODATA;
+	struct tm tm;
+
+	if (err == -EAGAIN)
+		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "it is being made; ask again in a second\n", again);
+	if (err == -ENODATA)
+		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no interval has ended yet\n", again);
+	if (err)
+		return answer_text(c, MHD_HTTP_INTERNAL_SERVER_ERROR, err == -E2BIG ? "what is watched is too much for a report\n" :
+				   "it could not be made\n", NULL);
+	r = MHD_create_response_from_buffer_with_free_callback_cls(made->len, made->data, blob_release, blob_ref(made));
+	if (!r) {
+		blob_unref(made);
+		return MHD_NO;
+	}
+	strftime(when, sizeof(when), "%Y-%m-%dT%H-%M-%SZ", gmtime_r(&now, &tm));
+	snprintf(name, sizeof(name), "attachment; filename=\"blklat-%.60s-%s%s\"", uname(&host) ? "host" : host.nodename, when, end);
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	MHD_add_response_header(r, "Content-Disposition", name);
+	return answer(c, MHD_HTTP_OK, r);
+}
+
+static enum MHD_Result recording(struct server *s, struct MHD_Connection *c)
+{
+	return answer_download(s, c, DOWNLOAD_RECORDING, "application/vnd.sqlite3", ".blklat");
+}
+
+static enum MHD_Result report(struct server *s, struct MHD_Connection *c)
+{
+	return answer_download(s, c, DOWNLOAD_REPORT, "text/html; charset=utf-8", ".html");
+}
+
 static enum MHD_Result answer_well(struct server *s, struct MHD_Connection *c, bool losses)
 {
 	char why[FEED_WORDS + 1];
@@ -177,6 +223,8 @@ static const struct {
 	{ "/metrics", metrics },
 	{ "/api/stream", stream_begin },
 	{ "/api/snapshot", snapshot },
+	{ "/api/recording", recording },
+	{ "/api/report", report },
 	{ "/healthz", healthz },
 	{ "/readyz", readyz },
 	{ "/", page },
@@ -192,7 +240,8 @@ static enum MHD_Result answer_path(struct server *s, struct MHD_Connection *c, c
 		if (!strcmp(url, routes[i].path))
 			return routes[i].answer(s, c);
 	return answer_text(c, MHD_HTTP_NOT_FOUND,
-			   "no such path; there are /, /metrics, /api/snapshot, /api/stream, /healthz and /readyz\n", NULL);
+			   "no such path; there are /, /metrics, /api/snapshot, /api/stream, /api/recording, /api/report, /healthz and "
+			   "/readyz\n", NULL);
 }
 
 static enum MHD_Result count_host(void *count, enum MHD_ValueKind kind, const char *name, const char *value)

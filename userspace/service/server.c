@@ -83,6 +83,8 @@ void server_round(struct server *s)
 	streams_wake(s, s->stopping || s->streamed != s->cfg.feed->next);
 	s->streamed = s->cfg.feed->next;
 	access_round(s);
+	if (s->cfg.downloads)
+		downloads_round(s->cfg.downloads);
 	MHD_run(s->daemon);
 }
 

@@ -8,6 +8,8 @@
  *   /metrics        what Prometheus scrapes, in the format it asks for
  *   /api/snapshot   the last interval, as 'blklat live --format json' prints it
  *   /api/stream     the intervals of the last minutes, and then each as it ends: server-sent events
+ *   /api/recording  the last minutes as a recording, 503 while it is being made; likewise
+ *   /api/report     as a page of charts
  *   /healthz        200, or 503 and why: the capture does not run, or is late
  *   /readyz         the same, also if it lost a notable share of the IOs
  */
@@ -23,6 +25,7 @@
 #define SERVER_CONNECTIONS 256
 #define SERVER_STREAMS 32	/* of these; the rest are for scrapes */
 
+struct downloads;
 struct prometheus;
 
 struct server_config {
@@ -30,6 +33,7 @@ struct server_config {
 	struct address address;		/* that it is bound to */
 	struct feed *feed;
 	struct prometheus *prometheus;
+	struct downloads *downloads;	/* NULL: there are none */
 };
 
 struct server;

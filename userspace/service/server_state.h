@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "service/auth.h"
+#include "service/download.h"
 #include "service/prometheus.h"
 #include "service/server.h"
 #include "util/blob.h"

@@ -2,7 +2,7 @@
 // The live page: the report's charts for the last minutes, drawn again with each interval.
 import type { Axis } from "./axes";
 import { slowDots, type When } from "./charts/slow";
-import { button, choice, el } from "./dom";
+import { button, choice, el, save } from "./dom";
 import { leftOver, partsTotals, totals } from "./figures";
 import { seconds } from "./format";
 import { clockAxis, clockMs, clockWords } from "./live_clock";
@@ -48,6 +48,8 @@ class LivePage extends Page {
     private readonly facts = el("p", { class: "hint" });
     private readonly said = el("p", { class: "link", role: "status" });
     private readonly pause = button("Pause", () => this.setPaused(!this.paused), { "aria-pressed": "false", class: "pause" });
+    private readonly keep = el("span", { class: "choice" }, ...(["recording", "report"] as const).map((what) =>
+        button(`Save ${what}`, () => void this.saveAs(what), { title: `A ${what} of the last minutes`, "data-save": what })));
     /** Switched by the user: a line that is on stays on, whatever comes and goes. */
     private readonly chosen = new Map<string, boolean>();
 
@@ -74,7 +76,7 @@ class LivePage extends Page {
 
     private header(): HTMLElement {
         return el("header", {}, el("div", { class: "top" }, el("h1", {}, "Block IO latency, live"),
-            el("span", { class: "choice" }, this.times, this.pause, this.themeButton())), this.said, this.facts, this.tiles.element);
+            el("span", { class: "choice" }, this.times, this.pause, this.themeButton())), this.said, this.facts, this.keep, this.tiles.element);
     }
 
     private main(): HTMLElement {
@@ -88,6 +90,24 @@ class LivePage extends Page {
         const link = (path: string) => el("a", { href: path }, path);
         return el("footer", {}, "Charts and figures are of the time that is chosen above. Percentiles are exact to a bin; means, minimum and maximum are exact. ",
             "For programs: ", link("/metrics"), ", ", link("/api/snapshot"), ", ", link("/healthz"), ".");
+    }
+
+    /** The service makes the file when it is asked for, and has it after a moment (503 until then). */
+    private async saveAs(what: string): Promise<void> {
+        const pressed = this.keep.querySelector<HTMLButtonElement>(`[data-save=${what}]`)!, text = pressed.textContent;
+        pressed.disabled = true;
+        pressed.textContent = "Being made ...";
+        let answer: Response | null = null;
+        for (let i = 0; i < 60 && (i === 0 || answer?.status === 503); i++) {
+            if (i)
+                await new Promise((done) => setTimeout(done, 1000));
+            answer = await fetch(`/api/${what}`).catch(() => null);
+        }
+        const name = /filename="([^"]+)"/.exec(answer?.headers.get("Content-Disposition") ?? "");
+        if (answer?.ok && name)
+            save(name[1], await answer.blob());
+        pressed.disabled = false;
+        pressed.textContent = answer?.ok ? text : "Could not be made; again?";
     }
 
     // --- an interval

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Makes files of the last minutes, for whoever asks the web server: a recording, and the report that 'blklat report' makes of it. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/load_run.h"
+#include "cmd/serve_recorder.h"
+#include "report/document.h"
+#include "util/cleanup.h"
+#include "util/json.h"
+#include "util/stream.h"
+
+#define RUN_BYTES (64u << 20)	/* most memory of the report's run; if that is too little, intervals are merged */
+#define NAME "the last minutes"	/* of the recording, in messages and in the report */
+
+static int play_one(struct relayed *r, const struct recent_message *m)
+{
+	struct wire_in bytes = { m->data, m->data + m->len, false };
+
+	return relayed_take(r, m->kind, &bytes);
+}
+
+struct player {
+	struct archiver *archiver;
+	struct relayed_config sinks;
+	struct relayed *relayed;
+};
+
+static void player_end(struct player *p)
+{
+	relayed_free(p->relayed);
+	archiver_free(p->archiver);
+}
+
+/* When devices come or go, the archiver begins anew. */
+static int play(struct player *p, const struct serve_recorder_config *cfg, const struct download_source *from)
+{
+	bool gap = from->gap;
+	int err = archiver_new(cfg, ARCHIVER_MEMORY, &p->archiver);
+
+	if (err)
+		return err;
+	p->sinks = (struct relayed_config){ .n_sinks = 1, .sinks = { archiver_source(p->archiver) }, .reopens = true };
+	err = relayed_new(&p->sinks, &p->relayed) ?: play_one(p->relayed, from->run);
+	for (const struct recent_message *m = from->first; !err; m = m->next) {
+		archiver_only_remembers(p->archiver, gap);
+		gap &= m->kind != RELAY_INTERVAL;
+		err = play_one(p->relayed, m);
+		if (m == from->last)
+			break;
+	}
+	return err;
+}
+
+static int write_report(const struct runs *runs, char **ret, size_t *ret_len)
+{
+	const struct document_window steady = { NAN, NAN };
+	struct json_object *document CLEANUP(cleanup_json) = document_make(runs->r, runs->n, &steady);
+	const char *text = json_line(document);
+	FILE *out = text ? open_memstream(ret, ret_len) : NULL;
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	err = html_write(out, text, strlen(text));
+	return fclose(out) ? -ENOMEM : err;
+}
+
+/* Of a recording; what 'blklat report' would write. */
+static int report(const char *recording, size_t len, u64 run_bytes, const char *who, char **ret, size_t *ret_len)
+{
+	static const char *const name = NAME;
+	const struct load_how how = { .max_bytes = RUN_BYTES + run_bytes, .given = recording, .given_len = len };
+	CLEANUP(runs_free) struct runs runs = { 0 };
+	struct problem p;
+
+	return load_runs(&name, 1, &how, who, &runs, &p) ?: write_report(&runs, ret, ret_len);
+}
+
+int serve_download(void *of, enum download kind, const struct download_source *from, char **ret, size_t *ret_len)
+{
+	const struct serve_server_config *server = of;
+	const struct serve_recorder_config cfg = { .who = server->who, .origin = server->origin };
+	struct player CLEANUP(player_end) player = { 0 };
+	char *recording CLEANUP(cleanup_free) = NULL;
+	struct problem p;
+	size_t len;
+	int err = play(&player, &cfg, from) ?: archiver_bytes(player.archiver, &recording, &len, &p);
+
+	if (err)
+		return err;
+	if (kind == DOWNLOAD_REPORT)
+		return report(recording, len, archiver_run_bytes(player.archiver), server->who, ret, ret_len);
+	*ret = TAKE(recording);
+	*ret_len = len;
+	return 0;
+}

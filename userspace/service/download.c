@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "service/download.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "service/relay.h"
+#include "util/cleanup.h"
+
+#define NICE 15			/* of the thread */
+
+/* --- intervals ----------------------------------------------------------------------------------- */
+
+/* The run of the oldest interval is kept, and one interval more than asked for: what was counted until then is known from it. */
+static void drop_oldest(struct downloads *d)
+{
+	struct recent_message *m = recent_take(&d->recent);
+
+	d->gap |= m->kind == RELAY_INTERVAL;
+	if (m->kind != RELAY_RUN) {
+		free(m);
+		return;
+	}
+	free(d->run);
+	d->run = m;
+	m->next = NULL;
+}
+
+static bool is_old(const struct downloads *d, s64 now_ns)
+{
+	const struct recent_message *m = d->recent.first;
+
+	return d->recent.bytes > RECENT_BYTES || m->kind == RELAY_RUN || (m->next && m->next->ns < now_ns - (s64)d->keep_ns);
+}
+
+int downloads_add(struct downloads *d, u32 kind, const struct wire_in *bytes)
+{
+	s64 now = now_ns();
+	int err = recent_add(&d->recent, kind, bytes, now);
+
+	/* While the thread reads them, none goes. */
+	while (!err && !d->busy && d->recent.first && is_old(d, now))
+		drop_oldest(d);
+	return err;
+}
+
+/* --- files --------------------------------------------------------------------------------------- */
+
+static void *work(void *downloads)
+{
+	struct downloads *d = downloads;
+
+	setpriority(PRIO_PROCESS, 0, NICE);	/* on Linux this applies to this thread only */
+	d->err = d->make(d->into, d->kind, &d->source, &d->data, &d->len);
+	atomic_store(&d->done, true);
+	return NULL;
+}
+
+static int begin(struct downloads *d, enum download kind)
+{
+	const struct recent *r = &d->recent;
+
+	if (!d->run || !r->first)
+		return -ENODATA;
+	d->source = (struct download_source){ d->run, r->first, r->last, d->gap };
+	d->kind = kind;
+	d->done = false;
+	d->busy = !pthread_create(&d->thread, NULL, work, d);
+	return d->busy ? -EAGAIN : -ENOMEM;
+}
+
+void downloads_round(struct downloads *d)
+{
+	u64 now = now_ns();
+
+	for (u32 i = 0; i < DOWNLOADS; i++)
+		if (d->of[i].made && now > d->of[i].until_ns)
+			blob_unref(TAKE(d->of[i].made));
+	if (!d->busy || !atomic_load(&d->done))
+		return;
+	pthread_join(d->thread, NULL);
+	d->busy = false;
+	if (!d->err) {
+		d->of[d->kind].made = blob_take(TAKE(d->data), d->len);
+		d->of[d->kind].until_ns = now + DOWNLOAD_FRESH_NS;
+	}
+}
+
+int download_get(struct downloads *d, enum download kind, struct blob **ret)
+{
+	int failed;
+
+	downloads_round(d);
+	*ret = d->of[kind].made;
+	if (*ret)
+		return 0;
+	failed = !d->busy && d->kind == kind ? d->err : 0;
+	d->err = 0;
+	return failed ?: d->busy ? -EAGAIN : begin(d, kind);
+}
+
+void downloads_uninit(struct downloads *d)
+{
+	if (d->busy)
+		pthread_join(d->thread, NULL);
+	for (u32 i = 0; i < DOWNLOADS; i++)
+		blob_unref(d->of[i].made);
+	free(d->data);
+	free(d->run);
+	recent_free(&d->recent);
+}
