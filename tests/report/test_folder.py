@@ -59,8 +59,10 @@ def whole(tmp_path_factory):
     return write(tmp_path_factory.mktemp("whole"), "whole.blklat", range(120), later=60)
 
 
-def run_of(file, *args):
-    run, = json.loads(blklat("report", "--format", "json", file, *args))["runs"]
+def run_of(file, *args, gaps=0):
+    r = subprocess.run([BLKLAT, "report", "--format", "json", *map(str, (file, *args))], capture_output=True, text=True, timeout=60, check=True)
+    assert r.stderr.count("\n") == r.stderr.count("nothing was recorded from") == gaps, r.stderr
+    run, = json.loads(r.stdout)["runs"]
     assert run.pop("file") == str(file) and run.pop("name") == file.name
     return run
 
@@ -120,17 +122,33 @@ def test_a_time_before_now(tmp_path):
     ago = int((datetime.datetime.now(datetime.timezone.utc) - BEGIN).total_seconds())
     write(tmp_path, None, range(ago - 14400, ago - 14390))
     write(tmp_path, None, range(ago - 1800, ago - 1790))
-    assert (len(run_of(tmp_path)["start_s"]), run_of(tmp_path, "--from", "-1h")["start_s"]) == (20, list(range(10)))
+    assert (len(run_of(tmp_path, gaps=1)["start_s"]), run_of(tmp_path, "--from", "-1h")["start_s"]) == (20, list(range(10)))
 
 
 def test_another_boot(tmp_path, folder):
     """The clock of the machine began anew, as in all of these recordings, and there is a gap of an hour: time goes on by the wall's."""
     write(tmp_path, None, range(0, 10))
     write(tmp_path, None, range(3610, 3620))
-    run = run_of(tmp_path)
+    run = run_of(tmp_path, gaps=1)
     assert run["start_s"] == pytest.approx([*range(10), *range(3610, 3620)])
     times = [slow["t_s"] for w in run["watches"] for slow in w.get("slow", {}).get("ios", [])]
     assert times == sorted(times)
+
+
+def test_gaps_are_told(tmp_path, folder):
+    """A minute later, when nobody recorded; of many the first three."""
+    begins = [0, 70, 80, 140, 200, 260]
+    for begin in begins[:2]:
+        write(tmp_path, None, range(begin, begin + 10))
+
+    def said(where):
+        return subprocess.run([BLKLAT, "report", "-f", "json", where], capture_output=True, text=True, timeout=60, check=True).stderr.splitlines()
+    assert said(tmp_path) == [f"blklat report: {tmp_path}: nothing was recorded from 2026-11-21T02:59:10.000Z to 2026-11-21T03:00:10.000Z"]
+    for begin in begins[2:]:
+        write(tmp_path, None, range(begin, begin + 10))
+    lines = said(tmp_path)
+    assert len(lines) == 4 and lines[2].endswith("from 2026-11-21T03:01:30.000Z to 2026-11-21T03:02:20.000Z")
+    assert lines[3] == f"blklat report: {tmp_path}: and at 1 more time" and said(folder) == []
 
 
 def test_marks_of_all_are_marks_of_the_run(tmp_path):

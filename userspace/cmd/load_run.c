@@ -373,6 +373,28 @@ static void warn_merged(u32 merged, const char *who)
 		"events are not seen; raise --max-memory to see each\n", who, merged);
 }
 
+#define GAP_S 1			/* files that follow each other are less apart */
+#define GAPS_TOLD 3
+
+/* When nobody recorded, which would look as if nothing had happened. */
+static void tell_gaps(const struct run *r, const char *who)
+{
+	char from[UNITS_TEXT], to[UNITS_TEXT];
+	u32 n = 0;
+
+	for (u32 i = 1; i < r->n; i++) {
+		double end_s = run_end_of(r, i - 1);
+
+		if (r->start_s[i] - end_s <= GAP_S || n++ >= GAPS_TOLD)
+			continue;
+		fprintf(stderr, "%s: %s: nothing was recorded from %s to %s\n", who, r->origin.file,
+			units_utc(from, r->origin.start_wall_ns + llround(end_s * NSEC_PER_SEC)),
+			units_utc(to, r->origin.start_wall_ns + llround(r->start_s[i] * NSEC_PER_SEC)));
+	}
+	if (n > GAPS_TOLD)
+		fprintf(stderr, "%s: %s: and at %u more time%s\n", who, r->origin.file, n - GAPS_TOLD, n == GAPS_TOLD + 1 ? "" : "s");
+}
+
 int load_runs(const char *const *files, u32 n, const struct load_how *how, const char *who, struct runs *ret, struct problem *p)
 {
 	struct load_how tried = *how;
@@ -385,6 +407,8 @@ int load_runs(const char *const *files, u32 n, const struct load_how *how, const
 	}
 	if (!err && tried.merged > 1)
 		warn_merged(tried.merged, who);
+	for (u32 i = 0; !err && i < ret->n; i++)
+		tell_gaps(&ret->r[i], who);
 	return err;
 }
 
