@@ -263,7 +263,7 @@ def test_replay_that_is_none(tmp_path):
     ("dev all\nbins = yes\n", r":2: option '--bins' takes no value"),
     ("dev all\ninterv 5\n", r":2: a file can't have option 'interv'"),
     ("config /etc/fstab\n", r":1: a file can't have option 'config'"),
-    ("dev all\nkeep = 1h\n", r": --keep and --keep-size need --record DIR"),
+    ("dev all\nkeep = 1h\n", r": --keep, --keep-size and --keep-if need --record DIR"),
     ("# dev all\n", r": no device given: say which with --dev"),
     ("", r": no device given: say which with --dev"),
     ("dev all\0\n", r" is not a text file"),
