@@ -108,6 +108,18 @@ def test_limits_of_cgroups(tmp_path, at):
         f"{name}: cgroup {l['cgroup']} has io.max {l['io_max']}; waits for this limit show only in stage total, if at all" for name in FOUND for l in FOUND[name]]
 
 
+def test_limits_of_version_1(tmp_path):
+    """A file for each limit, in their own hierarchy; in the words of version 2."""
+    sysfs_tree.server(tmp_path)
+    at = tmp_path / "sys/fs/cgroup/blkio/backup.service"
+    for name, lines in {"read_bps": "8:0 2097152\n8:16 5\n", "write_bps": "8:0 1048576\n", "read_iops": "", "write_iops": "8:0 120\nrubbish\n9:99 7\n"}.items():
+        sysfs_tree.write(at / f"blkio.throttle.{name}_device", lines)
+    d = by_name(tmp_path)
+    assert {name: d[name]["limits"] for name in d if d[name]["limits"]} == {
+        "sda": [{"cgroup": "/backup.service", "io_max": "rbps=2097152 wbps=1048576 wiops=120"}], "sdb": [{"cgroup": "/backup.service", "io_max": "rbps=5"}]}
+    assert "sdb: cgroup /backup.service has blkio.throttle rbps=5; waits for" in " ".join(text(tmp_path).split())
+
+
 def test_laptop_facts(tmp_path):
     sysfs_tree.laptop(tmp_path)
     d = by_name(tmp_path)

@@ -3,11 +3,13 @@
 import contextlib
 import json
 import pathlib
+import re
 import sqlite3
 import subprocess
 
 from groups import groups
 from load import BLKLAT, Blklat, assert_all_counted, exact
+from needs import need
 from parts import labels_of, parts_of
 from recorder import Recorder
 
@@ -79,3 +81,12 @@ def test_pods_and_volumes(loop, tmp_path):
             ("shop", "mysql-0", "db")}
         assert {io["cgroup"] for line in told for io in line.get("slow", [])} == {"shop/mysql-0/db", path}
         assert {line["identity"]["volume"] for line in told if "part" not in line} == {"pvc-8f1c"}
+
+
+def test_limits_of_version_1_are_told(loop):
+    with groups() as g:
+        need(not g.v2, "a hierarchy of cgroups of version 1")
+        (g.make("slow") / "blkio.throttle.read_iops_device").write_text(f"{loop.number} 20")
+        with Blklat(loop, stage="total") as b:
+            assert re.search(rf"^blklat: cgroup {g.name}/slow has blkio\.throttle riops=20 of {loop.name}: waits for this limit are "
+                             r"(part of stage total|in no stage, as this kernel does not let them be measured)$", b.stderr, re.M)

@@ -108,9 +108,9 @@ static void print_throttles(const struct device_table *t, const struct throttles
 		if (!begun)
 			putchar('\n');
 		begun = true;
-		snprintf(line, sizeof(line), "%s: cgroup %s has io.max %s; waits for this limit show only in stage "
+		snprintf(line, sizeof(line), "%s: cgroup %s has %s %s; waits for this limit show only in stage "
 			 "total, if at all",
-			 t->d[h->device].name, h->cgroup, h->limits);
+			 t->d[h->device].name, h->cgroup, h->file, h->limits);
 		draw_paragraph(stdout, line, 0, 2, terminal_columns(STDOUT_FILENO));
 		putchar('\n');
 	}

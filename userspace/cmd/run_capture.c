@@ -112,7 +112,7 @@ static void warn_throttled(const struct run_capture *r)
 		if (!where)
 			continue;
 		if (shown++ < THROTTLES_SHOWN)
-			fprintf(stderr, "blklat: cgroup %s has io.max %s of %s: %s\n", t->cgroup, t->limits,
+			fprintf(stderr, "blklat: cgroup %s has %s %s of %s: %s\n", t->cgroup, t->file, t->limits,
 				r->monitor.devices.d[t->device].name, where);
 		else
 			more++;

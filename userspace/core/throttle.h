@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Cgroups that limit the IO of a device (io.max of cgroup v2). An IO waits for its limit before the block layer
+ * Cgroups that limit the IO of a device (io.max of cgroup v2, blkio.throttle.* of v1). An IO waits for its limit before the block layer
  * traces it (blk_throtl_bio() comes before block_bio_queue), so only stage total may include that wait: see struct
  * capture.sees_held.
  */
@@ -12,6 +12,7 @@
 struct throttle {
 	u32 device;		/* index in the table */
 	char *cgroup;		/* "/system.slice/backup.service"; control characters are '?' */
+	const char *file;	/* "io.max", or of version 1 "blkio.throttle" */
 	char limits[128];	/* those that are set, in bytes or IOs per second: "rbps=1048576 wiops=100" */
 };
 
