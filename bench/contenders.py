@@ -57,6 +57,7 @@ def contenders(build, device, spare):
         Contender("biolatency", ["biolatency", "-d", device.name, "1"], "of libbpf-tools, one device"),
         Contender("bpftrace", ["bpftrace", "-e", BPFTRACE.format(dev=kernel_dev)], "a histogram, one device"),
         ours("blklat total", blklat + ["--stage", "total"], "stage total alone", extra=True),
+        ours("blklat wait", blklat + ["--stage", "total,wait"], "stages total and wait", extra=True),
         ours("blklat 3 stages", blklat + ["--stage", "device,queue,total"], "device,queue,total", extra=True),
         *(ours(f"blklat by {by}", blklat + ["--by", by], "in parts", extra=True)
           for by in ("size", "flags", "depth", "beside", "cgroup")),

@@ -208,6 +208,14 @@ static __always_inline void free_cell(struct bio_cell *cell)
 	poke_last(&cell->key, 0);
 }
 
+/* NULL: the bio is not in the table. */
+static __always_inline struct bio_start *start_in_cell(u64 key)
+{
+	struct bio_cell *cell = cell_of(key);
+
+	return cell ? &cell->start : NULL;
+}
+
 /* The bio with the key @piece was split off the one with the key @of, which may be a piece itself. */
 static __always_inline void add_piece_in_cells(u64 piece, u64 of)
 {

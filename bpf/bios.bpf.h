@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stage total: bios from the queue to their end. A bio has no tag, so its start is kept in a table and
- * found by the bio's address. The table consists of cells (capture.h); kernels before 5.12 lack
+ * Stages total and wait: bios from the queue to their end, and to their request. A bio has no tag, so its start is kept in a
+ * table and found by the bio's address. The table consists of cells (capture.h); kernels before 5.12 lack
  * compare-and-exchange for BPF (5ffa25502b5a), so there it is a hash.
  */
 #ifndef BIOS_BPF_H
@@ -78,11 +78,30 @@ static __noinline int note_bio_end(u32 watch, u64 now)
 	return 0;
 }
 
-static __always_inline u32 total_watch(const volatile void *object)
+/* A bio that begins has @object as its disk or partition: sets watch @i. */
+static __always_inline void enter_total(struct bio_start *start, u32 i, const volatile void *object)
 {
 	struct target *t;
 
-	return target_of(object, &t) ? t->watch[BLKLAT_STAGE_TOTAL] : 0;
+	if (!target_of(object, &t))
+		return;
+	start->watch[i] = t->watch[BLKLAT_STAGE_TOTAL];
+	if (cfg_wait && t->watch[BLKLAT_STAGE_WAIT])
+		start->waits |= 1 << i;
+}
+
+/* The watch at stage wait of a bio that is counted at stage total in watch @i: the next whole (abi.h). 0: it does not wait there. */
+static __always_inline u32 wait_watch(const struct bio_start *start, u32 i)
+{
+	return cfg_wait && start->waits >> i & 1 ? start->watch[i] + 1 + cfg_parts : 0;
+}
+
+static __always_inline void account_wait(const struct bio_start *start, u32 cell, u32 turn)
+{
+	if (wait_watch(start, 0))
+		account(wait_watch(start, 0), cell, turn);
+	if (wait_watch(start, 1))
+		account(wait_watch(start, 1), cell, turn);
 }
 
 static __always_inline void account_bio(const struct bio_start *start, u32 cell, u32 turn)
@@ -91,6 +110,7 @@ static __always_inline void account_bio(const struct bio_start *start, u32 cell,
 		account(start->watch[0], cell, turn);
 	if (start->watch[1])
 		account(start->watch[1], cell, turn);
+	account_wait(start, cell, turn);
 }
 
 /* The end of a bio was missed, and another bio begins at its address. */
@@ -214,15 +234,15 @@ static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, u3
 {
 	*ret = (struct bio_start){};
 	if (bpf_core_field_exists(bio->bi_bdev)) {
-		ret->watch[0] = total_watch(bio->bi_bdev->bd_disk);
+		enter_total(ret, 0, bio->bi_bdev->bd_disk);
 		if (has_partitions(mode))
-			ret->watch[1] = total_watch(bio->bi_bdev);
+			enter_total(ret, 1, bio->bi_bdev);
 	} else {
 		/*
 		 * The tracepoint comes after the remap to the whole device, so partitions can't be told
 		 * apart here.
 		 */
-		ret->watch[0] = total_watch(((struct bio___before_5_12 *)bio)->bi_disk);
+		enter_total(ret, 0, ((struct bio___before_5_12 *)bio)->bi_disk);
 	}
 	if (!ret->watch[0] && !ret->watch[1])
 		return false;
@@ -240,8 +260,11 @@ static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, u3
 static __always_inline void count_starts(u64 key, const struct bio_start *start, const u32 company[2], u32 turn, enum mode mode)
 {
 	count_started(start->watch[0], turn);
-	if (has_partitions(mode))
+	count_started(wait_watch(start, 0), turn);
+	if (has_partitions(mode)) {
 		count_started(start->watch[1], turn);
+		count_started(wait_watch(start, 1), turn);
+	}
 	if (has_parts(mode) && blklat_counts_in_flight(cfg_by))
 		count_bio_in_flight(start, 1);
 	if (has_parts(mode) && cfg_company)
@@ -301,8 +324,8 @@ PROGRAM(on_bio_throttle_hash, "fentry", 1, IN_MODE(hold_in_mode, ctx, turn, TABL
 
 /* --- ends ---------------------------------------------------------------------------------- */
 
-/* @i: index of one of the watches of the bio with this @number. */
-static __always_inline void complete_bio(u64 number, const struct bio_start *start, u32 i, u64 now, u32 error, u32 turn,
+/* @i: index of one of the watches, at @stage, of the bio with this @number. */
+static __always_inline void complete_bio(u64 number, const struct bio_start *start, u32 i, u32 stage, u64 now, u32 error, u32 turn,
 					 enum table table, enum mode mode)
 {
 	u32 watch = start->watch[i], op = start->op < BLKLAT_OPS ? start->op : BLKLAT_OP_OTHER;
@@ -323,12 +346,15 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
 	 * A bio may end in either of two tracepoints, so in two programs, which may interrupt each other. Kernels that use the
 	 * hash guard neither, and have only atomic additions.
 	 */
-	sharing = table == TABLE_HASH ? NESTED : SHARED;
+	if (table == TABLE_HASH)
+		sharing = NESTED;
+	else if (stage == BLKLAT_STAGE_TOTAL)
+		sharing = SHARED;
 	bin = count_latency(s, ns, sharing);
 	add(&s->bytes, start->bytes, sharing);
 	if (error)
 		add(&s->errors, 1, sharing);
-	if (cfg_slow && (error || may_be_slow(BLKLAT_STAGE_TOTAL, op, ns)))
+	if (cfg_slow && (error || may_be_slow(stage, op, ns)))
 		tell_bio(number, watch, start, ns, error);
 	/* Kernels that use the hash have no barriers either. */
 	if (table == TABLE_HASH)
@@ -337,6 +363,17 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
 		order_writes();
 	if (bin)
 		add(bin, 1, sharing);
+}
+
+/*
+ * A bio ends at stage total and still waits. Either it ended without a request, because of an error or as it must not wait: then
+ * its start is taken back. Or the end of its wait was missed. No event tells that a discard is merged
+ * (bio_attempt_discard_merge()), so its start is taken back, too.
+ */
+static __always_inline void end_without_request(struct bio_start *start, bool alone, u32 turn)
+{
+	account_wait(start, alone || start->op == BLKLAT_OP_DISCARD ? BLKLAT_REQUEUED : BLKLAT_OVERWRITTEN, turn);
+	start->waits = 0;
 }
 
 /*
@@ -353,6 +390,8 @@ static __always_inline void end_in_mode(u64 key, u32 error, u64 now, bool alone,
 	if (!(table == TABLE_HASH ? recall_from_hash(&key, error, alone, &start) : recall_from_cell(&key, error, alone, &start)))
 		return;
 	error = error ?: (u32)start.error;
+	if (cfg_wait && start.waits)
+		end_without_request(&start, alone, turn);
 	if (has_parts(mode) && blklat_counts_in_flight(cfg_by))
 		count_bio_in_flight(&start, -1);
 	/* Until 5.15 block_rq_complete had an errno. */
@@ -361,9 +400,9 @@ static __always_inline void end_in_mode(u64 key, u32 error, u64 now, bool alone,
 	} else {
 		if (!now)
 			now = bpf_ktime_get_ns();
-		complete_bio(key, &start, 0, now, error, turn, table, mode);
+		complete_bio(key, &start, 0, BLKLAT_STAGE_TOTAL, now, error, turn, table, mode);
 		if (has_partitions(mode))
-			complete_bio(key, &start, 1, now, error, turn, table, mode);
+			complete_bio(key, &start, 1, BLKLAT_STAGE_TOTAL, now, error, turn, table, mode);
 	}
 	if (has_parts(mode) && cfg_company)
 		forget_bio_company(key);
@@ -435,5 +474,53 @@ static __always_inline void end_bios(struct request *rq, const u64 *ctx, u64 now
 		bio = bio->bi_next;
 	}
 }
+
+/* --- stage wait ---------------------------------------------------------------------------- */
+
+/*
+ * A bio has got a request of its own, or was merged into another one. One that was split has then one for all of it: its pieces
+ * come before what remains. A standby finds that it waits no more, so no mark is needed.
+ */
+static __always_inline void end_wait_in_mode(struct bio *bio, u32 turn, enum table table, enum mode mode)
+{
+	u64 key = number_of(bio);
+	struct bio_start *start, waited;
+	u64 now;
+
+	start = table == TABLE_HASH ? bpf_map_lookup_elem(&bio_hash, &key) : start_in_cell(key);
+	if (!start || !start->waits)
+		return;
+	now = bpf_ktime_get_ns();
+	waited = *start;
+	start->waits = 0;
+	order_writes();
+	waited.after_idle = 0;
+	waited.watch[0] = wait_watch(&waited, 0);
+	waited.watch[1] = wait_watch(&waited, 1);
+	complete_bio(key, &waited, 0, BLKLAT_STAGE_WAIT, now, 0, turn, table, mode);
+	if (has_partitions(mode))
+		complete_bio(key, &waited, 1, BLKLAT_STAGE_WAIT, now, 0, turn, table, mode);
+}
+
+#define end_wait(bio, turn, table) IN_MODE(end_wait_in_mode, bio, turn, table)
+
+/* The third argument until e8a676d61c07, 5.11, as the second one is in argument(). */
+static __always_inline struct bio *merged_bio(const u64 *ctx)
+{
+	struct bio *bio;
+
+	if (!cfg_bio_merge_arg2)
+		return (void *)ctx[0];
+	asm volatile("%0 = *(u64 *)(%1 + 16)" : "=r"(bio) : "r"(ctx));
+	return bio;
+}
+
+PROGRAMS(on_getrq, "block_getrq", end_wait(argument(ctx, cfg_getrq_arg1), turn, TABLE_CELLS))
+PROGRAM(on_getrq_hash, "tp_btf/block_getrq", TURN_FIRST, end_wait(argument(ctx, cfg_getrq_arg1), turn, TABLE_HASH))
+/* These may interrupt on_getrq(), and each other, so they count where its standbys do. */
+PROGRAMS(on_backmerge, "block_bio_backmerge", end_wait(merged_bio(ctx), turn + 1, TABLE_CELLS))
+PROGRAM(on_backmerge_hash, "tp_btf/block_bio_backmerge", TURN_FIRST, end_wait(merged_bio(ctx), turn, TABLE_HASH))
+PROGRAMS(on_frontmerge, "block_bio_frontmerge", end_wait(merged_bio(ctx), turn + 1, TABLE_CELLS))
+PROGRAM(on_frontmerge_hash, "tp_btf/block_bio_frontmerge", TURN_FIRST, end_wait(merged_bio(ctx), turn, TABLE_HASH))
 
 #endif

@@ -25,7 +25,7 @@ struct target {
 	 * it, and only while pauses are looked for (pauses.bpf.h).
 	 */
 	__u64 seen_ns;
-	__u32 fill[3];
+	__u32 fill[4];
 };
 _Static_assert(sizeof(struct target) == 64, "one cache line");
 
@@ -61,12 +61,15 @@ enum bpf_event {
 	BPF_RQ_ISSUE,
 	BPF_RQ_MERGE,
 	BPF_RQ_INSERT,
+	BPF_BIO_GETRQ,
+	BPF_BIO_BACKMERGE,
+	BPF_BIO_FRONTMERGE,
 	BPF_BIO_SPLIT,
 	BPF_BIO_REMAP,
 	BPF_BIO_QUEUE,
 	BPF_EVENTS,
 };
-#define BPF_FIRST_START BPF_RQ_ISSUE	/* IOs end at the events before it, and start at it and those after it */
+#define BPF_FIRST_START BPF_RQ_ISSUE	/* IOs end at the events before it, and start, or get a request, at it and those after it */
 
 #define BPF_STANDBYS 3
 
@@ -82,6 +85,7 @@ struct bio_start {
 			__u8 op : 3;
 			__u8 after_idle : 2;	/* bit i: in the i-th of the two watches, queued after a pause */
 			__u8 held : 1;		/* a limit may hold it back, and block_bio_queue has yet to come */
+			__u8 waits : 2;		/* bit i: of the i-th of the two watches, stage wait has not ended */
 			__s8 error;		/* of a piece that failed: a blk_status_t or a negative errno */
 			__u16 pieces;		/* that have not ended; a piece has 1 here. The top bit: BIO_ITSELF */
 		};

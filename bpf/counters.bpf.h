@@ -28,6 +28,7 @@ const volatile u32 cfg_mode = MODE_PARTITIONS;	/* enum mode */
 const volatile u32 cfg_parts = 0;		/* parts of each watch */
 const volatile bool cfg_queue = false;		/* stage queue is watched, on some device */
 const volatile bool cfg_bios = false;		/* stage total is watched, on some device */
+const volatile bool cfg_wait = false;		/* stage wait is watched, on some device */
 const volatile bool cfg_remapped = false;	/* stage total is watched on a device that passes its bios on unchanged */
 const volatile u32 cfg_flush_seq = 0;		/* RQF_FLUSH_SEQ */
 /* Whether the request or bio is the second argument: kernels differ, BTF tells. */
@@ -37,6 +38,8 @@ const volatile bool cfg_requeue_arg1 = false;
 const volatile bool cfg_merge_arg1 = false;
 const volatile bool cfg_bio_queue_arg1 = false;
 const volatile bool cfg_bio_split_arg1 = false;
+const volatile bool cfg_getrq_arg1 = false;
+const volatile bool cfg_bio_merge_arg2 = false;	/* the third */
 const volatile bool cfg_bio_remap_arg1 = false;
 const volatile u32 cfg_bio_traced = 0;		/* 1 << BIO_TRACE_COMPLETION: block_bio_queue has seen the bio */
 

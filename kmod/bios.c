@@ -128,6 +128,7 @@ static void fill(struct place at, const struct blklat_bio *start)
 	atomic_set(&to->pieces, atomic_read(&start->pieces));
 	to->held = start->held;
 	memcpy(to->after_idle, start->after_idle, sizeof(to->after_idle));
+	memcpy(to->waits, start->waits, sizeof(to->waits));
 	WRITE_ONCE(to->watch[0], start->watch[0]);
 	WRITE_ONCE(to->watch[1], start->watch[1]);
 	smp_store_release(&to->ns, start->ns);
@@ -285,6 +286,23 @@ bool blklat_bio_take(struct blklat_bio_table *t, const void **bio, int error, bo
 	return true;
 }
 
+bool blklat_bio_got(struct blklat_bio_table *t, const void *bio, struct blklat_bio *ret)
+{
+	struct blklat_bio *found;
+	struct place at;
+
+	if (!find_in(t, bio, &at))
+		return false;
+	found = entry(at);
+	if (!found->waits[0] && !found->waits[1])
+		return false;
+	*ret = *found;
+	WRITE_ONCE(found->waits[0], false);
+	WRITE_ONCE(found->waits[1], false);
+	smp_wmb();	/* before its bin: see abi.h */
+	return true;
+}
+
 static void count(struct blklat_bio_count *counts, u32 watches, u32 watch, u64 ns)
 {
 	if (!watch || watch > watches)
@@ -295,19 +313,25 @@ static void count(struct blklat_bio_count *counts, u32 watches, u32 watch, u64 n
 		counts[watch - 1].earliest_ns = ns;
 }
 
-static void count_bio(const struct blklat_bio *bio, struct blklat_bio_count *counts, u32 watches)
+/* @each: watches of a whole. */
+static void count_bio(const struct blklat_bio *bio, struct blklat_bio_count *counts, u32 watches, u32 each)
 {
 	u64 ns;
 
 	/* The bio may end in the meantime, and another one begin here. */
 	while ((ns = smp_load_acquire(&bio->ns))) {
 		const u32 watch[2] = { READ_ONCE(bio->watch[0]), READ_ONCE(bio->watch[1]) };
+		const bool waits[2] = { READ_ONCE(bio->waits[0]), READ_ONCE(bio->waits[1]) };
+		u32 i;
 
 		smp_rmb();
 		if (READ_ONCE(bio->ns) != ns)
 			continue;
-		count(counts, watches, watch[0], ns);
-		count(counts, watches, watch[1], ns);
+		for (i = 0; i < 2; i++) {
+			count(counts, watches, watch[i], ns);
+			if (waits[i])
+				count(counts, watches, watch[i] + each, ns);
+		}
 		return;
 	}
 }
@@ -320,7 +344,7 @@ void blklat_bio_count(const struct blklat_bio_table *t, struct blklat_bio_count 
 		counts[i] = (struct blklat_bio_count){ .earliest_ns = U64_MAX };
 	for (i = 0; i < 1U << t->bits; i++) {
 		for (n = 0; n < BUCKET; n++)
-			count_bio(&t->buckets[i].bio[n], counts, watches);
+			count_bio(&t->buckets[i].bio[n], counts, watches, 1 + t->parts);
 		if (!(i % 1024))
 			cond_resched();
 	}

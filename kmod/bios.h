@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The bios in flight at stage total, by address. The table is bounded and lock-free: an entry is
+ * The bios in flight at stage total, by address, and whether they still are at stage wait. The table is bounded and lock-free: an entry is
  * claimed by one compare-and-exchange, and only the end of its bio frees it. So any context may use it.
  */
 #ifndef KMOD_BIOS_H
@@ -21,6 +21,7 @@ struct blklat_bio {
 	u8 op;
 	bool held;		/* a limit may hold it back; block_bio_queue is yet to come */
 	bool after_idle[2];	/* for each of the two watches: queued after a pause */
+	bool waits[2];		/* likewise: stage wait, which is the next whole's (abi.h), has not ended */
 	u32 watch[2];		/* number + 1 of the whole device's and of the partition's watch, or of its part; 0: none */
 };
 
@@ -51,6 +52,12 @@ void blklat_bio_split(struct blklat_bio_table *t, const void *piece, const void 
  * then. ret->error is @error, or that of a piece.
  */
 bool blklat_bio_take(struct blklat_bio_table *t, const void **bio, int error, bool alone, struct blklat_bio *ret);
+
+/*
+ * The bio has a request, or was merged into one. Returns whether it is in the table and waited; then it no longer does, and @ret
+ * is its start.
+ */
+bool blklat_bio_got(struct blklat_bio_table *t, const void *bio, struct blklat_bio *ret);
 
 /* Counts the bios of each of @watches. Bios that come or go in the meantime may be counted or not. */
 void blklat_bio_count(const struct blklat_bio_table *t, struct blklat_bio_count *counts, u32 watches);

@@ -25,6 +25,8 @@ void blklat_capture_complete(struct blklat_session *s, struct request *rq, int e
 /* A limit of its cgroup may hold the bio back now, before it is queued, so its time begins here. */
 void blklat_capture_bio_hold(struct blklat_session *s, struct bio *bio);
 void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio);
+/* The bio has a request now, or is merged into one. */
+void blklat_capture_bio_got(struct blklat_session *s, struct bio *bio);
 void blklat_capture_bio_split(struct blklat_session *s, const struct bio *piece);
 void blklat_capture_bio_complete(struct blklat_session *s, struct bio *bio);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stage total: bios begin, wait, and end, by themselves or with a request. */
+/* Stages total and wait: bios begin, wait for a request, and end, by themselves or with a request. */
 #include "bios.h"
 #include "capture.h"
 #include "count.h"
@@ -7,11 +7,30 @@
 #include "pauses.h"
 #include "slow.h"
 
-static __always_inline u32 total_watch(const struct blklat_session *s, const void *key)
+/* A bio that begins has the object @key as its disk or partition: sets watch @i. */
+static __always_inline void enter_total(const struct blklat_session *s, struct blklat_bio *start, u32 i, const void *key)
 {
 	const struct blklat_target *t = blklat_target_of(s, key);
 
-	return t && blklat_is_open(t, BLKLAT_STARTS(BLKLAT_STAGE_TOTAL)) ? t->watch[BLKLAT_STAGE_TOTAL] : 0;
+	if (!t || !blklat_is_open(t, BLKLAT_STARTS(BLKLAT_STAGE_TOTAL)))
+		return;
+	start->watch[i] = t->watch[BLKLAT_STAGE_TOTAL];
+	start->waits[i] = blklat_is_open(t, BLKLAT_STARTS(BLKLAT_STAGE_WAIT));
+}
+
+/* The watch at stage wait of a bio that is counted at stage total in watch @i: the next whole (abi.h). 0: it does not wait there. */
+static u32 wait_watch(const struct blklat_session *s, const struct blklat_bio *bio, u32 i)
+{
+	return bio->waits[i] ? bio->watch[i] + 1 + s->parts : 0;
+}
+
+static void account_wait(const struct blklat_session *s, const struct blklat_bio *bio, enum blklat_account cell)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		if (bio->waits[i])
+			blklat_account_here(s, wait_watch(s, bio, i), cell);
 }
 
 static void account_bio(const struct blklat_session *s, const struct blklat_bio *bio, enum blklat_account cell)
@@ -20,6 +39,7 @@ static void account_bio(const struct blklat_session *s, const struct blklat_bio 
 		blklat_account_here(s, bio->watch[0], cell);
 	if (bio->watch[1])
 		blklat_account_here(s, bio->watch[1], cell);
+	account_wait(s, bio, cell);
 }
 
 /* Changes the watches of a bio that begins from wholes to its parts. Sets its company in each, if company is kept. */
@@ -54,11 +74,10 @@ static bool bio_follows_pause(const struct blklat_session *s, u32 watch, u64 now
  */
 static bool begin_bio(struct blklat_session *s, struct bio *bio, struct blklat_bio *ret, u32 ret_company[2])
 {
-	*ret = (struct blklat_bio){
-		.bytes = bio->bi_iter.bi_size,
-		.watch = { total_watch(s, blklat_bio_disk(bio)),
-			   s->partitions ? total_watch(s, blklat_bio_part(bio)) : 0 },
-	};
+	*ret = (struct blklat_bio){ .bytes = bio->bi_iter.bi_size };
+	enter_total(s, ret, 0, blklat_bio_disk(bio));
+	if (s->partitions)
+		enter_total(s, ret, 1, blklat_bio_part(bio));
 	if (!ret->watch[0] && !ret->watch[1])
 		return false;
 	ret->op = blklat_bio_op(bio);
@@ -143,6 +162,37 @@ void blklat_capture_bio_split(struct blklat_session *s, const struct bio *piece)
 }
 
 /*
+ * A bio ends at stage total and still waits. Either it ended without a request, because of an error or as it must not wait: then
+ * its start is taken back. Or the end of its wait was missed. No event tells that a discard is merged
+ * (bio_attempt_discard_merge()), so its start is taken back, too.
+ */
+static noinline void end_without_request(const struct blklat_session *s, struct blklat_bio *bio, bool alone)
+{
+	account_wait(s, bio, alone || bio->op == BLKLAT_OP_DISCARD ? BLKLAT_REQUEUED : BLKLAT_OVERWRITTEN);
+	bio->waits[0] = bio->waits[1] = false;
+}
+
+/*
+ * A bio has got a request of its own, or was merged into another one. One that was split has then one for all of it: its pieces
+ * come before what remains.
+ */
+void blklat_capture_bio_got(struct blklat_session *s, struct bio *bio)
+{
+	struct blklat_bio waited;
+	u64 now;
+	u32 i;
+
+	if (!blklat_bio_got(s->bios, bio, &waited))
+		return;
+	now = blklat_now_ns();
+	for (i = 0; i < 2; i++) {
+		waited.watch[i] = wait_watch(s, &waited, i);
+		waited.after_idle[i] = false;
+		end_bio_of(s, bio, &waited, i, now, 0);
+	}
+}
+
+/*
  * A bio that is not in the table is not a loss. It was queued before the capture began, or on a device
  * that is not watched; or it found the table full and was accounted then. A bio that must not wait, but
  * would have had to (bio_wouldblock_error(), @would_block as an error), is taken back: its sender may
@@ -156,6 +206,8 @@ static void end_bio(struct blklat_session *s, const void *bio, int error, int wo
 	if (!blklat_bio_take(s->bios, &bio, error, alone, &started))
 		return;
 	count_bio(s, &started, -1);
+	if (unlikely(started.waits[0] || started.waits[1]))
+		end_without_request(s, &started, alone);
 	if (unlikely(started.error == would_block)) {
 		account_bio(s, &started, BLKLAT_REQUEUED);
 		return;

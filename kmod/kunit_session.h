@@ -135,7 +135,7 @@ static inline struct blklat_watch fake_geometry(u32 stage, u32 number, u32 *slot
 {
 	struct blklat_watch w = { .stage = stage, .number = number };
 
-	if (stage == BLKLAT_STAGE_TOTAL)
+	if (BLKLAT_OF_BIOS(stage))
 		return w;
 	w.queues = FAKE_QUEUES;
 	w.stride = FAKE_STRIDE;

@@ -63,6 +63,24 @@ static notrace void on_bio_queue(void *session, struct request_queue *q, struct 
 }
 
 #if BLKLAT_BIO_HAS_BDEV
+static notrace void on_getrq(void *session, struct bio *bio)
+#else
+static notrace void on_getrq(void *session, struct request_queue *q, struct bio *bio, int rw)
+#endif
+{
+	ON_THIS_CPU(blklat_capture_bio_got(session, bio));
+}
+
+#if BLKLAT_BIO_HAS_BDEV
+static notrace void on_bio_merge(void *session, struct bio *bio)
+#else
+static notrace void on_bio_merge(void *session, struct request_queue *q, struct request *rq, struct bio *bio)
+#endif
+{
+	ON_THIS_CPU(blklat_capture_bio_got(session, bio));
+}
+
+#if BLKLAT_BIO_HAS_BDEV
 static notrace void on_bio_note(void *session, struct bio *bio)
 #else
 static notrace void on_bio_note(void *session, struct request_queue *q, struct bio *bio)
@@ -97,13 +115,16 @@ static notrace void on_bio_complete(void *session, struct request_queue *q, stru
 
 /* --- registration -------------------------------------------------------------------------- */
 
-enum needed_by { DEVICE = 1 << BLKLAT_STAGE_DEVICE, QUEUE = 1 << BLKLAT_STAGE_QUEUE, TOTAL = 1 << BLKLAT_STAGE_TOTAL };
+enum needed_by {
+	DEVICE = 1 << BLKLAT_STAGE_DEVICE, QUEUE = 1 << BLKLAT_STAGE_QUEUE, TOTAL = 1 << BLKLAT_STAGE_TOTAL,
+	WAIT = 1 << BLKLAT_STAGE_WAIT,
+};
 
 static struct hook {
 	const char *name;
 	void *probe;
 	u32 stages;			/* stages that need this hook */
-	bool starts;			/* an IO starts here (merge: or stops being one); else it ends */
+	bool starts;			/* an IO starts here, gets a request, or is merged; else it ends */
 	bool optional;
 	bool notes;			/* needed for notes on senders, whatever the stages */
 	bool hidden_splits;		/* only if a device is watched that may split bios without block_split */
@@ -116,6 +137,9 @@ static struct hook {
 	/* Without this hook, a merged request would seem to stay in the queue for ever. */
 	{ "block_rq_merge", on_rq_merge, QUEUE, .starts = true, .optional = true },
 	{ "block_rq_insert", on_rq_insert, QUEUE, .starts = true },
+	{ "block_getrq", on_getrq, WAIT, .starts = true },
+	{ "block_bio_backmerge", on_bio_merge, WAIT, .starts = true },
+	{ "block_bio_frontmerge", on_bio_merge, WAIT, .starts = true },
 	{ "block_split", on_bio_split, TOTAL, .starts = true },
 	{ "block_bio_remap", on_bio_remap, TOTAL, .starts = true, .hidden_splits = true },
 	{ "block_bio_queue", on_bio_note, .starts = true, .notes = true },
@@ -133,6 +157,9 @@ static __maybe_unused void check_prototypes(void)
 	check_trace_callback_type_block_rq_issue(on_rq_issue);
 	check_trace_callback_type_block_rq_requeue(on_rq_requeue);
 	check_trace_callback_type_block_rq_complete(on_rq_complete);
+	check_trace_callback_type_block_getrq(on_getrq);
+	check_trace_callback_type_block_bio_backmerge(on_bio_merge);
+	check_trace_callback_type_block_bio_frontmerge(on_bio_merge);
 	check_trace_callback_type_block_split(on_bio_split);
 	check_trace_callback_type_block_bio_remap(on_bio_remap);
 	check_trace_callback_type_block_bio_queue(on_bio_note);

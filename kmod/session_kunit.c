@@ -12,7 +12,7 @@
 
 enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_SPARE = 1 << 24, MAX_SLOTS = 1 << 26 };
 enum { MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
-enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
+enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL, WAIT = BLKLAT_STAGE_WAIT };
 
 #define SETUP(...) { .version = 14, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
@@ -107,7 +107,9 @@ static void blklat_session_test_watch_check(struct kunit *test)
 		{ WATCH(.stage = DEVICE), 0 },
 		{ WATCH(.stage = QUEUE), 0 },
 		{ WATCH(.stage = TOTAL), -EINVAL },
-		{ WATCH(.stage = 3), -EINVAL },
+		{ WATCH(.stage = WAIT), -EINVAL },
+		{ { .stage = WAIT }, 0 },
+		{ WATCH(.stage = BLKLAT_STAGES), -EINVAL },
 		{ WATCH(.stage = U32_MAX), -EINVAL },
 		{ WATCH(.first_slot = 16), -EINVAL },
 		{ WATCH(.first_slot = 32), 0 },
@@ -289,6 +291,10 @@ static void blklat_session_test_pairs(struct kunit *test)
 		{ { { DEVICE, 0 }, { DEVICE, 1 } }, 0 },
 		{ { { DEVICE, 0 }, { QUEUE, 0 } }, 0 },
 		{ { { DEVICE, 0 }, { TOTAL, 0 } }, 0 },
+		{ { { TOTAL, 0 }, { WAIT, 0 } }, 0 },
+		{ { { TOTAL, 0 }, { WAIT, 1 } }, -EINVAL },
+		{ { { DEVICE, 0 }, { WAIT, 0 } }, -EINVAL },
+		{ { { TOTAL, 0 }, { WAIT, 0, .partition = true } }, -EINVAL },
 		{ { { DEVICE, 0 }, { DEVICE, 0, .partition = true } }, 0 },
 		{ { { DEVICE, 0 }, { DEVICE, 0 } }, -EEXIST },
 		{ { { QUEUE, 0 }, { QUEUE, 0 } }, -EEXIST },

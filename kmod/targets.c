@@ -95,7 +95,8 @@ static int keys_of(const struct blklat_session *s, const struct blklat_device *d
 		ret[n++] = d->part;
 		return n;
 	}
-	if (d->queue)
+	/* What ends with a request of the queue is a bio of stage total. */
+	if (d->queue && stage != BLKLAT_STAGE_WAIT)
 		ret[n++] = d->queue;
 	/* Notes on senders need the disk of each bio, at any stage. */
 	if (BLKLAT_OF_BIOS(stage) || (s->slow && s->slow->notes))
@@ -125,6 +126,14 @@ static int existing_target(const struct blklat_session *s, const void *key, cons
 	if (*ret && (*ret)->watch[w->stage])
 		return -EEXIST;
 	return *ret && !fits(*ret, w) ? -EINVAL : 0;
+}
+
+/* Whether the watch before it is that of stage total. */
+static bool follows_total(const struct blklat_session *s, const struct blklat_entry *e)
+{
+	const struct blklat_target *t = e->target[e->n - 1];
+
+	return t && t->watch[BLKLAT_STAGE_TOTAL] && e->watch == t->watch[BLKLAT_STAGE_TOTAL] + 1 + s->parts;
 }
 
 static void fill(struct blklat_target *t, const struct blklat_watch *w, u32 watch)
@@ -167,6 +176,8 @@ int blklat_entry_add(struct blklat_session *s, const struct blklat_watch *watch,
 	ret->n = n;
 	for (i = 0; i < n && !err; i++)
 		err = existing_target(s, ret->key[i], watch, &ret->target[i]);
+	if (!err && watch->stage == BLKLAT_STAGE_WAIT && !follows_total(s, ret))
+		err = -EINVAL;
 	if (err)
 		return err;
 	for (i = 0; i < n; i++) {

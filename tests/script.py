@@ -22,7 +22,7 @@ word that begins with '#' starts a comment. First come the facts about the whole
   start TIME                   as 2026-11-21T07:35:00.000Z; default 1970-01-01T00:00:00Z
   device NAME [kind=TEXT] [model=TEXT] [mapper=TEXT] [scheduler=TEXT] [size=BYTES] [queues=N] [tags=N]
          [serial=TEXT] [wwid=TEXT] [firmware=TEXT] [path=TEXT] [volume=TEXT]
-  watch NAME STAGE [later]     of a device above; STAGE is device, queue or total. At least one; later: see come
+  watch NAME STAGE [later]     of a device above; STAGE is device, queue, total or wait. At least one; later: see come
 
 Then comes what happens. It belongs to the watch that 'on' chose last, and before any 'on' to the first one:
 
@@ -367,7 +367,7 @@ class Run:
         watch.started = max(0, watch.started + watch.starts + implied)
         watch.completed += watch.ended
         watch.in_flight_before, watch.gone_before = watch.in_flight, watch.gone
-        if watch.stage == "total":  # bios have no slots; their starts are counted in an account
+        if watch.stage in ("total", "wait"):  # bios have no slots; their starts are counted in an account
             watch.accounts["bios_started"] = watch.started
         kernel = (None, None)
         if watch.kernel_known:  # IOs that only the kernel has counted are no longer in flight there

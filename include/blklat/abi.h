@@ -82,11 +82,16 @@ enum blklat_stage {
 	BLKLAT_STAGE_QUEUE,	/* I2D: block_rq_insert to block_rq_issue */
 	/* Q2C: block_bio_queue, or earlier, where a cgroup's limit may hold the bio back, to block_bio_complete */
 	BLKLAT_STAGE_TOTAL,
+	/*
+	 * Q2G: from the same moment to block_getrq, or to the merge into another request. Only beside stage total, whose number
+	 * of the same device is the one before it: see struct blklat_watch.
+	 */
+	BLKLAT_STAGE_WAIT,
 	BLKLAT_STAGES,
 };
 
 /* Whether the IOs of a stage are bios, which have no tags and so no slots. The others are requests. */
-#define BLKLAT_OF_BIOS(stage) ((stage) == BLKLAT_STAGE_TOTAL)
+#define BLKLAT_OF_BIOS(stage) ((stage) == BLKLAT_STAGE_TOTAL || (stage) == BLKLAT_STAGE_WAIT)
 
 enum blklat_op {
 	BLKLAT_OP_READ,
@@ -130,7 +135,7 @@ enum blklat_by {
  * Modules of this version and recordings store these numbers, so add a new stage, op, account or by at
  * the end.
  */
-_Static_assert(BLKLAT_STAGE_TOTAL == 2 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8 && BLKLAT_BY_CGROUP == 5, "numbers stay");
+_Static_assert(BLKLAT_STAGE_WAIT == 3 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8 && BLKLAT_BY_CGROUP == 5, "numbers stay");
 
 /*
  * 32 start-time slots. The number of a request's slot is, within its device,
@@ -219,7 +224,7 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 14
+#define BLKLAT_ABI_VERSION 15
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)
@@ -254,12 +259,13 @@ _Static_assert(sizeof(struct blklat_header) == 112, "no padding");
 /*
  * One device and stage to watch, a whole: with parts, the whole with number n is watch n * (1 + parts) of the region. Its slots
  * are those of the session's from first_slot on: queues * stride; stride with shared tags. Userspace makes sure that no other
- * device has them, and that they are all 0.
+ * device has them, and that they are all 0. A watch of stage wait comes after that of stage total of the same device, and has the
+ * next number.
  */
 struct blklat_watch {
 	__s32 fd;		/* an open block device; may be closed afterwards */
 	__u32 stage;		/* enum blklat_stage */
-	/* See struct blklat_slots: all 0 at stage total, and equal at the other stages of a device. */
+	/* See struct blklat_slots: all 0 at stages total and wait, and equal at the other stages of a device. */
 	__u32 queues;
 	__u32 stride;		/* slots of a hardware queue: a multiple of BLKLAT_SLOTS */
 	__u32 first_slot;	/* a multiple of BLKLAT_SLOTS */

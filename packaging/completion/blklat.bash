@@ -56,7 +56,7 @@ _blklat_value()
 	*:--engine)
 		COMPREPLY=($(compgen -W 'auto bpf kmod' -- "$cur")) ;;
 	*:--stage | live:-s | top:-s | record:-s | serve:-s)
-		_blklat_list 'device queue total' ;;
+		_blklat_list 'device queue total wait' ;;
 	*:--scale)
 		COMPREPLY=($(compgen -W 'auto 0 1 2 3 4 5 6' -- "$cur")) ;;
 	*:--by)

@@ -70,9 +70,9 @@ def test_values(complete):
 
 
 def test_stages_are_a_list():
-    assert bash("blklat live --stage device,") == ["device,queue", "device,total"]
+    assert bash("blklat live --stage device,") == ["device,queue", "device,total", "device,wait"]
     assert bash("blklat live --stage=queue,t") == ["queue,total"]
-    assert zsh("blklat live --stage device,") == ["queue", "total"]
+    assert zsh("blklat live --stage device,") == ["queue", "total", "wait"]
 
 
 def lasting(names):

@@ -216,7 +216,7 @@ static enum claim check_found(u32 bio)
 /* One read, at any time. */
 static enum claim read_and_check(struct bio_counts counts[BIOS])
 {
-	bios_count_cells(buckets, BUCKETS, counts, BIOS);
+	bios_count_cells(buckets, BUCKETS, counts, BIOS, 1);
 	for (u32 bio = 0; bio < BIOS; bio++) {
 		if (counts[bio].in_flight > 1)
 			return COUNTED_TWICE;

@@ -8,7 +8,7 @@
 
 #include "engine/bpf_engine.h"
 
-enum { BUCKETS = 4, WATCHES = 3 };
+enum { BUCKETS = 4, WATCHES = 3, EACH = 2 };	/* a whole and its part are EACH watches */
 
 static struct bio_bucket buckets[BUCKETS];
 static struct bio_counts counts[WATCHES];
@@ -29,7 +29,7 @@ static void put(struct bio_cell *c, u64 ns, u32 first, u32 second)
 static void count(void)
 {
 	memset(counts, 0xff, sizeof(counts));
-	bios_count_cells(buckets, BUCKETS, counts, WATCHES);
+	bios_count_cells(buckets, BUCKETS, counts, WATCHES, EACH);
 	/* Those who count what has started are others. */
 	for (u32 i = 0; i < WATCHES; i++)
 		assert_int_equal(counts[i].started, UINT64_MAX);
@@ -68,6 +68,23 @@ TEST(test_whose)
 	check(0, 2, 200, 500);
 	check(1, 2, 100, 300);
 	check(2, 0, UINT64_MAX, 0);
+}
+
+/* A bio that waits also is in the next whole, in the part with the same number. */
+TEST(test_waits)
+{
+	struct bio_cell *both = cell(0, 0), *second = cell(1, 5), *last = cell(2, 2);
+
+	put(both, 300, 1, 0);
+	both->start.waits = 1;
+	put(second, 200, 2, 1);
+	second->start.waits = 2;
+	put(last, 100, 3, 0);
+	last->start.waits = 1;		/* there is no such watch */
+	count();
+	check(0, 2, 200, 500);
+	check(1, 1, 200, 200);
+	check(2, 3, 100, 600);
 }
 
 static bool over;
@@ -113,7 +130,9 @@ static int lookups, last_error;
 /* In libbpf's place. The kernel says -ENOENT with the last batch. */
 int bpf_map_lookup_batch(int fd, void *from, void *ret_position, void *keys, void *values, __u32 *n, const struct bpf_map_batch_opts *opts)
 {
-	static const struct bio_start starts[] = { { .ns = 300, .watch = { 1, 2 } }, { .ns = 200, .watch = { 1 } }, { .ns = 100, .watch = { 1 } } };
+	static const struct bio_start starts[] = {
+		{ .ns = 300, .watch = { 1, 2 } }, { .ns = 200, .watch = { 1 }, .waits = 1 }, { .ns = 100, .watch = { 1 } },
+	};
 	bool last = lookups++;
 
 	(void)fd, (void)keys, (void)opts;
@@ -127,12 +146,12 @@ TEST(test_hash_in_batches)
 {
 	lookups = 0;
 	last_error = -ENOENT;
-	assert_int_equal(bios_count_hash(3, counts, WATCHES), 0);
+	assert_int_equal(bios_count_hash(3, counts, WATCHES, EACH), 0);
 	assert_int_equal(lookups, 2);
 	check(0, 3, 100, 600);
 	check(1, 1, 300, 300);
-	check(2, 0, UINT64_MAX, 0);
+	check(2, 1, 200, 200);
 	lookups = 0;
 	last_error = -EIO;
-	assert_int_equal(bios_count_hash(3, counts, WATCHES), -EIO);
+	assert_int_equal(bios_count_hash(3, counts, WATCHES, EACH), -EIO);
 }

@@ -257,7 +257,7 @@ TEST(test_drop)
 /* Devices come and go, a thousand times: each is found with its watches and slots while it is there, and not afterwards. */
 TEST(test_devices_come_and_go)
 {
-	enum { DEVICES = 24, WATCHES = 3 };
+	enum { DEVICES = 24, WATCHES = BLKLAT_STAGES };
 	struct watch watches[DEVICES * WATCHES];
 	struct found_device found[DEVICES * WATCHES];
 	bool there[DEVICES] = { true };

@@ -89,7 +89,7 @@ static int check_stages(const struct device *d, u32 stages, struct problem *p)
 	char lacks[64], has[64];
 
 	/* A request refers to its partition only for the partition's statistics. */
-	if (device_is_partition(d) && !d->iostats && stages & ~(1u << BLKLAT_STAGE_TOTAL))
+	if (device_is_partition(d) && !d->iostats && stages & ~(1u << BLKLAT_STAGE_TOTAL | 1u << BLKLAT_STAGE_WAIT))
 		return problem_set(p, -EINVAL, "IOs of '%s' can't be told apart from those of its disk while the disk's "
 				   "queue/iostats is 0: write 1 to it, or use --stage total", d->name);
 	if (!(stages & ~d->stages))
@@ -263,6 +263,8 @@ int watches_make(const struct device_table *t, const struct wanted *wanted, stru
 		const struct device *d = &t->d[set[i]];
 		u32 stages = wanted->stages ? wanted->stages : default_stage(d);
 
+		if (stages >> BLKLAT_STAGE_WAIT & 1)
+			stages |= 1u << BLKLAT_STAGE_TOTAL;
 		if (member[set[i]] && !(device_is_partition(d) && wanted->partitions_lack_total)) {
 			stages |= 1u << BLKLAT_STAGE_TOTAL;
 			assumed |= device_is_partition(d);

@@ -10,7 +10,8 @@
 #define STAGES(X) \
 	X(BLKLAT_STAGE_DEVICE, "device", "issue to completion", true) \
 	X(BLKLAT_STAGE_QUEUE, "queue", "insert to issue", true) \
-	X(BLKLAT_STAGE_TOTAL, "total", "bio queued to completed", false)
+	X(BLKLAT_STAGE_TOTAL, "total", "bio queued to completed", false) \
+	X(BLKLAT_STAGE_WAIT, "wait", "bio queued to request", true)
 
 #define OPS(X) \
 	X(BLKLAT_OP_READ, "read") \

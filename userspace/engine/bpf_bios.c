@@ -17,15 +17,23 @@ static void clear(struct bio_counts *counts, u32 n)
 	}
 }
 
-static void count(struct bio_counts *counts, u32 n, u64 ns, const u32 watch[2])
+static void count_at(struct bio_counts *counts, u32 n, u64 ns, u32 watch)
+{
+	if (!watch || watch > n)
+		return;
+	counts[watch - 1].in_flight++;
+	counts[watch - 1].starts_ns += ns;
+	if (ns < counts[watch - 1].earliest_ns)
+		counts[watch - 1].earliest_ns = ns;
+}
+
+/* @each: watches of a whole. That of stage wait is the next one. */
+static void count(struct bio_counts *counts, u32 n, u32 each, const struct bio_start *start)
 {
 	for (u32 i = 0; i < 2; i++) {
-		if (!watch[i] || watch[i] > n)
-			continue;
-		counts[watch[i] - 1].in_flight++;
-		counts[watch[i] - 1].starts_ns += ns;
-		if (ns < counts[watch[i] - 1].earliest_ns)
-			counts[watch[i] - 1].earliest_ns = ns;
+		count_at(counts, n, start->ns, start->watch[i]);
+		if (start->waits >> i & 1)
+			count_at(counts, n, start->ns, start->watch[i] + each);
 	}
 }
 
@@ -37,33 +45,35 @@ static u64 start_of(const struct bio_cell *cell)
 /*
  * One bio may leave a cell and another take it at the same time. What was read is valid if the start time is unchanged.
  */
-static void count_cell(const struct bio_cell *cell, struct bio_counts *counts, u32 n)
+static void count_cell(const struct bio_cell *cell, struct bio_counts *counts, u32 n, u32 each)
 {
 	u64 ns;
 
 	while ((ns = start_of(cell))) {
-		const u32 watch[2] = {
-			__atomic_load_n(&cell->start.watch[0], __ATOMIC_RELAXED),
-			__atomic_load_n(&cell->start.watch[1], __ATOMIC_RELAXED),
+		const struct bio_start start = {
+			.ns = ns,
+			.state = __atomic_load_n(&cell->start.state, __ATOMIC_RELAXED),
+			.watch[0] = __atomic_load_n(&cell->start.watch[0], __ATOMIC_RELAXED),
+			.watch[1] = __atomic_load_n(&cell->start.watch[1], __ATOMIC_RELAXED),
 		};
 
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (start_of(cell) != ns)
 			continue;
-		count(counts, n, ns, watch);
+		count(counts, n, each, &start);
 		return;
 	}
 }
 
-void bios_count_cells(const struct bio_bucket *buckets, u32 n_buckets, struct bio_counts *counts, u32 n)
+void bios_count_cells(const struct bio_bucket *buckets, u32 n_buckets, struct bio_counts *counts, u32 n, u32 each)
 {
 	clear(counts, n);
 	for (u32 b = 0; b < n_buckets; b++)
 		for (u32 i = 0; i < BIO_BUCKET; i++)
-			count_cell(&buckets[b].cell[i], counts, n);
+			count_cell(&buckets[b].cell[i], counts, n, each);
 }
 
-int bios_count_hash(int map_fd, struct bio_counts *counts, u32 n)
+int bios_count_hash(int map_fd, struct bio_counts *counts, u32 n, u32 each)
 {
 	u64 *keys CLEANUP(cleanup_free) = calloc(BATCH, sizeof(*keys));
 	struct bio_start *starts CLEANUP(cleanup_free) = calloc(BATCH, sizeof(*starts));
@@ -79,7 +89,7 @@ int bios_count_hash(int map_fd, struct bio_counts *counts, u32 n)
 		if (err && err != -ENOENT)
 			return err;
 		for (u32 i = 0; i < got; i++)
-			count(counts, n, starts[i].ns, starts[i].watch);
+			count(counts, n, each, &starts[i]);
 		from = &position;
 	}
 	return 0;

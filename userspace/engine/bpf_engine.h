@@ -156,13 +156,13 @@ bool bpf_hides_splits(const struct capture *c);
 /* See struct kernel_hooks. */
 int bpf_add(struct kernel_capture *k, u32 at, u32 n, struct problem *p);
 
-/* --- the BPF engine's table of bios in flight, stage total: cells or, on kernels before 5.12, a hash --- */
+/* --- the BPF engine's table of bios in flight, stages total and wait: cells or, on kernels before 5.12, a hash --- */
 
-/* Counts the bios in the cells for each of @n watches. */
-void bios_count_cells(const struct bio_bucket *buckets, u32 n_buckets, struct bio_counts *counts, u32 n);
+/* Counts the bios in the cells for each of @n watches. A whole and its parts are @each of them. */
+void bios_count_cells(const struct bio_bucket *buckets, u32 n_buckets, struct bio_counts *counts, u32 n, u32 each);
 
 /* Counts the hash's bios for each of @n watches. Returns 0 or a negative errno. */
-int bios_count_hash(int map_fd, struct bio_counts *counts, u32 n);
+int bios_count_hash(int map_fd, struct bio_counts *counts, u32 n, u32 each);
 
 /*
  * The programs of the BPF engine: which of them a capture uses, when they are attached, and how often the kernel

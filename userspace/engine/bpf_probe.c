@@ -200,6 +200,8 @@ int bpf_kernel_traits(bool bios, struct kernel_traits *ret, struct problem *p)
 		.requeue_arg1 = args_in(btf, "block_rq_requeue") == 2,
 		.merge_arg1 = args_in(btf, "block_rq_merge") == 2,
 		.bio_queue_arg1 = args_in(btf, "block_bio_queue") == 2,
+		.getrq_arg1 = args_in(btf, "block_getrq") == 3,
+		.bio_merge_arg2 = args_in(btf, "block_bio_backmerge") == 3,
 		.bio_split_arg1 = args_in(btf, "block_split") == 3,
 		.bio_remap_arg1 = args_in(btf, "block_bio_remap") == 4,
 		.traces_merges = args_in(btf, "block_rq_merge") > 0,
@@ -278,6 +280,7 @@ static int check_tracepoints(struct problem *p)
 	static const char *const needed[] = {
 		"block_rq_insert", "block_rq_issue", "block_rq_requeue",
 		"block_rq_complete", "block_bio_queue", "block_bio_complete",
+		"block_getrq", "block_bio_backmerge", "block_bio_frontmerge",
 	};
 	struct btf *btf CLEANUP(cleanup_btf) = btf__load_vmlinux_btf();
 

@@ -31,7 +31,8 @@ const char *bpf_kernel_types(void);
  */
 struct kernel_traits {
 	/* A tracepoint's second argument is the request or bio; else its first is. */
-	bool insert_arg1, issue_arg1, requeue_arg1, merge_arg1, bio_queue_arg1, bio_split_arg1, bio_remap_arg1;
+	bool insert_arg1, issue_arg1, requeue_arg1, merge_arg1, bio_queue_arg1, bio_split_arg1, bio_remap_arg1, getrq_arg1;
+	bool bio_merge_arg2;		/* of block_bio_backmerge and block_bio_frontmerge, the third argument is the bio; else the first */
 	bool traces_merges;		/* it has block_rq_merge */
 	bool bios_know_partition;	/* struct bio has bi_bdev */
 	u32 rare_flags;			/* REQ_FUA, REQ_PREFLUSH, REQ_META and REQ_RAHEAD; all ones: not known */

@@ -50,6 +50,9 @@ static void list_programs(const struct bpf_capture *b, struct event ret[BPF_EVEN
 	ret[BPF_RQ_ISSUE] = EVENT(on_rq_issue);
 	ret[BPF_RQ_MERGE] = EVENT(on_rq_merge);
 	ret[BPF_RQ_INSERT] = EVENT(on_rq_insert);
+	ret[BPF_BIO_GETRQ] = EVENT_OF_BIOS(on_getrq);
+	ret[BPF_BIO_BACKMERGE] = EVENT_OF_BIOS(on_backmerge);
+	ret[BPF_BIO_FRONTMERGE] = EVENT_OF_BIOS(on_frontmerge);
 	ret[BPF_BIO_SPLIT] = EVENT_OF_BIOS(on_bio_split);
 	ret[BPF_BIO_REMAP] = EVENT_OF_BIOS(on_bio_remap);
 	ret[BPF_BIO_QUEUE] = EVENT_OF_BIOS(on_bio_queue);
@@ -60,6 +63,7 @@ static void list_events(const struct bpf_capture *b, struct event ret[BPF_EVENTS
 	bool device = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_DEVICE);
 	bool queue = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_QUEUE);
 	bool total = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_TOTAL);
+	bool wait = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_WAIT);
 
 	list_programs(b, ret);
 	/* Requests end the bios in them; some end without having left the queue. */
@@ -70,6 +74,9 @@ static void list_events(const struct bpf_capture *b, struct event ret[BPF_EVENTS
 	ret[BPF_RQ_ISSUE].wanted = device || queue;
 	ret[BPF_RQ_MERGE].wanted = queue && b->traits.traces_merges;
 	ret[BPF_RQ_INSERT].wanted = queue;
+	ret[BPF_BIO_GETRQ].wanted = wait;
+	ret[BPF_BIO_BACKMERGE].wanted = wait;
+	ret[BPF_BIO_FRONTMERGE].wanted = wait;
 	ret[BPF_BIO_SPLIT].wanted = total;
 	ret[BPF_BIO_REMAP].wanted = bpf_hides_splits(&b->kernel.capture);
 	ret[BPF_BIO_QUEUE].wanted = total;

@@ -67,6 +67,7 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_hash_shift = 32 - b->targets.bits;
 	ro->cfg_queue = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_QUEUE);
 	ro->cfg_bios = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_TOTAL);
+	ro->cfg_wait = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_WAIT);
 	ro->cfg_remapped = any_total(&b->kernel.capture, device_passes_bios_on);
 	ro->cfg_flush_seq = ro->cfg_bios ? b->traits.flush_seq : 0;
 	ro->cfg_parts = b->kernel.parts;
@@ -78,6 +79,8 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_requeue_arg1 = b->traits.requeue_arg1;
 	ro->cfg_merge_arg1 = b->traits.merge_arg1;
 	ro->cfg_bio_queue_arg1 = b->traits.bio_queue_arg1;
+	ro->cfg_getrq_arg1 = b->traits.getrq_arg1;
+	ro->cfg_bio_merge_arg2 = b->traits.bio_merge_arg2;
 	ro->cfg_bio_split_arg1 = b->traits.bio_split_arg1;
 	ro->cfg_bio_remap_arg1 = b->traits.bio_remap_arg1;
 	ro->cfg_bio_traced = b->traits.bio_traced;
@@ -311,6 +314,8 @@ static bool has_programs(const struct bpf_capture *b, const struct watch *w)
 		return false;
 	if (w->stage == BLKLAT_STAGE_QUEUE)
 		return ro->cfg_queue;
+	if (w->stage == BLKLAT_STAGE_WAIT)
+		return ro->cfg_wait;
 	if (w->stage != BLKLAT_STAGE_TOTAL)
 		return true;
 	return ro->cfg_bios && (ro->cfg_remapped || !device_passes_bios_on(d)) && (b->hides_splits || !device_hides_splits(d));
