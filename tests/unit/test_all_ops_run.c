@@ -119,8 +119,8 @@ TEST(a_second_op_begins_late)
 	assert_close(at(&s.run, 1, 100, RUN_P50), 5000000, 55000);
 	assert_close(at(&s.run, 1, 101, RUN_P50), 70000, 0);
 	assert_true(at(&s.run, 1, 102, RUN_P50) < 0);
-	/* Ten numbers an interval for each of the two series of writes, four for both ops; the whole has another heat. */
-	assert_int_equal(run_bytes(&s.run) - before, s.run.room * 8 * (2 * 10 + 4) + s.run.room * heat_column_bytes(SCALE));
+	/* Ten numbers an interval for each of the two series of writes, four for both ops; the whole and the part have another heat. */
+	assert_int_equal(run_bytes(&s.run) - before, s.run.room * 8 * (2 * 10 + 4) + (s.run.room + 32) * heat_column_bytes(SCALE));
 }
 
 /* Owners of a single op, wholes, and parts of another kind take no more memory than before. */
@@ -134,7 +134,7 @@ TEST(those_without)
 	assert_close(at(&s.run, 1, 0, RUN_P50), 30000, 0);
 	assert_close(at(&s.run, 2, 0, RUN_P50), 40000, 0);
 	assert_false(all_ops_run_has(&s.run.watches[0]));
-	assert_int_equal(run_bytes(&s.run), 64 * 8 * (2 + 3 * 4 + 4 * 10) + 2 * 64 * heat_column_bytes(SCALE));
+	assert_int_equal(run_bytes(&s.run), 64 * 8 * (2 + 3 * 4 + 4 * 10) + 2 * (64 + 32) * heat_column_bytes(SCALE));
 
 	init_run();
 	s.watch[1] = s.watch[0];

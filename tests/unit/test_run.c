@@ -240,12 +240,13 @@ TEST(parts)
 	synthetic_tick(&s, 1);
 	run_finish(&s.run);
 	assert_int_equal(s.run.watches[3].ops[READ].heat.n, 1);
-	assert_int_equal(s.run.watches[4].ops[READ].heat.n, 0);
+	assert_int_equal(s.run.watches[4].ops[READ].heat.n, 1);
+	assert_int_equal(s.run.watches[4].ops[READ].heat.columns_max, 32);
 	assert_int_equal(s.run.watches[4].ops[READ].ios[0], 7);
 	assert_int_equal(s.run.watches[5].ops[READ].total->ios, 3);
 	assert_string_equal(s.run.watches[5].watch->part->label, "8 KiB");
-	/* 64 intervals: two numbers each, four per watch, ten per series; and one heat map with a column for each. */
-	assert_int_equal(run_bytes(&s.run), 64 * 8 * (2 + 6 * 4 + 3 * 10) + 64 * heat_column_bytes(6));
+	/* 64 intervals: two numbers each, four per watch, ten per series; and a heat map with a column for each, of two parts with 32. */
+	assert_int_equal(run_bytes(&s.run), 64 * 8 * (2 + 6 * 4 + 3 * 10) + (64 + 2 * 32) * heat_column_bytes(6));
 	synthetic_uninit(&whole);
 }
 

@@ -124,7 +124,7 @@ function timeOf({ total }) {
 }
 
 /** An op of a part as in the document, with its shares of the whole; the mean stands for each second's. */
-function ofWhole({ steady, heat, ...rest }, whole) {
+function ofWhole({ steady, ...rest }, whole) {
     return {
         ...rest, time_s: rest.ios.map((ios) => ios * (rest.total.latency_ns?.mean ?? 0) / 1e9), few: rest.total.ios < 100,
         of_whole: { ios: rest.total.ios / whole.total.ios, bytes: rest.total.bytes / whole.total.bytes, time: timeOf(rest) / timeOf(whole) },

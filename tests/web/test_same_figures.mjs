@@ -15,7 +15,8 @@ const { figures } = await load("charts/iops.ts");
 const { binsOf, lastCell, upperBound } = await load("grid.ts");
 const { makeLines } = await load("lines.ts");
 const { quantile } = await load("quantile.ts");
-const { coveredBy, windowed } = await load("windowed.ts");
+const { runsIn } = await load("data.ts");
+const { coveredBy, windowed, withParts } = await load("windowed.ts");
 const { overheads } = await load("figures.ts");
 
 const folder = mkdtempSync(join(tmpdir(), "blklat-figures-")), next = random(5);
@@ -138,6 +139,49 @@ test("a window has the figures that the report gives for it, and for the one tha
     assert.ok(count((w) => w.c?.iops_mean === 0 || w.c?.intervals_at_0 > 3) && count((w) => w.middles.includes(w.from)) > 15 && count((w) => w.middles.includes(w.to)) > 15);
 });
 
+function runs(...args) {
+    return runsIn({ schema: 1, runs: report(...args) });
+}
+
+/** 200 seconds of an op whose parts drift, each in its own way. */
+function divided(by, names) {
+    const io = (name, k, i) => `io ${k % 2 ? "write" : "read"} ${Math.round(5e4 * (1 + k) * (1 + (k % 3) * i / 100) * 10 ** (next() - 0.5))}ns ${4096 << k} x${20 + below(90)} in=${name}`;
+    return ["blklat-replay 1", `by ${by}`, "device sda", "watch sda device",
+        ...Array.from({ length: 200 }, (_, i) => [...names.flatMap((name, k) => [io(name, k, i), io(name, k, i), io(name, k + 1, i)]), "tick 1"]).flat()].join("\n");
+}
+
+test("percentiles of parts in a window are those of a report of its columns, to a bin of them", () => {
+    const names = { size: ['"4 KiB"', '"8 KiB"'], depth: ["1", "2", "3-4"], beside: ["nothing", "read", "write"], cgroup: ["/a/b.service", "/a/c.service"] };
+    for (const file of recordings(folder, ...Object.entries(names).map(([by, of]) => divided(by, of)))) {
+        const found = runs(file), lines = makeLines(found), { heat } = found[0].watches[0].parts.flatMap(({ ops }) => ops)[0];
+        const compared = new Set();
+        assert.ok(heat.columns.length > 20 && heat.columns.length <= 32);
+        for (const asked of [[3, 5], [40, 90], [100, 200]]) {
+            const [from, to] = coveredBy(found[0], heat, asked), [told] = runs(file, "--from", String(from), "--to", String(to));
+            assert.equal((to - from) % heat.per_column, 0);
+            for (const line of lines)
+                withParts(line, [from, to]).watch.parts.forEach((part, p) => {
+                    const wanted = told.watches[0].parts[p];
+                    assert.equal(part.all_ops === null, wanted.all_ops === null);
+                    if (!part.all_ops)
+                        return;
+                    compared.add(part.part.label);
+                    const near = (a, b, what) => assert.ok(Math.abs(a / b - 1) < 0.045, `${what}: ${a} is not ${b}`);
+                    for (const [a, b] of [...part.ops.map((op, o) => [op.total, wanted.ops[o].total]), [part.all_ops, wanted.all_ops]]) {
+                        assert.equal(a.ios, b.ios);
+                        for (const name of ["mean", "p50", "p90", "p99"])
+                            near(a.latency_ns[name], b.latency_ns[name], name);
+                    }
+                    // A ratio of two figures, each of which is right to a bin.
+                    part.ops.forEach(({ against }, o) => assert.ok(!against || Math.abs(against.p99 / wanted.ops[o].against.p99 - 1) < 0.09));
+                    if (part.all_ops.by_little)
+                        near(part.all_ops.by_little.iops_least, wanted.all_ops.by_little.iops_least, "by Little's law");
+                });
+        }
+        assert.ok(compared.size > 1);
+    }
+});
+
 /** @n seconds of an array and its members, whose latencies drift. */
 function array(n) {
     const io = (device, ns, ios) => [`on ${device} device`, ...Array.from({ length: 20 }, () => `io read ${Math.round(ns * 10 ** (next() - 0.5))}ns 4096 x${1 + below(ios)}`)];
@@ -150,7 +194,7 @@ test("latencies of a window, and what a layer adds in it, are those of a report 
         execFileSync("sqlite3", [file, "INSERT INTO lower SELECT a.id, b.id FROM device a, device b WHERE a.name = 'md0' AND b.name != 'md0'"]);
         const found = report(file), lines = makeLines(found), near = (a, b, what) => assert.ok(Math.abs(a / b - 1) < 0.045, `${what}: ${a} is not ${b}`);
         for (const asked of [[3, 5], [10, 37], i ? [351, 600] : [39.2, 39.4]]) {
-            const [from, to] = coveredBy(lines[0], asked);
+            const [from, to] = coveredBy(lines[0].run, lines[0].op.heat, asked);
             assert.ok(i ? from <= asked[0] + 1 && to >= asked[1] - 1 && (to - from) % 2 === 0 : from === Math.floor(asked[0]));
             const [told] = report(file, "--from", String(from), "--to", String(to));
             for (const [k, line] of lines.entries()) {

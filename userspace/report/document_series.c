@@ -196,7 +196,7 @@ struct json_object *document_series(const struct run *r, const struct watch_run 
 		  { "steady", part ? json_absent : steady(r, w, op, window) }, { "bins", json_bins(&s->total->hist) },
 		  { "after_idle", after_idle(s->total) },
 		  { "time_s", part ? json_values_later(r->n, time_at, &s, sizeof(s)) : json_absent },
-		  { "heat", part ? json_absent : heat(r, s) });
+		  { "heat", heat(r, s) });
 	if (part)
 		document_of_part(to, r, w, op);
 	return to;

@@ -14,15 +14,17 @@
 #define HEAT_SHARE 4			/* and at most this share of a run's memory limit */
 #define HEAT_COLUMNS_LEAST 16
 
-/* How many columns each heat may have, by the run's scale, wholes and memory limit. */
-static u32 run_heat_columns(const struct run *r)
-{
-	u64 share = r->max_bytes / HEAT_SHARE, bytes = share && share < HEAT_BYTES ? share : HEAT_BYTES;
-	u64 columns = bytes / ((u64)(r->n_wholes ?: 1) * BLKLAT_OPS * heat_column_bytes(r->scale));
+#define PART_BYTES (64ULL << 20)	/* the same for parts: so many are a few per cent of a long run's document */
+#define PART_COLUMNS_MAX 32
+#define PART_COLUMNS_LEAST 2
 
-	if (columns > HEAT_COLUMNS_MAX)
-		return HEAT_COLUMNS_MAX;
-	return columns < HEAT_COLUMNS_LEAST ? HEAT_COLUMNS_LEAST : columns;
+/* How many columns each heat of @n watches may have, by the run's scale and memory limit. */
+static u32 heat_columns_of(const struct run *r, u32 n, u64 bytes, u32 least, u32 most)
+{
+	u64 share = r->max_bytes / HEAT_SHARE;
+	u64 columns = (share && share < bytes ? share : bytes) / ((u64)(n ?: 1) * BLKLAT_OPS * heat_column_bytes(r->scale));
+
+	return max_u64(min_u64(columns, most), least);
 }
 
 /* The memory of a run with room for this many intervals of all that it has. */
@@ -32,7 +34,7 @@ static u64 bytes_with(const struct run *r, u32 room, const struct run_has *has)
 	const u64 series = has->series * series_run_bytes() + has->all_ops * percentiles_run_bytes();
 
 	return room * (interval + r->n_watches * watch + series) +
-	       has->heats * heat_column_bytes(r->scale) * (room < r->heat_columns ? room : r->heat_columns);
+	       heat_column_bytes(r->scale) * (has->heats * min_u64(room, r->heat_columns) + has->part_heats * min_u64(room, r->part_columns));
 }
 
 static u64 besides(const struct run *r)
@@ -93,7 +95,8 @@ int run_init(struct run *r, const struct run_info *from, const struct collect_ho
 		run_uninit(&made);
 		return -ENOMEM;
 	}
-	made.heat_columns = run_heat_columns(&made);
+	made.heat_columns = heat_columns_of(&made, made.n_wholes, HEAT_BYTES, HEAT_COLUMNS_LEAST, HEAT_COLUMNS_MAX);
+	made.part_columns = heat_columns_of(&made, made.n_watches - made.n_wholes, PART_BYTES, PART_COLUMNS_LEAST, PART_COLUMNS_MAX);
 	for (u32 i = 0; i < made.n_watches; i++) {
 		struct watch_run *w = &made.watches[i];
 
@@ -101,7 +104,7 @@ int run_init(struct run *r, const struct run_info *from, const struct collect_ho
 		w->total = &made.total.f[i];
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			w->ops[op].total = &w->total->ops[op];
-			heat_init(&w->ops[op].heat, made.scale, made.heat_columns);
+			heat_init(&w->ops[op].heat, made.scale, w->watch->part ? made.part_columns : made.heat_columns);
 		}
 	}
 	*r = made;
@@ -171,13 +174,14 @@ static int make_room(struct run *r)
 }
 
 /* Called for the first IO of an op. */
-static int begin_series(struct run *r, struct series_run *s, bool has_heat)
+static int begin_series(struct run *r, struct series_run *s, bool part)
 {
 	struct run_has more = r->has;
 	int err;
 
 	more.series++;
-	more.heats += has_heat;
+	more.heats += !part;
+	more.part_heats += part;
 	err = run_fits(r, r->room, &more) ? series_run_begin(s, r->n, r->room) : -E2BIG;
 	if (!err)
 		r->has = more;
@@ -216,13 +220,13 @@ static int prepare(struct run *r, const struct frames *interval, const struct ph
 
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 			if (!w->ops[op].ios && interval->f[i].ops[op].ios)
-				err = begin_series(r, &w->ops[op], !w->watch->part);
+				err = begin_series(r, &w->ops[op], w->watch->part);
 		if (!err && all_ops_run_lacks(w))
 			err = begin_all_ops(r, w);
 	}
 	for (u32 i = 0; !err && i < r->n_watches; i++)
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
-			if (r->watches[i].ops[op].ios && !r->copies[i].part)
+			if (r->watches[i].ops[op].ios)
 				err = heat_reach(&r->watches[i].ops[op].heat, r->n);
 	return err ?: prepare_phases(r, of_phase);
 }
@@ -244,7 +248,7 @@ static void watch_put(struct run *r, u32 watch, const struct frame *f)
 	w->gone = f ? f->gone : w->n_there > 0;
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (w->ops[op].ios)
-			series_run_put(&w->ops[op], i, f ? &f->ops[op] : NULL, !w->watch->part);
+			series_run_put(&w->ops[op], i, f ? &f->ops[op] : NULL);
 	all_ops_run_put(w, i, f, &r->scratch);
 	if (f) {
 		if (!w->n_there)

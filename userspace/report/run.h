@@ -60,8 +60,8 @@ struct watch_run {
 };
 
 /*
- * A series takes some bytes for each interval; that of a whole also has a heat. The memory of all heats
- * is bounded: the more wholes there are, the fewer columns each heat has.
+ * A series takes some bytes for each interval, and a heat. The memory of all heats is bounded: the more
+ * wholes, or parts, there are, the fewer columns each heat has.
  */
 struct run {
 	struct origin origin;		/* texts "" where unknown */
@@ -96,11 +96,11 @@ struct run {
 	double seen_s;			/* end of the last interval placed, whether it was taken or not */
 	u32 n_wholes;
 	struct run_has {
-		u32 series, heats;	/* of those that had an IO */
+		u32 series, heats, part_heats;	/* of those that had an IO */
 		u32 all_ops;		/* percentiles of all ops together */
 	} has;
 	struct op_frame scratch;	/* for all ops of a frame */
-	u32 heat_columns;		/* limit for each heat */
+	u32 heat_columns, part_columns;	/* limit for each heat of a whole, of a part */
 	u32 room;
 };
 

@@ -192,7 +192,7 @@ int series_run_begin(struct series_run *s, u32 n, u32 room)
 	return 0;
 }
 
-void series_run_put(struct series_run *s, u32 i, const struct op_frame *o, bool has_heat)
+void series_run_put(struct series_run *s, u32 i, const struct op_frame *o)
 {
 	bool any = o && o->ios;
 
@@ -203,7 +203,7 @@ void series_run_put(struct series_run *s, u32 i, const struct op_frame *o, bool 
 	s->min_ns[i] = any ? o->min_ns : 0;
 	s->max_ns[i] = any ? o->max_ns : 0;
 	percentiles_run_put(&s->percentiles, i, o);
-	if (any && has_heat)
+	if (any)
 		heat_add(&s->heat, i, &o->hist);
 }
 

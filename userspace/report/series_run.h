@@ -88,7 +88,7 @@ struct series_run {
 	u64 *min_ns;			/* extremes: meaningless where ios is 0 */
 	u64 *max_ns;
 	struct percentiles_run percentiles;
-	struct heat heat;		/* of a whole; empty in a part */
+	struct heat heat;
 	const struct op_frame *total;	/* part of the watch's total; its ios is 0 if there was no IO */
 };
 
@@ -102,11 +102,8 @@ int series_run_begin(struct series_run *s, u32 n, u32 room);
 int series_run_grow(struct series_run *s, u32 room);
 void series_run_uninit(struct series_run *s);
 
-/*
- * Sets interval @i, for which there must be room; in the heat too, if the series has one. @o is NULL if
- * there is no frame.
- */
-void series_run_put(struct series_run *s, u32 i, const struct op_frame *o, bool has_heat);
+/* Sets interval @i, for which there must be room; in the heat too. @o is NULL if there is no frame. */
+void series_run_put(struct series_run *s, u32 i, const struct op_frame *o);
 
 /* The bytes that an interval takes, without the heat. */
 u64 series_run_bytes(void);

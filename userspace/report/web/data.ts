@@ -102,11 +102,8 @@ export interface Shares { ios: number | null; bytes: number | null; time: number
 /** How many times as long as IOs beside nothing, or beside reads alone; @base is the label of that part. */
 export type Against = Record<Quantile, number> & { base: string };
 
-/**
- * An op of a part: without steady and heat, but with its share of the whole's. All of the others are
- * absent in a live page.
- */
-export type PartOp = Omit<Op, "steady" | "heat"> & {
+/** An op of a part: without steady, but with its share of the whole's. All of the others are absent in a live page. */
+export type PartOp = Omit<Op, "steady"> & {
     of_whole: Shares;
     /** The total time of the IOs that ended in each interval. */
     time_s?: number[];

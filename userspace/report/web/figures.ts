@@ -4,7 +4,7 @@ import { byWords, dividedLines, partsOf, ranked } from "./charts/parts";
 import { phaseName, phasesOf } from "./charts/phases";
 import { inside, overlaps, rateIn, type Window } from "./charts/times";
 import { consistency } from "./curves";
-import { type Finding, type Quantile, QUANTILES, type Run, type Stack, type Total, type Watch } from "./data";
+import { type Finding, type Heat, type Quantile, QUANTILES, type Run, type Stack, type Total, type Watch } from "./data";
 import { button, el, table } from "./dom";
 import { amount, bytes, count, ioSize, latency, megabytes, moment, percent, seconds } from "./format";
 import type { Line } from "./lines";
@@ -65,8 +65,9 @@ function value(name: string, v: number): string {
 /** Says what a chosen window moves, and how exactly. */
 export function windowWords(lines: Line[], window: Span): string {
     const width = 2 ** 2 ** -Math.min(...lines.map(({ op }) => op.heat.scale)) - 1;
-    const line = lines.find(({ on }) => on) ?? lines[0], [from, to] = line ? coveredBy(line, window) : window;
-    return `Charts, figures and findings are of this window; percentiles from ${seconds(from)} to ${seconds(to)}, of bins that are ${percent(width, 1)} wide.`;
+    const line = lines.find(({ on }) => on) ?? lines[0], part = line?.watch.parts?.flatMap(({ ops }) => ops)[0];
+    const span = (heat: Heat) => coveredBy(line.run, heat, window).map(seconds).join(" to ");
+    return `Charts, figures and findings are of this window; percentiles from ${span(line.op.heat)}${part ? ` (of parts ${span(part.heat)})` : ""}, of bins that are ${percent(width, 1)} wide.`;
 }
 
 type Show = (from: number, to: number) => void;
@@ -203,7 +204,7 @@ export function totals(lines: Line[], theme: Theme, window: Window = null, order
 export function partsTotals(all: Line[], window: Window = null): HTMLElement[] {
     const lines = all.map((line) => withParts(line, window)), names = lineNames(lines);
     return Object.values(dividedLines(lines)).flatMap((divided) => {
-        const by = byWords(partsOf(divided[0])[0].part), levels = PART_LEVELS.filter((level) => !window || level === "mean" || level === "max");
+        const by = byWords(partsOf(divided[0])[0].part), levels = PART_LEVELS;
         const head = ["run, device, op", by, "IOs", "share of IOs", "share of bytes", "share of time", "mean size", "IOPS mean", "MB/s", ...levels, "errors"];
         const rows = divided.flatMap((line) => ranked(partsOf(line)).map((one) => {
             const { part, op: { total: t, of_whole: of } } = one, mb = t.bytes_per_s / 1e6;

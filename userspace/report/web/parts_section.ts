@@ -14,7 +14,7 @@ import { type Ownership, ownerships } from "./owners";
 import { OF } from "./page";
 import type { Plot } from "./plot";
 import type { Theme } from "./theme";
-import { withParts } from "./windowed";
+import { windowed, withParts } from "./windowed";
 
 const SMALL = 240;
 
@@ -34,8 +34,6 @@ export interface Host {
     chart(id: string, make: () => Plot, config?: Partial<ChartConfig>): void;
     redraw(ids: string[]): void;
     figures(...ids: string[]): HTMLElement[];
-    /** Contains what does not follow the window, and is hidden while one is set. @what: "Figures are"; empty: without a word. */
-    ofWholeRun(what: string, ...content: Node[]): HTMLElement;
     /** A plot over time; the notes of its lines are of the whole run, so while a window is set it has none. */
     noted(plot: Plot): Plot;
 }
@@ -76,17 +74,17 @@ export class PartsSection {
     }
 
     private charts(): void {
-        const { host, by, lines } = this, [latency, heat, time] = this.ids("parts-latency", "parts-heat", "parts-time");
+        const { host, by, lines } = this, now = () => lines.map((line) => line.on ? withParts(windowed(line, host.window()), host.window()) : line), [latency, heat, time] = this.ids("parts-latency", "parts-heat", "parts-time");
         if (by === "depth") {
-            host.chart("depth-latency", () => latencyByDepth(lines), { group: "depth" });
-            host.chart("depth-iops", () => iopsByDepth(lines), { group: "depth", height: SMALL, half: true });
-            host.chart("depth-done", () => doneByDepth(lines), { group: "depth", height: SMALL, half: true });
+            host.chart("depth-latency", () => latencyByDepth(now()), { group: "depth" });
+            host.chart("depth-iops", () => iopsByDepth(now()), { group: "depth", height: SMALL, half: true });
+            host.chart("depth-done", () => doneByDepth(now()), { group: "depth", height: SMALL, half: true });
         } else {
-            host.chart(latency, () => partsLatency(lines, this.percentile));
+            host.chart(latency, () => partsLatency(now(), this.percentile));
         }
         if (by === "cgroup")
             host.chart("owners", () => ownersOverTime(lines, this.ownedNow(), this.figure), { ...host.time, tools: [this.figureChoice()] });
-        host.chart(heat, () => partsHeat(this.divided), { height: 380 });
+        host.chart(heat, () => partsHeat(withParts(this.divided, host.window())), { height: 380 });
         host.chart(time, () => host.noted(partsOverTime(lines, this.divided, this.percentile)), host.time);
     }
 
@@ -132,9 +130,9 @@ export class PartsSection {
     elements(): HTMLElement[] {
         const { host, by } = this, [heat, time] = host.figures(...this.ids("parts-heat", "parts-time"));
         const latency = by === "depth" ? [] : host.figures(...this.ids("parts-latency"));
-        const before = by === "cgroup" ? this.ownersFirst() : by === "beside" ? [host.ofWholeRun("The comparison is", this.beside)]
-            : by === "depth" ? [host.ofWholeRun("What depends on the depth is", ...host.figures("depth-latency"), el("div", { class: "pairs" }, ...host.figures("depth-iops", "depth-done")))] : [];
-        return [...before, this.tools(), host.ofWholeRun(`Latency by ${by === "cgroup" ? by : "part"} is`, ...latency, heat), time];
+        const before = by === "cgroup" ? this.ownersFirst() : by === "beside" ? [this.beside]
+            : by === "depth" ? [...host.figures("depth-latency"), el("div", { class: "pairs" }, ...host.figures("depth-iops", "depth-done"))] : [];
+        return [...before, this.tools(), ...latency, heat, time];
     }
 
     /** The owners, as they were in the page's window. */
@@ -148,7 +146,12 @@ export class PartsSection {
         if (this.by === "cgroup")
             this.ownerPlace.replaceChildren(ownerTable(this.ownedNow(), this.figure, this.host.theme(), this.ownerOrder));
         if (this.by === "beside")
-            this.beside.replaceChildren(...besideTables(this.lines));
+            this.beside.replaceChildren(...besideTables(this.lines.map((line) => withParts(line, this.host.window()))));
+    }
+
+    /** The charts that show the window's IOs, but not over time. */
+    redrawWindow(): void {
+        this.host.redraw([...this.ids("parts-heat"), ...this.by === "depth" ? ["depth-latency", "depth-iops", "depth-done"] : this.ids("parts-latency")]);
     }
 }
 

@@ -81,7 +81,7 @@ class ReportPage extends Page {
         const { lines, time } = this;
         this.divided = partsSections({
             lines, time, theme: () => this.theme, chart: (...args) => this.chart(...args), redraw: (ids) => this.redraw(ids),
-            figures: (...ids) => this.figures(...ids), ofWholeRun: (what, ...content) => this.ofWholeRun(what, ...content), window: () => this.window,
+            figures: (...ids) => this.figures(...ids), window: () => this.window,
             noted: (plot) => this.window ? { ...plot, series: plot.series.map((one) => ({ ...one, note: "" })) } : plot,
         });
     }
@@ -164,6 +164,7 @@ class ReportPage extends Page {
             this.charts[id].zoom = { x: null, y: null };
         super.zoomTime(x);
         this.redraw([...STEADY, ...["ratio", "phases"].filter((id) => id in this.charts)]);
+        this.divided.forEach((parts) => parts.redrawWindow());
         this.showFigures();
         this.told.forEach((tell) => tell());
     }

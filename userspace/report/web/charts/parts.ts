@@ -102,10 +102,10 @@ function cellsOf(bins: Bin[], scale: number): Map<number, number> {
 /** Each cell's share of its column's IOs. */
 function cells(line: Line, labels: string[]): Cells {
     const scale = Math.min(line.run.scale, HEAT_SCALE), parts = partsOf(line).filter(({ part }) => labels.includes(part.label));
-    return rankedCells("share of a column's IOs", shareOf, parts.flatMap(({ part, op }) => [...cellsOf(op.bins, scale)].map(([cell, ios]) => {
-        const x = labels.indexOf(part.label);
-        return { x0: x - 0.5, x1: x + 0.5, ...rowOf(scale, cell), value: ios / op.total.ios };
-    })));
+    return rankedCells("share of a column's IOs", shareOf, parts.flatMap(({ part, op }) => {
+        const x = labels.indexOf(part.label), all = op.bins.reduce((sum, bin) => sum + bin[2], 0);
+        return [...cellsOf(op.bins, scale)].map(([cell, ios]) => ({ x0: x - 0.5, x1: x + 0.5, ...rowOf(scale, cell), value: ios / all }));
+    }));
 }
 
 /** A percentile of each part of a line; NaN if the part has none. */
