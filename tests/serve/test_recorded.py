@@ -382,6 +382,7 @@ def test_downloads_are_made_once_for_all(tmp_path):
         s.replayed()
         bodies = [a.body for _ in range(40) for a in [s.request("/api/recording")] if a.status == 200]
         s.until(lambda: (a := s.request("/api/recording")).status == 200 and bodies.append(a.body) is None, "the file")
+        assert s.request("/api/recording", headers={"Host": "elsewhere.example"}).status == 403
         assert len(set(bodies)) == 1 and "Retry-After" in s.request("/api/report").headers
 
 
