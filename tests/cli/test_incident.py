@@ -77,6 +77,24 @@ def test_later_from_files_alone(tmp_path):
     assert first in page and "nightly-backup.service" in page
 
 
+@pytest.mark.parametrize("columns, heads", [
+    (40, "IOPS time p99"), (60, "depth IOPS MB/s time p99"), (80, "depth IOPS MB/s time oldest p50 p99 max"),
+    (200, "depth IOPS MB/s time oldest p50 p99 p99.9 max"),
+])
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_any_width(columns, heads, locale, tmp_path):
+    """What matters most is there in any case; nothing runs into the next line, and in the C locale nothing but ASCII is shown."""
+    incident = Incident()
+    incident.first = 20
+    with Screen(BLKLAT, "top", "--replay", incident.write(tmp_path / "incident"), "--interval", 0.1, columns=columns, rows=26, LC_ALL=locale) as s:
+        s.until(lambda text: re.search(r"^..nvme", text, re.M), "the drives")
+        s.keys("c", "i")
+        lines = s.until(lambda text: re.search(rf"^! {incident.victim} .*(?s:.*)^    \S*p\.service ", text, re.M), "the backup")
+        assert lines[1].split("device", 1)[1].split() == heads.split()
+        assert all(re.match(r"! |  |nvme|blklat|\? help", line) for line in lines if line), lines
+        assert locale != "C" or "\n".join(lines).isascii()
+
+
 def test_live_with_two_keys(tmp_path):
     if not shutil.which("tmux"):
         pytest.skip("no tmux")

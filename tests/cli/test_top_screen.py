@@ -72,7 +72,7 @@ def test_what_is_shown(steady, columns, rows):
         assert lines[4].split() == ["10", "idle:", *(f"sd{c}" for c in "cdefghijkl")]
         assert lines[5] == "sda device  0 in flight  Test drive"
         assert lines[6].split() == "all ops: p50 100 us p99 1.00 ms p99.9 1.00 ms max 1.00 ms".split()
-        assert lines[-1].startswith("q quit  s sort")
+        assert lines[-1].startswith("? help  q quit")
         assert max(map(len, lines)) <= columns and len(lines) == rows
         # The clock below the map: from the first interval to the last.
         assert any(line.split()[:1] == ["07:35:01"] for line in lines)
@@ -176,15 +176,15 @@ def test_resize(steady):
     with top(steady, columns=80, rows=24) as s:
         ended(s)
         s.resize(200, 60)
-        lines = s.until(lambda text: len(text.split("\n")) == 60 and text.split("\n")[-1].startswith("q quit"))
+        lines = s.until(lambda text: len(text.split("\n")) == 60 and text.split("\n")[-1].startswith("? help"))
         assert [line.split()[0] for line in lines[2:4]] == ["sda", "sdb"]
         s.resize(40, 10)
-        s.until("too small: 40x10, needs 60x16")
+        s.until("too small: 40x10, needs 40x16")
         s.resize(60, 16)
         lines = s.until("sda device")
         assert max(map(len, lines)) <= 60
         s.resize(80, 24)
-        lines = s.until(lambda text: text.split("\n")[-1].startswith("q quit") and len(text.split("\n")) == 24)
+        lines = s.until(lambda text: text.split("\n")[-1].startswith("? help") and len(text.split("\n")) == 24)
         assert lines[4].split()[:2] == ["10", "idle:"]
         s.keys("q")
         s.assert_restored()

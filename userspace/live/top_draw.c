@@ -166,26 +166,34 @@ static void put_head(const struct top_draw *d, const struct top *t)
 struct cell {
 	const char *head;
 	u32 columns;
-	u32 from;		/* width of the terminal from which on it is shown */
 };
 
 /* Parts have no stage and depth of their own, so their labels take these columns, too. */
 enum { CELL_STAGE, CELL_DEPTH, CELL_IOPS, CELL_MBPS, CELL_TIME, CELL_OLDEST, CELL_P50, CELL_P99, CELL_P999, CELL_MAX, CELLS };
 
 static const struct cell cells[CELLS] = {
-	[CELL_STAGE] = { "stage", 7, 0 }, [CELL_DEPTH] = { "depth", 7, 0 }, [CELL_IOPS] = { "IOPS", 7, 0 },
-	[CELL_MBPS] = { "MB/s", 7, 0 }, [CELL_TIME] = { "time", 6, 0 },
-	[CELL_OLDEST] = { "oldest", 8, 0 }, [CELL_P50] = { "p50", 8, 72 },
-	[CELL_P99] = { "p99", 8, 0 }, [CELL_P999] = { "p99.9", 8, 80 }, [CELL_MAX] = { "max", 8, 0 },
+	[CELL_STAGE] = { "stage", 7 }, [CELL_DEPTH] = { "depth", 7 }, [CELL_IOPS] = { "IOPS", 7 }, [CELL_MBPS] = { "MB/s", 7 },
+	[CELL_TIME] = { "time", 6 }, [CELL_OLDEST] = { "oldest", 8 }, [CELL_P50] = { "p50", 8 }, [CELL_P99] = { "p99", 8 },
+	[CELL_P999] = { "p99.9", 8 }, [CELL_MAX] = { "max", 8 },
 };
 
+/* Is there room for a cell beside the names, after those that matter more? */
 static bool shows(const struct top *t, u32 cell)
 {
-	u32 stage = has_stages(t) ? cells[CELL_STAGE].columns : 0;
+	static const u8 order[] = {
+		CELL_STAGE, CELL_P99, CELL_IOPS, CELL_TIME, CELL_MBPS, CELL_DEPTH, CELL_OLDEST, CELL_MAX, CELL_P50, CELL_P999,
+	};
+	u32 room = COLS - 2 - NAME;
 
-	if (cell == CELL_STAGE || cell == CELL_TIME)
-		return cell == CELL_STAGE ? stage : t->divided;
-	return (u32)COLS >= cells[cell].from + stage + (cells[cell].from && t->divided ? cells[CELL_TIME].columns : 0);
+	for (u32 i = 0; i < ARRAY_SIZE(order); i++) {
+		const struct cell *c = &cells[order[i]];
+		bool is_wanted = order[i] == CELL_STAGE ? has_stages(t) : order[i] != CELL_TIME || t->divided;
+
+		if (order[i] == cell)
+			return is_wanted && c->columns <= room;
+		room -= is_wanted && c->columns <= room ? c->columns : 0;
+	}
+	return false;
 }
 
 /* Prints the cells of a line. Returns the column behind them. */
@@ -352,9 +360,9 @@ static void name_part(char ret[PART_TEXT_MAX], const struct part *part, u32 colu
 }
 
 /* Columns of a part's label besides those of names. */
-static u32 more_columns(const struct top *t)
+static int more_columns(const struct top *t)
 {
-	return cells[CELL_DEPTH].columns + (shows(t, CELL_STAGE) ? cells[CELL_STAGE].columns : 0) - 3;
+	return (shows(t, CELL_DEPTH) ? cells[CELL_DEPTH].columns : 0) + (shows(t, CELL_STAGE) ? cells[CELL_STAGE].columns : 0) - 3;
 }
 
 /* Columns for names: more if the selected item's parts need them and they are there. */
@@ -406,7 +414,7 @@ static void put_foot(const struct top_draw *d, const struct top *t)
 		paint(d, PAIR_NOTE, A_BOLD);
 		top_put(d, y, 0, COLS, d->said);
 	} else {
-		put_format(d, y, 0, COLS, "q quit  s sort  o op  S stage  / filter%s%s  p pause  ? help", t->divided ? "  c whose" : "",
+		put_format(d, y, 0, COLS, "? help  q quit%s%s  s sort  o op  S stage  / filter  p pause", t->divided ? "  c whose" : "",
 			   t->run->slow_most ? "  i IOs" : "");
 	}
 	attrset(A_NORMAL);

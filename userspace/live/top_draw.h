@@ -8,7 +8,7 @@
 #include "core/text_draw.h"
 #include "live/top.h"
 
-#define TOP_COLUMNS_MIN 60
+#define TOP_COLUMNS_MIN 40
 #define TOP_ROWS_MIN 16
 #define TOP_SHADES_MAX 9
 
