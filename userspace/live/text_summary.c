@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/frame.h"
+#include "core/shares.h"
 #include "live/text.h"
 #include "util/cleanup.h"
 #include "util/units.h"
@@ -300,6 +301,31 @@ static void put_after_idle(const struct text *t, FILE *f, const struct op_frame 
 			 units_ns(mean, after_idle_mean_ns(o)), units_ns(median, after_idle_quantile_ns(o, 0.5)));
 }
 
+#define MANY_WAIT 0.25	/* of their time; then how many the device takes at a time is of interest */
+
+/* "wait 75.2 %, plug 0.1 %, queue 0.0 %, device 24.7 % of this time; the device has 4 tags" */
+static void put_shares(const struct text *t, FILE *f, const struct frames *run, u32 i, u32 op)
+{
+	const struct device *d = run->f[i].watch->device;
+	char say[256], bios[UNITS_TEXT], requests[UNITS_TEXT];
+	struct shares s;
+	u64 all;
+	int n = 0;
+
+	if (!shares_of(run, i, op, &s))
+		return;
+	all = max_u64(run->f[i].ops[op].sum_ns, 1);
+	for (u32 k = 0; k < SHARES; k++)
+		n += sprintf(say + n, "%s%s %.1f %%", k ? ", " : "", share_names[k], 100.0 * s.ns[k] / all);
+	n += sprintf(say + n, " of this time");
+	if (s.bios != s.requests)
+		n += sprintf(say + n, ", about, as %s bios were %s requests", units_count(bios, s.bios), units_count(requests, s.requests));
+	if (s.ns[SHARE_WAIT] > MANY_WAIT * all && d->tags)
+		sprintf(say + n, "; the device has %u tag%s%s", d->tags, d->tags == 1 ? "" : "s",
+			d->hw_queues > 1 && !d->shared_tags ? " a queue" : "");
+	text_say(t, f, "", PLAIN, "%s", say);
+}
+
 /* What no row includes: "2 097 152 bytes and 1 error of IOs that have not completed (write)" */
 static void put_partial(const struct text *t, FILE *f, u32 op, const struct op_sums *sums)
 {
@@ -330,6 +356,7 @@ static void put_figures(const struct text *t, FILE *f, const struct frames *run,
 		if (fr->ops[op].ios) {
 			text_row(t, f, op_names[op], &fr->ops[op]);
 			put_after_idle(t, f, &fr->ops[op]);
+			put_shares(t, f, run, i, op);
 			text_part_rows(t, f, run, i, op);
 		}
 	for (u32 op = 0; op < BLKLAT_OPS; op++)

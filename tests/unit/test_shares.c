@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Where the time of IOs goes: shares of known sums. */
+#include "unit.h"
+
+#include "core/shares.h"
+
+enum { DEVICE, QUEUE, TOTAL, WAIT, OTHER, WATCHES };
+
+static const struct device disk = { .name = "sda" }, other = { .name = "sdb" };
+static const struct watch watches[] = {
+	{ .device = &disk, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_QUEUE },
+	{ .device = &disk, .stage = BLKLAT_STAGE_TOTAL }, { .device = &disk, .stage = BLKLAT_STAGE_WAIT },
+	{ .device = &other, .stage = BLKLAT_STAGE_WAIT },
+};
+static struct frame frames[WATCHES];
+static struct frames fs = { .f = frames };
+
+void set_up(void)
+{
+	memset(frames, 0, sizeof(frames));
+	for (u32 i = 0; i < WATCHES; i++)
+		frames[i].watch = &watches[i];
+	fs.n = WATCHES;
+}
+
+static void had(u32 watch, u64 ios, u64 sum_ns)
+{
+	frames[watch].ops[BLKLAT_OP_READ].ios = ios;
+	frames[watch].ops[BLKLAT_OP_READ].sum_ns = sum_ns;
+}
+
+/* They add up to the total, whatever the sums are. */
+static struct shares check(u64 wait, u64 plug, u64 queue, u64 device)
+{
+	struct shares s;
+
+	assert_true(shares_of(&fs, TOTAL, BLKLAT_OP_READ, &s));
+	assert_int_equal(s.ns[SHARE_WAIT], wait);
+	assert_int_equal(s.ns[SHARE_PLUG], plug);
+	assert_int_equal(s.ns[SHARE_QUEUE], queue);
+	assert_int_equal(s.ns[SHARE_DEVICE], device);
+	assert_int_equal(wait + plug + queue + device, frames[TOTAL].ops[BLKLAT_OP_READ].sum_ns);
+	return s;
+}
+
+TEST(test_exact)
+{
+	had(TOTAL, 10, 1000003);
+	had(WAIT, 10, 600000);
+	had(DEVICE, 10, 300000);
+	had(OTHER, 10, 7);
+	assert_true(check(600000, 100003, 0, 300000).exact);
+	had(QUEUE, 4, 100000);		/* the others went straight to the driver */
+	assert_true(check(600000, 3, 100000, 300000).exact);
+}
+
+/* Four bios are one request: each of them takes as long there as the request does. */
+TEST(test_merged)
+{
+	struct shares s;
+
+	had(TOTAL, 8, 8000);
+	had(WAIT, 8, 800);
+	had(QUEUE, 2, 600);
+	had(DEVICE, 2, 1000);
+	s = check(800, 800, 2400, 4000);
+	assert_false(s.exact);
+	assert_int_equal(s.bios, 8);
+	assert_int_equal(s.requests, 2);
+}
+
+/* IOs in flight at the beginning may have more time at the device than at stage total. */
+TEST(test_no_more_than_all)
+{
+	had(TOTAL, 10, 1000);
+	had(WAIT, 10, 300);
+	had(DEVICE, 10, 900);
+	check(300, 0, 0, 700);
+}
+
+TEST(test_not_watched)
+{
+	struct shares s;
+
+	assert_false(shares_of(&fs, TOTAL, BLKLAT_OP_READ, &s));	/* no IO */
+	had(TOTAL, 1, 10);
+	assert_true(shares_of(&fs, TOTAL, BLKLAT_OP_READ, &s));
+	assert_false(shares_of(&fs, WAIT, BLKLAT_OP_READ, &s));
+	frames[WAIT].watch = &watches[OTHER];
+	assert_false(shares_of(&fs, TOTAL, BLKLAT_OP_READ, &s));
+}
