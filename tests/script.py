@@ -20,7 +20,7 @@ word that begins with '#' starts a comment. First come the facts about the whole
                                names none, in that of its BYTES
   slow-max MOST                slow IOs are reported, at most MOST of a watch and interval
   start TIME                   as 2026-11-21T07:35:00.000Z; default 1970-01-01T00:00:00Z
-  device NAME [kind=TEXT] [model=TEXT] [mapper=TEXT] [scheduler=TEXT] [size=BYTES] [queues=N] [tags=N]
+  device NAME [kind=TEXT] [model=TEXT] [mapper=TEXT] [scheduler=TEXT] [size=BYTES] [queues=N] [tags=N] [requests=N]
          [serial=TEXT] [wwid=TEXT] [firmware=TEXT] [path=TEXT] [volume=TEXT]
   watch NAME STAGE [later]     of a device above; STAGE is device, queue, total or wait. At least one; later: see come
 
@@ -402,7 +402,8 @@ class Run:
         for number, device in enumerate(watched):
             name, facts = list(self.devices.items())[device]
             rows["device"].append((number, name, *(facts.get(key, "") for key in ("mapper", "kind", "model", "scheduler")), 0, 0,
-                                   int(facts.get("size", 0)), int(facts.get("queues", 1)), int(facts.get("tags", 0)), 0, None, 0, 0))
+                                   int(facts.get("size", 0)), int(facts.get("queues", 1)), int(facts.get("tags", 0)), int(facts.get("requests", 0)),
+                                   None, 0, 0))
             known = [facts.get(key, "") for key in ("serial", "wwid", "firmware", "path", "volume")]
             rows["identity"] += [(number, *known)] if any(known) else []
         for watch in self.watches.values():

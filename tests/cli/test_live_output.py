@@ -66,10 +66,11 @@ def test_ascii():
 
 def test_where_the_time_goes():
     """Of 625 us a read waits 500, is plugged for 5, queued for 20 and at the device for 100; a request has four writes."""
-    said = re.findall(r"wait \d.*\n?.*requests|wait \d.*(?:\n +.*tags)", out(HERE / "replay" / "wait.txt").decode())
+    said = re.findall(r"wait \d.*\n?.*requests|wait \d.*(?:\n.*)?tags?(?: a\s+queue)?", out(HERE / "replay" / "wait.txt").decode())
     assert [" ".join(s.split()) for s in said] == [
-        "wait 80.0 %, plug 0.8 %, queue 3.2 %, device 16.0 % of this time; the device has 4 tags",
-        "wait 5.0 %, plug 15.0 %, queue 13.3 %, device 66.7 % of this time, about, as 400 bios were 100 requests"]
+        "wait 80.0 %, plug 0.8 %, queue 3.2 %, device 16.0 % of this time; the scheduler has 4 tags",
+        "wait 5.0 %, plug 15.0 %, queue 13.3 %, device 66.7 % of this time, about, as 400 bios were 100 requests",
+        "wait 75.0 %, plug 0.0 %, queue 0.0 %, device 25.0 % of this time; the device has 1 tag a queue"]
 
 
 NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}

@@ -301,12 +301,22 @@ static void put_after_idle(const struct text *t, FILE *f, const struct op_frame 
 			 units_ns(mean, after_idle_mean_ns(o)), units_ns(median, after_idle_quantile_ns(o, 0.5)));
 }
 
-#define MANY_WAIT 0.25	/* of their time; then how many the device takes at a time is of interest */
+#define MANY_WAIT 0.25	/* of their time; then how many requests there are is of interest */
+
+/* A request has a tag of the scheduler if there is one, else of the driver. */
+static void put_room(char *say, const struct device *d)
+{
+	bool scheduler = d->scheduler[0] && strcmp(d->scheduler, "none");
+	u32 most = scheduler ? d->nr_requests : d->tags;
+
+	if (most)
+		sprintf(say, "; the %s has %u tag%s%s", scheduler ? "scheduler" : "device", most, most == 1 ? "" : "s",
+			d->hw_queues > 1 && !d->shared_tags ? " a queue" : "");
+}
 
 /* "wait 75.2 %, plug 0.1 %, queue 0.0 %, device 24.7 % of this time; the device has 4 tags" */
 static void put_shares(const struct text *t, FILE *f, const struct frames *run, u32 i, u32 op)
 {
-	const struct device *d = run->f[i].watch->device;
 	char say[256], bios[UNITS_TEXT], requests[UNITS_TEXT];
 	struct shares s;
 	u64 all;
@@ -320,9 +330,8 @@ static void put_shares(const struct text *t, FILE *f, const struct frames *run, 
 	n += sprintf(say + n, " of this time");
 	if (s.bios != s.requests)
 		n += sprintf(say + n, ", about, as %s bios were %s requests", units_count(bios, s.bios), units_count(requests, s.requests));
-	if (s.ns[SHARE_WAIT] > MANY_WAIT * all && d->tags)
-		sprintf(say + n, "; the device has %u tag%s%s", d->tags, d->tags == 1 ? "" : "s",
-			d->hw_queues > 1 && !d->shared_tags ? " a queue" : "");
+	if (s.ns[SHARE_WAIT] > MANY_WAIT * all)
+		put_room(say + n, run->f[i].watch->device);
 	text_say(t, f, "", PLAIN, "%s", say);
 }
 
