@@ -41,7 +41,7 @@ static void put_paragraph(const struct look *look, const char *lead, const char 
 static void put_run(const struct look *look, const struct run *r, const char *name)
 {
 	char text[FINDING_TEXT], start[UNITS_TEXT], length[UNITS_TEXT], from[UNITS_TEXT], to[UNITS_TEXT];
-	bool said = strstr(r->origin.file, name) || !strcmp(r->origin.label, name);
+	bool said = strstr(r->origin.file, name) || !strncmp(r->origin.label, name, strlen(name));
 
 	snprintf(text, sizeof(text), "%s%s%.200s: %.100s%s%.64s, %s, %s; rates over %s to %s", said ? "" : name, said ? "" : ": ", r->origin.file,
 		 r->origin.label, r->origin.label[0] ? ", " : "", r->origin.host, units_utc(start, r->origin.start_wall_ns),
