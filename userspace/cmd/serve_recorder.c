@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The process that records what the service serves, see cmd/serve.h: recordings of an hour, and others when devices come or go, or
+ * What the service serves, recorded, see cmd/serve.h: recordings of an hour, and others when devices come or go, or
  * one has its share of the space. Each is there twice, with each interval and with long ones (recording/archive.h), and is a
  * recording by itself: its accounts begin with it. So are those of incidents (serve_incidents.c), with each interval only.
  */
@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "cmd/cmd.h"
@@ -20,7 +19,6 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-#define NICE 10			/* recording gives way to serving */
 #define FILE_NS (3600 * (s64)NSEC_PER_SEC)
 #define FILE_SHARE 8		/* files that begin together get one in so many of all bytes, so that one dropped loses little */
 #define SPARE_BYTES (16u << 20)	/* stay free for what the next interval may take, or one in FILE_SHARE of all bytes */
@@ -464,71 +462,4 @@ void archiver_free(struct archiver *r)
 struct sink_source *archiver_source(struct archiver *r)
 {
 	return &r->source;
-}
-
-/* --- the process --------------------------------------------------------------------------------- */
-
-struct process {
-	struct archiver *hours;
-	struct incidents *incidents;	/* NULL: none are kept */
-	struct relayed *relayed;
-};
-
-static void process_end(struct process *s)
-{
-	relayed_free(s->relayed);
-	incidents_free(s->incidents);
-	archiver_free(s->hours);
-}
-
-static void on_stopped(void *into, const char *why)
-{
-	(void)into, (void)why;
-}
-
-/* An interval is judged before it is passed on for what that finds. */
-static int take(void *process, u32 kind, struct wire_in *bytes)
-{
-	struct process *s = process;
-	const struct wire_in message = *bytes;
-	int err = relayed_take(s->relayed, kind, bytes);
-
-	return err || !s->incidents ? err : incidents_take(s->incidents, kind, &message);
-}
-
-static int take_all(const struct serve_recorder_config *cfg, int messages)
-{
-	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
-	struct relayed_config sinks = { .n_sinks = 1, .reopens = true, .stopped = on_stopped };
-	struct process CLEANUP(process_end) s = { 0 };
-	int err = archiver_new(cfg, ARCHIVER_HOURS, &s.hours);
-
-	if (!err && cfg->n_keep_if)
-		err = incidents_new(cfg, &s.incidents);
-	if (err)
-		return err;
-	sinks.sinks[0] = archiver_source(s.hours);
-	if (s.incidents)
-		sinks.sinks[sinks.n_sinks++] = incidents_source(s.incidents);
-	err = relayed_new(&sinks, &s.relayed);
-	while (!err)
-		err = channel_read(&reader, take, &s);
-	return err == -EPIPE ? 0 : err;
-}
-
-int recorder_process(const void *of, pid_t parent, int messages, int taken, int alive)
-{
-	const struct serve_recorder_config *cfg = of;
-	struct problem p;
-	int err = confine_to_folder(cfg->folder, parent, &p);
-
-	(void)taken, (void)alive;
-	if (err)
-		return command_fail(cfg->who, STATUS_FAILED, &p);
-	setpriority(PRIO_PROCESS, 0, NICE);
-	err = take_all(cfg, messages);
-	if (!err)
-		return STATUS_DONE;
-	problem_set(&p, err, "the recorder failed: %s", strerror(-err));
-	return command_fail(cfg->who, STATUS_FAILED, &p);
 }
