@@ -72,14 +72,19 @@ static u32 stages_of(const struct inquiry *q)
 	return stages;
 }
 
+static bool is_on_the_way(const struct inquiry *q)
+{
+	return q->watch->watch->stage == BLKLAT_STAGE_QUEUE || q->watch->watch->stage == BLKLAT_STAGE_WAIT;
+}
+
 bool rate_is_its_own(const struct inquiry *q)
 {
-	return q->watch->watch->stage != BLKLAT_STAGE_QUEUE || stages_of(q) == 1U << BLKLAT_STAGE_QUEUE;
+	return !is_on_the_way(q) || stages_of(q) == 1U << BLKLAT_STAGE_QUEUE;
 }
 
 bool latency_is_its_own(const struct inquiry *q)
 {
-	return q->watch->watch->stage != BLKLAT_STAGE_QUEUE || !(stages_of(q) & 1U << BLKLAT_STAGE_TOTAL);
+	return !is_on_the_way(q) || !(stages_of(q) & 1U << BLKLAT_STAGE_TOTAL);
 }
 
 struct finding *finding_add(const struct inquiry *q, const char *kind, int op)

@@ -84,8 +84,8 @@ bool steady_is_like(const struct finding *a, const struct finding *b);
 int findings_order(struct findings *fs, const struct run *r);
 
 /*
- * Stage queue is watched to tell where latency comes from. The rate at which IOs leave the queue is that of the device, and their
- * wait is part of stage total: if the device is watched at another stage too, or at total, that is told there.
+ * Stages queue and wait are watched to tell where latency comes from. The rate at which IOs leave them is that of the device, and
+ * their time is part of stage total: if the device is watched at another stage too, or at total, that is told there.
  */
 bool rate_is_its_own(const struct inquiry *q);
 bool latency_is_its_own(const struct inquiry *q);

@@ -64,7 +64,7 @@ export function makeLines(runs: Run[]): Line[] {
         sourceLook.dash = DASHES[Math.floor(sourceLook.colour / light.lines.length) % DASHES.length];
     if (lines.filter((line) => line.on).length > MANY)
         for (const line of lines)
-            line.on &&= line.watch.stage !== "queue" && (line.op.op === "read" || line.op.op === "write");
+            line.on &&= !["queue", "wait"].includes(line.watch.stage) && (line.op.op === "read" || line.op.op === "write");
     return lines;
 }
 
