@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Prometheus and promtool. 'make deps' does not install them, since the package starts a server: missing
+"""Prometheus, promtool and VictoriaMetrics. 'make deps' does not install them, since the packages start servers: missing
 ones are unpacked into a cache.
 """
 import functools
@@ -9,23 +9,25 @@ import shutil
 import subprocess
 import tempfile
 
-CACHE = pathlib.Path(os.environ.get("BLKLAT_PROM_CACHE") or pathlib.Path.home() / ".cache/blklat") / "prometheus"
+CACHE = pathlib.Path(os.environ.get("BLKLAT_PROM_CACHE") or pathlib.Path.home() / ".cache/blklat") 
+PACKAGES = {"victoria-metrics": "victoria-metrics"}  # the others are in that of prometheus
 
 
 @functools.cache
 def find(name):
-    """Path of 'prometheus' or 'promtool'."""
-    there = shutil.which(name) or shutil.which(name, path=CACHE / "usr/bin")
-    return there or str(fetch() / "usr/bin" / name)
+    """Path of a program."""
+    package = PACKAGES.get(name, "prometheus")
+    there = shutil.which(name) or shutil.which(name, path=CACHE / package / "usr/bin")
+    return there or str(fetch(package) / "usr/bin" / name)
 
 
-def fetch():
-    CACHE.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE.parent) as scratch:
+def fetch(package):
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
         scratch = pathlib.Path(scratch)
-        subprocess.run(["apt-get", "-q", "download", "prometheus"], cwd=scratch, check=True, timeout=300)
-        for deb in scratch.glob("prometheus_*.deb"):
+        subprocess.run(["apt-get", "-q", "download", package], cwd=scratch, check=True, timeout=300)
+        for deb in scratch.glob(f"{package}_*.deb"):
             subprocess.run(["dpkg-deb", "-x", deb, scratch / "unpacked"], check=True, timeout=300)
-        shutil.rmtree(CACHE, ignore_errors=True)
-        (scratch / "unpacked").rename(CACHE)
-    return CACHE
+        shutil.rmtree(CACHE / package, ignore_errors=True)
+        (scratch / "unpacked").rename(CACHE / package)
+    return CACHE / package

@@ -18,6 +18,7 @@ const char *const prometheus_content_types[PROMETHEUS_FORMATS] = {
 				"encoding=delimited",
 	[PROMETHEUS_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
 	[PROMETHEUS_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
+	[PROMETHEUS_VMRANGE] = "text/plain; version=0.0.4; charset=utf-8",
 };
 
 /* One element: a media range or a coding, and its parameters; "": not given. */

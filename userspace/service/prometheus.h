@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What Prometheus scrapes: a service's totals, and their exposition in three formats and OpenTelemetry's.
+ * What Prometheus scrapes: a service's totals, and their exposition in its three formats, in that of VictoriaMetrics, and in
+ * OpenTelemetry's.
  * docs/prometheus.md describes the metrics.
  *
  * Totals are kept by device name, stage, part and op. They never fall, even if another capture is opened, or a device
@@ -17,6 +18,7 @@ enum prometheus_format {
 	PROMETHEUS_PROTOBUF,	/* delimited io.prometheus.client.MetricFamily */
 	PROMETHEUS_OPENMETRICS,	/* OpenMetrics text 1.0.0 */
 	PROMETHEUS_TEXT,	/* Prometheus text 0.0.4 */
+	PROMETHEUS_VMRANGE,	/* the same with native buckets as VictoriaMetrics has them; not negotiated */
 	PROMETHEUS_FORMATS,
 };
 

@@ -93,6 +93,6 @@ double seconds_of(unsigned __int128 ns);
 /* The formats; @host: the name of this host. Return 0 or a negative errno; @out may hold more than was flushed. */
 int exposition_protobuf(const struct totals *t, u32 schema, FILE *out);
 int exposition_otlp(const struct totals *t, const char *host, FILE *out);
-int exposition_text(const struct totals *t, bool openmetrics, FILE *out);
+int exposition_text(const struct totals *t, enum prometheus_format format, u32 schema, FILE *out);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The two text formats. They differ in the suffixes of families' names, units, exemplars, times of creation, and the
- * end. Numbers and bounds are written alike, so the series of a bucket has the same name in both.
+ * The text formats. OpenMetrics differs in the suffixes of families' names, units, exemplars, times of creation, and the
+ * end. Numbers and bounds are written alike, so the series of a bucket has the same name in both. For VictoriaMetrics a
+ * histogram has the native buckets instead, those with IOs: not cumulative, with both bounds in a label vmrange.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,7 +21,8 @@
 
 struct text_encoder {
 	struct encoder encoder;
-	bool openmetrics;
+	bool openmetrics, vmrange;
+	u32 schema;			/* with vmrange */
 	char labels[LABELS_TEXT];	/* of the current series */
 	char le[CLASSIC_MAX][NUMBER_TEXT];	/* the bounds as texts */
 	u32 n_le;
@@ -75,18 +77,20 @@ static void make_labels(char to[LABELS_TEXT], const struct labels *l)
 }
 
 /* Writes the name and labels of a sample, and the blank before its value. */
-static void put_key(struct text_encoder *t, const struct family *f, const char *suffix, const char *le)
+static void put_key(struct text_encoder *t, const struct family *f, const char *suffix, const char *label, const char *value)
 {
 	FILE *out = t->encoder.out;
 
 	fputs_unlocked(f->name, out);
 	fputs_unlocked(suffix, out);
-	if (t->labels[0] || le) {
+	if (t->labels[0] || label) {
 		putc_unlocked('{', out);
 		fputs_unlocked(t->labels, out);
-		if (le) {
-			fputs_unlocked(",le=\"", out);
-			fputs_unlocked(le, out);
+		if (label) {
+			putc_unlocked(',', out);
+			fputs_unlocked(label, out);
+			fputs_unlocked("=\"", out);
+			fputs_unlocked(value, out);
 			putc_unlocked('"', out);
 		}
 		putc_unlocked('}', out);
@@ -152,36 +156,65 @@ static void text_value(struct encoder *e, const struct family *f, const struct l
 
 	(void)since_ns;
 	make_labels(t->labels, l);
-	put_key(t, f, family_suffix(f), NULL);
+	put_key(t, f, family_suffix(f), NULL, NULL);
 	put_number(e->out, value);
+}
+
+static u64 put_vmranges(struct text_encoder *t, const struct family *f, const struct op_total *o)
+{
+	struct hist merged CLEANUP(hist_uninit) = { 0 };
+	char range[2 * NUMBER_TEXT + 4], lower[NUMBER_TEXT], upper[NUMBER_TEXT];
+	u64 ios = 0;
+
+	t->encoder.err = t->encoder.err ?: hist_coarser(&merged, &o->hist, t->schema);
+	if (t->encoder.err)
+		return 0;
+	hist_for_each(cell, &merged) {
+		number(lower, seconds_of(hist_lower_ns(merged.scale, cell)));
+		bound(upper, hist_upper_ns(merged.scale, cell));
+		snprintf(range, sizeof(range), "%s...%s", lower, upper);
+		put_key(t, f, "_bucket", "vmrange", range);
+		put_count(t->encoder.out, merged.cells[cell]);
+		putc_unlocked('\n', t->encoder.out);
+		ios += merged.cells[cell];
+	}
+	return ios;
+}
+
+static u64 put_classic(struct text_encoder *t, const struct family *f, const struct op_total *o)
+{
+	struct classic c;
+
+	t->encoder.err = t->encoder.err ?: classic_make(&c, &o->hist);
+	if (t->encoder.err)
+		return 0;
+	/* After a change of resolution, series have other bounds until their next interval. */
+	if (t->n_le != c.n)
+		for (t->n_le = 0; t->n_le < c.n; t->n_le++)
+			bound(t->le[t->n_le], c.b[t->n_le].upper_ns);
+	for (u32 i = 0; i < c.n; i++) {
+		put_key(t, f, "_bucket", "le", t->le[i]);
+		put_count(t->encoder.out, c.b[i].ios);
+		put_exemplar(t, o, i ? c.b[i - 1].upper_ns : 0, c.b[i].upper_ns);
+	}
+	return c.b[c.n - 1].ios;
 }
 
 static void text_histogram(struct encoder *e, const struct family *f, const struct labels *l, const struct op_total *o)
 {
 	struct text_encoder *t = (struct text_encoder *)e;
-	struct classic c;
+	u64 ios;
 
-	e->err = e->err ?: classic_make(&c, &o->hist);
-	if (e->err)
-		return;
-	/* After a change of resolution, series have other bounds until their next interval. */
-	if (t->n_le != c.n)
-		for (t->n_le = 0; t->n_le < c.n; t->n_le++)
-			bound(t->le[t->n_le], c.b[t->n_le].upper_ns);
 	make_labels(t->labels, l);
-	for (u32 i = 0; i < c.n; i++) {
-		put_key(t, f, "_bucket", t->le[i]);
-		put_count(e->out, c.b[i].ios);
-		put_exemplar(t, o, i ? c.b[i - 1].upper_ns : 0, c.b[i].upper_ns);
-	}
-	put_key(t, f, "_sum", NULL);
+	ios = t->vmrange ? put_vmranges(t, f, o) : put_classic(t, f, o);
+	put_key(t, f, "_sum", NULL, NULL);
 	put_number(e->out, seconds_of(o->sum_ns));
-	put_key(t, f, "_count", NULL);
-	put_count(e->out, c.b[c.n - 1].ios);
+	put_key(t, f, "_count", NULL, NULL);
+	put_count(e->out, ios);
 	putc_unlocked('\n', e->out);
 	if (!t->openmetrics)
 		return;
-	put_key(t, f, "_created", NULL);
+	put_key(t, f, "_created", NULL, NULL);
 	put_number(e->out, o->created_ns / (double)NSEC_PER_SEC);
 }
 
@@ -198,7 +231,7 @@ static const struct encoder_ops text_ops = {
 	.end = text_end,
 };
 
-int exposition_text(const struct totals *t, bool openmetrics, FILE *out)
+int exposition_text(const struct totals *t, enum prometheus_format format, u32 schema, FILE *out)
 {
 	struct text_encoder *e = calloc(1, sizeof(*e));
 	int err;
@@ -206,7 +239,9 @@ int exposition_text(const struct totals *t, bool openmetrics, FILE *out)
 	if (!e)
 		return -ENOMEM;
 	e->encoder = (struct encoder){ .ops = &text_ops, .out = out };
-	e->openmetrics = openmetrics;
+	e->openmetrics = format == PROMETHEUS_OPENMETRICS;
+	e->vmrange = format == PROMETHEUS_VMRANGE;
+	e->schema = schema;
 	err = expose(t, &e->encoder);
 	free(e);
 	return err;

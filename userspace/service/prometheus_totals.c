@@ -425,7 +425,7 @@ int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE 
 	if (format == PROMETHEUS_PROTOBUF)
 		err = exposition_protobuf(&p->totals, p->schema, out);
 	else
-		err = exposition_text(&p->totals, format == PROMETHEUS_OPENMETRICS, out);
+		err = exposition_text(&p->totals, format, p->schema, out);
 	return written(err, out);
 }
 

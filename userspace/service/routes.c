@@ -124,7 +124,11 @@ static enum MHD_Result answer_cached(struct server *s, struct MHD_Connection *c,
 static enum MHD_Result metrics(struct server *s, struct MHD_Connection *c)
 {
 	enum prometheus_format format = prometheus_negotiate(header(c, MHD_HTTP_HEADER_ACCEPT));
+	const char *buckets = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "buckets");
 
+	if (buckets && strcmp(buckets, "vmrange") != 0)
+		return answer_text(c, MHD_HTTP_BAD_REQUEST, "buckets can only be vmrange\n", NULL);
+	format = buckets ? PROMETHEUS_VMRANGE : format;
 	peer_of(c)->source->scraped_ns = now_ns();
 	return answer_cached(s, c, CACHE_METRICS + format, prometheus_content_types[format]);
 }

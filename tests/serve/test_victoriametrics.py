@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""/metrics?buckets=vmrange: the native buckets as VictoriaMetrics has them, and a real one that scrapes and merges them."""
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+from script import write_recording
+from service import Serve
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "prom"))
+import server  # noqa: E402
+import tools  # noqa: E402
+
+IOS = {"read": [(90_000, 950), (2_000_000, 50)], "write": [(12, 3), (40_000, 97), (200_000_000_000, 2)]}
+WIDTH = 2 ** (1 / 8)
+INTERVALS = 3
+
+
+@pytest.fixture
+def serve(tmp_path):
+    lines = [f"io {op} {ns}ns 4096 x{n}" for op, told in IOS.items() for ns, n in told]
+    script = ["blklat-replay 1", "device sda", "device sdb", "watch sda device", "watch sdb device"]
+    for _ in range(INTERVALS):
+        script += [line for device in ("sda", "sdb") for line in (f"on {device} device", *lines)] + ["tick 0.1"]
+    with Serve("--replay", write_recording("\n".join(script), tmp_path / "run.blklat")) as s:
+        s.replayed()
+        yield s
+
+
+def test_ranges_hold_their_ios(serve):
+    text = serve.request("/metrics?buckets=vmrange").text
+    assert "le=" not in text and serve.request("/metrics?buckets=le").status == 400
+    for op, told in IOS.items():
+        found = re.findall(rf'_bucket{{device="sda",op="{op}",stage="device",vmrange="(.*)\.\.\.(.*)"}} (\d+)', text)
+        assert len(found) == len(told)
+        for (lower, upper, n), (ns, ios) in zip(found, told, strict=True):
+            assert float(lower) < ns / 1e9 <= float(upper) and int(n) == ios * INTERVALS
+        assert f'_count{{device="sda",op="{op}",stage="device"}} {INTERVALS * sum(n for _, n in told)}\n' in text
+    # Everything else is the same.
+    plain = serve.request("/metrics").text
+    assert [line for line in plain.splitlines() if "_bucket{" not in line] == [line for line in text.splitlines() if "_bucket{" not in line]
+
+
+class VictoriaMetrics(server.Prometheus):
+    def __init__(self, address, folder):
+        self.at, self.log = {}, folder / "log"
+        self.folder = folder
+        (folder / "scrape.yml").write_text(
+            "scrape_configs:\n- job_name: blklat\n  scrape_interval: 1s\n  params: {buckets: [vmrange]}\n"
+            f"  static_configs: [{{targets: ['{address}']}}]\n")
+        self.address = f"127.0.0.1:{server.free_port()}"
+        self.url = f"http://{self.address}"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [tools.find("victoria-metrics"), f"-promscrape.config={folder}/scrape.yml", f"-storageDataPath={folder}/data",
+                 "-search.latencyOffset=1ms", "-memory.allowedBytes=128MB", f"-httpListenAddr={self.address}"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(60)
+
+
+def test_victoriametrics_merges_them(serve, tmp_path):
+    """Two devices together have the counts of both, and percentiles within a bucket."""
+    vm = VictoriaMetrics(f"127.0.0.1:{serve.port}", tmp_path)
+    try:
+        def answers():
+            assert vm.process.poll() is None, vm.said()
+            try:
+                return vm.query("count(blklat_io_latency_seconds_count)") == [({}, 4.0)]
+            except OSError:
+                return False
+        serve.until(answers, "a scrape")
+        for op, told in IOS.items():
+            total = 2 * INTERVALS * sum(n for _, n in told)
+            buckets = f'sum(blklat_io_latency_seconds_bucket{{op="{op}"}}) by (vmrange)'
+            assert vm.value(f'sum(blklat_io_latency_seconds_count{{op="{op}"}})') == vm.value(f"sum({buckets})") == total
+            for q in (0.5, 0.9, 0.97):
+                reached = iter(told)
+                ns, below = next(reached), 0
+                while below + ns[1] < q * sum(n for _, n in told):
+                    below += ns[1]
+                    ns = next(reached)
+                assert 1 / WIDTH < vm.value(f"histogram_quantile({q}, {buckets})") * 1e9 / ns[0] < WIDTH, (op, q)
+    finally:
+        vm.close()
