@@ -245,6 +245,29 @@ def test_functions_exist(page):
     assert told and unknown <= {"blk_time_get_ns"}
 
 
+@pytest.mark.parametrize("page", ["README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/*.md"))])
+def test_links_lead_somewhere(page):
+    text, folder = (ROOT / page).read_text(), (ROOT / page).parent
+    links = [link for link in re.findall(r"\]\(([^)#]*)(?:#[^)]*)?\)", text) if link]
+    assert [link for link in links if not (folder / link).exists()] == []
+
+
+def test_the_readme_is_one_screen():
+    """Its figures are those of the page with all of them, and its commands have the options that they use."""
+    text, figures = (ROOT / "README.md").read_text(), (ROOT / "docs/benchmarks.md").read_text()
+    assert len(text.splitlines()) < 50
+    ours, floor, biolatency = re.search(r"costs (\d+) ns, .* read the clock (\d+), biolatency (\d+)", text).groups()
+    for name, ns in (("**blklat**", f"**{ours}**"), ("two programs that only read the clock", floor), ("libbpf-tools biolatency 0.26", biolatency)):
+        assert f"| {name} | {ns} |" in figures
+    used = re.findall(r"blklat ((?:record|serve|report|--dev)[^#&\n]*)", text)
+    assert len(used) == 4
+    for line in used:
+        words = shlex.split(line)
+        known = options(words[0] if words[0] in COMMANDS else "live")
+        words = words[:words.index("--")] if "--" in words else words
+        assert {w for w in words if w.startswith("-")} <= {f"--{name}" for _, name, _ in known} | {f"-{short}" for short, _, _ in known}
+
+
 def makefile_words(name):
     return re.search(rf"^{name} := (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
 
