@@ -70,9 +70,11 @@ def test_options_of_a_file(script, tmp_path):
         with s.stream() as events:
             assert events.event()[2]["history_s"] == 40
         assert "bins" in s.until(s.snapshot, "interval")[0]["ops"][0]
-        s.process.send_signal(signal.SIGHUP)
-        file.write_text(file.read_text().replace("= 20", "30"))  # of what the command line gives, too
+        same = file.read_text()
+        file.write_text(same.replace("= 20", "30"))  # of what the command line gives, too
         said(f"blklat serve: {file} has changed: restart the service for it to take effect\n")
+        file.write_text(same)
+        s.process.send_signal(signal.SIGHUP)
         file.write_text("bins\nhistory\n")
         said(f"blklat serve: {file}:2: option '--history' needs a value\n")
         assert s.read_stderr().count("has changed") == 1 and s.request("/metrics").status == 200
