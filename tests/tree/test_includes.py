@@ -121,5 +121,6 @@ def test_one_version():
     said = {file: re.search(pattern, (ROOT / file).read_text(), re.M).group(1) for file, pattern in (
         ("Makefile", r"^VERSION\s*:= (\S+)"), ("kmod/main.c", r'^MODULE_VERSION\("(.*)"\)'),
         ("packaging/dkms/dkms.conf", r'^PACKAGE_VERSION="(.*)"'), ("packaging/debian/changelog", r"\Ablklat \((.*?)\)"),
-        ("packaging/container/Containerfile", r"^ARG VERSION=(.*)"), ("packaging/kubernetes/daemonset.yaml", r"^ *image: blklat:(.*)"))}
+        ("packaging/container/Containerfile", r"^ARG VERSION=(.*)"), ("packaging/kubernetes/daemonset.yaml", r"^ *image: blklat:(.*)"),
+        ("packaging/helm/Chart.yaml", r'^appVersion: "(.*)"'), ("packaging/helm/values.yaml", r"^image: blklat:(.*)"))}
     assert len(set(said.values())) == 1, said
