@@ -115,7 +115,7 @@ def test_on(kernel, keyword, timeout, show, append, program, share, large):
     if share:
         env["VM_SHARED"] = "1"
     qemu_args = taken(share / kernel.name / "taken") if share else ()
-    machine = {"memory": "3G", "qemu_args": LARGE} if large else {"qemu_args": qemu_args}
+    machine = {"memory": "4G", "qemu_args": LARGE} if large else {"qemu_args": qemu_args}
     result = Machine(kernel, disks=DISKS, append=append, **machine).run(argv, timeout, env, show, out=folder)
     outcomes, running = read_results(folder)
     count = Count(outcomes.values())
