@@ -19,6 +19,7 @@ word that begins with '#' starts a comment. First come the facts about the whole
                                divides each watch. Each 'io' and 'part' counts in the part that it names; by size, if it
                                names none, in that of its BYTES
   slow-max MOST                slow IOs are reported, at most MOST of a watch and interval
+  interval SECONDS             as requested; default 1. The report leaves out intervals of less than half of it
   start TIME                   as 2026-11-21T07:35:00.000Z; default 1970-01-01T00:00:00Z
   device NAME [kind=TEXT] [model=TEXT] [mapper=TEXT] [scheduler=TEXT] [size=BYTES] [queues=N] [tags=N] [requests=N]
          [serial=TEXT] [wwid=TEXT] [firmware=TEXT] [path=TEXT] [volume=TEXT]
@@ -208,7 +209,7 @@ class Watch:
 
 class Run:
     def __init__(self):
-        self.engine, self.scale, self.cpus, self.memory, self.idle_gap_ns = "replay", 6, 1, 65536, 0
+        self.engine, self.scale, self.cpus, self.memory, self.idle_gap_ns, self.interval_s = "replay", 6, 1, 65536, 0, 1.0
         self.by, self.labels, self.slow_max = None, {}, 0  # of each part its number, from 1
         self.devices, self.watches, self.on = {}, {}, None
         self.mono_ns, self.wall_ns, self.skipped, self.intervals, self.n_slow = START_NS, 0, 0, 0, 0
@@ -229,6 +230,9 @@ class Run:
 
     def do_memory(self, size):
         self.memory = int(size)
+
+    def do_interval(self, seconds):
+        self.interval_s = float(seconds)
 
     def do_idle_gap(self, gap):
         self.idle_gap_ns = nanoseconds(gap)
@@ -396,7 +400,7 @@ class Run:
         rows, watched = self.rows, sorted({watch.device for watch in self.watches.values()})
         rows["meta"] = list({
             "version": "0", "engine": self.engine, "host": "a-host", "kernel": "6.1.0", "command": "script.py", "label": "",
-            "scale": self.scale, "cpus": self.cpus, "memory_bytes": self.memory, "interval_s": 1.0, "percentiles": "p50,p90,p99,p99.9,p99.99",
+            "scale": self.scale, "cpus": self.cpus, "memory_bytes": self.memory, "interval_s": self.interval_s, "percentiles": "p50,p90,p99,p99.9,p99.99",
             "idle_gap_ns": self.idle_gap_ns, "dropped": 0, "finished": 1, **({"slow_most": self.slow_max} if self.slow_max else {}),
         }.items())
         for number, device in enumerate(watched):
