@@ -30,8 +30,8 @@ static __always_inline u32 whole_watch(u32 watch);
 #endif
 
 /*
- * The compiler must not know what this address is. Clang 19 would go through a bucket with a pointer to the cell before,
- * which at first is in front of the bucket, and 7.2's verifier refuses to read at an offset from that.
+ * The compiler must not know what this address is. Clang 19 would go through a bucket with a pointer to the cell
+ * before, which at first is in front of the bucket, and 7.2's verifier refuses to read at an offset from that.
  */
 static __always_inline struct bio_cell *cell_at(struct bio_bucket *b, u32 i)
 {
@@ -108,8 +108,8 @@ enum remembered {
 };
 
 /*
- * Is the bio that is queued now the one that was held back? (A bio of a device that went away in between is never queued.)
- * If so, it keeps the part in which it began.
+ * Is the bio that is queued now the one that was held back? (A bio of a device that went away in between is never
+ * queued.) If so, it keeps the part in which it began.
  */
 static __always_inline bool was_held(const struct bio_start *before, const struct bio_start *now)
 {
@@ -183,12 +183,13 @@ static __always_inline enum remembered remember_in_cell(u64 key, struct bio_star
 /* --- ends, and pieces ---------------------------------------------------------------------- */
 
 /*
- * A bio that is larger than its device takes is split: bio_split() makes a new bio, a piece, of its front, and bio_chain()
- * lets the bio end after the piece. What remains of it goes on as the same bio, and may be split again, as may the piece. With
- * requests no event tells the bio's true end: block_rq_complete comes for each piece and for the rest, in any order, and
- * blk_update_request() keeps block_bio_complete from being traced. So pieces are counted from block_split on. Each has a
- * cell, so its end is found in the same way as a bio's. The bio ends with the last of its pieces or with its rest, whichever
- * is later. A piece that finds no room, or whose split was missed, is not waited for.
+ * A bio that is larger than its device takes is split: bio_split() makes a new bio, a piece, of its front, and
+ * bio_chain() lets the bio end after the piece. What remains of it goes on as the same bio, and may be split again,
+ * as may the piece. With requests no event tells the bio's true end: block_rq_complete comes for each piece and for
+ * the rest, in any order, and blk_update_request() keeps block_bio_complete from being traced. So pieces are counted
+ * from block_split on. Each has a cell, so its end is found in the same way as a bio's. The bio ends with the last of
+ * its pieces or with its rest, whichever is later. A piece that finds no room, or whose split was missed, is not
+ * waited for.
  */
 static __always_inline bool is_piece(const struct bio_start *start)
 {
@@ -234,8 +235,9 @@ static __always_inline void add_piece_in_cells(u64 piece, u64 of)
 }
 
 /*
- * The bio with this @key ends: by itself (@alone), which is after all of its pieces, or with a request. Returns the cell of
- * the bio that ends for good: its own, or that of the bio of which it was a piece, whose key is in @key then. NULL: none does.
+ * The bio with this @key ends: by itself (@alone), which is after all of its pieces, or with a request. Returns the
+ * cell of the bio that ends for good: its own, or that of the bio of which it was a piece, whose key is in @key then.
+ * NULL: none does.
  */
 static __always_inline struct bio_cell *ending_cell(u64 *key, u32 error, bool alone)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stages total and wait: bios from the queue to their end, and to their request. A bio has no tag, so its start is kept in a
- * table and found by the bio's address. The table consists of cells (capture.h); kernels before 5.12 lack
+ * Stages total and wait: bios from the queue to their end, and to their request. A bio has no tag, so its start is
+ * kept in a table and found by the bio's address. The table consists of cells (capture.h); kernels before 5.12 lack
  * compare-and-exchange for BPF (5ffa25502b5a), so there it is a hash.
  */
 #ifndef BIOS_BPF_H
@@ -90,7 +90,10 @@ static __always_inline void enter_total(struct bio_start *start, u32 i, const vo
 		start->waits |= 1 << i;
 }
 
-/* The watch at stage wait of a bio that is counted at stage total in watch @i: the next whole (abi.h). 0: it does not wait there. */
+/*
+ * The watch at stage wait of a bio that is counted at stage total in watch @i: the next whole (abi.h). 0: it does not
+ * wait there.
+ */
 static __always_inline u32 wait_watch(const struct bio_start *start, u32 i)
 {
 	return cfg_wait && start->waits >> i & 1 ? start->watch[i] + 1 + cfg_parts : 0;
@@ -250,14 +253,16 @@ static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, u3
 	ret->op = bio_op(bio->bi_opf, ret->bytes);
 	ret->ns = bpf_ktime_get_ns();
 	if (cfg_idle_gap_ns) {
-		ret->after_idle = bio_follows_pause(ret->watch[0], ret->ns) | bio_follows_pause(ret->watch[1], ret->ns) << 1;
+		ret->after_idle = bio_follows_pause(ret->watch[0], ret->ns) |
+				  bio_follows_pause(ret->watch[1], ret->ns) << 1;
 	}
 	if (has_parts(mode))
 		choose_parts(ret, bio, ret_company);
 	return true;
 }
 
-static __always_inline void count_starts(u64 key, const struct bio_start *start, const u32 company[2], u32 turn, enum mode mode)
+static __always_inline void count_starts(u64 key, const struct bio_start *start, const u32 company[2], u32 turn,
+					 enum mode mode)
 {
 	count_started(start->watch[0], turn);
 	count_started(wait_watch(start, 0), turn);
@@ -325,8 +330,8 @@ PROGRAM(on_bio_throttle_hash, "fentry", 1, IN_MODE(hold_in_mode, ctx, turn, TABL
 /* --- ends ---------------------------------------------------------------------------------- */
 
 /* @i: index of one of the watches, at @stage, of the bio with this @number. */
-static __always_inline void complete_bio(u64 number, const struct bio_start *start, u32 i, u32 stage, u64 now, u32 error, u32 turn,
-					 enum table table, enum mode mode)
+static __always_inline void complete_bio(u64 number, const struct bio_start *start, u32 i, u32 stage, u64 now,
+					 u32 error, u32 turn, enum table table, enum mode mode)
 {
 	u32 watch = start->watch[i], op = start->op < BLKLAT_OPS ? start->op : BLKLAT_OP_OTHER;
 	u64 ns = unmarked_latency(now, start->ns, false), *bin;	/* a bio's part is not in its time */
@@ -343,8 +348,8 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
 	if (!s)
 		return;
 	/*
-	 * A bio may end in either of two tracepoints, so in two programs, which may interrupt each other. Kernels that use the
-	 * hash guard neither, and have only atomic additions.
+	 * A bio may end in either of two tracepoints, so in two programs, which may interrupt each other. Kernels
+	 * that use the hash guard neither, and have only atomic additions.
 	 */
 	if (table == TABLE_HASH)
 		sharing = NESTED;
@@ -366,8 +371,8 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
 }
 
 /*
- * A bio ends at stage total and still waits. Either it ended without a request, because of an error or as it must not wait: then
- * its start is taken back. Or the end of its wait was missed. No event tells that a discard is merged
+ * A bio ends at stage total and still waits. Either it ended without a request, because of an error or as it must not
+ * wait: then its start is taken back. Or the end of its wait was missed. No event tells that a discard is merged
  * (bio_attempt_discard_merge()), so its start is taken back, too.
  */
 static __always_inline void end_without_request(struct bio_start *start, bool alone, u32 turn)
@@ -383,11 +388,13 @@ static __always_inline void end_without_request(struct bio_start *start, bool al
  *
  * @error: passed by block_rq_complete, where the bio ends with a request; @alone: it does not.
  */
-static __always_inline void end_in_mode(u64 key, u32 error, u64 now, bool alone, u32 turn, enum table table, enum mode mode)
+static __always_inline void end_in_mode(u64 key, u32 error, u64 now, bool alone, u32 turn, enum table table,
+					enum mode mode)
 {
 	struct bio_start start;
 
-	if (!(table == TABLE_HASH ? recall_from_hash(&key, error, alone, &start) : recall_from_cell(&key, error, alone, &start)))
+	if (!(table == TABLE_HASH ? recall_from_hash(&key, error, alone, &start)
+				  : recall_from_cell(&key, error, alone, &start)))
 		return;
 	error = error ?: (u32)start.error;
 	if (cfg_wait && start.waits)
@@ -478,8 +485,8 @@ static __always_inline void end_bios(struct request *rq, const u64 *ctx, u64 now
 /* --- stage wait ---------------------------------------------------------------------------- */
 
 /*
- * A bio has got a request of its own, or was merged into another one. One that was split has then one for all of it: its pieces
- * come before what remains. A standby finds that it waits no more, so no mark is needed.
+ * A bio has got a request of its own, or was merged into another one. One that was split has then one for all of it:
+ * its pieces come before what remains. A standby finds that it waits no more, so no mark is needed.
  */
 static __always_inline void end_wait_in_mode(struct bio *bio, u32 turn, enum table table, enum mode mode)
 {

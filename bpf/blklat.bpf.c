@@ -27,8 +27,8 @@ static __always_inline u32 watch_of(const struct target *t, u32 stage, u64 start
  * Reports a request that ends @stage, begun at @start. Called before its bin is written: a reader that
  * sees the bin sees the report.
  */
-static __always_inline void tell_if_slow(const struct target *t, struct request *rq, u32 stage, u32 op, u64 start, u64 ns,
-					 u32 error, enum mode mode)
+static __always_inline void tell_if_slow(const struct target *t, struct request *rq, u32 stage, u32 op, u64 start,
+					 u64 ns, u32 error, enum mode mode)
 {
 	const u32 *kept = NULL;
 
@@ -88,7 +88,8 @@ static __always_inline bool has_begun(u64 *ns, u32 stage, u32 turn, enum bpf_eve
 {
 	bool queued = *ns & BLKLAT_SLOT_QUEUED;
 
-	return turn != TURN_FIRST && queued == (stage == BLKLAT_STAGE_QUEUE) && is_done(ns, BLKLAT_SLOT_SEEN, turn, event);
+	return turn != TURN_FIRST && queued == (stage == BLKLAT_STAGE_QUEUE) &&
+	       is_done(ns, BLKLAT_SLOT_SEEN, turn, event);
 }
 
 static __always_inline void start_request(struct target *t, struct request *rq, u32 stage, enum mode mode, u32 turn)
@@ -198,7 +199,8 @@ static __always_inline void unstart_in(struct target *t, struct request *rq, u32
  * - nothing was ever started in the slot: the request was issued before the capture began;
  * - an error: the request failed on the way to the driver, for example on a dead device
  *   (blk_mq_dispatch_rq_list());
- * - no deadline, which it gets where it is issued (blk_mq_start_request()): nvme multipath ends a flush without bytes and
+ * - no deadline, which it gets where it is issued (blk_mq_start_request()): nvme multipath ends a flush without bytes
+ * and
  *   without an error if its path was lost before (nvme_host_path_error(), nvme_failover_req()).
  */
 static __always_inline u32 unstarted_account(u64 ns, u32 error, u32 bytes, struct request *rq)
@@ -245,8 +247,8 @@ static __always_inline void complete_vacant(struct target *t, struct request *rq
 }
 
 /* A portion of the request that began at @start ends; the last one ends the request. */
-static __always_inline void complete_portion(struct target *t, struct request *rq, u64 *slot, u64 start, u32 op, const u64 *ctx,
-					     enum mode mode, u32 turn)
+static __always_inline void complete_portion(struct target *t, struct request *rq, u64 *slot, u64 start, u32 op,
+					     const u64 *ctx, enum mode mode, u32 turn)
 {
 	u32 error = (u64)argument(ctx, true);
 	enum sharing sharing;
@@ -273,11 +275,12 @@ static __always_inline bool needs_latency(enum mode mode, u32 turn)
 }
 
 /*
- * The request that began at @start in @slot, where its end is counted, counts in @s. @now: the latency, if only that is needed; 0
- * for a standby, which reads the clock only if it has something to do.
+ * The request that began at @start in @slot, where its end is counted, counts in @s. @now: the latency, if only that
+ * is needed; 0 for a standby, which reads the clock only if it has something to do.
  */
-static __always_inline void complete_in(struct blklat_series *s, enum sharing sharing, struct target *t, struct request *rq,
-					u64 *slot, u64 start, u32 op, const u64 *ctx, u64 now, enum mode mode, u32 turn)
+static __always_inline void complete_in(struct blklat_series *s, enum sharing sharing, struct target *t,
+					struct request *rq, u64 *slot, u64 start, u32 op, const u64 *ctx, u64 now,
+					enum mode mode, u32 turn)
 {
 	u64 ns, *bin;
 	u32 error;

@@ -69,13 +69,14 @@ enum bpf_event {
 	BPF_BIO_QUEUE,
 	BPF_EVENTS,
 };
-#define BPF_FIRST_START BPF_RQ_ISSUE	/* IOs end at the events before it, and start, or get a request, at it and those after it */
+/* IOs end at the events before it, and start, or get a request, at it and those after it */
+#define BPF_FIRST_START BPF_RQ_ISSUE
 
 #define BPF_STANDBYS 3
 
 /*
- * A bio between queue and completion, or a piece that was split off such a bio: see bio_cells.bpf.h. A piece has no watch,
- * and the key of its bio as the time.
+ * A bio between queue and completion, or a piece that was split off such a bio: see bio_cells.bpf.h. A piece has no
+ * watch, and the key of its bio as the time.
  */
 struct bio_start {
 	__u64 ns;			/* 0: none; perhaps with BLKLAT_SLOT_SEEN */

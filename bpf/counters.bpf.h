@@ -29,7 +29,8 @@ const volatile u32 cfg_parts = 0;		/* parts of each watch */
 const volatile bool cfg_queue = false;		/* stage queue is watched, on some device */
 const volatile bool cfg_bios = false;		/* stage total is watched, on some device */
 const volatile bool cfg_wait = false;		/* stage wait is watched, on some device */
-const volatile bool cfg_remapped = false;	/* stage total is watched on a device that passes its bios on unchanged */
+/* stage total is watched on a device that passes its bios on unchanged */
+const volatile bool cfg_remapped = false;
 const volatile u32 cfg_flush_seq = 0;		/* RQF_FLUSH_SEQ */
 /* Whether the request or bio is the second argument: kernels differ, BTF tells. */
 const volatile bool cfg_insert_arg1 = false;
@@ -154,14 +155,14 @@ static __always_inline bool has_next(u32 turn, enum bpf_event event)
 }
 
 /*
- * Marks of events that have no bit in a slot: the start of a request without a slot, and the end of a portion, as the bit
- * of the time may still be the start's.
+ * Marks of events that have no bit in a slot: the start of a request without a slot, and the end of a portion, as the
+ * bit of the time may still be the start's.
  *
  * A request, or a slot, is in one event at a time, and all programs of that event see it before its next event. So no
- * other mark has the same key, whatever runs between two of these programs, and wherever their task goes on. A mark stays
- * behind if the last standby was skipped. The same event there removes it again, whether the first program leaves it anew
- * or, being skipped, does not. Only then an event is missed: by a skip of the last program and one of the first, which
- * bpf_skipped_runs() tells. A map without room would need as many such marks at once.
+ * other mark has the same key, whatever runs between two of these programs, and wherever their task goes on. A mark
+ * stays behind if the last standby was skipped. The same event there removes it again, whether the first program
+ * leaves it anew or, being skipped, does not. Only then an event is missed: by a skip of the last program and one of
+ * the first, which bpf_skipped_runs() tells. A map without room would need as many such marks at once.
  */
 struct mark {
 	u64 object;		/* number of the request or of the slot */

@@ -16,8 +16,10 @@
 const volatile u32 cfg_by = BLKLAT_BY_NOTHING;	/* enum blklat_by */
 const volatile u32 cfg_cgroups = 0;		/* number of cgroups that can have a part of their own */
 const volatile u32 cfg_rare_flags = -1;		/* see struct kernel_traits */
-const volatile bool cfg_company = false;	/* IOs in flight are counted, and slow IOs tell their company (parts.h) */
-const volatile bool cfg_one_kind = false;	/* IOs in flight are counted as one kind: by depth, and no company is kept */
+/* IOs in flight are counted, and slow IOs tell their company (parts.h) */
+const volatile bool cfg_company = false;
+/* IOs in flight are counted as one kind: by depth, and no company is kept */
+const volatile bool cfg_one_kind = false;
 
 /*
  * [watch], of which only wholes are used; a single entry if IOs in flight are not counted. All CPUs
@@ -194,7 +196,8 @@ __noinline int change_in_flight(u32 whole, u32 kind, u64 more)
 /* The number found for @id may belong to another one by now. Then @id has lost its part, and this IO gets none. */
 static __always_inline u32 part_in(u64 found, u64 id)
 {
-	return found >> SEEN_PART_BITS == id << SEEN_PART_BITS >> SEEN_PART_BITS ? SEEN_PART(found) : BLKLAT_CGROUP_REST;
+	return found >> SEEN_PART_BITS == id << SEEN_PART_BITS >> SEEN_PART_BITS ? SEEN_PART(found)
+										 : BLKLAT_CGROUP_REST;
 }
 
 /*
@@ -209,7 +212,8 @@ __noinline int new_cgroup(u64 id, u64 name)
 
 	bpf_probe_read_kernel_str(cgroup.name, sizeof(cgroup.name), (const void *)name);
 	for (u32 i = 0; i < BLKLAT_CGROUPS_MAX && i < cfg_cgroups; i++) {
-		u32 number = i;		/* a copy: the verifier loses the bounds of a variable whose address the kernel gets */
+		/* a copy: the verifier loses the bounds of a variable whose address the kernel gets */
+		u32 number = i;
 
 		err = bpf_map_update_elem(&cgroups, &number, &cgroup, BPF_NOEXIST);
 		if (err)
@@ -274,7 +278,8 @@ static __always_inline u32 enter_in(u32 whole, u32 kind, u64 was, enum mode mode
 }
 
 /* The start time of a request that begins @stage @now in a slot which holds @was. */
-static __always_inline u64 begin_in_part(const struct target *t, struct request *rq, u32 stage, u64 now, u64 was, enum mode mode)
+static __always_inline u64 begin_in_part(const struct target *t, struct request *rq, u32 stage, u64 now, u64 was,
+					 enum mode mode)
 {
 	u32 op = op_of(rq->cmd_flags), kind, found, *keep;
 

@@ -109,7 +109,8 @@ static __noinline int note_parted_end(struct target *t, struct request *rq, u64 
 		return 0;
 	note_use(&t->seen_ns, now);
 	if (start & BLKLAT_SLOT_AFTER_IDLE)
-		count_after_idle(t->watch[BLKLAT_STAGE_DEVICE] + blklat_slot_part(start, cfg_by), op_of(rq->cmd_flags), ns);
+		count_after_idle(t->watch[BLKLAT_STAGE_DEVICE] + blklat_slot_part(start, cfg_by), op_of(rq->cmd_flags),
+				 ns);
 	return 0;
 }
 

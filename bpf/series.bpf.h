@@ -36,8 +36,8 @@ static __always_inline struct blklat_series *own_series(u32 watch, u32 op)
 }
 
 /*
- * Where an ended IO counts: the first program in the CPU's own series, if it has one; standbys, and CPUs without one, in the
- * shared one. NULL never happens, but the verifier can't know.
+ * Where an ended IO counts: the first program in the CPU's own series, if it has one; standbys, and CPUs without one,
+ * in the shared one. NULL never happens, but the verifier can't know.
  */
 static __always_inline struct blklat_series *series_of(u32 watch, u32 op, u32 turn, enum sharing *ret)
 {
@@ -84,8 +84,9 @@ static __always_inline void note_octave(struct blklat_series *s, u32 octave, enu
 }
 
 /*
- * Raises an extreme to @value. If another raises that of a shared series at the same moment, the lesser value may remain. The
- * reader then uses the bound of the bin. (Trying again would take the verifier beyond its limit where everything is asked for.)
+ * Raises an extreme to @value. If another raises that of a shared series at the same moment, the lesser value may
+ * remain. The reader then uses the bound of the bin. (Trying again would take the verifier beyond its limit where
+ * everything is asked for.)
  */
 static __always_inline void raise(u64 *cell, u64 value, enum sharing sharing)
 {

@@ -9,9 +9,9 @@
 #include "blklat/abi.h"
 
 /*
- * Readers rely on the order of writes, see abi.h. x86 keeps the compiler's. Elsewhere it takes a full barrier, which BPF has
- * only as an atomic operation that returns something (Documentation/atomic_t.txt), wherever that writes to. What a kernel
- * without these does not take is left out when programs are loaded (fit_program() in bpf_programs.c).
+ * Readers rely on the order of writes, see abi.h. x86 keeps the compiler's. Elsewhere it takes a full barrier, which
+ * BPF has only as an atomic operation that returns something (Documentation/atomic_t.txt), wherever that writes to.
+ * What a kernel without these does not take is left out when programs are loaded (fit_program() in bpf_programs.c).
  */
 #define keep_compiler_order() asm volatile("" ::: "memory")
 #ifndef order_writes

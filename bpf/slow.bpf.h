@@ -107,9 +107,10 @@ static __always_inline struct note *note_of_sender(const struct bio *bio, u64 *r
 }
 
 /*
- * A writer claims a note, and then gives it the number of a bio. Nobody waits: one that finds the note claimed, perhaps by
- * the program that it interrupted, gives up. Kernels before 5.12 have no compare-and-exchange, and this only compares there
- * (fit_program() in bpf_programs.c). Then two CPUs that write to one note at the same time may mix two bios' notes.
+ * A writer claims a note, and then gives it the number of a bio. Nobody waits: one that finds the note claimed,
+ * perhaps by the program that it interrupted, gives up. Kernels before 5.12 have no compare-and-exchange, and this
+ * only compares there (fit_program() in bpf_programs.c). Then two CPUs that write to one note at the same time may
+ * mix two bios' notes.
  */
 static __always_inline bool exchange_note(struct note *n, u64 from, u64 to)
 {
@@ -155,12 +156,13 @@ static __always_inline bool is_watched(struct bio *bio)
 
 		return target_of(disk->queue, &t) || target_of(disk, &t);
 	}
-	return target_of(bio->bi_bdev->bd_disk->queue, &t) || target_of(bio->bi_bdev->bd_disk, &t) || target_of(bio->bi_bdev, &t);
+	return target_of(bio->bi_bdev->bd_disk->queue, &t) || target_of(bio->bi_bdev->bd_disk, &t) ||
+	       target_of(bio->bi_bdev, &t);
 }
 
 /*
- * Runs besides on_bio_queue(), and has no standbys: if it is skipped, the sender is not known, or an earlier bio's at the same
- * address, if nothing has replaced that one's note.
+ * Runs besides on_bio_queue(), and has no standbys: if it is skipped, the sender is not known, or an earlier bio's at
+ * the same address, if nothing has replaced that one's note.
  */
 SEC("tp_btf/block_bio_queue")
 int on_bio_note(u64 *ctx)
@@ -242,7 +244,10 @@ static __always_inline struct blklat_slow *tell_slow(u32 watch, u32 company)
 	return NULL;
 }
 
-/* Sets the time of the report, and what the note of the bio with this @number says: @n, which may be NULL. False: nothing. */
+/*
+ * Sets the time of the report, and what the note of the bio with this @number says: @n, which may be NULL. False:
+ * nothing.
+ */
 static __always_inline bool tell_note(struct blklat_slow *s, const struct note *n, u64 number)
 {
 	if (n) {

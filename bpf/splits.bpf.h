@@ -8,9 +8,10 @@
 u64 epoch_address;
 
 /*
- * The number of the bio that @bio was split from, to which bio_chain() has made it point. If @bio is none of a chain, this is
- * the number of no watched bio. The verifier has a void pointer in a kernel struct for a number (btf_struct_walk()), as it has
- * what is read from a map, where a program with CAP_PERFMON may have written a pointer.
+ * The number of the bio that @bio was split from, to which bio_chain() has made it point. If @bio is none of a chain,
+ * this is the number of no watched bio. The verifier has a void pointer in a kernel struct for a number
+ * (btf_struct_walk()), as it has what is read from a map, where a program with CAP_PERFMON may have written a
+ * pointer.
  */
 static __always_inline u64 number_of_parent(const struct bio *bio)
 {

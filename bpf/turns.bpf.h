@@ -21,7 +21,10 @@
 /* Whether there are programs of the event after the one with this turn, or are about to be. */
 static __always_inline bool has_next(u32 turn, enum bpf_event event);
 
-/* Whether a program with this turn leaves a mark for those after it. The first one does not ask: the answer costs more. */
+/*
+ * Whether a program with this turn leaves a mark for those after it. The first one does not ask: the answer costs
+ * more.
+ */
 static __always_inline bool leaves_mark(u32 turn, enum bpf_event event)
 {
 	return turn == TURN_FIRST || has_next(turn, event);

@@ -146,7 +146,8 @@ static bool same_whole(const struct blklat_bio_table *t, u32 a, u32 b)
  */
 static bool let_go(const struct blklat_bio_table *t, struct blklat_bio *before, const struct blklat_bio *now)
 {
-	if (!before->held || !same_whole(t, before->watch[0], now->watch[0]) || !same_whole(t, before->watch[1], now->watch[1]))
+	if (!before->held || !same_whole(t, before->watch[0], now->watch[0]) ||
+	    !same_whole(t, before->watch[1], now->watch[1]))
 		return false;
 	before->held = false;
 	return true;
@@ -190,11 +191,11 @@ bool blklat_bio_hold(struct blklat_bio_table *t, const void *bio, const struct b
 }
 
 /*
- * A bio that is larger than its device takes is split: bio_split() makes a new bio, a piece, of its front, and bio_chain()
- * lets the bio end after the piece. What remains of it goes on as the same bio. With requests no event tells the bio's true
- * end: block_rq_complete comes for each piece and for the rest, in any order, and blk_update_request() keeps
- * block_bio_complete from being traced. So pieces are counted from block_split on. Each has an entry, without a watch, so its
- * end is found in the same way as a bio's.
+ * A bio that is larger than its device takes is split: bio_split() makes a new bio, a piece, of its front, and
+ * bio_chain() lets the bio end after the piece. What remains of it goes on as the same bio. With requests no event
+ * tells the bio's true end: block_rq_complete comes for each piece and for the rest, in any order, and
+ * blk_update_request() keeps block_bio_complete from being traced. So pieces are counted from block_split on. Each
+ * has an entry, without a watch, so its end is found in the same way as a bio's.
  */
 #define REST_ENDED (1 << 30)	/* in pieces: what remained of the bio has ended, some pieces have not */
 #define IS_PIECE -1		/* pieces of a piece, whose own are its bio's */
@@ -241,8 +242,8 @@ void blklat_bio_split(struct blklat_bio_table *t, const void *piece, const void 
 }
 
 /*
- * What ends at *@at has @pieces, or is one. Returns whether it ends for good, or else the bio of which it was the last piece,
- * which *@at is then.
+ * What ends at *@at has @pieces, or is one. Returns whether it ends for good, or else the bio of which it was the
+ * last piece, which *@at is then.
  */
 static noinline bool ends(const struct blklat_bio_table *t, struct place *at, int pieces, int error, bool alone)
 {

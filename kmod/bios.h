@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The bios in flight at stage total, by address, and whether they still are at stage wait. The table is bounded and lock-free: an entry is
- * claimed by one compare-and-exchange, and only the end of its bio frees it. So any context may use it.
+ * The bios in flight at stage total, by address, and whether they still are at stage wait. The table is bounded and
+ * lock-free: an entry is claimed by one compare-and-exchange, and only the end of its bio frees it. So any context
+ * may use it.
  */
 #ifndef KMOD_BIOS_H
 #define KMOD_BIOS_H
@@ -22,7 +23,8 @@ struct blklat_bio {
 	bool held;		/* a limit may hold it back; block_bio_queue is yet to come */
 	bool after_idle[2];	/* for each of the two watches: queued after a pause */
 	bool waits[2];		/* likewise: stage wait, which is the next whole's (abi.h), has not ended */
-	u32 watch[2];		/* number + 1 of the whole device's and of the partition's watch, or of its part; 0: none */
+	/* number + 1 of the whole device's and of the partition's watch, or of its part; 0: none */
+	u32 watch[2];
 };
 
 /* Has room for at least @max_bios (at least 1). Each watch has @parts. Returns 0 or -ENOMEM. */
@@ -41,21 +43,21 @@ int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blk
 bool blklat_bio_hold(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start);
 
 /*
- * @piece was split off @bio: if that is in the table, it ends when all of its pieces and what remains of it have ended. A
- * piece may be split again. Does nothing if @piece is in the table already, or if there is no room for it.
+ * @piece was split off @bio: if that is in the table, it ends when all of its pieces and what remains of it have
+ * ended. A piece may be split again. Does nothing if @piece is in the table already, or if there is no room for it.
  */
 void blklat_bio_split(struct blklat_bio_table *t, const void *piece, const void *bio);
 
 /*
- * The bio *@bio, or a piece, ends with @error: by itself (@alone), which is after all of its pieces, or with a request.
- * Returns whether a bio ends for good, and takes it out: this one, or the one of which this was the last piece, which *@bio is
- * then. ret->error is @error, or that of a piece.
+ * The bio *@bio, or a piece, ends with @error: by itself (@alone), which is after all of its pieces, or with a
+ * request. Returns whether a bio ends for good, and takes it out: this one, or the one of which this was the last
+ * piece, which *@bio is then. ret->error is @error, or that of a piece.
  */
 bool blklat_bio_take(struct blklat_bio_table *t, const void **bio, int error, bool alone, struct blklat_bio *ret);
 
 /*
- * The bio has a request, or was merged into one. Returns whether it is in the table and waited; then it no longer does, and @ret
- * is its start.
+ * The bio has a request, or was merged into one. Returns whether it is in the table and waited; then it no longer
+ * does, and @ret is its start.
  */
 bool blklat_bio_got(struct blklat_bio_table *t, const void *bio, struct blklat_bio *ret);
 

@@ -32,7 +32,8 @@ static struct request *request(struct kunit *test, u32 tag, u32 flags, u32 bytes
 }
 
 /* Expects the IOs, of all ops, in each part of the watch at row @whole to be those of @wanted. */
-static void expect_parts(struct kunit *test, const struct blklat_session *s, u32 whole, const char *what, const u32 *wanted)
+static void expect_parts(struct kunit *test, const struct blklat_session *s, u32 whole, const char *what,
+			 const u32 *wanted)
 {
 	u32 part, op;
 
@@ -248,7 +249,8 @@ static void blklat_by_test_bios_beside(struct kunit *test)
 	for (k = 0; k < BLKLAT_KINDS; k++) {
 		struct blklat_session *s = session(test, BLKLAT_BY_BESIDE, 3);
 		/* At this level a flush is an empty preflush. */
-		struct bio *other = fake_bio(test, f->disk[0], false, k ? kinds[k].flags : REQ_OP_WRITE | REQ_PREFLUSH, kinds[k].bytes);
+		struct bio *other = fake_bio(test, f->disk[0], false, k ? kinds[k].flags : REQ_OP_WRITE | REQ_PREFLUSH,
+					     kinds[k].bytes);
 		struct bio *bio = fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB);
 
 		fake_bio_queue(s, other);
@@ -443,7 +445,8 @@ static void blklat_by_test_memory(struct kunit *test)
 	u32 by;
 
 	for (by = 0; by < BLKLAT_BYS; by++)
-		KUNIT_EXPECT_EQ(test, !!session(test, by, 1)->in_flight, by == BLKLAT_BY_DEPTH || by == BLKLAT_BY_BESIDE);
+		KUNIT_EXPECT_EQ(test, !!session(test, by, 1)->in_flight,
+				by == BLKLAT_BY_DEPTH || by == BLKLAT_BY_BESIDE);
 }
 
 static struct kunit_case blklat_by_test_cases[] = {

@@ -12,7 +12,8 @@ noinline void blklat_account_here(const struct blklat_session *s, u32 watch, enu
 	blklat_account(s, smp_processor_id(), watch, cell);
 }
 
-typedef void request_event(struct blklat_session *s, struct blklat_target *t, struct request *rq, enum blklat_stage stage);
+typedef void request_event(struct blklat_session *s, struct blklat_target *t, struct request *rq,
+			   enum blklat_stage stage);
 
 /* A request belongs to a queue and to a partition; either may be watched. */
 static __always_inline void for_targets(struct blklat_session *s, struct request *rq, request_event *event,
@@ -51,7 +52,8 @@ static __always_inline void start_marked(struct blklat_session *s, struct blklat
 	}
 	now = blklat_now_ns();
 	was = blklat_slot_ns(slot);
-	time = s->parts ? blklat_begin_in_part(s, t, rq, BLKLAT_STAGE_DEVICE, now, was & BLKLAT_SLOT_QUEUED ? 0 : was) : now;
+	time = s->parts ? blklat_begin_in_part(s, t, rq, BLKLAT_STAGE_DEVICE, now, was & BLKLAT_SLOT_QUEUED ? 0 : was)
+			: now;
 	if (s->idle_gap_ns && blklat_follows_pause(&t->seen_ns, now, s->idle_gap_ns))
 		time |= BLKLAT_SLOT_AFTER_IDLE;
 	blklat_slot_start(slot, time);
@@ -71,8 +73,8 @@ static noinline void account_missed(struct blklat_session *s, const struct blkla
 }
 
 /*
- * Takes the start of a stage back, unless there was none: if the driver was busy, the request may be requeued before its
- * issue.
+ * Takes the start of a stage back, unless there was none: if the driver was busy, the request may be requeued before
+ * its issue.
  */
 static noinline void unstart(struct blklat_session *s, struct blklat_target *t, struct request *rq,
 			     enum blklat_stage stage)
@@ -220,7 +222,8 @@ void blklat_capture_requeue(struct blklat_session *s, struct request *rq)
  * - nothing was ever started in the slot: the request was issued before the capture began;
  * - an error: the request failed on the way to the driver, for example on a dead device
  *   (blk_mq_dispatch_rq_list());
- * - no deadline, which it gets where it is issued (blk_mq_start_request()): nvme multipath ends a flush without bytes and
+ * - no deadline, which it gets where it is issued (blk_mq_start_request()): nvme multipath ends a flush without bytes
+ * and
  *   without an error if its path was lost before (nvme_host_path_error(), nvme_failover_req()).
  */
 static enum blklat_account unstarted_account(u64 slot_ns, const struct request *rq, int error, u32 bytes)
@@ -269,8 +272,8 @@ static __always_inline u64 read_marks(struct blklat_session *s, struct blklat_ta
 }
 
 /* Stage device ends for a request or a portion of it. */
-static noinline void tell_completed(const struct blklat_session *s, const struct blklat_target *t, const struct request *rq, u32 watch,
-				    u64 ns, int error, u32 bytes)
+static noinline void tell_completed(const struct blklat_session *s, const struct blklat_target *t,
+				    const struct request *rq, u32 watch, u64 ns, int error, u32 bytes)
 {
 	bool ends = bytes >= rq->__data_len;
 
@@ -286,8 +289,8 @@ static noinline void complete_any(struct blklat_session *s, struct request *rq, 
  * @now is read before anything else: the slot may have to come from another CPU's cache, and that time
  * must not be counted as the IO's. @more, a constant: there may be more to do than just counting.
  */
-static __always_inline void complete_request(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now,
-					     int error, u32 bytes, bool more)
+static __always_inline void complete_request(struct blklat_session *s, struct blklat_target *t, struct request *rq,
+					     u64 now, int error, u32 bytes, bool more)
 {
 	u64 began, ns, *bin;
 	u32 watch = t->watch[BLKLAT_STAGE_DEVICE];

@@ -8,7 +8,8 @@
 #include "slow.h"
 
 /* A bio that begins has the object @key as its disk or partition: sets watch @i. */
-static __always_inline void enter_total(const struct blklat_session *s, struct blklat_bio *start, u32 i, const void *key)
+static __always_inline void enter_total(const struct blklat_session *s, struct blklat_bio *start, u32 i,
+					const void *key)
 {
 	const struct blklat_target *t = blklat_target_of(s, key);
 
@@ -18,7 +19,10 @@ static __always_inline void enter_total(const struct blklat_session *s, struct b
 	start->waits[i] = blklat_is_open(t, BLKLAT_STARTS(BLKLAT_STAGE_WAIT));
 }
 
-/* The watch at stage wait of a bio that is counted at stage total in watch @i: the next whole (abi.h). 0: it does not wait there. */
+/*
+ * The watch at stage wait of a bio that is counted at stage total in watch @i: the next whole (abi.h). 0: it does not
+ * wait there.
+ */
 static u32 wait_watch(const struct blklat_session *s, const struct blklat_bio *bio, u32 i)
 {
 	return bio->waits[i] ? bio->watch[i] + 1 + s->parts : 0;
@@ -49,7 +53,8 @@ static void choose_parts(const struct blklat_session *s, struct blklat_bio *star
 
 	for (i = 0; i < 2; i++)
 		if (start->watch[i])
-			start->watch[i] += blklat_part_now(s, start->watch[i], start->op, bio->bi_opf, start->bytes, bio, &ret_company[i]);
+			start->watch[i] += blklat_part_now(s, start->watch[i], start->op, bio->bi_opf, start->bytes,
+							   bio, &ret_company[i]);
 }
 
 /* @n more bios like @bio are in flight: 1 or -1. */
@@ -59,7 +64,8 @@ static void count_bio(const struct blklat_session *s, const struct blklat_bio *b
 
 	for (i = 0; s->in_flight && i < 2; i++)
 		if (bio->watch[i])
-			blklat_count_in_flight(s, blklat_whole_of(s, bio->watch[i]), blklat_kind_of(s, bio->op, bio->bytes), n);
+			blklat_count_in_flight(s, blklat_whole_of(s, bio->watch[i]),
+					       blklat_kind_of(s, bio->op, bio->bytes), n);
 }
 
 /* Whether a bio queued now follows a pause. */
@@ -91,7 +97,8 @@ static bool begin_bio(struct blklat_session *s, struct bio *bio, struct blklat_b
 	return true;
 }
 
-static void count_start(struct blklat_session *s, const struct bio *bio, const struct blklat_bio *started, const u32 company[2])
+static void count_start(struct blklat_session *s, const struct bio *bio, const struct blklat_bio *started,
+			const u32 company[2])
 {
 	account_bio(s, started, BLKLAT_STARTED);
 	count_bio(s, started, 1);
@@ -134,7 +141,8 @@ void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
 }
 
 /* @bio: the start of @of; @i: index of one of its watches. */
-static void end_bio_of(struct blklat_session *s, const struct bio *of, const struct blklat_bio *bio, u32 i, u64 now, int error)
+static void end_bio_of(struct blklat_session *s, const struct bio *of, const struct blklat_bio *bio, u32 i, u64 now,
+		       int error)
 {
 	u64 ns = now - bio->ns;
 	u32 watch = bio->watch[i];
@@ -162,8 +170,8 @@ void blklat_capture_bio_split(struct blklat_session *s, const struct bio *piece)
 }
 
 /*
- * A bio ends at stage total and still waits. Either it ended without a request, because of an error or as it must not wait: then
- * its start is taken back. Or the end of its wait was missed. No event tells that a discard is merged
+ * A bio ends at stage total and still waits. Either it ended without a request, because of an error or as it must not
+ * wait: then its start is taken back. Or the end of its wait was missed. No event tells that a discard is merged
  * (bio_attempt_discard_merge()), so its start is taken back, too.
  */
 static noinline void end_without_request(const struct blklat_session *s, struct blklat_bio *bio, bool alone)
@@ -173,8 +181,8 @@ static noinline void end_without_request(const struct blklat_session *s, struct 
 }
 
 /*
- * A bio has got a request of its own, or was merged into another one. One that was split has then one for all of it: its pieces
- * come before what remains.
+ * A bio has got a request of its own, or was merged into another one. One that was split has then one for all of it:
+ * its pieces come before what remains.
  */
 void blklat_capture_bio_got(struct blklat_session *s, struct bio *bio)
 {

@@ -289,7 +289,9 @@ static bool may_change(const struct blklat_session *s, const struct blklat_heade
 
 	if (word < series)
 		return false;
-	/* The numbers in own may lead to any series; only the second half of own is the module's, and a word of both. */
+	/*
+	 * The numbers in own may lead to any series; only the second half of own is the module's, and a word of both.
+	 */
 	if (word < own)
 		return word - series < (u64)was->series * fake_series_words(s->scale);
 	if (word < accounts)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A cgroup's number is the index of its id. A CPU first looks for the id without a lock, in a hash, as IOs of many cgroups
- * may have no number. If it is not there, the CPU takes the first free number under the lock, so no id can get two. While an
- * owner leaves, its number is not free yet, but its id is not found any more.
+ * A cgroup's number is the index of its id. A CPU first looks for the id without a lock, in a hash, as IOs of many
+ * cgroups may have no number. If it is not there, the CPU takes the first free number under the lock, so no id can
+ * get two. While an owner leaves, its number is not free yet, but its id is not found any more.
  */
 #include "cgroups.h"
 
@@ -19,8 +19,9 @@
 
 static u64 ids[BLKLAT_CGROUPS_MAX];	/* 0: the number is free, or its owner is leaving */
 /*
- * The numbers whose ids have the same hash form a list. Here are numbers + 1, 0 is its end. When a number is taken out, it
- * keeps its successor, for probes that are looking at it; it has another id only when these have finished (leave()).
+ * The numbers whose ids have the same hash form a list. Here are numbers + 1, 0 is its end. When a number is taken
+ * out, it keeps its successor, for probes that are looking at it; it has another id only when these have finished
+ * (leave()).
  */
 static u8 first_of[1 << BUCKET_BITS], next_of[BLKLAT_CGROUPS_MAX];
 

@@ -122,11 +122,12 @@ static int setup_watches(const struct blklat_setup *setup, void __user *arg, str
 		return PTR_ERR(watch);
 	err = make_session(setup, watch, &s);
 	/*
-	 * The header has this too, but it has to be known before the mapping is made. It is written before the session can be used,
-	 * so a session for which it can't be written is never used.
+	 * The header has this too, but it has to be known before the mapping is made. It is written before the
+	 * session can be used, so a session for which it can't be written is never used.
 	 */
 	if (!err)
-		err = copy_to_user(arg + offsetof(struct blklat_setup, bytes), &s->bytes, sizeof(s->bytes)) ? -EFAULT : 0;
+		err = copy_to_user(arg + offsetof(struct blklat_setup, bytes), &s->bytes, sizeof(s->bytes)) ?
+			      -EFAULT : 0;
 	kvfree(watch);
 	if (err)
 		end_session(s);
@@ -272,12 +273,15 @@ static int add(struct blklat_session *s, const struct blklat_watch *watch)
 {
 	struct blklat_device d;
 	struct blklat_entry e;
-	int err = blklat_device_of(watch->fd, &d) ?: blklat_entry_check(s, watch, &d) ?: blklat_entry_add(s, watch, &d, &e);
+	int err = blklat_device_of(watch->fd, &d) ?: blklat_entry_check(s, watch, &d) ?:
+		  blklat_entry_add(s, watch, &d, &e);
 
 	if (err)
 		return err;
 	blklat_probe_wait_now();
-	/* Look again: only if the device is still there, a target with its address that is gone was another device's. */
+	/*
+	 * Look again: only if the device is still there, a target with its address that is gone was another device's.
+	 */
 	err = blklat_device_of(watch->fd, &d);
 	if (!err) {
 		blklat_entry_show(s, &e);

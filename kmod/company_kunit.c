@@ -22,8 +22,8 @@ enum { STARTS = ARRAY_SIZE(starts) };
 
 /* The kind beside each if they start in the reverse order. */
 static const u32 later[STARTS] = {
-	BLKLAT_KIND_DISCARD, BLKLAT_KIND_DISCARD, BLKLAT_KIND_DISCARD, BLKLAT_KIND_DISCARD, BLKLAT_KIND_DISCARD, BLKLAT_KIND_DISCARD,
-	BLKLAT_KIND_WRITE, BLKLAT_KIND_READ, BLKLAT_BESIDE_NOTHING,
+	BLKLAT_KIND_DISCARD, BLKLAT_KIND_DISCARD, BLKLAT_KIND_DISCARD, BLKLAT_KIND_DISCARD,   BLKLAT_KIND_DISCARD,
+	BLKLAT_KIND_DISCARD, BLKLAT_KIND_WRITE,	  BLKLAT_KIND_READ,    BLKLAT_BESIDE_NOTHING,
 };
 
 static struct blklat_session *session_by(struct kunit *test, u32 by, u32 notes, u32 n)
@@ -37,7 +37,8 @@ static struct blklat_session *session_by(struct kunit *test, u32 by, u32 notes, 
 	return s;
 }
 
-static void expect_company(struct kunit *test, const struct blklat_session *s, u32 by, u32 depth, u32 beside, u32 sector)
+static void expect_company(struct kunit *test, const struct blklat_session *s, u32 by, u32 depth, u32 beside,
+			   u32 sector)
 {
 	const u32 part = by == BLKLAT_BY_DEPTH ? blklat_depth_part(depth) : beside;
 	struct blklat_slow io;
@@ -120,7 +121,8 @@ static void blklat_company_test_bios(struct kunit *test)
 	u32 by, i, n;
 
 	for (n = 0; n < 2 * ARRAY_SIZE(notes); n++) {
-		struct blklat_session *s = session_by(test, by = n % 2 ? BLKLAT_BY_DEPTH : BLKLAT_BY_BESIDE, notes[n / 2], 3);
+		struct blklat_session *s =
+			session_by(test, by = n % 2 ? BLKLAT_BY_DEPTH : BLKLAT_BY_BESIDE, notes[n / 2], 3);
 
 		queue_all(test, s, bio);
 		for (i = 0; i < STARTS; i++) {

@@ -66,8 +66,8 @@ static bool is_named(const struct gendisk *disk, const char *prefix)
 }
 
 /*
- * Of the devices without requests, md, nvme multipath, bcache and perhaps some that are not known here pass bios on. These
- * never do: dm sends clones, and the others have no device below.
+ * Of the devices without requests, md, nvme multipath, bcache and perhaps some that are not known here pass bios on.
+ * These never do: dm sends clones, and the others have no device below.
  */
 static bool passes_bios_on(const struct gendisk *disk)
 {

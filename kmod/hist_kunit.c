@@ -266,7 +266,8 @@ static void blklat_hist_test_interrupt(struct kunit *test)
 		u64 *bin[3];
 
 		for (depth = 0; depth < 3; depth++) {
-			bin[depth] = blklat_hist_begin(&c->s, series(c, cpu, 0, BLKLAT_OP_READ), outer->ns + depth, !cpu);
+			bin[depth] =
+				blklat_hist_begin(&c->s, series(c, cpu, 0, BLKLAT_OP_READ), outer->ns + depth, !cpu);
 			count(c, cpu, 0, BLKLAT_OP_READ, &latencies[i / 2]);
 			count(c, cpu, 0, BLKLAT_OP_READ, outer);
 			count(c, cpu, 1, BLKLAT_OP_READ, &latencies[i / 2]);
@@ -338,7 +339,9 @@ static void blklat_hist_test_crowd(struct kunit *test)
 	EXPECT_U64(test, ~row[AT_NOT_MIN], LEAST_NS);
 }
 
-/* Any number that exists leads to its series. With any other, the CPU counts in the shared one, and counts how often. */
+/*
+ * Any number that exists leads to its series. With any other, the CPU counts in the shared one, and counts how often.
+ */
 static void blklat_hist_test_whose_series(struct kunit *test)
 {
 	enum { ROWS = CPUS * WATCHES, LAST = ROWS * BLKLAT_OPS - 1 };

@@ -39,7 +39,8 @@ struct fake_disk {
 	u64 queue, disk;
 	struct block_device *bdev[2];		/* the whole device's and the partition's */
 	struct blk_mq_hw_ctx *hctx[FAKE_QUEUES + 1];
-	u32 *ctx;				/* larger than a blk_mq_ctx, whose layout is private; filled with FAKE_CPU */
+	/* larger than a blk_mq_ctx, whose layout is private; filled with FAKE_CPU */
+	u32 *ctx;
 };
 
 struct fake {
@@ -50,7 +51,8 @@ struct fake {
 	u32 by;
 	u32 slow_places, notes, owners;
 	u32 spare;				/* series that no CPU gets; 0: see fake_give() */
-	u32 room, more_slots;			/* for watches that come later, and beyond those that the first ones have */
+	/* for watches that come later, and beyond those that the first ones have */
+	u32 room, more_slots;
 };
 
 static inline u64 fake_random(u64 *state)	/* splitmix64 */
@@ -150,7 +152,8 @@ static inline void fake_share_slots(const struct fake_watch *w, struct blklat_wa
 	u32 i;
 
 	for (i = 0; i < k; i++)
-		if (w[i].stage + w[k].stage == BLKLAT_STAGE_QUEUE && w[i].disk == w[k].disk && w[i].partition == w[k].partition)
+		if (w[i].stage + w[k].stage == BLKLAT_STAGE_QUEUE && w[i].disk == w[k].disk &&
+		    w[i].partition == w[k].partition)
 			watch[k].first_slot = watch[i].first_slot;
 }
 
@@ -366,7 +369,10 @@ static inline u64 *fake_slot(const struct blklat_session *s, u32 number)
 	return (u64 *)fake_slots(s, number) + number % 32;
 }
 
-/* What began in a slot began @ns earlier. If the machine has not been up for so long, the time wraps, and back at the end. */
+/*
+ * What began in a slot began @ns earlier. If the machine has not been up for so long, the time wraps, and back at the
+ * end.
+ */
 static inline void fake_age(const struct blklat_session *s, u32 number, u64 ns)
 {
 	u64 *at = fake_slot(s, number), marks = *at & 7ULL << 61;
@@ -384,7 +390,8 @@ static inline u32 fake_slot_count(const struct blklat_session *s, u32 number, u3
 struct fake_totals {
 	u32 ios[BLKLAT_OPS], bytes[BLKLAT_OPS], errors[BLKLAT_OPS];
 	u32 accounts[BLKLAT_ACCOUNTS];
-	u32 started, ended, occupied;		/* slots; at stage queue, where they count nothing, what follows from the rest */
+	/* slots; at stage queue, where they count nothing, what follows from the rest */
+	u32 started, ended, occupied;
 };
 
 static inline struct fake_totals fake_totals_of(const struct blklat_session *s, const struct blklat_watch *w,

@@ -78,8 +78,8 @@ static inline u32 blklat_company_now(const struct blklat_session *s, u32 whole)
 }
 
 /* The part of an IO that begins now; @bio is its first bio. Sets @ret_company in a session that keeps it. */
-static inline u32 blklat_part_now(const struct blklat_session *s, u32 whole, u32 op, u32 flags, u32 bytes, struct bio *bio,
-				  u32 *ret_company)
+static inline u32 blklat_part_now(const struct blklat_session *s, u32 whole, u32 op, u32 flags, u32 bytes,
+				  struct bio *bio, u32 *ret_company)
 {
 	if (s->by == BLKLAT_BY_CGROUP)
 		return blklat_cgroup_part(s->cgroups, bio);
@@ -104,8 +104,8 @@ static inline void blklat_leave(const struct blklat_session *s, u32 whole, u64 s
  * The start time of a request that begins @stage @now in a slot which holds @was. If @was is a time, the
  * end of an earlier request was missed.
  */
-static inline u64 blklat_begin_in_part(const struct blklat_session *s, const struct blklat_target *t, const struct request *rq,
-				       enum blklat_stage stage, u64 now, u64 was)
+static inline u64 blklat_begin_in_part(const struct blklat_session *s, const struct blklat_target *t,
+				       const struct request *rq, enum blklat_stage stage, u64 now, u64 was)
 {
 	u32 op = blklat_op_of(rq->cmd_flags), kind = s->in_flight ? blklat_kind_of(s, op, rq->__data_len) : 0;
 	u32 whole = t->watch[stage], part, company = 0, number;
@@ -120,7 +120,8 @@ static inline u64 blklat_begin_in_part(const struct blklat_session *s, const str
 }
 
 /* The company of a request that ends a stage; 0: it is not kept. */
-static inline u32 blklat_kept_company(const struct blklat_session *s, const struct blklat_target *t, const struct request *rq)
+static inline u32 blklat_kept_company(const struct blklat_session *s, const struct blklat_target *t,
+				      const struct request *rq)
 {
 	u32 number;
 

@@ -270,7 +270,8 @@ static void expect_sums(struct kunit *test, u32 by)
 	fake_session(test, 1, 6, 0, w, ARRAY_SIZE(w));
 	for (i = 0; i < 500; i++) {
 		u32 bytes = (fake_random(&random) % 4096 + 1) << fake_random(&random) % 10;
-		u32 flags = fake_random(&random) % 4 | (u32)(fake_random(&random) << REQ_OP_BITS), disk = fake_random(&random) % 2;
+		u32 flags = fake_random(&random) % 4 | (u32)(fake_random(&random) << REQ_OP_BITS),
+		    disk = fake_random(&random) % 2;
 		bool partition = fake_random(&random) % 2;
 		const char *life = lives[fake_random(&random) % ARRAY_SIZE(lives)];
 
@@ -318,7 +319,8 @@ static void blklat_parts_test_latency(struct kunit *test)
 
 				EXPECT_U64(test, blklat_part_of(s, start), sizes[n].part);
 				EXPECT_U64(test, blklat_latency(s, begins[i] + latencies[k] - start), latencies[k]);
-				EXPECT_U64(test, blklat_latency(s, begins[i] + latencies[k] - (start | MARK)), latencies[k]);
+				EXPECT_U64(test, blklat_latency(s, begins[i] + latencies[k] - (start | MARK)),
+					   latencies[k]);
 			}
 }
 

@@ -64,7 +64,8 @@ int blklat_watch_check(const struct blklat_watch *watch, u32 slots)
 /* --- targets ------------------------------------------------------------------------------- */
 
 /* @n: how many are watched from the beginning. */
-static int make_targets(struct blklat_session *s, const struct blklat_watch *watch, const struct blklat_device *device, u32 n)
+static int make_targets(struct blklat_session *s, const struct blklat_watch *watch, const struct blklat_device *device,
+			u32 n)
 {
 	int err = blklat_targets_new(s, s->wholes);
 	u32 i;

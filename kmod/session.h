@@ -113,8 +113,8 @@ int blklat_setup_check(const struct blklat_setup *setup);
 int blklat_watch_check(const struct blklat_watch *watch, u32 slots);
 
 /*
- * Makes a session from a checked configuration; @device has an entry for each of @watch, which are checked here. Returns 0
- * or an errno, as abi.h says.
+ * Makes a session from a checked configuration; @device has an entry for each of @watch, which are checked here.
+ * Returns 0 or an errno, as abi.h says.
  */
 int blklat_session_new(const struct blklat_setup *setup, const struct blklat_watch *watch,
 		       const struct blklat_device *device, struct blklat_session **ret);

@@ -162,11 +162,12 @@ static u64 pages(u64 bytes)
  * Expects the arrays to be page-aligned, in order, without gaps or overlaps, and all of the region to
  * be mapped and empty.
  */
-static void expect_layout(struct kunit *test, const struct blklat_session *s, u32 scale, u32 watches, u32 spare, u64 slots,
-			  bool pauses)
+static void expect_layout(struct kunit *test, const struct blklat_session *s, u32 scale, u32 watches, u32 spare,
+			  u64 slots, bool pauses)
 {
 	u64 rows = (u64)nr_cpu_ids * watches, series_bytes = fake_series_words(scale) * 8, *word, n = 0;
-	u64 series = PAGE_SIZE, own = series + pages((watches * 5 + spare) * series_bytes), accounts = own + pages(rows * 40);
+	u64 series = PAGE_SIZE, own = series + pages((watches * 5 + spare) * series_bytes),
+	    accounts = own + pages(rows * 40);
 	u64 at = accounts + pages(rows / (1 + s->parts) * 9 * 8), idle = at + pages(slots * 16);
 	u64 end = idle + (pauses ? pages(watches * 5ULL * 8 * (1 + fake_cells(min(scale, 3U)))) : 0);
 	const u64 wanted[] = { series, own, accounts, at, pauses ? idle : 0, 0, 0, 0, end };
@@ -209,7 +210,8 @@ static void blklat_session_test_layout(struct kunit *test)
 			f->room = scale % 3;
 			f->more_slots = scale % 2 * 160;
 			s = fake_session(test, 0, scale, FAKE_MAX_BIOS, w, n);
-			expect_layout(test, s, scale, (n + f->room) * (f->by ? 10 : 1), f->spare, (n - 1) * 96 + f->more_slots, n % 2);
+			expect_layout(test, s, scale, (n + f->room) * (f->by ? 10 : 1), f->spare,
+				      (n - 1) * 96 + f->more_slots, n % 2);
 		}
 }
 
@@ -404,7 +406,8 @@ static void expect_targets(struct kunit *test, const struct blklat_session *s, c
 		struct blklat_target *t = blklat_target_of(s, (void *)key[i]);
 
 		wrong += !t || t->key != (void *)key[i] || t->watch[TOTAL] != i / 2 + 1 || t->watch[DEVICE] ||
-			 t->watch[QUEUE] || s->numbers[t - s->targets] != i / 2 || !blklat_is_open(t, BLKLAT_STARTS(TOTAL));
+			 t->watch[QUEUE] || s->numbers[t - s->targets] != i / 2 ||
+			 !blklat_is_open(t, BLKLAT_STARTS(TOTAL));
 	}
 	for (i = KEYS; i < 2 * KEYS; i++)
 		found += !!blklat_target_of(s, (void *)key[i]);

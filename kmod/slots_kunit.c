@@ -144,7 +144,10 @@ static void blklat_slots_test_bounds(struct kunit *test)
 	}
 }
 
-/* Each tag has one slot, whatever the queue; and those of other tags, and of queues that are not known, have none, as ever. */
+/*
+ * Each tag has one slot, whatever the queue; and those of other tags, and of queues that are not known, have none, as
+ * ever.
+ */
 static void blklat_slots_test_shared_tags(struct kunit *test)
 {
 	struct slots *f = test->priv;

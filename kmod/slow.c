@@ -244,7 +244,8 @@ static struct blklat_slow_place *reserve(struct blklat_teller *t, u32 *ret_numbe
 	return &t->ring->place[number & (t->places - 1)];
 }
 
-static void tell(const struct blklat_session *s, u32 watch, struct blklat_slow *io, const struct blklat_note *note, u32 company)
+static void tell(const struct blklat_session *s, u32 watch, struct blklat_slow *io, const struct blklat_note *note,
+		 u32 company)
 {
 	struct blklat_slow_place *p;
 	u32 number;
@@ -269,7 +270,8 @@ static void tell(const struct blklat_session *s, u32 watch, struct blklat_slow *
 	smp_store_release(&p->next, number + 1);
 }
 
-void blklat_tell_request(const struct blklat_session *s, const struct request *rq, u32 watch, u64 ns, int error, u32 company)
+void blklat_tell_request(const struct blklat_session *s, const struct request *rq, u32 watch, u64 ns, int error,
+			 u32 company)
 {
 	const struct blklat_note note = note_of_sender(s->slow, rq->bio);
 	struct blklat_slow io = {
@@ -290,7 +292,8 @@ void blklat_tell_request(const struct blklat_session *s, const struct request *r
 }
 
 /* A bio's hardware queue is not known. */
-void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, const struct blklat_bio *start, u32 i, u64 ns, int error)
+void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, const struct blklat_bio *start, u32 i,
+		     u64 ns, int error)
 {
 	struct blklat_note note = { .bio = NULL };
 	struct blklat_slow io = { .latency_ns = ns, .bytes = start->bytes, .error = error, .op = start->op };

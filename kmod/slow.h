@@ -62,10 +62,12 @@ static inline bool blklat_is_slow(const struct blklat_session *s, u32 whole, u32
  * @watch: the watch in which the request is counted. @error: 0, or the error from the tracepoint. @company: see
  * parts.h; 0: it is not known. Call this before writing its bin, and likewise the next one.
  */
-void blklat_tell_request(const struct blklat_session *s, const struct request *rq, u32 watch, u64 ns, int error, u32 company);
+void blklat_tell_request(const struct blklat_session *s, const struct request *rq, u32 watch, u64 ns, int error,
+			 u32 company);
 
 /* The same for @bio, begun as @start says, in its watch @i. */
-void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, const struct blklat_bio *start, u32 i, u64 ns, int error);
+void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, const struct blklat_bio *start, u32 i,
+		     u64 ns, int error);
 
 /* Keeps the company of a bio that begins, in its two watches, for the report. */
 void blklat_keep_bio_company(const struct blklat_session *s, const struct bio *bio, const u32 company[2]);

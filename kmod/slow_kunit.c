@@ -255,7 +255,8 @@ static void blklat_slow_test_whose(struct kunit *test)
 {
 	struct fake *f = test->priv;
 	struct blklat_session *s = slow_session(test, 64, NOTES, 1, 1);
-	struct request *rq = slow_request(test, READ_IO), *piece = slow_request(test, READ_IO), *other = slow_request(test, READ_IO);
+	struct request *rq = slow_request(test, READ_IO), *piece = slow_request(test, READ_IO),
+		       *other = slow_request(test, READ_IO);
 	struct bio *elsewhere = fake_bio(test, f->disk[1], false, READ_IO, BYTES);
 	struct blklat_slow io;
 

@@ -85,7 +85,8 @@ static void blklat_slow_ring_test_forged(struct kunit *test)
 		 * Far from the truth: all places are unread, or the reader claims to be ahead of the
 		 * writer.
 		 */
-		ring[0] = atomic_read(&s->slow->next) + (i % 2 ? 1 + (u32)fake_random(&random) % (U32_MAX - PLACES) : -PLACES);
+		ring[0] = atomic_read(&s->slow->next) +
+			  (i % 2 ? 1 + (u32)fake_random(&random) % (U32_MAX - PLACES) : -PLACES);
 		n = atomic_read(&s->slow->next);
 		fake_events(s, rq, "IDCn");
 		ios++;

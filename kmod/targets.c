@@ -82,7 +82,10 @@ int blklat_entry_check(struct blklat_session *s, const struct blklat_watch *watc
 	return watch->stage == BLKLAT_STAGE_TOTAL && d->hides_splits && !s->hides_splits ? -ENOSPC : 0;
 }
 
-/* The keys by which IO at @stage is found: requests by queue, bios by disk, both by partition. Ends first, then starts. */
+/*
+ * The keys by which IO at @stage is found: requests by queue, bios by disk, both by partition. Ends first, then
+ * starts.
+ */
 static int keys_of(const struct blklat_session *s, const struct blklat_device *d, u32 stage, const void *ret[2])
 {
 	int n = 0;
@@ -113,7 +116,8 @@ static u32 distance_of(const struct blklat_watch *w)
 static bool fits(const struct blklat_target *t, const struct blklat_watch *w)
 {
 	return BLKLAT_OF_BIOS(w->stage) || !t->queues ||
-	       (t->queues == w->queues && t->stride == w->stride && t->distance == distance_of(w) && t->first_slot == w->first_slot);
+	       (t->queues == w->queues && t->stride == w->stride && t->distance == distance_of(w) &&
+		t->first_slot == w->first_slot);
 }
 
 /* NULL: it gets a new one, also if there is one that another device had, which was removed. */
@@ -228,7 +232,10 @@ static void hide(struct blklat_session *s, const struct blklat_entry *e)
 {
 	u32 i;
 
-	/* Bios in flight will end with requests of a queue that is not found. A probe that does not find it has to know. */
+	/*
+	 * Bios in flight will end with requests of a queue that is not found. A probe that does not find it has to
+	 * know.
+	 */
 	if (e->stage == BLKLAT_STAGE_TOTAL && !s->bios_anywhere) {
 		WRITE_ONCE(s->bios_anywhere, true);
 		blklat_probe_wait_now();

@@ -15,7 +15,10 @@ static const struct fake_watch all_stages[] = { { DEVICE }, { QUEUE }, { TOTAL }
 static const struct fake_totals nothing;
 static const struct fake_totals one_io = { .ios[READ_IO] = 1, .bytes[READ_IO] = BYTES, .started = 1, .ended = 1 };
 
-/* A session of the first disk at stages 0 to @n - 1, with room for as many watches, and for slots of the same number twice. */
+/*
+ * A session of the first disk at stages 0 to @n - 1, with room for as many watches, and for slots of the same number
+ * twice.
+ */
 static struct blklat_session *session(struct kunit *test, u32 n)
 {
 	struct fake *f = test->priv;
@@ -39,7 +42,8 @@ static int add(struct kunit *test, u32 stage, u32 number, u32 disk, struct blkla
 	const struct blklat_device d = fake_device(f->disk[disk], false, false);
 
 	f->watch[0][number] = watch_of(stage, number);
-	return blklat_entry_check(f->s[0], &f->watch[0][number], &d) ?: blklat_entry_add(f->s[0], &f->watch[0][number], &d, ret);
+	return blklat_entry_check(f->s[0], &f->watch[0][number], &d)
+		       ?: blklat_entry_add(f->s[0], &f->watch[0][number], &d, ret);
 }
 
 static void add_shown(struct kunit *test, u32 stage, u32 number, u32 disk)
@@ -68,8 +72,8 @@ static void clear_accounts(struct blklat_session *s)
 }
 
 /*
- * The second disk comes to a session of stage device (the usual path), or of all stages: nothing is counted until it is shown, and
- * everything until it is removed, stage by stage. The first disk counts all the time.
+ * The second disk comes to a session of stage device (the usual path), or of all stages: nothing is counted until it
+ * is shown, and everything until it is removed, stage by stage. The first disk counts all the time.
  */
 static void blklat_targets_test_come_and_go(struct kunit *test)
 {
@@ -231,7 +235,8 @@ static void blklat_targets_test_errors(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct blklat_session *s = session(test, cases[i].stages);
 		const struct blklat_watch w = watch_of(cases[i].w.stage, cases[i].number);
-		struct blklat_device d = fake_device(f->disk[cases[i].w.disk], cases[i].w.partition, cases[i].w.no_requests);
+		struct blklat_device d =
+			fake_device(f->disk[cases[i].w.disk], cases[i].w.partition, cases[i].w.no_requests);
 
 		d.hides_splits = cases[i].hides_splits;
 		KUNIT_EXPECT_EQ_MSG(test, blklat_entry_check(s, &w, &d) ?: blklat_entry_add(s, &w, &d, &e), cases[i].wanted, "case %u", i);
@@ -243,7 +248,10 @@ static void blklat_targets_test_errors(struct kunit *test)
 
 /* --- other slots --------------------------------------------------------------------------- */
 
-/* All requests in the new slots are counted. Those in flight are not seen to end; while there are no slots, nothing is. */
+/*
+ * All requests in the new slots are counted. Those in flight are not seen to end; while there are no slots, nothing
+ * is.
+ */
 static void blklat_targets_test_move(struct kunit *test)
 {
 	static const struct fake_totals left = { .started = 1, .occupied = 1 };
@@ -325,8 +333,8 @@ static void blklat_targets_test_bad_moves(struct kunit *test)
 enum { PLACES = 64, TURNS = 4000 };
 
 /*
- * Devices come and go in any order, at random addresses or such that begin in the same bucket, until every bucket has had one:
- * exactly those that are there are found, under their numbers, and a search for another ends.
+ * Devices come and go in any order, at random addresses or such that begin in the same bucket, until every bucket has
+ * had one: exactly those that are there are found, under their numbers, and a search for another ends.
  */
 static void blklat_targets_test_churn(struct kunit *test)
 {
@@ -358,14 +366,17 @@ static void blklat_targets_test_churn(struct kunit *test)
 				while (same_hash && blklat_bucket_of(s, (void *)key[w.number]) != s->buckets - 2);
 				d.disk = (void *)key[w.number];
 				d.queue = (void *)(key[w.number] + 8);
-				KUNIT_ASSERT_EQ(test, blklat_entry_check(s, &w, &d) ?: blklat_entry_add(s, &w, &d, &e), 0);
+				KUNIT_ASSERT_EQ(test, blklat_entry_check(s, &w, &d) ?: blklat_entry_add(s, &w, &d, &e),
+						0);
 				blklat_entry_show(s, &e);
 			}
 			for (i = 1; i < PLACES; i++) {
 				struct blklat_target *disk = blklat_target_of(s, (void *)key[i]);
 				struct blklat_target *queue = blklat_target_of(s, (void *)(key[i] + 8));
 
-				wrong += key[i] ? !disk || !queue || disk->watch[TOTAL] != i + 1 || queue->watch[TOTAL] != i + 1 : disk || queue;
+				wrong += key[i] ? !disk || !queue || disk->watch[TOTAL] != i + 1 ||
+							  queue->watch[TOTAL] != i + 1
+						: disk || queue;
 			}
 		}
 		EXPECT_U64(test, wrong, 0);

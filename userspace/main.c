@@ -15,8 +15,8 @@
 #include "util/types.h"
 
 static const struct command *const commands[] = {
-	&command_live, &command_top, &command_record, &command_mark, &command_serve, &command_report, &command_compare, &command_export,
-	&command_list, &command_check,
+	&command_live,	 &command_top,	   &command_record, &command_mark, &command_serve,
+	&command_report, &command_compare, &command_export, &command_list, &command_check,
 };
 
 static int help(void)

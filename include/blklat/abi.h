@@ -7,9 +7,9 @@
  * reads them each interval and subtracts what it read before. Nothing is reset under the engine's
  * feet, so nothing is lost between a read and a clear.
  *
- * A watch may be divided into parts (enum blklat_by). The parts are watches too: they follow the watch that they divide,
- * and each has its own series. An IO is counted in those of its part, so the whole is the sum of its own series and those
- * of its parts. Slots and accounts belong to the whole.
+ * A watch may be divided into parts (enum blklat_by). The parts are watches too: they follow the watch that they
+ * divide, and each has its own series. An IO is counted in those of its part, so the whole is the sum of its own
+ * series and those of its parts. Slots and accounts belong to the whole.
  *
  *   series    [watch][op] + spare    one struct blklat_series, see below: sum, bytes, errors,
  *                                    extremes and the latency bins of bins.h
@@ -22,24 +22,26 @@
  *
  * If slow IOs are reported (slow.h), there are also
  *
- *   slow_from    [watch][op]         the latency from which an IO is slow, in ns, written by userspace; all ones: no IO is
+ *   slow_from    [watch][op]         the latency from which an IO is slow, in ns, written by userspace; all ones: no IO
+ *                                    is
  *   slow_untold  [watch]             number of slow or failed IOs that were not reported because the ring was full
  *   slow_ring                        the IOs that were reported
  *
  * The first two are used only for whole watches, not for parts.
  *
- * The series of a watch and op is shared: any CPU counts there, atomically. Userspace gives the CPUs that count most often a
- * spare series each, in which that CPU alone counts, plainly, and takes it back when it is not used (engine/own.h). So what
- * was counted is the sum of the shared series and of those that CPUs have. BPF programs that may interrupt each other count
- * in the shared ones (bpf/series.bpf.h), and have a row of accounts more, which all CPUs share. A CPU writes its own
- * accounts, and a tag belongs to one request at a time, so no other write needs to be atomic, except in idle, because IOs
- * after a pause are rare. The number of IOs has no cell: it is the sum of the bins, so the two can't disagree.
+ * The series of a watch and op is shared: any CPU counts there, atomically. Userspace gives the CPUs that count most
+ * often a spare series each, in which that CPU alone counts, plainly, and takes it back when it is not used
+ * (engine/own.h). So what was counted is the sum of the shared series and of those that CPUs have. BPF programs that
+ * may interrupt each other count in the shared ones (bpf/series.bpf.h), and have a row of accounts more, which all
+ * CPUs share. A CPU writes its own accounts, and a tag belongs to one request at a time, so no other write needs to
+ * be atomic, except in idle, because IOs after a pause are rare. The number of IOs has no cell: it is the sum of the
+ * bins, so the two can't disagree.
  *
- * Order of the writes, for concurrent readers. At a start: the time, then the number of starts. At an end: the report of a
- * slow IO, the extremes, the number of ends, the slot freed, and the bin last. So a reader that sees an IO in the bins also
- * sees its extremes and its report. A reader that takes starts, time and ends, in this order, never sees more starts than
- * the ends and the IOs in flight explain, unless an end was missed. At stage queue, starts are in the accounts, as those of bios
- * are, and ends show only in the slot.
+ * Order of the writes, for concurrent readers. At a start: the time, then the number of starts. At an end: the report
+ * of a slow IO, the extremes, the number of ends, the slot freed, and the bin last. So a reader that sees an IO in
+ * the bins also sees its extremes and its report. A reader that takes starts, time and ends, in this order, never
+ * sees more starts than the ends and the IOs in flight explain, unless an end was missed. At stage queue, starts are
+ * in the accounts, as those of bios are, and ends show only in the slot.
  *
  * The kernel module's protocol, version BLKLAT_ABI_VERSION. Each open /dev/blklat is one session:
  *
@@ -62,13 +64,13 @@
  *   ioctl(BLKLAT_IOC_MOVE)     gives a device other slots. EINVAL before BLKLAT_IOC_START, as the two above
  *   close, or the process ends: everything is undone
  *
- * SETUP and START are separate so that userspace can read the kernel's own statistics in between. Of every IO that these
- * count from then on, the session either sees the start, or counts the end in BLKLAT_BEFORE.
+ * SETUP and START are separate so that userspace can read the kernel's own statistics in between. Of every IO that
+ * these count from then on, the session either sees the start, or counts the end in BLKLAT_BEFORE.
  *
  * The mapping begins with a struct blklat_header that says where the arrays are. Userspace writes only the epoch, the
  * extremes' cells of the next interval, own, a series that it takes back and the shared one that takes its counts,
- * slow_from, and how far it has read the ring. The kernel trusts none of this: it never takes an address or a size from the
- * mapping, and checks the numbers in own.
+ * slow_from, and how far it has read the ring. The kernel trusts none of this: it never takes an address or a size
+ * from the mapping, and checks the numbers in own.
  */
 #ifndef BLKLAT_ABI_H
 #define BLKLAT_ABI_H
@@ -83,8 +85,8 @@ enum blklat_stage {
 	/* Q2C: block_bio_queue, or earlier, where a cgroup's limit may hold the bio back, to block_bio_complete */
 	BLKLAT_STAGE_TOTAL,
 	/*
-	 * Q2G: from the same moment to block_getrq, or to the merge into another request. Only beside stage total, whose number
-	 * of the same device is the one before it: see struct blklat_watch.
+	 * Q2G: from the same moment to block_getrq, or to the merge into another request. Only beside stage total,
+	 * whose number of the same device is the one before it: see struct blklat_watch.
 	 */
 	BLKLAT_STAGE_WAIT,
 	BLKLAT_STAGES,
@@ -140,16 +142,18 @@ _Static_assert(BLKLAT_STAGE_WAIT == 3 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED 
 /*
  * 32 start-time slots. The number of a request's slot is, within its device,
  *   hardware queue * distance + (internal_tag >= 0 ? internal_tag : tag)
- * distance is stride; with shared tags it is 0. The scheduler's tag comes first because a requeue gives the driver tag back before
- * its tracepoint. The two share their slots: while there is a scheduler, every request has one of its tags (blk_mq_rq_ctx_init();
- * a flush takes that of its first request, blk_kick_flush()), and schedulers change while no request is in flight.
+ * distance is stride; with shared tags it is 0. The scheduler's tag comes first because a requeue gives the driver
+ * tag back before its tracepoint. The two share their slots: while there is a scheduler, every request has one of its
+ * tags (blk_mq_rq_ctx_init(); a flush takes that of its first request, blk_kick_flush()), and schedulers change while
+ * no request is in flight.
  *
  * A start often happens on another CPU than the end. So starts and ends are counted in separate cache lines (pairs of
- * lines, as processors fetch two at a time). A start only writes to the lines of the times, so it never waits for those.
- * If the end of an earlier IO in the slot was missed, the counts show it. They wrap: differences modulo 2^32 count.
+ * lines, as processors fetch two at a time). A start only writes to the lines of the times, so it never waits for
+ * those. If the end of an earlier IO in the slot was missed, the counts show it. They wrap: differences modulo 2^32
+ * count.
  *
- * A request waits at stage queue or is in the driver, never both, so the two stages share its slot: a bit of the time tells them
- * apart. The counts are those of stage device.
+ * A request waits at stage queue or is in the driver, never both, so the two stages share its slot: a bit of the time
+ * tells them apart. The counts are those of stage device.
  */
 #define BLKLAT_SLOTS 32
 struct blklat_slots {
@@ -159,7 +163,8 @@ struct blklat_slots {
 };
 _Static_assert(sizeof(struct blklat_slots) == 4 * 128, "whole pairs of cache lines");
 
-#define BLKLAT_SLOT_UNUSED 0	/* nothing was seen here since the capture began; or a request left the queue, and stage device does not begin */
+/* nothing was seen here since the capture began; or a request left the queue, and stage device does not begin */
+#define BLKLAT_SLOT_UNUSED 0
 #define BLKLAT_SLOT_FREE 1	/* the last IO that started here has ended */
 /* A bit of a time: issued after a pause. The clock never reaches it. */
 #define BLKLAT_SLOT_AFTER_IDLE (1ULL << 63)
@@ -199,12 +204,13 @@ struct blklat_series {
 _Static_assert(sizeof(struct blklat_series) == 64, "the bins begin at a cache line");
 
 /*
- * The series that a CPU has of one watch. A series may be given to another CPU after BLKLAT_IOC_WAIT (of BPF programs: a grace
- * period of RCU).
+ * The series that a CPU has of one watch. A series may be given to another CPU after BLKLAT_IOC_WAIT (of BPF
+ * programs: a grace period of RCU).
  */
 struct blklat_own {
 	__u32 series[BLKLAT_OPS];	/* the number of a spare series; 0: none, so the CPU counts in the shared one */
-	__u32 shared[BLKLAT_OPS];	/* how often it has counted in the shared one; set to 0 by userspace, so not exact */
+	/* how often it has counted in the shared one; set to 0 by userspace, so not exact */
+	__u32 shared[BLKLAT_OPS];
 };
 _Static_assert(sizeof(struct blklat_own) == 40, "no padding");
 
@@ -257,10 +263,10 @@ struct blklat_header {
 _Static_assert(sizeof(struct blklat_header) == 112, "no padding");
 
 /*
- * One device and stage to watch, a whole: with parts, the whole with number n is watch n * (1 + parts) of the region. Its slots
- * are those of the session's from first_slot on: queues * stride; stride with shared tags. Userspace makes sure that no other
- * device has them, and that they are all 0. A watch of stage wait comes after that of stage total of the same device, and has the
- * next number.
+ * One device and stage to watch, a whole: with parts, the whole with number n is watch n * (1 + parts) of the region.
+ * Its slots are those of the session's from first_slot on: queues * stride; stride with shared tags. Userspace makes
+ * sure that no other device has them, and that they are all 0. A watch of stage wait comes after that of stage total
+ * of the same device, and has the next number.
  */
 struct blklat_watch {
 	__s32 fd;		/* an open block device; may be closed afterwards */
@@ -270,14 +276,16 @@ struct blklat_watch {
 	__u32 stride;		/* slots of a hardware queue: a multiple of BLKLAT_SLOTS */
 	__u32 first_slot;	/* a multiple of BLKLAT_SLOTS */
 	__u32 number;		/* of the whole */
-	__u32 shared_tags;	/* 1: no two of its requests have the same tag, so all its queues have the same slots; else 0 */
+	/* 1: no two of its requests have the same tag, so all its queues have the same slots; else 0 */
+	__u32 shared_tags;
 };
 _Static_assert(sizeof(struct blklat_watch) == 28, "no padding");
 
 /*
  * What to watch. If it fails, nothing has been done:
  *   EPROTO      another version
- *   EINVAL      an invalid scale, stage, geometry, idle gap, by, number of places or of a watch, reserved field or number
+ *   EINVAL      an invalid scale, stage, geometry, idle gap, by, number of places or of a watch, reserved field or
+ *               number
  *   E2BIG       more than BLKLAT_MAX_WATCHES, parts and room included, BLKLAT_MAX_BIOS, BLKLAT_MAX_SLOW_PLACES,
  *               BLKLAT_MAX_NOTES, BLKLAT_MAX_SPARE or BLKLAT_MAX_SLOTS, or a geometry larger than any device's
  *   EBADF       an fd that is not open
@@ -301,7 +309,8 @@ struct blklat_setup {
 	 */
 	__u64 idle_gap_ns;
 	__u32 by;		/* enum blklat_by: what each watch is divided by */
-	__u32 cgroups;		/* by cgroup: how many cgroups get a part of their own, 1 to BLKLAT_CGROUPS_MAX; else 0 */
+	/* by cgroup: how many cgroups get a part of their own, 1 to BLKLAT_CGROUPS_MAX; else 0 */
+	__u32 cgroups;
 	__u32 slow_places;	/* of the ring of slow IOs, a power of two >= 2; 0: none, then the next two are 0 */
 	__u32 notes;		/* places for notes on the senders of bios, a power of two >= 2; 0: no notes */
 	__u32 owners;		/* 1: notes include the process and the cgroup; else 0 */
@@ -312,23 +321,24 @@ struct blklat_setup {
 _Static_assert(sizeof(struct blklat_setup) == 72, "no padding");
 
 /*
- * BLKLAT_IOC_ADD takes a struct blklat_watch with a number below setup.watches + setup.room that no watch has. Userspace makes
- * sure that the counts and accounts of this number, and of its parts, are those from which it subtracts. A device that was
- * removed, and is still watched, is another one, even if the new one is at its address. If it fails, nothing has been done.
- * Errors are those of SETUP for a watch, and
- *   ENOSPC      only a session that was set up for such a watch can have it: at that stage; of anything but requests of whole
- *               devices; or of md at stage total
+ * BLKLAT_IOC_ADD takes a struct blklat_watch with a number below setup.watches + setup.room that no watch has.
+ * Userspace makes sure that the counts and accounts of this number, and of its parts, are those from which it
+ * subtracts. A device that was removed, and is still watched, is another one, even if the new one is at its address.
+ * If it fails, nothing has been done. Errors are those of SETUP for a watch, and
+ *   ENOSPC      only a session that was set up for such a watch can have it: at that stage; of anything but requests of
+ *               whole devices; or of md at stage total
  *
- * BLKLAT_IOC_REMOVE takes a number, and frees it. The device may have been removed. When it returns, nothing is being counted
- * there, except that bios in flight (BLKLAT_IOC_BIOS) still end there: before that, the number should not be used again. Slots
- * stay as they are. EINVAL if no watch has that number.
+ * BLKLAT_IOC_REMOVE takes a number, and frees it. The device may have been removed. When it returns, nothing is being
+ * counted there, except that bios in flight (BLKLAT_IOC_BIOS) still end there: before that, the number should not be
+ * used again. Slots stay as they are. EINVAL if no watch has that number.
  */
 
 /*
- * BLKLAT_IOC_MOVE gives a device other slots, at stages device and queue. Requests that start meanwhile are counted in
- * BLKLAT_TAG_RANGE. Requests in flight are not seen to end; those that end when it is done are counted in BLKLAT_BEFORE. When it
- * returns, the slots that the device had are no longer used. EINVAL or E2BIG for an invalid geometry, as in SETUP; EINVAL for a
- * number that no watch has, at stage total, or if the session is divided by what is in flight.
+ * BLKLAT_IOC_MOVE gives a device other slots, at stages device and queue. Requests that start meanwhile are counted
+ * in BLKLAT_TAG_RANGE. Requests in flight are not seen to end; those that end when it is done are counted in
+ * BLKLAT_BEFORE. When it returns, the slots that the device had are no longer used. EINVAL or E2BIG for an invalid
+ * geometry, as in SETUP; EINVAL for a number that no watch has, at stage total, or if the session is divided by what
+ * is in flight.
  */
 struct blklat_move {
 	__u32 number;		/* of its watch at stage device, or at stage queue */
@@ -361,7 +371,8 @@ _Static_assert(sizeof(struct blklat_bio_count) == 24 && sizeof(struct blklat_bio
  */
 struct blklat_cgroup {
 	__u64 id;		/* its cgroup_id(), which is the inode number of its directory; 0: none yet */
-	char name[56];		/* name of that directory, truncated; needed if the cgroup is gone when userspace looks */
+	/* name of that directory, truncated; needed if the cgroup is gone when userspace looks */
+	char name[56];
 };
 
 /* EINVAL if the session is not divided by cgroup, @n is not setup.cgroups, or before BLKLAT_IOC_SETUP. */

@@ -131,7 +131,8 @@ static inline __u32 blklat_company_beside(__u32 company)
 
 static inline __u32 blklat_company_part(__u32 company, __u32 by)
 {
-	return by == BLKLAT_BY_DEPTH ? blklat_depth_part(blklat_company_depth(company)) : blklat_company_beside(company);
+	return by == BLKLAT_BY_DEPTH ? blklat_depth_part(blklat_company_depth(company))
+				     : blklat_company_beside(company);
 }
 
 /*

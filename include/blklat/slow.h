@@ -44,9 +44,9 @@ struct blklat_slow {
 _Static_assert(sizeof(struct blklat_slow) == 96, "no padding");
 
 /*
- * The place, below 2^(32 - @shift), for what an engine notes of a bio; @low: the lower half of its address or number. Two
- * products, as with one alone the difference of two addresses decides: at some distances all bios of two pages would share
- * their places, and a burst loses many notes at once instead of now and then one.
+ * The place, below 2^(32 - @shift), for what an engine notes of a bio; @low: the lower half of its address or number.
+ * Two products, as with one alone the difference of two addresses decides: at some distances all bios of two pages
+ * would share their places, and a burst loses many notes at once instead of now and then one.
  */
 static inline __u32 blklat_note_place(__u32 low, __u32 shift)
 {

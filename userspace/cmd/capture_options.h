@@ -23,7 +23,8 @@ struct capture_options {
 	u64 max_bios;
 	double idle_gap_s;			/* 0: pauses are not looked for; negative: not given */
 	double default_idle_gap_s;		/* used if none is given and the engine sees pauses */
-	bool may_lack_by, may_lack_slow;	/* nobody has asked for it: do without if a capture can't be opened with it */
+	/* nobody has asked for it: do without if a capture can't be opened with it */
+	bool may_lack_by, may_lack_slow;
 	struct slow_wanted slow;
 	u64 slow_most;				/* 0: not given */
 	const char *node;			/* of Kubernetes; NULL: names are not asked for */
@@ -41,7 +42,10 @@ void capture_options_uninit(struct capture_options *o);
 /* Takes devices, for @wanted (struct wanted), see wanted_add(). Returns 0, or -ENOMEM and a sentence. */
 int capture_options_take_device(void *wanted, const char *value, struct problem *p);
 
-/* Takes an argument: a device or, after one, the interval and then the count, as iostat does. No device is named by a number. */
+/*
+ * Takes an argument: a device or, after one, the interval and then the count, as iostat does. No device is named by a
+ * number.
+ */
 int capture_options_take_argument(void *into, const char *value, struct problem *p);
 
 /* To be called after all options were read: checks that they fit together. Returns 0, or -EINVAL and a sentence. */

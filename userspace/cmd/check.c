@@ -264,7 +264,8 @@ static void print_fact(const char *title, const char *format, ...)
 
 static void print_capabilities(const struct machine *m)
 {
-	bool enough = m->capable[CAPABILITY_SYS_ADMIN] || (m->capable[CAPABILITY_BPF] && m->capable[CAPABILITY_PERFMON]);
+	bool enough = m->capable[CAPABILITY_SYS_ADMIN] ||
+		      (m->capable[CAPABILITY_BPF] && m->capable[CAPABILITY_PERFMON]);
 	char have[128] = "";
 	size_t used = 0;
 

@@ -61,7 +61,8 @@ static int print(struct run_capture *r, u32 format)
 	struct sink *sink = NULL;
 	struct problem p;
 	enum loop_end end;
-	int err = format == EXPORT_HLOG ? hlog_open(look.out, &sink) : format_open(FORMAT_CSV, &r->info, &look, true, &sink);
+	int err = format == EXPORT_HLOG ? hlog_open(look.out, &sink)
+					: format_open(FORMAT_CSV, &r->info, &look, true, &sink);
 
 	if (err)
 		return command_no_memory(r->who);

@@ -9,7 +9,8 @@
 #include "util/array.h"
 #include "util/cleanup.h"
 
-#define SAME_BOOT_NS (60 * (s64)NSEC_PER_SEC)	/* the clocks of a boot differ by less, however they are set meanwhile */
+/* the clocks of a boot differ by less, however they are set meanwhile */
+#define SAME_BOOT_NS (60 * (s64)NSEC_PER_SEC)
 
 struct join_part {
 	struct monitor_config cfg;
@@ -50,7 +51,10 @@ static int open_part(struct join *j, const char *file, u64 max_memory, struct pr
 
 /* --- what the parts have together ---------------------------------------------------------------- */
 
-/* The device of this name in the table, which has room for another one: that has gone since, so nothing is known of what it lies on. */
+/*
+ * The device of this name in the table, which has room for another one: that has gone since, so nothing is known of
+ * what it lies on.
+ */
 static struct device *place_of(struct device_table *t, const struct device *d)
 {
 	struct device *new = &t->d[t->n];
@@ -165,8 +169,9 @@ static void find_shifts(struct join *j)
 		s64 wall_ns = o->start_wall_ns - was->start_wall_ns, mono_ns = o->start_mono_ns - was->start_mono_ns;
 		bool same = mono_ns > 0 && wall_ns - mono_ns < SAME_BOOT_NS && mono_ns - wall_ns < SAME_BOOT_NS;
 
-		j->part[n].shift_ns = same ? j->part[n - 1].shift_ns :
-				      (o->start_wall_ns - first->start_wall_ns) - (s64)(o->start_mono_ns - first->start_mono_ns);
+		j->part[n].shift_ns = same ? j->part[n - 1].shift_ns
+					   : (o->start_wall_ns - first->start_wall_ns) -
+						      (s64)(o->start_mono_ns - first->start_mono_ns);
 	}
 }
 

@@ -28,9 +28,9 @@ struct join {
 };
 
 /*
- * Opens @files, which are in order; @name is theirs together. @max_memory is for each. Returns 0, or a negative errno and a
- * sentence, as the replay engine does; -EINVAL also if they can't be joined. join_close() has to be called in both cases; @ret is
- * all 0, but for what is given.
+ * Opens @files, which are in order; @name is theirs together. @max_memory is for each. Returns 0, or a negative errno
+ * and a sentence, as the replay engine does; -EINVAL also if they can't be joined. join_close() has to be called in
+ * both cases; @ret is all 0, but for what is given.
  */
 int join_open(struct join *ret, const char *const *files, u32 n, const char *name, u64 max_memory, struct problem *p);
 void join_close(struct join *j);

@@ -72,7 +72,8 @@ static const char *when_text(char text[UNITS_TEXT], const struct origin *o, doub
  * it has an offset; or a mark's text. A time of day means its first occurrence from one hour before the
  * run's start on. Returns 0, or -EINVAL and a sentence.
  */
-static int window_find(const struct window_words *words, const struct origin *origin, struct asked_window *ret, struct problem *p)
+static int window_find(const struct window_words *words, const struct origin *origin, struct asked_window *ret,
+		       struct problem *p)
 {
 	struct asked_window w = { .from = words->from, .to = words->to };
 	char from[UNITS_TEXT], to[UNITS_TEXT];
@@ -100,12 +101,13 @@ static int window_find(const struct window_words *words, const struct origin *or
 #define HOUR_NS (3600 * (s64)NSEC_PER_SEC)	/* of a folder's last recording, at most */
 
 /*
- * Makes @word a time on the clock on the wall if it is any time. A time of day means its last occurrence in the folder, and seconds
- * are those since its oldest recording began. Returns whether it is a time.
+ * Makes @word a time on the clock on the wall if it is any time. A time of day means its last occurrence in the
+ * folder, and seconds are those since its oldest recording began. Returns whether it is a time.
  */
 static bool find_wall(const char **word, char text[UNITS_TEXT], const struct archive *a, s64 *ret_ns)
 {
-	s64 first_ns = a->file[0].begins_ns, end_ns = a->file[a->n - 1].begins_ns + HOUR_NS, now_ns = clock_ns(CLOCK_REALTIME);
+	s64 first_ns = a->file[0].begins_ns, end_ns = a->file[a->n - 1].begins_ns + HOUR_NS,
+	    now_ns = clock_ns(CLOCK_REALTIME);
 	struct moment m;
 
 	if (!*word || !when_parse(*word, &m))
@@ -195,7 +197,8 @@ static int play_open(struct played *f, const char *name, const struct load_how *
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-static int collect(struct join *j, const struct origin *origin, const struct collect_how *how, struct run *into, struct problem *p)
+static int collect(struct join *j, const struct origin *origin, const struct collect_how *how, struct run *into,
+		   struct problem *p)
 {
 	struct run_info info = j->info;
 	const char *file = origin->file;
@@ -218,7 +221,10 @@ static int collect(struct join *j, const struct origin *origin, const struct col
 			   into->n, into->n_watches);
 }
 
-/* No interval lies in the window that the user asked for. @folder: the run is of those recordings there that are next to it. */
+/*
+ * No interval lies in the window that the user asked for. @folder: the run is of those recordings there that are next
+ * to it.
+ */
 static int nothing_there(const char *file, bool folder, const struct run *r, struct problem *p)
 {
 	char from[UNITS_TEXT], to[UNITS_TEXT], end[UNITS_TEXT];
@@ -232,7 +238,8 @@ static int nothing_there(const char *file, bool folder, const struct run *r, str
 }
 
 /* @marked: an origin of which only the marks count, which are added to the file's own; NULL: none. */
-static int load(const char *file, const struct load_how *how, const struct origin *marked, struct run *ret, struct problem *p)
+static int load(const char *file, const struct load_how *how, const struct origin *marked, struct run *ret,
+		struct problem *p)
 {
 	CLEANUP(played_uninit) struct played f = { 0 };
 	struct collect_how collected = { .merged = how->merged };
@@ -395,7 +402,8 @@ static void tell_gaps(const struct run *r, const char *who)
 		fprintf(stderr, "%s: %s: and at %u more time%s\n", who, r->origin.file, n - GAPS_TOLD, n == GAPS_TOLD + 1 ? "" : "s");
 }
 
-int load_runs(const char *const *files, u32 n, const struct load_how *how, const char *who, struct runs *ret, struct problem *p)
+int load_runs(const char *const *files, u32 n, const struct load_how *how, const char *who, struct runs *ret,
+	      struct problem *p)
 {
 	struct load_how tried = *how;
 	int err;

@@ -8,7 +8,10 @@
 #include "report/run.h"
 #include "util/problem.h"
 
-/* --from and --to, the part of each run to look at: the words as typed, which are checked for each run; NULL: not given. */
+/*
+ * --from and --to, the part of each run to look at: the words as typed, which are checked for each run; NULL: not
+ * given.
+ */
 struct window_words {
 	const char *from, *to;
 };
@@ -48,7 +51,8 @@ struct runs {
  * equally in all of them, and a message on stderr says so. Returns 0, or an errno and a sentence as
  * load_run() does; runs_free() either way.
  */
-int load_runs(const char *const *files, u32 n, const struct load_how *how, const char *who, struct runs *ret, struct problem *p);
+int load_runs(const char *const *files, u32 n, const struct load_how *how, const char *who, struct runs *ret,
+	      struct problem *p);
 void runs_free(struct runs *runs);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Command lines, parsed by argp. Unlike argp's own message, the one for a wrong command line takes one
- * line instead of two, and names the nearest option. --help, --usage and --version are added. The same table reads a file of
+ * Command lines, parsed by argp. Unlike argp's own message, the one for a wrong command line takes one line instead
+ * of two, and names the nearest option. --help, --usage and --version are added. The same table reads a file of
  * options.
  */
 #ifndef CMD_OPTIONS_H
@@ -47,8 +47,8 @@ struct option_row {
 #define TO_OWN(member, function) TO(OWN, member), .take = function
 
 /*
- * A file with an option a line, "name", "name value" or "name = value", as on the command line but without dashes; lines that begin
- * with '#' are comments. What the command line gives wins, wherever it stands.
+ * A file with an option a line, "name", "name value" or "name = value", as on the command line but without dashes;
+ * lines that begin with '#' are comments. What the command line gives wins, wherever it stands.
  */
 struct option_file {
 	const char *name;	/* NULL: none */
@@ -62,10 +62,13 @@ struct options {
 	const struct option_row *list;	/* ended by { 0 }; NULL: none of its own */
 	const struct option_row *shared;	/* options shared by commands; likewise. At most OPTIONS_MAX together */
 	size_t shared_at;		/* where the structure of these is in the command's */
-	const char *const *only;	/* the long names of those of the shared ones that it has, ended by NULL; NULL: all */
-	int (*argument)(void *to, const char *value, struct problem *p);	/* takes one; as struct option_row.take */
+	/* the long names of those of the shared ones that it has, ended by NULL; NULL: all */
+	const char *const *only;
+	/* takes one; as struct option_row.take */
+	int (*argument)(void *to, const char *value, struct problem *p);
 	size_t argument_at;		/* where @to is */
-	size_t file_at;			/* where its struct option_file is, after the option that names it was read; 0: it has none */
+	/* where its struct option_file is, after the option that names it was read; 0: it has none */
+	size_t file_at;
 	/* Takes the words after "--", ended by NULL, which are another program's. NULL: they are arguments as well. */
 	void (*take_command)(char **words, void *into);
 };

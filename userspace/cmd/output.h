@@ -18,9 +18,9 @@ struct output {
 };
 
 /*
- * Begins to write to @file; NULL is stdout. Anything but a regular file (/dev/null, a pipe) is written directly, except
- * for block devices, which are refused. A signal ends us as it does any program, and removes the temporary file. Returns 0, or a
- * negative errno and a sentence.
+ * Begins to write to @file; NULL is stdout. Anything but a regular file (/dev/null, a pipe) is written directly,
+ * except for block devices, which are refused. A signal ends us as it does any program, and removes the temporary
+ * file. Returns 0, or a negative errno and a sentence.
  */
 int output_begin(struct output *o, const char *file, struct problem *p);
 

@@ -113,7 +113,8 @@ static int report(const struct report *r, const char *who)
 	err = output_begin(&out, r->output, &p);
 	if (err)
 		return command_fail(who, command_err_is_ours(err) ? STATUS_FAILED : STATUS_USAGE, &p);
-	err = output_end(&out, r->format == FORMAT_TEXT ? write_text(r, &runs, out.f) : write_report(r, &runs, out.f), &p);
+	err = output_end(&out, r->format == FORMAT_TEXT ? write_text(r, &runs, out.f) : write_report(r, &runs, out.f),
+			 &p);
 	return err ? command_fail(who, STATUS_FAILED, &p) : STATUS_DONE;
 }
 

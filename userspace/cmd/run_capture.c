@@ -332,8 +332,8 @@ void run_capture_end(struct run_capture *r)
 	monitor_close(&r->monitor);
 }
 
-int run_capture_command(const struct options *options, int argc, char **argv, int (*check)(struct capture_options *o, struct problem *p),
-			int (*show)(struct run_capture *r))
+int run_capture_command(const struct options *options, int argc, char **argv,
+			int (*check)(struct capture_options *o, struct problem *p), int (*show)(struct run_capture *r))
 {
 	CLEANUP(capture_options_uninit) struct capture_options o = { 0 };
 	CLEANUP(run_capture_end) struct run_capture r = { 0 };

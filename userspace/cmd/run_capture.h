@@ -62,10 +62,10 @@ char *run_capture_line(char **argv);
 int run_capture_origin(struct origin *o, const char *line);
 
 /*
- * Runs a command that is nothing but a capture: reads its options, @checks them, and has the capture that has begun @shown, which
- * returns the exit status.
+ * Runs a command that is nothing but a capture: reads its options, @checks them, and has the capture that has begun
+ * @shown, which returns the exit status.
  */
-int run_capture_command(const struct options *options, int argc, char **argv, int (*check)(struct capture_options *o, struct problem *p),
-			int (*show)(struct run_capture *r));
+int run_capture_command(const struct options *options, int argc, char **argv,
+			int (*check)(struct capture_options *o, struct problem *p), int (*show)(struct run_capture *r));
 
 #endif

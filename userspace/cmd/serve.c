@@ -160,7 +160,8 @@ int serve_options_read(struct serve_options *o, int argc, char **argv)
 	};
 	struct problem p;
 
-	return init(o, argc, argv, &p) ? command_fail(argv[0], STATUS_FAILED, &p) : options_parse(&options, argc, argv, o);
+	return init(o, argc, argv, &p) ? command_fail(argv[0], STATUS_FAILED, &p)
+				       : options_parse(&options, argc, argv, o);
 }
 
 static int read_and_check(struct serve_options *o, int argc, char **argv)
@@ -170,7 +171,8 @@ static int read_and_check(struct serve_options *o, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	return capture_options_check(&o->capture, &p) || check(o, &p) ? command_fail(argv[0], STATUS_USAGE, &p) : status;
+	return capture_options_check(&o->capture, &p) || check(o, &p) ? command_fail(argv[0], STATUS_USAGE, &p)
+								      : status;
 }
 
 int serve_config_check(char *who, char *file)

@@ -54,13 +54,16 @@ struct serve_options {
 };
 
 /*
- * Reads the command line and the file that it names. Returns a negative number if that is valid, else an exit status, see
- * options_parse(). To be freed in either case.
+ * Reads the command line and the file that it names. Returns a negative number if that is valid, else an exit status,
+ * see options_parse(). To be freed in either case.
  */
 int serve_options_read(struct serve_options *o, int argc, char **argv);
 void serve_options_free(struct serve_options *o);
 
-/* Whether @file would do for --config. Returns STATUS_DONE, or another exit status after a message. @who: see struct command. */
+/*
+ * Whether @file would do for --config. Returns STATUS_DONE, or another exit status after a message. @who: see struct
+ * command.
+ */
 int serve_config_check(char *who, char *file);
 
 /* Serves until it is told to end; @who is the command's name in messages. Returns the exit status. */
@@ -134,8 +137,8 @@ struct serve_child {
 	const char *comm;		/* as 'ps' shows it */
 	int keep_fd;			/* a descriptor that it needs; -1: none */
 	/*
-	 * In it: gives up privileges, and works until the stream of messages ends, giving signs. @parent: the service. Returns an
-	 * exit status, and prints failures.
+	 * In it: gives up privileges, and works until the stream of messages ends, giving signs. @parent: the
+	 * service. Returns an exit status, and prints failures.
 	 */
 	int (*work)(const void *cfg, pid_t parent, int messages, int taken, int alive);
 	const void *cfg;
@@ -153,8 +156,8 @@ struct serve_server {
 };
 
 /*
- * Starts the process, which inherits a copy of everything. Must be called while there is only one thread, and nothing is open
- * that it must not have. Returns 0, or a negative errno and a sentence.
+ * Starts the process, which inherits a copy of everything. Must be called while there is only one thread, and nothing
+ * is open that it must not have. Returns 0, or a negative errno and a sentence.
  */
 int serve_server_start(const struct serve_child *c, struct serve_server *ret, struct problem *p);
 
@@ -187,9 +190,9 @@ void serve_server_end(struct serve_server *s, int ms);
 /* --- serve_recorder_process.c --- */
 
 /*
- * The process that records what the service serves, in files of an hour (recording/archive.h). It learns of intervals by
- * messages (service/relay.h), is confined to its folder (confine_to_folder()) before the first one, and prints failures. It gives
- * no signs.
+ * The process that records what the service serves, in files of an hour (recording/archive.h). It learns of intervals
+ * by messages (service/relay.h), is confined to its folder (confine_to_folder()) before the first one, and prints
+ * failures. It gives no signs.
  */
 struct serve_recorder_config {
 	const char *who;		/* program name, for messages */
@@ -211,8 +214,8 @@ int recorder_process(const void *cfg, pid_t parent, int messages, int taken, int
 /* --- serve_otlp.c --- */
 
 /*
- * The process that pushes totals to a collector (service/otlp_push.h): like the recorder, with totals of its own, and confined to
- * what an HTTP client does (confine_client()).
+ * The process that pushes totals to a collector (service/otlp_push.h): like the recorder, with totals of its own, and
+ * confined to what an HTTP client does (confine_client()).
  */
 struct serve_otlp_config {
 	const char *who;		/* program name, for messages */
@@ -237,9 +240,9 @@ int serve_download(void *cfg, enum download kind, const struct download_source *
 int server_process(const void *cfg, pid_t parent, int messages, int taken, int alive);
 
 /*
- * Passes new certificates and users to that process, which can't read files itself: a thread of this one reads them and sends
- * them. The capture does not wait for that, not even for memory: the thread is there from the beginning, as starting one takes the
- * lock of the address space, which an ordinary thread may hold while it waits for a CPU.
+ * Passes new certificates and users to that process, which can't read files itself: a thread of this one reads them
+ * and sends them. The capture does not wait for that, not even for memory: the thread is there from the beginning, as
+ * starting one takes the lock of the address space, which an ordinary thread may hold while it waits for a CPU.
  */
 struct serve_web {
 	const char *who;		/* program name, for messages */
@@ -253,7 +256,10 @@ struct serve_web {
 	atomic_bool ends;
 };
 
-/* Starts the thread, if there is a file or one of options. After confine(), and after serve_server_wait(). Returns 0 or a negative errno. */
+/*
+ * Starts the thread, if there is a file or one of options. After confine(), and after serve_server_wait(). Returns 0
+ * or a negative errno.
+ */
 int serve_web_start(struct serve_web *w);
 
 /* Returns at once. If the new files can't be used, a message says so, and the old contents stay in use. */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Makes files of the last minutes, for whoever asks the web server: a recording, and the report that 'blklat report' makes of it. */
+/*
+ * Makes files of the last minutes, for whoever asks the web server: a recording, and the report that 'blklat report'
+ * makes of it.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keeps the minutes around an incident, see cmd/serve.h. Messages wait for so long as is kept before an incident. When one
- * begins they go, and those that follow go at once, to a recorder of their own, through a link like that of the first.
+ * Keeps the minutes around an incident, see cmd/serve.h. Messages wait for so long as is kept before an incident.
+ * When one begins they go, and those that follow go at once, to a recorder of their own, through a link like that of
+ * the first.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@
 #define MINUTE_NS (60 * (s64)NSEC_PER_SEC)
 #define BEFORE_NS (5 * MINUTE_NS)
 #define AFTER_NS (5 * MINUTE_NS)	/* since a condition held last */
-#define MOST_NS (30 * MINUTE_NS)	/* from its beginning on: what goes on for longer is no incident, but as it is now */
+/* from its beginning on: what goes on for longer is no incident, but as it is now */
+#define MOST_NS (30 * MINUTE_NS)
 
 /* A condition that holds, or held lately, for a watch. */
 struct holding {
@@ -137,7 +139,10 @@ struct sink_source *incidents_source(struct incidents *k)
 
 /* --- what goes into its file --------------------------------------------------------------------- */
 
-/* Passes the oldest message on; unless @kept, no interval. What was counted until the file begins is known from the one before it. */
+/*
+ * Passes the oldest message on; unless @kept, no interval. What was counted until the file begins is known from the
+ * one before it.
+ */
 static int pass(struct incidents *k, bool kept)
 {
 	const struct recent_message *m = k->waiting.first;
@@ -162,7 +167,8 @@ static bool is_old(const struct incidents *k)
 {
 	const struct recent_message *m = k->waiting.first;
 
-	return k->waiting.bytes > RECENT_BYTES || m->kind == RELAY_RUN || (m->next && m->next->ns < k->now_ns - BEFORE_NS);
+	return k->waiting.bytes > RECENT_BYTES || m->kind == RELAY_RUN ||
+	       (m->next && m->next->ns < k->now_ns - BEFORE_NS);
 }
 
 int incidents_take(struct incidents *k, u32 kind, const struct wire_in *bytes)

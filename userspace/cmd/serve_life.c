@@ -103,7 +103,9 @@ static void on_recorder_ended(void *serve, int err)
 static int start_recorder(struct serve *s, struct problem *p)
 {
 	const struct serve_options *o = s->o;
-	struct recorder_state *state = !o->record ? NULL : mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct recorder_state *state =
+		!o->record ? NULL
+			   : mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	const struct serve_recorder_config cfg = {
 		.who = s->who, .folder = o->record, .keep_ns = o->keep_s * NSEC_PER_SEC, .max_bytes = o->keep_bytes,
 		.keep_if = o->keep_if, .n_keep_if = o->n_keep_if, .state = state, .origin = &s->origin,

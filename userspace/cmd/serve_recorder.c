@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What the service serves, recorded, see cmd/serve.h: recordings of an hour, and others when devices come or go, or
- * one has its share of the space. Each is there twice, with each interval and with long ones (recording/archive.h), and is a
- * recording by itself: its accounts begin with it. So are those of incidents (serve_incidents.c), with each interval only.
+ * one has its share of the space. Each is there twice, with each interval and with long ones (recording/archive.h),
+ * and is a recording by itself: its accounts begin with it. So are those of incidents (serve_incidents.c), with each
+ * interval only.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,7 +21,8 @@
 #include "util/clock.h"
 
 #define FILE_NS (3600 * (s64)NSEC_PER_SEC)
-#define FILE_SHARE 8		/* files that begin together get one in so many of all bytes, so that one dropped loses little */
+/* files that begin together get one in so many of all bytes, so that one dropped loses little */
+#define FILE_SHARE 8
 #define SPARE_BYTES (16u << 20)	/* stay free for what the next interval may take, or one in FILE_SHARE of all bytes */
 #define RETRY_NS (5 * NSEC_PER_SEC)
 
@@ -47,7 +49,8 @@ struct archiver {
 	const struct serve_recorder_config *cfg;
 	const struct run_info *run;	/* as given; another one closes and opens the sink */
 	struct file fine, coarse;
-	s64 begins_ns, second_ns;	/* CLOCK_REALTIME, when they begin, and that by their names; 0: they are not open */
+	/* CLOCK_REALTIME, when they begin, and that by their names; 0: they are not open */
+	s64 begins_ns, second_ns;
 	bool full;
 	enum archiver_kind kind;
 	struct incident incident;	/* that is kept */
@@ -74,8 +77,8 @@ static const struct watch_counts *last_of(const struct archiver *r, u32 number)
 }
 
 /*
- * What is taken off the counts of @f from now on. Starts are taken off so that they agree with the IOs that had completed. The
- * kernel's count can only be compared from a moment on in which nothing moved.
+ * What is taken off the counts of @f from now on. Starts are taken off so that they agree with the IOs that had
+ * completed. The kernel's count can only be compared from a moment on in which nothing moved.
  */
 static struct base base_of(const struct frame *f, const struct watch_counts *last)
 {
@@ -232,7 +235,10 @@ static int write_interval(struct archiver *r, const struct frames *fs, struct pr
 	return r->held.frames.interval_s < ARCHIVE_COARSE_S - fs->interval_s / 2 ? 0 : write_held(r, p);
 }
 
-/* Deletes the oldest files until there is room for the next interval, and notes whether those that are written have their share. */
+/*
+ * Deletes the oldest files until there is room for the next interval, and notes whether those that are written have
+ * their share.
+ */
 static int make_room(struct archiver *r, s64 now_ns, struct problem *p)
 {
 	u64 share = r->cfg->max_bytes / FILE_SHARE;

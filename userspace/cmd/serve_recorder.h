@@ -29,7 +29,10 @@ struct incident {
 	struct problem why;
 };
 
-/* What comes from now on belongs to @incident, which is copied. Where there is none, its file ends, and intervals are dropped. */
+/*
+ * What comes from now on belongs to @incident, which is copied. Where there is none, its file ends, and intervals are
+ * dropped.
+ */
 void archiver_begin(struct archiver *r, const struct incident *incident);
 
 /* Whether its file has its share of the space, or can't be written. */
@@ -39,8 +42,8 @@ bool archiver_is_full(const struct archiver *r);
 void archiver_only_remembers(struct archiver *r, bool yes);
 
 /*
- * The recording in memory, since devices came or went last: bytes of malloc(). Returns 0, or a negative errno and a sentence;
- * -ENODATA: it has no interval.
+ * The recording in memory, since devices came or went last: bytes of malloc(). Returns 0, or a negative errno and a
+ * sentence; -ENODATA: it has no interval.
  */
 int archiver_bytes(struct archiver *r, char **ret, size_t *ret_len, struct problem *p);
 

@@ -31,8 +31,9 @@ static int show(struct run_capture *r)
 #define SLOW_Q 0.999
 
 /*
- * A key shows whose IOs they are, another one the slow ones. So IOs are divided from the start, where that can be told, and the
- * slowest are taken; who sent each of them, only if the user says so, as that is to be noted for every IO.
+ * A key shows whose IOs they are, another one the slow ones. So IOs are divided from the start, where that can be
+ * told, and the slowest are taken; who sent each of them, only if the user says so, as that is to be noted for every
+ * IO.
  */
 static void want_more(struct capture_options *o)
 {

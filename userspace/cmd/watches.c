@@ -118,7 +118,8 @@ static int add_devices(const struct device_table *t, const char *name, u32 *set,
 }
 
 /* The same for name @i of @wanted. */
-static int add_wanted(const struct device_table *t, const struct wanted *wanted, u32 i, u32 *set, u32 *n, struct problem *p)
+static int add_wanted(const struct device_table *t, const struct wanted *wanted, u32 i, u32 *set, u32 *n,
+		      struct problem *p)
 {
 	int err = add_devices(t, wanted->devices[i], set, n, p);
 	bool absent = err == -ENOENT || err == -ENODEV || err == -ENOTBLK;

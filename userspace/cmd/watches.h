@@ -14,14 +14,17 @@ struct wanted {
 	u32 max_parts;		/* by cgroup: how many get a part of their own; 0: not given */
 	bool members_at_total;	/* without stages: members of a named array get total, too; see watches_make() */
 	bool partitions_lack_total;	/* on this kernel; so as members they don't get it */
-	/* Leave out what is not there, or can't be watched as wanted, instead of failing: all of it; and [name] if it is not there. */
+	/*
+	 * Leave out what is not there, or can't be watched as wanted, instead of failing: all of it; and [name] if it
+	 * is not there.
+	 */
 	bool lenient;
 	const bool *optional;		/* NULL: none */
 };
 
 /*
- * Adds a device, a pattern, 'all', or some of these with commas between them; a path that exists is one device, whatever is in it.
- * Returns 0 or -ENOMEM.
+ * Adds a device, a pattern, 'all', or some of these with commas between them; a path that exists is one device,
+ * whatever is in it. Returns 0 or -ENOMEM.
  */
 int wanted_add(struct wanted *w, const char *value);
 void wanted_uninit(struct wanted *w);

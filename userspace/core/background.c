@@ -44,8 +44,8 @@ static int leave_out_gone(struct capture_config *cfg, int err, struct problem *p
 	return kept ? 0 : problem_set(p, -ESTALE, "all devices went away before they could be watched");
 }
 
-int open_now(const struct capture_ops *engine, struct capture_config *cfg, struct capture **ret, struct intervals *ret_in,
-		struct problem *p)
+int open_now(const struct capture_ops *engine, struct capture_config *cfg, struct capture **ret,
+	     struct intervals *ret_in, struct problem *p)
 {
 	int err;
 
@@ -100,7 +100,8 @@ static int start(const struct background *is, void *(*does)(void *b), struct bac
 	return err;
 }
 
-int background_open(const struct capture_ops *engine, const struct capture_config *cfg, struct background **ret, struct problem *p)
+int background_open(const struct capture_ops *engine, const struct capture_config *cfg, struct background **ret,
+		    struct problem *p)
 {
 	const struct background is = { .engine = engine, .cfg = *cfg };
 	int err = start(&is, open_meanwhile, ret);

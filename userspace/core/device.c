@@ -129,8 +129,8 @@ static void read_scsi_serial(struct device *d, int dir)
 }
 
 /*
- * "pci0000:00/0000:00:1f.2/ata3/host2/target2:0:0/2:0:0:0", from where the link in /sys/block leads. What follows in that
- * path are the kernel's names of the device and, of NVMe, its controller.
+ * "pci0000:00/0000:00:1f.2/ata3/host2/target2:0:0/2:0:0:0", from where the link in /sys/block leads. What follows in
+ * that path are the kernel's names of the device and, of NVMe, its controller.
  */
 static void read_path(struct device *d, const char *root)
 {

@@ -19,10 +19,13 @@ struct device {
 	char kind[16];			/* disk, partition, loop, zram, dm, md, nvme, virtio, rom, ram ... */
 	char model[48];			/* trimmed; "" when unknown */
 	char serial[64];		/* of the drive; "" if it has none */
-	char wwid[128];			/* world-wide name of the drive or namespace, UUID of a mapping; "" when it has none */
+	/* world-wide name of the drive or namespace, UUID of a mapping; "" when it has none */
+	char wwid[128];
 	char firmware[32];		/* its revision; "" when unknown */
-	char volume[64];		/* of Kubernetes that is mounted from it; "" unless kubernetes_volumes() found one */
-	char path[160];			/* where it is plugged in: its directory below /sys/devices; "" for what is virtual */
+	/* of Kubernetes that is mounted from it; "" unless kubernetes_volumes() found one */
+	char volume[64];
+	/* where it is plugged in: its directory below /sys/devices; "" for what is virtual */
+	char path[160];
 	char scheduler[16];		/* the active I/O scheduler; "" for bio-based devices */
 	char sysfs[256];		/* directory below the root: /sys/block/sda or /sys/block/sda/sda1 */
 	u32 major, minor;
@@ -52,7 +55,10 @@ static inline bool device_is_partition(const struct device *d)
 
 enum device_likeness { DEVICE_UNKNOWN, DEVICE_SAME, DEVICE_OTHER };
 
-/* Whether these, of any two runs, are one drive or the same partition of one, whatever its name: by WWID, else by serial number and model. */
+/*
+ * Whether these, of any two runs, are one drive or the same partition of one, whatever its name: by WWID, else by
+ * serial number and model.
+ */
 enum device_likeness device_compare(const struct device *a, const struct device *b);
 
 /*

@@ -81,7 +81,8 @@ struct frame {
 	const struct slow_of *slow;	/* of a whole: its part of frames.slow; NULL: not looked for */
 	bool pauses_hidden;	/* an IO took as long as the idle gap, see after_idle; for the next interval */
 	struct op_frame ops[BLKLAT_OPS];
-	struct health_past past;	/* of a whole: what the next interval is judged by; behind all that another process is sent */
+	/* of a whole: what the next interval is judged by; behind all that another process is sent */
+	struct health_past past;
 };
 
 /* Has an IO of any op completed? */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Is something wrong with a device? Every interval's frames say so, by this one rule; outputs only choose words. Pure. */
+/*
+ * Is something wrong with a device? Every interval's frames say so, by this one rule; outputs only choose words.
+ * Pure.
+ */
 #ifndef CORE_HEALTH_H
 #define CORE_HEALTH_H
 
@@ -16,7 +19,8 @@ enum ailment {
 	AILMENT_UNLIKE,		/* p99 is at least HEALTH_TIMES that of its peers' median */
 	AILMENT_HOST,		/* slow, but so are most devices, by a similar factor: see health_together() */
 	AILMENT_HOST_WAITS,	/* old or stalled, but so are most devices, for a similar time */
-	AILMENT_SLOW,		/* p99 is at least HEALTH_TIMES that of its past, and since then not below HEALTH_TIMES_WELL */
+	/* p99 is at least HEALTH_TIMES that of its past, and since then not below HEALTH_TIMES_WELL */
+	AILMENT_SLOW,
 	AILMENT_OLD,		/* an IO has been in flight for longer than the interval */
 	AILMENT_ERRORS,		/* IOs failed */
 	AILMENT_STALLED,	/* see frame_seems_stalled(); and the kernel does not say that its IOs ended */
@@ -24,11 +28,13 @@ enum ailment {
 };
 
 #define HEALTH_TIMES 5
-#define HEALTH_TIMES_WELL 2.5		/* a slow device whose p99 is at the limit must not be well in every other interval */
+/* a slow device whose p99 is at the limit must not be well in every other interval */
+#define HEALTH_TIMES_WELL 2.5
 #define HEALTH_INTERVALS_MIN 10		/* intervals with IOs before the past counts */
 #define HEALTH_IOS_MIN 20		/* with fewer IOs, p99 is the slowest one, which says little */
 #define HEALTH_INTERVALS 64		/* the mean of the past covers so many intervals */
-#define HEALTH_SLOW_MAX_S 86400		/* a device that has been slow for so long does other work now: its past begins anew */
+/* a device that has been slow for so long does other work now: its past begins anew */
+#define HEALTH_SLOW_MAX_S 86400
 #define HEALTH_LIKE_MIN 4		/* peers with enough IOs, itself included, before they say what is usual */
 #define HEALTH_HOST_MIN 3		/* devices before most of them say something about the host */
 #define HEALTH_HOST_LIKE 2
@@ -43,8 +49,8 @@ struct health_tally {
 bool health_tally_add(struct health_tally *t, double interval_s, u64 ios, u64 lost);
 
 /*
- * A watch's behaviour until now; all 0 at first. Only intervals in which it was well are in the mean: otherwise an illness that
- * lasts would become what is usual.
+ * A watch's behaviour until now; all 0 at first. Only intervals in which it was well are in the mean: otherwise an
+ * illness that lasts would become what is usual.
  */
 struct health_past {
 	double log2_ns;		/* mean of the logarithms of p99 over the intervals with IOs, old ones fading */
@@ -60,19 +66,23 @@ struct health {
 	double times;		/* its p99 over that of its past; 0: not known */
 	double times_like;	/* its p99 over its peers' median; 0: not known */
 	u64 ios;		/* of all ops */
-	u64 lost;		/* in this interval; a loss that is explained later only moves to another reason, and is not a new one */
+	/* in this interval; a loss that is explained later only moves to another reason, and is not a new one */
+	u64 lost;
 	bool lost_lately;	/* it lost IOs, and those of the last minute are a notable share */
 	double p99_ns;		/* of all ops; 0: no IO */
 	u64 waited_ns;		/* age of the oldest IO in flight; 0: no IO is, or the kernel says that it ended */
 	u64 errors;
-	s64 since_ns;		/* when the first interval of the illness began (CLOCK_REALTIME); 0: it is well, or only gone or lost */
+	/* when the first interval of the illness began (CLOCK_REALTIME); 0: it is well, or only gone or lost */
+	s64 since_ns;
 };
 
 /* Devices that slowed together, and devices whose IOs wait together. */
 struct health_host {
-	u32 n, of;		/* number of slow devices, and of those that can be judged; n = 0: they did not slow together */
+	/* number of slow devices, and of those that can be judged; n = 0: they did not slow together */
+	u32 n, of;
 	double times;		/* geometric mean of their factors */
-	u32 waiting, busy;	/* number of waiting devices, and of those with IOs; waiting = 0: they do not wait together */
+	/* number of waiting devices, and of those with IOs; waiting = 0: they do not wait together */
+	u32 waiting, busy;
 	double waited_ns;	/* geometric mean of the ages of their oldest IOs */
 };
 

@@ -11,7 +11,10 @@
 #include "util/cleanup.h"
 #include "util/utf8.h"
 
-/* Kubelet links each container's log as POD_NAMESPACE_CONTAINER-ID.log (kuberuntime's legacyLogSymlink()). No name has a _. */
+/*
+ * Kubelet links each container's log as POD_NAMESPACE_CONTAINER-ID.log (kuberuntime's legacyLogSymlink()). No name
+ * has a _.
+ */
 static char *label_of(const char *link, const char *id, const char *rest)
 {
 	char pod[NAME_MAX + 1], namespace[NAME_MAX + 1], container[NAME_MAX + 1], *label = NULL;
@@ -43,7 +46,10 @@ char *kubernetes_label(const char *node, const char *path)
 	return label;
 }
 
-/* "36 35 253:3 / /var/lib/kubelet/pods/UID/volumes/kubernetes.io~csi/pvc-8f1c/mount rw,relatime ...": proc_pid_mountinfo(5). */
+/*
+ * "36 35 253:3 / /var/lib/kubelet/pods/UID/volumes/kubernetes.io~csi/pvc-8f1c/mount rw,relatime ...":
+ * proc_pid_mountinfo(5).
+ */
 static void take_mount(const char *line, struct device_table *t)
 {
 	char at[PATH_MAX], *volume, whole;

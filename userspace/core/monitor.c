@@ -14,11 +14,13 @@
 
 #define LOOK_NS (10 * NSEC_PER_SEC)	/* if there is no news */
 #define SETTLE_NS (NSEC_PER_SEC / 5)	/* news of devices comes in bursts */
-#define OVERLAP_NS (NSEC_PER_SEC / 5)	/* IOs that are in flight when another capture is opened are lost unless they end meanwhile */
+/* IOs that are in flight when another capture is opened are lost unless they end meanwhile */
+#define OVERLAP_NS (NSEC_PER_SEC / 5)
 #define OPENING_NS (NSEC_PER_SEC / 50)	/* how often it is looked whether a capture is open, or closed */
 #define DOUBLED_MOST 8
 #define RETRY_NS (60 * NSEC_PER_SEC)	/* time before another capture that could not be opened is tried again */
-#define GLANCES 10			/* in an interval, its read included; fewer if they took more than 1 % of a CPU */
+/* in an interval, its read included; fewer if they took more than 1 % of a CPU */
+#define GLANCES 10
 #define GLANCE_LEAST_NS (NSEC_PER_SEC / 50)
 #define GLANCE_SHARE 100
 
@@ -72,7 +74,8 @@ static u64 glance_every_ns(const struct monitor *m)
 /* The next glance: the read is one, too. */
 static void plan_glance(struct monitor *m, u64 at_ns)
 {
-	u64 every_ns = glance_every_ns(m), end_ns = intervals_read_ns(&m->intervals) + (u64)(m->cfg->interval_s * NSEC_PER_SEC);
+	u64 every_ns = glance_every_ns(m),
+	    end_ns = intervals_read_ns(&m->intervals) + (u64)(m->cfg->interval_s * NSEC_PER_SEC);
 
 	m->glance_ns = m->capture && every_ns && at_ns + every_ns / 2 <= end_ns ? at_ns : UINT64_MAX;
 }
@@ -233,7 +236,10 @@ static const struct device *namesake(const struct intervals *in, const struct de
 	return NULL;
 }
 
-/* Adds a device to the capture that is open, or will be. Returns 0, also if it went away again; -ENOSPC: there is no room. */
+/*
+ * Adds a device to the capture that is open, or will be. Returns 0, also if it went away again; -ENOSPC: there is no
+ * room.
+ */
 static int add(struct monitor *m, const struct watch *w, u32 n, struct problem *p)
 {
 	struct capture *c = m->next.capture ?: m->capture;
@@ -519,7 +525,8 @@ static bool told_before(const struct frames *interval, u32 i)
 	bool told = false;
 
 	for (u32 j = 0; j < interval->n; j++)
-		told |= f[j].watch->device == f[i].watch->device && (f[j].gone_before || (j < i && frame_just_gone(&f[j])));
+		told |= f[j].watch->device == f[i].watch->device &&
+			(f[j].gone_before || (j < i && frame_just_gone(&f[j])));
 	return told;
 }
 

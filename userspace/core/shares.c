@@ -33,7 +33,8 @@ bool shares_of(const struct frames *fs, u32 total, u32 op, struct shares *ret)
 {
 	const struct device *d = fs->f[total].watch->device;
 	const struct op_frame *all = &fs->f[total].ops[op], *wait = op_at(fs, d, BLKLAT_STAGE_WAIT, op);
-	const struct op_frame *queue = op_at(fs, d, BLKLAT_STAGE_QUEUE, op), *device = op_at(fs, d, BLKLAT_STAGE_DEVICE, op);
+	const struct op_frame *queue = op_at(fs, d, BLKLAT_STAGE_QUEUE, op),
+			      *device = op_at(fs, d, BLKLAT_STAGE_DEVICE, op);
 
 	if (fs->f[total].watch->stage != BLKLAT_STAGE_TOTAL || !all->ios || !wait || !queue || !device)
 		return false;

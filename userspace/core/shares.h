@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the time of IOs goes, from when their bios are queued until these end: the stages of one device, and between them the
- * plug, in which requests are held back so that more can be merged into them (G2I in other tools). Pure.
+ * Where the time of IOs goes, from when their bios are queued until these end: the stages of one device, and between
+ * them the plug, in which requests are held back so that more can be merged into them (G2I in other tools). Pure.
  */
 #ifndef CORE_SHARES_H
 #define CORE_SHARES_H
@@ -22,9 +22,9 @@ struct shares {
 	u64 ns[SHARES];		/* adds up to the time at stage total */
 	u64 bios, requests;
 	/*
-	 * Each bio was a request of its own, so the shares are differences of exact sums. (IOs in flight at the beginning and at
-	 * the end are in some of these sums and not in others.) Otherwise a bio takes as long at stages queue and device as a
-	 * request does on average.
+	 * Each bio was a request of its own, so the shares are differences of exact sums. (IOs in flight at the
+	 * beginning and at the end are in some of these sums and not in others.) Otherwise a bio takes as long at
+	 * stages queue and device as a request does on average.
 	 */
 	bool exact;
 };

@@ -13,7 +13,10 @@
 #include "util/cleanup.h"
 #include "util/utf8.h"
 
-/* A file of limits, and what takes a line of it; of version 1 each limit has a file, and @name is what version 2 calls it. */
+/*
+ * A file of limits, and what takes a line of it; of version 1 each limit has a file, and @name is what version 2
+ * calls it.
+ */
 struct search;
 struct limit_file {
 	const char *file, *name;
@@ -86,7 +89,10 @@ static int take_line(struct search *s, char *line, const struct limit_file *l)
 	return used ? add_limits(s, major, minor, l->file, limits) : 0;
 }
 
-/* A line of version 1 is "8:16 2097152", and a limit is a file: Documentation/admin-guide/cgroup-v1/blkio-controller.rst. */
+/*
+ * A line of version 1 is "8:16 2097152", and a limit is a file:
+ * Documentation/admin-guide/cgroup-v1/blkio-controller.rst.
+ */
 static int take_line_v1(struct search *s, char *line, const struct limit_file *l)
 {
 	char limits[64];

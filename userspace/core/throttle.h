@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Cgroups that limit the IO of a device (io.max of cgroup v2, blkio.throttle.* of v1). An IO waits for its limit before the block layer
- * traces it (blk_throtl_bio() comes before block_bio_queue), so only stage total may include that wait: see struct
- * capture.sees_held.
+ * Cgroups that limit the IO of a device (io.max of cgroup v2, blkio.throttle.* of v1). An IO waits for its limit
+ * before the block layer traces it (blk_throtl_bio() comes before block_bio_queue), so only stage total may include
+ * that wait: see struct capture.sees_held.
  */
 #ifndef CORE_THROTTLE_H
 #define CORE_THROTTLE_H

@@ -38,7 +38,8 @@ static int count_bios(struct kernel_capture *kernel)
 	if (!capture_has_stage(&kernel->capture, BLKLAT_STAGE_TOTAL))
 		return 0;
 	if (!b->bios.at)
-		return bios_count_hash(bpf_map__fd(b->skel->maps.bio_hash), kernel->bios, kernel->capture.n_watches, 1 + kernel->parts);
+		return bios_count_hash(bpf_map__fd(b->skel->maps.bio_hash), kernel->bios, kernel->capture.n_watches,
+				       1 + kernel->parts);
 	bios_count_cells(b->bios.at, b->bios.bytes / sizeof(struct bio_bucket), kernel->bios, kernel->capture.n_watches,
 			 1 + kernel->parts);
 	return 0;

@@ -25,7 +25,8 @@ struct bpf_cgroups {
 };
 
 static struct {
-	pthread_mutex_t lock;	/* of users and leaving: a capture may be opened by another thread, see core/background.h */
+	/* of users and leaving: a capture may be opened by another thread, see core/background.h */
+	pthread_mutex_t lock;
 	struct bpf_cgroups *users;
 	int parts, cgroups;	/* descriptors */
 	bool can_wait;		/* see bpf_can_wait() */
@@ -44,7 +45,8 @@ int bpf_cgroups_share(struct bpf_capture *b)
 		return 0;
 	if (shared.users)
 		return bpf_map__reuse_fd(parts, shared.parts) ?: bpf_map__reuse_fd(cgroups, shared.cgroups);
-	return bpf_map__set_max_entries(parts, b->kernel.cgroups) ?: bpf_map__set_max_entries(cgroups, b->kernel.cgroups);
+	return bpf_map__set_max_entries(parts, b->kernel.cgroups)
+		       ?: bpf_map__set_max_entries(cgroups, b->kernel.cgroups);
 }
 
 static void begin_step(u32 number, u32 step)

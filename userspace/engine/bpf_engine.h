@@ -14,8 +14,8 @@
 #include "util/types.h"
 
 /*
- * How many standbys a tracepoint has: each that is attached costs, and each that is not may miss an event when the kernel
- * skips the programs before it (bpf/counters.bpf.h). Pure.
+ * How many standbys a tracepoint has: each that is attached costs, and each that is not may miss an event when the
+ * kernel skips the programs before it (bpf/counters.bpf.h). Pure.
  */
 
 /* What a tracepoint's programs meet. */
@@ -28,7 +28,8 @@ struct standby_need {
 
 struct standbys {
 	u32 at_first, at_rest;
-	u64 since_ns, since_ios;	/* when a skip was last seen, or a program attached or detached: see standbys_changed() */
+	/* when a skip was last seen, or a program attached or detached: see standbys_changed() */
+	u64 since_ns, since_ios;
 };
 
 void standbys_init(struct standbys *s, const struct standby_need *need);
@@ -38,8 +39,8 @@ void standbys_changed(struct standbys *s, u64 now_ns, u64 ios);
 
 /*
  * Returns how many of @n standbys there are to be, at most one more or one less: one more where the last program was
- * skipped, before an event is missed; one less after 10 s and a million IOs without a skip. @first_skipped, @last_skipped:
- * since the last change, the first and the last of the programs.
+ * skipped, before an event is missed; one less after 10 s and a million IOs without a skip. @first_skipped,
+ * @last_skipped: since the last change, the first and the last of the programs.
  */
 u32 standbys_wanted(struct standbys *s, u32 n, bool first_skipped, bool last_skipped, u64 now_ns, u64 ios);
 
@@ -62,9 +63,9 @@ struct targets_of {
 };
 
 /*
- * Lists the targets of the first @n watches and gives each a bucket of its own, by the first factor or else by the second.
- * @found[i] has the kernel's pointers for the device of watch i. @room: how many watches there may be; if more than n, there are
- * enough buckets for others to find one. Returns 0, -ENOMEM, or -E2BIG and a sentence.
+ * Lists the targets of the first @n watches and gives each a bucket of its own, by the first factor or else by the
+ * second. @found[i] has the kernel's pointers for the device of watch i. @room: how many watches there may be; if
+ * more than n, there are enough buckets for others to find one. Returns 0, -ENOMEM, or -E2BIG and a sentence.
  */
 int targets_make(struct targets *t, const struct targets_of *of, const struct found_device *found, u32 n, u32 room,
 		 struct problem *p);
@@ -74,20 +75,20 @@ void targets_free(struct targets *t);
 void targets_fill(struct targets *t);
 
 /*
- * Adds the targets of watches @at to @at + n - 1, of one device, to the list and the table, where programs find them at once.
- * Returns 0, or -ENOSPC if one has no bucket; then none was added.
+ * Adds the targets of watches @at to @at + n - 1, of one device, to the list and the table, where programs find them
+ * at once. Returns 0, or -ENOSPC if one has no bucket; then none was added.
  */
 int targets_add(struct targets *t, const struct targets_of *of, const struct found_device *found, u32 at, u32 n);
 
 /*
- * Programs that start from now on do not find the targets of watch @i. @reuse: others may take their places, as those programs
- * that found them will have ended by then.
+ * Programs that start from now on do not find the targets of watch @i. @reuse: others may take their places, as those
+ * programs that found them will have ended by then.
  */
 void targets_drop(struct targets *t, u32 i, bool reuse);
 
 /*
- * Programs use the slots @s from @first on for the targets of watches @at to @at + n - 1. @wait() returns when all programs that
- * were running have ended; those that run meanwhile find no slot.
+ * Programs use the slots @s from @first on for the targets of watches @at to @at + n - 1. @wait() returns when all
+ * programs that were running have ended; those that run meanwhile find no slot.
  */
 void targets_move(struct targets *t, u32 at, u32 n, const struct slots *s, u32 first, void (*wait)(void *arg));
 
@@ -144,9 +145,9 @@ static inline u32 bpf_rows(const struct bpf_capture *b)
 int bpf_setup(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p);
 
 /*
- * Asks the kernel which devices of @n watches, those with several hardware queues, have shared tags (struct device), where that is not
- * known: who may load programs may not be able to read debugfs. Before their slots are computed. Returns 0, or a negative errno and a
- * sentence.
+ * Asks the kernel which devices of @n watches, those with several hardware queues, have shared tags (struct device),
+ * where that is not known: who may load programs may not be able to read debugfs. Before their slots are computed.
+ * Returns 0, or a negative errno and a sentence.
  */
 int bpf_learn_shared_tags(struct bpf_capture *b, const struct watch *w, u32 n, struct problem *p);
 
@@ -173,8 +174,9 @@ int bios_count_hash(int map_fd, struct bio_counts *counts, u32 n, u32 each);
 void bpf_choose_programs(struct bpf_capture *b);
 
 /*
- * After that: leaves out the barriers of a CPU that is not x86 if the kernel does not take what they are made of (arm64 before
- * 5.18, 1902472b4fa9). Without them a read may see an IO too early, see bpf/slots.bpf.h. Returns 0 or a negative errno.
+ * After that: leaves out the barriers of a CPU that is not x86 if the kernel does not take what they are made of
+ * (arm64 before 5.18, 1902472b4fa9). Without them a read may see an IO too early, see bpf/slots.bpf.h. Returns 0 or a
+ * negative errno.
  */
 int bpf_fit_programs(struct bpf_capture *b);
 
@@ -189,7 +191,10 @@ int bpf_attach_starts(struct bpf_capture *b, struct problem *p);
 /* Whether bpf_wait_for_programs() can wait: not if some CPUs must not be disturbed (nohz_full). */
 bool bpf_can_wait(void);
 
-/* Waits until all programs that are running now have ended. In tracepoints they are RCU readers. @unused: see owns_settle(). */
+/*
+ * Waits until all programs that are running now have ended. In tracepoints they are RCU readers. @unused: see
+ * owns_settle().
+ */
 void bpf_wait_for_programs(void *unused);
 
 /*
@@ -204,7 +209,10 @@ u64 bpf_skipped_runs(struct bpf_capture *b, u64 ios);
 /* Before the programs are loaded: sizes the maps, or reuses the existing ones. Returns 0 or a negative errno. */
 int bpf_cgroups_share(struct bpf_capture *b);
 
-/* After loading: keeps the maps that the first capture made until the last capture is closed. Returns 0 or a negative errno. */
+/*
+ * After loading: keeps the maps that the first capture made until the last capture is closed. Returns 0 or a negative
+ * errno.
+ */
 int bpf_cgroups_hold(struct bpf_capture *b);
 void bpf_cgroups_release(struct bpf_capture *b);
 
@@ -227,7 +235,8 @@ void bpf_finder_close(struct bpf_finder *f);	/* takes NULL */
  * Fills ret[i] for each of the @n devices (fd is set to i). Opens only their directories in sysfs.
  * Returns 0, or a negative errno and a sentence (-ENODEV: one of them is gone).
  */
-int bpf_find_devices(struct bpf_finder *f, const struct device *const *devices, u32 n, struct found_device *ret, struct problem *p);
+int bpf_find_devices(struct bpf_finder *f, const struct device *const *devices, u32 n, struct found_device *ret,
+		     struct problem *p);
 
 /* --- the ring in which the BPF programs report slow IOs --- */
 
@@ -244,7 +253,10 @@ void bpf_slow_unmap(struct bpf_capture *b);
 /* live_ops.set_slow */
 void bpf_slow_set(struct capture *c, const u64 *from_ns);
 
-/* After a read of the counters: takes what was reported since the last read, up to slow_finish(). Returns 0 or a negative errno. */
+/*
+ * After a read of the counters: takes what was reported since the last read, up to slow_finish(). Returns 0 or a
+ * negative errno.
+ */
 int bpf_slow_read(struct bpf_capture *b, const struct snapshot *s);
 
 #endif

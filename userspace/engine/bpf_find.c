@@ -116,7 +116,8 @@ static int check_found(const struct device *const *devices, u32 n, struct found_
 	return 0;
 }
 
-int bpf_find_devices(struct bpf_finder *f, const struct device *const *devices, u32 n, struct found_device *ret, struct problem *p)
+int bpf_find_devices(struct bpf_finder *f, const struct device *const *devices, u32 n, struct found_device *ret,
+		     struct problem *p)
 {
 	u32 done = 0;
 	int err;

@@ -9,9 +9,10 @@
 struct btf;
 
 /*
- * Before libbpf is used. It does not print: an engine's failure is one sentence, while the verifier's log fills pages. With
- * BLKLAT_DEBUG in the environment, developers of the programs can see it. And it reads the kernel's types, some MB, several times: blocks
- * of this size are returned when they are freed. To trim the heap afterwards would lock it for ms, with another thread waiting.
+ * Before libbpf is used. It does not print: an engine's failure is one sentence, while the verifier's log fills
+ * pages. With BLKLAT_DEBUG in the environment, developers of the programs can see it. And it reads the kernel's
+ * types, some MB, several times: blocks of this size are returned when they are freed. To trim the heap afterwards
+ * would lock it for ms, with another thread waiting.
  */
 void bpf_prepare(void);
 
@@ -31,8 +32,10 @@ const char *bpf_kernel_types(void);
  */
 struct kernel_traits {
 	/* A tracepoint's second argument is the request or bio; else its first is. */
-	bool insert_arg1, issue_arg1, requeue_arg1, merge_arg1, bio_queue_arg1, bio_split_arg1, bio_remap_arg1, getrq_arg1;
-	bool bio_merge_arg2;		/* of block_bio_backmerge and block_bio_frontmerge, the third argument is the bio; else the first */
+	bool insert_arg1, issue_arg1, requeue_arg1, merge_arg1, bio_queue_arg1, bio_split_arg1, bio_remap_arg1,
+		getrq_arg1;
+	/* of block_bio_backmerge and block_bio_frontmerge, the third argument is the bio; else the first */
+	bool bio_merge_arg2;
 	bool traces_merges;		/* it has block_rq_merge */
 	bool bios_know_partition;	/* struct bio has bi_bdev */
 	u32 rare_flags;			/* REQ_FUA, REQ_PREFLUSH, REQ_META and REQ_RAHEAD; all ones: not known */

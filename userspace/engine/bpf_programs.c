@@ -93,13 +93,14 @@ static void choose_throttle(const struct bpf_capture *b, bool wanted)
 	bpf_program__set_autoload(s->progs.on_bio_throttle, wanted && !bios_in_hash);
 	bpf_program__set_autoload(s->progs.on_bio_throttle_hash, wanted && bios_in_hash);
 	if (wanted)
-		bpf_program__set_attach_target(bios_in_hash ? s->progs.on_bio_throttle_hash : s->progs.on_bio_throttle, 0,
-					       b->traits.throttle);
+		bpf_program__set_attach_target(bios_in_hash ? s->progs.on_bio_throttle_hash : s->progs.on_bio_throttle,
+					       0, b->traits.throttle);
 }
 
 /*
- * Replaces each exchange, a barrier, by nothing, and each compare-and-exchange by a load, which leaves the comparison. That
- * does for notes of bios (slow.bpf.h). Octaves are marked beforehand, see region_use_all_octaves(). The table of bios needs more; its programs are not among those that are loaded.
+ * Replaces each exchange, a barrier, by nothing, and each compare-and-exchange by a load, which leaves the
+ * comparison. That does for notes of bios (slow.bpf.h). Octaves are marked beforehand, see region_use_all_octaves().
+ * The table of bios needs more; its programs are not among those that are loaded.
  */
 static int fit_program(struct bpf_program *prog)
 {
@@ -204,8 +205,9 @@ static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct
 }
 
 /*
- * The program before it becomes the last one only after the detaching. Until then it leaves marks that nobody removes. Those
- * that outlive their IO (struct mark) hide an event only if the first program is skipped at the next one in the same place.
+ * The program before it becomes the last one only after the detaching. Until then it leaves marks that nobody
+ * removes. Those that outlive their IO (struct mark) hide an event only if the first program is skipped at the next
+ * one in the same place.
  */
 static void detach_last(struct bpf_capture *b, enum bpf_event event, const struct event *e, u64 ios)
 {
@@ -227,7 +229,8 @@ static bool was_skipped(const struct bpf_chain *c, const struct event *e, u32 tu
 static void adapt(struct bpf_capture *b, enum bpf_event event, const struct event *e, u64 ios)
 {
 	struct bpf_chain *c = &b->chains[event];
-	u32 n = c->n - 1, wanted = standbys_wanted(&c->standbys, n, was_skipped(c, e, 0), was_skipped(c, e, n), now_ns(), ios);
+	u32 n = c->n - 1,
+	    wanted = standbys_wanted(&c->standbys, n, was_skipped(c, e, 0), was_skipped(c, e, n), now_ns(), ios);
 	struct problem unused;
 
 	/* If no program can be attached, skips are still reported. */
@@ -272,7 +275,8 @@ static int attach_throttle(struct bpf_capture *b, struct problem *p)
 	bool bios_in_hash = !b->traits.compares_and_exchanges;
 	struct bpf_link **link = bios_in_hash ? &b->skel->links.on_bio_throttle_hash : &b->skel->links.on_bio_throttle;
 
-	*link = bpf_program__attach(bios_in_hash ? b->skel->progs.on_bio_throttle_hash : b->skel->progs.on_bio_throttle);
+	*link = bpf_program__attach(bios_in_hash ? b->skel->progs.on_bio_throttle_hash :
+						     b->skel->progs.on_bio_throttle);
 	return *link ? 0 : problem_set(p, -errno, "could not attach to %s(): %s", b->traits.throttle, strerror(errno));
 }
 

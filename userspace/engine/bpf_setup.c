@@ -41,7 +41,8 @@ static bool any_partition(const struct capture *c)
 static enum mode mode_of(const struct blklat__rodata *ro, const struct capture *c)
 {
 	if (!ro->cfg_queue && !ro->cfg_bios && !ro->cfg_issue_arg1 && !any_partition(c))
-		return ro->cfg_parts || ro->cfg_idle_gap_ns ? MODE_DEVICE_MORE : c->slow ? MODE_DEVICE_SLOW : MODE_DEVICE;
+		return ro->cfg_parts || ro->cfg_idle_gap_ns ? MODE_DEVICE_MORE :
+		       c->slow ? MODE_DEVICE_SLOW : MODE_DEVICE;
 	if (ro->cfg_parts)
 		return MODE_PARTS;
 	return any_partition(c) ? MODE_PARTITIONS : MODE_DISKS;
@@ -318,7 +319,8 @@ static bool has_programs(const struct bpf_capture *b, const struct watch *w)
 		return ro->cfg_wait;
 	if (w->stage != BLKLAT_STAGE_TOTAL)
 		return true;
-	return ro->cfg_bios && (ro->cfg_remapped || !device_passes_bios_on(d)) && (b->hides_splits || !device_hides_splits(d));
+	return ro->cfg_bios && (ro->cfg_remapped || !device_passes_bios_on(d)) &&
+	       (b->hides_splits || !device_hides_splits(d));
 }
 
 /* Makes the counts of watch @i 0 that are not in the region. Returns 0 or a negative errno. */

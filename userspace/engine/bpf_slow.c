@@ -68,7 +68,8 @@ int bpf_slow_map(struct bpf_capture *b)
 	if (!slow)
 		return -ENOMEM;
 	slow->k = k;
-	slow->places = bpf_map__max_entries(b->skel->maps.slow_ring) / (BPF_RINGBUF_HDR_SZ + sizeof(struct blklat_slow));
+	slow->places =
+		bpf_map__max_entries(b->skel->maps.slow_ring) / (BPF_RINGBUF_HDR_SZ + sizeof(struct blklat_slow));
 	err = mapping_map(&slow->from, b->skel->maps.slow_from);
 	err = err ?: mapping_map(&slow->untold, b->skel->maps.slow_untold);
 	if (err)

@@ -131,7 +131,8 @@ static void put_part(struct kernel_capture *k, u32 number, const struct part *pa
 	struct capture *c = &k->capture;
 
 	for (u32 i = 0; i < c->n_watches; i = next_whole(k, i))
-		c->watches[i + BLKLAT_CGROUP_FIRST + number].part = part ?: part_numbered(BLKLAT_BY_CGROUP, BLKLAT_CGROUP_FIRST + number);
+		c->watches[i + BLKLAT_CGROUP_FIRST + number].part =
+			part ?: part_numbered(BLKLAT_BY_CGROUP, BLKLAT_CGROUP_FIRST + number);
 }
 
 int cgroups_name(struct kernel_capture *k, const struct blklat_cgroup *list)
@@ -184,7 +185,8 @@ static bool may_leave(const struct kernel_capture *k, u32 number)
 
 	if (o->step != BLKLAT_STEP_HELD)
 		return o->quiet;
-	return o->quiet >= QUIET && is->id == o->id && !(is->path && cgroup_is_there(k->capture.devices->root, is->path, is->id));
+	return o->quiet >= QUIET && is->id == o->id &&
+	       !(is->path && cgroup_is_there(k->capture.devices->root, is->path, is->id));
 }
 
 static void take_step(struct kernel_capture *k, const struct blklat_leaving *l)

@@ -23,15 +23,19 @@ static struct slots slots_with(const struct device *d, u32 cpus, u32 scheduler_t
 
 	if (!d->hw_queues)
 		return s;
-	/* Where there are several, they take most of the memory, so none are kept for a reset that gives the device more. */
+	/*
+	 * Where there are several, they take most of the memory, so none are kept for a reset that gives the device
+	 * more.
+	 */
 	s.queues = d->hw_queues > 1 ? d->hw_queues : cpus < 8 ? cpus : 8;
 	s.stride = (max_u64(d->tags, scheduler_tags) + BLKLAT_SLOTS - 1) / BLKLAT_SLOTS * BLKLAT_SLOTS;
 	return s;
 }
 
 /*
- * A scheduler has tags of its own: twice the smaller of the driver's and 128 (blk_mq_default_nr_requests()), until the user
- * asks for more, up to MAX_SCHED_RQ. They take the place of the driver's (abi.h), whose number nr_requests is without a scheduler.
+ * A scheduler has tags of its own: twice the smaller of the driver's and 128 (blk_mq_default_nr_requests()), until
+ * the user asks for more, up to MAX_SCHED_RQ. They take the place of the driver's (abi.h), whose number nr_requests
+ * is without a scheduler.
  */
 #define SCHEDULER_TAGS_MOST 2048U
 
@@ -68,7 +72,10 @@ static bool has_slots_of_each_queue(const struct device *d)
 	return d->hw_queues > 1 && !d->shared_tags;
 }
 
-/* Slots to spare for moving the device of watch @first: all that it can get, unless that is much as each queue has its own. */
+/*
+ * Slots to spare for moving the device of watch @first: all that it can get, unless that is much as each queue has
+ * its own.
+ */
 static u32 slots_to_move(const struct watch *watches, u32 first, u32 n, u32 cpus)
 {
 	const struct device *d = watches[first].device;
@@ -96,7 +103,10 @@ struct capture_room capture_room(const struct capture_config *cfg, u32 cpus)
 		room.slots += slots_for(cfg->watches, i, cfg->n_watches, cpus);
 		queues |= has_slots_of_each_queue(cfg->watches[i].device);
 	}
-	/* One device may be moved, or one like the largest may come. A single one would double the memory if it has many queues. */
+	/*
+	 * One device may be moved, or one like the largest may come. A single one would double the memory if it has
+	 * many queues.
+	 */
 	if (devices > 1 || cfg->follow || !queues)
 		room.slots += most_slots << cfg->doubled;
 	if (!cfg->follow)
@@ -171,7 +181,9 @@ static u64 slow_bytes(const struct capture_config *cfg, u64 slots)
 	if (!cfg->slow.wanted)
 		return 0;
 	bytes = room.ring_bytes + (u64)room.notes * sizeof(struct note);
-	return blklat_counts_in_flight(cfg->by) ? bytes + slots * sizeof(u32) + (u64)room.notes * sizeof(struct bio_company) : bytes;
+	return blklat_counts_in_flight(cfg->by)
+		       ? bytes + slots * sizeof(u32) + (u64)room.notes * sizeof(struct bio_company)
+		       : bytes;
 }
 
 /* All but the spare series. */
@@ -193,7 +205,8 @@ int capture_memory(const struct capture_config *cfg, u32 cpus, u32 rows, struct 
 {
 	u32 scale = cfg->scale < 0 ? BLKLAT_SCALE_MAX : cfg->scale;
 	const struct capture_room room = capture_room(cfg, cpus);
-	u64 series = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)), fixed = fixed_bytes(cfg, &room, cpus, rows, scale), spare;
+	u64 series = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)), fixed = fixed_bytes(cfg, &room, cpus, rows, scale),
+	    spare;
 	u64 limit = cfg->max_memory ?: capture_default_memory(fixed);
 
 	spare = min_u64((u64)cpus * room.watches * BLKLAT_OPS, fixed < limit ? (limit - fixed) / series : 0);

@@ -26,7 +26,10 @@ static u64 oldest_start_ns(const struct kernel_capture *k, u32 whole)
 	return earliest_ns;
 }
 
-/* Whether an IO that is in flight now already was at @since_ns. @counted: the bios were counted for another whole at this look. */
+/*
+ * Whether an IO that is in flight now already was at @since_ns. @counted: the bios were counted for another whole at
+ * this look.
+ */
 static bool waits_since(struct kernel_capture *k, u32 whole, u64 since_ns, u64 now, bool *counted)
 {
 	if (!BLKLAT_OF_BIOS(k->capture.watches[whole].stage))

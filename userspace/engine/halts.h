@@ -10,7 +10,8 @@ struct halts {
 	u64 sums;			/* grows with each IO that ends */
 	u64 looked_ns, before_ns;	/* the last two looks; 0: there was none */
 	u64 from_ns;			/* of the halt that goes on; 0: none does */
-	bool used;			/* IOs ended, or were in flight at the last read: only then is it worth a look at the slots */
+	/* IOs ended, or were in flight at the last read: only then is it worth a look at the slots */
+	bool used;
 	u32 n;
 	struct halt done[HALTS_MOST];
 };

@@ -36,8 +36,8 @@ static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
 	k->halts = calloc(room, sizeof(*k->halts));
 	for (u32 i = 0; k->files && i < room; i++)
 		k->files[i] = DEVICE_FILES_NONE;
-	if (!k->capture.watches || !k->slots || !k->region.ranges || !k->told_tag_range || !k->bios || !k->ios || !k->gone ||
-	    !k->files || !k->gaps || !k->halts)
+	if (!k->capture.watches || !k->slots || !k->region.ranges || !k->told_tag_range || !k->bios || !k->ios ||
+	    !k->gone || !k->files || !k->gaps || !k->halts)
 		return -ENOMEM;
 	memcpy(k->capture.watches, cfg->watches, cfg->n_watches * sizeof(*cfg->watches));
 	k->capture.n_watches = cfg->n_watches;
@@ -299,13 +299,18 @@ static void take_kernel(struct kernel_capture *k, u32 i, struct kernel_read *rea
 	u64 before = k->ios[i].last, ios;
 	int err = gone_read_statistics(k, i, read);
 
-	/* Since the region was read, IOs may have begun and ended. None has if none ended since the statistics were read last. */
-	if (!err && k->ios[i].unsure && read->stat.ios == before && !read->stat.in_flight && !w->in_flight && accounting_still(w))
+	/*
+	 * Since the region was read, IOs may have begun and ended. None has if none ended since the statistics were
+	 * read last.
+	 */
+	if (!err && k->ios[i].unsure && read->stat.ios == before && !read->stat.in_flight && !w->in_flight &&
+	    accounting_still(w))
 		k->ios[i] = (struct kernel_ios){
 			.base = read->stat.ios - w->accounts[BLKLAT_EMPTY_FLUSH] - accounting_completed(w), .last = read->stat.ios,
 		};
 	ios = read->stat.ios - k->ios[i].base - w->accounts[BLKLAT_EMPTY_FLUSH];
-	w->kernel_known = !err && !k->ios[i].unsure && kernel_comparable(&k->capture.watches[i], w->accounts) && (s64)ios >= 0;
+	w->kernel_known = !err && !k->ios[i].unsure && kernel_comparable(&k->capture.watches[i], w->accounts) &&
+			  (s64)ios >= 0;
 	w->kernel_ios = w->kernel_known ? ios : 0;
 	w->kernel_in_flight = w->kernel_known ? read->stat.in_flight : 0;
 }

@@ -60,16 +60,17 @@ struct kernel_hooks {
 	/* Fills k->bios with the bios in flight. Returns 0 or a negative errno. */
 	int (*count_bios)(struct kernel_capture *k);
 	/*
-	 * From now on IOs of the @n watches from @at on are counted; these have their ranges of slots. Returns as live_ops.add
-	 * does; then nothing is counted there.
+	 * From now on IOs of the @n watches from @at on are counted; these have their ranges of slots. Returns as
+	 * live_ops.add does; then nothing is counted there.
 	 */
 	int (*add)(struct kernel_capture *k, u32 at, u32 n, struct problem *p);
 	/* Nothing starts any more at a whole. After k->wait() nothing is counted there, except for bios in flight. */
 	void (*remove)(struct kernel_capture *k, u32 whole);
 	/*
-	 * The @n watches from @at on are all those of a device. Requests that start from now on are in slots @s from @first on,
-	 * those of the queue stage behind those of the device stage; or, meanwhile, are counted in BLKLAT_TAG_RANGE. When it
-	 * returns, the slots that they had are not used any more. Returns 0, or -ENOSPC if it can't.
+	 * The @n watches from @at on are all those of a device. Requests that start from now on are in slots @s from
+	 * @first on, those of the queue stage behind those of the device stage; or, meanwhile, are counted in
+	 * BLKLAT_TAG_RANGE. When it returns, the slots that they had are not used any more. Returns 0, or -ENOSPC if
+	 * it can't.
 	 */
 	int (*move)(struct kernel_capture *k, u32 at, u32 n, const struct slots *s, u32 first);
 };
@@ -149,7 +150,9 @@ void kernel_capture_check_statistics(struct kernel_capture *k, u32 at, u32 n);
  */
 int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, struct problem *p);
 
-/* Ends an engine's read: devices that are gone have been reported, and one that has outgrown its slots is given more. */
+/*
+ * Ends an engine's read: devices that are gone have been reported, and one that has outgrown its slots is given more.
+ */
 void kernel_capture_end_read(struct kernel_capture *k, const struct snapshot *s);
 
 /* The bios in flight of a whole and its parts, as last counted, go into @w; their ages are those at @now_ns. */

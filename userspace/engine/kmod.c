@@ -31,7 +31,8 @@ void kmod_slow_size(const struct kernel_capture *k, const struct capture_config 
 	setup->owners = !cfg->slow.no_owners;
 }
 
-void kmod_slow_map(struct kmod_slow *slow, struct kernel_capture *k, const struct capture_config *cfg, struct blklat_header *h)
+void kmod_slow_map(struct kmod_slow *slow, struct kernel_capture *k, const struct capture_config *cfg,
+		   struct blklat_header *h)
 {
 	char *at = (char *)h;
 
@@ -187,7 +188,9 @@ static u32 number_of(const struct kernel_capture *kernel, u32 whole)
 	return whole / (1 + kernel->parts);
 }
 
-/* What the module is told of watch @i, a whole. Its fd is negative if that could not be opened; then with a sentence. */
+/*
+ * What the module is told of watch @i, a whole. Its fd is negative if that could not be opened; then with a sentence.
+ */
 static struct blklat_watch describe(const struct kmod_capture *k, u32 i, struct problem *p)
 {
 	const struct watch *w = &k->kernel.capture.watches[i];
@@ -241,7 +244,8 @@ static int setup_problem(const struct capture *c, int err, struct problem *p)
 	}
 }
 
-static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, const struct capture_config *cfg, struct problem *p)
+static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, const struct capture_config *cfg,
+			 struct problem *p)
 {
 	const struct capture *c = &k->kernel.capture;
 	struct blklat_setup setup = {

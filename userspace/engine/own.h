@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which CPU has which spare series (abi.h) for itself. Those that count most often in the shared ones get one each. When there
- * is none left, those that were not used for a minute are taken back. Either way every IO is counted: sharing costs a few
- * atomic operations more.
+ * Which CPU has which spare series (abi.h) for itself. Those that count most often in the shared ones get one each.
+ * When there is none left, those that were not used for a minute are taken back. Either way every IO is counted:
+ * sharing costs a few atomic operations more.
  */
 #ifndef ENGINE_OWN_H
 #define ENGINE_OWN_H
@@ -32,9 +32,9 @@ static inline bool owns_all(u32 spare, u32 watches, u32 n_cpus)
 }
 
 /*
- * Sets r->owns for @spare series behind the shared ones. If owns_all(), each CPU gets all at once, those of CPU 0 first, in the
- * order of the shared ones: then the programs compute the numbers. The counters are all 0. Returns 0 or -ENOMEM;
- * owns_uninit() frees it in both cases.
+ * Sets r->owns for @spare series behind the shared ones. If owns_all(), each CPU gets all at once, those of CPU 0
+ * first, in the order of the shared ones: then the programs compute the numbers. The counters are all 0. Returns 0 or
+ * -ENOMEM; owns_uninit() frees it in both cases.
  */
 int owns_init(struct region *r, u32 spare);
 void owns_uninit(struct region *r);
@@ -62,14 +62,15 @@ static inline void owns_note(const struct owns *o, u32 number, u64 sums, u64 now
 }
 
 /*
- * Gives and takes back series, by what was counted until @now_ns (CLOCK_MONOTONIC). @wait returns when no IO that ended before
- * is still being counted; NULL: none is taken back, as the kernel can't tell, or since nothing was noted just before.
+ * Gives and takes back series, by what was counted until @now_ns (CLOCK_MONOTONIC). @wait returns when no IO that
+ * ended before is still being counted; NULL: none is taken back, as the kernel can't tell, or since nothing was noted
+ * just before.
  */
 void owns_settle(struct region *r, u64 now_ns, void (*wait)(void *arg), void *arg);
 
 /*
- * For a row in which nobody counts: if CPUs have series by need, they are spare again, empty; else they are emptied, and the CPUs
- * keep them.
+ * For a row in which nobody counts: if CPUs have series by need, they are spare again, empty; else they are emptied,
+ * and the CPUs keep them.
  */
 void owns_clear(struct region *r, u32 row);
 

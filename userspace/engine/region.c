@@ -125,7 +125,8 @@ static void add_time(struct scan *s, u64 ns)
 struct slot_look {
 	u64 ns;			/* its time, without the engine's marks */
 	u32 started;
-	u32 overwritten;	/* starts whose ends were missed: never one too many; one too few while another IO ends */
+	/* starts whose ends were missed: never one too many; one too few while another IO ends */
+	u32 overwritten;
 };
 
 /* Reads in the order given in abi.h, so that an IO just starting or ending never looks like a missed end. */
@@ -180,8 +181,8 @@ static u64 scan_block(const struct blklat_slots *slots, struct scan *s)
 }
 
 /*
- * Stage queue, where only the times tell anything. If no request was waiting at the last look, and none has begun to since, none is.
- * Starts are read first: an IO that is counted there is in its slot, or has left it.
+ * Stage queue, where only the times tell anything. If no request was waiting at the last look, and none has begun to
+ * since, none is. Starts are read first: an IO that is counted there is in its slot, or has left it.
  */
 static void scan_queue(const struct region *r, u32 i, struct scan *s, bool all)
 {
@@ -202,9 +203,9 @@ static void scan_queue(const struct region *r, u32 i, struct scan *s, bool all)
 }
 
 /*
- * If all slots of a block were free at the last look, all ends had been seen, and nothing has been started since, then they
- * are still free. Only their starts have to be read, a quarter of their memory. Most devices are at rest, and a busy one uses
- * few of its tags at a time. @all: look at every slot nevertheless.
+ * If all slots of a block were free at the last look, all ends had been seen, and nothing has been started since,
+ * then they are still free. Only their starts have to be read, a quarter of their memory. Most devices are at rest,
+ * and a busy one uses few of its tags at a time. @all: look at every slot nevertheless.
  */
 static struct scan scan_slots(const struct region *r, u32 i, u64 now_ns, struct waiting *parts, bool all)
 {
@@ -276,7 +277,8 @@ static void add_series(const struct blklat_series *s, u32 epoch, struct op_count
 /* Of a shared series. */
 static struct blklat_idle_series *idle_series_at(const struct region *r, u32 number)
 {
-	return (void *)((char *)r->idle + number * BLKLAT_IDLE_SERIES_BYTES((size_t)BLKLAT_CELLS(idle_scale(r->scale))));
+	return (void *)((char *)r->idle +
+			number * BLKLAT_IDLE_SERIES_BYTES((size_t)BLKLAT_CELLS(idle_scale(r->scale))));
 }
 
 static void add_after_idle(const struct region *r, u32 number, struct op_counts *op)
@@ -319,8 +321,8 @@ void region_add_series(const struct region *r, u32 number, struct op_counts *ret
 }
 
 /*
- * The processor does not foresee which series is next. Most CPUs have latencies alike, so the octaves that are in use here are likely
- * to be in use there.
+ * The processor does not foresee which series is next. Most CPUs have latencies alike, so the octaves that are in use
+ * here are likely to be in use there.
  */
 static void foresee_series(const struct region *r, u32 number, const struct hist *like)
 {
@@ -390,12 +392,13 @@ u64 region_account(const struct region *r, u32 whole, enum blklat_account cell)
 }
 
 /*
- * Counts of slots wrap, in a long interval more than once. So the starts are the number nearest to all that became of them, with these
- * lower 32 bits.
+ * Counts of slots wrap, in a long interval more than once. So the starts are the number nearest to all that became of
+ * them, with these lower 32 bits.
  */
 static u64 unwrapped(u64 started, const struct watch_counts *w)
 {
-	u64 near = accounting_completed(w) + w->in_flight + w->accounts[BLKLAT_REQUEUED] + w->accounts[BLKLAT_OVERWRITTEN];
+	u64 near =
+		accounting_completed(w) + w->in_flight + w->accounts[BLKLAT_REQUEUED] + w->accounts[BLKLAT_OVERWRITTEN];
 
 	return near + (s32)(started - near);
 }
@@ -497,7 +500,8 @@ void region_clear(struct region *r, u32 i)
 		owns_clear(r, row);
 		region_clear_series(r, row);
 		if (r->idle)
-			memset(idle_series_at(r, row), 0, BLKLAT_IDLE_SERIES_BYTES((size_t)BLKLAT_CELLS(idle_scale(r->scale))));
+			memset(idle_series_at(r, row), 0,
+			       BLKLAT_IDLE_SERIES_BYTES((size_t)BLKLAT_CELLS(idle_scale(r->scale))));
 	}
 	for (u32 row = 0; row < r->rows && i % (1 + r->parts) == 0; row++)
 		memset(account_in(r, row, i), 0, BLKLAT_ACCOUNTS * sizeof(u64));

@@ -17,7 +17,8 @@ struct region {
 	void *series;			/* [watch][op], shared; then the spare ones */
 	struct blklat_own *own;		/* [cpu][watch] */
 	struct owns owns;		/* which CPU has which spare series */
-	u64 octaves_used;		/* the octaves of a series in which nothing was counted: see region_use_all_octaves() */
+	/* the octaves of a series in which nothing was counted: see region_use_all_octaves() */
+	u64 octaves_used;
 	u64 *accounts;			/* [row][whole][BLKLAT_ACCOUNTS] */
 	struct blklat_slots *slots;
 	u32 n_slots;			/* of all watches */
@@ -27,14 +28,15 @@ struct region {
 		u64 starts, overwritten, left;	/* in the slots that it had before; left: in flight when it was moved */
 		u64 rested_at;		/* stage queue: the number of starts, if none of them was in flight then */
 	} *ranges;
-	u64 *starts;			/* [slots / 32], from region_init(): the sum of started; the top bit: not all were at rest then */
+	/* [slots / 32], from region_init(): the sum of started; the top bit: not all were at rest then */
+	u64 *starts;
 	void *idle;			/* [watch][op], struct blklat_idle_series; NULL: pauses are not looked for */
 	volatile u32 *epoch;		/* number of the interval, read by the engine */
 };
 
 /*
- * Makes what the reader keeps: starts, and r->owns for @spare series (owns_init()). All else in @r is set, and the counters
- * are 0. Returns 0 or -ENOMEM; region_uninit() frees it in both cases.
+ * Makes what the reader keeps: starts, and r->owns for @spare series (owns_init()). All else in @r is set, and the
+ * counters are 0. Returns 0 or -ENOMEM; region_uninit() frees it in both cases.
  */
 int region_init(struct region *r, u32 spare);
 void region_uninit(struct region *r);
@@ -46,8 +48,8 @@ void region_uninit(struct region *r);
 void region_next_epoch(struct region *r);
 
 /*
- * Marks every octave of all series as in use, so that the engine never has to: for kernels where that would not be safe,
- * since a program may run on top of itself. After region_init().
+ * Marks every octave of all series as in use, so that the engine never has to: for kernels where that would not be
+ * safe, since a program may run on top of itself. After region_init().
  */
 void region_use_all_octaves(struct region *r);
 
@@ -68,15 +70,22 @@ void region_add_series(const struct region *r, u32 number, struct op_counts *ret
 void region_clear_series(const struct region *r, u32 number);
 
 /*
- * A number that grows whenever one of the series' sums does, that is, with each IO and before its bin; of a shared one, also
- * with IOs after a pause. Everything that is read before is older, and everything that is read afterwards is newer.
+ * A number that grows whenever one of the series' sums does, that is, with each IO and before its bin; of a shared
+ * one, also with IOs after a pause. Everything that is read before is older, and everything that is read afterwards
+ * is newer.
  */
 u64 region_progress(const struct region *r, u32 number);
 
-/* Watch @i gets other slots. Its starts, and its ends that were missed, go on; what is in flight in those it had is left there. */
+/*
+ * Watch @i gets other slots. Its starts, and its ends that were missed, go on; what is in flight in those it had is
+ * left there.
+ */
 void region_move(struct region *r, u32 i, u32 first, u32 n);
 
-/* All counts of watch @i, which nobody writes to, become 0; and all of its slots. The series of its CPUs are spare again. */
+/*
+ * All counts of watch @i, which nobody writes to, become 0; and all of its slots. The series of its CPUs are spare
+ * again.
+ */
 void region_clear(struct region *r, u32 i);
 void region_clear_slots(struct region *r, u32 first, u32 n);
 

@@ -13,7 +13,8 @@ static u32 same_device(const struct kernel_capture *k, u32 first)
 {
 	u32 n = 1;
 
-	while (first + n < k->capture.n_watches && k->capture.watches[first + n].device == k->capture.watches[first].device)
+	while (first + n < k->capture.n_watches &&
+	       k->capture.watches[first + n].device == k->capture.watches[first].device)
 		n++;
 	return n;
 }
@@ -181,8 +182,8 @@ void room_remove_gone(struct kernel_capture *k)
 			k->gone[i].removed = any = true;
 		}
 	/*
-	 * Without that, nobody knows when the last IO has been counted there, so nothing takes its place. Bios that began since
-	 * they were last counted must not be overlooked either.
+	 * Without that, nobody knows when the last IO has been counted there, so nothing takes its place. Bios that
+	 * began since they were last counted must not be overlooked either.
 	 */
 	if (any && k->wait) {
 		k->wait(k);
@@ -199,8 +200,8 @@ void room_remove_gone(struct kernel_capture *k)
 /* --- devices that get more tags -------------------------------------------------------------- */
 
 /*
- * Looks at the devices that lost IOs for that reason, and at one more each time. Returns the first watch of one that has outgrown
- * its slots, and that device as it is now; or -1.
+ * Looks at the devices that lost IOs for that reason, and at one more each time. Returns the first watch of one that
+ * has outgrown its slots, and that device as it is now; or -1.
  */
 static int find_outgrown(struct kernel_capture *k, const struct snapshot *s, struct device *now)
 {

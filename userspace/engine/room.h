@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The room of a capture: watches and slots that devices get when they come, and give back when they have gone. A device that has
- * more tags than slots is moved to others.
+ * The room of a capture: watches and slots that devices get when they come, and give back when they have gone. A
+ * device that has more tags than slots is moved to others.
  */
 #ifndef ENGINE_ROOM_H
 #define ENGINE_ROOM_H
@@ -9,8 +9,8 @@
 #include "engine/kernel_capture.h"
 
 /*
- * Gives the watches of k->capture, with which it begins, their slots. Before the region is made: only the ranges are set. Returns
- * the number of slots in use.
+ * Gives the watches of k->capture, with which it begins, their slots. Before the region is made: only the ranges are
+ * set. Returns the number of slots in use.
  */
 u32 room_place(struct kernel_capture *k);
 

@@ -18,8 +18,8 @@ void slow_begin(struct kernel_capture *k, const struct snapshot *s);
 int slow_take(struct kernel_capture *k, const struct blklat_slow *told);
 
 /*
- * When all are taken, and the parts of their cgroups are named: counts the IOs that were not reported, sorts the list, and
- * finds the part of each and the path of its cgroup. Returns 0 or -ENOMEM.
+ * When all are taken, and the parts of their cgroups are named: counts the IOs that were not reported, sorts the
+ * list, and finds the part of each and the path of its cgroup. Returns 0 or -ENOMEM.
  */
 int slow_finish(struct kernel_capture *k);
 
@@ -35,9 +35,13 @@ struct kmod_slow {
 void kmod_slow_size(const struct kernel_capture *k, const struct capture_config *cfg, struct blklat_setup *setup);
 
 /* Finds the ring and the limits in the mapping, which begins with @h. */
-void kmod_slow_map(struct kmod_slow *slow, struct kernel_capture *k, const struct capture_config *cfg, struct blklat_header *h);
+void kmod_slow_map(struct kmod_slow *slow, struct kernel_capture *k, const struct capture_config *cfg,
+		   struct blklat_header *h);
 
-/* After a read of the counters into @s: takes what was reported since the last read, up to slow_finish(). Returns 0 or -ENOMEM. */
+/*
+ * After a read of the counters into @s: takes what was reported since the last read, up to slow_finish(). Returns 0
+ * or -ENOMEM.
+ */
 int kmod_slow_read(struct kmod_slow *slow, struct kernel_capture *k, const struct snapshot *s);
 
 #endif

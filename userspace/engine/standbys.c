@@ -2,9 +2,9 @@
 #include "engine/bpf_engine.h"
 
 /*
- * Where a task can be preempted within a program, any program may run on top of itself, at any depth. Elsewhere only an
- * interrupt does that. It hardly ever starts an IO, but completes some: on top of a completion in a task, of one that another
- * CPU asked this one for, or of another device's.
+ * Where a task can be preempted within a program, any program may run on top of itself, at any depth. Elsewhere only
+ * an interrupt does that. It hardly ever starts an IO, but completes some: on top of a completion in a task, of one
+ * that another CPU asked this one for, or of another device's.
  */
 #define AT_FIRST_IF_PREEMPTIBLE 2
 #define AT_FIRST_FOR_ENDS 1

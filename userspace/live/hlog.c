@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A log of HdrHistograms (format 1.3, histograms of encoding V2, zlib, base64), for the tools that read these. A line is an op of a
- * device and stage, or of a part of it, in one interval; its tag says which. Values are ns.
+ * A log of HdrHistograms (format 1.3, histograms of encoding V2, zlib, base64), for the tools that read these. A line
+ * is an op of a device and stage, or of a part of it, in one interval; its tag says which. Values are ns.
  *
- * Our bins are narrower than their 3 digits are for no latency, so a bin's IOs count at its (geometric) middle, within 0.55 % of
- * where they were; the smallest and the greatest are exact.
+ * Our bins are narrower than their 3 digits are for no latency, so a bin's IOs count at its (geometric) middle,
+ * within 0.55 % of where they were; the smallest and the greatest are exact.
  */
 #include <endian.h>
 #include <errno.h>

@@ -94,7 +94,10 @@ int text_summary(struct text *t, FILE *f, const struct frames *run);
 int worst_init(struct worst *w, u32 watches, u64 most);
 void worst_uninit(struct worst *w);
 
-/* Of the wholes of @fs that did something, leaves out all but the worst. Watches are numbered by their place in @watches. */
+/*
+ * Of the wholes of @fs that did something, leaves out all but the worst. Watches are numbered by their place in
+ * @watches.
+ */
 void worst_find(struct worst *w, const struct frames *fs, const struct watch *watches);
 
 #endif

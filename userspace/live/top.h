@@ -141,8 +141,8 @@ void top_look_at(struct top *t, enum blklat_stage stage);
 struct top_item *top_selected(const struct top *t);
 
 /*
- * The part of @whole after @after that had IOs of the chosen op; begin with NULL. Cgroups come in the order of the time that their
- * IOs took, all others in the order of their parts. NULL: there is none left.
+ * The part of @whole after @after that had IOs of the chosen op; begin with NULL. Cgroups come in the order of the
+ * time that their IOs took, all others in the order of their parts. NULL: there is none left.
  */
 const struct top_item *top_next_part(const struct top *t, const struct top_item *whole, const struct top_item *after);
 

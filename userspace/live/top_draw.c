@@ -72,7 +72,8 @@ void top_draw_init(struct top_draw *d, const struct look *look)
 	const short *ramp = few;
 
 	d->look = look;
-	d->colour = look->colour && has_colors() && start_color() != ERR && COLOR_PAIRS > PAIR_HEAT + (int)ARRAY_SIZE(few);
+	d->colour = look->colour && has_colors() && start_color() != ERR &&
+		    COLOR_PAIRS > PAIR_HEAT + (int)ARRAY_SIZE(few);
 	d->shades = TOP_SHADES_MAX;
 	if (!d->colour)
 		return;
@@ -181,7 +182,8 @@ static const struct cell cells[CELLS] = {
 static bool shows(const struct top *t, u32 cell)
 {
 	static const u8 order[] = {
-		CELL_STAGE, CELL_P99, CELL_IOPS, CELL_TIME, CELL_MBPS, CELL_DEPTH, CELL_OLDEST, CELL_MAX, CELL_P50, CELL_P999,
+		CELL_STAGE, CELL_P99,	 CELL_IOPS, CELL_TIME, CELL_MBPS,
+		CELL_DEPTH, CELL_OLDEST, CELL_MAX,  CELL_P50,  CELL_P999,
 	};
 	u32 room = COLS - 2 - NAME;
 
@@ -236,10 +238,11 @@ static void share_text(char text[UNITS_TEXT], double share)
 }
 
 /*
- * Prints the figures of an item, each in its column; missing ones stay blank. @whole: of which the item is a part, or itself.
- * Returns the column behind them.
+ * Prints the figures of an item, each in its column; missing ones stay blank. @whole: of which the item is a part, or
+ * itself. Returns the column behind them.
  */
-static u32 put_figures(const struct top_draw *d, const struct top *t, const struct top_item *item, const struct top_item *whole, u32 y)
+static u32 put_figures(const struct top_draw *d, const struct top *t, const struct top_item *item,
+		       const struct top_item *whole, u32 y)
 {
 	const struct top_figures *g = &item->figures[t->op];
 	char text[CELLS][UNITS_TEXT] = { "" };
@@ -263,7 +266,9 @@ static u32 put_figures(const struct top_draw *d, const struct top *t, const stru
 
 #define ILLNESS_TEXT (2 * HEALTH_TEXT)
 
-/* "slow: p99 is 8.3 times its past, since 07:34:12 (22 min)", or without the time if that does not fit into @columns. */
+/*
+ * "slow: p99 is 8.3 times its past, since 07:34:12 (22 min)", or without the time if that does not fit into @columns.
+ */
 static const char *illness(char text[ILLNESS_TEXT], const struct top *t, const struct health *h, u32 columns)
 {
 	char since[HEALTH_TEXT];
@@ -356,13 +361,18 @@ static void name_part(char ret[PART_TEXT_MAX], const struct part *part, u32 colu
 	if (names.container[0])
 		snprintf(ret, PART_TEXT_MAX, "%.12s", names.container);
 	else
-		words_short_path(ret, PART_TEXT_MAX, names.pod[0] ? names.pod : names.unit[0] ? names.unit : part->label, columns);
+		words_short_path(ret, PART_TEXT_MAX,
+				 names.pod[0]	 ? names.pod
+				 : names.unit[0] ? names.unit
+						 : part->label,
+				 columns);
 }
 
 /* Columns of a part's label besides those of names. */
 static int more_columns(const struct top *t)
 {
-	return (shows(t, CELL_DEPTH) ? cells[CELL_DEPTH].columns : 0) + (shows(t, CELL_STAGE) ? cells[CELL_STAGE].columns : 0) - 3;
+	return (shows(t, CELL_DEPTH) ? cells[CELL_DEPTH].columns : 0) +
+	       (shows(t, CELL_STAGE) ? cells[CELL_STAGE].columns : 0) - 3;
 }
 
 /* Columns for names: more if the selected item's parts need them and they are there. */

@@ -152,7 +152,10 @@ static const struct sink_ops sink_top = {
 	.close = on_close,
 };
 
-/* Standard output may be for writing only. After su(1) the new user may not be allowed to open the terminal by its name. */
+/*
+ * Standard output may be for writing only. After su(1) the new user may not be allowed to open the terminal by its
+ * name.
+ */
 static FILE *open_terminal(void)
 {
 	char path[32];

@@ -169,8 +169,8 @@ static int trim_incidents(const char *folder, struct archive *a, u64 max_bytes, 
 	return err;
 }
 
-int archive_trim(const char *folder, const struct archive_limits *limits, s64 now_ns, s64 current_ns, struct archive_sizes *ret,
-		 struct problem *p)
+int archive_trim(const char *folder, const struct archive_limits *limits, s64 now_ns, s64 current_ns,
+		 struct archive_sizes *ret, struct problem *p)
 {
 	enum { BY_AGE, NOT_COARSE, ANY };
 	CLEANUP(archive_free) struct archive a = { 0 };

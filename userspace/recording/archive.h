@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A folder of recordings that follow each other in time: what they are called, which there are, which go. Each stretch of time may
- * have two, one with each interval and a small one with longer intervals, which stays when the first has to go. Beside them are
- * incidents: stretches of time that are there once more, and kept for longer.
+ * A folder of recordings that follow each other in time: what they are called, which there are, which go. Each
+ * stretch of time may have two, one with each interval and a small one with longer intervals, which stays when the
+ * first has to go. Beside them are incidents: stretches of time that are there once more, and kept for longer.
  */
 #ifndef RECORDING_ARCHIVE_H
 #define RECORDING_ARCHIVE_H
@@ -15,10 +15,16 @@
 #define ARCHIVE_INCIDENTS 20	/* so many stay */
 #define ARCHIVE_INCIDENTS_SHARE 4	/* and they take one in so many of all bytes at most */
 
-/* The name of a recording that begins at @wall_ns (CLOCK_REALTIME), to the second: "2026-11-27T15-00-00Z.blklat", or "...Z-10s.blklat". */
+/*
+ * The name of a recording that begins at @wall_ns (CLOCK_REALTIME), to the second: "2026-11-27T15-00-00Z.blklat", or
+ * "...Z-10s.blklat".
+ */
 void archive_name(char ret[ARCHIVE_NAME], s64 wall_ns, bool coarse);
 
-/* That of an incident: "incident-2026-11-27T15-03-05Z-nvme0n1-slow.blklat". What of @reason may not be in a name becomes "_". */
+/*
+ * That of an incident: "incident-2026-11-27T15-03-05Z-nvme0n1-slow.blklat". What of @reason may not be in a name
+ * becomes "_".
+ */
 void archive_incident_name(char ret[ARCHIVE_NAME], s64 wall_ns, const char *reason);
 
 struct archive_file {
@@ -53,11 +59,11 @@ struct archive_sizes {
 };
 
 /*
- * Deletes the oldest files in @folder until the limits hold at @now_ns (CLOCK_REALTIME): first incidents, of which the last one
- * stays; then those that are not coarse, down to a quarter of all. Those that begin at @current_ns, which are being recorded, stay.
- * Returns 0, or a negative errno and a sentence.
+ * Deletes the oldest files in @folder until the limits hold at @now_ns (CLOCK_REALTIME): first incidents, of which
+ * the last one stays; then those that are not coarse, down to a quarter of all. Those that begin at @current_ns,
+ * which are being recorded, stay. Returns 0, or a negative errno and a sentence.
  */
-int archive_trim(const char *folder, const struct archive_limits *limits, s64 now_ns, s64 current_ns, struct archive_sizes *ret,
-		 struct problem *p);
+int archive_trim(const char *folder, const struct archive_limits *limits, s64 now_ns, s64 current_ns,
+		 struct archive_sizes *ret, struct problem *p);
 
 #endif

@@ -282,7 +282,8 @@ static int make_tables(sqlite3 *db, const struct run_info *run)
 	return rc;
 }
 
-int recording_file_begin(struct recording_file *f, const struct run_info *run, struct recorded_ids *ids, struct problem *p)
+int recording_file_begin(struct recording_file *f, const struct run_info *run, struct recorded_ids *ids,
+			 struct problem *p)
 {
 	u64 pages = WAL_PAGES + (u64)run->n_watches * WAL_PAGES_A_WATCH;
 	int rc = sqlite3_wal_autocheckpoint(f->db, pages < WAL_PAGES_MOST ? pages : WAL_PAGES_MOST) ?:

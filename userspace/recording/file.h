@@ -25,8 +25,10 @@ extern const struct recording_file recording_file_none;	/* the state before reco
  * return as recorder_open() does. If one fails, @f still has to be passed to recording_file_remove().
  */
 int recording_file_make(struct recording_file *f, const char *name, bool overwrite, struct problem *p);
-int recording_file_make_in_memory(struct recording_file *f, const char *name, struct problem *p);	/* @name: for messages */
-int recording_file_begin(struct recording_file *f, const struct run_info *run, struct recorded_ids *ids, struct problem *p);
+/* @name: for messages */
+int recording_file_make_in_memory(struct recording_file *f, const char *name, struct problem *p);
+int recording_file_begin(struct recording_file *f, const struct run_info *run, struct recorded_ids *ids,
+			 struct problem *p);
 
 /*
  * To be called before an interval is written: writes the marks that have come. Returns 0, or a negative

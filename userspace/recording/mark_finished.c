@@ -53,7 +53,8 @@ static int open_file(struct finished *f, struct problem *p)
 		return failed(f, -ENOMEM, p);
 	slash[slash == real] = '\0';
 	f->folder = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	f->fd = f->folder < 0 ? -1 : openat(f->folder, f->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	f->fd = f->folder < 0 ? -1
+			      : openat(f->folder, f->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (f->fd < 0 || fstat(f->fd, &f->st))
 		return problem_set(p, -errno, "%s: can't be opened: %s", f->file, strerror(errno));
 	if (!S_ISREG(f->st.st_mode))
@@ -113,8 +114,9 @@ static int add(const struct finished *f, int to, const char *text)
 
 	if (!rc)
 		rc = sqlite3_prepare_v2(db, "INSERT INTO " SQL_INTO(mark), -1, &s, NULL);
-	rc = rc ?: sqlite_put_row(s, VALUES([MARK_mono_ns] = NUMBER(f->mark.mono_ns), [MARK_wall_ns] = NUMBER(f->mark.wall_ns),
-					    [MARK_text] = TEXT(text)));
+	rc = rc
+		     ?: sqlite_put_row(s, VALUES([MARK_mono_ns] = NUMBER(f->mark.mono_ns),
+						 [MARK_wall_ns] = NUMBER(f->mark.wall_ns), [MARK_text] = TEXT(text)));
 	err = sqlite_errno(db, rc);
 	sqlite3_finalize(s);
 	sqlite_fds_close(&fds, db);
@@ -138,7 +140,8 @@ static bool is_there(const struct finished *f)
 {
 	struct stat now;
 
-	return !fstatat(f->folder, f->name, &now, AT_SYMLINK_NOFOLLOW) && now.st_ino == f->st.st_ino && now.st_dev == f->st.st_dev;
+	return !fstatat(f->folder, f->name, &now, AT_SYMLINK_NOFOLLOW) && now.st_ino == f->st.st_ino &&
+	       now.st_dev == f->st.st_dev;
 }
 
 static int fill(struct finished *f, int to, const char *text, struct problem *p)

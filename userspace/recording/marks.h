@@ -35,10 +35,10 @@ int recording_marks_take(struct recording_marks *m, struct sqlite3 *db);
 void recording_marks_close(struct recording_marks *m);
 
 /*
- * The other end: has the recorder of @file note an event at the time of the call. It is in the file once the interval has
- * ended. @text is one line of at most RECORDING_MARK_BYTES. Never blocks. Returns 0, or a negative errno and a sentence:
- * -ENXIO (the file is not being recorded, or takes no more marks), -EAGAIN (too many at once), -EBADMSG (not a recording),
- * or another error.
+ * The other end: has the recorder of @file note an event at the time of the call. It is in the file once the interval
+ * has ended. @text is one line of at most RECORDING_MARK_BYTES. Never blocks. Returns 0, or a negative errno and a
+ * sentence: -ENXIO (the file is not being recorded, or takes no more marks), -EAGAIN (too many at once), -EBADMSG
+ * (not a recording), or another error.
  */
 int recording_mark(const char *file, const char *text, struct problem *p);
 

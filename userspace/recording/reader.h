@@ -62,8 +62,8 @@ __attribute__((format(printf, 3, 4)))
 int reader_damaged(const struct recording_reader *r, struct problem *p, const char *format, ...);
 
 /*
- * Opens @r->file, or the bytes that @cfg has of it, for reading, within a read transaction, and makes sure that it is a recording of this version.
- * Returns 0, or a negative errno and a sentence; -EBADMSG: it is not such a recording.
+ * Opens @r->file, or the bytes that @cfg has of it, for reading, within a read transaction, and makes sure that it is
+ * a recording of this version. Returns 0, or a negative errno and a sentence; -EBADMSG: it is not such a recording.
  */
 int reader_open_database(struct recording_reader *r, const struct capture_config *cfg, struct problem *p);
 

@@ -76,8 +76,10 @@ bool column_text(sqlite3_stmt *s, int i, char *ret, size_t room)
 /* All queries run in one transaction and see the same state: nobody writes to what the sqlite_reader reads. */
 static int open_database(struct recording_reader *r, const struct capture_config *cfg, struct problem *p)
 {
-	int err = cfg->replay_bytes ? sqlite_reader_open_bytes(&r->sqlite, r->file, cfg->replay_bytes, cfg->replay_len, p) :
-				      sqlite_reader_open(&r->sqlite, r->file, p), rc;
+	int err = cfg->replay_bytes
+			  ? sqlite_reader_open_bytes(&r->sqlite, r->file, cfg->replay_bytes, cfg->replay_len, p)
+			  : sqlite_reader_open(&r->sqlite, r->file, p),
+	    rc;
 
 	if (err)
 		return err;

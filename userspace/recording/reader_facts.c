@@ -33,9 +33,12 @@ static int next_row(const struct recording_reader *r, sqlite3_stmt *s, struct pr
 	return rc == SQLITE_DONE ? 0 : reader_failed(r, rc, p);
 }
 
-/* Has @take take each row of a query. Both return 0, or a negative errno and a sentence. @i: counts the rows, from 0. */
+/*
+ * Has @take take each row of a query. Both return 0, or a negative errno and a sentence. @i: counts the rows, from 0.
+ */
 static int each_row(struct recording_reader *r, const char *sql,
-		    int (*take)(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct problem *p), struct problem *p)
+		    int (*take)(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct problem *p),
+		    struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	int err = prepare(r, sql, &s, p);
@@ -133,7 +136,8 @@ static int read_meta(struct recording_reader *r, struct problem *p)
 }
 
 /* Rows must be numbered from 0, and without gaps unless @gaps, so that a row's number can be an index. */
-static int count_rows(const struct recording_reader *r, const char *table, u32 max, bool gaps, u32 *ret, struct problem *p)
+static int count_rows(const struct recording_reader *r, const char *table, u32 max, bool gaps, u32 *ret,
+		      struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	char sql[64];
@@ -295,7 +299,8 @@ static bool follows(const struct part *part, const struct part *before)
 	if (!before)
 		return true;
 	return !strcmp(part->by, before->by) &&
-	       (part->number > before->number || (part->number >= BLKLAT_CGROUP_FIRST && !strcmp(part->by, by_names[BLKLAT_BY_CGROUP])));
+	       (part->number > before->number ||
+		(part->number >= BLKLAT_CGROUP_FIRST && !strcmp(part->by, by_names[BLKLAT_BY_CGROUP])));
 }
 
 /* Takes watch @i with id @is, a part. It has to follow its whole, and the parts that come before it. */
@@ -338,10 +343,12 @@ static int take_watch(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct
 {
 	u64 id;
 
-	if (i == r->n_watches || !take_device_and_stage(r, s, &r->watches[i]) || !column_u64(s, WATCH_id, r->n_ids - 1, &id))
+	if (i == r->n_watches || !take_device_and_stage(r, s, &r->watches[i]) ||
+	    !column_u64(s, WATCH_id, r->n_ids - 1, &id))
 		return reader_damaged(r, p, "watch %u is not a device and stage", i);
 	r->watch_of_id[id] = i;
-	return sqlite3_column_type(s, WATCH_part_of) == SQLITE_NULL ? take_whole(r, i, id, p) : take_part(r, s, i, id, p);
+	return sqlite3_column_type(s, WATCH_part_of) == SQLITE_NULL ? take_whole(r, i, id, p)
+								    : take_part(r, s, i, id, p);
 }
 
 static int read_watches(struct recording_reader *r, struct problem *p)
@@ -368,8 +375,8 @@ static int take_mark(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct 
 
 	if (i == RECORDING_MARKS_MAX)
 		return reader_damaged(r, p, "it has more than %u marks", RECORDING_MARKS_MAX);
-	if (!column_u64(s, MARK_mono_ns, RECORDING_TOTAL_MAX, &m.mono_ns) || !column_wall_ns(s, MARK_wall_ns, &m.wall_ns) ||
-	    !column_text(s, MARK_text, text, sizeof(text)))
+	if (!column_u64(s, MARK_mono_ns, RECORDING_TOTAL_MAX, &m.mono_ns) ||
+	    !column_wall_ns(s, MARK_wall_ns, &m.wall_ns) || !column_text(s, MARK_text, text, sizeof(text)))
 		return reader_damaged(r, p, "mark %u is invalid", i);
 	m.text = array_more(&o->marks, sizeof(m), i, &r->marks_room) ? NULL : strdup(text);
 	if (!m.text)

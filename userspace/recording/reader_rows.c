@@ -21,7 +21,8 @@ static bool take_whole_state(sqlite3_stmt *s, struct watch_counts *w)
 	    !column_u64(s, STATE_in_flight_after, RECORDING_COUNT_MAX, &w->in_flight_after) ||
 	    !column_u64(s, STATE_oldest_ns, RECORDING_TOTAL_MAX, &w->oldest_ns) ||
 	    !column_bool(s, STATE_gone, &w->gone) || !column_bool(s, STATE_replaced, &w->replaced) ||
-	    !column_bool(s, STATE_unsettled, &w->unsettled) || !column_u64(s, STATE_waited_ns, RECORDING_TOTAL_MAX, &w->waited_ns))
+	    !column_bool(s, STATE_unsettled, &w->unsettled) ||
+	    !column_u64(s, STATE_waited_ns, RECORDING_TOTAL_MAX, &w->waited_ns))
 		return false;
 	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
 		if (!column_u64(s, recording_account_columns[i], RECORDING_COUNT_MAX, &w->accounts[i]))

@@ -54,7 +54,8 @@ static bool take_field(sqlite3_stmt *s, u32 i, struct blklat_slow *t, char *text
 }
 
 /* Takes an IO, except for its cgroup, which the caller gets in @ret_cgroup if there is one, else "". */
-static bool take_io(struct recording_reader *r, sqlite3_stmt *s, struct slow_io *io, char ret_cgroup[RECORDING_CGROUP_BYTES])
+static bool take_io(struct recording_reader *r, sqlite3_stmt *s, struct slow_io *io,
+		    char ret_cgroup[RECORDING_CGROUP_BYTES])
 {
 	char text[RECORDING_CGROUP_BYTES] = "";
 	u8 unknown = 0;

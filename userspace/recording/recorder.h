@@ -18,7 +18,8 @@ struct recorder_config {
 	 * are merged into longer ones, then dropped.
 	 */
 	u64 max_bytes;
-	bool lazy;		/* an interval need not have reached the disk, so a power cut may take the last minutes; SIGKILL does not */
+	/* an interval need not have reached the disk, so a power cut may take the last minutes; SIGKILL does not */
+	bool lazy;
 	struct sink *also;	/* another sink for the same intervals, or NULL; closed in any case */
 };
 
@@ -39,7 +40,10 @@ void recorder_problem(const struct sink *s, struct problem *p);
 /* The number of intervals that the file holds now; 0 if it can't be read. */
 u64 recorder_intervals(const struct sink *s);
 
-/* A recording in memory, finished, as bytes of malloc(); nothing can be added any more. Returns 0, or a negative errno and a sentence. */
+/*
+ * A recording in memory, finished, as bytes of malloc(); nothing can be added any more. Returns 0, or a negative
+ * errno and a sentence.
+ */
 int recorder_bytes(struct sink *s, char **ret, size_t *ret_len, struct problem *p);
 
 /* Deletes a recording and what is beside it. Returns 0 or a negative errno. */

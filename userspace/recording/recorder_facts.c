@@ -105,7 +105,8 @@ static void put_lower(struct facts *f, u32 i)
 
 	for (u32 k = 0; k < d->n_lower; k++)
 		put_row(f, "INSERT OR IGNORE INTO " SQL_INTO(lower),
-			VALUES([LOWER_device] = NUMBER(device_id(f, i)), [LOWER_lower] = NUMBER(device_id(f, d->lower[k]))));
+			VALUES([LOWER_device] = NUMBER(device_id(f, i)), [LOWER_lower] =
+										 NUMBER(device_id(f, d->lower[k]))));
 }
 
 /* Writes the devices of the watches from @first on, unless they are in the file already. */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The replay engine: snapshots from a recording instead of a kernel. The first is its start, each later one the end of an interval. */
+/*
+ * The replay engine: snapshots from a recording instead of a kernel. The first is its start, each later one the end
+ * of an interval.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +12,8 @@
 #include "util/cleanup.h"
 #include "util/process.h"
 
-#define SLOW_SHARE 4	/* an interval's slow IOs get a quarter of the memory limit; any recorder needs less by default */
+/* an interval's slow IOs get a quarter of the memory limit; any recorder needs less by default */
+#define SLOW_SHARE 4
 
 static void replay_close(struct capture *c)
 {

@@ -9,7 +9,8 @@
 
 #define PAGE_BYTES 4096		/* SQLite's default */
 #define WAL_SHARE 8		/* the WAL gets one in this many bytes of the limit */
-#define RESERVE_SHARE 16		/* one in this many of the database's pages is free before an interval is written */
+/* one in this many of the database's pages is free before an interval is written */
+#define RESERVE_SHARE 16
 #define STEPS 4			/* at most this many merges for an interval */
 #define SLOW_BYTES 256		/* a slow IO's row takes less, unless its path is long */
 #define STEPS_MORE 1024		/* at most this many drops */
@@ -116,7 +117,10 @@ static int merge_slow(struct recording_ring *r, s64 a, s64 b, bool start)
 		   "DELETE FROM slow_found WHERE interval = %lld", b, a, b, a, a);
 }
 
-/* Moves the halts of @a to @b, or drops them. So that there are at most HALTS_MOST, only those are kept that take a share of @b. */
+/*
+ * Moves the halts of @a to @b, or drops them. So that there are at most HALTS_MOST, only those are kept that take a
+ * share of @b.
+ */
 static int merge_halts(struct recording_ring *r, s64 a, s64 b, bool start)
 {
 	if (!r->halts)

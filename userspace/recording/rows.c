@@ -44,7 +44,8 @@ int recording_rows_init(struct recording_rows *r, sqlite3 *db, const struct run_
 	if (!r->ids || !r->first)
 		return SQLITE_NOMEM;
 	for (u32 i = 0; !rc && i < ARRAY_SIZE(all); i++)
-		rc = !all[i].s ? SQLITE_OK : sqlite3_prepare_v3(db, all[i].sql, -1, SQLITE_PREPARE_PERSISTENT, all[i].s, NULL);
+		rc = !all[i].s ? SQLITE_OK
+			       : sqlite3_prepare_v3(db, all[i].sql, -1, SQLITE_PREPARE_PERSISTENT, all[i].s, NULL);
 	return rc;
 }
 
@@ -210,7 +211,8 @@ static int find_ids(struct recording_rows *r, const struct run_info *run, const 
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static int put_state_of(struct recording_rows *r, s64 id, const struct run_info *run, u32 watch, const struct watch_counts *w)
+static int put_state_of(struct recording_rows *r, s64 id, const struct run_info *run, u32 watch,
+			const struct watch_counts *w)
 {
 	return run->watches[watch].part ? put_part_state(r, id, r->ids[watch], w) : put_state(r, id, r->ids[watch], w);
 }
@@ -265,7 +267,8 @@ static int put_op_before(struct recording_rows *r, u32 watch, u32 op, const stru
 	return put_series(r, 0, watch, op, &s);
 }
 
-static int put_before(struct recording_rows *r, const struct run_info *run, u32 watch, const struct watch_counts *before)
+static int put_before(struct recording_rows *r, const struct run_info *run, u32 watch,
+		      const struct watch_counts *before)
 {
 	int rc = SQLITE_OK;
 

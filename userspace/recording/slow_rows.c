@@ -52,7 +52,8 @@ static int put_slow(struct recording_rows *r, s64 id, const struct run_info *run
 static int put_found(struct recording_rows *r, s64 id, u32 watch, u64 found)
 {
 	return sqlite_put_row(r->slow_found,
-			      VALUES([SLOW_FOUND_interval] = NUMBER(id), [SLOW_FOUND_watch] = NUMBER(watch), [SLOW_FOUND_found] = NUMBER(found)));
+			      VALUES([SLOW_FOUND_interval] = NUMBER(id), [SLOW_FOUND_watch] = NUMBER(watch),
+				     [SLOW_FOUND_found] = NUMBER(found)));
 }
 
 int recording_rows_slow(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is)

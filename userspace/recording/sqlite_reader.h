@@ -3,11 +3,11 @@
  * Opens a database that somebody else may have made, in a directory where others may put anything. It writes nothing
  * there, plays no journal back, and never blocks.
  *
- * Files next to the database are examined here, and SQLite gets descriptors. A write-ahead log is read only if it can be
- * the database's own: the database says that it has one, and the log is a regular file with only one name and the same
- * owner. A rollback journal of the same owner that would have to be played back is an error; journals of others are not
- * even read. While another process holds a flock() on the database, as a recorder does, a private copy is read instead,
- * taken at a moment when database and log fit together.
+ * Files next to the database are examined here, and SQLite gets descriptors. A write-ahead log is read only if it can
+ * be the database's own: the database says that it has one, and the log is a regular file with only one name and the
+ * same owner. A rollback journal of the same owner that would have to be played back is an error; journals of others
+ * are not even read. While another process holds a flock() on the database, as a recorder does, a private copy is
+ * read instead, taken at a moment when database and log fit together.
  */
 #ifndef RECORDING_SQLITE_READER_H
 #define RECORDING_SQLITE_READER_H

@@ -42,7 +42,8 @@ static u64 oldest_after(const struct run *r, const struct load *load, u32 i)
 
 	run_for_each_whole(w, r) {
 		/* An IO whose end was missed seems to be in flight for ever. */
-		if (w->in_flight[i] && !accounting_ends_missed(&w->total->accounting) && watch_run_ios(w) >= load->least_ios)
+		if (w->in_flight[i] && !accounting_ends_missed(&w->total->accounting) &&
+		    watch_run_ios(w) >= load->least_ios)
 			oldest_ns = w->oldest_ns[i] > oldest_ns ? w->oldest_ns[i] : oldest_ns ?: 1;
 	}
 	return oldest_ns;
@@ -62,8 +63,8 @@ static double done_in(const struct series_run *s, u32 i, bool by_time)
 }
 
 /*
- * How much of interval @i was load, in s, if each op of each device did as much in a second as it did in interval @beside;
- * at most all of the interval. The mean, weighted by what each did.
+ * How much of interval @i was load, in s, if each op of each device did as much in a second as it did in interval
+ * @beside; at most all of the interval. The mean, weighted by what each did.
  */
 static double as_beside(const struct run *r, u32 i, u32 beside, bool by_time)
 {
@@ -81,7 +82,10 @@ static double as_beside(const struct run *r, u32 i, u32 beside, bool by_time)
 	return all > 0 ? time / all : 0;
 }
 
-/* How uneven @n intervals are: the variance over the squared mean of what was done in a second of each. NaN: nothing was. */
+/*
+ * How uneven @n intervals are: the variance over the squared mean of what was done in a second of each. NaN: nothing
+ * was.
+ */
 static double unevenness(const struct run *r, u32 first, u32 n, bool by_time)
 {
 	double sum = 0, squares = 0;
@@ -107,10 +111,11 @@ static double spanned_s(const struct run *r, const struct load *load, u32 i, u32
 }
 
 /*
- * Chooses @n intervals from @first on. At either end, @estimate says whether only a part of the interval there may count.
- * An IO that is in flight where the window begins or ends shows that there was load up to that point.
+ * Chooses @n intervals from @first on. At either end, @estimate says whether only a part of the interval there may
+ * count. An IO that is in flight where the window begins or ends shows that there was load up to that point.
  */
-static struct active_window window_of(const struct run *r, const struct load *load, u32 first, u32 n, const bool estimate[2])
+static struct active_window window_of(const struct run *r, const struct load *load, u32 first, u32 n,
+				      const bool estimate[2])
 {
 	struct active_window w = { .first = first, .n = n };
 	bool known = n > 1 && load->least_iops > 0;	/* there is an interval to compare with, and IO */
@@ -152,7 +157,8 @@ void active_windows_set(struct run *r)
 
 		p->active = window_of(r, &load, p->first, p->n, (bool[]){ !p->partial, !p->partial });
 		if (p->n)
-			p->length_s -= run_end_of(r, p->first + p->n - 1) - p->active.to_s + p->active.from_s - r->start_s[p->first];
+			p->length_s -= run_end_of(r, p->first + p->n - 1) - p->active.to_s + p->active.from_s -
+				       r->start_s[p->first];
 	}
 }
 

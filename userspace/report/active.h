@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The active window of a run or a phase, over which its rates are computed: from its first IO to its last, as far as that
- * can be told from counts by interval. It reaches from the first interval with IO to the last one, pauses in between
- * included. The load began somewhere within the first and ended somewhere within the last, so of these two only the time
- * counts that their IOs take if the load was as in the interval beside each. Pure.
+ * The active window of a run or a phase, over which its rates are computed: from its first IO to its last, as far as
+ * that can be told from counts by interval. It reaches from the first interval with IO to the last one, pauses in
+ * between included. The load began somewhere within the first and ended somewhere within the last, so of these two
+ * only the time counts that their IOs take if the load was as in the interval beside each. Pure.
  */
 #ifndef REPORT_ACTIVE_H
 #define REPORT_ACTIVE_H
@@ -22,15 +22,15 @@ struct run;
 struct watch_run;
 
 /*
- * Sets the windows of a run and of its phases. The run's reaches from the first to the last interval that had IO, or an
- * IO in flight at its end, on any whole; devices with less than ACTIVE_SHARE of the run's IOs don't count. At an end given
- * by the user it has all intervals, each as a whole. Without IO it is the whole run.
+ * Sets the windows of a run and of its phases. The run's reaches from the first to the last interval that had IO, or
+ * an IO in flight at its end, on any whole; devices with less than ACTIVE_SHARE of the run's IOs don't count. At an
+ * end given by the user it has all intervals, each as a whole. Without IO it is the whole run.
  *
  * How long the IOs of the first and the last interval took: each op of each device as long as at its own IOPS in the
- * interval beside it, at most the whole interval; the mean of that over all IOs; and at least the age of the oldest IO in
- * flight. The same by the IOs' time, hence queue depth, instead of their number, if this is the steadier one in all other
- * intervals. All of the interval if an IO is in flight at the window's end, if there is no other interval, and where a
- * phase is partial.
+ * interval beside it, at most the whole interval; the mean of that over all IOs; and at least the age of the oldest
+ * IO in flight. The same by the IOs' time, hence queue depth, instead of their number, if this is the steadier one in
+ * all other intervals. All of the interval if an IO is in flight at the window's end, if there is no other interval,
+ * and where a phase is partial.
  */
 void active_windows_set(struct run *r);
 

@@ -41,8 +41,8 @@ static bool is_mapped(const struct watch *w, const struct device_maps *maps, boo
 }
 
 /* The only whole of a stage that is in no pair and not in @maps; -1 if there is none or more than one. */
-static int only_one(const struct run *r, enum blklat_stage stage, const struct device_maps *maps, const struct pair *p, u32 n,
-		    bool base)
+static int only_one(const struct run *r, enum blklat_stage stage, const struct device_maps *maps, const struct pair *p,
+		    u32 n, bool base)
 {
 	int found = -1;
 
@@ -76,7 +76,8 @@ u32 comparison_pairs(const struct run *base, const struct run *other, const stru
 	for (enum reason reason = REASONS - 1; reason > NO_REASON; reason--)
 		for (u32 i = 0; i < base->n_watches; i += 1 + run_parts(base, i))
 			for (u32 j = 0; j < other->n_watches; j += 1 + run_parts(other, j))
-				if (reason_of(base->watches[i].watch, other->watches[j].watch, maps) == reason && !pair_has(ret, n, i, j))
+				if (reason_of(base->watches[i].watch, other->watches[j].watch, maps) == reason &&
+				    !pair_has(ret, n, i, j))
 					ret[n++] = (struct pair){ i, j };
 	for (u32 stage = 0; stage < BLKLAT_STAGES; stage++) {
 		int i = only_one(base, stage, maps, ret, n, true), j = only_one(other, stage, maps, ret, n, false);
@@ -237,7 +238,8 @@ static int add_groups(struct comparison *c, u32 watch)
 	return 0;
 }
 
-int comparison_without_phases(const struct run *runs, u32 n, u32 n_base, const struct device_maps *maps, struct comparison *ret)
+int comparison_without_phases(const struct run *runs, u32 n, u32 n_base, const struct device_maps *maps,
+			      struct comparison *ret)
 {
 	struct comparison c CLEANUP(comparison_uninit) = {
 		.runs = runs, .n_runs = n, .n_base = n_base, .maps = maps,

@@ -32,7 +32,8 @@ int device_maps_take(struct device_maps *m, const char *value, struct problem *p
  * Checks that each pair has a device in the baseline and one in the others, with a stage in common.
  * Returns 0, or -EINVAL and a sentence.
  */
-int device_maps_check(const struct device_maps *m, const struct run *base, const struct run *others, u32 n, struct problem *p);
+int device_maps_check(const struct device_maps *m, const struct run *base, const struct run *others, u32 n,
+		      struct problem *p);
 
 /* The name of the device that is paired with a device of the baseline; NULL: none is. */
 const char *device_maps_other(const struct device_maps *m, const char *base);
@@ -89,7 +90,8 @@ struct comparison {
 	const struct run *runs;		/* borrowed */
 	const struct device_maps *maps;	/* same */
 	u32 n_runs;
-	u32 n_base;			/* the first n_base repeat the baseline, the rest the other side; 0: no repeats */
+	/* the first n_base repeat the baseline, the rest the other side; 0: no repeats */
+	u32 n_base;
 	int *beside;			/* [run][watch of the baseline]: its partner; -1: none */
 	u32 n_groups;
 	/*
@@ -111,7 +113,8 @@ struct comparison {
 int comparison_make(const struct run *runs, u32 n, u32 n_base, const struct device_maps *maps, struct comparison *ret);
 
 /* The same without the phases. */
-int comparison_without_phases(const struct run *runs, u32 n, u32 n_base, const struct device_maps *maps, struct comparison *ret);
+int comparison_without_phases(const struct run *runs, u32 n, u32 n_base, const struct device_maps *maps,
+			      struct comparison *ret);
 
 /* What a watch of the baseline is compared with in a run; NULL: nothing. */
 const struct watch_run *comparison_partner(const struct comparison *c, u32 run, u32 watch);
@@ -140,7 +143,10 @@ void comparison_uninit(struct comparison *c);
 void comparison_unpaired(const struct comparison *c,
 			 void (*tell)(void *to, const struct run *run, const struct watch *watch), void *to);
 
-/* Compares repeats with repeats, for comparison_judge(): judges the medians of both sides by @condition, whatever its phase. Returns as comparison_judge() does. */
+/*
+ * Compares repeats with repeats, for comparison_judge(): judges the medians of both sides by @condition, whatever its
+ * phase. Returns as comparison_judge() does.
+ */
 int comparison_judge_repeats(struct comparison *c, const struct condition *condition, struct problem *p);
 
 /* --- compares the phases of several runs: each phase is compared as the runs are --- */
@@ -159,8 +165,8 @@ int comparison_phases_make(struct comparison *c);
 void comparison_phases_uninit(struct comparison *c);
 
 /* Calls @tell for each phase that has figures but is not in all runs. */
-void comparison_phases_unpaired(const struct comparison *c, void (*tell)(void *to, const struct run *run, const struct phase *p),
-				void *to);
+void comparison_phases_unpaired(const struct comparison *c,
+				void (*tell)(void *to, const struct run *run, const struct phase *p), void *to);
 
 /* Each prints a comparison to look->out, of which the caller checks write errors. Returns 0 or -ENOMEM. */
 
@@ -189,7 +195,8 @@ extern const struct comparison_cell comparison_cells[];
 double comparison_value(const struct comparison_cell *cell, const struct op_frame *o);
 
 /* For repeats: the values of both sides of a group in a column. */
-struct noise comparison_noise(const struct comparison *c, const struct compared_group *g, const struct comparison_cell *cell);
+struct noise comparison_noise(const struct comparison *c, const struct compared_group *g,
+			      const struct comparison_cell *cell);
 
 /* "x 1.10", "x 932", "x 2.32k", "1/2.32k": in 7 characters up to 999 G. */
 const char *ratio_text(char text[32], double ratio);

@@ -84,8 +84,8 @@ void comparison_phases_uninit(struct comparison *c)
 	free(c->phases);
 }
 
-void comparison_phases_unpaired(const struct comparison *c, void (*tell)(void *to, const struct run *run, const struct phase *p),
-				void *to)
+void comparison_phases_unpaired(const struct comparison *c,
+				void (*tell)(void *to, const struct run *run, const struct phase *p), void *to)
 {
 	for (u32 r = 0; r < c->n_runs; r++)
 		for (u32 i = 0; i < c->runs[r].phases.n; i++)

@@ -10,7 +10,8 @@
 #include "util/array.h"
 #include "util/units.h"
 
-struct noise comparison_noise(const struct comparison *c, const struct compared_group *g, const struct comparison_cell *cell)
+struct noise comparison_noise(const struct comparison *c, const struct compared_group *g,
+			      const struct comparison_cell *cell)
 {
 	double value[2][REPEATS_MAX];
 	u32 n[2] = { 0 };
@@ -94,7 +95,8 @@ static int judge(const struct comparison *c, const struct condition *condition, 
 	}
 	v->holds = condition_compare(condition, v->value, v->limit);
 	if (condition->beyond_noise)
-		v->holds &= noise_beyond(&made.noise, condition->comparison == ABOVE || condition->comparison == AT_LEAST);
+		v->holds &=
+			noise_beyond(&made.noise, condition->comparison == ABOVE || condition->comparison == AT_LEAST);
 	condition_explain(condition, made.judged.watch->watch, v, &made.sentence);
 	if (condition->relative)
 		explain_noise(condition, &made.noise, &made.sentence);

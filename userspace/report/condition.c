@@ -161,7 +161,8 @@ static const char *value_text(const struct condition *c, double value, char text
 	}
 }
 
-void condition_explain(const struct condition *c, const struct watch *watch, const struct verdict *v, struct problem *ret)
+void condition_explain(const struct condition *c, const struct watch *watch, const struct verdict *v,
+		       struct problem *ret)
 {
 	char name[DEVICE_NAME_MAX + 16], value[UNITS_TEXT], base[UNITS_TEXT], change[UNITS_TEXT];
 	const char *figure = c->phase[0] ? strrchr(c->text, ':') + 1 : c->text;

@@ -77,11 +77,15 @@ struct judged {
  */
 int condition_evaluate(const struct condition *c, const struct judged *j, struct verdict *ret, struct problem *p);
 
-/* Without a baseline (needs_baseline()): an interval's frame of a whole. One without IO of the op is not judged, and holds not. */
+/*
+ * Without a baseline (needs_baseline()): an interval's frame of a whole. One without IO of the op is not judged, and
+ * holds not.
+ */
 int condition_evaluate_frame(const struct condition *c, const struct frame *f, struct verdict *ret);
 bool condition_needs_baseline(const struct condition *c);
 
 /* "read.p99 of nvme0n1 is 412 us, 37.3 % above the baseline's 300 us" */
-void condition_explain(const struct condition *c, const struct watch *watch, const struct verdict *v, struct problem *ret);
+void condition_explain(const struct condition *c, const struct watch *watch, const struct verdict *v,
+		       struct problem *ret);
 
 #endif

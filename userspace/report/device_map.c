@@ -61,7 +61,8 @@ static u32 stages_of(const struct run *r, const char *name)
 	return stages;
 }
 
-int device_maps_check(const struct device_maps *m, const struct run *base, const struct run *others, u32 n, struct problem *p)
+int device_maps_check(const struct device_maps *m, const struct run *base, const struct run *others, u32 n,
+		      struct problem *p)
 {
 	for (u32 i = 0; i < m->n; i++) {
 		const char *a = m->m[i].base, *b = m->m[i].other;

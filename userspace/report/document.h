@@ -86,7 +86,8 @@ struct stack_op {
 };
 
 struct stack {
-	const struct watch_run *upper;		/* at a stage that it shares with all members, if any; preferably total */
+	/* at a stage that it shares with all members, if any; preferably total */
+	const struct watch_run *upper;
 	u32 n_members;
 	const struct watch_run **members;	/* one for each device, at the same stage */
 	struct stack_op ops[BLKLAT_OPS];

@@ -79,7 +79,8 @@ void document_total(struct json_object *to, const struct run *r, const struct wa
 	add_consistency(to, &c);
 }
 
-static struct json_object *steady(const struct run *r, const struct watch_run *w, u32 op, const struct steady_window *window)
+static struct json_object *steady(const struct run *r, const struct watch_run *w, u32 op,
+				  const struct steady_window *window)
 {
 	struct steady_state state;
 	struct consistency c;
@@ -180,7 +181,8 @@ static struct json_object *moving(const struct run *r, const struct watch_run *w
 		    { "deviation", json_values_later(r->n, moving_at, &deviation, sizeof(deviation)) });
 }
 
-struct json_object *document_series(const struct run *r, const struct watch_run *w, u32 op, const struct steady_window *window)
+struct json_object *document_series(const struct run *r, const struct watch_run *w, u32 op,
+				    const struct steady_window *window)
 {
 	const struct series_run *s = &w->ops[op];
 	bool part = w->watch->part;

@@ -43,13 +43,17 @@ static void put_run(const struct look *look, const struct run *r, const char *na
 	char text[FINDING_TEXT], start[UNITS_TEXT], length[UNITS_TEXT], from[UNITS_TEXT], to[UNITS_TEXT];
 	bool said = strstr(r->origin.file, name) || !strncmp(r->origin.label, name, strlen(name));
 
-	snprintf(text, sizeof(text), "%s%s%.200s: %.100s%s%.64s, %s, %s; rates over %s to %s", said ? "" : name, said ? "" : ": ", r->origin.file,
-		 r->origin.label, r->origin.label[0] ? ", " : "", r->origin.host, units_utc(start, r->origin.start_wall_ns),
-		 units_seconds(length, r->duration_s), units_seconds(from, r->active.from_s), units_seconds(to, r->active.to_s));
+	snprintf(text, sizeof(text), "%s%s%.200s: %.100s%s%.64s, %s, %s; rates over %s to %s", said ? "" : name,
+		 said ? "" : ": ", r->origin.file, r->origin.label, r->origin.label[0] ? ", " : "", r->origin.host,
+		 units_utc(start, r->origin.start_wall_ns), units_seconds(length, r->duration_s),
+		 units_seconds(from, r->active.from_s), units_seconds(to, r->active.to_s));
 	put_paragraph(look, "", text);
 }
 
-/* Those with which something is wrong, if @wrong, of the run of that name, and the others, if @rest. Returns whether there were any. */
+/*
+ * Those with which something is wrong, if @wrong, of the run of that name, and the others, if @rest. Returns whether
+ * there were any.
+ */
 static bool put_findings(const struct look *look, const struct findings *all, bool wrong, bool rest, const char *name)
 {
 	static const char *const leads[] = { "!! ", "*  ", "ok " };
@@ -72,7 +76,8 @@ void document_text_findings(const struct findings *all, const struct look *look)
 }
 
 /* Adds the ops of a watch, in a phase if it is named. */
-static int add_rows(struct table *t, const struct look *look, const struct watch *w, const struct frame *f, const char *phase)
+static int add_rows(struct table *t, const struct look *look, const struct watch *w, const struct frame *f,
+		    const char *phase)
 {
 	char device[3 * DEVICE_NAME_MAX], name[4 * DEVICE_NAME_MAX], clean[256], texts[COMPARISON_CELLS][UNITS_TEXT];
 	const char *row[TABLE_COLUMNS_MAX] = { name, clean };
@@ -107,7 +112,8 @@ static int put_figures(const struct look *look, const struct run *r)
 		err = err ?: add_rows(&all, look, w->watch, w->total, NULL);
 		for (u32 k = 0; !err && k < r->phases.n; k++)
 			if (r->phases.p[k].n && r->phases.p[k].of[w - r->watches])
-				err = add_rows(&phases, look, w->watch, r->phases.p[k].of[w - r->watches], r->phases.p[k].name);
+				err = add_rows(&phases, look, w->watch, r->phases.p[k].of[w - r->watches],
+					       r->phases.p[k].name);
 	}
 	if (all.n)
 		table_print(&all, look->out, WIDTH);
@@ -121,7 +127,8 @@ static int put_figures(const struct look *look, const struct run *r)
 }
 
 /* Of several runs, what is wrong in any of them comes first, then what sets them apart. */
-static int put_all(const struct look *look, const struct run *runs, u32 n, const struct document_window *window, struct findings *of)
+static int put_all(const struct look *look, const struct run *runs, u32 n, const struct document_window *window,
+		   struct findings *of)
 {
 	const struct findings *between = &of[n];
 	char name[RUN_NAME];

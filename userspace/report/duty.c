@@ -7,7 +7,11 @@
 #define IOS_LEAST 100		/* of a burst, on average */
 #define LOW 0.01		/* an interval below this share of the mean rate is a pause */
 #define DEVIATION 0.25		/* limit of the standard deviation of the periods, over their mean */
-#define ALL_BUSY 0.9		/* an end of a burst with this share of the other's rate is all busy; so are all bursts if this share of their intervals is */
+/*
+ * an end of a burst with this share of the other's rate is all busy; so are all bursts if this share of their
+ * intervals is
+ */
+#define ALL_BUSY 0.9
 #define SHARE_MOST 0.95		/* a load with fewer pauses is none with a duty cycle */
 
 /* Nothing to do, as far as can be told: no IO was in flight at either end. */

@@ -17,8 +17,8 @@ const char *const finding_grades[] = { "wrong", "differs", "well" };
 enum when { ALWAYS, IF_RATE_IS_ITS_OWN, WHEN_ALL_ARE_DONE };
 
 /*
- * The kinds in order of severity, with the grade that they usually have, and the rule that finds them: of a watch, or of
- * each op that matters. Rules run in this order, as some look at what those before them told.
+ * The kinds in order of severity, with the grade that they usually have, and the rule that finds them: of a watch, or
+ * of each op that matters. Rules run in this order, as some look at what those before them told.
  */
 static const struct rule {
 	const char *kind;
@@ -251,7 +251,8 @@ static int rooms_init(struct rooms *rooms, const struct run *r)
 	return rooms->proven && rooms->stalled_s && rooms->told_s ? 0 : -ENOMEM;
 }
 
-static struct inquiry inquiry_of(const struct run *r, const struct watch_run *w, struct rooms *rooms, struct findings *to)
+static struct inquiry inquiry_of(const struct run *r, const struct watch_run *w, struct rooms *rooms,
+				 struct findings *to)
 {
 	const struct inquiry q = {
 		.run = r, .watch = w, .age_proven = rooms->proven, .stalled_s = rooms->stalled_s,

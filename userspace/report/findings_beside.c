@@ -55,7 +55,8 @@ static bool is_slower(const struct op_frame *o, const struct op_frame *base)
 	return p_of(o, 0.5) >= FACTOR * p_of(base, 0.5) || p_of(o, 0.99) >= FACTOR * p_of(base, 0.99);
 }
 
-static void report(const struct inquiry *q, u32 op, const struct op_frame *o, u32 kind, const struct op_frame *base, const char *base_name)
+static void report(const struct inquiry *q, u32 op, const struct op_frame *o, u32 kind, const struct op_frame *base,
+		   const char *base_name)
 {
 	double p50 = p_of(o, 0.5), p99 = p_of(o, 0.99), base_p50 = p_of(base, 0.5), base_p99 = p_of(base, 0.99);
 	double share = (double)o->ios / q->watch->ops[op].total->ios;
@@ -77,14 +78,16 @@ static void report(const struct inquiry *q, u32 op, const struct op_frame *o, u3
 int find_beside(const struct inquiry *q, u32 op)
 {
 	u32 base_kind, kind = 0;
-	const struct op_frame *base = beside_divides(q->run, q->watch) ? beside_base(q->watch, op, &base_kind) : NULL, *worst = NULL;
+	const struct op_frame *base = beside_divides(q->run, q->watch) ? beside_base(q->watch, op, &base_kind) : NULL,
+			      *worst = NULL;
 
 	if (!base)
 		return 0;
 	for (u32 k = 1; k <= BLKLAT_KINDS; k++) {
 		const struct op_frame *o = beside_part(q->watch, k, op);
 
-		if (o->ios < PART_IOS_LEAST || o == base || !is_slower(o, base) || (worst && lost_s(o, base) <= lost_s(worst, base)))
+		if (o->ios < PART_IOS_LEAST || o == base || !is_slower(o, base) ||
+		    (worst && lost_s(o, base) <= lost_s(worst, base)))
 			continue;
 		worst = o;
 		kind = k;

@@ -8,7 +8,8 @@
 
 #define MATTERS 0.01		/* share of the IOs or bytes from which on another load may be a cause */
 #define LEFT 0.1		/* a load with less than this share of its earlier rate has ended */
-#define TOGETHER 0.9		/* share of the busy intervals in which both the load and the effect are there, or neither is */
+/* share of the busy intervals in which both the load and the effect are there, or neither is */
+#define TOGETHER 0.9
 
 /* How many watches behind the whole are owners. */
 static u32 owners_of(const struct trace *t)
@@ -51,7 +52,10 @@ static u32 step_in(const struct trace *t, const struct series_run *s, struct spa
 	return step;
 }
 
-/* Sets the loads of @o on either side of its step. Returns by which direction it changed, 0 for none that could be a cause. */
+/*
+ * Sets the loads of @o on either side of its step. Returns by which direction it changed, 0 for none that could be a
+ * cause.
+ */
 static int measure_step(const struct trace *t, struct span both, const struct change *c, struct other *o)
 {
 	const struct series_run *s = &o->watch->ops[o->op];
@@ -73,12 +77,13 @@ static int measure_step(const struct trace *t, struct span both, const struct ch
 	if (!o->iops_before && !o->iops_after)
 		*(way > 0 ? &o->iops_after : &o->iops_before) = median_iops(t, s, way > 0 ? after : before, true);
 	larger = way > 0 ? &o->after : &o->before;
-	return larger->iops >= MATTERS * c->before.iops || larger->bytes_per_s >= MATTERS * c->before.bytes_per_s ? way : 0;
+	return larger->iops >= MATTERS * c->before.iops || larger->bytes_per_s >= MATTERS * c->before.bytes_per_s ? way
+														  : 0;
 }
 
 /*
- * Finds the step of @o, whose watch and op are given, in @both levels around place @cut, or if there is none next to it, within NEAR
- * intervals: it may end before the level does. Returns the step's direction, or 0.
+ * Finds the step of @o, whose watch and op are given, in @both levels around place @cut, or if there is none next to
+ * it, within NEAR intervals: it may end before the level does. Returns the step's direction, or 0.
  */
 static int changed_with(const struct trace *t, u32 cut, struct span both, const struct change *c, struct other *o)
 {
@@ -139,7 +144,10 @@ static bool is_apart(const struct trace *t, const struct watch_run *w)
 	return d != t->q->watch->watch->device && !d->n_lower && !device_is_partition(d);
 }
 
-/* Whether the other load changed on this device as well, that of the same owner, or of the same op; or one as large began there. */
+/*
+ * Whether the other load changed on this device as well, that of the same owner, or of the same op; or one as large
+ * began there.
+ */
 static bool has_load(const struct trace *t, const struct change *c, const struct watch_run *whole)
 {
 	const char *owner = owner_of(c->cause.watch);
@@ -147,7 +155,8 @@ static bool has_load(const struct trace *t, const struct change *c, const struct
 
 	for (const struct watch_run *w = whole + !!owner; w <= last; w++)
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			const struct level before = rates_of(t, &w->ops[op], c->near[0]), after = rates_of(t, &w->ops[op], c->near[1]);
+			const struct level before = rates_of(t, &w->ops[op], c->near[0]),
+					   after = rates_of(t, &w->ops[op], c->near[1]);
 			bool same = op == c->cause.op && (!owner || !strcmp(owner, owner_of(w)));
 			int way = before.iops == after.iops ? 0 : direction(before.iops, after.iops, FACTOR);
 
@@ -158,8 +167,8 @@ static bool has_load(const struct trace *t, const struct change *c, const struct
 }
 
 /*
- * Whether the op changed in the same way on a device that the other load does not reach, by half of the factor or more in
- * logarithms.
+ * Whether the op changed in the same way on a device that the other load does not reach, by half of the factor or
+ * more in logarithms.
  */
 static bool changed_without(const struct trace *t, const struct change *c)
 {
@@ -173,13 +182,17 @@ static bool changed_without(const struct trace *t, const struct change *c)
 			continue;
 		before = figures_of(t, &w->ops[t->op], c->near[0]);
 		after = figures_of(t, &w->ops[t->op], c->near[1]);
-		if (before.iops && after.iops && direction(before.ns[p], after.ns[p], sqrt(c->after.ns[p] / c->before.ns[p])) > 0)
+		if (before.iops && after.iops &&
+		    direction(before.ns[p], after.ns[p], sqrt(c->after.ns[p] / c->before.ns[p])) > 0)
 			return true;
 	}
 	return false;
 }
 
-/* Whether anything else changed: IOs fail; or the load or the latency of another op, or of any op of a device of its own. */
+/*
+ * Whether anything else changed: IOs fail; or the load or the latency of another op, or of any op of a device of its
+ * own.
+ */
 static bool anything_else(const struct trace *t, const struct change *c)
 {
 	const struct run *r = t->q->run;
@@ -189,10 +202,12 @@ static bool anything_else(const struct trace *t, const struct change *c)
 			return true;
 	run_for_each_whole(w, r) {
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			struct level before = rates_of(t, &w->ops[op], c->near[0]), after = rates_of(t, &w->ops[op], c->near[1]);
+			struct level before = rates_of(t, &w->ops[op], c->near[0]),
+				     after = rates_of(t, &w->ops[op], c->near[1]);
 
 			if ((w == t->q->watch ? op != t->op : is_apart(t, w)) && op_matters(w, op) &&
-			    (direction(before.iops, after.iops, FACTOR) || direction(before.mean_ns, after.mean_ns, FACTOR)))
+			    (direction(before.iops, after.iops, FACTOR) ||
+			     direction(before.mean_ns, after.mean_ns, FACTOR)))
 				return true;
 		}
 	}
@@ -206,15 +221,20 @@ static u32 unchanged_peers(const struct trace *t, const struct change *c)
 	u32 n = 0;
 
 	run_for_each_whole(w, r) {
-		struct level before = rates_of(t, &w->ops[t->op], c->near[0]), after = rates_of(t, &w->ops[t->op], c->near[1]);
+		struct level before = rates_of(t, &w->ops[t->op], c->near[0]),
+			     after = rates_of(t, &w->ops[t->op], c->near[1]);
 
-		n += is_apart(t, w) && is_same_kind(w, t->q->watch) && before.iops && after.iops && !direction(before.iops, c->before.iops, FACTOR) &&
-		     !direction(before.iops, after.iops, EVEN) && !direction(before.mean_ns, after.mean_ns, EVEN);
+		n += is_apart(t, w) && is_same_kind(w, t->q->watch) && before.iops && after.iops &&
+		     !direction(before.iops, c->before.iops, FACTOR) && !direction(before.iops, after.iops, EVEN) &&
+		     !direction(before.mean_ns, after.mean_ns, EVEN);
 	}
 	return n;
 }
 
-/* The only part by size, flags or owner whose IOs take longer, while the others together take as long as before; NULL: there is none. */
+/*
+ * The only part by size, flags or owner whose IOs take longer, while the others together take as long as before;
+ * NULL: there is none.
+ */
 static const struct watch_run *only_part(const struct trace *t, const struct change *c)
 {
 	const struct watch_run *whole = t->q->watch, *only = NULL;
@@ -222,7 +242,8 @@ static const struct watch_run *only_part(const struct trace *t, const struct cha
 	struct level rest[2] = { 0 };
 
 	for (const struct watch_run *w = whole + 1; w <= whole + parts; w++) {
-		struct level before = rates_of(t, &w->ops[t->op], c->span[0]), after = rates_of(t, &w->ops[t->op], c->span[1]);
+		struct level before = rates_of(t, &w->ops[t->op], c->span[0]),
+			     after = rates_of(t, &w->ops[t->op], c->span[1]);
 		bool is_slower = before.iops && after.iops && direction(before.mean_ns, after.mean_ns, FACTOR) > 0;
 
 		if (is_slower) {
@@ -235,7 +256,8 @@ static const struct watch_run *only_part(const struct trace *t, const struct cha
 	}
 	if (slower != 1 || c->latency <= 0 || fmin(rest[0].iops, rest[1].iops) < MATTERS * c->before.iops ||
 	    direction(rest[0].mean_ns / rest[0].iops, rest[1].mean_ns / rest[1].iops, EVEN) ||
-	    !strcmp(only->watch->part->by, by_names[BLKLAT_BY_DEPTH]) || !strcmp(only->watch->part->by, by_names[BLKLAT_BY_BESIDE]))
+	    !strcmp(only->watch->part->by, by_names[BLKLAT_BY_DEPTH]) ||
+	    !strcmp(only->watch->part->by, by_names[BLKLAT_BY_BESIDE]))
 		return NULL;
 	return only;
 }
@@ -249,7 +271,8 @@ static bool waits_before_device(const struct trace *t, const struct change *c)
 		const struct series_run *s = &w->ops[t->op];
 		struct level before = rates_of(t, s, c->near[0]), after = rates_of(t, s, c->near[1]);
 
-		if (w != t->q->watch && w->watch->device == t->q->watch->watch->device && w->watch->stage == BLKLAT_STAGE_DEVICE)
+		if (w != t->q->watch && w->watch->device == t->q->watch->watch->device &&
+		    w->watch->stage == BLKLAT_STAGE_DEVICE)
 			return before.iops && after.iops && !direction(before.mean_ns, after.mean_ns, EVEN);
 	}
 	return false;
@@ -261,19 +284,22 @@ static bool cause_is_elsewhere(const struct trace *t, const struct change *c)
 	return c->cause.watch && c->cause.watch->watch->device != t->q->watch->watch->device;
 }
 
-const struct watch_run *victim_of(const struct trace *t, const struct change *c, const struct watch_run *cause, u32 *ret_harmed)
+const struct watch_run *victim_of(const struct trace *t, const struct change *c, const struct watch_run *cause,
+				  u32 *ret_harmed)
 {
 	const struct watch_run *whole = t->q->watch, *victim = whole;
 	double most = 0;
 
 	*ret_harmed = 0;
 	for (const struct watch_run *w = whole + 1; w <= whole + owners_of(t); w++) {
-		struct level before = rates_of(t, &w->ops[t->op], c->span[0]), after = rates_of(t, &w->ops[t->op], c->span[1]);
+		struct level before = rates_of(t, &w->ops[t->op], c->span[0]),
+			     after = rates_of(t, &w->ops[t->op], c->span[1]);
 		double lost = before.iops ? after.iops * (after.mean_ns - before.mean_ns) : 0;
 
 		if (w == cause || lost <= 0)
 			continue;
-		*ret_harmed += direction(before.mean_ns, after.mean_ns, FACTOR) > 0 && direction(before.iops, after.iops, EVEN) <= 0;
+		*ret_harmed += direction(before.mean_ns, after.mean_ns, FACTOR) > 0 &&
+			       direction(before.iops, after.iops, EVEN) <= 0;
 		victim = lost > most ? w : victim;
 		most = fmax(lost, most);
 	}
@@ -332,7 +358,8 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 	c->like = unchanged_peers(t, c);
 	c->before_device = waits_before_device(t, c);
 	c->only = only_part(t, c);
-	c->alone = c->alone && !c->only && !c->like && !c->before_device && !run_has_mark_at(t->q->run, c->at_s) && !anything_else(t, c);
+	c->alone = c->alone && !c->only && !c->like && !c->before_device && !run_has_mark_at(t->q->run, c->at_s) &&
+		   !anything_else(t, c);
 }
 
 /* Where a load at least half as large as the cause of @c begins at place @cut, or in the interval behind it. */
@@ -345,7 +372,8 @@ static struct handover another_begins(const struct trace *t, u32 cut, struct spa
 			struct other o = { .watch = &t->q->watch[part], .op = op };
 
 			if ((part || op != t->op) && !(o.watch == c->cause.watch && op == c->cause.op) &&
-			    changed_with(t, cut, level, c, &o) > 0 && o.step <= cut + 1 && o.depth_step >= c->cause.depth_step / 2)
+			    changed_with(t, cut, level, c, &o) > 0 && o.step <= cut + 1 &&
+			    o.depth_step >= c->cause.depth_step / 2)
 				return (struct handover){ max_u64(o.step, cut), o.at_s };
 		}
 	return (struct handover){ 0 };
@@ -368,8 +396,8 @@ bool cause_is_sure(const struct trace *t, const struct change *all, u32 i)
 {
 	const struct change *c = &all[i];
 
-	return c->cause.watch && !cause_is_elsewhere(t, c) && c->latency > 0 && c->cause.step <= t->cuts[i] && goes_together(t, all, c) &&
-	       !changed_without(t, c);
+	return c->cause.watch && !cause_is_elsewhere(t, c) && c->latency > 0 && c->cause.step <= t->cuts[i] &&
+	       goes_together(t, all, c) && !changed_without(t, c);
 }
 
 double cause_end_of(const struct trace *t, const struct change *c)

@@ -29,8 +29,8 @@ static void say_owner(struct finding *f, const struct watch_run *w)
 }
 
 /*
- * "backup.service began 500 writes/s of 1.00 MiB", "ended its 500", "went from 200 to 500"; without owners "500 writes/s began"; of an
- * owner that was @said "500 writes/s" and "from 200 to 500".
+ * "backup.service began 500 writes/s of 1.00 MiB", "ended its 500", "went from 200 to 500"; without owners "500
+ * writes/s began"; of an owner that was @said "500 writes/s" and "from 200 to 500".
  */
 static void say_load(struct finding *f, const struct other *o, const struct watch_run *said)
 {
@@ -74,7 +74,8 @@ static void say_victim(struct finding *f, const struct trace *t, const struct ch
 {
 	u32 harmed;
 	const struct watch_run *w = victim_of(t, c, c->cause.watch, &harmed);
-	struct level before = figures_of(t, &w->ops[t->op], c->span[0]), after = figures_of(t, &w->ops[t->op], c->span[1]);
+	struct level before = figures_of(t, &w->ops[t->op], c->span[0]),
+		     after = figures_of(t, &w->ops[t->op], c->span[1]);
 	char a[UNITS_TEXT], b[UNITS_TEXT];
 
 	finding_say(f, "%s", plurals[t->op]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What sets the lines of a chart apart: an op of several devices of a run, or of one device in several runs. Percentiles
- * are compared from p5 on, as far as ten IOs of both lines lie beyond.
+ * What sets the lines of a chart apart: an op of several devices of a run, or of one device in several runs.
+ * Percentiles are compared from p5 on, as far as ten IOs of both lines lie beyond.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,9 +15,11 @@
 
 #define IOS_BEYOND 10
 #define P10 5			/* its step, see step() */
-#define EQUAL 1.08		/* percentiles that differ by less are equal; so are all below the step where two lines part, */
+/* percentiles that differ by less are equal; so are all below the step where two lines part, */
+#define EQUAL 1.08
 #define WAVERING 1.15		/* if none there differs by more than this */
-#define FAR(q) ((q) > 0.99 ? 1.5 : (q) > 0.95 ? 1.2 : EQUAL)	/* where few IOs lie beyond, lines that differ by less are equal, too */
+/* where few IOs lie beyond, lines that differ by less are equal, too */
+#define FAR(q) ((q) > 0.99 ? 1.5 : (q) > 0.95 ? 1.2 : EQUAL)
 #define CHANCE 5.0		/* and those that differ by so many standard errors */
 #define CLASS 2.0		/* a gap between classes */
 #define PAIRS_MOST 4		/* of more lines, only pairs that part are told */
@@ -62,7 +64,10 @@ static struct finding *lines_finding_add(const struct lines *ls, const char *kin
 	return f;
 }
 
-/* From what an interval's percentile @p differs from the next one's by; for a normal distribution the mean of that is 1.128 deviations. */
+/*
+ * From what an interval's percentile @p differs from the next one's by; for a normal distribution the mean of that is
+ * 1.128 deviations.
+ */
 static double error_of(const struct line *l, u32 op, u32 p)
 {
 	const struct series_run *s = &l->watch->ops[op];
@@ -172,8 +177,9 @@ static struct split split_of(const struct line *a, const struct line *b)
 }
 
 /*
- * "2.01 times slower at p50, 1.50 at p90, 1.30 times faster at p99": those from @from on, or else the last. Returns whether all
- * differ by less than @limit: curves with several peaks may be alike, and yet far apart where they are steep. @f may be NULL.
+ * "2.01 times slower at p50, 1.50 at p90, 1.30 times faster at p99": those from @from on, or else the last. Returns
+ * whether all differ by less than @limit: curves with several peaks may be alike, and yet far apart where they are
+ * steep. @f may be NULL.
  */
 static bool say_ratios(struct finding *f, const struct split *s, double from, double limit)
 {
@@ -206,7 +212,8 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 	bool far = s->from < s->n && ratio(s, step(s->n - 1)) >= fmax(FAR(step(s->from)), chance);
 	bool equal = !far && s->within <= WAVERING, part = far && s->from > P10 && s->within <= WAVERING;
 	bool alike = equal || (!part && say_ratios(NULL, s, 0, fmax(ls->of_runs ? EQUAL : WAVERING, chance)));
-	double depth = a->o->iops * a->o->mean_ns / NSEC_PER_SEC, other_depth = b->o->iops * b->o->mean_ns / NSEC_PER_SEC;
+	double depth = a->o->iops * a->o->mean_ns / NSEC_PER_SEC,
+	       other_depth = b->o->iops * b->o->mean_ns / NSEC_PER_SEC;
 	char x[UNITS_TEXT], y[UNITS_TEXT], z[UNITS_TEXT];
 	struct finding *f;
 
@@ -241,7 +248,8 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 static int find_pairs(const struct lines *ls)
 {
 	for (u32 i = 1; i < ls->n; i++) {
-		const struct split s = ls->to_first ? split_of(&ls->of[i], &ls->of[0]) : split_of(&ls->by[i - 1], &ls->by[i]);
+		const struct split s = ls->to_first ? split_of(&ls->of[i], &ls->of[0])
+						    : split_of(&ls->by[i - 1], &ls->by[i]);
 
 		tell_pair(ls, &s);
 	}

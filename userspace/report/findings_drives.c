@@ -18,7 +18,8 @@ static const char *id_of(const struct device *d)
 }
 
 /* Adds what is told of a pair of devices to the finding, which is made if there is none. */
-static void tell(const struct comparison *c, u32 run, const struct watch_run *pair[2], struct finding **f, struct findings *to)
+static void tell(const struct comparison *c, u32 run, const struct watch_run *pair[2], struct finding **f,
+		 struct findings *to)
 {
 	const struct device *a = pair[0]->watch->device, *b = pair[1]->watch->device;
 	bool same = device_compare(a, b) == DEVICE_SAME;

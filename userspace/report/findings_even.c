@@ -57,12 +57,14 @@ static void describe(const struct weighted *y, u32 n, double interval_s, struct 
 	}
 }
 
-int evenness_of(const struct run *r, const struct watch_run *w, u32 op, const struct steady_window *in, struct evenness *ret)
+int evenness_of(const struct run *r, const struct watch_run *w, u32 op, const struct steady_window *in,
+		struct evenness *ret)
 {
 	CLEANUP(cleanup_free) struct weighted *y = calloc(2 * r->n + 1, sizeof(*y));
 	const struct duty duty = duty_of(r, w);
 	const bool trim = in->n < INTERVALS_LEAST;	/* then all of the rates' window, without its ends */
-	const u32 first = trim ? r->active.first + 1 : in->first, end = trim ? r->active.first + r->active.n : in->first + in->n + 1;
+	const u32 first = trim ? r->active.first + 1 : in->first,
+		  end = trim ? r->active.first + r->active.n : in->first + in->n + 1;
 	struct weighted *sorted;
 	double mean, worst, ios, squares = 0;
 	u32 n = 0;

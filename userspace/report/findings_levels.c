@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Level changes: a cache is exhausted, a drive begins to clean up, the load changes, a tail grows. Decides what changed, which
- * changes belong together, and which are told.
+ * Level changes: a cache is exhausted, a drive begins to clean up, the load changes, a tail grows. Decides what
+ * changed, which changes belong together, and which are told.
  */
 #include "report/findings_levels.h"
 
@@ -74,7 +74,8 @@ bool change_is_resized(const struct change *c)
 
 bool change_has_culprit(const struct change *c)
 {
-	return c->cause.watch && c->cause.sure && c->latency > 0 && (c->cause.harms || (!change_is_load(c) && !change_is_resized(c)));
+	return c->cause.watch && c->cause.sure && c->latency > 0 &&
+	       (c->cause.harms || (!change_is_load(c) && !change_is_resized(c)));
 }
 
 bool change_is_tail(const struct change *c)
@@ -84,8 +85,9 @@ bool change_is_tail(const struct change *c)
 
 bool change_is_cache(const struct change *c)
 {
-	return c->alone && c->p50 > 0 && c->latency > 0 && !c->cause.watch && !change_is_load(c) && !change_is_resized(c) &&
-	       c->after.mean_ns >= CACHE * c->before.mean_ns && c->span[1].to - c->span[1].from >= LEVEL_LEAST;
+	return c->alone && c->p50 > 0 && c->latency > 0 && !c->cause.watch && !change_is_load(c) &&
+	       !change_is_resized(c) && c->after.mean_ns >= CACHE * c->before.mean_ns &&
+	       c->span[1].to - c->span[1].from >= LEVEL_LEAST;
 }
 
 bool change_is_worse(const struct change *c)
@@ -121,7 +123,8 @@ static struct change change_at(const struct trace *t, u32 i)
 	place_change(t, t->cuts[i], &c);
 	for (u32 k = 0; k < t->n_shorts; k++)
 		if (t->shorts[k] == t->cuts[i])
-			c.lasts_s = t->q->run->start_s[t->interval[t->cuts[i + 1]]] - t->q->run->start_s[t->interval[t->cuts[i]]];
+			c.lasts_s = t->q->run->start_s[t->interval[t->cuts[i + 1]]] -
+				    t->q->run->start_s[t->interval[t->cuts[i]]];
 	find_cause(t, i, &c);
 	if (first < i)
 		c.at_s = c.cause.at_s = trace_handover(t, t->cuts[i])->at_s;
@@ -144,7 +147,10 @@ static void add_handovers(struct trace *t)
 	}
 }
 
-/* Without a step: whether percentile @p rises from each fifth of the time to the next, in all by as much as a step has to, as clearly. */
+/*
+ * Without a step: whether percentile @p rises from each fifth of the time to the next, in all by as much as a step
+ * has to, as clearly.
+ */
 static bool find_drift(const struct trace *t, u32 p, struct change *ret)
 {
 	double squares = 0;
@@ -164,10 +170,14 @@ static bool find_drift(const struct trace *t, u32 p, struct change *ret)
 	}
 	ret->span[0].to = t->n / FIFTHS;
 	compare(t, ret);
-	return log(ret->after.ns[p] / ret->before.ns[p]) >= fmax(log(STEP(p)), sqrt(squares / t->n) * fmax(2, 5 / sqrt(t->n / FIFTHS / 2.0)));
+	return log(ret->after.ns[p] / ret->before.ns[p]) >=
+	       fmax(log(STEP(p)), sqrt(squares / t->n) * fmax(2, 5 / sqrt(t->n / FIFTHS / 2.0)));
 }
 
-/* How many changes are at the begin or end of a phase. Several are a sweep: what the user set, and the phases' figures tell them. */
+/*
+ * How many changes are at the begin or end of a phase. Several are a sweep: what the user set, and the phases'
+ * figures tell them.
+ */
 static u32 marked_cuts(const struct trace *t)
 {
 	u32 n = 0;
@@ -182,14 +192,15 @@ static u32 gather_shorts(const struct change *all, u32 n)
 {
 	u32 m = 0;
 
-	while (m < n && all[m].lasts_s && !change_has_culprit(&all[m]) && change_is_tail(&all[m]) == change_is_tail(&all[0]))
+	while (m < n && all[m].lasts_s && !change_has_culprit(&all[m]) &&
+	       change_is_tail(&all[m]) == change_is_tail(&all[0]))
 		m += m + 1 < n ? 2 : 1;
 	return m ?: 1;
 }
 
 /*
- * Moves the changes by the culprit of the first one behind it, those for the worse and for the better in turn, as one load comes
- * and goes; or short rises that nobody is known to cause. Returns how many belong together; at least 1.
+ * Moves the changes by the culprit of the first one behind it, those for the worse and for the better in turn, as one
+ * load comes and goes; or short rises that nobody is known to cause. Returns how many belong together; at least 1.
  */
 static u32 gather(struct change *all, u32 n)
 {
@@ -218,10 +229,14 @@ static bool is_told_worse(const struct inquiry *q)
 	return false;
 }
 
-/* Whether to tell a change: of a sweep, only those for the worse away from its marks, and what is not told at another stage. */
+/*
+ * Whether to tell a change: of a sweep, only those for the worse away from its marks, and what is not told at another
+ * stage.
+ */
 static bool is_own(const struct trace *t, bool sweep, const struct change *c, u32 cut)
 {
-	bool rate = rate_is_its_own(t->q), marked = sweep && run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[cut]]);
+	bool rate = rate_is_its_own(t->q),
+	     marked = sweep && run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[cut]]);
 
 	return (!sweep && rate) || (change_is_worse(c) && !marked && (rate || !c->iops));
 }

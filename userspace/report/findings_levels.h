@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Levels of an op (findings_trace.c), the changes between them (findings_levels.c), who caused them (findings_cause.c), and the words
- * (findings_*_say.c).
+ * Levels of an op (findings_trace.c), the changes between them (findings_levels.c), who caused them
+ * (findings_cause.c), and the words (findings_*_say.c).
  */
 #ifndef REPORT_FINDINGS_LEVELS_H
 #define REPORT_FINDINGS_LEVELS_H
@@ -9,7 +9,8 @@
 #include "report/findings_rules.h"
 
 #define FACTOR 1.5
-#define SAME_CUT 2		/* a change of IOPS and one of latency are the same if at most this many intervals apart */
+/* a change of IOPS and one of latency are the same if at most this many intervals apart */
+#define SAME_CUT 2
 #define NEAR 10
 #define EVEN 1.2		/* figures that differ by a smaller factor count as unchanged */
 #define STEP(p) ((p) == RUN_P50 ? FACTOR : 2.0)	/* the least by which a percentile changes between levels */
@@ -26,12 +27,14 @@ struct trace {
 	struct weighted *room;	/* for medians */
 	u32 cuts[LEVEL_CUTS_MAX];	/* places in interval */
 	u32 n_cuts;
-	u32 shorts[LEVEL_CUTS_MAX];	/* those where a rise begins that is too short for a level, and ends at the next one */
+	/* those where a rise begins that is too short for a level, and ends at the next one */
+	u32 shorts[LEVEL_CUTS_MAX];
 	u32 n_shorts;
 	struct handover {
 		u32 cut;
 		double at_s;
-	} handovers[LEVEL_CUTS_MAX];	/* those where one load that makes the op slow ends and another begins: for both at one instant */
+	/* those where one load that makes the op slow ends and another begins: for both at one instant */
+	} handovers[LEVEL_CUTS_MAX];
 	u32 n_handovers;
 	bool backed[PERCENTILES_OVER_TIME];	/* enough IOs an interval for this percentile */
 };
@@ -58,8 +61,8 @@ struct other {
 	double iops_before, iops_after;	/* medians of the intervals' */
 	bool harms;		/* the IOs of other owners take longer since, although they are no more */
 	/*
-	 * It did not change after the op; both go together, in the whole run but for levels that another load explains; and no
-	 * device without it changed as the op did.
+	 * It did not change after the op; both go together, in the whole run but for levels that another load
+	 * explains; and no device without it changed as the op did.
 	 */
 	bool sure;
 };
@@ -69,14 +72,16 @@ struct change {
 	bool gradual;		/* no step: before and after are the first and the last fifth of the time */
 	double lasts_s;		/* of a rise of latency that is too short for a level; else 0 */
 	double rest_s;		/* pause of the workload before the change */
-	struct span span[2], near[2];	/* before (at a handover, before the first load) and after; up to NEAR intervals of each next to the change */
+	/* before (at a handover, before the first load) and after; up to NEAR intervals of each next to the change */
+	struct span span[2], near[2];
 	struct level before, after;
 	int iops, mean, p50;	/* 1: rose, -1: fell, 0: about the same */
 	int latency;		/* of the mean or, if that is about the same, of the lowest percentile that is not */
 	u32 tail;		/* the lowest percentile behind p50 that changed by FACTOR; 0: none did */
 	struct other cause;	/* the largest of the other loads that can explain it */
 	struct other with;	/* another one, at least half as large */
-	bool alone;		/* nothing else changed: neither the load nor the latency of another op or device; nor does it recover */
+	/* nothing else changed: neither the load nor the latency of another op or device; nor does it recover */
+	bool alone;
 	const struct watch_run *only;	/* the only part whose IOs take longer; NULL: there is none */
 	bool before_device;	/* of another stage than device, which is watched as well and takes as long as before */
 	u32 like;		/* devices of its kind with as many of these IOs, which take as long as before */
@@ -92,8 +97,8 @@ void trace_uninit(struct trace *t);
 int trace_find_levels(struct trace *t);
 
 /*
- * Adds where latency rises for too short a time for a level, and where that ends, unless it is near a level's, or at a mark; and where
- * the run's first intervals end, if they are slower or faster for as short a time.
+ * Adds where latency rises for too short a time for a level, and where that ends, unless it is near a level's, or at
+ * a mark; and where the run's first intervals end, if they are slower or faster for as short a time.
  */
 void trace_add_short(struct trace *t);
 
@@ -115,7 +120,10 @@ struct level rates_of(const struct trace *t, const struct series_run *s, struct 
 /* All figures. */
 struct level figures_of(const struct trace *t, const struct series_run *s, struct span in);
 
-/* When in the intervals before and after place @cut the rate of @s changed, by its IOs there: first at one rate, then at the other. */
+/*
+ * When in the intervals before and after place @cut the rate of @s changed, by its IOs there: first at one rate, then
+ * at the other.
+ */
 double moment_of(const struct trace *t, const struct series_run *s, u32 cut, double before, double after);
 
 /* --- findings_levels.c --- */
@@ -156,17 +164,21 @@ void find_cause(const struct trace *t, u32 i, struct change *c);
 /* Where, in the level after cut @i, the load that may have caused @c ends while another begins; cut is 0: nowhere. */
 struct handover handover_of(const struct trace *t, u32 i, const struct change *c);
 
-/* Of change @i, when the causes of @all are known: where another load made the op slow, that says nothing of this one. */
+/*
+ * Of change @i, when the causes of @all are known: where another load made the op slow, that says nothing of this
+ * one.
+ */
 bool cause_is_sure(const struct trace *t, const struct change *all, u32 i);
 
 /* "nightly-backup.service", or NULL if IOs are not divided by owner. */
 const char *owner_of(const struct watch_run *w);
 
 /*
- * The owner who lost most beside @cause: by its IOs times how much longer they take. Undivided, and where no owner did, the
- * whole. @ret_harmed: how many owners' IOs take longer by FACTOR, although they are no more.
+ * The owner who lost most beside @cause: by its IOs times how much longer they take. Undivided, and where no owner
+ * did, the whole. @ret_harmed: how many owners' IOs take longer by FACTOR, although they are no more.
  */
-const struct watch_run *victim_of(const struct trace *t, const struct change *c, const struct watch_run *cause, u32 *ret_harmed);
+const struct watch_run *victim_of(const struct trace *t, const struct change *c, const struct watch_run *cause,
+				  u32 *ret_harmed);
 
 /* When the load that caused @c ended, if it did not come again; INFINITY: not in the run. */
 double cause_end_of(const struct trace *t, const struct change *c);
@@ -174,8 +186,8 @@ double cause_end_of(const struct trace *t, const struct change *c);
 /* --- findings_cause_say.c --- */
 
 /*
- * Says of a change for the worse whose cause is sure: who, since when, how much, to whom. The @n changes are for the worse
- * and for the better in turn, as the same load comes and goes.
+ * Says of a change for the worse whose cause is sure: who, since when, how much, to whom. The @n changes are for the
+ * worse and for the better in turn, as the same load comes and goes.
  */
 void say_culprit(struct finding *f, const struct trace *t, const struct change *all, u32 n);
 

@@ -107,7 +107,10 @@ static void say_tail(struct finding *f, const struct change *c, u32 n)
 		say_only(f, c);
 }
 
-/* "IOPS fell from 148k to 18.9k at 438.4 s, after 68.8 % of the IOs"; or of latency, and then by how much and at which rate. */
+/*
+ * "IOPS fell from 148k to 18.9k at 438.4 s, after 68.8 % of the IOs"; or of latency, and then by how much and at
+ * which rate.
+ */
 static void say_first(struct finding *f, const struct change *c, u32 n)
 {
 	bool median = !strcmp(f->times_of, "median"), steps = c->iops && !c->gradual;
@@ -127,7 +130,8 @@ static void say_first(struct finding *f, const struct change *c, u32 n)
 		say_when(f, c, n);
 	if (!steps) {
 		finding_say(f, ",");
-		say_from_to(f, median ? c->before.ns[RUN_P50] : c->before.mean_ns, median ? c->after.ns[RUN_P50] : c->after.mean_ns);
+		say_from_to(f, median ? c->before.ns[RUN_P50] : c->before.mean_ns,
+			    median ? c->after.ns[RUN_P50] : c->after.mean_ns);
 	}
 	if (!c->gradual)
 		finding_say(f, ", after %s of the IOs", units_share(share, c->share));
@@ -137,7 +141,9 @@ static void say_first(struct finding *f, const struct change *c, u32 n)
 
 static void say_change(struct finding *f, const struct trace *t, const struct change *c, u32 n)
 {
-	int tail = c->tail ? direction(c->before.ns[c->tail] * c->after.ns[RUN_P50], c->after.ns[c->tail] * c->before.ns[RUN_P50], FACTOR) : 0;
+	int tail = c->tail ? direction(c->before.ns[c->tail] * c->after.ns[RUN_P50],
+				       c->after.ns[c->tail] * c->before.ns[RUN_P50], FACTOR)
+			   : 0;
 	bool median = !strcmp(f->times_of, "median"), steps = c->iops && !c->gradual;
 
 	say_first(f, c, n);

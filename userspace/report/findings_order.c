@@ -31,7 +31,8 @@ static int by_severity(const void *of_a, const void *of_b)
 	const struct finding *a = of_a, *b = of_b;
 
 	return ((int)a->grade - (int)b->grade) ?: ((int)finding_rank(a->kind) - (int)finding_rank(b->kind)) ?:
-	       (severity(a) < severity(b)) - (severity(a) > severity(b)) ?: (a->from_s > b->from_s) - (a->from_s < b->from_s) ?:
+	       (severity(a) < severity(b)) - (severity(a) > severity(b)) ?:
+	       (a->from_s > b->from_s) - (a->from_s < b->from_s) ?:
 	       (int)a->also - (int)b->also;
 }
 
@@ -53,7 +54,10 @@ static bool is_well(const struct finding *f)
 	return finding_get(f, "reached") == 1 && !finding_get(f, "stalled_share");
 }
 
-/* What became slower at the same time, for the same reason if one is known, is one event: however much slower, of which op and device. */
+/*
+ * What became slower at the same time, for the same reason if one is known, is one event: however much slower, of
+ * which op and device.
+ */
 static bool is_event(const struct finding *f)
 {
 	return is_level_change(f) && f->grade == FINDING_WRONG;
@@ -70,8 +74,9 @@ static bool alike(const struct finding *a, const struct finding *b, const struct
 	if (strcmp(a->kind, b->kind) || a->grade != b->grade || strcmp(a->cause ?: "", b->cause ?: "") || fabs(a->from_s - b->from_s) > slack_s ||
 	    fabs(a->to_s - b->to_s) > slack_s)
 		return false;
-	return is_event(a) || (of_others && a->n == b->n && fmax(a->times, b->times) <= LIKE * fmin(a->times, b->times) &&
-			       (is_well(a) ? is_well(b) : alike_in_values(a, b)));
+	return is_event(a) ||
+	       (of_others && a->n == b->n && fmax(a->times, b->times) <= LIKE * fmin(a->times, b->times) &&
+		(is_well(a) ? is_well(b) : alike_in_values(a, b)));
 }
 
 /* Moves @f behind @to and those that it speaks for; or @to, if only @f knows a culprit. */
@@ -132,15 +137,20 @@ static void say_well(struct finding *f)
 	say_names(f, f + 1, f->also);
 }
 
-/* Whether @f says again what @of does: that a load changed, which is the cause of something; or in peaks that latency did. */
+/*
+ * Whether @f says again what @of does: that a load changed, which is the cause of something; or in peaks that latency
+ * did.
+ */
 static bool repeats(const struct finding *f, const struct finding *of, double slack_s)
 {
 	bool of_load = !strcmp(f->kind, "steady_state") || (is_level_change(f) && f->grade == FINDING_DIFFERS);
 
 	if (!strcmp(f->kind, "peaks"))
-		return is_level_change(of) && of->watch->device == f->watch->device && of->op == f->op && of->times >= SLOWER;
-	return of_load && of->cause && (of->grade == FINDING_WRONG || !is_level_change(f)) && of->watch == f->watch && of->cause_op == f->op &&
-	       (of->op != f->op || (of->culprit && !finding_get(f, "reached"))) && of->from_s <= f->to_s + slack_s && of->to_s >= f->from_s - slack_s;
+		return is_level_change(of) && of->watch->device == f->watch->device && of->op == f->op &&
+		       of->times >= SLOWER;
+	return of_load && of->cause && (of->grade == FINDING_WRONG || !is_level_change(f)) && of->watch == f->watch &&
+	       of->cause_op == f->op && (of->op != f->op || (of->culprit && !finding_get(f, "reached"))) &&
+	       of->from_s <= f->to_s + slack_s && of->to_s >= f->from_s - slack_s;
 }
 
 /* Drops what is said elsewhere. A device with which something is wrong is not among those that are well. */
@@ -152,7 +162,8 @@ static void settle(struct findings *fs, double slack_s)
 		fs->f[i].also = false;	/* whether it is said elsewhere */
 		for (u32 k = 0; k < all; k++) {
 			fs->f[i].also |= repeats(&fs->f[i], &fs->f[k], slack_s);
-			if (fs->f[k].grade == FINDING_WRONG && fs->f[i].grade == FINDING_WELL && fs->f[k].watch->device == fs->f[i].watch->device)
+			if (fs->f[k].grade == FINDING_WRONG && fs->f[i].grade == FINDING_WELL &&
+			    fs->f[k].watch->device == fs->f[i].watch->device)
 				fs->f[i].grade = FINDING_DIFFERS;
 		}
 	}

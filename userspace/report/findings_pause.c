@@ -13,9 +13,9 @@
 #define PARTS 1e6		/* of an IO, as bins hold whole numbers */
 
 /*
- * The median of the first IOs, or of all others. The first ones are counted in coarse bins. Distributes those of each coarse
- * bin over its fine bins, in proportion to all IOs there. That is exact if the coarse bin has only first IOs, and otherwise
- * no less exact than the coarse bin itself.
+ * The median of the first IOs, or of all others. The first ones are counted in coarse bins. Distributes those of each
+ * coarse bin over its fine bins, in proportion to all IOs there. That is exact if the coarse bin has only first IOs,
+ * and otherwise no less exact than the coarse bin itself.
  */
 static int median_of(const struct op_frame *o, bool first, double *ret_ns)
 {

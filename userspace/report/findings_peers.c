@@ -33,8 +33,8 @@ bool is_same_kind(const struct watch_run *a, const struct watch_run *b)
 	const struct device *d = a->watch->device, *e = b->watch->device;
 
 	/* What lies on another device is as that one is. */
-	return a->watch->stage == b->watch->stage && !strcmp(d->kind, e->kind) && !strcmp(d->model, e->model) && !d->n_lower &&
-	       !device_is_partition(d) && strcmp(d->kind, "loop");
+	return a->watch->stage == b->watch->stage && !strcmp(d->kind, e->kind) && !strcmp(d->model, e->model) &&
+	       !d->n_lower && !device_is_partition(d) && strcmp(d->kind, "loop");
 }
 
 static double size_of(const struct watch_run *w)
@@ -92,12 +92,16 @@ static void measure(struct peers *p)
 
 static int by_distance(const void *of_a, const void *of_b)
 {
-	double a = fabs(log(((const struct weighted *)of_a)->value)), b = fabs(log(((const struct weighted *)of_b)->value));
+	double a = fabs(log(((const struct weighted *)of_a)->value)),
+	       b = fabs(log(((const struct weighted *)of_b)->value));
 
 	return (a > b) - (a < b);
 }
 
-/* The normal approximation of the probability of ratios so far above 1 by chance. Sorts them by their distance from 1. */
+/*
+ * The normal approximation of the probability of ratios so far above 1 by chance. Sorts them by their distance from
+ * 1.
+ */
 static double signed_rank(struct weighted *ratios, u32 n)
 {
 	double sum = 0, mean = n * (n + 1.0) / 4, deviation = sqrt(n * (n + 1.0) * (2.0 * n + 1) / 24);
@@ -189,7 +193,9 @@ int find_peers(const struct inquiry *q, u32 op)
 	for (u32 i = 0; i < p.n; i++) {
 		double until_s = told_from(&p, p.of[i]);
 
-		judge(&p, p.of[i], until_s >= q->run->start_s[INTERVALS_LEAST < q->run->n ? INTERVALS_LEAST : 0] ? until_s : INFINITY);
+		judge(&p, p.of[i],
+		      until_s >= q->run->start_s[INTERVALS_LEAST < q->run->n ? INTERVALS_LEAST : 0] ? until_s
+												    : INFINITY);
 	}
 	return 0;
 }

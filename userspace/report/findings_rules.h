@@ -18,9 +18,12 @@ struct inquiry {
 	 * capture missed: that one also seems to be in flight, until its tag is used again.
 	 */
 	bool *age_proven;
-	double *stalled_s;		/* [interval] For how long the device stalled. Set by find_stalls(), for the rules that run after it. */
-	u32 *sweeps;			/* Bit of each op whose levels change at marks only. Set by find_level_changes(). */
-	double *told_s;			/* [interval] The same for stalls that were told: of the device or one of its ops, at any stage. */
+	/* [interval] For how long the device stalled. Set by find_stalls(), for the rules that run after it. */
+	double *stalled_s;
+	/* Bit of each op whose levels change at marks only. Set by find_level_changes(). */
+	u32 *sweeps;
+	/* [interval] The same for stalls that were told: of the device or one of its ops, at any stage. */
+	double *told_s;
 	struct findings *to;
 };
 
@@ -48,9 +51,9 @@ int find_peaks(const struct inquiry *q, u32 op);
 int find_levels(const struct inquiry *q, u32 op, double *ret);
 
 /*
- * Adds a finding about the whole run, of the kind's usual grade and with the name of device and op as the begin of its text;
- * the caller fills in the rest. The pointer is invalid once the next one is added. If there is no memory, findings_make()
- * will fail.
+ * Adds a finding about the whole run, of the kind's usual grade and with the name of device and op as the begin of
+ * its text; the caller fills in the rest. The pointer is invalid once the next one is added. If there is no memory,
+ * findings_make() will fail.
  */
 struct finding *finding_add(const struct inquiry *q, const char *kind, int op);
 void finding_value(struct finding *f, const char *name, double value);
@@ -72,20 +75,27 @@ void find_drives(const struct comparison *c, struct findings *to);
 u32 finding_rank(const char *kind);
 
 /*
- * Marks findings about the steady state of devices alike whose verdicts differ only by chance, and gives them the grade of most. Returns
- * 0 or -ENOMEM.
+ * Marks findings about the steady state of devices alike whose verdicts differ only by chance, and gives them the
+ * grade of most. Returns 0 or -ENOMEM.
  */
 int steady_mark_chance(struct findings *fs);
 
-/* Whether they are of devices of one kind and model, and say of the same op at a like rate, in the same window, whether it is steady. */
+/*
+ * Whether they are of devices of one kind and model, and say of the same op at a like rate, in the same window,
+ * whether it is steady.
+ */
 bool steady_is_like(const struct finding *a, const struct finding *b);
 
-/* Puts findings in order, and those that are alike behind the one that speaks for them, whose text then names them. Returns 0 or -ENOMEM. */
+/*
+ * Puts findings in order, and those that are alike behind the one that speaks for them, whose text then names them.
+ * Returns 0 or -ENOMEM.
+ */
 int findings_order(struct findings *fs, const struct run *r);
 
 /*
- * Stages queue and wait are watched to tell where latency comes from. The rate at which IOs leave them is that of the device, and
- * their time is part of stage total: if the device is watched at another stage too, or at total, that is told there.
+ * Stages queue and wait are watched to tell where latency comes from. The rate at which IOs leave them is that of the
+ * device, and their time is part of stage total: if the device is watched at another stage too, or at total, that is
+ * told there.
  */
 bool rate_is_its_own(const struct inquiry *q);
 bool latency_is_its_own(const struct inquiry *q);
@@ -120,7 +130,8 @@ double weighted_median(struct weighted *w, u32 n);
 /* --- findings_even.c: how even IOPS are --- */
 
 struct evenness {
-	double share;		/* of the worst 1 % of the intervals over the mean; negative: they are too few, or the load not constant */
+	/* of the worst 1 % of the intervals over the mean; negative: they are too few, or the load not constant */
+	double share;
 	const char *how;	/* "alternates", "wanders", "decays", "scatters"; NULL: they are even */
 	double period_s;	/* of what alternates, else 0 */
 	double mean, deviation;	/* IOPS */
@@ -132,10 +143,11 @@ struct evenness {
 	"even is 80 %%, or noise"
 
 /*
- * Looks at @in, the window of the steady state; if that has too few intervals, at the window of the rates without its ends. The
- * pauses of a duty cycle are left out. Returns 0 or -ENOMEM.
+ * Looks at @in, the window of the steady state; if that has too few intervals, at the window of the rates without its
+ * ends. The pauses of a duty cycle are left out. Returns 0 or -ENOMEM.
  */
-int evenness_of(const struct run *r, const struct watch_run *w, u32 op, const struct steady_window *in, struct evenness *ret);
+int evenness_of(const struct run *r, const struct watch_run *w, u32 op, const struct steady_window *in,
+		struct evenness *ret);
 void evenness_say(struct finding *f, const struct evenness *e);
 
 /* --- finds where a series of figures changes from one level to another --- */
@@ -159,10 +171,11 @@ int levels_find(const double *y, u32 n, double step, u32 *ret);
  * Finds stalls of a run: nothing completes, or less than 1 % of the usual rate, although there is work to do. A pause
  * of the workload is not a stall, so each stall needs a witness: an IO that was in flight. Pure.
  *
- * There are two signs, used together. The first is an interval that is empty, or nearly, and has a witness. The second,
- * for stalls within intervals that are not empty, are halts (struct halt), where they were looked for; else an IO that took
- * half an interval or more and ended while as many IOs were missing as would have completed meanwhile. A stall with the
- * second sign has its true length; one with the first sign alone has that of its intervals.
+ * There are two signs, used together. The first is an interval that is empty, or nearly, and has a witness. The
+ * second, for stalls within intervals that are not empty, are halts (struct halt), where they were looked for; else
+ * an IO that took half an interval or more and ended while as many IOs were missing as would have completed
+ * meanwhile. A stall with the second sign has its true length; one with the first sign alone has that of its
+ * intervals.
  */
 
 /* The IOs of a device, or of one of its ops. */
@@ -193,8 +206,8 @@ int stalls_find(const struct flow *f, struct stalls *ret);
 void stalls_uninit(struct stalls *s);
 
 /*
- * Drops the stalls of which more than half was told: @told_s has the seconds told of each interval. Then sets the figures
- * of all together; the longest is the first of equal ones, and the mean is never above it.
+ * Drops the stalls of which more than half was told: @told_s has the seconds told of each interval. Then sets the
+ * figures of all together; the longest is the first of equal ones, and the mean is never above it.
  */
 void stalls_sum_up(struct stalls *s, const struct run *r, const double *told_s);
 

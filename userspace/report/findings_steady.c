@@ -54,7 +54,9 @@ static double rest_of(const struct inquiry *q)
 	double rest_s = 0;
 
 	for (u32 i = w->first; i < w->first + w->n; i++)
-		rest_s += watch_run_ios_in(q->watch, i) || q->watch->in_flight[i] || q->stalled_s[i] ? 0 : q->run->length_s[i];
+		rest_s += watch_run_ios_in(q->watch, i) || q->watch->in_flight[i] || q->stalled_s[i]
+				  ? 0
+				  : q->run->length_s[i];
 	return rest_s;
 }
 
@@ -86,7 +88,10 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	bool scatters;
 
 	steady_state_of(q->run, q->watch, op, q->window, &s);
-	/* A sweep changes the load, so there is nothing to be steady; nor is a rate known of bursts that are too short. */
+	/*
+	 * A sweep changes the load, so there is nothing to be steady; nor is a rate known of bursts that are too
+	 * short.
+	 */
 	if (*q->sweeps & 1U << op || !s.there || duty_of(q->run, q->watch).at_least)
 		return 0;
 	f = finding_add(q, "steady_state", op);
@@ -129,9 +134,11 @@ bool steady_is_like(const struct finding *a, const struct finding *b)
 	const struct watch *v = a->watch, *w = b->watch;
 	double x = finding_get(a, "iops"), y = finding_get(b, "iops");
 
-	return !strcmp(a->kind, "steady_state") && !strcmp(b->kind, "steady_state") && a->op == b->op && v->stage == w->stage &&
-	       !strcmp(v->device->kind, w->device->kind) && !strcmp(v->device->model, w->device->model) && a->from_s == b->from_s &&
-	       fmax(x, y) <= LIKE * fmin(x, y) && !(fmax(finding_get(a, "stalled_share"), finding_get(b, "stalled_share")) > 0);
+	return !strcmp(a->kind, "steady_state") && !strcmp(b->kind, "steady_state") && a->op == b->op &&
+	       v->stage == w->stage && !strcmp(v->device->kind, w->device->kind) &&
+	       !strcmp(v->device->model, w->device->model) && a->from_s == b->from_s &&
+	       fmax(x, y) <= LIKE * fmin(x, y) &&
+	       !(fmax(finding_get(a, "stalled_share"), finding_get(b, "stalled_share")) > 0);
 }
 
 int steady_mark_chance(struct findings *fs)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finds the levels of an op. They are searched in the logarithms of IOPS and of percentiles, only over intervals in which the op
- * was busy, since neither pauses of the workload nor stalls are levels.
+ * Finds the levels of an op. They are searched in the logarithms of IOPS and of percentiles, only over intervals in
+ * which the op was busy, since neither pauses of the workload nor stalls are levels.
  */
 #include "report/findings_levels.h"
 
@@ -107,15 +107,16 @@ const struct handover *trace_handover(const struct trace *t, u32 cut)
 bool run_has_mark_at(const struct run *r, double at_s)
 {
 	for (u32 i = 0; i < r->phases.n; i++)
-		if (fmin(fabs(r->phases.p[i].from_s - at_s), fabs(r->phases.p[i].to_s - at_s)) <= SAME_CUT * r->interval_s)
+		if (fmin(fabs(r->phases.p[i].from_s - at_s), fabs(r->phases.p[i].to_s - at_s)) <=
+		    SAME_CUT * r->interval_s)
 			return true;
 	return false;
 }
 
 /*
- * Where a rise of percentile @p at @from that is too short for a level ends; 0: there is none. All LEVEL_LEAST values before and
- * after are lower by @step, and by @mean_step of the mean, since a percentile between two peaks flickers. Behind a rise that goes
- * on at the run's end, which takes two intervals, there are none.
+ * Where a rise of percentile @p at @from that is too short for a level ends; 0: there is none. All LEVEL_LEAST values
+ * before and after are lower by @step, and by @mean_step of the mean, since a percentile between two peaks flickers.
+ * Behind a rise that goes on at the run's end, which takes two intervals, there are none.
  */
 static u32 end_of_short(const struct trace *t, u32 p, double step, double mean_step, u32 from)
 {
@@ -126,7 +127,8 @@ static u32 end_of_short(const struct trace *t, u32 p, double step, double mean_s
 		most = fmax(most, trace_log_ns(t, i, p));
 		most_mean = fmax(most_mean, trace_log_ns(t, i, MEAN));
 	}
-	while (to < t->n && trace_log_ns(t, to, p) >= most + step && trace_log_ns(t, to, MEAN) >= most_mean + mean_step &&
+	while (to < t->n && trace_log_ns(t, to, p) >= most + step &&
+	       trace_log_ns(t, to, MEAN) >= most_mean + mean_step &&
 	       t->s->ios[t->interval[to]] * (1 - run_over_time.p[p].q) >= SHORT_IOS)
 		to++;
 	for (u32 i = to; i < t->n && i < to + LEVEL_LEAST; i++)
@@ -147,7 +149,10 @@ static double gap_at(const struct trace *t, u32 p, u32 to)
 	return fmax(least[0] - most[1], 0) ?: fmin(most[0] - least[1], 0);
 }
 
-/* Where the first intervals end, if they are too few for a level and slower or faster than those behind by as much; 0: they are not. */
+/*
+ * Where the first intervals end, if they are too few for a level and slower or faster than those behind by as much;
+ * 0: they are not.
+ */
 static u32 end_of_start(const struct trace *t, u32 p, double step, double mean_step)
 {
 	for (u32 to = 1; to < LEVEL_LEAST && to + LEVEL_LEAST <= t->n; to++) {
@@ -161,7 +166,10 @@ static u32 end_of_start(const struct trace *t, u32 p, double step, double mean_s
 	return 0;
 }
 
-/* The standard deviation of the logarithms, but for steps: for a normal distribution 0.6745 of it is the median deviation. */
+/*
+ * The standard deviation of the logarithms, but for steps: for a normal distribution 0.6745 of it is the median
+ * deviation.
+ */
 static double scatter_of(const struct trace *t, u32 p)
 {
 	for (u32 i = 1; i < t->n; i++)
@@ -177,7 +185,8 @@ void trace_add_short(struct trace *t)
 		double step = fmax(SHORT * log(STEP(p)), SHORT_NOISE * scatter_of(t, p));
 		u32 start = t->backed[p] && t->n_cuts < LEVEL_CUTS_MAX ? end_of_start(t, p, step, mean_step) : 0;
 
-		if (start && !near_a_cut(t, t->n_cuts, start) && !run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[start]]))
+		if (start && !near_a_cut(t, t->n_cuts, start) &&
+		    !run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[start]]))
 			t->cuts[t->n_cuts++] = start;
 		for (u32 i = LEVEL_LEAST; t->backed[p] && i < t->n && t->n_cuts + 2 <= LEVEL_CUTS_MAX; i++) {
 			u32 to = end_of_short(t, p, step, mean_step, i);

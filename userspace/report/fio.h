@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What fio measured, from its output in JSON, as a run to compare with: one interval of one device, at stage device. Completion
- * latencies (clat), else total ones (lat); fio tells a bin by its middle, so each is at most 1/128 (0.8 %) off.
+ * What fio measured, from its output in JSON, as a run to compare with: one interval of one device, at stage device.
+ * Completion latencies (clat), else total ones (lat); fio tells a bin by its middle, so each is at most 1/128 (0.8 %)
+ * off.
  */
 #ifndef REPORT_FIO_H
 #define REPORT_FIO_H

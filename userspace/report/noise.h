@@ -56,7 +56,8 @@ struct noise {
 	/* False if a side has fewer than NOISE_REPEATS_MIN repeats, or a figure that is not above 0. */
 	bool known;
 	double low, high;	/* the ratio's confidence interval (of geometric means) */
-	double p;		/* two-sided probability of such a difference, or a larger one, if the sides are equal */
+	/* two-sided probability of such a difference, or a larger one, if the sides are equal */
+	double p;
 };
 
 /*

@@ -69,8 +69,8 @@ struct run;
 
 /*
  * A phase as a run of its own, so that code for runs works on phases: makes a run that has only the intervals of @r's
- * phase @p, which must have some. It borrows from @r, and has neither heat nor percentiles over time. Nothing may be added
- * to it. Free it with phase_run_free() instead of run_uninit(). Returns 0 or -ENOMEM.
+ * phase @p, which must have some. It borrows from @r, and has neither heat nor percentiles over time. Nothing may be
+ * added to it. Free it with phase_run_free() instead of run_uninit(). Returns 0 or -ENOMEM.
  */
 int phase_run_make(const struct run *r, const struct phase *p, struct run *ret);
 void phase_run_free(struct run *r);

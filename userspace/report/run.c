@@ -22,7 +22,8 @@
 static u32 heat_columns_of(const struct run *r, u32 n, u64 bytes, u32 least, u32 most)
 {
 	u64 share = r->max_bytes / HEAT_SHARE;
-	u64 columns = (share && share < bytes ? share : bytes) / ((u64)(n ?: 1) * BLKLAT_OPS * heat_column_bytes(r->scale));
+	u64 columns =
+		(share && share < bytes ? share : bytes) / ((u64)(n ?: 1) * BLKLAT_OPS * heat_column_bytes(r->scale));
 
 	return max_u64(min_u64(columns, most), least);
 }
@@ -34,7 +35,8 @@ static u64 bytes_with(const struct run *r, u32 room, const struct run_has *has)
 	const u64 series = has->series * series_run_bytes() + has->all_ops * percentiles_run_bytes();
 
 	return room * (interval + r->n_watches * watch + series) +
-	       heat_column_bytes(r->scale) * (has->heats * min_u64(room, r->heat_columns) + has->part_heats * min_u64(room, r->part_columns));
+	       heat_column_bytes(r->scale) *
+		       (has->heats * min_u64(room, r->heat_columns) + has->part_heats * min_u64(room, r->part_columns));
 }
 
 static u64 besides(const struct run *r)
@@ -96,7 +98,8 @@ int run_init(struct run *r, const struct run_info *from, const struct collect_ho
 		return -ENOMEM;
 	}
 	made.heat_columns = heat_columns_of(&made, made.n_wholes, HEAT_BYTES, HEAT_COLUMNS_LEAST, HEAT_COLUMNS_MAX);
-	made.part_columns = heat_columns_of(&made, made.n_watches - made.n_wholes, PART_BYTES, PART_COLUMNS_LEAST, PART_COLUMNS_MAX);
+	made.part_columns = heat_columns_of(&made, made.n_watches - made.n_wholes, PART_BYTES, PART_COLUMNS_LEAST,
+					    PART_COLUMNS_MAX);
 	for (u32 i = 0; i < made.n_watches; i++) {
 		struct watch_run *w = &made.watches[i];
 
@@ -317,7 +320,9 @@ int run_add_at(struct run *r, const struct run_span *where, const struct frames 
 	r->start_s[r->n] = where->start_s;
 	r->length_s[r->n] = where->length_s;
 	r->duration_s += where->length_s;
-	r->skipped_unexplained = interval->skipped_unexplained > r->skipped_before ? interval->skipped_unexplained - r->skipped_before : 0;
+	r->skipped_unexplained = interval->skipped_unexplained > r->skipped_before
+					 ? interval->skipped_unexplained - r->skipped_before
+					 : 0;
 	for (u32 i = 0; i < r->n_watches; i++)
 		watch_put(r, i, r->frames[i]);
 	phases_add(&r->phases, &of_phase);
@@ -350,8 +355,9 @@ int run_add_halts(struct run *r, const struct run_span *where, const struct fram
 		const struct watch_counts *c = interval->f[i].counts;
 
 		for (u32 n = 0; !err && n < c->n_halts; n++)
-			err = add_halt(w, end_s - (double)(s64)(interval->now->mono_ns - c->halts[n].from_ns) / NSEC_PER_SEC,
-				       end_s - (double)(s64)(interval->now->mono_ns - c->halts[n].to_ns) / NSEC_PER_SEC);
+			err = add_halt(
+				w, end_s - (double)(s64)(interval->now->mono_ns - c->halts[n].from_ns) / NSEC_PER_SEC,
+				end_s - (double)(s64)(interval->now->mono_ns - c->halts[n].to_ns) / NSEC_PER_SEC);
 	}
 	return err;
 }

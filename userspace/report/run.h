@@ -49,10 +49,12 @@ struct watch_run {
 	struct accounting account;	/* only for the window asked for; all 0 for a part */
 	struct series_run ops[BLKLAT_OPS];
 	struct percentiles_run all_ops;	/* see all_ops_run_put() */
-	double *queue_depth;		/* [interval], like the next three; 0 before the device came and once it is gone */
+	/* [interval], like the next three; 0 before the device came and once it is gone */
+	double *queue_depth;
 	u64 *in_flight;
 	u64 *oldest_ns;
-	struct stall *halts;		/* [n_halts] when IOs were in flight and none ended, as the looks between the reads have it */
+	/* [n_halts] when IOs were in flight and none ended, as the looks between the reads have it */
+	struct stall *halts;
 	u32 n_halts, halts_room;
 	u64 *lost;			/* cumulative in the window asked for; kept once the device is gone; part: 0 */
 	u32 first_there, n_there;	/* the interval in which it came, and intervals until it was gone */
@@ -144,7 +146,10 @@ void run_uninit(struct run *r);
 
 #define RUN_NAME 128
 
-/* What run @i of @n is called among them: its label, its file or the end of its path, the first that no other has; else "run 2". */
+/*
+ * What run @i of @n is called among them: its label, its file or the end of its path, the first that no other has;
+ * else "run 2".
+ */
 void run_name(const struct run *runs, u32 n, u32 i, char *ret, size_t size);
 
 /* For each whole @w of a run. */

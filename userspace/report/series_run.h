@@ -7,8 +7,8 @@
 #include "core/hist.h"
 
 /*
- * Latency over time: a coarse histogram for each stretch of time. Its size is bounded, however long the run is. The page makes
- * the distribution and percentiles of any window of them.
+ * Latency over time: a coarse histogram for each stretch of time. Its size is bounded, however long the run is. The
+ * page makes the distribution and percentiles of any window of them.
  */
 
 #define HEAT_COLUMNS_MAX 600

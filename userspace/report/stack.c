@@ -63,7 +63,8 @@ static bool one_stage(const struct stack *s)
 
 static double overhead(const struct op_frame *upper, const struct op_frame *members, double q)
 {
-	return quantile_ns(&upper->hist, q, upper->min_ns, upper->max_ns) - quantile_ns(&members->hist, q, members->min_ns, members->max_ns);
+	return quantile_ns(&upper->hist, q, upper->min_ns, upper->max_ns) -
+	       quantile_ns(&members->hist, q, members->min_ns, members->max_ns);
 }
 
 static int compare_op(struct stack *s, u32 op)
@@ -104,7 +105,8 @@ static int stack_make(const struct run *r, u32 device, struct stack *s)
 	if (!s->members)
 		return -ENOMEM;
 	stage = common_stage(r, set, device);
-	s->upper = watch_at(r, device, stage) ?: watch_at(r, device, BLKLAT_STAGE_TOTAL) ?: watch_at(r, device, BLKLAT_STAGE_DEVICE);
+	s->upper = watch_at(r, device, stage) ?: watch_at(r, device, BLKLAT_STAGE_TOTAL) ?:
+		   watch_at(r, device, BLKLAT_STAGE_DEVICE);
 	for (u32 i = 0; i < r->devices.n; i++)
 		if (set[i])
 			s->members[s->n_members++] = watch_at(r, i, stage) ?: watch_at(r, i, BLKLAT_STAGE_TOTAL);

@@ -20,7 +20,8 @@
 #define ROUNDING_S 1e-6		/* a smaller difference is none */
 #define HALT 0.25		/* a shorter share of an interval is no stall: it is known to a tenth on each side */
 #define PROOF 0.7		/* share of it that an IO must have taken which ended after it */
-#define DUE 10			/* IOs that usually end in its time: that none does by chance has a probability of exp(-DUE) */
+/* IOs that usually end in its time: that none does by chance has a probability of exp(-DUE) */
+#define DUE 10
 
 void flow_uninit(struct flow *f)
 {
@@ -112,7 +113,8 @@ static bool has_witness(const struct flow *f, u32 i)
 	 * The device crawls: few IOs end, all of them slowly, and others follow. This goes by IOs that ended and not by
 	 * ages: the age of an IO whose end was missed keeps growing while the workload rests.
 	 */
-	return in_flight(f, (s64)i - 1) && in_flight(f, i) && f->sum_ns[i] >= LONG * f->q->run->length_s[i] * NSEC_PER_SEC;
+	return in_flight(f, (s64)i - 1) && in_flight(f, i) &&
+	       f->sum_ns[i] >= LONG * f->q->run->length_s[i] * NSEC_PER_SEC;
 }
 
 /*
@@ -179,7 +181,8 @@ static bool is_even(const struct flow *f, u32 i)
 {
 	const struct run *r = f->q->run;
 
-	return !is_low(f, i) && r->length_s[i] >= r->interval_s / 2 && !ends_long(f, i) && !(i + 1 < r->n && ends_long(f, i + 1));
+	return !is_low(f, i) && r->length_s[i] >= r->interval_s / 2 && !ends_long(f, i) &&
+	       !(i + 1 < r->n && ends_long(f, i + 1));
 }
 
 /*
@@ -297,9 +300,9 @@ static u32 interval_at(const struct run *r, double at_s)
 }
 
 /*
- * Whether an IO that ended right after the halt waited for most of it: an IO whose end was missed seems to be in flight while the
- * load rests. And whether so many IOs usually end in that time that by chance (Poisson) there is always one. How even the load is
- * does not matter, since it was not resting.
+ * Whether an IO that ended right after the halt waited for most of it: an IO whose end was missed seems to be in
+ * flight while the load rests. And whether so many IOs usually end in that time that by chance (Poisson) there is
+ * always one. How even the load is does not matter, since it was not resting.
  */
 static bool is_stall(const struct flow *f, const struct stall *h)
 {

@@ -76,7 +76,8 @@ void steady_window_set(const struct run *r, double from_s, double to_s, struct s
 		snprintf(ret->rule, sizeof(ret->rule), "as asked: t >= %s", from);
 }
 
-struct steady_window steady_window_there(const struct run *r, const struct watch_run *of, const struct steady_window *in)
+struct steady_window steady_window_there(const struct run *r, const struct watch_run *of,
+					 const struct steady_window *in)
 {
 	struct steady_window w = { 0 };
 	u32 end;
@@ -94,7 +95,8 @@ struct steady_window steady_window_there(const struct run *r, const struct watch
 	return w;
 }
 
-void consistency_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *in, struct consistency *ret)
+void consistency_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *in,
+		    struct consistency *ret)
 {
 	const struct steady_window there = steady_window_there(r, of, in), *w = &there;
 	const u64 *ios = of->ops[op].ios;
@@ -124,8 +126,8 @@ void consistency_of(const struct run *r, const struct watch_run *of, u32 op, con
 	*ret = c;
 }
 
-bool consistency_around(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *active, u32 i,
-			struct consistency *ret)
+bool consistency_around(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *active,
+			u32 i, struct consistency *ret)
 {
 	const u32 end = active->first + active->n;
 	struct steady_window w = { .first = i > active->first + MOVING_REACH ? i - MOVING_REACH : active->first };
@@ -176,7 +178,8 @@ static void judge(struct steady_state *s)
 	s->known = !s->few;
 }
 
-void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w, struct steady_state *ret)
+void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w,
+		     struct steady_state *ret)
 {
 	const u64 *ios = of->ops[op].ios;
 	const struct duty duty = duty_of(r, of);
@@ -217,7 +220,9 @@ void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, co
 	*ret = s;
 }
 
-/* IOs done by @t, if those of an interval are spread evenly over it. @before[i]: IOs done by the start of interval i. */
+/*
+ * IOs done by @t, if those of an interval are spread evenly over it. @before[i]: IOs done by the start of interval i.
+ */
 static double ios_by(const struct run *r, const double *before, double t)
 {
 	u32 low = 0, high = r->n;	/* intervals below low begin by t, those from high on do not */

@@ -30,16 +30,20 @@ struct steady_window {
 void steady_window_default(const struct run *r, struct steady_window *ret);
 
 /*
- * Sets the window that the user wants; @to_s may be INFINITY: to the last interval that lies in the active window whole.
- * n is 0 if no interval lies there.
+ * Sets the window that the user wants; @to_s may be INFINITY: to the last interval that lies in the active window
+ * whole. n is 0 if no interval lies there.
  */
 void steady_window_set(const struct run *r, double from_s, double to_s, struct steady_window *ret);
 
 /* The intervals that lie in the run's active window whole. */
 void steady_window_active(const struct run *r, struct steady_window *ret);
 
-/* The intervals of @in for all of which the device was there: not those in which it came or went. Has no rule; n is 0 if there are none. */
-struct steady_window steady_window_there(const struct run *r, const struct watch_run *of, const struct steady_window *in);
+/*
+ * The intervals of @in for all of which the device was there: not those in which it came or went. Has no rule; n is 0
+ * if there are none.
+ */
+struct steady_window steady_window_there(const struct run *r, const struct watch_run *of,
+					 const struct steady_window *in);
 
 /*
  * How IOPS vary between the intervals of a window. Intervals are weighted by their length, since those
@@ -57,8 +61,12 @@ struct consistency {
 	u32 intervals_at_0;
 };
 
-/* Of the intervals of @w for all of which the device was there. If there are none, worst is -1 and everything else is 0. */
-void consistency_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w, struct consistency *ret);
+/*
+ * Of the intervals of @w for all of which the device was there. If there are none, worst is -1 and everything else is
+ * 0.
+ */
+void consistency_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w,
+		    struct consistency *ret);
 
 /*
  * The same around interval @i, to tell a trend from scatter: over up to MOVING_REACH intervals to
@@ -67,19 +75,20 @@ void consistency_of(const struct run *r, const struct watch_run *of, u32 op, con
  */
 #define MOVING_REACH 15
 #define MOVING_LEAST 10
-bool consistency_around(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *active, u32 i,
-			struct consistency *ret);
+bool consistency_around(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *active,
+			u32 i, struct consistency *ret);
 
 /*
- * A load that comes and goes regularly: five bursts or more of 100 IOs or more on average, whose distances deviate by at
- * most 25 %, with pauses in between: intervals below 1 % of the mean rate, at whose ends no IO is in flight.
+ * A load that comes and goes regularly: five bursts or more of 100 IOs or more on average, whose distances deviate by
+ * at most 25 %, with pauses in between: intervals below 1 % of the mean rate, at whose ends no IO is in flight.
  */
 struct duty {
 	u32 bursts;			/* 0: there is none, and nothing else is meaningful */
 	double from_s;			/* begin of the first burst */
 	double period_s;		/* mean, from the begin of a burst to that of the next */
 	double busy_iops;		/* of all ops, while busy: of the intervals that are busy all the time */
-	bool at_least;			/* bursts are too short for such an interval; then busy_iops may be more, and share less */
+	/* bursts are too short for such an interval; then busy_iops may be more, and share less */
+	bool at_least;
 	double overall_iops;		/* of all whole periods */
 	double share;			/* of the time that is busy: the one rate over the other */
 	/* Private. */
@@ -95,7 +104,8 @@ bool duty_leaves_out(const struct duty *d, const struct run *r, const struct wat
 
 struct steady_state {
 	bool there;			/* the device was, for all of the window */
-	bool known;			/* false: it was not, the run is too short, or the window has no or too few IOs to tell */
+	/* false: it was not, the run is too short, or the window has no or too few IOs to tell */
+	bool known;
 	bool few;			/* the IOs of a round would exceed the limits by chance, at a constant rate */
 	double scatter;			/* standard deviation from interval to interval within a round / mean */
 	double error;			/* standard error of a round by this / mean */
@@ -109,12 +119,17 @@ struct steady_state {
 };
 
 /*
- * The five rounds are equal parts of the window, or with a duty cycle of the busy time in it. An interval that lies in two
- * rounds counts for each in proportion to its time there. Reached: excursion <= STEADY_EXCURSION and |slope| <= STEADY_SLOPE.
+ * The five rounds are equal parts of the window, or with a duty cycle of the busy time in it. An interval that lies
+ * in two rounds counts for each in proportion to its time there. Reached: excursion <= STEADY_EXCURSION and |slope|
+ * <= STEADY_SLOPE.
  */
-void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w, struct steady_state *ret);
+void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w,
+		     struct steady_state *ret);
 
-/* Whether rounds with this standard error / mean would exceed the limits by as much at a constant rate, one time in a thousand. */
+/*
+ * Whether rounds with this standard error / mean would exceed the limits by as much at a constant rate, one time in a
+ * thousand.
+ */
 bool steady_by_chance(const struct steady_state *s, double error);
 
 /*

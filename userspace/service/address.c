@@ -11,7 +11,8 @@
 
 #define BACKLOG 1024	/* if it is full, the next client is dropped and retries after a second */
 #define SILENT_S 3
-#define UNREAD_BYTES (128 << 10)	/* the kernel doubles it; by default it would keep some MB for each connection */
+/* the kernel doubles it; by default it would keep some MB for each connection */
+#define UNREAD_BYTES (128 << 10)
 
 static bool parse_port(const char *text, u32 *ret)
 {

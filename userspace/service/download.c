@@ -12,7 +12,10 @@
 
 /* --- intervals ----------------------------------------------------------------------------------- */
 
-/* The run of the oldest interval is kept, and one interval more than asked for: what was counted until then is known from it. */
+/*
+ * The run of the oldest interval is kept, and one interval more than asked for: what was counted until then is known
+ * from it.
+ */
 static void drop_oldest(struct downloads *d)
 {
 	struct recent_message *m = recent_take(&d->recent);
@@ -31,7 +34,8 @@ static bool is_old(const struct downloads *d, s64 now_ns)
 {
 	const struct recent_message *m = d->recent.first;
 
-	return d->recent.bytes > RECENT_BYTES || m->kind == RELAY_RUN || (m->next && m->next->ns < now_ns - (s64)d->keep_ns);
+	return d->recent.bytes > RECENT_BYTES || m->kind == RELAY_RUN ||
+	       (m->next && m->next->ns < now_ns - (s64)d->keep_ns);
 }
 
 int downloads_add(struct downloads *d, u32 kind, const struct wire_in *bytes)

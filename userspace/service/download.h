@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The last minutes to take away, as a recording or as a report. The intervals are kept as the messages that they came as, and a
- * thread of low priority makes a file of them when somebody asks: one at a time, and each kind once in DOWNLOAD_FRESH_NS, however
- * many ask.
+ * The last minutes to take away, as a recording or as a report. The intervals are kept as the messages that they came
+ * as, and a thread of low priority makes a file of them when somebody asks: one at a time, and each kind once in
+ * DOWNLOAD_FRESH_NS, however many ask.
  */
 #ifndef SERVICE_DOWNLOAD_H
 #define SERVICE_DOWNLOAD_H
@@ -29,7 +29,8 @@ struct download_source {
 };
 
 /* Makes the file, in another thread. Returns 0, or a negative errno. @ret: of malloc(). */
-typedef int (*download_make)(void *into, enum download kind, const struct download_source *from, char **ret, size_t *ret_len);
+typedef int (*download_make)(void *into, enum download kind, const struct download_source *from, char **ret,
+			     size_t *ret_len);
 
 struct downloads {
 	download_make make;

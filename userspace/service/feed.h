@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the live page, /api, /healthz and /readyz show: the last interval, those of the last minutes, and the state of the
- * capture. A sink: each interval is made JSON once, for all readers of streams, and a snapshot only if it is asked for.
+ * What the live page, /api, /healthz and /readyz show: the last interval, those of the last minutes, and the state of
+ * the capture. A sink: each interval is made JSON once, for all readers of streams, and a snapshot only if it is
+ * asked for.
  */
 #ifndef SERVICE_FEED_H
 #define SERVICE_FEED_H

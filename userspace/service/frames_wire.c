@@ -31,8 +31,8 @@ static const struct part *get_part(struct wire_in *from)
 #define DEVICE_BYTES offsetof(struct device, absent)	/* what follows may change without making another run */
 
 /*
- * Sinks compare addresses to see whether two watches are of the same device. No one reads the numbers: they tell a device
- * from its predecessor that looked the same.
+ * Sinks compare addresses to see whether two watches are of the same device. No one reads the numbers: they tell a
+ * device from its predecessor that looked the same.
  */
 void wire_put_watches(struct wire_out *to, const struct run_info *run, const struct frames *fs)
 {
@@ -55,7 +55,10 @@ void wire_put_watches(struct wire_out *to, const struct run_info *run, const str
 	}
 }
 
-/* Reads the device of a watch, which is in the table, or is added to it if it has gone meanwhile. There is room for it. */
+/*
+ * Reads the device of a watch, which is in the table, or is added to it if it has gone meanwhile. There is room for
+ * it.
+ */
 static struct device *get_device(struct wire_in *from, struct device_table *t)
 {
 	struct device *d = &t->d[t->n];

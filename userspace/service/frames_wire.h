@@ -31,8 +31,8 @@ int wire_get_run(struct wire_in *from, struct wired_run *ret);
 void wired_run_free(struct wired_run *r);	/* takes a struct that is all 0 */
 
 /*
- * Writes frames of @run, without percentiles. Of the snapshots it writes what a recording needs, and only if @fs has that
- * at the interval's end (now): its times, and the watches' counts besides those of their ops.
+ * Writes frames of @run, without percentiles. Of the snapshots it writes what a recording needs, and only if @fs has
+ * that at the interval's end (now): its times, and the watches' counts besides those of their ops.
  */
 void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct frames *fs);
 

@@ -12,8 +12,8 @@ struct held {
 };
 
 /*
- * Adds an interval of @run; each has the same watches, in the same order. The first one begins the sum, in which they are
- * @watches, which are borrowed. Returns 0, or -ENOMEM, and then the interval is not in the sum.
+ * Adds an interval of @run; each has the same watches, in the same order. The first one begins the sum, in which they
+ * are @watches, which are borrowed. Returns 0, or -ENOMEM, and then the interval is not in the sum.
  */
 int held_add(struct held *h, const struct run_info *run, const struct watch *watches, const struct frames *fs);
 

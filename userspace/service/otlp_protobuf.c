@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * OTLP: all metrics of one resource and scope in one message, a tree of protobuf-c's structures that is packed at the end. The
- * families are those of Prometheus, with OpenTelemetry's way of naming them and telling their units; a store that makes
- * Prometheus' names of OpenTelemetry's gets the same ones back.
+ * OTLP: all metrics of one resource and scope in one message, a tree of protobuf-c's structures that is packed at the
+ * end. The families are those of Prometheus, with OpenTelemetry's way of naming them and telling their units; a store
+ * that makes Prometheus' names of OpenTelemetry's gets the same ones back.
  */
 #include <errno.h>
 #include <math.h>
@@ -73,7 +73,10 @@ static void otlp_value(struct encoder *e, const struct family *f, const struct l
 	add_point(o, point);
 }
 
-/* All of one array, from the first bucket in use to the last. OpenTelemetry numbers a bucket by its lower bound, as we do its upper one. */
+/*
+ * All of one array, from the first bucket in use to the last. OpenTelemetry numbers a bucket by its lower bound, as
+ * we do its upper one.
+ */
 static void put_buckets(struct otlp_encoder *o, Otlp__Buckets *to, const struct hist *h)
 {
 	u32 first = 1, end = BLKLAT_CELLS(h->scale);
@@ -174,21 +177,28 @@ static int put_points(struct otlp_encoder *o, Otlp__Metric *m)
 		m->exponential_histogram = pb_take(&o->pb, 1, sizeof(*m->exponential_histogram));
 		if (m->exponential_histogram)
 			*m->exponential_histogram = (Otlp__ExponentialHistogram){
-				PROTOBUF_C_MESSAGE_INIT(&otlp__exponential_histogram__descriptor), o->n_points,
-				(Otlp__ExponentialHistogramDataPoint **)points, OTLP__AGGREGATION_TEMPORALITY__CUMULATIVE,
+				PROTOBUF_C_MESSAGE_INIT(&otlp__exponential_histogram__descriptor),
+				o->n_points,
+				(Otlp__ExponentialHistogramDataPoint **)points,
+				OTLP__AGGREGATION_TEMPORALITY__CUMULATIVE,
 			};
 	} else if (o->family->type == FAMILY_COUNTER) {
 		m->sum = pb_take(&o->pb, 1, sizeof(*m->sum));
 		if (m->sum)
 			*m->sum = (Otlp__Sum){
-				PROTOBUF_C_MESSAGE_INIT(&otlp__sum__descriptor), o->n_points, (Otlp__NumberDataPoint **)points,
-				OTLP__AGGREGATION_TEMPORALITY__CUMULATIVE, true,
+				PROTOBUF_C_MESSAGE_INIT(&otlp__sum__descriptor),
+				o->n_points,
+				(Otlp__NumberDataPoint **)points,
+				OTLP__AGGREGATION_TEMPORALITY__CUMULATIVE,
+				true,
 			};
 	} else {
 		m->gauge = pb_take(&o->pb, 1, sizeof(*m->gauge));
 		if (m->gauge)
 			*m->gauge = (Otlp__Gauge){
-				PROTOBUF_C_MESSAGE_INIT(&otlp__gauge__descriptor), o->n_points, (Otlp__NumberDataPoint **)points,
+				PROTOBUF_C_MESSAGE_INIT(&otlp__gauge__descriptor),
+				o->n_points,
+				(Otlp__NumberDataPoint **)points,
 			};
 	}
 	return o->pb.encoder.err;
@@ -209,7 +219,8 @@ static void end_family(struct otlp_encoder *o)
 	m->name = name_of(o, o->family);
 	m->description = (char *)o->family->help;
 	m->unit = (char *)unit_of(o->family);
-	if (!m->name || put_points(o, m) || array_more(&to->metrics, sizeof(*to->metrics), to->n_metrics, &o->metrics_room))
+	if (!m->name || put_points(o, m) ||
+	    array_more(&to->metrics, sizeof(*to->metrics), to->n_metrics, &o->metrics_room))
 		o->pb.encoder.err = -ENOMEM;
 	else
 		to->metrics[to->n_metrics++] = m;
@@ -243,7 +254,8 @@ static int write_all(struct otlp_encoder *o, const char *host)
 	metrics.scope_metrics = &(Otlp__ScopeMetrics *){ &o->metrics };
 	request.n_resource_metrics = 1;
 	request.resource_metrics = &(Otlp__ResourceMetrics *){ &metrics };
-	return add_attributes(o, &resource.n_attributes, &resource.attributes, &of) ?: pb_write(&request.base, false, o->pb.encoder.out);
+	return add_attributes(o, &resource.n_attributes, &resource.attributes, &of)
+		       ?: pb_write(&request.base, false, o->pb.encoder.out);
 }
 
 static void otlp_end(struct encoder *e)

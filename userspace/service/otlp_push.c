@@ -128,7 +128,8 @@ static void retry_later(struct otlp_push *o)
 	if (getrandom(&part, sizeof(part), GRND_NONBLOCK) < 0)
 		part = 0;
 	curl_easy_getinfo(o->easy, CURLINFO_RETRY_AFTER, &asked_s);
-	o->retry_ns = now_ns() + max_u64(o->pause_ns - part % (o->pause_ns / 2), min_u64(asked_s, ASKED_MOST_S) * NSEC_PER_SEC);
+	o->retry_ns = now_ns() +
+		      max_u64(o->pause_ns - part % (o->pause_ns / 2), min_u64(asked_s, ASKED_MOST_S) * NSEC_PER_SEC);
 }
 
 /* By OTLP's specification: what may be tried again. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Pushes requests to a collector of OpenTelemetry's, by OTLP over HTTP (libcurl), one after the other. What it does not take now is
- * tried again, with longer and longer pauses, or when it says (Retry-After). Meanwhile requests wait; beyond OTLP_WAITING_BYTES
- * the oldest is dropped. Counts are totals, so what a dropped request loses is resolution in time, and no IO.
+ * Pushes requests to a collector of OpenTelemetry's, by OTLP over HTTP (libcurl), one after the other. What it does
+ * not take now is tried again, with longer and longer pauses, or when it says (Retry-After). Meanwhile requests wait;
+ * beyond OTLP_WAITING_BYTES the oldest is dropped. Counts are totals, so what a dropped request loses is resolution
+ * in time, and no IO.
  */
 #ifndef SERVICE_OTLP_PUSH_H
 #define SERVICE_OTLP_PUSH_H
@@ -20,7 +21,8 @@ struct otlp_target {
 };
 
 /* @headers: a file with one header a line, or NULL. Returns 0, or a negative errno and a sentence. */
-int otlp_target_init(struct otlp_target *t, const char *url, const char *ca_file, const char *headers, struct problem *p);
+int otlp_target_init(struct otlp_target *t, const char *url, const char *ca_file, const char *headers,
+		     struct problem *p);
 
 /* Also wipes the headers, which may be secrets. Takes a struct that is all 0. */
 void otlp_target_uninit(struct otlp_target *t);

@@ -78,7 +78,8 @@ static int take_headers(struct otlp_target *t, const char *file, struct problem 
 	return err;
 }
 
-int otlp_target_init(struct otlp_target *t, const char *url, const char *ca_file, const char *headers, struct problem *p)
+int otlp_target_init(struct otlp_target *t, const char *url, const char *ca_file, const char *headers,
+		     struct problem *p)
 {
 	int err;
 

@@ -135,7 +135,8 @@ static void give_up_place(struct peer *peer)
 	*peer = (struct peer){ .phase = PEER_FREE };
 }
 
-void peer_notify(void *server, struct MHD_Connection *c, void **socket_context, enum MHD_ConnectionNotificationCode code)
+void peer_notify(void *server, struct MHD_Connection *c, void **socket_context,
+		 enum MHD_ConnectionNotificationCode code)
 {
 	struct server *s = server;
 	struct peer *peer = *socket_context;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What Prometheus scrapes: a service's totals, and their exposition in its three formats, in that of VictoriaMetrics, and in
- * OpenTelemetry's.
- * docs/prometheus.md describes the metrics.
+ * What Prometheus scrapes: a service's totals, and their exposition in its three formats, in that of VictoriaMetrics,
+ * and in OpenTelemetry's. docs/prometheus.md describes the metrics.
  *
  * Totals are kept by device name, stage, part and op. They never fall, even if another capture is opened, or a device
  * goes and comes back. A device that is gone is not exposed until it is back.
@@ -63,7 +62,8 @@ struct recorder_state {
 	_Atomic u64 bytes;	/* on the disk */
 	_Atomic u64 failures;	/* of writing, told */
 	_Atomic u64 incidents;	/* kept */
-	_Atomic s64 last_ns, incident_ns;	/* CLOCK_REALTIME: the end of the last interval written, the last incident; 0: none yet */
+	/* CLOCK_REALTIME: the end of the last interval written, the last incident; 0: none yet */
+	_Atomic s64 last_ns, incident_ns;
 };
 
 /* Exposes @state, which is borrowed, too. */

@@ -117,8 +117,8 @@ static void walk_latency(struct walk *w)
 	}
 
 /*
- * A metric of OpenTelemetry's, of reads and writes. It knows no stages, and a device's IOs shall be in it once: so those of its
- * first stage are.
+ * A metric of OpenTelemetry's, of reads and writes. It knows no stages, and a device's IOs shall be in it once: so
+ * those of its first stage are.
  */
 #define WALK_DISK(of, value_) \
 	static void walk_disk_##of(struct walk *w) \
@@ -269,7 +269,10 @@ static void walk_devices(struct walk *w)
 	}
 }
 
-/* One series for each device and stage: the reason is a label, so another one is another series, and the value is the grade. */
+/*
+ * One series for each device and stage: the reason is a label, so another one is another series, and the value is the
+ * grade.
+ */
 static void walk_health(struct walk *w)
 {
 	const struct series *s;

@@ -61,8 +61,9 @@ int expose_conventions(const struct totals *t, struct encoder *e);
 const char *family_suffix(const struct family *f);
 
 /*
- * Classic buckets, from 954 ns to 32 s, made from @h at the coarser of its own scale and PROMETHEUS_CLASSIC_SCHEMA. Their
- * bounds are those of bins, and the same for all series and at all times: one that appears later would look like a burst.
+ * Classic buckets, from 954 ns to 32 s, made from @h at the coarser of its own scale and PROMETHEUS_CLASSIC_SCHEMA.
+ * Their bounds are those of bins, and the same for all series and at all times: one that appears later would look
+ * like a burst.
  */
 #define CLASSIC_MAX ((25 << PROMETHEUS_CLASSIC_SCHEMA) + 2)
 struct classic {

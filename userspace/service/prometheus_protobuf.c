@@ -242,8 +242,9 @@ static void prom_histogram(struct encoder *e, const struct family *f, const stru
 	h->created_timestamp = created;
 	m->histogram = h;
 	/*
-	 * A Prometheus that takes native histograms ignores classic buckets, unless configured otherwise. But one that asks for
-	 * protobuf and takes no native histograms would get only a count and a sum. So both are sent, for twice the bytes.
+	 * A Prometheus that takes native histograms ignores classic buckets, unless configured otherwise. But one
+	 * that asks for protobuf and takes no native histograms would get only a count and a sum. So both are sent,
+	 * for twice the bytes.
 	 */
 	e->err = put_native(p, h, o) ?: put_classic(p, h, o);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The text formats. OpenMetrics differs in the suffixes of families' names, units, exemplars, times of creation, and the
- * end. Numbers and bounds are written alike, so the series of a bucket has the same name in both. For VictoriaMetrics a
- * histogram has the native buckets instead, those with IOs: not cumulative, with both bounds in a label vmrange.
+ * The text formats. OpenMetrics differs in the suffixes of families' names, units, exemplars, times of creation, and
+ * the end. Numbers and bounds are written alike, so the series of a bucket has the same name in both. For
+ * VictoriaMetrics a histogram has the native buckets instead, those with IOs: not cumulative, with both bounds in a
+ * label vmrange.
  */
 #include <errno.h>
 #include <math.h>
@@ -77,7 +78,8 @@ static void make_labels(char to[LABELS_TEXT], const struct labels *l)
 }
 
 /* Writes the name and labels of a sample, and the blank before its value. */
-static void put_key(struct text_encoder *t, const struct family *f, const char *suffix, const char *label, const char *value)
+static void put_key(struct text_encoder *t, const struct family *f, const char *suffix, const char *label,
+		    const char *value)
 {
 	FILE *out = t->encoder.out;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the encoders of protobuf have in common: memory for trees of protobuf-c's structures, which is kept until they are
- * packed and then freed all at once.
+ * What the encoders of protobuf have in common: memory for trees of protobuf-c's structures, which is kept until they
+ * are packed and then freed all at once.
  */
 #ifndef SERVICE_PROTOBUF_H
 #define SERVICE_PROTOBUF_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The messages of the last minutes (service/relay.h), so that somebody who is interested only now can still take them. */
+/*
+ * The messages of the last minutes (service/relay.h), so that somebody who is interested only now can still take
+ * them.
+ */
 #ifndef SERVICE_RECENT_H
 #define SERVICE_RECENT_H
 

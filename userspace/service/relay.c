@@ -52,8 +52,8 @@ static int let_go(struct relay *r)
 }
 
 /*
- * Sends the run, unless the other end knows its watches. Frames leave out devices that have gone, so their watches are the
- * current ones. @fs: NULL before the first interval.
+ * Sends the run, unless the other end knows its watches. Frames leave out devices that have gone, so their watches
+ * are the current ones. @fs: NULL before the first interval.
  */
 static int send_run(struct relay *r, const struct frames *fs)
 {

@@ -43,14 +43,18 @@ int relay_stop(struct relay *r, const char *why);
 struct relayed_config {
 	u32 n_sinks;
 	struct sink_source *sinks[RELAYED_SINKS_MAX];
-	bool reopens;			/* they are closed and opened again when devices come or go: else they see that by themselves */
+	/* they are closed and opened again when devices come or go: else they see that by themselves */
+	bool reopens;
 	void (*stopped)(void *into, const char *why);
 	void *into;
 };
 
 struct relayed;
 
-/* @cfg is borrowed. The first run opens the sinks. That parts have other owners does not make another run. Returns 0 or -ENOMEM. */
+/*
+ * @cfg is borrowed. The first run opens the sinks. That parts have other owners does not make another run. Returns 0
+ * or -ENOMEM.
+ */
 int relayed_new(const struct relayed_config *cfg, struct relayed **ret);
 void relayed_free(struct relayed *r);	/* closes the sinks; takes NULL */
 

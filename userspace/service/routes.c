@@ -142,10 +142,11 @@ static enum MHD_Result snapshot(struct server *s, struct MHD_Connection *c)
 }
 
 /*
- * The name that a browser saves it under: the host's, and when it was made. As it may be large, it is not compressed, and its
- * charts run in no page of ours.
+ * The name that a browser saves it under: the host's, and when it was made. As it may be large, it is not compressed,
+ * and its charts run in no page of ours.
  */
-static enum MHD_Result answer_download(struct server *s, struct MHD_Connection *c, enum download kind, const char *type, const char *end)
+static enum MHD_Result answer_download(struct server *s, struct MHD_Connection *c, enum download kind, const char *type,
+				       const char *end)
 {
 	static const char *const again[2] = { MHD_HTTP_HEADER_RETRY_AFTER, "1" };
 	char name[128], when[32];

@@ -108,7 +108,8 @@ struct server {
 
 /* --- peers.c --- */
 
-void peer_notify(void *server, struct MHD_Connection *c, void **socket_context, enum MHD_ConnectionNotificationCode code);
+void peer_notify(void *server, struct MHD_Connection *c, void **socket_context,
+		 enum MHD_ConnectionNotificationCode code);
 void *peer_request_begins(void *server, const char *uri, struct MHD_Connection *c);
 void peer_phase(struct MHD_Connection *c, enum peer_phase phase);
 struct peer *peer_of(struct MHD_Connection *c);		/* NULL: there was no place for it */

@@ -143,7 +143,8 @@ static int wait_until(struct service *s, u64 deadline_ns)
 {
 	do {
 		u64 wake_ns = min_u64(deadline_ns, monitor_due_ns(&s->monitor));
-		enum service_event event = service_wait(&s->wait, s->cfg->beat_ns ? min_u64(wake_ns, s->beat_ns) : wake_ns);
+		enum service_event event =
+			service_wait(&s->wait, s->cfg->beat_ns ? min_u64(wake_ns, s->beat_ns) : wake_ns);
 
 		if (event == EVENT_END)
 			return 1;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The loop of a service. Unlike that of live/loop.h it never ends by itself, and goes on when there is nothing to watch. */
+/*
+ * The loop of a service. Unlike that of live/loop.h it never ends by itself, and goes on when there is nothing to
+ * watch.
+ */
 #ifndef SERVICE_SERVICE_H
 #define SERVICE_SERVICE_H
 
@@ -44,7 +47,10 @@ struct service_config {
 
 struct service;
 
-/* Opens the capture, if there is anything to watch, and the sink. @cfg is borrowed. Returns 0, or a negative errno and a sentence. */
+/*
+ * Opens the capture, if there is anything to watch, and the sink. @cfg is borrowed. Returns 0, or a negative errno
+ * and a sentence.
+ */
 int service_open(const struct service_config *cfg, struct service **ret, struct problem *p);
 
 /*

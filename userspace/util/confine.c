@@ -148,10 +148,13 @@ static const struct rule rules_of_module_captures[] = { LOWERING, OPENING(O_RDON
 #define DESCRIPTORS FCNTL(F_GETFD), FCNTL(F_SETFD), FCNTL(F_GETFL), FCNTL(F_SETFL), FCNTL(F_DUPFD_CLOEXEC)
 
 static const struct rule rules_of_server[] = { DATA, DESCRIPTORS, { 0 } };
-static const struct rule rules_of_client[] = {
-	DATA, DESCRIPTORS, OPENING(O_RDONLY), RULE(socket, SCMP_A0(SCMP_CMP_EQ, AF_INET)), RULE(socket, SCMP_A0(SCMP_CMP_EQ, AF_INET6)),
-	RULE(ioctl, SCMP_A1(SCMP_CMP_EQ, FIONREAD)), { 0 }
-};
+static const struct rule rules_of_client[] = { DATA,
+					       DESCRIPTORS,
+					       OPENING(O_RDONLY),
+					       RULE(socket, SCMP_A0(SCMP_CMP_EQ, AF_INET)),
+					       RULE(socket, SCMP_A0(SCMP_CMP_EQ, AF_INET6)),
+					       RULE(ioctl, SCMP_A1(SCMP_CMP_EQ, FIONREAD)),
+					       { 0 } };
 static const struct rule rules_of_files[] = { DATA, DESCRIPTORS, FCNTL(F_GETLK), FCNTL(F_SETLK), FCNTL(F_SETPIPE_SZ), { 0 } };
 
 static int allow(scmp_filter_ctx filter, const char *const *names, const struct rule *rules)
@@ -274,7 +277,8 @@ int confine(struct confine *c, struct problem *p)
 	err = landlock_write_only(c->keep_capture ? c->writes_to : NULL);
 	if (err && err != -EOPNOTSUPP)
 		return problem_set(p, err, "could not give up writing to files: %s", strerror(-err));
-	err = confine_calls(of_captures, c->keep_capture && c->writes_to ? rules_of_module_captures : rules_of_captures);
+	err = confine_calls(of_captures,
+			    c->keep_capture && c->writes_to ? rules_of_module_captures : rules_of_captures);
 	c->filtered = !err;
 	if (err && !is_missing(err))
 		return problem_set(p, err, "could not filter system calls: %s", strerror(-err));
@@ -337,8 +341,8 @@ static int shut(pid_t parent)
 {
 	const struct rlimit none = { 0, 0 };
 
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none) ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
 		return -errno;
 	/* The parent may have ended before we asked for the signal. */
 	return getppid() == parent ? 0 : -ESRCH;
@@ -361,7 +365,8 @@ static int give_up(const char *name, const struct user *user, pid_t parent, stru
 }
 
 /* The rest of it: @landlocked is what Landlock returned, then come the system calls. */
-static int shut_in(const char *name, int landlocked, const char *const *calls, const struct rule *rules, struct problem *p)
+static int shut_in(const char *name, int landlocked, const char *const *calls, const struct rule *rules,
+		   struct problem *p)
 {
 	int err;
 

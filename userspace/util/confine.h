@@ -80,14 +80,14 @@ int user_find(const char *name, struct user *ret, struct problem *p);
 int confine_server(const struct user *user, pid_t parent, struct problem *p);
 
 /*
- * The same for a process that makes connections, and takes none: it can make sockets of IP, and read @files, or what is below
- * them, those of them that exist (ended by NULL).
+ * The same for a process that makes connections, and takes none: it can make sockets of IP, and read @files, or what
+ * is below them, those of them that exist (ended by NULL).
  */
 int confine_client(const struct user *user, pid_t parent, const char *const *files, struct problem *p);
 
 /*
- * The same for a process that keeps files in @folder, as that exists now: it stays the same user, and can make no connections and
- * open no files elsewhere.
+ * The same for a process that keeps files in @folder, as that exists now: it stays the same user, and can make no
+ * connections and open no files elsewhere.
  */
 int confine_to_folder(const char *folder, pid_t parent, struct problem *p);
 
@@ -105,10 +105,16 @@ int landlock_shut_out(void);
  */
 int landlock_write_only(const char *file);
 
-/* The same, but TCP can be connected, and @files, and what is below those that are folders, can be read. Ended by NULL. */
+/*
+ * The same, but TCP can be connected, and @files, and what is below those that are folders, can be read. Ended by
+ * NULL.
+ */
 int landlock_connect(const char *const *files);
 
-/* The same for a process that reads, writes, makes and removes files in @folder, as it exists now, and none elsewhere. */
+/*
+ * The same for a process that reads, writes, makes and removes files in @folder, as it exists now, and none
+ * elsewhere.
+ */
 int landlock_only_below(const char *folder);
 
 #endif

@@ -29,9 +29,9 @@ int ending_fd(void);
 bool ending_take(struct ending_signal *ret);
 
 /*
- * Remembers the settings of the terminal @fd before they are changed; @fd stays open until tty_is_back(). The first signal
- * restores them, drops output that is still queued, and leaves the alternate screen. From then on @fd is /dev/null, as
- * the library that draws repeats a write to a stopped terminal for ever.
+ * Remembers the settings of the terminal @fd before they are changed; @fd stays open until tty_is_back(). The first
+ * signal restores them, drops output that is still queued, and leaves the alternate screen. From then on @fd is
+ * /dev/null, as the library that draws repeats a write to a stopped terminal for ever.
  */
 void tty_is_taken(int fd);
 void tty_is_back(void);

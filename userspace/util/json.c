@@ -133,7 +133,8 @@ static int put_values(struct json_object *o, struct printbuf *to, int level, int
 	return err < 0 ? err : printbuf_memappend(to, "]", 1);
 }
 
-struct json_object *json_values_later(u32 n, struct json_object *(*value)(const void *of, u32 i), const void *of, size_t size)
+struct json_object *json_values_later(u32 n, struct json_object *(*value)(const void *of, u32 i), const void *of,
+				      size_t size)
 {
 	struct json_object *o = json_new_object();
 	struct later *copy = malloc(sizeof(*copy) + size);

@@ -62,10 +62,12 @@ static inline void cleanup_json(struct json_object **o)
 }
 
 /*
- * An array of @n values that are made only when it is written, one after the other, and kept as text: as objects, the numbers of a
- * long run would take ten times as much memory. @value returns the one at an index; NULL is null. @of is a structure of @size bytes,
- * which is copied; anything that it points to must outlive the document. Returns NULL if there is no memory.
+ * An array of @n values that are made only when it is written, one after the other, and kept as text: as objects, the
+ * numbers of a long run would take ten times as much memory. @value returns the one at an index; NULL is null. @of is
+ * a structure of @size bytes, which is copied; anything that it points to must outlive the document. Returns NULL if
+ * there is no memory.
  */
-struct json_object *json_values_later(u32 n, struct json_object *(*value)(const void *of, u32 i), const void *of, size_t size);
+struct json_object *json_values_later(u32 n, struct json_object *(*value)(const void *of, u32 i), const void *of,
+				      size_t size);
 
 #endif

@@ -293,7 +293,8 @@ static const char *take_date(const char *s, s64 *ret_ns)
 
 	if (sscanf(s, "%4d-%2d-%2d%n", &day.tm_year, &day.tm_mon, &day.tm_mday, &n) < 3 || n != 10 || !strchr("T ", s[n]) || !s[n])
 		return NULL;
-	if (day.tm_year < 1900 || day.tm_year > 2200 || day.tm_mon < 1 || day.tm_mon > 12 || day.tm_mday < 1 || day.tm_mday > 31)
+	if (day.tm_year < 1900 || day.tm_year > 2200 || day.tm_mon < 1 || day.tm_mon > 12 || day.tm_mday < 1 ||
+	    day.tm_mday > 31)
 		return NULL;
 	day.tm_year -= 1900;
 	day.tm_mon--;

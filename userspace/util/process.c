@@ -33,6 +33,9 @@ bool bpf_call_refused(void)
 
 	if (syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) >= 0)
 		return false;
-	/* If it is allowed, it fails with EBADFD for this descriptor. The kernel refuses with EPERM, filters also with ENOSYS. */
+	/*
+	 * If it is allowed, it fails with EBADFD for this descriptor. The kernel refuses with EPERM, filters also
+	 * with ENOSYS.
+	 */
 	return errno == EPERM || errno == ENOSYS || errno == EACCES;
 }

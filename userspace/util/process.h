@@ -16,9 +16,9 @@ void limits_raise_files(void);
 u64 limits_memory(void);
 
 /*
- * Whether every bpf() of the calling thread is refused: by a filter of system calls (seccomp), or, without CAP_BPF, by a
- * kernel before 5.19 with unprivileged_bpf_disabled. (Since then, c8644cd0efe7, such a kernel refuses only commands that
- * create something.)
+ * Whether every bpf() of the calling thread is refused: by a filter of system calls (seccomp), or, without CAP_BPF,
+ * by a kernel before 5.19 with unprivileged_bpf_disabled. (Since then, c8644cd0efe7, such a kernel refuses only
+ * commands that create something.)
  */
 bool bpf_call_refused(void);
 

@@ -27,8 +27,8 @@ u32 sysfs_u32_or(int dir, const char *path, u32 otherwise);
 int sysfs_choice(int dir, const char *path, char *ret, size_t size);
 
 /*
- * Calls @each for every entry of the directory @path below @dir but those that begin with a dot, sorted by
- * name, numbers in names by their value. Stops early if a call returns nonzero. Returns that value, 0, or a negative errno.
+ * Calls @each for every entry of the directory @path below @dir but those that begin with a dot, sorted by name,
+ * numbers in names by their value. Stops early if a call returns nonzero. Returns that value, 0, or a negative errno.
  */
 int sysfs_entries(int dir, const char *path, int (*each)(int dir, const char *name, void *into), void *into);
 
