@@ -66,16 +66,21 @@ def test_options_of_a_file(script, tmp_path):
     def said(sentence):
         s.process.send_signal(signal.SIGHUP)
         s.until(lambda: sentence in s.read_stderr(), "message")
+
+    def put(text):
+        """All at once: half a file is another one."""
+        (tmp_path / "next").write_text(text)
+        (tmp_path / "next").replace(file)
     with Serve("--history", "40", "--config", file, "--prom-schema", "2") as s:
         with s.stream() as events:
             assert events.event()[2]["history_s"] == 40
         assert "bins" in s.until(s.snapshot, "interval")[0]["ops"][0]
         same = file.read_text()
-        file.write_text(same.replace("= 20", "30"))  # of what the command line gives, too
+        put(same.replace("= 20", "30"))  # of what the command line gives, too
         said(f"blklat serve: {file} has changed: restart the service for it to take effect\n")
-        file.write_text(same)
+        put(same)
         s.process.send_signal(signal.SIGHUP)
-        file.write_text("bins\nhistory\n")
+        put("bins\nhistory\n")
         said(f"blklat serve: {file}:2: option '--history' needs a value\n")
         assert s.read_stderr().count("has changed") == 1 and s.request("/metrics").status == 200
 

@@ -290,7 +290,7 @@ void serve_server_end(struct serve_server *s, int ms)
 static void tell_changed_options(const struct serve_web *w)
 {
 	const struct option_file *was = &w->options->config;
-	CLEANUP(serve_options_free) struct serve_options o;
+	CLEANUP(serve_options_free) struct serve_options o = { 0 };
 	struct problem p;
 
 	if (!was->name || serve_options_read(&o, w->options->argc, w->options->argv) >= 0)

@@ -407,10 +407,14 @@ double cause_end_of(const struct trace *t, const struct change *c)
 	for (u32 k = 0; k < t->n_cuts; k++) {
 		const struct span next = trace_span(t, k + 1);
 		const struct handover *h = trace_handover(t, t->cuts[k]);
-		double iops = rates_of(t, s, next).iops;
+		double iops = rates_of(t, s, next).iops, at_s;
 
-		if (t->cuts[k] >= c->span[1].to && direction(c->cause.after.iops, iops, FACTOR) < 0)
-			return h ? h->at_s : moment_of(t, s, step_in(t, s, (struct span){ c->span[1].from, next.to }), c->cause.iops_after, iops);
+		if (t->cuts[k] < c->span[1].to || direction(c->cause.after.iops, iops, FACTOR) >= 0)
+			continue;
+		at_s = moment_of(t, s, step_in(t, s, (struct span){ c->span[1].from, next.to }), c->cause.iops_after,
+				 iops);
+		/* Both estimates are of one instant, if they can be. */
+		return h && fabs(h->at_s - at_s) < t->q->run->interval_s / 2 ? h->at_s : at_s;
 	}
 	return INFINITY;
 }
