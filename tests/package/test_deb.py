@@ -82,7 +82,7 @@ def test_needs():
     libraries = set(re.findall(r"NEEDED\s+lib([\w-]+)\.so", linked)) - {"c", "m", "pthread"}
     needs = field("blklat", "Depends")
     for library in libraries:
-        name = {"z": "zlib1g", "elf": "libelf1", "sqlite3": "libsqlite3-0", "yaml-0": "libyaml-0-2"}.get(library, f"lib{library}")
+        name = {"z": "zlib1g", "curl-gnutls": "libcurl3", "elf": "libelf1", "sqlite3": "libsqlite3-0", "yaml-0": "libyaml-0-2"}.get(library, f"lib{library}")
         assert re.search(rf"(^|, ){re.escape(name)}", needs), library
     assert re.search(r"(^|, )dkms\b", field("blklat-dkms", "Depends"))
 
