@@ -70,7 +70,7 @@ _blklat_value()
 	*:--otlp)
 		COMPREPLY=($(compgen -W 'http://127.0.0.1:4318' -- "$cur")) ;;
 	*:--listen)
-		COMPREPLY=($(compgen -W '127.0.0.1:9834 [::1]:9834 :9834' -- "$cur")) ;;
+		COMPREPLY=($(compgen -W '127.0.0.1:9834 [::1]:9834 :9834 none' -- "$cur")) ;;
 	*:--config | *:--otlp-ca | *:--otlp-headers | *:--output | *:-o | *:--replay | *:--web-config)
 		_filedir ;;
 	*:--sysroot | *:--record | *:--kubernetes)

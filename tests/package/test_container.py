@@ -70,12 +70,12 @@ def test_recordings_are_two_lines_away():
 def test_names_of_pods_are_four_lines_away():
     """They go below /node, where --kubernetes /node looks: only names of logs, and mounts."""
     text = (ROOT / "packaging/kubernetes/daemonset.yaml").read_text()
-    named = yaml.safe_load(re.sub(r"#(- \{name: (logs|mounts))", r"\1", text))
+    *_, named = yaml.safe_load_all(re.sub(r"#(- \{name: (logs|mounts))", r"\1", text))
     assert kubernetes.complaints(named, kubernetes.VERSIONS[-1]) == []
     pod = named["spec"]["template"]["spec"]
     wanted = {"logs": "/var/log/containers", "mounts": "/proc/1/mountinfo"}
-    assert {v["name"]: v["hostPath"]["path"] for v in pod["volumes"][1:]} == wanted
-    assert {m["name"]: (m["mountPath"], m["readOnly"]) for m in pod["containers"][0]["volumeMounts"][1:]} == {
+    assert {v["name"]: v["hostPath"]["path"] for v in pod["volumes"] if v["name"] in wanted} == wanted
+    assert {m["name"]: (m["mountPath"], m["readOnly"]) for m in pod["containers"][0]["volumeMounts"] if m["name"] in wanted} == {
         name: (f"/node{path}", True) for name, path in wanted.items()}
 
 
