@@ -126,8 +126,9 @@ def test_another_file_at_once(removable_loop):
         devices.run("losetup", "-d", device.path)
     started = assert_all_counted(b, device)["started"]
     print(started, b.stderr)
-    assert b.of(device)[0]["gone"]
-    if "replaced" in b.of(device)[0]:
+    last = b.of(device)[-1]  # on a busy machine an interval may end before the device goes
+    assert last["gone"]
+    if "replaced" in last:
         assert 100 <= started <= 1100 and "another device took its place" in b.stderr
     else:
         assert started == 100 and b.stderr.startswith(f"blklat: {device.name} went away\n")

@@ -102,7 +102,7 @@ test("IOs whose ends the kernel has counted are no stall", async (t) => {
     const buttons = page.locator(".devices button"), end_s = await page.evaluate(() => window.blklat.feed.intervals.at(-1).end_s);
     assert.deepEqual(await buttons.evaluateAll((all) => all.map((b) => b.dataset.state)), ["sick", "well"]);
     const [, since, unit] = (await words(buttons.nth(0))).match(/^nvme1n1 .* stalled: no completions, an IO has waited 3\.00 s since 07:35:01 \(([\d.]+) (ms|s)\)$/);
-    assert.ok(Math.abs(Number(since) / { ms: 1e3, s: 1 }[unit] - (end_s - 1)) < 0.01, `${since} ${unit}, at ${end_s} s`);
+    assert.ok(Math.abs(Number(since) / { ms: 1e3, s: 1 }[unit] - (end_s - 1)) < 0.2, `${since} ${unit}, at ${end_s} s`);
     assert.match(await words(buttons.nth(1)), /oldest 3\.00 s; completed, says the kernel$/);
 });
 
