@@ -151,7 +151,7 @@ def test_arguments_of_the_older_file():
     CONFIG.write_text("dev = all\nbins\n")
     DEFAULTS.write_text('ARGS="--dev vda"\n')
     run("systemctl", "restart", "blklat")
-    lines = wait_for(lambda: get("/api/snapshot").splitlines(), "interval")
+    lines = get("/api/snapshot", "--retry", "60", "--retry-delay", "1").splitlines()  # 503 until the first interval
     assert {json.loads(line)["device"] for line in lines} == {"vda"} and all('"bins"' in line for line in lines)
 
 
