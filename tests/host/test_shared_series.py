@@ -40,7 +40,7 @@ def test_every_io(loop, spare, build, monkeypatch):
             assert ios < 1e7
     a = assert_closed(b, loop, "device")
     assert a["started"] == a["kernel_ios"] == stat()["ios"] == ios
-    assert missing(a) == unseen.of(loop)
+    assert missing(a) == unseen.of(loop) and longest_are_told(b, loop)
     for stage in STAGES:
         assert sum(b.ops(loop, stage).values()) == a["started"] - missing(assert_closed(b, loop, stage))
         assert b.total("bytes", device=loop, stage=stage) == 4096 * b.total("ios", device=loop, stage=stage)
