@@ -76,16 +76,16 @@ static u64 count_reads(const struct made *m, u32 i, u64 ios)
 	return n * ios * m->r.cpus;
 }
 
-static u32 tags_of(const struct device *d, u32 cpus)
+static u32 tags_of(const struct device *d)
 {
-	return d->tags * (d->shared_tags ? 1 : slots_of(d, cpus).queues);
+	return d->tags * (d->shared_tags ? 1 : slots_of(d).queues);
 }
 
 /* Starts and ends @ios in the slots, about the same number in each. */
 static void use_slots(const struct made *m, u32 i, u64 ios)
 {
 	const struct device *d = m->watches.w[i].device;
-	u32 used = m->ranges[i].n ? tags_of(d, m->r.cpus) : 0, stride = slots_of(d, m->r.cpus).stride;
+	u32 used = m->ranges[i].n ? tags_of(d) : 0, stride = slots_of(d).stride;
 
 	for (u32 n = 0; n < used; n++) {
 		u32 slot = m->ranges[i].first + n / d->tags * stride + n % d->tags, at = slot % BLKLAT_SLOTS;
@@ -124,7 +124,7 @@ static int make(struct made *m, const char *tree, u32 stages, u32 by, struct pro
 		return err;
 	m->ranges = array(n, sizeof(*m->ranges));
 	for (u32 i = 0; i < n; i++) {
-		const struct slots of = slots_of(m->watches.w[i].device, cpus);
+		const struct slots of = slots_of(m->watches.w[i].device);
 
 		m->ranges[i].first = slots;
 		if (m->watches.w[i].stage != BLKLAT_STAGE_TOTAL && !m->watches.w[i].part)
@@ -151,7 +151,7 @@ static void make_busy(struct made *m)
 	owns_settle(&m->r, 0, NULL, NULL);
 	for (u32 i = 0; i < m->r.watches; i += 1 + m->r.parts) {
 		/* So many that each tag was used. */
-		u64 in_each_bin = 1 + tags_of(m->watches.w[i].device, m->r.cpus) / (m->r.cpus * (OCTAVES << m->r.scale)), ios = 0;
+		u64 in_each_bin = 1 + tags_of(m->watches.w[i].device) / (m->r.cpus * (OCTAVES << m->r.scale)), ios = 0;
 
 		for (u32 part = i; part <= i + m->r.parts; part++)
 			ios += is_busy(m, part) ? count_reads(m, part, in_each_bin) : 0;

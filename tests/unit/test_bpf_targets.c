@@ -318,9 +318,9 @@ static void look_while_it_moves(void *unused)
 
 	(void)unused;
 	assert_int_equal(is->queues, 0);
-	assert_int_equal(is->stride, waits ? 4096 : slots_of(&nvme, CPUS).stride);
+	assert_int_equal(is->stride, waits ? 4096 : slots_of(&nvme).stride);
 	assert_int_equal(is->first_slot, waits ? 640 : 0);
-	assert_int_equal(look_up(0x3000)->queues, slots_of(&disk, CPUS).queues);
+	assert_int_equal(look_up(0x3000)->queues, slots_of(&disk).queues);
 	waits++;
 }
 
@@ -379,7 +379,7 @@ TEST(test_stages_side_by_side)
 		{ .device = &disk, .stage = BLKLAT_STAGE_DEVICE },
 	};
 	const struct found_device found[] = { here, here, here, { .queue = QUEUE + 64, .disk = DISK + 64, .part = PART + 64 } };
-	struct slots s = slots_of(&nvme, CPUS), s2 = slots_of(&disk, CPUS);
+	struct slots s = slots_of(&nvme), s2 = slots_of(&disk);
 	const struct target *target;
 
 	assert_int_equal(make(watches, found, 4), 0);

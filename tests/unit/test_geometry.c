@@ -46,34 +46,30 @@ TEST(test_shared_tags)
 			d[i / 3].shared_tags = shared;
 			watches[i] = (struct watch){ .device = &d[i / 3], .stage = i % 3 };
 		}
-		assert_int_equal(slots_of(&d[0], 128).queues, 128);
-		assert_int_equal(slots_of(&d[0], 128).stride, 160 * 32);
-		assert_int_equal(slots_of(&d[0], 128).shared_tags, shared);
-		assert_int_equal(slots_for(watches, 0, 180, 128), 160 * 32 * (shared ? 1 : 128));
-		assert_int_equal(capture_room(&cfg, 128).slots, (60 + 1) * 160 * 32 * (shared ? 1 : 128));
+		assert_int_equal(slots_of(&d[0]).queues, 128);
+		assert_int_equal(slots_of(&d[0]).stride, 160 * 32);
+		assert_int_equal(slots_of(&d[0]).shared_tags, shared);
+		assert_int_equal(slots_for(watches, 0, 180), 160 * 32 * (shared ? 1 : 128));
+		assert_int_equal(capture_room(&cfg).slots, (60 + 1) * 160 * 32 * (shared ? 1 : 128));
 	}
 	cfg.n_watches = 3;
-	assert_int_equal(capture_room(&cfg, 128).slots, 2 * 160 * 32);
+	assert_int_equal(capture_room(&cfg).slots, 160 * 32);
 }
 
 /* What the slots must have room for, whatever the formula: all that exists now, and all that may come. */
 TEST(test_slots_have_room)
 {
-	static const struct { const struct device *d; u32 cpus, least_queues, least_scheduler_tags; } cases[] = {
-		{ &disk, 2, 1, 2 * 128 }, { &disk, 64, 1, 2 * 128 },
-		{ &nvme, 16, 16, 2 * 128 }, { &nvme, 4, 16, 2 * 128 }, { &nvme, 128, 16, 2 * 128 },
-		{ &sata, 8, 1, 2 * 32 }, { &tuned, 1, 1, 1000 }, { &equal, 2, 1, 1024 },
+	static const struct { const struct device *d; u32 scheduler_tags; } cases[] = {
+		{ &disk, 2048 }, { &nvme, 2 * 128 }, { &sata, 2048 }, { &tuned, 2048 }, { &equal, 2048 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct slots s = slots_of(cases[i].d, cases[i].cpus);
+		struct slots s = slots_of(cases[i].d);
 
 		assert_int_equal(s.stride % 32, 0);
-		assert_true(s.stride >= max_u64(cases[i].d->tags, cases[i].least_scheduler_tags));
-		assert_true(s.queues >= cases[i].least_queues);
-		/* But within limits: a disk with one queue stays small on a machine with many CPUs. */
-		assert_true(s.stride <= max_u64(cases[i].d->tags, 2 * cases[i].least_scheduler_tags + 512));
-		assert_true(s.queues <= (cases[i].d->hw_queues > 1 ? cases[i].d->hw_queues : 8));
+		assert_in_range(s.stride, max_u64(cases[i].d->tags, cases[i].scheduler_tags),
+				max_u64(cases[i].d->tags + 31, cases[i].scheduler_tags));
+		assert_int_equal(s.queues, cases[i].d->hw_queues);
 	}
 }
 
@@ -81,20 +77,21 @@ TEST(test_slots_have_room)
 TEST(test_none_has_no_tags_of_its_own)
 {
 	static const struct { const char *scheduler; u32 least, most; } cases[] = {
-		{ "none", 1024, 1024 }, { "", 1024, 1024 }, { "mq-deadline", 1024, 2048 },
+		{ "none", 1024, 1024 }, { "", 1024, 1024 }, { "mq-deadline", 2048, 2048 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct device d = equal;
 
+		d.hw_queues = 2;
 		strcpy(d.scheduler, cases[i].scheduler);
-		assert_in_range(slots_of(&d, 2).stride, cases[i].least, cases[i].most);
+		assert_in_range(slots_of(&d).stride, cases[i].least, cases[i].most);
 	}
 }
 
 TEST(test_bios_need_no_slots)
 {
-	struct slots s = slots_of(&dm, 64);
+	struct slots s = slots_of(&dm);
 
 	assert_int_equal(s.queues * s.stride, 0);
 }
@@ -106,12 +103,12 @@ static u32 slots_at(const struct device *d, u32 n, const enum blklat_stage *stag
 	for (u32 i = 0; i < n; i++)
 		watches[i] = (struct watch){ .device = d, .stage = stages[i] };
 	watches[n] = (struct watch){ .device = &disk, .stage = BLKLAT_STAGE_DEVICE };
-	return slots_for(watches, 0, n + 1, 16);
+	return slots_for(watches, 0, n + 1);
 }
 
 TEST(test_slots_of_stages)
 {
-	struct slots s = slots_of(&nvme, 16);
+	struct slots s = slots_of(&nvme);
 
 	assert_int_equal(slots_at(&nvme, 1, (enum blklat_stage[]){ BLKLAT_STAGE_TOTAL }), 0);
 	assert_int_equal(slots_at(&nvme, 1, (enum blklat_stage[]){ BLKLAT_STAGE_DEVICE }), s.queues * s.stride);
@@ -122,13 +119,13 @@ TEST(test_slots_of_stages)
 
 /*
  * A named device with many queues has its own slots; several devices have spare ones for one of them, and those that may come have
- * watches, too. One with a single queue has spare ones for all tags that its scheduler can get.
+ * watches, too.
  */
 TEST(test_room)
 {
 	struct watch watches[40];
 	struct capture_config cfg = { .watches = watches, .max_bios = 1000 };
-	u32 each = slots_of(&nvme, 16).queues * slots_of(&nvme, 16).stride;
+	u32 each = slots_of(&nvme).queues * slots_of(&nvme).stride;
 	struct device d[20];
 
 	for (u32 i = 0; i < 40; i++) {
@@ -140,25 +137,25 @@ TEST(test_room)
 
 		cfg.n_watches = 2 * devices;
 		cfg.follow = false;
-		room = capture_room(&cfg, 16);
+		room = capture_room(&cfg);
 		assert_int_equal(room.watches, 2 * devices);
 		assert_int_equal(room.slots, each * (devices > 1 ? devices + 1 : 1));
 		cfg.follow = true;
-		room = capture_room(&cfg, 16);
+		room = capture_room(&cfg);
 		assert_int_equal(room.watches, 2 * (devices + 2 + devices / 4));
-		assert_int_equal(room.slots, each * (devices + 1) + (2 + devices / 4) * 8 * 512);
+		assert_int_equal(room.slots, each * (devices + 1) + (2 + devices / 4) * 2048);
 		cfg.doubled = 3;
-		room = capture_room(&cfg, 16);
+		room = capture_room(&cfg);
 		assert_int_equal(room.watches, 2 * (devices + 8 * (2 + devices / 4)));
-		assert_int_equal(room.slots, each * (devices + 8) + 8 * (2 + devices / 4) * 8 * 512);
+		assert_int_equal(room.slots, each * (devices + 8) + 8 * (2 + devices / 4) * 2048);
 		cfg.doubled = 0;
 	}
 	watches[0].device = &disk;
 	cfg.n_watches = 1;
 	cfg.follow = true;
-	assert_int_equal(capture_room(&cfg, 16).watches, 32);
+	assert_int_equal(capture_room(&cfg).watches, 32);
 	cfg.follow = false;
-	assert_int_equal(capture_room(&cfg, 16).slots, slots_at(&disk, 1, (enum blklat_stage[]){ 0 }) + 8 * 2048);
+	assert_int_equal(capture_room(&cfg).slots, slots_at(&disk, 1, (enum blklat_stage[]){ 0 }));
 }
 
 /* At the limit there is room for whole watches with all of their parts. */
@@ -171,7 +168,7 @@ TEST(test_most_room)
 	assert_true(BLKLAT_MAX_WATCHES % each);
 	for (u32 i = 0; i < n; i++)
 		watches[i] = (struct watch){ .device = &disk };
-	assert_int_equal(capture_room(&cfg, 16).watches, n);
+	assert_int_equal(capture_room(&cfg).watches, n);
 	free(watches);
 }
 
@@ -200,9 +197,9 @@ static u64 fixed_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32
 	return m.fixed_bytes;
 }
 
-static u64 slot_bytes(const struct device *d, u32 cpus)
+static u64 slot_bytes(const struct device *d)
 {
-	struct slots s = slots_of(d, cpus);
+	struct slots s = slots_of(d);
 
 	return 16ULL * s.queues * s.stride;
 }
@@ -225,12 +222,12 @@ TEST(test_memory)
 
 	for (u32 scale = 0; scale <= 6; scale++) {
 		assert_int_equal(memory_bytes(watches + 2, 1, 4, scale, 1000),
-				 watch_bytes(scale, 4) + slot_bytes(&disk, 4) + 16 * 4 * 2048);
+				 watch_bytes(scale, 4) + slot_bytes(&disk));
 		assert_int_equal(memory_bytes(watches, 2, 16, scale, 1000),
-				 2 * watch_bytes(scale, 16) + slot_bytes(&nvme, 16));
+				 2 * watch_bytes(scale, 16) + slot_bytes(&nvme));
 		assert_int_equal(memory_bytes(watches, 5, 16, scale, 1000),
-				 5 * watch_bytes(scale, 16) + 2 * slot_bytes(&nvme, 16) +
-				 slot_bytes(&disk, 16) + 2048 * bio);
+				 5 * watch_bytes(scale, 16) + 2 * slot_bytes(&nvme) +
+				 slot_bytes(&disk) + 2048 * bio);
 		assert_int_equal(memory_bytes(watches + 4, 1, 1, scale, 65536), watch_bytes(scale, 1) + 131072 * bio);
 	}
 }
@@ -428,7 +425,7 @@ TEST(slow_ios_take_memory)
 		u64 with, counted = cfg.by == BLKLAT_BY_DEPTH || cfg.by == BLKLAT_BY_BESIDE;
 
 		for (w.stage = BLKLAT_STAGE_DEVICE; w.stage < BLKLAT_STAGES; w.stage++) {
-			u64 slots = slots_for(&w, 0, 1, 2);
+			u64 slots = slots_for(&w, 0, 1);
 
 			cfg.slow.wanted = true;
 			room = slow_room(&cfg);

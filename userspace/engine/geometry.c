@@ -16,20 +16,10 @@ static bool has_scheduler(const struct device *d)
 	return d->scheduler[0] && strcmp(d->scheduler, "none");
 }
 
-/* Slots for a device whose scheduler has so many tags, or may get them. */
-static struct slots slots_with(const struct device *d, u32 cpus, u32 scheduler_tags)
+/* One set takes little, so it has room for all that a scheduler may get. */
+static bool has_one_set(const struct device *d)
 {
-	struct slots s = { .shared_tags = d->shared_tags };
-
-	if (!d->hw_queues)
-		return s;
-	/*
-	 * Where there are several, they take most of the memory, so none are kept for a reset that gives the device
-	 * more.
-	 */
-	s.queues = d->hw_queues > 1 ? d->hw_queues : cpus < 8 ? cpus : 8;
-	s.stride = (max_u64(d->tags, scheduler_tags) + BLKLAT_SLOTS - 1) / BLKLAT_SLOTS * BLKLAT_SLOTS;
-	return s;
+	return d->hw_queues == 1 || d->shared_tags;
 }
 
 /*
@@ -38,76 +28,63 @@ static struct slots slots_with(const struct device *d, u32 cpus, u32 scheduler_t
  * is without a scheduler.
  */
 #define SCHEDULER_TAGS_MOST 2048U
+#define SCHEDULER_TAGS_EACH 512U	/* where each hardware queue has a set */
 
-struct slots slots_of(const struct device *d, u32 cpus)
+static u32 tags_now(const struct device *d)
 {
-	u32 most = max_u64(SCHEDULER_TAGS_MOST, d->nr_requests);
+	return max_u64(d->tags, has_scheduler(d) ? d->nr_requests : 0);
+}
 
-	return slots_with(d, cpus, max_u64(512, has_scheduler(d) ? min_u64(2 * d->nr_requests, most) : 0));
+struct slots slots_of(const struct device *d)
+{
+	u32 now = tags_now(d), may_come = SCHEDULER_TAGS_MOST;
+
+	if (!d->hw_queues)
+		return (struct slots){ 0 };
+	if (!has_one_set(d))
+		may_come = max_u64(SCHEDULER_TAGS_EACH, has_scheduler(d) ? min_u64(2 * d->nr_requests, SCHEDULER_TAGS_MOST) : 0);
+	return (struct slots){
+		.queues = d->hw_queues,
+		.stride = (max_u64(now, may_come) + BLKLAT_SLOTS - 1) / BLKLAT_SLOTS * BLKLAT_SLOTS,
+		.shared_tags = d->shared_tags,
+	};
 }
 
 bool slots_fit(const struct slots *s, const struct device *d)
 {
-	return d->hw_queues <= s->queues && max_u64(d->tags, has_scheduler(d) ? d->nr_requests : 0) <= s->stride;
+	return d->hw_queues <= s->queues && tags_now(d) <= s->stride;
 }
 
-/* If the device of watch @first has slots @s. */
-static u32 count_for(const struct watch *watches, u32 first, u32 n, const struct slots *s)
+u32 slots_for(const struct watch *watches, u32 first, u32 n)
 {
+	struct slots s = slots_of(watches[first].device);
+
 	for (u32 i = first; i < n && watches[i].device == watches[first].device; i++)
 		if (!BLKLAT_OF_BIOS(watches[i].stage))
-			return slots_count(s);
+			return slots_count(&s);
 	return 0;
-}
-
-u32 slots_for(const struct watch *watches, u32 first, u32 n, u32 cpus)
-{
-	struct slots s = slots_of(watches[first].device, cpus);
-
-	return count_for(watches, first, n, &s);
-}
-
-static bool has_slots_of_each_queue(const struct device *d)
-{
-	return d->hw_queues > 1 && !d->shared_tags;
-}
-
-/*
- * Slots to spare for moving the device of watch @first: all that it can get, unless that is much as each queue has
- * its own.
- */
-static u32 slots_to_move(const struct watch *watches, u32 first, u32 n, u32 cpus)
-{
-	const struct device *d = watches[first].device;
-	struct slots s = has_slots_of_each_queue(d) ? slots_of(d, cpus) : slots_with(d, cpus, SCHEDULER_TAGS_MOST);
-
-	return count_for(watches, first, n, &s);
 }
 
 #define PLACES 32	/* for devices with one watch, as is the default: then they take little */
 
-struct capture_room capture_room(const struct capture_config *cfg, u32 cpus)
+struct capture_room capture_room(const struct capture_config *cfg)
 {
 	struct capture_room room = { cfg->n_watches, 0 };
 	const struct device small = { .hw_queues = 1 };	/* such as a loop device */
-	const struct slots small_slots = slots_of(&small, cpus);
-	u32 devices = 0, most_watches = 0, most_slots = 0, places, each = 1 + blklat_parts(cfg->by, cfg->cgroups);
-	bool queues = false;
+	const struct slots small_slots = slots_of(&small);
+	u32 devices = 0, most_watches = 0, most_slots = 0, slots, places, each = 1 + blklat_parts(cfg->by, cfg->cgroups);
 
 	for (u32 i = 0, n; i < cfg->n_watches; i += n) {
 		for (n = 1; i + n < cfg->n_watches && cfg->watches[i + n].device == cfg->watches[i].device;)
 			n++;
 		devices++;
 		most_watches = max_u64(most_watches, n);
-		most_slots = max_u64(most_slots, slots_to_move(cfg->watches, i, cfg->n_watches, cpus));
-		room.slots += slots_for(cfg->watches, i, cfg->n_watches, cpus);
-		queues |= has_slots_of_each_queue(cfg->watches[i].device);
+		slots = slots_for(cfg->watches, i, cfg->n_watches);
+		most_slots = max_u64(most_slots, slots);
+		room.slots += slots;
 	}
-	/*
-	 * One device may be moved, or one like the largest may come. A single one would double the memory if it has
-	 * many queues.
-	 */
-	if (devices > 1 || cfg->follow || !queues)
+	/* One device may be moved, or one like the largest may come. A single one would double the memory. */
+	if (devices > 1 || cfg->follow)
 		room.slots += most_slots << cfg->doubled;
 	if (!cfg->follow)
 		return room;
@@ -204,7 +181,7 @@ static u64 fixed_bytes(const struct capture_config *cfg, const struct capture_ro
 int capture_memory(const struct capture_config *cfg, u32 cpus, u32 rows, struct capture_memory *ret, struct problem *p)
 {
 	u32 scale = cfg->scale < 0 ? BLKLAT_SCALE_MAX : cfg->scale;
-	const struct capture_room room = capture_room(cfg, cpus);
+	const struct capture_room room = capture_room(cfg);
 	u64 series = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)), fixed = fixed_bytes(cfg, &room, cpus, rows, scale),
 	    spare;
 	u64 limit = cfg->max_memory ?: capture_default_memory(fixed);

@@ -21,13 +21,13 @@ static inline u32 slots_count(const struct slots *s)
  * Room for the tags that @d's requests can carry, and some more, since queues and tags can be added while the device is
  * watched. IOs beyond that are lost (BLKLAT_TAG_RANGE) until the device is moved to more slots (engine/room.h).
  */
-struct slots slots_of(const struct device *d, u32 cpus);
+struct slots slots_of(const struct device *d);
 
 /* Is there room in @s for all tags that @d's requests can carry? */
 bool slots_fit(const struct slots *s, const struct device *d);
 
 /* Slots for the device of watch @first of @n, if it has any at the stages that follow there. */
-u32 slots_for(const struct watch *watches, u32 first, u32 n, u32 cpus);
+u32 slots_for(const struct watch *watches, u32 first, u32 n);
 
 /* The watches and slots that a capture of @cfg has room for: those that it begins with, and some that may be added. */
 struct capture_room {
@@ -35,7 +35,7 @@ struct capture_room {
 	u32 slots;
 };
 
-struct capture_room capture_room(const struct capture_config *cfg, u32 cpus);
+struct capture_room capture_room(const struct capture_config *cfg);
 
 /* Buckets of the BPF engine's table of bios: a power of two, with at least twice as many cells as bios. */
 u32 bio_buckets(u32 max_bios);

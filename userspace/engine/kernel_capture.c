@@ -59,7 +59,7 @@ static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
 int kernel_capture_init(struct kernel_capture *k, const struct capture *is, const struct capture_config *cfg, u32 rows,
 			struct problem *p)
 {
-	const struct capture_room room = capture_room(cfg, is->cpus);
+	const struct capture_room room = capture_room(cfg);
 	struct capture_memory memory;
 	int err = capture_memory(cfg, is->cpus, rows, &memory, p);
 

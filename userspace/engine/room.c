@@ -60,7 +60,7 @@ static struct region_slots range_of(const struct kernel_capture *k, u32 i, const
 /* The @n watches from @at on are those of a device. */
 static void place(struct kernel_capture *k, u32 at, u32 n, u32 first)
 {
-	struct slots s = slots_of(k->capture.watches[at].device, k->capture.cpus);
+	struct slots s = slots_of(k->capture.watches[at].device);
 
 	for (u32 i = at; i < at + n; i++) {
 		k->slots[i] = s;
@@ -75,7 +75,7 @@ u32 room_place(struct kernel_capture *k)
 	for (u32 i = 0, n; i < k->capture.n_watches; i += n) {
 		n = same_device(k, i);
 		place(k, i, n, first);
-		first += slots_for(k->capture.watches, i, i + n, k->capture.cpus);
+		first += slots_for(k->capture.watches, i, i + n);
 	}
 	return first;
 }
@@ -145,7 +145,7 @@ static void leave(struct kernel_capture *k, u32 at, u32 n)
 int room_add(struct capture *c, const struct watch *w, u32 n, u32 *ret, struct problem *p)
 {
 	struct kernel_capture *k = (struct kernel_capture *)c;
-	u32 slots = slots_for(w, 0, n, c->cpus), at, first = 0, had = c->n_watches;
+	u32 slots = slots_for(w, 0, n), at, first = 0, had = c->n_watches;
 	int err = find_place(k, n, &at);
 
 	if (!err && slots)
@@ -225,7 +225,7 @@ static int find_outgrown(struct kernel_capture *k, const struct snapshot *s, str
 
 static int move(struct kernel_capture *k, u32 at, const struct device *now)
 {
-	struct slots s = slots_of(now, k->capture.cpus);
+	struct slots s = slots_of(now);
 	u32 n = same_device(k, at), slots = slots_count(&s), first;
 	int err;
 

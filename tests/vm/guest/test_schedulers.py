@@ -16,8 +16,8 @@ from stack import scsi_debug
 
 SCHEDULERS = {"none": None, "mq-deadline": "mq-deadline", "bfq": "bfq", "kyber": "kyber-iosched"}
 SLOW = {"irqmode": 2, "completion_nsec": 500000, "submit_queues": 2, "hw_queue_depth": 64}
-# The slots that userspace/engine/geometry.c gives a hardware queue with few tags.
-RESERVED = 512
+# The slots that userspace/engine/geometry.c gives a hardware queue with few tags of its own, and to tags that all queues share.
+RESERVED, MOST = 512, 2048
 STAGES = "device", "queue", "total"
 QUEUES = pathlib.Path("/sys/kernel/debug/block")
 
@@ -115,18 +115,15 @@ def test_shared_tags():
         assert {(device.sysfs / f"mq/{q}/cpu_list").read_text().strip() for q in (0, 1)} == {"0", "1"}
         stat = Delta(device)
         with both(device, stage=",".join(STAGES)) as e:
-            assert slots_of(e.bpf) == (RESERVED + 2048 if one_set else 2 * RESERVED)
+            assert slots_of(e.bpf) == (MOST if one_set else 2 * RESERVED)
             done = []
             for scheduler in available(device):
                 device.setting("scheduler", scheduler)
                 done.append(fio(device, number_ios=400, **load))
             done.append(meanwhile(device, *(lambda s=s: device.setting("scheduler", s) for s in available(device)), **load))
             if one_set:
-                # More than it has slots for now, which are found between two reads while no IO is in flight.
                 device.setting("scheduler", "mq-deadline")
-                device.setting("nr_requests", 4 * RESERVED)
-                for _ in range(3):
-                    e.settle()
+                device.setting("nr_requests", MOST)
                 done.append(fio(device, number_ios=2000, **load | {"iodepth": 800}))
             e.settle()
         assert_seen(e, device, stat, *done)
@@ -138,7 +135,7 @@ def test_shared_tags_without_debugfs():
         run("umount", "-R", "/sys/kernel/debug")
         try:
             with Blklat(device, args=("--engine", "bpf")) as b:
-                assert slots_of(b) == (RESERVED + 2048 if at_least(5, 16) else 2 * RESERVED)
+                assert slots_of(b) == (MOST if at_least(5, 16) else 2 * RESERVED)
         finally:
             run("mount", "-t", "debugfs", "none", "/sys/kernel/debug")
 
@@ -161,9 +158,9 @@ def test_more_requests_than_slots():
     IOs of tags beyond the slots are reported as lost, in either engine, until the device is moved to others, and what is in
     flight at that moment. From then on nothing is lost. The device beside it loses nothing.
     """
-    # With a single hardware queue there is room for all tags that a scheduler can have.
-    single = SLOW | {"submit_queues": 1} | ({"poll_queues": 0} if at_least(6, 1) else {})
-    with null_blks(single, SLOW) as (device, beside):
+    # There is room for another device like the largest, which is as much as two queues need for twice the tags that they come to have.
+    two = SLOW | ({"poll_queues": 0} if at_least(6, 1) else {})
+    with null_blks(two, two | {"submit_queues": 1, "hw_queue_depth": 2 * MOST}) as (device, beside):
         device.setting("scheduler", "mq-deadline")
         device.setting("nomerges", 2)
         stats = [Delta(d) for d in (device, beside)]
@@ -173,7 +170,7 @@ def test_more_requests_than_slots():
             with Fio(beside, **ENDLESS) as steady, Fio(device, **ENDLESS | {"rw": "randread", "iodepth": 3 * RESERVED}) as load:
                 for f, stat in ((steady, stats[1]), (load, stats[0])):
                     f.until(lambda stat=stat: stat()["ios"] > 1000, "its first IOs")
-                device.setting("nr_requests", 4 * RESERVED)
+                device.setting("nr_requests", 2 * RESERVED)
                 for b in e:
                     b.until(lambda b=b: f"{device.name} had more tags" in b.stderr, "more slots")
                     b.next(device, "total", n=2)
