@@ -42,13 +42,11 @@ double comparison_value(const struct comparison_cell *cell, const struct op_fram
 
 const char *ratio_text(char text[UNITS_TEXT], double ratio)
 {
-	char large[UNITS_TEXT];
-
 	if (ratio && ratio < 0.095)
-		snprintf(text, UNITS_TEXT, "1/%.29s", units_short(large, 1 / ratio));
+		snprintf(text, UNITS_TEXT, "1/%.29s", UNITS(short, 1 / ratio));
 	else if (ratio < 99.995)
 		snprintf(text, UNITS_TEXT, "x %.2f", ratio);
 	else
-		snprintf(text, UNITS_TEXT, "x %.29s", units_short(large, ratio));
+		snprintf(text, UNITS_TEXT, "x %.29s", UNITS(short, ratio));
 	return text;
 }

@@ -14,11 +14,9 @@
 
 static struct json_object *run(const struct run *r)
 {
-	char start[UNITS_TEXT];
-
 	return JSON({ "file", json_text(r->origin.file) }, { "label", json_text(r->origin.label) },
 		    { "host", json_text(r->origin.host) },
-		    { "start", json_text(units_utc(start, r->origin.start_wall_ns)) },
+		    { "start", json_text(UNITS(utc, r->origin.start_wall_ns)) },
 		    { "duration_s", json_decimal(r->duration_s, 3) }, { "merged", json_count(r->merged) },
 		    { "active", document_active(r) }, { "finished", json_bool(r->origin.finished) });
 }

@@ -91,20 +91,19 @@ static void put_row(const struct table *t, const struct row *r)
 static void put_run(const struct table *t, u32 i)
 {
 	const struct run *r = &t->c->runs[i];
-	char seconds[UNITS_TEXT], from[UNITS_TEXT], to[UNITS_TEXT];
 
 	paint(t, "1");
 	fprintf(t->f, t->markdown ? "%u. " : "%-8u", i + 1);
 	paint(t, "0");
 	put_text(t, r->origin.file, t->columns / 2);
-	fprintf(t->f, ", %s", units_seconds(seconds, r->duration_s));
+	fprintf(t->f, ", %s", UNITS(seconds, r->duration_s));
 	if (r->origin.label[0]) {
 		fputs(", ", t->f);
 		put_text(t, r->origin.label, t->columns / 3);
 	}
 	fputs(r->origin.finished ? "" : " (not finished)", t->f);
 	fprintf(t->f, "%srates over %s to %s, %s\n", t->markdown ? "; " : "\n        ",
-		units_seconds(from, r->active.from_s), units_seconds(to, r->active.to_s), active_words(r));
+		UNITS(seconds, r->active.from_s), UNITS(seconds, r->active.to_s), active_words(r));
 }
 
 static void put_heads(const struct table *t)
@@ -225,7 +224,7 @@ static void put_noise(const struct table *t, const struct compared_group *g)
 
 static void put_distance(const struct table *t, const struct compared_group *g, u32 run)
 {
-	char mean[UNITS_TEXT], label[2 * GUTTER] = "        ";
+	char label[2 * GUTTER] = "        ";
 
 	if (t->markdown)
 		snprintf(label, sizeof(label), "\n%u / 1: ", run + 1);
@@ -234,7 +233,7 @@ static void put_distance(const struct table *t, const struct compared_group *g, 
 			g->of[run].ks);
 	if (g->of[run].mean_with_base_mix_ns >= 0)
 		fprintf(t->f, "%swith 1's mix by %s its mean would be %s (x %.2f)\n", label, g[1].part->by,
-			units_ns(mean, g->of[run].mean_with_base_mix_ns),
+			UNITS(ns, g->of[run].mean_with_base_mix_ns),
 			ratio_of(g->of[0].o->mean_ns, g->of[run].mean_with_base_mix_ns));
 }
 

@@ -164,7 +164,7 @@ static const char *value_text(const struct condition *c, double value, char text
 void condition_explain(const struct condition *c, const struct watch *watch, const struct verdict *v,
 		       struct problem *ret)
 {
-	char name[DEVICE_NAME_MAX + 16], value[UNITS_TEXT], base[UNITS_TEXT], change[UNITS_TEXT];
+	char name[DEVICE_NAME_MAX + 16], value[UNITS_TEXT], base[UNITS_TEXT];
 	const char *figure = c->phase[0] ? strrchr(c->text, ':') + 1 : c->text;
 	int metric;
 
@@ -179,7 +179,7 @@ void condition_explain(const struct condition *c, const struct watch *watch, con
 	value_text(c, v->base, base);
 	if (v->base > 0)
 		problem_set(ret, 0, "%.*s of %s is %s, %s %s the baseline's %s (%s)", metric, figure, name, value,
-			    units_share(change, fabs(v->value / v->base - 1)),
+			    UNITS(share, fabs(v->value / v->base - 1)),
 			    v->value < v->base ? "below" : "above", base, c->text);
 	else
 		problem_set(ret, 0, "%.*s of %s is %s, the baseline's %s (%s)", metric, figure, name, value, base,

@@ -270,12 +270,11 @@ int document_compare(const struct run *runs, u32 n, struct findings *ret)
 static struct json_object *origin(const struct run *r)
 {
 	const struct origin *o = &r->origin;
-	char start[UNITS_TEXT];
 
 	return JSON({ "file", json_text(o->file) }, { "label", json_text(o->label) }, { "host", json_text(o->host) },
 		    { "kernel", json_text(o->kernel) }, { "version", json_text(o->version) },
 		    { "command", json_text(o->command) }, { "engine", json_text(r->engine) },
-		    { "start", json_text(units_utc(start, o->start_wall_ns)) }, { "finished", json_bool(o->finished) },
+		    { "start", json_text(UNITS(utc, o->start_wall_ns)) }, { "finished", json_bool(o->finished) },
 		    { "dropped", json_count(o->dropped) }, { "idle_gap_s", json_decimal(o->idle_gap_ns / 1e9, 3) });
 }
 

@@ -40,13 +40,13 @@ static void put_paragraph(const struct look *look, const char *lead, const char 
 /* @name: what it is called among several, unless its file or label says that. */
 static void put_run(const struct look *look, const struct run *r, const char *name)
 {
-	char text[FINDING_TEXT], start[UNITS_TEXT], length[UNITS_TEXT], from[UNITS_TEXT], to[UNITS_TEXT];
+	char text[FINDING_TEXT];
 	bool said = strstr(r->origin.file, name) || !strncmp(r->origin.label, name, strlen(name));
 
 	snprintf(text, sizeof(text), "%s%s%.200s: %.100s%s%.64s, %s, %s; rates over %s to %s", said ? "" : name,
 		 said ? "" : ": ", r->origin.file, r->origin.label, r->origin.label[0] ? ", " : "", r->origin.host,
-		 units_utc(start, r->origin.start_wall_ns), units_seconds(length, r->duration_s),
-		 units_seconds(from, r->active.from_s), units_seconds(to, r->active.to_s));
+		 UNITS(utc, r->origin.start_wall_ns), UNITS(seconds, r->duration_s),
+		 UNITS(seconds, r->active.from_s), UNITS(seconds, r->active.to_s));
 	put_paragraph(look, "", text);
 }
 

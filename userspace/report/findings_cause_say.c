@@ -37,17 +37,16 @@ static void say_load(struct finding *f, const struct other *o, const struct watc
 	const struct level *most = o->after.iops > o->before.iops ? &o->after : &o->before;
 	bool began = o->iops_before < ABSENT * o->iops_after, ended = o->iops_after < ABSENT * o->iops_before;
 	bool owned = is_owned(o->watch), again = owned && o->watch == said;
-	char a[UNITS_TEXT], b[UNITS_TEXT];
 
 	if (owned && !again)
 		say_owner(f, o->watch);
 	if (began || ended)
-		finding_say(f, "%s%s", !owned || again ? "" : began ? " began " : " ended its ", units_short(a, began ? o->iops_after : o->iops_before));
+		finding_say(f, "%s%s", !owned || again ? "" : began ? " began " : " ended its ", UNITS(short, began ? o->iops_after : o->iops_before));
 	else
-		finding_say(f, "%sfrom %s to %s", again ? "" : owned ? " went " : "the device went ", units_short(a, o->iops_before), units_short(b, o->iops_after));
+		finding_say(f, "%sfrom %s to %s", again ? "" : owned ? " went " : "the device went ", UNITS(short, o->iops_before), UNITS(short, o->iops_after));
 	finding_say(f, " %s/s", plurals[o->op]);
 	if (most->bytes_per_s > 0)
-		finding_say(f, " of %s", units_memory(a, most->bytes_per_s / most->iops));
+		finding_say(f, " of %s", UNITS(memory, most->bytes_per_s / most->iops));
 	if (!owned && (began || ended))
 		finding_say(f, "%s", began ? " began" : " ended");
 }
@@ -76,7 +75,6 @@ static void say_victim(struct finding *f, const struct trace *t, const struct ch
 	const struct watch_run *w = victim_of(t, c, c->cause.watch, &harmed);
 	struct level before = figures_of(t, &w->ops[t->op], c->span[0]),
 		     after = figures_of(t, &w->ops[t->op], c->span[1]);
-	char a[UNITS_TEXT], b[UNITS_TEXT];
 
 	finding_say(f, "%s", plurals[t->op]);
 	if (is_owned(w)) {
@@ -85,15 +83,14 @@ static void say_victim(struct finding *f, const struct trace *t, const struct ch
 	}
 	finding_say(f, " went from");
 	if (t->backed[RUN_P99]) {
-		finding_say(f, " p99 %s to %s,", units_ns(a, before.ns[RUN_P99]), units_ns(b, after.ns[RUN_P99]));
+		finding_say(f, " p99 %s to %s,", UNITS(ns, before.ns[RUN_P99]), UNITS(ns, after.ns[RUN_P99]));
 		finding_values(f, { "victim_before_p99_ns", before.ns[RUN_P99] },
 			       { "victim_after_p99_ns", after.ns[RUN_P99] });
 	}
-	finding_say(f, " p50 %s to %s", units_ns(a, before.ns[RUN_P50]), units_ns(b, after.ns[RUN_P50]));
-	finding_say(f, ", mean %s to %s", units_ns(a, before.mean_ns), units_ns(b, after.mean_ns));
 	f->times = after.mean_ns / before.mean_ns;
 	f->times_of = "mean";
-	finding_say(f, " (%s times slower)", units_number(a, f->times));
+	finding_say(f, " p50 %s to %s, mean %s to %s (%s times slower)", UNITS(ns, before.ns[RUN_P50]),
+		    UNITS(ns, after.ns[RUN_P50]), UNITS(ns, before.mean_ns), UNITS(ns, after.mean_ns), UNITS(number, f->times));
 	if (harmed > 1)
 		finding_say(f, "; of %u owners that are slower it loses most", harmed);
 	finding_values(f, { "victim_before_p50_ns", before.ns[RUN_P50] },
@@ -139,23 +136,22 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 {
 	const struct other *o = &all[0].cause;
 	double end_s = n > 1 ? all[1].at_s : cause_end_of(t, &all[0]);
-	char a[UNITS_TEXT], share[UNITS_TEXT];
 
 	f->culprit = true;
-	finding_say(f, "at %s ", units_seconds(a, o->at_s));
+	finding_say(f, "at %s ", UNITS(seconds, o->at_s));
 	say_loads(f, &all[0]);
 	if (isfinite(end_s))
-		finding_say(f, ", until %s", units_seconds(a, end_s));
+		finding_say(f, ", until %s", UNITS(seconds, end_s));
 	if (n > 4)
-		finding_say(f, ", and %u times more from %s on", (n - 1) / 2, units_seconds(a, all[2].at_s));
+		finding_say(f, ", and %u times more from %s on", (n - 1) / 2, UNITS(seconds, all[2].at_s));
 	else if (n > 2)
-		finding_say(f, ", and once more from %s on", units_seconds(a, all[2].at_s));
+		finding_say(f, ", and once more from %s on", UNITS(seconds, all[2].at_s));
 	finding_say(f, "; %s %s of the device's time ", is_owned(o->watch) && (!all[0].with.watch || all[0].with.watch == o->watch) ? "it has" : "they have",
-		    units_share(share, share_of_time(t, &all[0])));
+		    UNITS(share, share_of_time(t, &all[0])));
 	if (isfinite(end_s) || !isfinite(level_end_of(t, &all[0])))
 		finding_say(f, isfinite(end_s) ? "meanwhile, and " : "since, and ");
 	else
-		finding_say(f, "until %s, and ", units_seconds(a, level_end_of(t, &all[0])));
+		finding_say(f, "until %s, and ", UNITS(seconds, level_end_of(t, &all[0])));
 	say_victim(f, t, &all[0]);
 	finding_values(f, { "episodes", (n + 1) / 2 }, { "cause_before_iops", o->iops_before },
 		       { "cause_after_iops", o->iops_after }, { "cause_share", share_of_time(t, &all[0]) });

@@ -101,7 +101,6 @@ static int find_order(const struct lines *ls)
 {
 	double slowest = at(&ls->by[0], 0.5), fastest = at(&ls->by[ls->n - 1], 0.5);
 	bool alike = slowest / fastest < fmax(EQUAL, chance_of(&ls->by[0], &ls->by[ls->n - 1], false));
-	char text[UNITS_TEXT], iops[UNITS_TEXT];
 	struct finding *f;
 	u32 classes = 1;
 
@@ -111,7 +110,7 @@ static int find_order(const struct lines *ls)
 	f->times = slowest / fastest;
 	f->grade = alike ? FINDING_WELL : FINDING_DIFFERS;
 	if (alike)
-		finding_say(f, "%u are alike at p50: %s (%s) to %s (%s)", ls->n, units_ns(iops, fastest), ls->by[ls->n - 1].name, units_ns(text, slowest),
+		finding_say(f, "%u are alike at p50: %s (%s) to %s (%s)", ls->n, UNITS(ns, fastest), ls->by[ls->n - 1].name, UNITS(ns, slowest),
 			    ls->by[0].name);
 	else
 		finding_say(f, "from slowest to fastest at p50:");
@@ -127,9 +126,9 @@ static int find_order(const struct lines *ls)
 		if (i >= NAMED && i + 1 < ls->n)
 			continue;
 		if (gap >= CLASS)
-			finding_say(f, "; %s times faster,", units_short(text, gap));
-		finding_say(f, "%s %s %s (%s IOPS)", i && gap < CLASS ? "," : "", l->name, units_ns(text, at(l, 0.5)),
-			    units_short(iops, l->o->iops));
+			finding_say(f, "; %s times faster,", UNITS(short, gap));
+		finding_say(f, "%s %s %s (%s IOPS)", i && gap < CLASS ? "," : "", l->name, UNITS(ns, at(l, 0.5)),
+			    UNITS(short, l->o->iops));
 	}
 	finding_values(f, { "lines", ls->n }, { "classes", classes }, { "slowest_p50_ns", slowest }, { "fastest_p50_ns", fastest });
 	finding_rule(f, "of three or more, by the median; a class begins where it is %g times faster or more", CLASS);
@@ -191,12 +190,11 @@ static bool say_ratios(struct finding *f, const struct split *s, double from, do
 		double r = ratio(s, told[i]), times = fmax(r, 1 / r);
 		bool equal = times <= quantile_resolution(s->a->o->hist.scale, at(s->a, told[i]));
 		const char *now = equal ? "" : r > 1 ? " times slower" : " times faster";
-		char text[UNITS_TEXT];
 
 		if (told[i] < from || told[i] > told[4] || (i == 4 && *lead != ' '))
 			continue;
 		if (f)
-			finding_say(f, "%s%s%s at p%g", lead, equal ? "equal" : units_short(text, times),
+			finding_say(f, "%s%s%s at p%g", lead, equal ? "equal" : UNITS(short, times),
 				    equal || now == before ? "" : now, 100 * told[i]);
 		before = equal ? before : now;
 		alike &= times < limit;
@@ -214,7 +212,6 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 	bool alike = equal || (!part && say_ratios(NULL, s, 0, fmax(ls->of_runs ? EQUAL : WAVERING, chance)));
 	double depth = a->o->iops * a->o->mean_ns / NSEC_PER_SEC,
 	       other_depth = b->o->iops * b->o->mean_ns / NSEC_PER_SEC;
-	char x[UNITS_TEXT], y[UNITS_TEXT], z[UNITS_TEXT];
 	struct finding *f;
 
 	if ((alike && !ls->of_runs) || (ls->n > PAIRS_MOST && !ls->to_first && !part))
@@ -231,9 +228,8 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 		say_ratios(f, s, part ? step(s->from) : 0, EQUAL);
 	if (alike && fmax(depth, other_depth) >= CLASS * fmin(depth, other_depth))
 		finding_say(f, ": the same latency, %s at a lower depth", depth < other_depth ? a->name : b->name);
-	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s", a->name, units_ns(x, at(a, 0.5)), units_short(y, a->o->iops),
-		    units_short(z, depth));
-	finding_say(f, ", %s %s, %s and %s", b->name, units_ns(x, at(b, 0.5)), units_short(y, b->o->iops), units_short(z, other_depth));
+	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s, %s %s, %s and %s", a->name, UNITS(ns, at(a, 0.5)), UNITS(short, a->o->iops),
+		    UNITS(short, depth), b->name, UNITS(ns, at(b, 0.5)), UNITS(short, b->o->iops), UNITS(short, other_depth));
 	f->grade = alike ? FINDING_WELL : FINDING_DIFFERS;
 	f->times = ratio(s, step(s->n - 1));
 	finding_values(f, { "times_p50", ratio(s, 0.5) }, { "times_p90", ratio(s, 0.9) }, { "times_last", f->times },
@@ -279,7 +275,6 @@ static bool regimes_of(const struct line *l, struct regimes *ret)
 /* Of a run by itself, levels and peaks tell it. */
 static int find_regimes(const struct lines *ls)
 {
-	char a[UNITS_TEXT], b[UNITS_TEXT];
 	struct regimes r, all = { 1, 0, HUGE_VAL, 0 };
 	struct finding *f = NULL;
 
@@ -287,9 +282,8 @@ static int find_regimes(const struct lines *ls)
 		if (!regimes_of(&ls->by[i], &r))
 			continue;
 		f = f ?: lines_finding_add(ls, "regimes");
-		finding_say(f, "%s%s has %s of its IOs around %s,", all.to > 0 ? "; " : "", ls->by[i].name, units_share(a, r.share),
-			    units_ns(b, r.fast_ns));
-		finding_say(f, " the others take %s to %s times as long", units_short(a, r.from), units_short(b, r.to));
+		finding_say(f, "%s%s has %s of its IOs around %s, the others take %s to %s times as long", all.to > 0 ? "; " : "", ls->by[i].name,
+			    UNITS(share, r.share), UNITS(ns, r.fast_ns), UNITS(short, r.from), UNITS(short, r.to));
 		all = (struct regimes){ fmin(all.share, r.share), 0, fmin(all.from, r.from), fmax(all.to, r.to) };
 	}
 	if (!f)

@@ -95,12 +95,10 @@ int evenness_of(const struct run *r, const struct watch_run *w, u32 op, const st
 
 void evenness_say(struct finding *f, const struct evenness *e)
 {
-	char mean[UNITS_TEXT], deviation[UNITS_TEXT], share[UNITS_TEXT];
-
-	finding_say(f, "%s \302\261 %s IOPS, the worst 1 %% of the intervals at %s of that", units_short(mean, e->mean),
-		    units_short(deviation, e->deviation), units_share(share, e->share));
+	finding_say(f, "%s \302\261 %s IOPS, the worst 1 %% of the intervals at %s of that", UNITS(short, e->mean),
+		    UNITS(short, e->deviation), UNITS(share, e->share));
 	if (e->how)
-		finding_say(f, e->period_s ? " (%s every %s)" : " (%s)", e->how, units_seconds(mean, e->period_s));
+		finding_say(f, e->period_s ? " (%s every %s)" : " (%s)", e->how, UNITS(seconds, e->period_s));
 }
 
 /* Whether it is told otherwise: as levels, or stalls. */
@@ -118,7 +116,6 @@ static bool is_told(const struct inquiry *q, u32 op, double from_s, double to_s)
 
 int find_consistency(const struct inquiry *q, u32 op)
 {
-	char from[UNITS_TEXT], to[UNITS_TEXT];
 	struct finding *f;
 	struct evenness e;
 
@@ -130,7 +127,7 @@ int find_consistency(const struct inquiry *q, u32 op)
 	f->from_s = e.from_s;
 	f->to_s = e.to_s;
 	evenness_say(f, &e);
-	finding_say(f, ", from %s to %s", units_seconds(from, e.from_s), units_seconds(to, e.to_s));
+	finding_say(f, ", from %s to %s", UNITS(seconds, e.from_s), UNITS(seconds, e.to_s));
 	finding_values(f, { "worst_share", e.share });
 	finding_rule(f, EVENNESS_RULE);
 	return 0;

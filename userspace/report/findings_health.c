@@ -29,7 +29,6 @@ static bool is_notable(const struct inquiry *q)
 int find_losses(const struct inquiry *q)
 {
 	const struct accounting *a = &q->watch->account;
-	char lost[UNITS_TEXT], percent[UNITS_TEXT];
 	const char *separator = ": ";
 	struct finding *f;
 	double share;
@@ -40,13 +39,13 @@ int find_losses(const struct inquiry *q)
 	f = finding_add(q, "losses", -1);
 	f->grade = is_notable(q) ? FINDING_WRONG : FINDING_DIFFERS;
 	finding_values(f, { "lost", a->lost }, { "share", share });
-	finding_say(f, "%s IO%s lost from the figures (%s)", units_count(lost, a->lost),
-		    a->lost == 1 ? " is" : "s are", units_share(percent, share));
+	finding_say(f, "%s IO%s lost from the figures (%s)", UNITS(count, a->lost),
+		    a->lost == 1 ? " is" : "s are", UNITS(share, share));
 	for (u32 i = 0; i < LOST_REASONS; i++) {
 		if (!a->lost_by[i])
 			continue;
 		finding_value(f, lost_names[i], a->lost_by[i]);
-		finding_say(f, "%s%s %s", separator, units_count(lost, a->lost_by[i]), lost_words[i]);
+		finding_say(f, "%s%s %s", separator, UNITS(count, a->lost_by[i]), lost_words[i]);
 		separator = ", ";
 	}
 	finding_rule(f, "started = completed + in flight + lost, at the end of the run; something is wrong if %g %% of the IOs of an interval are lost",
@@ -58,7 +57,6 @@ int find_losses(const struct inquiry *q)
 int find_kernel_count(const struct inquiry *q)
 {
 	const struct accounting *a = &q->watch->total->accounting;
-	char kernel[UNITS_TEXT], own[UNITS_TEXT];
 	struct finding *f;
 
 	if (!accounting_kernel_gap(a))
@@ -66,7 +64,7 @@ int find_kernel_count(const struct inquiry *q)
 	f = finding_add(q, "kernel_count", -1);
 	finding_values(f, { "kernel_ios", a->kernel_ios }, { "completed", a->completed });
 	finding_say(f, "the kernel's statistics counted %s IOs, blklat %s",
-		    units_count(kernel, a->kernel_ios), units_count(own, a->completed));
+		    UNITS(count, a->kernel_ios), UNITS(count, a->completed));
 	finding_rule(f, "at the end of the run, when no IO started or ended, the two differ by more than the IOs that "
 		     "were in flight at the start or at the end, were lost, failed before they were issued, or may be "
 		     "left out by the kernel (op other)");
@@ -77,7 +75,6 @@ static void report_errors(const struct inquiry *q, u32 op)
 {
 	const struct series_run *s = &q->watch->ops[op];
 	struct finding *f = finding_add(q, "errors", op);
-	char errors[UNITS_TEXT], ios[UNITS_TEXT], at[UNITS_TEXT];
 	u32 first = 0, last = q->run->n - 1;
 
 	while (first < last && !s->errors[first])
@@ -88,8 +85,8 @@ static void report_errors(const struct inquiry *q, u32 op)
 	f->to_s = run_end_of(q->run, last);
 	finding_values(f, { "errors", s->total->errors }, { "ios", s->total->ios });
 	finding_say(f, "%s of %s IOs failed, the first at %s",
-		    units_count(errors, s->total->errors), units_count(ios, s->total->ios),
-		    units_seconds(at, f->from_s));
+		    UNITS(count, s->total->errors), UNITS(count, s->total->ios),
+		    UNITS(seconds, f->from_s));
 	finding_rule(f, "IOs that completed with an error");
 }
 
@@ -120,7 +117,6 @@ static bool told_as_stall(const struct inquiry *q, u32 i)
 int find_hung(const struct inquiry *q)
 {
 	const struct watch_run *w = q->watch;
-	char age[UNITS_TEXT], at[UNITS_TEXT];
 	const u64 *ages = w->oldest_ns;
 	u32 n = q->run->n, oldest = n;
 	struct finding *f;
@@ -138,7 +134,7 @@ int find_hung(const struct inquiry *q)
 	finding_values(f, { "oldest_ns", w->oldest_ns[oldest] }, { "at_s", f->to_s },
 		       { "in_flight", w->in_flight[oldest] }, { "pending", oldest == n - 1 });
 	finding_say(f, "an IO hung: at %s it had been in flight for %s%s",
-		    units_seconds(at, f->to_s), units_ns(age, w->oldest_ns[oldest]),
+		    UNITS(seconds, f->to_s), UNITS(ns, w->oldest_ns[oldest]),
 		    oldest == n - 1 ? q->run->asked.to ? ", and it still was when the window ended" : ", and it still was when the run ended" : "");
 	finding_rule(f, "an IO that at an interval's end has been in flight for 100 times the median latency, but at least 1 s "
 		     "and at most 30 s; one that waited in a stall is not told again");
@@ -148,7 +144,6 @@ int find_hung(const struct inquiry *q)
 int find_gone(const struct inquiry *q)
 {
 	const struct run *r = q->run;
-	char at[UNITS_TEXT];
 	struct finding *f;
 
 	if (!q->watch->gone)
@@ -156,7 +151,7 @@ int find_gone(const struct inquiry *q)
 	f = finding_add(q, "gone", -1);
 	f->from_s = q->watch->n_there ? run_end_of(r, q->watch->n_there - 1) : 0;
 	finding_value(f, "at_s", f->from_s);
-	finding_say(f, "the device went away at %s", units_seconds(at, f->from_s));
+	finding_say(f, "the device went away at %s", UNITS(seconds, f->from_s));
 	finding_rule(f, "the device was no longer there");
 	return 0;
 }

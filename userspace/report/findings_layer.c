@@ -15,7 +15,6 @@ static void tell_layer(const struct inquiry *q, const struct stack *s, u32 op)
 	const struct stack_op *of = &s->ops[op];
 	double p10 = of->overhead_p10_ns, p50 = of->overhead_ns[RUN_P50], p90 = of->overhead_ns[RUN_P90], depth = 0;
 	double whole_ns = quantile_ns(&o->hist, 0.5, o->min_ns, o->max_ns);
-	char a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT];
 	struct finding *f;
 
 	/* A percentile is known to a bin. */
@@ -25,13 +24,10 @@ static void tell_layer(const struct inquiry *q, const struct stack *s, u32 op)
 	for (u32 i = 0; i < s->n_members; i++)
 		depth += s->members[i]->total->queue_depth / s->n_members;
 	f = finding_add(q, "layer", op);
-	finding_say(f, "adds %s to %s (p10 %s,", units_ns(a, p50), p10 >= p50 / 2 && p90 <= 2 * p50 ? "every IO" : "the median",
-		    units_ns(b, fmax(p10, 0)));
-	finding_say(f, " p90 %s); QD %s on it is QD %s on", units_ns(a, fmax(p90, 0)), units_short(b, all->queue_depth), units_short(c, depth));
-	if (s->n_members > 1)
-		finding_say(f, " each of %u members", s->n_members);
-	else
-		finding_say(f, " its member");
+	finding_say(f, "adds %s to %s (p10 %s, p90 %s); QD %s on it is QD %s on", UNITS(ns, p50),
+		    p10 >= p50 / 2 && p90 <= 2 * p50 ? "every IO" : "the median", UNITS(ns, fmax(p10, 0)), UNITS(ns, fmax(p90, 0)),
+		    UNITS(short, all->queue_depth), UNITS(short, depth));
+	finding_say(f, s->n_members > 1 ? " each of %u members" : " its member", s->n_members);
 	finding_values(f, { "overhead_p50_ns", p50 }, { "overhead_p10_ns", p10 }, { "overhead_p90_ns", p90 }, { "members", s->n_members },
 		       { "queue_depth", all->queue_depth }, { "member_queue_depth", depth });
 	finding_rule(f, "percentiles of the device, less those of the IOs of all devices below it at the same stage; if these are as many (within "

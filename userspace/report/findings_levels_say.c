@@ -28,14 +28,12 @@ static const char *phase_at(const struct run *r, double at_s)
 /* Says what the figures tell about the cause. Whether it is a cache, only the drive knows. */
 static void say_cause(struct finding *f, const struct trace *t, const struct change *c)
 {
-	char a[UNITS_TEXT], b[UNITS_TEXT];
-
 	if (c->rest_s && !duty_of(t->q->run, t->q->watch).bursts)
-		finding_say(f, "; a rest of %s came before", units_seconds(a, c->rest_s));
+		finding_say(f, "; a rest of %s came before", UNITS(seconds, c->rest_s));
 	if (change_is_load(c))
 		finding_say(f, ": the load changed");
 	if (change_is_resized(c))
-		finding_say(f, ", as their size went from %s to %s", units_memory(a, mean_bytes(&c->before)), units_memory(b, mean_bytes(&c->after)));
+		finding_say(f, ", as their size went from %s to %s", UNITS(memory, mean_bytes(&c->before)), UNITS(memory, mean_bytes(&c->after)));
 	else if (c->cause.watch)
 		say_other(f, c);
 	else if (!change_is_load(c) && c->only)
@@ -55,12 +53,11 @@ static void say_when(struct finding *f, const struct change *all, u32 n)
 {
 	double period_s = n > 2 ? (all[(n - 1) & ~1U].at_s - all[0].at_s) / ((n - 1) / 2) : 0;
 	bool regular = n > 4;
-	char at[UNITS_TEXT];
 
-	finding_say(f, " at %s", units_seconds(at, all[0].at_s));
+	finding_say(f, " at %s", UNITS(seconds, all[0].at_s));
 	if (!all[0].lasts_s)
 		return;
-	finding_say(f, " for %s", units_seconds(at, all[0].lasts_s));
+	finding_say(f, " for %s", UNITS(seconds, all[0].lasts_s));
 	for (u32 i = 2; i < n; i += 2)
 		regular &= fabs(all[i].at_s - all[0].at_s - i / 2 * period_s) <= REGULAR * period_s;
 	if (n > 4)
@@ -68,28 +65,22 @@ static void say_when(struct finding *f, const struct change *all, u32 n)
 	else if (n > 2)
 		finding_say(f, ", and once more");
 	if (n > 2)
-		finding_say(f, "%s %s%s", regular ? ", every" : " from", units_seconds(at, regular ? period_s : all[2].at_s), regular ? "" : " on");
+		finding_say(f, "%s %s%s", regular ? ", every" : " from", UNITS(seconds, regular ? period_s : all[2].at_s), regular ? "" : " on");
 }
 
 static void say_from_to(struct finding *f, double before_ns, double after_ns)
 {
-	char a[UNITS_TEXT], b[UNITS_TEXT];
-
-	finding_say(f, " from %s to %s", units_ns(a, before_ns), units_ns(b, after_ns));
+	finding_say(f, " from %s to %s", UNITS(ns, before_ns), UNITS(ns, after_ns));
 }
 
 /* "rose 7.85 times" */
 static void say_times(struct finding *f, const struct change *c)
 {
-	char times[UNITS_TEXT];
-
-	finding_say(f, " %s %s times", c->latency > 0 ? "rose" : "fell", units_short(times, fmax(f->times, 1 / f->times)));
+	finding_say(f, " %s %s times", c->latency > 0 ? "rose" : "fell", UNITS(short, fmax(f->times, 1 / f->times)));
 }
 
 static void say_tail(struct finding *f, const struct change *c, u32 n)
 {
-	char a[UNITS_TEXT], at[UNITS_TEXT];
-
 	finding_say(f, "%s", f->times_of);
 	say_times(f, c);
 	if (c->gradual)
@@ -98,9 +89,9 @@ static void say_tail(struct finding *f, const struct change *c, u32 n)
 		say_when(f, c, n);
 	finding_say(f, ",");
 	say_from_to(f, c->before.ns[c->tail], c->after.ns[c->tail]);
-	finding_say(f, "; p50 did not (%s); mean", units_ns(a, c->after.ns[RUN_P50]));
+	finding_say(f, "; p50 did not (%s); mean", UNITS(ns, c->after.ns[RUN_P50]));
 	say_from_to(f, c->before.mean_ns, c->after.mean_ns);
-	finding_say(f, ", at %s IOPS", units_short(at, c->after.iops));
+	finding_say(f, ", at %s IOPS", UNITS(short, c->after.iops));
 	if (c->cause.watch)
 		say_other(f, c);
 	else if (c->only)
@@ -114,10 +105,8 @@ static void say_tail(struct finding *f, const struct change *c, u32 n)
 static void say_first(struct finding *f, const struct change *c, u32 n)
 {
 	bool median = !strcmp(f->times_of, "median"), steps = c->iops && !c->gradual;
-	char a[UNITS_TEXT], b[UNITS_TEXT], share[UNITS_TEXT];
+	const char *a = UNITS(short, c->before.iops), *b = UNITS(short, c->after.iops);
 
-	units_short(a, c->before.iops);
-	units_short(b, c->after.iops);
 	if (steps) {
 		finding_say(f, "IOPS %s from %s to %s", c->iops < 0 ? "fell" : "rose", a, b);
 	} else {
@@ -134,7 +123,7 @@ static void say_first(struct finding *f, const struct change *c, u32 n)
 			    median ? c->after.ns[RUN_P50] : c->after.mean_ns);
 	}
 	if (!c->gradual)
-		finding_say(f, ", after %s of the IOs", units_share(share, c->share));
+		finding_say(f, ", after %s of the IOs", UNITS(share, c->share));
 	if (!steps)
 		finding_say(f, c->iops ? ", at %s to %s IOPS" : ", at %s IOPS", a, b);
 }
@@ -218,7 +207,6 @@ void report_many(const struct trace *t, const struct change *all, u32 n)
 {
 	struct finding *f = finding_add(t->q, "level_change", t->op);
 	const struct level *least = &all[0].before, *most = least, *fastest = least, *slowest = least;
-	char a[UNITS_TEXT], b[UNITS_TEXT], from[UNITS_TEXT], to[UNITS_TEXT];
 
 	f->grade = FINDING_DIFFERS;
 	f->from_s = f->to_s = all[0].at_s;
@@ -238,14 +226,13 @@ void report_many(const struct trace *t, const struct change *all, u32 n)
 		       { "least_iops", least->iops }, { "most_iops", most->iops },
 		       { "least_iops_p50_ns", least->ns[RUN_P50] }, { "most_iops_p50_ns", most->ns[RUN_P50] },
 		       { "least_mean_ns", fastest->mean_ns }, { "most_mean_ns", slowest->mean_ns });
-	finding_say(f, "the level changed %u times from %s to %s; ", n, units_seconds(from, f->from_s), units_seconds(to, f->to_s));
+	finding_say(f, "the level changed %u times from %s to %s; ", n, UNITS(seconds, f->from_s), UNITS(seconds, f->to_s));
 	/* Named by what moved. */
-	if (direction(least->iops, most->iops, EVEN)) {
-		finding_say(f, "the lowest has %s IOPS with a p50 of %s", units_short(a, least->iops), units_ns(b, least->ns[RUN_P50]));
-		finding_say(f, ", the highest %s IOPS with %s", units_short(a, most->iops), units_ns(b, most->ns[RUN_P50]));
-	} else {
-		finding_say(f, "the mean is %s in the fastest and %s in the slowest", units_ns(a, fastest->mean_ns), units_ns(b, slowest->mean_ns));
-		finding_say(f, ", at %s IOPS", units_short(a, slowest->iops));
-	}
+	if (direction(least->iops, most->iops, EVEN))
+		finding_say(f, "the lowest has %s IOPS with a p50 of %s, the highest %s IOPS with %s", UNITS(short, least->iops),
+			    UNITS(ns, least->ns[RUN_P50]), UNITS(short, most->iops), UNITS(ns, most->ns[RUN_P50]));
+	else
+		finding_say(f, "the mean is %s in the fastest and %s in the slowest, at %s IOPS", UNITS(ns, fastest->mean_ns),
+			    UNITS(ns, slowest->mean_ns), UNITS(short, slowest->iops));
 	state_rule(f);
 }

@@ -101,12 +101,10 @@ static int name_length(const struct finding *f)
 
 static void say_names(struct finding *f, const struct finding *from, u32 n)
 {
-	char times[UNITS_TEXT];
-
 	for (u32 i = 0; i < n && i < NAMED; i++) {
 		finding_say(f, "%s%.*s", !i ? "" : i + 1 == n ? " and " : ", ", name_length(&from[i]), from[i].text);
 		if (is_event(f))
-			finding_say(f, " (%s %s times)", from[i].times_of, units_number(times, from[i].times));
+			finding_say(f, " (%s %s times)", from[i].times_of, UNITS(number, from[i].times));
 	}
 	if (n > NAMED)
 		finding_say(f, " and %u more", n - NAMED);
@@ -118,7 +116,7 @@ static void say_well(struct finding *f)
 	const struct finding of = *f;
 	u32 reached = 0;
 	double least = finding_get(f, "iops"), most = least;
-	char a[UNITS_TEXT], b[UNITS_TEXT];
+	const char *low, *high;
 
 	for (u32 i = 1; i <= f->also; i++) {
 		least = fmin(least, finding_get(&f[i], "iops"));
@@ -129,11 +127,11 @@ static void say_well(struct finding *f)
 	snprintf(f->text, sizeof(f->text), "%u", reached);
 	if (f->by_chance)
 		finding_say(f, " of %u alike", f->also + 1);
-	finding_say(f, " are steady from %s to %s", units_seconds(a, f->from_s), units_seconds(b, f->to_s));
-	finding_say(f, ", %s", units_short(a, least));
-	finding_say(f, strcmp(a, units_short(b, most)) ? " to %s IOPS" : " IOPS each", b);
-	finding_say(f, f->by_chance ? ", and which is chance: " : ": ");
-	finding_say(f, "%.*s%s", name_length(&of), of.text, f->also > 1 ? ", " : " and ");
+	finding_say(f, " are steady from %s to %s", UNITS(seconds, f->from_s), UNITS(seconds, f->to_s));
+	low = UNITS(short, least);
+	high = UNITS(short, most);
+	finding_say(f, strcmp(low, high) ? ", %s to %s IOPS" : ", %s IOPS each", low, high);
+	finding_say(f, "%s: %.*s%s", f->by_chance ? ", and which is chance" : "", name_length(&of), of.text, f->also > 1 ? ", " : " and ");
 	say_names(f, f + 1, f->also);
 }
 

@@ -46,15 +46,14 @@ static void report(const struct inquiry *q, u32 op, double first_ns, double rest
 {
 	const struct op_frame *o = q->watch->ops[op].total;
 	struct finding *f = finding_add(q, "after_pause", op);
-	char ios[UNITS_TEXT], share[UNITS_TEXT], gap[UNITS_TEXT], first[UNITS_TEXT], rest[UNITS_TEXT];
 	u64 gap_ns = q->run->origin.idle_gap_ns;
 
 	finding_values(f, { "ios", o->after_idle_ios }, { "share", (double)o->after_idle_ios / o->ios },
 		       { "first_p50_ns", first_ns }, { "rest_p50_ns", rest_ns },
 		       { "first_mean_ns", (double)o->after_idle_sum_ns / o->after_idle_ios });
-	finding_say(f, "%s IOs (%s) were the first after a pause%s%s: half of them took %s or more, of the others %s", units_count(ios, o->after_idle_ios),
-		    units_share(share, (double)o->after_idle_ios / o->ios), gap_ns ? " of at least " : "",
-		    gap_ns ? units_ns(gap, gap_ns) : "", units_ns(first, first_ns), units_ns(rest, rest_ns));
+	finding_say(f, "%s IOs (%s) were the first after a pause%s%s: half of them took %s or more, of the others %s", UNITS(count, o->after_idle_ios),
+		    UNITS(share, (double)o->after_idle_ios / o->ios), gap_ns ? " of at least " : "",
+		    gap_ns ? UNITS(ns, gap_ns) : "", UNITS(ns, first_ns), UNITS(ns, rest_ns));
 	finding_rule(f, "%d or more IOs that were issued after the device had been idle for the idle gap, whose median differs "
 		     "from the others' by a factor of 1.5 or more", IOS_LEAST);
 }

@@ -185,7 +185,6 @@ static void report(const struct inquiry *q, u32 op, const struct landscape *l)
 		{ "peak4_ns", "peak4_share" }, { "peak5_ns", "peak5_share" }, { "peak6_ns", "peak6_share" },
 	};
 	struct finding *f = finding_add(q, "peaks", op);
-	char at[UNITS_TEXT], share[UNITS_TEXT];
 	double ios = q->watch->ops[op].total->ios;
 
 	finding_say(f, "%u separate peaks:", l->n_peaks);
@@ -194,8 +193,8 @@ static void report(const struct inquiry *q, u32 op, const struct landscape *l)
 
 		finding_value(f, names[i][0], ns);
 		finding_value(f, names[i][1], l->peaks[i].ios / ios);
-		finding_say(f, "%s %s of the IOs around %s", i ? "," : "", units_share(share, l->peaks[i].ios / ios),
-			    units_ns(at, ns));
+		finding_say(f, "%s %s of the IOs around %s", i ? "," : "", UNITS(share, l->peaks[i].ios / ios),
+			    UNITS(ns, ns));
 	}
 	finding_rule(f, "maxima of the density over log latency, smoothed over 1/10 decade, with 0.5 %% of the IOs or more, "
 		     "parted by valleys at most half as high as the smaller; shares are exact, from valley to valley");

@@ -154,7 +154,6 @@ static double median_of(const struct peers *p, const struct watch_run *w, double
 static void judge(const struct peers *p, const struct watch_run *w, double until_s)
 {
 	u32 n = fill(p, w, until_s, TIMES), agree = 0;
-	char a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT];
 	struct inquiry q = *p->q;
 	struct finding *f;
 	double chance;
@@ -170,8 +169,8 @@ static void judge(const struct peers *p, const struct watch_run *w, double until
 	finding_values(f, { "times", f->times }, { "p99_ns", median_of(p, w, until_s, OWN) },
 		       { "like_p99_ns", median_of(p, w, until_s, OTHERS) }, { "peers", p->n - 1 }, { "intervals", n },
 		       { "agree", agree }, { "p_value", chance });
-	finding_say(f, "p99 is %s times that of the %u like it: %s against %s, in %u of %u intervals", units_short(a, f->times), p->n - 1,
-		    units_ns(b, finding_get(f, "p99_ns")), units_ns(c, finding_get(f, "like_p99_ns")), agree, n);
+	finding_say(f, "p99 is %s times that of the %u like it: %s against %s, in %u of %u intervals", UNITS(short, f->times), p->n - 1,
+		    UNITS(ns, finding_get(f, "p99_ns")), UNITS(ns, finding_get(f, "like_p99_ns")), agree, n);
 	finding_rule(f, "of %d or more devices of one kind and model, none with more than %d times the IOs or the size of IOs of the "
 		     "others: p99 is at least %g times their median, and %g times in 3/4 of %d intervals or more with %d IOs; p < %g (%s)",
 		     HEALTH_LIKE_MIN, MORE, FACTOR, AGREE_FACTOR, INTERVALS_LEAST, IOS_LEAST, SURE, METHOD);

@@ -47,13 +47,11 @@ static bool key_of(u32 by, const struct slow_field *f, const struct device *d, c
 
 static void say_key(u32 by, const struct device *d, const struct key *k, char ret[SLOW_COMMON_TEXT])
 {
-	char from[UNITS_TEXT], to[UNITS_TEXT];
-
 	if (k->text)
 		snprintf(ret, SLOW_COMMON_TEXT, "%s", k->text);
 	else if (respects[by] && !strcmp(respects[by], "region"))
-		snprintf(ret, SLOW_COMMON_TEXT, "%s to %s", units_capacity(from, d->size_bytes / REGIONS * k->n),
-			 units_capacity(to, d->size_bytes / REGIONS * (k->n + 1)));
+		snprintf(ret, SLOW_COMMON_TEXT, "%s to %s", UNITS(capacity, d->size_bytes / REGIONS * k->n),
+			 UNITS(capacity, d->size_bytes / REGIONS * (k->n + 1)));
 	else
 		snprintf(ret, SLOW_COMMON_TEXT, "%llu", k->n);
 }
@@ -170,17 +168,16 @@ static bool stands_out(const struct slow_common *c)
 
 static void report(const struct inquiry *q, const struct slow_common *c)
 {
-	char n[UNITS_TEXT], found[UNITS_TEXT], slow[UNITS_TEXT], all[UNITS_TEXT];
 	const struct slow_of *of = &q->run->slow.of[q->watch - q->run->watches];
 	struct finding *f = finding_add(q, "slow_common", -1);
 
 	finding_values(f, { "slow", c->of }, { "share", (double)c->ios / c->of }, { "share_of_all", c->share_of_all },
 		       { "p_value", c->p });
-	finding_say(f, "of %s slow IOs", units_count(n, c->of));
+	finding_say(f, "of %s slow IOs", UNITS(count, c->of));
 	if (of->found > of->n)
-		finding_say(f, " (%s were found)", units_count(found, of->found));
-	finding_say(f, " %s are %s%s %.128s, of all IOs %s", units_share(slow, (double)c->ios / c->of),
-		    strcmp(c->by, by_names[BLKLAT_BY_BESIDE]) ? "of " : "", c->by, c->value, units_share(all, c->share_of_all));
+		finding_say(f, " (%s were found)", UNITS(count, of->found));
+	finding_say(f, " %s are %s%s %.128s, of all IOs %s", UNITS(share, (double)c->ios / c->of),
+		    strcmp(c->by, by_names[BLKLAT_BY_BESIDE]) ? "of " : "", c->by, c->value, UNITS(share, c->share_of_all));
 	finding_rule(f, "%d or more slow IOs, at least %d times as frequent as among all IOs, or all others at most "
 		     "half as frequent; p < %g (%s; it takes IOs for independent, which those of one burst are not)", IOS_LEAST, FACTOR, SURE, SLOW_COMMON_METHOD);
 }

@@ -68,23 +68,22 @@ static bool is_pending(const struct flow *flow, const struct stalls *s)
 
 static void say(struct finding *f, const struct flow *flow, const struct stalls *s, const struct period *period)
 {
-	char a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT], d[UNITS_TEXT], e[UNITS_TEXT];
 	double share = share_of(s, flow->q->run);
 
 	if (s->n == 1)
-		finding_say(f, "stalled for %s at %s", units_ns(a, s->longest_s * NSEC_PER_SEC), units_seconds(b, s->s[0].from_s));
+		finding_say(f, "stalled for %s at %s", UNITS(ns, s->longest_s * NSEC_PER_SEC), UNITS(seconds, s->s[0].from_s));
 	else
 		finding_say(f, "stalled %u times, %s in all (%s of the run), %s on average, longest %s at %s", s->n,
-			    units_seconds(a, s->time_s), units_share(b, share), units_ns(c, s->mean_s * NSEC_PER_SEC),
-			    units_ns(d, s->longest_s * NSEC_PER_SEC), units_seconds(e, s->longest_at_s));
+			    UNITS(seconds, s->time_s), UNITS(share, share), UNITS(ns, s->mean_s * NSEC_PER_SEC),
+			    UNITS(ns, s->longest_s * NSEC_PER_SEC), UNITS(seconds, s->longest_at_s));
 	for (u32 i = 0; s->n > 1 && s->n <= LISTED && i < s->n; i++)
-		finding_say(f, "%s%s", i ? i + 1 == s->n ? " and " : ", " : ": at ", units_seconds(a, s->s[i].from_s));
+		finding_say(f, "%s%s", i ? i + 1 == s->n ? " and " : ", " : ": at ", UNITS(seconds, s->s[i].from_s));
 	if (period->mean_s)
-		finding_say(f, ", regularly: every %s (\302\261 %s)", units_ns(a, period->mean_s * NSEC_PER_SEC),
-			    units_seconds(b, period->deviation_s));
+		finding_say(f, ", regularly: every %s (\302\261 %s)", UNITS(ns, period->mean_s * NSEC_PER_SEC),
+			    UNITS(seconds, period->deviation_s));
 	if (is_pending(flow, s))
 		finding_say(f, ", %suntil the %s ended", s->n > 1 ? "the last one " : "", flow->q->run->asked.to ? "window" : "run");
-	finding_say(f, ", with IOs in flight; the median is %s IOPS", units_short(a, flow->median));
+	finding_say(f, ", with IOs in flight; the median is %s IOPS", UNITS(short, flow->median));
 }
 
 static int report(const struct flow *flow, const struct stalls *s)

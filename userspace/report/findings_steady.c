@@ -12,17 +12,16 @@
 static void say_unknown(const struct inquiry *q, struct finding *f, const struct steady_state *s)
 {
 	const struct steady_window *w = q->window;
-	char from[UNITS_TEXT], to[UNITS_TEXT], excursion[UNITS_TEXT];
 
 	if (s->known)
 		finding_say(f, "IOPS scatter too much to tell whether it reached a steady state: by %s from interval to interval; rounds of %s may "
-			    "differ by %s by chance", units_share(from, s->scatter), units_seconds(to, s->round_s), units_share(excursion, s->excursion));
+			    "differ by %s by chance", UNITS(share, s->scatter), UNITS(seconds, s->round_s), UNITS(share, s->excursion));
 	else if (s->few)
-		finding_say(f, "too few IOs to tell whether it reached a steady state (%s in each round of %s)", units_short(from, s->mean * s->round_s),
-			    units_seconds(to, s->round_s));
+		finding_say(f, "too few IOs to tell whether it reached a steady state (%s in each round of %s)", UNITS(short, s->mean * s->round_s),
+			    UNITS(seconds, s->round_s));
 	else if (q->run->n >= STEADY_INTERVALS && w->n >= STEADY_ROUNDS)
 		finding_say(f, "no IO from %s to %s, where the steady state is looked for",
-			    units_seconds(from, w->from_s), units_seconds(to, w->to_s));
+			    UNITS(seconds, w->from_s), UNITS(seconds, w->to_s));
 	else
 		finding_say(f, "run too short to tell whether it reached a steady state (%u interval%s)",
 			    q->run->active.n, q->run->active.n == 1 ? "" : "s");
@@ -62,27 +61,23 @@ static double rest_of(const struct inquiry *q)
 
 static void say(struct finding *f, const struct steady_state *s, double stalled, double rest_s)
 {
-	char from[UNITS_TEXT], to[UNITS_TEXT], round[UNITS_TEXT], iops[UNITS_TEXT];
-	char excursion[UNITS_TEXT], slope[UNITS_TEXT], share[UNITS_TEXT];
-
 	finding_say(f, "steady state %sreached %sfrom %s to %s: five rounds of %s %saverage %s IOPS and differ by %s", s->reached ? "" : "not ",
-		    s->while_busy ? "while busy, " : "", units_seconds(from, f->from_s), units_seconds(to, f->to_s),
-		    units_seconds(round, s->round_s), s->while_busy ? "of load " : "", units_short(iops, s->mean), units_share(excursion, s->excursion));
+		    s->while_busy ? "while busy, " : "", UNITS(seconds, f->from_s), UNITS(seconds, f->to_s),
+		    UNITS(seconds, s->round_s), s->while_busy ? "of load " : "", UNITS(short, s->mean), UNITS(share, s->excursion));
 	if (!s->reached)
 		finding_say(f, " (limit 20 %%), %s by %s from first to last (limit 10 %%)", s->slope < 0 ? "falling" : "rising",
-			    units_share(slope, fabs(s->slope)));
+			    UNITS(share, fabs(s->slope)));
 	if (!s->reached && !s->while_busy && rest_s > 0)
-		finding_say(f, "; the load rested for %s of that time", units_seconds(from, rest_s));
+		finding_say(f, "; the load rested for %s of that time", UNITS(seconds, rest_s));
 	if (stalled > 0)
 		finding_say(f, "; %sthe device stalled for %s of that time", s->reached ? "steady on average only: " : "",
-			    units_share(share, stalled));
+			    UNITS(share, stalled));
 }
 
 int find_steady_state(const struct inquiry *q, u32 op)
 {
 	const u64 *ios = q->watch->ops[op].ios;
 	struct finding *f;
-	char first[UNITS_TEXT];
 	struct steady_state s;
 	double first_s;
 	bool scatters;
@@ -121,7 +116,7 @@ int find_steady_state(const struct inquiry *q, u32 op)
 		return 0;
 	finding_value(f, "first_reached_s", first_s);
 	if (!s.reached)
-		finding_say(f, "; five such rounds from %s on were steady%s", units_seconds(first, first_s),
+		finding_say(f, "; five such rounds from %s on were steady%s", UNITS(seconds, first_s),
 			    stalled_within(q, first_s, first_s + STEADY_ROUNDS * s.round_s) ? ", in the mean only: the device stalled in them" : "");
 	return 0;
 }
@@ -178,7 +173,6 @@ int steady_mark_chance(struct findings *fs)
 int find_duty_cycle(const struct inquiry *q)
 {
 	const struct duty d = duty_of(q->run, q->watch);
-	char a[UNITS_TEXT], b[UNITS_TEXT], share[UNITS_TEXT], pause[UNITS_TEXT];
 	struct finding *f;
 
 	if (!d.bursts)
@@ -187,10 +181,10 @@ int find_duty_cycle(const struct inquiry *q)
 	f->from_s = d.from_s;
 	finding_values(f, { "bursts", d.bursts }, { "period_s", d.period_s }, { "share", d.share },
 		       { "busy_iops", d.busy_iops }, { "overall_iops", d.overall_iops });
-	finding_say(f, "a duty cycle of %s%s: %s of load and %s of pause, %u times", d.at_least ? "at most " : "", units_share(share, d.share),
-		    units_seconds(a, d.share * d.period_s), units_seconds(pause, (1 - d.share) * d.period_s), d.bursts);
-	finding_say(f, "; %s%s IOPS while busy, %s overall", d.at_least ? "at least " : "", units_short(a, d.busy_iops),
-		    units_short(b, d.overall_iops));
+	finding_say(f, "a duty cycle of %s%s: %s of load and %s of pause, %u times; %s%s IOPS while busy, %s overall",
+		    d.at_least ? "at most " : "", UNITS(share, d.share), UNITS(seconds, d.share * d.period_s),
+		    UNITS(seconds, (1 - d.share) * d.period_s), d.bursts, d.at_least ? "at least " : "",
+		    UNITS(short, d.busy_iops), UNITS(short, d.overall_iops));
 	finding_rule(f, "five bursts or more of 100 IOs or more, at distances that deviate by at most 25 %%; between them intervals below "
 		     "1 %% of the mean rate with no IO in flight at their ends; the share is the rate of all whole periods over that while busy, "
 		     "which is of the intervals inside of bursts, or if there are none, of the ends that are not far below the other one");

@@ -24,7 +24,6 @@ static void report(const struct inquiry *q, u32 op, u32 from, u32 last)
 	const struct op_frame *a = of_phase(q, op, from), *b = of_phase(q, op, last);
 	const struct phase *p = q->run->phases.p;
 	struct finding *f = finding_add(q, "saturated", op);
-	char at[UNITS_TEXT], to[UNITS_TEXT], first[UNITS_TEXT], end[UNITS_TEXT];
 
 	f->from_s = fmin(p[from].from_s, p[last].from_s);
 	f->to_s = fmax(p[from].to_s, p[last].to_s);
@@ -33,8 +32,8 @@ static void report(const struct inquiry *q, u32 op, u32 from, u32 last)
 	finding_say(
 		f,
 		"saturated from phase '%.64s' on: %s IOPS there and %s in '%.64s', while the mean latency rose from %s to %s",
-		p[from].name, units_short(at, a->iops), units_short(to, b->iops), p[last].name,
-		units_ns(first, a->mean_ns), units_ns(end, b->mean_ns));
+		p[from].name, UNITS(short, a->iops), UNITS(short, b->iops), p[last].name,
+		UNITS(ns, a->mean_ns), UNITS(ns, b->mean_ns));
 	finding_rule(f, "of %d or more phases between which the load changes, by their queue depths, the first behind which none has 5 %% more IOPS, "
 		     "if the mean latency rises by a factor of 1.5 or more until the last", PHASES_LEAST);
 }

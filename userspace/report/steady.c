@@ -64,16 +64,12 @@ void steady_window_default(const struct run *r, struct steady_window *ret)
 
 void steady_window_set(const struct run *r, double from_s, double to_s, struct steady_window *ret)
 {
-	char from[UNITS_TEXT], to[UNITS_TEXT];
 	struct steady_window active;
 
 	steady_window_active(r, &active);
 	window_between(r, from_s, isfinite(to_s) ? to_s : active.to_s, ret);
-	units_seconds(from, from_s);
-	if (isfinite(to_s))
-		snprintf(ret->rule, sizeof(ret->rule), "as asked: %s to %s", from, units_seconds(to, to_s));
-	else
-		snprintf(ret->rule, sizeof(ret->rule), "as asked: t >= %s", from);
+	snprintf(ret->rule, sizeof(ret->rule), isfinite(to_s) ? "as asked: %s to %s" : "as asked: t >= %s", UNITS(seconds, from_s),
+		 UNITS(seconds, to_s));
 }
 
 struct steady_window steady_window_there(const struct run *r, const struct watch_run *of,

@@ -7,6 +7,9 @@
 
 #define UNITS_TEXT 32		/* room for any of the texts below */
 
+/* UNITS(ns, 402): such a text as an argument; its room lasts as long as the block that it is in. */
+#define UNITS(unit, value) units_##unit((char[UNITS_TEXT]){ "" }, value)
+
 /*
  * A time with three significant digits: "402 ns", "4.02 us", "81.2 ms", "3.20 s", "5400 s". At most
  * 7 characters up to 99999 s. Negative or not finite: "-".
