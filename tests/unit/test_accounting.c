@@ -207,14 +207,6 @@ TEST(nonsense)
 	snapshot_uninit(&s);
 }
 
-TEST(names)
-{
-	static const char *const must[LOST_REASONS] = { "no_start", "overwritten", "tag_range", "table_full", "recursion", "unexplained" };
-
-	for (u32 i = 0; i < LOST_REASONS; i++)
-		assert_string_equal(lost_names[i], must[i]);
-}
-
 /* The kernel counts more IOs or fewer: explained, or a gap. */
 TEST(test_kernel_gap)
 {

@@ -99,26 +99,6 @@ TEST(killed_while_it_merges)
 		kill_one(400000 + rand() % 200000, true);
 }
 
-/* A reader sees what is there when it begins, and gets in nobody's way. */
-TEST(read_while_it_is_recorded)
-{
-	feed_begin(1);
-	assert_int_equal(feed_open(0), 0);
-	feed_interval();
-	assert_int_equal(count_intervals(at.file), 1);
-	for (u32 n = 2; n <= 50; n++) {
-		replay(at.file, -1);
-		feed_interval();
-		for (u32 i = 0; i < n; i++)
-			assert_int_equal(c->ops->read(c, &one, &p), 0);
-		assert_false(c->origin->finished);
-		assert_int_equal(c->ops->read(c, &one, &p), -ENODATA);
-		assert_int_equal(count_intervals(at.file), n);
-	}
-	feed_close();
-	assert_int_equal(count_intervals(at.file), 50);
-}
-
 /* Returns the last interval of a recording, having read all of it; 0: it was written to too fast to be copied. */
 static u32 read_to_end(void)
 {

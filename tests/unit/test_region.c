@@ -15,24 +15,6 @@ static u32 random_below(u32 *state, u32 n)
 	return (u64)*state * n >> 32;
 }
 
-TEST(test_layout)
-{
-	assert_int_equal(offsetof(struct blklat_series, sum_ns), AT_SUM * 8);
-	assert_int_equal(offsetof(struct blklat_series, bytes), AT_BYTES * 8);
-	assert_int_equal(offsetof(struct blklat_series, errors), AT_ERRORS * 8);
-	assert_int_equal(offsetof(struct blklat_series, octaves), AT_OCTAVES * 8);
-	assert_int_equal(offsetof(struct blklat_series, max_ns), AT_MAX * 8);
-	assert_int_equal(offsetof(struct blklat_series, not_min_ns), AT_NOT_MIN * 8);
-	assert_int_equal(offsetof(struct blklat_series, bins), AT_BINS * 8);
-	assert_int_equal(BLKLAT_OPS, FAKE_OPS);
-	for (u32 scale = 0; scale <= 6; scale++) {
-		assert_int_equal(BLKLAT_CELLS(scale), fake_cells(scale));
-		assert_int_equal(BLKLAT_SERIES_BYTES(fake_cells(scale)) % 64, 0);
-		assert_in_range(BLKLAT_SERIES_BYTES(fake_cells(scale)), (AT_BINS + fake_cells(scale)) * 8,
-				(AT_BINS + fake_cells(scale)) * 8 + 63);
-	}
-}
-
 /* What an op of a watch must yield, added up IO by IO. */
 struct expected {
 	u64 sum_ns, bytes, errors, min_ns, max_ns, ios;

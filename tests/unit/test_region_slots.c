@@ -3,9 +3,6 @@
 #include "core/accounting.h"
 #include "fake_region.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 /*
  * What happens at the reader's first access to the bins, or to the accounts, which it reads after the bins and before
  * its second look at the slots.
@@ -100,14 +97,6 @@ static void check(const struct watch_counts *w, u64 started, u64 in_flight, u64 
 	assert_int_equal(w->in_flight, in_flight);
 	assert_int_equal(w->in_flight_after, in_flight);
 	assert_int_equal(w->accounts[BLKLAT_OVERWRITTEN], overwritten);
-}
-
-TEST(test_layout)
-{
-	assert_int_equal(sizeof(struct blklat_slots), 4 * 128);
-	assert_int_equal(offsetof(struct blklat_slots, ns), 0);
-	assert_int_equal(offsetof(struct blklat_slots, started), 256);
-	assert_int_equal(offsetof(struct blklat_slots, ended), 256 + 128);
 }
 
 TEST(test_in_flight_and_age)
@@ -423,56 +412,6 @@ TEST(test_freed_without_a_start)
 }
 
 /* --- while they change ------------------------------------------------------------------------ */
-
-struct writer {
-	atomic_bool stop;
-	u64 ios;
-};
-
-static void *write_ios(void *into)
-{
-	struct writer *w = into;
-
-	for (; !atomic_load(&w->stop) || w->ios < 1000; w->ios++) {
-		u32 slot = w->ios % 16;
-		u64 *s = fake_series(f, 0, 0, BLKLAT_OP_READ);
-
-		start(slot, 500 + w->ios % 7);
-		end(slot);
-		__atomic_store_n(&s[AT_BINS + 20], s[AT_BINS + 20] + 1, __ATOMIC_RELEASE);
-	}
-	return NULL;
-}
-
-/* Read while a thread really starts and ends IOs: never a false loss, and the sums close up to what moved. */
-TEST(test_reading_while_ios_move)
-{
-	struct writer w = { 0 };
-	pthread_t thread;
-	u64 moved = 0;
-
-	fake_series(f, 0, 0, BLKLAT_OP_READ)[AT_OCTAVES] = 1ULL << 19;
-	assert_int_equal(pthread_create(&thread, NULL, write_ios, &w), 0);
-	/* Longer if the machine is too busy to run both at once. */
-	for (u32 i = 0; i < 20000 || (!moved && i < 4000000); i++) {
-		const struct watch_counts *now = &f->now.w[0];
-		u64 done;
-
-		region_read(&f->r, 0, 1000000, &f->now.w[0]);
-		done = completed(now);
-		assert_int_equal(now->accounts[BLKLAT_OVERWRITTEN], 0);
-		assert_in_range(now->in_flight, 0, 16);
-		moved += now->started_after - now->started;
-		/* The bins are read between the two looks at the slots; one IO may be between slot and bin. */
-		assert_true(done + 1 + now->in_flight >= now->started);
-		assert_true(done <= now->started_after);
-	}
-	atomic_store(&w.stop, true);
-	pthread_join(thread, NULL);
-	check(fake_drain(f, 0), w.ios, 0, 0);
-	assert_int_equal(completed(&f->now.w[0]), w.ios);
-	assert_true(moved > 0);		/* otherwise nothing was tested */
-}
 
 /* Reads watch 0 at 1000000, once. Both functions have run when it returns. */
 static const struct watch_counts *read_with(void (*at_the_bins)(void), void (*at_the_accounts)(void))
