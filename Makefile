@@ -22,7 +22,6 @@ CC         ?= gcc
 CLANG      ?= clang
 BPFTOOL    ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/bin/bpftool) bpftool)
 PKG_CONFIG ?= pkg-config
-PROTOC_C   ?= protoc-c
 PYTHON     ?= /usr/bin/python3
 NODE       ?= node
 NPM        ?= npm
@@ -42,7 +41,7 @@ quiet = @echo "  $(1)	$(2)";
 endif
 
 , := ,
-LIBS     := libbpf json-c sqlite3 libprotobuf-c libcurl libmicrohttpd gnutls yaml-0.1 libcrypt libcap-ng libseccomp ncursesw
+LIBS     := libbpf json-c sqlite3 libcurl libmicrohttpd gnutls yaml-0.1 libcrypt libcap-ng libseccomp ncursesw
 INCLUDES := -Iinclude -Iuserspace -I$(O)/include -I$(O)/bpf -I$(O)/userspace
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
 SANITIZERS_1 := address$(,)undefined
@@ -64,8 +63,7 @@ ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DBLKLAT_VERSION='"$(VERSION)"' $(CFLAGS) 
 ALL_LDLIBS = $(HARDENED_LINK) $(shell $(PKG_CONFIG) --libs $(LIBS)) -lelf -lz -lm -lpthread
 
 SOURCES := $(wildcard userspace/*.c userspace/*/*.c)
-PROTOS  := $(wildcard userspace/*/*.proto)
-OBJECTS := $(SOURCES:%.c=$(O)/%.o) $(PROTOS:%.proto=$(O)/%.pb-c.o)
+OBJECTS := $(SOURCES:%.c=$(O)/%.o)
 # All but main.c, for the unit tests to link.
 LIBRARY := $(O)/libblklat.a
 
@@ -137,9 +135,9 @@ help:
 PAGE_READY := $(wildcard page/report.html)
 
 # To build and to run; then, for each purpose, this and more. A Node.js of one's own serves as well as Debian's.
-libraries  := linux-libc-dev libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libsqlite3-dev libprotobuf-c-dev libcurl4-gnutls-dev libmicrohttpd-dev \
+libraries  := linux-libc-dev libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libsqlite3-dev libcurl4-gnutls-dev libmicrohttpd-dev \
 	      libgnutls28-dev libyaml-dev libcrypt-dev libcap-ng-dev libseccomp-dev libncurses-dev
-deps       := gcc make pkg-config clang bpftool python3 protobuf-c-compiler $(CROSS_TOOLS) $(libraries) $(if $(PAGE_READY)$(shell command -v $(NPM)),,nodejs npm)
+deps       := gcc make pkg-config clang bpftool python3 $(CROSS_TOOLS) $(libraries) $(if $(PAGE_READY)$(shell command -v $(NPM)),,nodejs npm)
 deps-demo  := $(deps) fio util-linux mount
 deps-bench := $(deps-demo) xz-utils libbpf-tools bpftrace chromium
 deps-deb   := $(deps) build-essential llvm debhelper dh-dkms dpkg-dev fakeroot
@@ -169,10 +167,6 @@ demo: deps-demo
 
 $(O)/include/blklat/bins_table.h: include/blklat/gen_bins.py
 	$(call quiet,GEN,$@)mkdir -p $(@D) && $(PYTHON) $< >$@
-
-$(O)/%.pb-c.c $(O)/%.pb-c.h &: %.proto
-	$(call quiet,PROTO,$(O)/$*.pb-c.c)mkdir -p $(@D) && \
-		$(PROTOC_C) -I$(<D) --c_out=$(@D) $<
 
 # --- BPF -------------------------------------------------------------------------------------
 
@@ -225,9 +219,6 @@ $(O)/userspace/report/html.o $(O)/userspace/service/page.o: $(WEB_PAGES)
 WITH_SKELETON := bpf.o bpf_cgroups.o bpf_programs.o bpf_setup.o bpf_slow.o
 $(addprefix $(O)/userspace/engine/,$(WITH_SKELETON)): $(O)/bpf/blklat.skel.h
 $(O)/userspace/engine/bpf_find.o: $(O)/bpf/find.skel.h
-
-$(O)/userspace/service/prometheus_protobuf.o: $(O)/userspace/service/prometheus.pb-c.h
-$(addprefix $(O)/userspace/service/,otlp_protobuf.o otlp_push.o): $(O)/userspace/service/otlp.pb-c.h
 
 # The commands' flags decide the objects too: a change of SAN, CI or CFLAGS rebuilds.
 $(O)/flags: FORCE | $(SYSROOT:%=%/complete)

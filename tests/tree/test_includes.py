@@ -30,12 +30,12 @@ LIBRARIES = {
     "recording": {"sqlite3"},
     "live": {"ncurses", "zlib"},
     "report": {"json-c"},
-    "service": {"crypt", "curl", "gnutls", "libmicrohttpd", "protobuf-c", "yaml", "zlib"},
+    "service": {"crypt", "curl", "gnutls", "libmicrohttpd", "yaml", "zlib"},
     "cmd": set(),
 }
 HEADERS = {
     "cap-ng.h": "cap-ng", "crypt.h": "crypt", "curl/": "curl", "curses.h": "ncurses", "term.h": "ncurses", "gnutls/": "gnutls", "json-c/": "json-c", "bpf/": "libbpf",
-    "microhttpd.h": "libmicrohttpd", "protobuf-c/": "protobuf-c", "seccomp.h": "seccomp", "sqlite3.h": "sqlite3", "yaml.h": "yaml", "zlib.h": "zlib",
+    "microhttpd.h": "libmicrohttpd", "seccomp.h": "seccomp", "sqlite3.h": "sqlite3", "yaml.h": "yaml", "zlib.h": "zlib",
 }
 LIBC = re.compile(r"(arpa|linux|net|netinet|sys)/\w+\.h|(argp|assert|ctype|dirent|endian|errno|fcntl|fnmatch|grp|inttypes|langinfo|libgen|limits|locale|"
                   r"malloc|math|netdb|poll|pthread|pwd|sched|search|signal|spawn|std\w+|string|strings|termios|time|unistd|wchar)\.h")

@@ -25,7 +25,7 @@ KMOD_NAMES = ("depmod", "insmod", "lsmod", "modinfo", "modprobe", "rmmod")
 ROOT_PACKAGES = (
     "base-files", "bash", "busybox-static", "coreutils", "dash", "dmsetup", "e2fsprogs", "findutils", "fio", "grep", "kmod",
     "libbpf1", "libcap-ng0", "libcrypt1", "libcurl3-gnutls", "libelf1", "libgnutls30", "libjson-c5", "libmicrohttpd12", "libncursesw6",
-    "libprotobuf-c1", "libseccomp2", "libsqlite3-0", "libyaml-0-2", "mdadm", "mount", "nvme-cli", "procps", "python3",
+    "libseccomp2", "libsqlite3-0", "libyaml-0-2", "mdadm", "mount", "nvme-cli", "procps", "python3",
     "python3-pytest", "sed", "sqlite3", "util-linux")
 MERGED_USR = 'mkdir -p "$1/usr/bin" "$1/usr/sbin" "$1/usr/lib"; for d in bin sbin lib; do ln -s usr/$d "$1/$d"; done'
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "service/otlp.pb-c.h"
+#include "service/protobuf.h"
 #include "service/server_state.h"
 #include "util/clock.h"
 #include "util/utf8.h"
@@ -87,26 +87,41 @@ static void tell(struct otlp_push *o, bool fails, const struct problem *p)
 }
 
 /* What a collector says may be anything. */
-static const char *said(char text[SAID_MAX + 1], const char *answer)
+static const char *said(char text[SAID_MAX + 1], const char *answer, size_t len)
 {
-	snprintf(text, SAID_MAX + 1, "%.*s", SAID_MAX, answer);
+	snprintf(text, SAID_MAX + 1, "%.*s", (int)min_u64(len, SAID_MAX), answer);
 	text_clean(text);
 	return text;
+}
+
+/* The fields of opentelemetry/proto/collector/metrics/v1/metrics_service.proto that tell what was rejected. */
+static s64 read_rejected(const struct otlp_push *o, char text[SAID_MAX + 1])
+{
+	struct wire_in answer = { (const u8 *)o->answer, (const u8 *)o->answer + o->answered, false };
+	struct pb_field partial, f;
+	s64 rejected = 0;
+
+	text[0] = '\0';
+	while (pb_next(&answer, &partial))
+		while (partial.field == 1 && pb_next(&partial.bytes, &f)) {
+			if (f.field == 1)
+				rejected = f.number;
+			if (f.field == 2)
+				said(text, (const char *)f.bytes.at, f.bytes.end - f.bytes.at);
+		}
+	return rejected;
 }
 
 /* Success may be partial: then the answer is no empty message. */
 static void took(struct otlp_push *o)
 {
 	const char *url = o->cfg->target->url;
-	Otlp__ExportMetricsServiceResponse *r =
-		otlp__export_metrics_service_response__unpack(NULL, o->answered, (const uint8_t *)o->answer);
-	const Otlp__ExportMetricsPartialSuccess *partial = r ? r->partial_success : NULL;
 	char text[SAID_MAX + 1];
+	s64 rejected = read_rejected(o, text);
 	struct problem p;
 
-	if (partial && partial->rejected_data_points) {
-		problem_set(&p, 0, "%.200s rejected %lld data points: %s", url, (long long)partial->rejected_data_points,
-			    said(text, partial->error_message ?: ""));
+	if (rejected) {
+		problem_set(&p, 0, "%.200s rejected %lld data points: %s", url, rejected, text);
 		tell(o, true, &p);
 	} else if (o->fails) {
 		problem_set(&p, 0, "pushing to %.200s works again; %u requests were dropped meanwhile", url, o->dropped);
@@ -114,8 +129,6 @@ static void took(struct otlp_push *o)
 	}
 	if (!o->fails)
 		o->dropped = 0;
-	if (r)
-		otlp__export_metrics_service_response__free_unpacked(r, NULL);
 }
 
 /* The pause is somewhat random, so that the hosts of a fleet do not all come at once. */
@@ -154,7 +167,7 @@ static void ended(struct otlp_push *o, CURLcode result)
 			    o->error[0] ? o->error : curl_easy_strerror(result));
 	else
 		problem_set(&p, 0, "could not push to %.200s: status %ld%s%s%s", url, status, o->answered ? ": " : "",
-			    said(text, o->answer), is_temporary(status) ? "; retrying" : "");
+			    said(text, o->answer, o->answered), is_temporary(status) ? "; retrying" : "");
 	if (result || is_temporary(status)) {
 		tell(o, true, &p);
 		retry_later(o);

@@ -1,275 +1,207 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The protobuf format: one MetricFamily after the other, each behind its length as a varint. A family is built as a
- * tree of protobuf-c's structures, packed and freed, so the memory needed is that of the largest family.
+ * The protobuf format: one MetricFamily after the other, each behind its length as a varint, by the numbers and types
+ * of prometheus/client_model, io/prometheus/client/metrics.proto. Packed arrays are half as long, and every reader
+ * takes either.
  */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
-#include "service/prometheus.pb-c.h"
+#include "service/prometheus_families.h"
 #include "service/protobuf.h"
-#include "util/array.h"
 #include "util/cleanup.h"
 
 /* A gap of up to this many empty buckets is cheaper to send than a new span. */
 #define GAP_MAX 2
 
 struct prom_encoder {
-	struct pb_encoder pb;
+	struct encoder encoder;
 	u32 schema;			/* of native histograms */
-	Prom__MetricFamily family;
-	u32 room;			/* of family.metric */
-	char name[128];
+	struct wire_out family;		/* so far; empty: there is none */
 };
 
-static void drop_family(struct prom_encoder *p)
+static void put_labels(struct wire_out *to, const struct labels *l)
 {
-	pb_drop(&p->pb);
-	free(p->family.metric);
-	p->family = (Prom__MetricFamily)PROM__METRIC_FAMILY__INIT;
-	p->room = 0;
-}
-
-/* Adds the labels of a metric or an exemplar. */
-static int add_labels(struct prom_encoder *p, size_t *n, Prom__LabelPair ***list, const struct labels *l)
-{
-	Prom__LabelPair *pairs = pb_take(&p->pb, l->n, sizeof(*pairs));
-
-	*list = pb_take(&p->pb, l->n, sizeof(**list));
-	if (!pairs || !*list)
-		return -ENOMEM;
 	for (u32 i = 0; i < l->n; i++) {
-		prom__label_pair__init(&pairs[i]);
-		pairs[i].name = (char *)l->l[i].name;
-		pairs[i].value = pb_text(&p->pb, l->l[i].value);
-		if (!pairs[i].value)
-			return -ENOMEM;
-		(*list)[(*n)++] = &pairs[i];
-	}
-	return 0;
-}
+		size_t pair = pb_begin(to, 1);
 
-/* Adds a metric to the family, with its labels. */
-static Prom__Metric *add_metric(struct prom_encoder *p, const struct labels *l)
-{
-	Prom__MetricFamily *f = &p->family;
-	Prom__Metric *m = pb_take(&p->pb, 1, sizeof(*m));
-
-	if (!m)
-		return NULL;
-	prom__metric__init(m);
-	if (array_more(&f->metric, sizeof(*f->metric), f->n_metric, &p->room)) {
-		p->pb.encoder.err = -ENOMEM;
-		return NULL;
+		pb_text(to, 1, l->l[i].name);
+		pb_text(to, 2, l->l[i].value);
+		pb_end(to, pair);
 	}
-	if (add_labels(p, &m->n_label, &m->label, l))
-		return NULL;
-	f->metric[f->n_metric++] = m;
-	return m;
 }
 
 static void prom_value(struct encoder *e, const struct family *f, const struct labels *l, double value, s64 since_ns)
 {
-	struct prom_encoder *p = (struct prom_encoder *)e;
-	Prom__Metric *m = add_metric(p, l);
+	struct wire_out *to = &((struct prom_encoder *)e)->family;
+	size_t metric = pb_begin(to, 4), of;
 
 	(void)since_ns;
-	if (!m)
-		return;
-	if (f->type == FAMILY_COUNTER) {
-		m->counter = pb_take(&p->pb, 1, sizeof(*m->counter));
-		if (m->counter)
-			*m->counter = (Prom__Counter){ PROTOBUF_C_MESSAGE_INIT(&prom__counter__descriptor), value };
-		return;
-	}
-	m->gauge = pb_take(&p->pb, 1, sizeof(*m->gauge));
-	if (m->gauge)
-		*m->gauge = (Prom__Gauge){ PROTOBUF_C_MESSAGE_INIT(&prom__gauge__descriptor), value };
+	put_labels(to, l);
+	of = pb_begin(to, f->type == FAMILY_COUNTER ? 3 : 2);
+	pb_double(to, 1, value);
+	pb_end(to, of);
+	pb_end(to, metric);
 }
 
-/* Makes room for as many spans and deltas as the cells could need. */
-static int take_spans(struct prom_encoder *p, Prom__Histogram *h, u32 cells)
-{
-	Prom__BucketSpan *spans = pb_take(&p->pb, cells, sizeof(*spans));
+/* --- histograms -------------------------------------------------------------------------------- */
 
-	h->positive_span = pb_take(&p->pb, cells, sizeof(*h->positive_span));
-	h->positive_delta = pb_take(&p->pb, cells, sizeof(*h->positive_delta));
-	if (!spans || !h->positive_span || !h->positive_delta)
-		return -ENOMEM;
-	for (u32 i = 0; i < cells; i++)
-		h->positive_span[i] = &spans[i];
-	return 0;
+static void put_time(struct wire_out *to, u32 field, s64 ns)
+{
+	size_t time = pb_begin(to, field);
+
+	pb_number(to, 1, ns / (s64)NSEC_PER_SEC);
+	pb_number(to, 2, ns % (s64)NSEC_PER_SEC);
+	pb_end(to, time);
 }
 
-static void append_bucket(Prom__Histogram *h, u64 ios, u64 *before)
+static void put_exemplar(struct wire_out *to, u32 field, const struct exemplar *e)
 {
-	h->positive_delta[h->n_positive_delta++] = (int64_t)(ios - *before);
-	h->positive_span[h->n_positive_span - 1]->length++;
-	*before = ios;
+	size_t exemplar = pb_begin(to, field);
+	struct exemplar_room room;
+	const struct labels l = exemplar_labels(e, &room);
+
+	put_labels(to, &l);
+	pb_double(to, 2, seconds_of(e->latency_ns));
+	put_time(to, 3, e->end_ns);
+	pb_end(to, exemplar);
 }
 
 /*
- * Writes the buckets in use as spans of neighbours and as differences between neighbours' counts. A span's offset is
- * the number of buckets left out since the previous span; for the first span it is its bucket's number. IOs above the
+ * Buckets in use are in spans of neighbours. Finds the next one from *@cell on; false: there is none. IOs above the
  * grid are in the bucket that follows it, whose lower bound is right but whose upper bound is not; a quantile that
  * falls there means "beyond 128 s".
  */
-static void put_buckets(Prom__Histogram *h, const struct hist *merged)
+static bool next_span(const struct hist *h, u32 *cell, u32 *ret_end)
 {
-	s32 end = 0;		/* the number after that of the last bucket written */
+	u32 n = BLKLAT_CELLS(h->scale);
+
+	while (*cell < n && !h->cells[*cell])
+		++*cell;
+	*ret_end = *cell;
+	for (u32 i = *cell; i < n && i <= *ret_end + GAP_MAX; i++)
+		if (h->cells[i])
+			*ret_end = i + 1;
+	return *cell < n;
+}
+
+/* A span's offset is the number of buckets left out before it; of the first one, its bucket's number. */
+static void put_spans(struct wire_out *to, const struct hist *h)
+{
+	s32 before = 0;		/* the number after that of the last bucket written */
+
+	for (u32 cell = 1, end; next_span(h, &cell, &end); cell = end) {
+		size_t span = pb_begin(to, 12);
+
+		pb_signed(to, 1, hist_bucket(h->scale, cell) - before);
+		pb_number(to, 2, end - cell);
+		pb_end(to, span);
+		before = hist_bucket(h->scale, end);
+	}
+}
+
+/* The counts of all buckets in spans, each as the difference from the one before it. */
+static void put_deltas(struct wire_out *to, const struct hist *h)
+{
 	u64 before = 0;
+	size_t deltas;
+	u32 cell = 1, end;
 
-	for (u32 cell = 1; cell < BLKLAT_CELLS(merged->scale); cell++) {
-		s32 bucket = hist_bucket(merged->scale, cell);
-
-		if (!merged->cells[cell])
-			continue;
-		if (!h->n_positive_span || bucket - end > GAP_MAX) {
-			Prom__BucketSpan *span = h->positive_span[h->n_positive_span++];
-
-			prom__bucket_span__init(span);
-			span->offset = bucket - end;
-		} else {
-			for (; end < bucket; end++)
-				append_bucket(h, 0, &before);
+	if (!next_span(h, &cell, &end))
+		return;
+	deltas = pb_begin(to, 13);
+	for (; next_span(h, &cell, &end); cell = end)
+		for (u32 i = cell; i < end; i++) {
+			wire_put_number(to, pb_zigzag(h->cells[i] - before));
+			before = h->cells[i];
 		}
-		append_bucket(h, merged->cells[cell], &before);
-		end = bucket + 1;
+	pb_end(to, deltas);
+}
+
+static void put_classic(struct wire_out *to, const struct op_total *o, const struct classic *c)
+{
+	for (u32 i = 0; i < c->n - 1; i++) {	/* +Inf is implied */
+		const struct exemplar *e = exemplar_in(o, i ? c->b[i - 1].upper_ns : 0, c->b[i].upper_ns);
+		size_t bucket = pb_begin(to, 3);
+
+		pb_number(to, 1, c->b[i].ios);
+		pb_double(to, 2, c->b[i].upper_ns / (double)NSEC_PER_SEC);
+		if (e)
+			put_exemplar(to, 3, e);
+		pb_end(to, bucket);
 	}
 }
 
-static Prom__Timestamp *timestamp(struct prom_encoder *p, s64 ns)
+/*
+ * A Prometheus that takes native histograms ignores classic buckets, unless configured otherwise. But one that asks
+ * for protobuf and takes no native histograms would get only a count and a sum. So both are sent, for twice the bytes.
+ * Native buckets have no place for exemplars, which are a list behind them.
+ */
+static int put_histogram(struct wire_out *to, const struct op_total *o, u32 schema)
 {
-	Prom__Timestamp *t = pb_take(&p->pb, 1, sizeof(*t));
-
-	if (!t)
-		return NULL;
-	prom__timestamp__init(t);
-	t->seconds = ns / (s64)NSEC_PER_SEC;
-	t->nanos = ns % (s64)NSEC_PER_SEC;
-	return t;
-}
-
-/* NULL: there is no memory; the error is remembered. */
-static Prom__Exemplar *exemplar(struct prom_encoder *p, const struct exemplar *e)
-{
-	Prom__Exemplar *made = pb_take(&p->pb, 1, sizeof(*made));
-	struct exemplar_room room;
-	struct labels l = exemplar_labels(e, &room);
-
-	if (!made)
-		return NULL;
-	prom__exemplar__init(made);
-	made->value = seconds_of(e->latency_ns);
-	made->timestamp = timestamp(p, e->end_ns);
-	return !made->timestamp || add_labels(p, &made->n_label, &made->label, &l) ? NULL : made;
-}
-
-/* Adds the exemplars of a native histogram, whose buckets have no place for them. */
-static int put_exemplars(struct prom_encoder *p, Prom__Histogram *h, const struct op_total *o)
-{
-	if (!o->n_exemplars)
-		return 0;
-	h->exemplars = pb_take(&p->pb, o->n_exemplars, sizeof(*h->exemplars));
-	if (!h->exemplars)
-		return -ENOMEM;
-	for (u32 i = 0; i < o->n_exemplars; i++) {
-		h->exemplars[h->n_exemplars] = exemplar(p, &o->exemplars[i]);
-		if (!h->exemplars[h->n_exemplars++])
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int put_native(struct prom_encoder *p, Prom__Histogram *h, const struct op_total *o)
-{
-	struct hist merged CLEANUP(hist_uninit) = { 0 };
-	int err = hist_coarser(&merged, &o->hist, p->schema);
-
-	if (!err)
-		err = take_spans(p, h, BLKLAT_CELLS(merged.scale));
-	if (err)
-		return err;
-	h->schema = merged.scale;
-	h->sample_count = hist_count(&merged);
-	h->sample_sum = seconds_of(o->sum_ns);
-	h->zero_threshold = ldexp(1, HIST_FIRST_LOG2);
-	h->zero_count = merged.cells[0];
-	put_buckets(h, &merged);
-	return put_exemplars(p, h, o);
-}
-
-static int put_classic(struct prom_encoder *p, Prom__Histogram *h, const struct op_total *o)
-{
-	Prom__Bucket *buckets;
-	struct classic c;
-	int err = classic_make(&c, &o->hist);
+	struct hist native CLEANUP(hist_uninit) = { 0 };
+	struct classic classic;
+	int err = hist_coarser(&native, &o->hist, schema) ?: classic_make(&classic, &o->hist);
 
 	if (err)
 		return err;
-	buckets = pb_take(&p->pb, c.n, sizeof(*buckets));
-	h->bucket = pb_take(&p->pb, c.n, sizeof(*h->bucket));
-	if (!buckets || !h->bucket)
-		return -ENOMEM;
-	for (u32 i = 0; i < c.n - 1; i++) {	/* +Inf is implied */
-		const struct exemplar *e = exemplar_in(o, i ? c.b[i - 1].upper_ns : 0, c.b[i].upper_ns);
-
-		prom__bucket__init(&buckets[i]);
-		if (e) {
-			buckets[i].exemplar = exemplar(p, e);
-			if (!buckets[i].exemplar)
-				return -ENOMEM;
-		}
-		buckets[i].upper_bound = c.b[i].upper_ns / (double)NSEC_PER_SEC;
-		buckets[i].cumulative_count = c.b[i].ios;
-		h->bucket[h->n_bucket++] = &buckets[i];
-	}
+	pb_number(to, 1, hist_count(&native));
+	pb_double(to, 2, seconds_of(o->sum_ns));
+	put_classic(to, o, &classic);
+	pb_signed(to, 5, native.scale);
+	pb_double(to, 6, ldexp(1, HIST_FIRST_LOG2));
+	pb_number(to, 7, native.cells[0]);
+	put_spans(to, &native);
+	put_deltas(to, &native);
+	put_time(to, 15, o->created_ns);
+	for (u32 i = 0; i < o->n_exemplars; i++)
+		put_exemplar(to, 16, &o->exemplars[i]);
 	return 0;
 }
 
 static void prom_histogram(struct encoder *e, const struct family *f, const struct labels *l, const struct op_total *o)
 {
 	struct prom_encoder *p = (struct prom_encoder *)e;
-	Prom__Metric *m = add_metric(p, l);
-	Prom__Histogram *h = m ? pb_take(&p->pb, 1, sizeof(*h)) : NULL;
-	Prom__Timestamp *created = h ? timestamp(p, o->created_ns) : NULL;
+	size_t metric = pb_begin(&p->family, 4), histogram;
 
 	(void)f;
-	if (!created)
-		return;
-	prom__histogram__init(h);
-	h->created_timestamp = created;
-	m->histogram = h;
-	/*
-	 * A Prometheus that takes native histograms ignores classic buckets, unless configured otherwise. But one
-	 * that asks for protobuf and takes no native histograms would get only a count and a sum. So both are sent,
-	 * for twice the bytes.
-	 */
-	e->err = put_native(p, h, o) ?: put_classic(p, h, o);
+	put_labels(&p->family, l);
+	histogram = pb_begin(&p->family, 7);
+	e->err = e->err ?: put_histogram(&p->family, o, p->schema);
+	pb_end(&p->family, histogram);
+	pb_end(&p->family, metric);
 }
+
+/* --- families ---------------------------------------------------------------------------------- */
 
 /* Writes what there is of a family. */
 static void prom_end(struct encoder *e)
 {
 	struct prom_encoder *p = (struct prom_encoder *)e;
+	struct wire_out size = { 0 };
 
-	if (!e->err && p->family.name)
-		e->err = pb_write(&p->family.base, true, e->out);
-	drop_family(p);
+	if (p->family.len)
+		wire_put_number(&size, p->family.len);
+	if (size.failed || p->family.failed)
+		e->err = -ENOMEM;
+	if (!e->err) {
+		fwrite(size.data, 1, size.len, e->out);
+		fwrite(p->family.data, 1, p->family.len, e->out);
+	}
+	wire_out_free(&size);
+	p->family.len = 0;
 }
 
 static void prom_family(struct encoder *e, const struct family *f)
 {
 	struct prom_encoder *p = (struct prom_encoder *)e;
+	char name[PB_TEXT];
 
 	prom_end(e);
-	snprintf(p->name, sizeof(p->name), "%s%s", f->name, family_suffix(f));
-	p->family.name = p->name;
-	p->family.help = (char *)f->help;
-	p->family.type = f->type == FAMILY_COUNTER ? PROM__METRIC_TYPE__COUNTER :
-			 f->type == FAMILY_HISTOGRAM ? PROM__METRIC_TYPE__HISTOGRAM :
-			 PROM__METRIC_TYPE__GAUGE;
+	snprintf(name, sizeof(name), "%s%s", f->name, family_suffix(f));
+	pb_text(&p->family, 1, name);
+	pb_text(&p->family, 2, f->help);
+	pb_number(&p->family, 3, f->type == FAMILY_COUNTER ? 0 : f->type == FAMILY_HISTOGRAM ? 4 : 1);
 }
 
 static const struct encoder_ops prom_ops = {
@@ -281,7 +213,9 @@ static const struct encoder_ops prom_ops = {
 
 int exposition_protobuf(const struct totals *t, u32 schema, FILE *out)
 {
-	struct prom_encoder p = { .pb.encoder = { .ops = &prom_ops, .out = out }, .schema = schema };
+	struct prom_encoder p = { .encoder = { .ops = &prom_ops, .out = out }, .schema = schema };
+	int err = expose(t, &p.encoder);
 
-	return expose(t, &p.pb.encoder);
+	wire_out_free(&p.family);
+	return err;
 }
