@@ -180,10 +180,10 @@ static int feed_interval(struct sink *s, const struct frames *fs)
 {
 	struct feed_sink *b = (struct feed_sink *)s;
 	struct feed *f = b->feed;
-	u64 now_ns = fs->mono_ns ?: (u64)clock_ns(CLOCK_MONOTONIC);
+	u64 now_ns = clock_ns(CLOCK_MONOTONIC), end_ns = fs->mono_ns ?: now_ns;
 	struct event_interval at = {
 		.boot = f->boot, .number = f->next, .run = b->run,
-		.end_s = (double)(now_ns - f->start_mono_ns) / NSEC_PER_SEC,
+		.end_s = (double)(s64)(end_ns - f->start_mono_ns) / NSEC_PER_SEC,
 	};
 
 	/* A loss is certain, a skipped program is not, so the loss is told last. */
@@ -194,7 +194,7 @@ static int feed_interval(struct sink *s, const struct frames *fs)
 	blob_unref(TAKE(f->snapshot));
 	f->frames = fs;
 	f->frames_run = b->run;
-	keep(f, event_interval(fs, &at), now_ns);
+	keep(f, event_interval(fs, &at), end_ns);
 	f->last_ns = now_ns;
 	return 0;
 }

@@ -82,15 +82,13 @@ static int send_run(struct relay *r, const struct frames *fs)
 static int relay_interval(struct sink *s, const struct frames *fs)
 {
 	struct relay *r = ((struct relay_sink *)s)->r;
-	struct frames now = *fs;
 	int err = send_run(r, fs);
 
 	if (err)
 		return err;
-	now.mono_ns = now_ns();		/* a replay's own may be of another day */
 	if (channel_waiting(r->to) > RELAY_HOLD)
-		return held_add(&r->held, r->run, r->copy.watches, &now);
-	return let_go(r) ?: post(r, &now);
+		return held_add(&r->held, r->run, r->copy.watches, fs);
+	return let_go(r) ?: post(r, fs);
 }
 
 static void relay_close(struct sink *sink)

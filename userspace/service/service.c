@@ -21,7 +21,7 @@ struct service {
 	bool stopped;
 	bool ordinary;			/* the real-time priority was given up */
 	struct realtime_share share;	/* of a CPU, taken by the loop */
-	u64 start_ns, read_ns, drain_ns, beat_ns;
+	u64 start_ns, read_ns, drain_ns, beat_ns, replayed_ns;
 };
 
 static bool is_live(const struct service *s)
@@ -186,18 +186,25 @@ static int step_live(struct service *s, struct problem *p)
 	return err;
 }
 
-/* A replay runs in real time. */
+/*
+ * A replay runs in real time, from now on instead of from the day when it was recorded. An interval that is late has the
+ * length that was recorded all the same.
+ */
 static int step_replay(struct service *s, struct problem *p)
 {
-	u64 began_ns = s->read_ns;
+	struct frames *fs = &s->monitor.intervals.frames;
+	u64 began_ns = s->read_ns, length_ns;
 	int err = read_interval(s, p);
 
 	if (err == -ENODATA) {
 		stop_watching(s, "the replay is at its end");
 		return 0;
 	}
-	err = err ?: wait_until(s, began_ns + (u64)(s->monitor.intervals.frames.interval_s * NSEC_PER_SEC));
+	length_ns = fs->interval_s * NSEC_PER_SEC;
+	err = err ?: wait_until(s, began_ns + length_ns);
 	s->read_ns = now_ns();
+	s->replayed_ns += length_ns;
+	fs->mono_ns = s->start_ns + s->replayed_ns;
 	return err ?: publish(s, p);
 }
 
