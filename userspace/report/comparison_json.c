@@ -107,14 +107,13 @@ static struct json_object *group(const struct comparison *c, u32 at)
 	const struct watch *base = g->of[0].watch->watch;
 	const char *mapped = comparison_mapped(c, g);
 	char pair[2 * DEVICE_NAME_MAX + 8];
-	struct json_object *of = json_new_array(0);
+	bool has_parts = comparison_parts(c, at) && !g->part;
 
-	for (u32 i = 0; i < c->n_runs; i++)
-		json_append(of, compared(&g->of[0], &g->of[i], comparison_parts(c, at) && !g->part));
 	if (mapped)
 		snprintf(pair, sizeof(pair), "%s -> %s", base->device->name, mapped);
 	return JSON({ "pair", mapped ? json_text(pair) : json_absent }, { "op", json_text(op_names[g->op]) },
-		    { "stage", json_text(stage_names[base->stage]) }, { "part", json_part(g->part) }, { "runs", of },
+		    { "stage", json_text(stage_names[base->stage]) }, { "part", json_part(g->part) }, 
+		    { "runs", JSON_LIST(i, c->n_runs, compared(&g->of[0], &g->of[i], has_parts)) },
 		    { "repeats", c->n_base ? noises(c, g) : json_absent });
 }
 
@@ -137,23 +136,14 @@ static void add_unpaired(void *to, const struct run *r, const struct watch *watc
 			     { "stage", json_text(stage_names[watch->stage]) }));
 }
 
-static struct json_object *groups_of(const struct comparison *c)
+static struct json_object *groups(const struct comparison *c)
 {
-	struct json_object *to = json_new_array(0);
-
-	for (u32 i = 0; i < c->n_groups; i++)
-		json_append(to, group(c, i));
-	return to;
+	return JSON_LIST(i, c->n_groups, group(c, i));
 }
 
-static struct json_object *phases_of(const struct comparison *c)
+static struct json_object *phase(const struct compared_phase *p)
 {
-	struct json_object *to = json_new_array(0);
-
-	for (u32 i = 0; i < c->n_phases; i++)
-		json_append(to, JSON({ "name", json_text(c->phases[i].name) },
-				     { "groups", groups_of(&c->phases[i].c) }));
-	return to;
+	return JSON({ "name", json_text(p->name) }, { "groups", groups(&p->c) });
 }
 
 static void add_unpaired_phase(void *to, const struct run *r, const struct phase *p)
@@ -163,22 +153,17 @@ static void add_unpaired_phase(void *to, const struct run *r, const struct phase
 
 static struct json_object *document(const struct comparison *c)
 {
-	struct json_object *runs = json_new_array(0), *judgements = json_new_array(0);
 	struct json_object *unpaired = json_new_array(0), *unpaired_phases = json_new_array(0);
 	CLEANUP(findings_uninit) struct findings found = { 0 };
 	int err = findings_compare(c, true, &found);
 
-	for (u32 i = 0; i < c->n_runs; i++)
-		json_append(runs, run(&c->runs[i]));
-	for (u32 i = 0; i < c->n_judgements; i++)
-		json_append(judgements, judgement(c, &c->judgements[i]));
 	comparison_unpaired(c, add_unpaired, unpaired);
 	comparison_phases_unpaired(c, add_unpaired_phase, unpaired_phases);
-	return JSON({ "schema", json_count(SCHEMA) }, { "runs", runs },
+	return JSON({ "schema", json_count(SCHEMA) }, { "runs", JSON_LIST(i, c->n_runs, run(&c->runs[i])) },
 		    { "repeats", c->n_base ? repeats(c) : json_absent },
-		    { "findings", err ? json_lacks_memory() : document_findings(&found) }, { "groups", groups_of(c) },
-		    { "phases", phases_of(c) }, { "unpaired", unpaired }, { "unpaired_phases", unpaired_phases },
-		    { "fail_if", judgements }, { "failed", json_bool(c->any_holds) });
+		    { "findings", err ? json_lacks_memory() : document_findings(&found) }, { "groups", groups(c) },
+		    { "phases", JSON_LIST(i, c->n_phases, phase(&c->phases[i])) }, { "unpaired", unpaired }, { "unpaired_phases", unpaired_phases },
+		    { "fail_if", JSON_LIST(i, c->n_judgements, judgement(c, &c->judgements[i])) }, { "failed", json_bool(c->any_holds) });
 }
 
 int comparison_json(const struct comparison *c, const struct look *look)

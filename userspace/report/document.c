@@ -14,39 +14,34 @@
 
 static struct json_object *op_figures(const struct run *r, const struct watch_run *w, u32 op)
 {
-	struct json_object *to = JSON({ "op", json_text(op_names[op]) });
+	struct json_object *to;
 
+	if (!w->total->ops[op].ios)
+		return json_absent;
+	to = JSON({ "op", json_text(op_names[op]) });
 	document_total(to, r, w, op);
 	return JSON_ADD(to, { "bins", json_bins(&w->total->ops[op].hist) });
 }
 
 static struct json_object *watch_figures(const struct run *r, const struct watch_run *w)
 {
-	struct json_object *ops = json_new_array(0);
-
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		if (w->total->ops[op].ios)
-			json_append(ops, op_figures(r, w, op));
-	return JSON({ "device", json_text(w->watch->device->name) },
+	return !frame_has_ios(w->total) ? json_absent : JSON({ "device", json_text(w->watch->device->name) },
 		    { "stage", json_text(stage_names[w->watch->stage]) }, { "part", json_part(w->watch->part) },
-		    { "queue_depth", json_decimal(w->total->queue_depth, 3) }, { "ops", ops });
+		    { "queue_depth", json_decimal(w->total->queue_depth, 3) },
+		    { "ops", JSON_LIST(op, BLKLAT_OPS, op_figures(r, w, op)) });
 }
 
 /* The figures of watches with IO; none if the phase has no figures. */
 static struct json_object *phase_watches(const struct run *r, const struct phase *p)
 {
-	struct json_object *to = json_new_array(0);
+	struct json_object *to;
 	struct run part;
 
 	if (!p->n)
-		return to;
-	if (phase_run_make(r, p, &part)) {
-		json_lacks_memory();
-		return to;
-	}
-	for (u32 i = 0; i < part.n_watches; i++)
-		if (frame_has_ios(part.watches[i].total))
-			json_append(to, watch_figures(&part, &part.watches[i]));
+		return json_new_array(0);
+	if (phase_run_make(r, p, &part))
+		return json_lacks_memory();
+	to = JSON_LIST(i, part.n_watches, watch_figures(&part, &part.watches[i]));
 	phase_run_free(&part);
 	return to;
 }
@@ -57,16 +52,6 @@ static struct json_object *phase(const struct run *r, const struct phase *p)
 		    { "to_s", json_decimal(p->to_s, 3) }, { "intervals", json_count(p->n) },
 		    { "length_s", json_decimal(p->length_s, 6) }, { "partial", json_bool(p->partial) },
 		    { "watches", phase_watches(r, p) });
-}
-
-/* The document's part about the phases. */
-static struct json_object *document_phases(const struct run *r)
-{
-	struct json_object *to = json_new_array(0);
-
-	for (u32 i = 0; i < r->phases.n; i++)
-		json_append(to, phase(r, &r->phases.p[i]));
-	return to;
 }
 
 /* --- the slow IOs of one device and stage --- */
@@ -90,14 +75,8 @@ static struct json_object *all_common(const struct run *r, u32 watch)
 {
 	struct slow_common all[SLOW_COMMON_MAX];
 	int n = slow_common_of(r, watch, all);
-	struct json_object *to;
 
-	if (n < 0)
-		return json_lacks_memory();
-	to = json_new_array(n);
-	for (int i = 0; i < n; i++)
-		json_append(to, common(&all[i]));
-	return to;
+	return n < 0 ? json_lacks_memory() : JSON_LIST(i, (u32)n, common(&all[i]));
 }
 
 /* The document's part about the slow IOs of one watch; absent if the run did not look for them. */
@@ -121,38 +100,20 @@ struct json_object *document_active(const struct run *r)
 		    { "asked", json_bool(r->asked.from || r->asked.to) });
 }
 
-static struct json_object *marks(const struct run *r)
+static struct json_object *mark(const struct run *r, const struct mark *m)
 {
-	struct json_object *to = json_new_array(0);
+	double at_s = mark_s(&r->origin, m);
 
-	for (u32 i = 0; i < r->origin.n_marks; i++) {
-		double at_s = mark_s(&r->origin, &r->origin.marks[i]);
-
-		if ((r->asked.from && at_s < r->asked.from_s) || (r->asked.to && at_s > r->asked.to_s))
-			continue;
-		json_append(to, JSON({ "t_s", json_decimal(at_s, 3) }, { "text", json_text(r->origin.marks[i].text) }));
-	}
-	return to;
-}
-
-static struct json_object *devices(const struct run *r)
-{
-	struct json_object *to = json_new_array(0);
-
-	for (u32 i = 0; i < r->devices.n; i++)
-		json_append(to, json_device(&r->devices.d[i], &r->devices, &r->devices.d[i]));
-	return to;
+	if ((r->asked.from && at_s < r->asked.from_s) || (r->asked.to && at_s > r->asked.to_s))
+		return json_absent;
+	return JSON({ "t_s", json_decimal(at_s, 3) }, { "text", json_text(m->text) });
 }
 
 static struct json_object *watch(const struct run *r, const struct watch_run *w, const struct steady_window *steady)
 {
 	const struct steady_window there = steady_window_there(r, w, &(const struct steady_window){ .n = r->n });
 	const struct part *part = w->watch->part;
-	struct json_object *ops = json_new_array(0);
 
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		if (w->ops[op].total->ios)
-			json_append(ops, document_series(r, w, op, steady));
 	return JSON({ "device", json_text(w->watch->device->name) },
 		    { "stage", json_text(stage_names[w->watch->stage]) }, { "part", json_part(part) },
 		    { "all_ops", part ? document_all_ops(r, w) : json_absent }, { "gone", json_bool(w->gone) },
@@ -160,7 +121,8 @@ static struct json_object *watch(const struct run *r, const struct watch_run *w,
 		    { "queue_depth", json_decimals(w->queue_depth, r->n, 3) },
 		    { "in_flight", json_counts(w->in_flight, r->n) }, { "oldest_ns", json_counts(w->oldest_ns, r->n) },
 		    { "accounting", part ? json_absent : json_accounting(&w->account) },
-		    { "slow", document_slow(r, w) }, { "partial", json_partial(w->total) }, { "ops", ops });
+		    { "slow", document_slow(r, w) }, { "partial", json_partial(w->total) },
+		    { "ops", JSON_LIST(op, BLKLAT_OPS, document_series(r, w, op, steady)) });
 }
 
 /* Mean number of IOs in flight while the device was there. */
@@ -178,48 +140,33 @@ static struct json_object *overhead(const struct stack_op *o)
 	return to;
 }
 
-static struct json_object *stack_ops(const struct stack *s)
+static struct json_object *stack_op(const struct stack_op *o, u32 op)
 {
-	struct json_object *to = json_new_array(0);
-
-	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		const struct stack_op *o = &s->ops[op];
-
-		if (o->upper_ios && o->member_ios)
-			json_append(to, JSON({ "op", json_text(op_names[op]) }, { "overhead_ns", overhead(o) },
-					     { "upper_ios", json_count(o->upper_ios) },
-					     { "member_ios", json_count(o->member_ios) }));
-	}
-	return to;
+	return !o->upper_ios || !o->member_ios ? json_absent :
+	       JSON({ "op", json_text(op_names[op]) }, { "overhead_ns", overhead(o) },
+		    { "upper_ios", json_count(o->upper_ios) }, { "member_ios", json_count(o->member_ios) });
 }
 
 static struct json_object *stack(const struct stack *s)
 {
-	struct json_object *members = json_new_array(0), *depths = json_new_object();
+	struct json_object *depths = json_new_object();
 	const struct watch *upper = s->upper->watch;
 
 	add_queue_depth(depths, s->upper);
-	for (u32 i = 0; i < s->n_members; i++) {
-		json_append(members, json_text(s->members[i]->watch->device->name));
+	for (u32 i = 0; i < s->n_members; i++)
 		add_queue_depth(depths, s->members[i]);
-	}
 	return JSON({ "upper", json_text(upper->device->name) },
-		    { "upper_stage", json_text(stage_names[upper->stage]) }, { "members", members },
-		    { "queue_depth", depths }, { "ops", stack_ops(s) });
+		    { "upper_stage", json_text(stage_names[upper->stage]) },
+		    { "members", JSON_LIST(i, s->n_members, json_text(s->members[i]->watch->device->name)) },
+		    { "queue_depth", depths }, { "ops", JSON_LIST(op, BLKLAT_OPS, stack_op(&s->ops[op], op)) });
 }
 
 /* NULL when there is no memory. */
 static struct json_object *stacks(const struct run *r)
 {
 	CLEANUP(stacks_uninit) struct stacks all = { 0 };
-	struct json_object *to;
 
-	if (stacks_make(r, &all))
-		return json_lacks_memory();
-	to = json_new_array(0);
-	for (u32 i = 0; i < all.n; i++)
-		json_append(to, stack(&all.s[i]));
-	return to;
+	return stacks_make(r, &all) ? json_lacks_memory() : JSON_LIST(i, all.n, stack(&all.s[i]));
 }
 
 static struct json_object *finding(const struct finding *f)
@@ -241,12 +188,9 @@ struct json_object *document_findings(const struct findings *all)
 	struct json_object *to = json_new_array(0);
 
 	for (u32 i = 0; i < all->n; i += 1 + all->f[i].also) {
-		struct json_object *one = finding(&all->f[i]), *also = json_new_array(0);
+		const struct finding *f = &all->f[i];
 
-		for (u32 k = 1; k <= all->f[i].also; k++)
-			json_append(also, finding(&all->f[i + k]));
-		json_add(one, "also", also);
-		json_append(to, one);
+		json_append(to, JSON_ADD(finding(f), { "also", JSON_LIST(k, f->also, finding(f + 1 + k)) }));
 	}
 	return to;
 }
@@ -286,38 +230,34 @@ void document_steady(const struct run *r, const struct document_window *wanted, 
 		steady_window_set(r, wanted->from_s, wanted->to_s, ret);
 }
 
-static struct json_object *run(const struct run *r, const char *name, const struct document_window *wanted)
+static struct json_object *run(const struct run *runs, u32 n, const struct run *r, const struct document_window *wanted)
 {
-	struct json_object *watches = json_new_array(0);
+	char name[RUN_NAME];
 	struct steady_window steady;
 
 	document_steady(r, wanted, &steady);
-	for (u32 i = 0; i < r->n_watches; i++)
-		json_append(watches, watch(r, &r->watches[i], &steady));
+	run_name(runs, n, r - runs, name, sizeof(name));
 	/* length_s has ns digits: the page divides by it, and must get the same figures for intervals of some ms. */
 	return JSON_ADD(origin(r), { "name", json_text(name) }, { "interval_s", json_decimal(r->interval_s, 3) },
 			{ "merged", json_count(r->merged) }, { "scale", json_count(r->scale) },
 			{ "duration_s", json_decimal(r->duration_s, 3) }, { "active", document_active(r) },
 			{ "skipped_unexplained", json_count(r->skipped_unexplained) },
 			{ "start_s", json_decimals(r->start_s, r->n, 6) },
-			{ "length_s", json_decimals(r->length_s, r->n, 9) }, { "marks", marks(r) },
-			{ "phases", document_phases(r) }, { "phases_left_out", json_count(r->phases.left_out) },
-			{ "devices", devices(r) }, { "watches", watches }, { "stacks", stacks(r) },
+			{ "length_s", json_decimals(r->length_s, r->n, 9) }, 
+			{ "marks", JSON_LIST(i, r->origin.n_marks, mark(r, &r->origin.marks[i])) },
+			{ "phases", JSON_LIST(i, r->phases.n, phase(r, &r->phases.p[i])) },
+			{ "phases_left_out", json_count(r->phases.left_out) },
+			{ "devices", JSON_LIST(i, r->devices.n, json_device(&r->devices.d[i], &r->devices, &r->devices.d[i])) },
+			{ "watches", JSON_LIST(i, r->n_watches, watch(r, &r->watches[i], &steady)) }, { "stacks", stacks(r) },
 			{ "findings", findings(r, &steady) });
 }
 
 struct json_object *document_make(const struct run *runs, u32 n, const struct document_window *window)
 {
 	CLEANUP(findings_uninit) struct findings found = { 0 };
-	struct json_object *list = json_new_array(0);
 	int err = document_compare(runs, n, &found);
 
-	for (u32 i = 0; i < n; i++) {
-		char name[RUN_NAME];
-
-		run_name(runs, n, i, name, sizeof(name));
-		json_append(list, run(&runs[i], name, window));
-	}
 	return JSON({ "schema", json_count(DOCUMENT_SCHEMA) }, { "generator", json_text("blklat " BLKLAT_VERSION) },
-		    { "runs", list }, { "findings", err ? json_lacks_memory() : document_findings(&found) });
+		    { "runs", JSON_LIST(i, n, run(runs, n, &runs[i], window)) },
+		    { "findings", err ? json_lacks_memory() : document_findings(&found) });
 }

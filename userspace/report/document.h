@@ -44,7 +44,7 @@ void document_steady(const struct run *r, const struct document_window *wanted, 
 /* The window of the rates; used in compare's document, too. */
 struct json_object *document_active(const struct run *r);
 
-/* The document's part about one op of one watch; for document.c. */
+/* The document's part about one op of one watch, json_absent if it had no IO; for document.c. */
 struct json_object *document_series(const struct run *r, const struct watch_run *w, u32 op,
 				    const struct steady_window *steady);
 

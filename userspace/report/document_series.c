@@ -186,8 +186,11 @@ struct json_object *document_series(const struct run *r, const struct watch_run 
 {
 	const struct series_run *s = &w->ops[op];
 	bool part = w->watch->part;
-	struct json_object *total = json_new_object(), *to;
+	struct json_object *total, *to;
 
+	if (!s->total->ios)
+		return json_absent;
+	total = json_new_object();
 	document_total(total, r, w, op);
 	to = JSON({ "op", json_text(op_names[op]) }, { "ios", json_counts(s->ios, r->n) },
 		  { "bytes", json_counts(s->bytes, r->n) },

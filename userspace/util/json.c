@@ -24,9 +24,12 @@ struct json_object *json_made(struct json_object *o)
 	return o ?: json_lacks_memory();
 }
 
+static char absent;
+struct json_object *const json_absent = (struct json_object *)&absent;
+
 void json_add(struct json_object *to, const char *key, struct json_object *value)
 {
-	if (to && !json_object_object_add(to, key, value))
+	if (value == json_absent || (to && !json_object_object_add(to, key, value)))
 		return;
 	json_object_put(value);
 	json_lacks_memory();
@@ -34,7 +37,7 @@ void json_add(struct json_object *to, const char *key, struct json_object *value
 
 void json_append(struct json_object *to, struct json_object *value)
 {
-	if (to && !json_object_array_add(to, value))
+	if (value == json_absent || (to && !json_object_array_add(to, value)))
 		return;
 	json_object_put(value);
 	json_lacks_memory();
@@ -68,14 +71,10 @@ struct json_object *json_text(const char *text)
 	return json_made(json_object_new_string(clean));
 }
 
-static char absent;
-struct json_object *const json_absent = (struct json_object *)&absent;
-
 struct json_object *json_add_members(struct json_object *to, const struct json_member *m)
 {
 	for (; m->key; m++)
-		if (m->value != json_absent)
-			json_add(to, m->key, m->value);
+		json_add(to, m->key, m->value);
 	return to;
 }
 

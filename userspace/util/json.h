@@ -29,15 +29,16 @@ struct json_object *json_decimal(double value, int digits);
 /* Valid UTF-8, whatever @text contains; NULL is null. */
 struct json_object *json_text(const char *text);
 
-/* These take ownership of @value; NULL becomes null. */
+/* These take ownership of @value; NULL becomes null, and json_absent is left out. */
 void json_add(struct json_object *to, const char *key, struct json_object *value);
 void json_append(struct json_object *to, struct json_object *value);
 
+extern struct json_object *const json_absent;
+
 struct json_member {
 	const char *key;
-	struct json_object *value;	/* json_absent: there is no such key */
+	struct json_object *value;
 };
-extern struct json_object *const json_absent;
 
 /* Adds members, up to one without a key; returns @to. */
 struct json_object *json_add_members(struct json_object *to, const struct json_member *m);
@@ -45,6 +46,14 @@ struct json_object *json_add_members(struct json_object *to, const struct json_m
 /* JSON_ADD(to, { "ios", json_count(n) }, ...); JSON() makes an object of them. */
 #define JSON_ADD(to, ...) json_add_members(to, (const struct json_member[]){ __VA_ARGS__, { NULL, NULL } })
 #define JSON(...) JSON_ADD(json_new_object(), __VA_ARGS__)
+
+/* An array of @value for each @i below @n. */
+#define JSON_LIST(i, n, value) ({						\
+	struct json_object *list_of_##i = json_new_array(n);			\
+	for (u32 i = 0; i < (n); i++)						\
+		json_append(list_of_##i, value);				\
+	list_of_##i;								\
+})
 
 /* Notes an allocation that failed elsewhere; json_line() will report it. Returns NULL. */
 struct json_object *json_lacks_memory(void);
