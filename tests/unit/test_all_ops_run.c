@@ -100,7 +100,7 @@ TEST(a_second_op_begins_late)
 		synthetic_tick(&s, 1);
 	}
 	assert_null(w->all_ops.ns);
-	before = run_bytes(&s.run);
+	before = s.run.budget.taken;
 	for (u32 i = 0; i < 2; i++)
 		io(1, WRITE, 5000000);
 	io(1, READ, 70000);
@@ -119,8 +119,11 @@ TEST(a_second_op_begins_late)
 	assert_close(at(&s.run, 1, 100, RUN_P50), 5000000, 55000);
 	assert_close(at(&s.run, 1, 101, RUN_P50), 70000, 0);
 	assert_true(at(&s.run, 1, 102, RUN_P50) < 0);
-	/* Ten numbers an interval for each of the two series of writes, four for both ops; the whole and the part have another heat. */
-	assert_int_equal(run_bytes(&s.run) - before, s.run.room * 8 * (2 * 10 + 4) + (s.run.room + 32) * heat_column_bytes(SCALE));
+	/*
+	 * Ten numbers an interval for each of the two series of writes, four for both ops; the whole and the part have another
+	 * heat.
+	 */
+	assert_int_equal(s.run.budget.taken - before, s.run.room * 8 * (2 * 10 + 4) + (128 + 32) * heat_column_bytes(SCALE));
 }
 
 /* Owners of a single op, wholes, and parts of another kind take no more memory than before. */
@@ -134,7 +137,7 @@ TEST(those_without)
 	assert_close(at(&s.run, 1, 0, RUN_P50), 30000, 0);
 	assert_close(at(&s.run, 2, 0, RUN_P50), 40000, 0);
 	assert_false(all_ops_run_has(&s.run.watches[0]));
-	assert_int_equal(run_bytes(&s.run), 64 * 8 * (2 + 3 * 4 + 4 * 10) + 2 * (64 + 32) * heat_column_bytes(SCALE));
+	assert_int_equal(s.run.budget.taken, 64 * 8 * (2 + 3 * 4 + 4 * 10) + 4 * 16 * heat_column_bytes(SCALE));
 
 	init_run();
 	s.watch[1] = s.watch[0];
@@ -154,7 +157,7 @@ TEST(limited)
 
 	for (u32 pass = 0; pass < 2; pass++) {
 		begin();
-		s.run.max_bytes = bytes;
+		s.run.budget.most = bytes;
 		for (u32 op = READ; op <= WRITE; op++)
 			io(1, op, 30000);
 		s.frames.f[0].interval_s = 1;
@@ -162,7 +165,7 @@ TEST(limited)
 			assert_int_equal(run_add(&s.run, &s.frames), -E2BIG);
 		else
 			synthetic_tick(&s, 1);
-		assert_int_equal(s.run.full, pass);
-		bytes = run_bytes(&s.run) - 1;
+		assert_int_equal(s.run.budget.exceeded, pass);
+		bytes = s.run.budget.taken - 1;
 	}
 }

@@ -127,27 +127,30 @@ static void begin(u32 n_watches, struct collect_how how)
 	collect(n_watches, how);
 }
 
-/* Beyond its limit the run refuses an interval and stays as it was. Another series needs room as well. */
+/* Beyond its limit the run refuses an interval. Another series needs room as well. */
 TEST(limited)
 {
 	for (u32 series = 0; series < 2; series++) {
 		u64 bytes;
+		int err;
 
 		begin_run(1, 3, 1);
 		for (u32 i = 0; i < 1000; i++) {
 			synthetic_io(&s, 0, READ, 1000, series);
 			synthetic_tick(&s, 1);
 		}
-		bytes = run_bytes(&s.run);
+		bytes = s.run.budget.taken;
 		begin(1, (struct collect_how){ .max_bytes = bytes - 1 });
 		sink->ops->close(sink);
 		synthetic_io(&s, 0, READ, 1000, series);
 		s.frames.f[0].interval_s = 1;
-		while (!run_add(&s.run, &s.frames))
-			assert_true(run_bytes(&s.run) < bytes);
-		assert_int_equal(run_add(&s.run, &s.frames), -E2BIG);
+		do {
+			assert_true(s.run.budget.taken < bytes);
+			err = run_add(&s.run, &s.frames);
+		} while (!err);
+		assert_int_equal(err, -E2BIG);
 		/* A heat that knows its bound leaves more to intervals. */
-		assert_true(s.run.full && s.run.n >= 500 && (series || s.run.n < 1000));
+		assert_true(s.run.budget.exceeded && s.run.n >= 500 && (series || s.run.n < 1000));
 		/* 48 bytes per interval and watch, 80 per series; columns of 4.3 KiB at most. */
 		assert_in_range(bytes, 1000 * (48 + series * 80), 1500 * (48 + series * 80) + series * 600 * 4400);
 	}
@@ -245,8 +248,8 @@ TEST(parts)
 	assert_int_equal(s.run.watches[4].ops[READ].ios[0], 7);
 	assert_int_equal(s.run.watches[5].ops[READ].total->ios, 3);
 	assert_string_equal(s.run.watches[5].watch->part->label, "8 KiB");
-	/* 64 intervals: two numbers each, four per watch, ten per series; and a heat map with a column for each, of two parts with 32. */
-	assert_int_equal(run_bytes(&s.run), 64 * 8 * (2 + 6 * 4 + 3 * 10) + (64 + 2 * 32) * heat_column_bytes(6));
+	/* 64 intervals: two numbers each, four per watch, ten per series; and heat maps with room for 16 columns. */
+	assert_int_equal(s.run.budget.taken, 64 * 8 * (2 + 6 * 4 + 3 * 10) + 3 * 16 * heat_column_bytes(6));
 	synthetic_uninit(&whole);
 }
 

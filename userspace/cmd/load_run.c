@@ -212,7 +212,7 @@ static int collect(struct join *j, const struct origin *origin, const struct col
 	sink_close(sink);
 	if (end != LOOP_FAILED)
 		return 0;
-	if (!into->full)
+	if (!into->budget.exceeded)
 		return -EIO;
 	if (!into->n)
 		return problem_set(p, -E2BIG, "%s: not even its first interval, of %u watches, fits in the memory limit: raise --max-memory",
@@ -355,7 +355,7 @@ static int load_all(const char *const *files, u32 n, const struct load_how *how,
 		u64 taken;
 
 		err = load_run(files[ret->n], &left, &ret->r[ret->n], p);
-		taken = run_bytes(&ret->r[ret->n]);
+		taken = ret->r[ret->n].budget.taken;
 		left.max_bytes = taken < left.max_bytes ? left.max_bytes - taken : 1;
 	}
 	return err;

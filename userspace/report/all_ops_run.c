@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "report/run.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "report/series_run.h"
@@ -30,16 +29,15 @@ static void copy_interval(struct percentiles_run *to, const struct watch_run *w,
 			percentiles_run_copy(to, &w->ops[op].percentiles, i);
 }
 
-int all_ops_run_begin(struct watch_run *w, u32 n, u32 room)
+int all_ops_run_begin(struct watch_run *w, u32 n, u32 room, struct budget *b)
 {
-	struct percentiles_run made = { 0 };
+	int err = percentiles_run_grow(&w->all_ops, 0, room, b);
 
-	if (percentiles_run_grow(&made, room))
-		return -ENOMEM;
-	percentiles_run_clear(&made, n);
+	if (err)
+		return err;
+	percentiles_run_clear(&w->all_ops, n);
 	for (u32 i = 0; i < n; i++)
-		copy_interval(&made, w, i);
-	w->all_ops = made;
+		copy_interval(&w->all_ops, w, i);
 	return 0;
 }
 

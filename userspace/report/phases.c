@@ -18,7 +18,7 @@ int phases_init(struct phases *ph, const struct origin *origin, u32 n_watches, u
 	u32 room = origin->n_marks < PHASES_MAX ? origin->n_marks : PHASES_MAX;
 	struct phases made = {
 		.n_watches = n_watches, .scale = scale,
-		.p = calloc(room ?: 1, sizeof(*made.p)), .bytes = room * sizeof(*made.p),
+		.p = calloc(room ?: 1, sizeof(*made.p)),
 	};
 
 	if (!made.p)
@@ -103,67 +103,31 @@ static bool wants(const struct phase *p, const struct phase_interval *i)
 	return p && (is_whole(p, i) || !p->n || p->partial);
 }
 
-static int take_room(struct phases *ph, void *at, size_t size, u64 *most_bytes)
+static int frame_add(const struct phases *ph, struct frame **to, const struct frame *from, struct budget *b)
 {
-	void **to = at;
-
-	if (*to)
-		return 0;
-	if (size > *most_bytes)
-		return -E2BIG;
-	*to = calloc(1, size);
-	if (!*to)
-		return -ENOMEM;
-	*most_bytes -= size;
-	ph->bytes += size;
-	return 0;
-}
-
-static int frame_prepare(struct phases *ph, struct frame **to, const struct frame *from, u64 *most_bytes)
-{
-	int err = take_room(ph, to, sizeof(**to), most_bytes);
+	static const struct percentiles none;
+	int err = *to ? 0 : budget_calloc(b, to, sizeof(**to));
 
 	for (u32 op = 0; !err && op < BLKLAT_OPS; op++) {
 		struct op_frame *o = &(*to)->ops[op];
-		u64 *cells = NULL;
+		u64 *cells;
 
 		if (o->hist.cells || !from->ops[op].ios)
 			continue;
-		err = take_room(ph, &cells, OP_CELLS(ph->scale) * sizeof(*cells), most_bytes);
+		err = budget_calloc(b, &cells, OP_CELLS(ph->scale) * sizeof(*cells));
 		if (!err)
 			op_cells_take(cells, 0, 0, ph->scale, &o->hist, &o->after_idle);
 	}
+	if (!err)
+		frame_accumulate(*to, from, &none);
 	return err;
 }
 
 /* A comparison makes a run of each phase. Their memory is already counted here, where it can be refused. */
-static int phase_begin(struct phases *ph, struct phase *p, u64 *most_bytes)
+static int phase_begin(const struct phases *ph, struct phase *p, struct budget *b)
 {
-	u64 as_run = (u64)ph->n_watches * (sizeof(struct watch_run) + sizeof(struct frame));
-	int err;
-
-	if (p->of)
-		return 0;
-	if (as_run > *most_bytes)
-		return -E2BIG;
-	*most_bytes -= as_run;
-	err = take_room(ph, &p->of, ph->n_watches * sizeof(*p->of), most_bytes);
-	ph->bytes += err ? 0 : as_run;
-	return err;
-}
-
-int phases_prepare(struct phases *ph, const struct phase_interval *i, u64 most_bytes)
-{
-	struct phase *p = phase_of(ph, i);
-	int err;
-
-	if (!wants(p, i) || is_idle(ph, i))
-		return 0;
-	err = phase_begin(ph, p, &most_bytes);
-	for (u32 w = 0; !err && w < ph->n_watches; w++)
-		if (has_io(i->frames[w]))
-			err = frame_prepare(ph, &p->of[w], i->frames[w], &most_bytes);
-	return err;
+	return budget_take(b, (u64)ph->n_watches * (sizeof(struct watch_run) + sizeof(struct frame))) ?:
+	       budget_calloc(b, &p->of, ph->n_watches * sizeof(*p->of));
 }
 
 /* Drops figures from intervals that do not lie completely in the phase. */
@@ -176,18 +140,19 @@ static void phase_restart(struct phases *ph, struct phase *p)
 	p->length_s = p->idle_s = 0;
 }
 
-void phases_add(struct phases *ph, const struct phase_interval *i)
+int phases_add(struct phases *ph, const struct phase_interval *i, struct budget *b)
 {
-	static const struct percentiles none;
 	struct phase *p = phase_of(ph, i);
+	int err;
 
 	if (!wants(p, i))
-		return;
+		return 0;
 	if (is_idle(ph, i)) {
 		p->idle_n += p->n > 0;
 		p->idle_s += p->n ? i->length_s : 0;
-		return;
+		return 0;
 	}
+	err = p->of ? 0 : phase_begin(ph, p, b);
 	if (p->n && p->partial && is_whole(p, i))
 		phase_restart(ph, p);
 	if (!p->n)
@@ -197,9 +162,10 @@ void phases_add(struct phases *ph, const struct phase_interval *i)
 	p->length_s += p->idle_s + i->length_s;
 	p->idle_n = 0;
 	p->idle_s = 0;
-	for (u32 w = 0; w < ph->n_watches; w++)
+	for (u32 w = 0; !err && w < ph->n_watches; w++)
 		if (has_io(i->frames[w]))
-			frame_accumulate(p->of[w], i->frames[w], &none);
+			err = frame_add(ph, &p->of[w], i->frames[w], b);
+	return err;
 }
 
 /* Rates are over the whole phase, even if a device was idle for a part of it. */

@@ -11,6 +11,7 @@
 #include "core/frame.h"
 #include "core/origin.h"
 #include "report/active.h"
+#include "util/budget.h"
 
 #define PHASES_MAX 256		/* more can't be drawn or told apart */
 /* The share of an interval that may lie beyond a mark: a script that marks at each full second misses it slightly. */
@@ -38,7 +39,6 @@ struct phases {
 	/* Private. */
 	u32 n_watches, scale;
 	u32 at;			/* the last interval added does not lie before this phase */
-	u64 bytes;		/* memory of all phases */
 };
 
 /* An interval to be added: its number in the run, its place, and the frame of each watch (NULL: none). */
@@ -55,12 +55,8 @@ void phases_uninit(struct phases *ph);
 /* Whether a phase begins or ends between these times, which must lie behind all intervals added so far. */
 bool phases_divide(const struct phases *ph, double from_s, double to_s);
 
-/*
- * To be called before phases_add() of each interval: makes room for it, with at most @most_bytes more
- * memory. Returns 0; or -ENOMEM or -E2BIG, and then has added nothing.
- */
-int phases_prepare(struct phases *ph, const struct phase_interval *i, u64 most_bytes);
-void phases_add(struct phases *ph, const struct phase_interval *i);
+/* Returns 0, -E2BIG or -ENOMEM. */
+int phases_add(struct phases *ph, const struct phase_interval *i, struct budget *b);
 
 /* The run has ended: computes rates, and the percentiles @ps. Phases that begin at its end or later are dropped. */
 void phases_finish(struct phases *ph, double end_s, const struct percentiles *ps);

@@ -8,8 +8,6 @@
 
 #include "util/array.h"
 
-/* --- the memory of a run's intervals, and whether it may take more --- */
-
 #define HEAT_BYTES (256ULL << 20)	/* limit for all series; enough for some twenty watches with all columns */
 #define HEAT_SHARE 4			/* and at most this share of a run's memory limit */
 #define HEAT_COLUMNS_LEAST 16
@@ -21,39 +19,11 @@
 /* How many columns each heat of @n watches may have, by the run's scale and memory limit. */
 static u32 heat_columns_of(const struct run *r, u32 n, u64 bytes, u32 least, u32 most)
 {
-	u64 share = r->max_bytes / HEAT_SHARE;
+	u64 share = r->budget.most / HEAT_SHARE;
 	u64 columns =
 		(share && share < bytes ? share : bytes) / ((u64)(n ?: 1) * BLKLAT_OPS * heat_column_bytes(r->scale));
 
 	return max_u64(min_u64(columns, most), least);
-}
-
-/* The memory of a run with room for this many intervals of all that it has. */
-static u64 bytes_with(const struct run *r, u32 room, const struct run_has *has)
-{
-	const u64 interval = 2 * sizeof(double), watch = 3 * sizeof(u64) + sizeof(double);
-	const u64 series = has->series * series_run_bytes() + has->all_ops * percentiles_run_bytes();
-
-	return room * (interval + r->n_watches * watch + series) +
-	       heat_column_bytes(r->scale) *
-		       (has->heats * min_u64(room, r->heat_columns) + has->part_heats * min_u64(room, r->part_columns));
-}
-
-static u64 besides(const struct run *r)
-{
-	return r->phases.bytes + slow_run_bytes(&r->slow);
-}
-
-u64 run_bytes(const struct run *r)
-{
-	return bytes_with(r, r->room, &r->has) + besides(r);
-}
-
-/* Whether it may have room for so many intervals of all this. If not, sets run.full. */
-static bool run_fits(struct run *r, u32 room, const struct run_has *has)
-{
-	r->full = r->max_bytes && bytes_with(r, room, has) + besides(r) > r->max_bytes;
-	return !r->full;
 }
 
 #define ROOM_FIRST 64
@@ -81,12 +51,13 @@ static int copy_watches(struct run *r, const struct run_info *from)
 int run_init(struct run *r, const struct run_info *from, const struct collect_how *how)
 {
 	struct run made = {
-		.scale = from->scale, .interval_s = from->interval_s, .given = from->watches, .max_bytes = how->max_bytes, .asked = how->asked,
+		.scale = from->scale, .interval_s = from->interval_s, .given = from->watches, .budget.most = how->max_bytes, .asked = how->asked,
 		.merged = how->merged ?: 1, .glanced = from->glanced,
 	};
 	int err = origin_copy(&made.origin, from->origin) ?: device_table_copy(&made.devices, from->devices) ?:
 		  copy_watches(&made, from) ?:
 		  phases_init(&made.phases, &made.origin, made.n_watches, made.scale);
+	u32 columns, part_columns;
 
 	if (!err && from->slow_most)
 		err = slow_ios_init(&made.slow, made.n_watches, slow_run_most(made.n_wholes));
@@ -97,9 +68,10 @@ int run_init(struct run *r, const struct run_info *from, const struct collect_ho
 		run_uninit(&made);
 		return -ENOMEM;
 	}
-	made.heat_columns = heat_columns_of(&made, made.n_wholes, HEAT_BYTES, HEAT_COLUMNS_LEAST, HEAT_COLUMNS_MAX);
-	made.part_columns = heat_columns_of(&made, made.n_watches - made.n_wholes, PART_BYTES, PART_COLUMNS_LEAST,
-					    PART_COLUMNS_MAX);
+	made.budget.taken = made.phases.n * sizeof(*made.phases.p);
+	columns = heat_columns_of(&made, made.n_wholes, HEAT_BYTES, HEAT_COLUMNS_LEAST, HEAT_COLUMNS_MAX);
+	part_columns = heat_columns_of(&made, made.n_watches - made.n_wholes, PART_BYTES, PART_COLUMNS_LEAST,
+				       PART_COLUMNS_MAX);
 	for (u32 i = 0; i < made.n_watches; i++) {
 		struct watch_run *w = &made.watches[i];
 
@@ -107,7 +79,7 @@ int run_init(struct run *r, const struct run_info *from, const struct collect_ho
 		w->total = &made.total.f[i];
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			w->ops[op].total = &w->total->ops[op];
-			heat_init(&w->ops[op].heat, made.scale, w->watch->part ? made.part_columns : made.heat_columns);
+			heat_init(&w->ops[op].heat, made.scale, w->watch->part ? part_columns : columns);
 		}
 	}
 	*r = made;
@@ -144,19 +116,17 @@ void run_uninit(struct run *r)
 	*r = (struct run){ 0 };
 }
 
-/* After a failure, arrays that were already grown are larger than needed, which does no harm. */
-static int grow_watch(struct watch_run *w, u32 room)
+static int grow_watch(struct watch_run *w, u32 had, u32 room, struct budget *b)
 {
-	int err = array_grow(&w->queue_depth, sizeof(double), room) ?:
-		  array_grow(&w->in_flight, sizeof(u64), room) ?:
-		  array_grow(&w->oldest_ns, sizeof(u64), room) ?: array_grow(&w->lost, sizeof(u64), room);
+	int err = budget_grow(b, &w->queue_depth, sizeof(double), had, room) ?:
+		  budget_grow(b, &w->in_flight, sizeof(u64), had, room) ?:
+		  budget_grow(b, &w->oldest_ns, sizeof(u64), had, room) ?:
+		  budget_grow(b, &w->lost, sizeof(u64), had, room);
 
 	for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 		if (w->ops[op].ios)
-			err = series_run_grow(&w->ops[op], room);
-	if (!err && w->all_ops.ns)
-		err = percentiles_run_grow(&w->all_ops, room);
-	return err;
+			err = series_run_grow(&w->ops[op], had, room, b);
+	return err ?: w->all_ops.ns ? percentiles_run_grow(&w->all_ops, had, room, b) : 0;
 }
 
 static int make_room(struct run *r)
@@ -166,72 +136,13 @@ static int make_room(struct run *r)
 
 	if (r->n < r->room)
 		return 0;
-	if (!run_fits(r, room, &r->has))
-		return -E2BIG;
-	err = array_grow(&r->start_s, sizeof(double), room) ?: array_grow(&r->length_s, sizeof(double), room);
+	err = budget_grow(&r->budget, &r->start_s, sizeof(double), r->room, room) ?:
+	      budget_grow(&r->budget, &r->length_s, sizeof(double), r->room, room);
 	for (u32 i = 0; !err && i < r->n_watches; i++)
-		err = grow_watch(&r->watches[i], room);
+		err = grow_watch(&r->watches[i], r->room, room, &r->budget);
 	if (!err)
 		r->room = room;
 	return err;
-}
-
-/* Called for the first IO of an op. */
-static int begin_series(struct run *r, struct series_run *s, bool part)
-{
-	struct run_has more = r->has;
-	int err;
-
-	more.series++;
-	more.heats += !part;
-	more.part_heats += part;
-	err = run_fits(r, r->room, &more) ? series_run_begin(s, r->n, r->room) : -E2BIG;
-	if (!err)
-		r->has = more;
-	return err;
-}
-
-/* Called once a part has a second op. */
-static int begin_all_ops(struct run *r, struct watch_run *w)
-{
-	struct run_has more = r->has;
-	int err;
-
-	more.all_ops++;
-	err = run_fits(r, r->room, &more) ? all_ops_run_begin(w, r->n, r->room) : -E2BIG;
-	if (!err)
-		r->has = more;
-	return err;
-}
-
-static int prepare_phases(struct run *r, const struct phase_interval *interval)
-{
-	u64 taken = run_bytes(r), most = r->max_bytes > taken ? r->max_bytes - taken : 0;
-	int err = phases_prepare(&r->phases, interval, r->max_bytes ? most : UINT64_MAX);
-
-	r->full = err == -E2BIG;
-	return err;
-}
-
-/* Does everything that can fail, before anything is written. */
-static int prepare(struct run *r, const struct frames *interval, const struct phase_interval *of_phase)
-{
-	int err = make_room(r);
-
-	for (u32 i = 0; !err && i < interval->n; i++) {
-		struct watch_run *w = &r->watches[interval->f[i].watch - r->given];
-
-		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
-			if (!w->ops[op].ios && interval->f[i].ops[op].ios)
-				err = begin_series(r, &w->ops[op], w->watch->part);
-		if (!err && all_ops_run_lacks(w))
-			err = begin_all_ops(r, w);
-	}
-	for (u32 i = 0; !err && i < r->n_watches; i++)
-		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
-			if (r->watches[i].ops[op].ios)
-				err = heat_reach(&r->watches[i].ops[op].heat, r->n);
-	return err ?: prepare_phases(r, of_phase);
 }
 
 static u64 lost_since(const struct accounting *a, const struct accounting *before)
@@ -239,7 +150,25 @@ static u64 lost_since(const struct accounting *a, const struct accounting *befor
 	return a->lost > before->lost ? a->lost - before->lost : 0;
 }
 
-static void watch_put(struct run *r, u32 watch, const struct frame *f)
+static int ops_put(struct run *r, struct watch_run *w, const struct frame *f)
+{
+	u32 i = r->n;
+	int err = 0;
+
+	for (u32 op = 0; !err && op < BLKLAT_OPS; op++) {
+		if (f && f->ops[op].ios && !w->ops[op].ios)
+			err = series_run_begin(&w->ops[op], i, r->room, &r->budget);
+		if (!err && w->ops[op].ios)
+			err = series_run_put(&w->ops[op], i, f ? &f->ops[op] : NULL, &r->budget);
+	}
+	if (!err && all_ops_run_lacks(w))
+		err = all_ops_run_begin(w, i, r->room, &r->budget);
+	if (!err)
+		all_ops_run_put(w, i, f, &r->scratch);
+	return err;
+}
+
+static int watch_put(struct run *r, u32 watch, const struct frame *f)
 {
 	struct watch_run *w = &r->watches[watch];
 	u32 i = r->n;
@@ -249,16 +178,13 @@ static void watch_put(struct run *r, u32 watch, const struct frame *f)
 	w->oldest_ns[i] = f ? f->oldest_ns : 0;
 	w->lost[i] = f ? lost_since(&f->accounting, &r->before[watch]) : i ? w->lost[i - 1] : 0;
 	w->gone = f ? f->gone : w->n_there > 0;
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		if (w->ops[op].ios)
-			series_run_put(&w->ops[op], i, f ? &f->ops[op] : NULL);
-	all_ops_run_put(w, i, f, &r->scratch);
 	if (f) {
 		if (!w->n_there)
 			w->first_there = i;
 		w->n_there = i + 1;
 		frame_accumulate(&r->total.f[watch], f, &none);
 	}
+	return ops_put(r, w, f);
 }
 
 /* When the interval began. If a recording has dropped its oldest intervals, the first one does not begin at 0. */
@@ -309,12 +235,14 @@ bool run_place(struct run *r, const struct frames *interval, struct run_span *re
 int run_add_at(struct run *r, const struct run_span *where, const struct frames *interval)
 {
 	const struct phase_interval of_phase = { r->n, where->start_s, where->length_s, r->frames };
-	int err;
+	int err = make_room(r);
 
 	memset(r->frames, 0, r->n_watches * sizeof(*r->frames));
 	for (u32 i = 0; i < interval->n; i++)
 		r->frames[interval->f[i].watch - r->given] = &interval->f[i];
-	err = prepare(r, interval, &of_phase);
+	for (u32 i = 0; !err && i < r->n_watches; i++)
+		err = watch_put(r, i, r->frames[i]);
+	err = err ?: phases_add(&r->phases, &of_phase, &r->budget);
 	if (err)
 		return err;
 	r->start_s[r->n] = where->start_s;
@@ -323,9 +251,6 @@ int run_add_at(struct run *r, const struct run_span *where, const struct frames 
 	r->skipped_unexplained = interval->skipped_unexplained > r->skipped_before
 					 ? interval->skipped_unexplained - r->skipped_before
 					 : 0;
-	for (u32 i = 0; i < r->n_watches; i++)
-		watch_put(r, i, r->frames[i]);
-	phases_add(&r->phases, &of_phase);
 	r->n++;
 	return 0;
 }
@@ -364,6 +289,7 @@ int run_add_halts(struct run *r, const struct run_span *where, const struct fram
 
 int run_add_slow(struct run *r, const struct frames *interval)
 {
+	u64 before = slow_run_bytes(&r->slow);
 	double end_s;
 
 	if (!r->slow.most || !interval->slow || !interval->now || !interval->n)
@@ -373,7 +299,7 @@ int run_add_slow(struct run *r, const struct frames *interval)
 		return 0;
 	if (slow_run_add(&r->slow, interval, r->origin.start_mono_ns))
 		return -ENOMEM;
-	return run_fits(r, r->room, &r->has) ? 0 : -E2BIG;
+	return budget_take(&r->budget, slow_run_bytes(&r->slow) - before);
 }
 
 /* Over the active window, while the device was there. */

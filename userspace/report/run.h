@@ -93,16 +93,10 @@ struct run {
 	bool left_out;			/* intervals before the window asked for; at the end of the last one: */
 	struct accounting *before;	/* [watch] */
 	u64 skipped_before;
-	u64 max_bytes;
-	bool full;			/* an interval was refused due to max_bytes */
+	struct budget budget;		/* what it takes, including room for more intervals */
 	double seen_s;			/* end of the last interval placed, whether it was taken or not */
 	u32 n_wholes;
-	struct run_has {
-		u32 series, heats, part_heats;	/* of those that had an IO */
-		u32 all_ops;		/* percentiles of all ops together */
-	} has;
 	struct op_frame scratch;	/* for all ops of a frame */
-	u32 heat_columns, part_columns;	/* limit for each heat of a whole, of a part */
 	u32 room;
 };
 
@@ -121,8 +115,8 @@ int run_init(struct run *r, const struct run_info *from, const struct collect_ho
 bool run_place(struct run *r, const struct frames *interval, struct run_span *ret);
 
 /*
- * Adds an interval. Its frames may leave out watches whose device is gone. Returns 0; or -ENOMEM or
- * -E2BIG (it would take more than max_bytes), and then the run stays as it was.
+ * Adds an interval. Its frames may leave out watches whose device is gone. Returns 0; or -ENOMEM or -E2BIG (it would take
+ * more than max_bytes). Then the run has the intervals before, and is good for nothing but run_uninit().
  */
 int run_add_at(struct run *r, const struct run_span *where, const struct frames *interval);
 
@@ -137,9 +131,6 @@ int run_add_slow(struct run *r, const struct frames *interval);
  * totals. Afterwards the source is no longer needed.
  */
 void run_finish(struct run *r);
-
-/* The memory that the run takes, including room for more intervals. */
-u64 run_bytes(const struct run *r);
 
 /* @r may be all 0. */
 void run_uninit(struct run *r);
@@ -182,8 +173,8 @@ bool all_ops_run_has(const struct watch_run *w);
 /* Whether they have to begin: a second op's series just did. */
 bool all_ops_run_lacks(const struct watch_run *w);
 
-/* Begins them after @n intervals, in which one op at most had IOs. Returns 0, or -ENOMEM and changes nothing. */
-int all_ops_run_begin(struct watch_run *w, u32 n, u32 room);
+/* Begins them after @n intervals, in which one op at most had IOs. Returns 0, -E2BIG or -ENOMEM. */
+int all_ops_run_begin(struct watch_run *w, u32 n, u32 room, struct budget *b);
 
 /* Sets interval @i, if they have begun. @f is NULL if there is no frame; @scratch is of merged_init(). */
 void all_ops_run_put(struct watch_run *w, u32 i, const struct frame *f, struct op_frame *scratch);

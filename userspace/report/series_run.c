@@ -60,44 +60,39 @@ static void halve(struct heat *h)
 	h->per_column *= 2;
 }
 
-static int make_room(struct heat *h, u32 columns)
+static int make_room(struct heat *h, u32 columns, struct budget *b)
 {
 	u32 room = h->room ?: ROOM_FIRST;
+	int err;
 
 	while (room < columns)
 		room *= 2;
-	if (room > h->columns_max)
-		room = h->columns_max;
-	if (room <= h->room)
+	room = min_u64(room, h->columns_max);
+	if (columns <= h->room)
 		return 0;
-	if (array_grow(&h->cells, BLKLAT_CELLS(h->scale) * sizeof(*h->cells), room))
-		return -ENOMEM;
-	h->room = room;
-	return 0;
+	err = budget_grow(b, &h->cells, heat_column_bytes(h->scale), h->room, room);
+	if (!err)
+		h->room = room;
+	return err;
 }
 
-int heat_reach(struct heat *h, u32 interval)
+int heat_add(struct heat *h, u32 interval, const struct hist *ios, struct budget *b)
 {
-	u32 columns = interval / h->per_column + 1;
-	int err = make_room(h, columns < h->columns_max ? columns : h->columns_max);
+	int err = make_room(h, min_u64(interval / h->per_column + 1, h->columns_max), b);
+	struct hist column;
 
 	if (err)
 		return err;
 	while (interval / h->per_column >= h->columns_max)
 		halve(h);
 	for (; h->n <= interval / h->per_column; h->n++) {
-		struct hist added = heat_column(h, h->n);
-
-		hist_clear(&added);
+		column = heat_column(h, h->n);
+		hist_clear(&column);
 	}
+	column = heat_column(h, interval / h->per_column);
+	if (ios)
+		hist_add(&column, ios);
 	return 0;
-}
-
-void heat_add(struct heat *h, u32 interval, const struct hist *ios)
-{
-	struct hist column = heat_column(h, interval / h->per_column);
-
-	hist_add(&column, ios);
 }
 
 const struct percentiles run_over_time = {
@@ -113,9 +108,11 @@ const struct percentiles run_of_total = {
 	},
 };
 
-int percentiles_run_grow(struct percentiles_run *p, u32 room)
+#define PERCENTILES_BYTES (PERCENTILES_OVER_TIME * sizeof(double))	/* of an interval */
+
+int percentiles_run_grow(struct percentiles_run *p, u32 had, u32 room, struct budget *b)
 {
-	return array_grow(&p->ns, percentiles_run_bytes(), room);
+	return budget_grow(b, &p->ns, PERCENTILES_BYTES, had, room);
 }
 
 void percentiles_run_uninit(struct percentiles_run *p)
@@ -139,17 +136,12 @@ void percentiles_run_put(struct percentiles_run *p, u32 i, const struct op_frame
 
 void percentiles_run_copy(struct percentiles_run *to, const struct percentiles_run *from, u32 i)
 {
-	memcpy(to->ns + i * run_over_time.n, from->ns + i * run_over_time.n, percentiles_run_bytes());
+	memcpy(to->ns + i * run_over_time.n, from->ns + i * run_over_time.n, PERCENTILES_BYTES);
 }
 
 double percentiles_run_ns(const struct percentiles_run *p, u32 i, u32 which)
 {
 	return p->ns ? p->ns[i * run_over_time.n + which] : -1;
-}
-
-u64 percentiles_run_bytes(void)
-{
-	return run_over_time.n * sizeof(double);
 }
 
 /* All arrays of a series with one u64 for each interval. */
@@ -166,33 +158,30 @@ void series_run_uninit(struct series_run *s)
 	heat_uninit(&s->heat);
 }
 
-int series_run_grow(struct series_run *s, u32 room)
+int series_run_grow(struct series_run *s, u32 had, u32 room, struct budget *b)
 {
 	u64 **const arrays[] = SERIES_ARRAYS(s);
 	int err = 0;
 
 	for (u32 i = 0; !err && i < N_SERIES_ARRAYS; i++)
-		err = array_grow(arrays[i], sizeof(u64), room);
-	return err ?: percentiles_run_grow(&s->percentiles, room);
+		err = budget_grow(b, arrays[i], sizeof(u64), had, room);
+	return err ?: percentiles_run_grow(&s->percentiles, had, room, b);
 }
 
-int series_run_begin(struct series_run *s, u32 n, u32 room)
+int series_run_begin(struct series_run *s, u32 n, u32 room, struct budget *b)
 {
 	u64 **const arrays[] = SERIES_ARRAYS(s);
-	struct series_run made = *s;
+	int err = series_run_grow(s, 0, room, b);
 
-	if (series_run_grow(&made, room)) {
-		series_run_uninit(&made);	/* its heat has no cells yet */
-		return -ENOMEM;
-	}
-	*s = made;
+	if (err)
+		return err;
 	for (u32 i = 0; i < N_SERIES_ARRAYS; i++)
 		memset(*arrays[i], 0, n * sizeof(u64));
 	percentiles_run_clear(&s->percentiles, n);
 	return 0;
 }
 
-void series_run_put(struct series_run *s, u32 i, const struct op_frame *o)
+int series_run_put(struct series_run *s, u32 i, const struct op_frame *o, struct budget *b)
 {
 	bool any = o && o->ios;
 
@@ -203,13 +192,7 @@ void series_run_put(struct series_run *s, u32 i, const struct op_frame *o)
 	s->min_ns[i] = any ? o->min_ns : 0;
 	s->max_ns[i] = any ? o->max_ns : 0;
 	percentiles_run_put(&s->percentiles, i, o);
-	if (any)
-		heat_add(&s->heat, i, &o->hist);
-}
-
-u64 series_run_bytes(void)
-{
-	return N_SERIES_ARRAYS * sizeof(u64) + percentiles_run_bytes();
+	return heat_add(&s->heat, i, any ? &o->hist : NULL, b);
 }
 
 double series_percentile(const struct series_run *s, u32 i, u32 p)

@@ -5,6 +5,7 @@
 
 #include "core/frame.h"
 #include "core/hist.h"
+#include "util/budget.h"
 
 /*
  * Latency over time: a coarse histogram for each stretch of time. Its size is bounded, however long the run is. The
@@ -35,13 +36,10 @@ u64 heat_column_bytes(u32 scale);
 void heat_uninit(struct heat *h);
 
 /*
- * Makes columns up to that of @interval, which must not decrease from call to call. Returns 0, or
- * -ENOMEM and leaves the heat as it was.
+ * Makes columns up to that of @interval, which must not decrease from call to call, and adds its IOs; NULL: none.
+ * Returns 0, -E2BIG or -ENOMEM.
  */
-int heat_reach(struct heat *h, u32 interval);
-
-/* Adds IOs of @interval, which has been reached. */
-void heat_add(struct heat *h, u32 interval, const struct hist *ios);
+int heat_add(struct heat *h, u32 interval, const struct hist *ios, struct budget *b);
 
 /* A column as a histogram; its cells belong to the heat. */
 struct hist heat_column(const struct heat *h, u32 column);
@@ -60,8 +58,8 @@ struct percentiles_run {
 	double *ns;		/* [interval * run_over_time.n + i]; negative without IO. NULL: not begun */
 };
 
-/* Returns 0, or -ENOMEM and changes nothing. */
-int percentiles_run_grow(struct percentiles_run *p, u32 room);
+/* Makes room for @room intervals instead of @had. Returns 0, -E2BIG or -ENOMEM. */
+int percentiles_run_grow(struct percentiles_run *p, u32 had, u32 room, struct budget *b);
 void percentiles_run_uninit(struct percentiles_run *p);
 
 /* Makes the first @n intervals ones without IO. */
@@ -76,9 +74,6 @@ void percentiles_run_copy(struct percentiles_run *to, const struct percentiles_r
 /* Percentile @which of run_over_time in interval @i; negative if there was no IO. */
 double percentiles_run_ns(const struct percentiles_run *p, u32 i, u32 which);
 
-/* The bytes that an interval takes. */
-u64 percentiles_run_bytes(void);
-
 /* One op of one watch. Arrays have an element for each interval. They are NULL as long as the op had no IO. */
 struct series_run {
 	u64 *ios;
@@ -92,21 +87,18 @@ struct series_run {
 	const struct op_frame *total;	/* part of the watch's total; its ios is 0 if there was no IO */
 };
 
-/*
- * Begins a series at its first IO: the @n intervals before are empty, and there is room for @room.
- * Returns 0, or -ENOMEM and changes nothing.
- */
-int series_run_begin(struct series_run *s, u32 n, u32 room);
+/* These return 0, -E2BIG or -ENOMEM. The series must be uninitialized in any case. */
 
-/* Returns 0, or -ENOMEM and changes nothing. */
-int series_run_grow(struct series_run *s, u32 room);
-void series_run_uninit(struct series_run *s);
+/* Begins a series at its first IO: the @n intervals before are empty, and there is room for @room. */
+int series_run_begin(struct series_run *s, u32 n, u32 room, struct budget *b);
+
+/* Makes room for @room intervals instead of @had. */
+int series_run_grow(struct series_run *s, u32 had, u32 room, struct budget *b);
 
 /* Sets interval @i, for which there must be room; in the heat too. @o is NULL if there is no frame. */
-void series_run_put(struct series_run *s, u32 i, const struct op_frame *o);
+int series_run_put(struct series_run *s, u32 i, const struct op_frame *o, struct budget *b);
 
-/* The bytes that an interval takes, without the heat. */
-u64 series_run_bytes(void);
+void series_run_uninit(struct series_run *s);
 
 /* An interval's percentile @p of run_over_time; negative if there was no IO. */
 double series_percentile(const struct series_run *s, u32 i, u32 p);
