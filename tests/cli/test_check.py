@@ -130,16 +130,6 @@ def test_identity(tmp_path):
     assert (rows["sda"][-2:], rows["dm-0"][-1]) == (["ST4000NM0035", "ZC1A"], "LVM-8fX")
 
 
-def test_host_bus_adapter(tmp_path):
-    """60 LUNs, and 128 queues with one set of tags: a slot for each tag, unless the kernel's schedulers have tags for each queue."""
-    tree, names = sysfs_tree.Tree(tmp_path), [f"sd{i}" for i in range(60)]
-    for i, name in enumerate(names):
-        tree.disk(name, f"8:{i}", sysfs_tree.GIB, queues=128, tags=5089, requests=256, scheduler="none [mq-deadline]", shared_tags=True)
-    for release, least, most in ("6.1.0-23-amd64", 0, 40e6), ("5.10.0-32-amd64", 6.4e8, 7e8):
-        machine(tmp_path, release, cpus="0-127")
-        assert least < facts(tmp_path, *names, "--stage", "device,queue,total", "--max-memory", "1T")["together"]["fixed_bytes"] < most
-
-
 def test_members_named_with_their_array(tmp_path):
     """Also through layers, a pattern, a partition and its disk; not by 'all', nor where stages are chosen."""
     sysfs_tree.server(tmp_path)

@@ -80,29 +80,6 @@ def test_a_recording_has_every_io(many, file):
     assert assert_report(file, done) == [False] + 12 * [True] + [False, False]
 
 
-@exact
-def test_more_devices_than_there_is_room_for(file):
-    """
-    Another capture is opened, once, for the 33rd device. What was in the first, and what came while it was opened, stays in
-    the accounts.
-    """
-    with many_loops(34) as many:
-        for device in many[2:]:
-            many.remove(device)
-        done = [[device.name, 50 + i] for i, device in enumerate(many)]
-        with Recorder(Device(many.pattern), file, "--quiet", "--overwrite", interval=60) as r:
-            for device, (_, n) in zip(many, done):
-                if not device.sysfs.exists():
-                    come(many, device, r)
-                read(device, n)
-            r.until(lambda: any("another capture" in line for line in r.stderr_lines), "another capture")
-            assert r.stop() == 0
-    [line] = [line for line in r.stderr_lines if "is watched now" not in line]
-    assert line.startswith(f"blklat: another capture was opened, as there is no room for {many[32].name} beside")
-    assert_counted(query(file, BY_DEVICE), done)
-    assert not any(assert_report(file, done))
-
-
 def test_top(many):
     need(shutil.which("tmux"), "no tmux")
     many.remove(many[2])

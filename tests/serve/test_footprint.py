@@ -3,8 +3,10 @@
 import contextlib
 import os
 import signal
+import time
 
 import pytest
+from devices import many_loops
 from kernel_objects import bpf_objects, still_there
 from load import wait_until
 from service import Serve, policy
@@ -80,3 +82,16 @@ def test_a_priority_that_is_refused_is_told(slots):
         wait_for(s, device)
         assert "warning: no real-time priority (Operation not permitted)" in s.read_stderr()
         assert policy(s.pid)[0] == os.SCHED_OTHER
+
+
+def test_a_priority_that_takes_a_cpu_is_given_up(need_root):
+    """64 devices each ms: reading them takes a whole CPU from everything of lower priority. Each half second it takes little."""
+    with many_loops(64) as many:
+        with Serve("--dev", many.pattern, "--interval", "0.001") as s:
+            s.until(lambda: "too much for a real-time priority" in s.read_stderr(), "word of it")
+            assert policy(s.pid) == (os.SCHED_OTHER, 0, 0)
+            with Serve("--dev", many.pattern, "--interval", "0.5") as moderate:
+                time.sleep(5)
+                assert policy(moderate.pid) == (os.SCHED_FIFO, 1, 0) and "too much" not in moderate.read_stderr()
+            assert s.read_stderr().count("too much for a real-time priority") == 1
+            assert s.request("/metrics").status == 200

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A service on this machine's kernel counts every IO, whichever devices come and go."""
-import json
 import signal
-import subprocess
 
 import pytest
 from devices import Delta, run
 from load import Fio, Unseen, deep, exact, fio, missing
-from service import BLKLAT, Serve, refused
+from service import Serve, refused
 from service_manager import Manager
 from told import settled, total, totals, wait_for, watched
 
@@ -192,22 +190,6 @@ def test_a_device_named_that_is_not_there_yet(slots, tmp_path, there):
         assert s.read_stderr().count(f"waiting: no block device '{late}'") == 1
         assert f"{late} is watched now" in s.stderr
         assert next(text for _, text in iter(manager.next, None) if text.startswith(b"STATUS=")) == b"STATUS=Watching"
-
-
-def test_a_device_for_which_there_is_no_room(slots):
-    """It is not watched, a message says why, and the others go on. 'check' knows the least memory to begin with."""
-    slots.detach_all()
-    first, watch = slots.attach(0), ("--dev", slots.pattern, "--stage", "device,queue")
-    check = subprocess.run([BLKLAT, "check", "--format", "json", *watch], stdout=subprocess.PIPE, check=True)
-    needed = f"{-(-json.loads(check.stdout)['together']['fixed_bytes'] // 1024)}K"
-    assert f"need {needed} of memory" in refused(*watch, "--max-memory", "1").stderr
-    with Serve(*watch, "--interval", "0.2", "--max-memory", needed) as s:
-        wait_for(s, first)
-        there = [first, *(slots.attach(i) for i in range(1, 4))]
-        s.until(lambda: f"K of memory at scale 6 and may take {needed}: raise --max-memory" in s.read_stderr(), "word of it")
-        fio(first, number_ios=300)
-        settled(s, first)
-        assert total(s, first, "read") == 300 and len(s.snapshot()) == 2 * (len(there) - 1)
 
 
 def test_a_first_capture_that_another_start_may_open(slots):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from script import write_recording
-from service import MIXED, Serve
+from service import Serve
 
 
 def test_events(script):
@@ -58,15 +58,6 @@ def test_health(tmp_path):
     assert [interval[3] for interval in got] == [None] * 12 + [{"grade": "sick", "reason": "slow", "since": "1970-01-01T00:00:00.600Z"}] * 2
     assert [{k: v for k, v in interval[4].items() if k != "since"} for interval in got] == [unlike] * 14
     assert [interval[:3] for interval in got] == [[None, None, lost] if i == 5 else [None] * 3 for i in range(14)]
-
-
-def test_cells_hold_every_io():
-    with Serve("--replay", MIXED) as s, s.stream() as stream:
-        for _, data in stream.intervals(2):
-            for w in data["watches"]:
-                for o in w["ops"]:
-                    assert sum(o["cells"][1::2]) == o["ios"]
-                    assert o["cells"][::2] == sorted(set(o["cells"][::2]))
 
 
 def newest(serve):
