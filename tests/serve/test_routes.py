@@ -3,9 +3,8 @@
 import gzip
 
 import pytest
-import yaml
 from script import write_recording
-from service import MIXED, ROOT, Serve, script_of
+from service import MIXED, Serve, script_of
 
 ALWAYS = {
     "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
@@ -56,25 +55,6 @@ def test_readiness_is_a_share(tmp_path, words):
     with Serve("--replay", lossy(tmp_path / "few.blklat", *words, ios=397)) as s:
         s.until(lambda: any(l["accounting"]["lost"] + l["accounting"]["skipped_unexplained"] for l in s.snapshot()), "a loss")
         assert s.request("/readyz").text == "ok\n"
-
-
-def test_one_lost_io_a_minute_restarts_nothing(tmp_path):
-    """Ten minutes, a hundred times as fast: the DaemonSet's probes get nothing but 'ok' until the replay ends."""
-    *_, daemonset = yaml.safe_load_all((ROOT / "packaging/kubernetes/daemonset.yaml").read_text())
-    [container] = daemonset["spec"]["template"]["spec"]["containers"]
-    probes = [container[probe]["httpGet"]["path"] for probe in ("livenessProbe", "readinessProbe")]
-    lines = ["blklat-replay 1", "device sda", "watch sda device"]
-    for second in range(600):
-        lines += ["io read 1ms 4096 x10", *(["account no_start 1"] if second % 60 == 59 else []), "tick 0.01"]
-    answers = []
-
-    def ended():
-        answers.extend(s.request(path).text for path in probes)
-        return answers[-1] != "ok\n"
-    with Serve("--replay", write_recording("\n".join(lines), tmp_path / "minutes.blklat")) as s:
-        s.until(ended, "an answer that is not ok")
-        assert s.snapshot()[0]["accounting"]["lost"] == 10
-    assert {*answers[:-2]} == {"ok\n"} and {*answers[-2:]} <= {"ok\n", "the capture has stopped: the replay is at its end\n"}
 
 
 def test_readiness_tells_of_skipped_programs(tmp_path):
