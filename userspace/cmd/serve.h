@@ -135,14 +135,16 @@ struct serve_server_config {
 struct serve_child {
 	const char *name;		/* in messages: "the web server" */
 	const char *comm;		/* as 'ps' shows it */
-	int keep_fd;			/* a descriptor that it needs; -1: none */
+	int nice;
+	/* In it: gives up privileges. @parent: the service. Returns 0, or a negative errno and a sentence. */
+	int (*confine)(const void *cfg, pid_t parent, struct problem *p);
 	/*
-	 * In it: gives up privileges, and works until the stream of messages ends, giving signs. @parent: the
-	 * service. Returns an exit status, and prints failures.
+	 * Then works until the stream of @messages ends, giving signs: returns -EPIPE, or another negative errno, and
+	 * a sentence or nothing in @p.
 	 */
-	int (*work)(const void *cfg, pid_t parent, int messages, int taken, int alive);
-	const void *cfg;
+	int (*work)(const void *cfg, int messages, int taken, int alive, struct problem *p);
 };
+extern const struct serve_child server_process;	/* its cfg is a struct serve_server_config */
 
 struct serve_server {
 	const char *name;		/* in messages */
@@ -152,14 +154,17 @@ struct serve_server {
 	int keeps;			/* closing it kills the process */
 	int leave;			/* ours: readable once nobody shall wait any more */
 	struct channel *channel;
+	struct relay *relay;		/* of intervals */
 	u64 alive_ns;			/* when its last sign of life was seen */
 };
 
 /*
- * Starts the process, which inherits a copy of everything. Must be called while there is only one thread, and nothing
- * is open that it must not have. Returns 0, or a negative errno and a sentence.
+ * Starts the process, which inherits a copy of everything; @keep_fd: a descriptor that it needs, or -1. Must be called
+ * while there is only one thread, and nothing is open that it must not have. Returns 0, or a negative errno and a
+ * sentence; serve_server_end() after either.
  */
-int serve_server_start(const struct serve_child *c, struct serve_server *ret, struct problem *p);
+int serve_server_start(const struct serve_child *c, const void *cfg, int keep_fd, struct serve_server *ret,
+		       struct problem *p);
 
 /*
  * Sends it the contents of --web-config's files, with which it begins to serve, or starts its server
@@ -208,8 +213,7 @@ struct serve_recorder_config {
 #define RECORDER_KEEP_BYTES (1ULL << 30)
 #define RECORDER_LEAST_BYTES (64ULL << 20)
 
-/* The work of a struct serve_child, whose cfg is a struct serve_recorder_config. */
-int recorder_process(const void *cfg, pid_t parent, int messages, int taken, int alive);
+extern const struct serve_child recorder_process;
 
 /* --- serve_otlp.c --- */
 
@@ -226,18 +230,12 @@ struct serve_otlp_config {
 
 #define OTLP_EVERY_S 10.0		/* unless the user says otherwise */
 
-/* The work of a struct serve_child, whose cfg is a struct serve_otlp_config. */
-int otlp_process(const void *cfg, pid_t parent, int messages, int taken, int alive);
+extern const struct serve_child otlp_process;
 
 /* --- serve_download.c: in the process that serves --- */
 
 /* As download_make says; @cfg is a struct serve_server_config. */
 int serve_download(void *cfg, enum download kind, const struct download_source *from, char **ret, size_t *ret_len);
-
-/* --- serve_process.c: likewise --- */
-
-/* The work of a struct serve_child, whose cfg is a struct serve_server_config. */
-int server_process(const void *cfg, pid_t parent, int messages, int taken, int alive);
 
 /*
  * Passes new certificates and users to that process, which can't read files itself: a thread of this one reads them

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,11 @@
 #include "util/realtime.h"
 #include "util/stream.h"
 
-#define SERVER_ENDS_MS 1000
-#define RECORDER_ENDS_MS 3000	/* it waits for the disk */
-#define PUSHER_ENDS_MS 1000
+enum { SERVER, RECORDER, PUSHER };	/* the links of the service */
+static_assert(PUSHER < SERVICE_LINKS, "there is room");
+
+/* How long to wait for its end: the recorder waits for the disk. */
+static const int ends_ms[SERVICE_LINKS] = { [SERVER] = 1000, [RECORDER] = 3000, [PUSHER] = 1000 };
 
 struct serve {
 	const struct serve_options *o;
@@ -34,9 +37,7 @@ struct serve {
 	struct address address;
 	int listen_fd;			/* -1: none, or the server's */
 	struct user user;		/* that the server runs as, if root started it */
-	struct serve_server server, recorder, pusher;
-	struct serve_server *first;	/* of the first two; the service ends with it */
-	struct relay *relay, *recorded, *pushed;	/* to each of these */
+	struct serve_server links[SERVICE_LINKS];
 	struct origin origin;		/* of recordings */
 	struct recorder_state *recording;	/* mapped, shared by all processes; NULL: nothing is recorded */
 	struct monitor_config monitor;
@@ -68,8 +69,8 @@ static void on_stopped(void *serve, const char *why)
 {
 	struct serve *s = serve;
 
-	if (s->relay)
-		relay_stop(s->relay, why);
+	if (!s->o->unheard)
+		relay_stop(s->links[SERVER].relay, why);
 	fprintf(stderr, "blklat: the capture has stopped: %s\n", why);
 	notify_send(&s->notify, "STATUS=The capture has stopped");
 }
@@ -79,98 +80,66 @@ static void on_beat(void *serve)
 {
 	struct serve *s = serve;
 
-	if (s->first == &s->recorder || serve_server_alive(&s->server))
+	if (s->o->unheard || serve_server_alive(&s->links[SERVER]))
 		notify_send(&s->notify, "WATCHDOG=1");
 }
 
 /* What is served goes on. */
-static void on_recorder_ended(void *serve, int err)
+static void on_ended(void *serve, u32 i, int err)
 {
 	struct serve *s = serve;
+	const struct serve_server *link = &s->links[i];
 	struct problem p, how;
 
 	if (err)
-		problem_set(&how, err, "the recorder takes no more intervals: %s", strerror(-err));
-	else if (!serve_server_ended(&s->recorder, &how) || !how.text[0])
-		problem_set(&how, 0, "the recorder has ended");
-	problem_set(&p, 0, "%.300s; restart the service to record again in %.200s", how.text, s->o->record);
+		problem_set(&how, err, "%s takes no more intervals: %s", link->name, strerror(-err));
+	else if (!serve_server_ended(link, &how) || !how.text[0])
+		problem_set(&how, 0, "%s has ended", link->name);
+	if (i == RECORDER)
+		problem_set(&p, 0, "%.300s; restart the service to record again in %.200s", how.text, s->o->record);
+	else
+		problem_set(&p, 0, "%.300s; restart the service to push again to %.200s", how.text, s->o->otlp);
 	command_fail(s->who, 0, &p);
 }
 
-/* --- the recorder ---------------------------------------------------------------------------- */
+/* --- the other processes --------------------------------------------------------------------- */
 
-/* As start_server() has it. */
+/*
+ * They must be started before the capture is opened, so that they inherit nothing of it, and before we connect to the
+ * service manager.
+ */
 static int start_recorder(struct serve *s, struct problem *p)
 {
 	const struct serve_options *o = s->o;
-	struct recorder_state *state =
-		!o->record ? NULL
-			   : mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	const struct serve_recorder_config cfg = {
+	struct serve_recorder_config cfg = {
 		.who = s->who, .folder = o->record, .keep_ns = o->keep_s * NSEC_PER_SEC, .max_bytes = o->keep_bytes,
-		.keep_if = o->keep_if, .n_keep_if = o->n_keep_if, .state = state, .origin = &s->origin,
+		.keep_if = o->keep_if, .n_keep_if = o->n_keep_if, .origin = &s->origin,
 	};
-	const struct serve_child recorder = {
-		.name = "the recorder", .comm = "blklat-rec", .keep_fd = -1, .work = recorder_process, .cfg = &cfg,
-	};
-	int err;
+	void *state;
 
 	if (!o->record)
 		return 0;
+	state = mmap(NULL, sizeof(*s->recording), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (state == MAP_FAILED)
 		return problem_set(p, -ENOMEM, "out of memory");
-	s->recording = state;
-	err = serve_server_start(&recorder, &s->recorder, p);
-	if (err)
-		return err;
-	s->first = &s->recorder;
-	err = relay_new(s->recorder.channel, &s->recorded);
-	return err ? problem_set(p, err, "could not begin: %s", strerror(-err)) : 0;
+	cfg.state = s->recording = state;
+	return serve_server_start(&recorder_process, &cfg, -1, &s->links[RECORDER], p);
 }
 
-/* --- the process that pushes ------------------------------------------------------------------ */
-
-static void on_pusher_ended(void *serve, int err)
-{
-	struct serve *s = serve;
-	struct problem p, how;
-
-	if (err)
-		problem_set(&how, err, "the process that pushes takes no more intervals: %s", strerror(-err));
-	else if (!serve_server_ended(&s->pusher, &how) || !how.text[0])
-		problem_set(&how, 0, "the process that pushes has ended");
-	problem_set(&p, 0, "%.300s; restart the service to push again to %.200s", how.text, s->o->otlp);
-	command_fail(s->who, 0, &p);
-}
-
-/* As start_server() has it. The others get no secret of it. */
+/* The others get no secret of it. */
 static int start_pusher(struct serve *s, struct problem *p)
 {
-	const struct serve_options *o = s->o;
 	const struct serve_otlp_config cfg = {
-		.who = s->who, .user = s->user.name ? &s->user : NULL, .target = &s->otlp, .interval_s = o->capture.interval_s, .every_s = o->otlp_interval_s,
+		.who = s->who, .user = s->user.name ? &s->user : NULL, .target = &s->otlp,
+		.interval_s = s->o->capture.interval_s, .every_s = s->o->otlp_interval_s,
 	};
-	const struct serve_child pusher = {
-		.name = "the process that pushes", .comm = "blklat-otlp", .keep_fd = -1, .work = otlp_process, .cfg = &cfg,
-	};
-	int err;
+	int err = s->o->otlp ? serve_server_start(&otlp_process, &cfg, -1, &s->links[PUSHER], p) : 0;
 
-	if (!o->otlp)
-		return 0;
-	err = serve_server_start(&pusher, &s->pusher, p);
 	otlp_target_uninit(&s->otlp);
-	if (err)
-		return err;
-	err = relay_new(s->pusher.channel, &s->pushed);
-	return err ? problem_set(p, err, "could not begin: %s", strerror(-err)) : 0;
+	return err;
 }
 
-/* --- the web server -------------------------------------------------------------------------- */
-
-/*
- * Must run before the capture is opened, so that the server inherits nothing of it, and before we
- * connect to the service manager. The server begins to serve once the capture has begun.
- */
+/* It begins to serve once the capture has begun. */
 static int start_server(struct serve *s, struct problem *p)
 {
 	const struct serve_options *o = s->o;
@@ -186,21 +155,11 @@ static int start_server(struct serve *s, struct problem *p)
 		.recorder = s->recording,
 		.origin = &s->origin,
 	};
-	const struct serve_child web = {
-		.name = "the web server", .comm = "blklat-web", .keep_fd = s->listen_fd, .work = server_process, .cfg = &cfg,
-	};
-	int err;
+	int err = o->unheard ? 0 : serve_server_start(&server_process, &cfg, s->listen_fd, &s->links[SERVER], p);
 
-	if (o->unheard)
-		return 0;
-	s->first = &s->server;
-	err = serve_server_start(&web, &s->server, p);
 	cleanup_close(&s->listen_fd);
 	s->listen_fd = -1;
-	if (err)
-		return err;
-	err = relay_new(s->server.channel, &s->relay);
-	return err ? problem_set(p, err, "could not begin: %s", strerror(-err)) : 0;
+	return err;
 }
 
 /* If the server can't use --web-config, it says so itself. */
@@ -210,8 +169,8 @@ static int begin_to_serve(struct serve *s, struct problem *p)
 
 	if (s->o->unheard)
 		return 0;
-	err = serve_server_tell(&s->server, &s->web_config) ?: serve_server_wait(&s->server);
-	if (err && !serve_server_ended(&s->server, p))
+	err = serve_server_tell(&s->links[SERVER], &s->web_config) ?: serve_server_wait(&s->links[SERVER]);
+	if (err && !serve_server_ended(&s->links[SERVER], p))
 		problem_set(p, err, "the web server could not be started: %s", strerror(-err));
 	if (err)
 		return err;
@@ -288,15 +247,11 @@ static int on_find(void *serve, const struct device_table *t, struct watch **ret
 
 static void serve_end(struct serve *s)
 {
-	serve_server_leave(&s->server);
+	serve_server_leave(&s->links[SERVER]);
 	serve_web_end(&s->web);
 	service_close(s->service);
-	relay_free(s->relay);
-	relay_free(s->recorded);
-	relay_free(s->pushed);
-	serve_server_end(&s->pusher, PUSHER_ENDS_MS);
-	serve_server_end(&s->recorder, RECORDER_ENDS_MS);
-	serve_server_end(&s->server, SERVER_ENDS_MS);
+	for (u32 i = SERVICE_LINKS; i--;)
+		serve_server_end(&s->links[i], ends_ms[i]);
 	origin_uninit(&s->origin);
 	otlp_target_uninit(&s->otlp);
 	web_config_free(&s->web_config);
@@ -361,36 +316,27 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 		.percentiles = &o->percentiles,
 		.monitor = &s->monitor,
 		.beat_ns = s->notify.watchdog_ns / 3,
-		.lifeline = s->first->process,
-		.channel = s->first->channel,
 		.version = BLKLAT_VERSION,
 		.hooks = {
 			.failed = on_failed,
 			.stopped = on_stopped,
 			.reload = on_reload,
 			.beat = on_beat,
+			.ended = on_ended,
 			.into = s,
 		},
-		.sink = relay_source(s->relay ?: s->recorded),
+		.first = s->o->unheard ? RECORDER : SERVER,
 	};
-	if (s->relay && s->recorded)
-		s->config.also[0] = (struct service_also){
-			.sink = relay_source(s->recorded),
-			.channel = s->recorder.channel,
-			.lifeline = s->recorder.process,
-			.ended = on_recorder_ended,
-		};
-	if (s->pushed)
-		s->config.also[1] = (struct service_also){
-			.sink = relay_source(s->pushed),
-			.channel = s->pusher.channel,
-			.lifeline = s->pusher.process,
-			.ended = on_pusher_ended,
-		};
+	for (u32 i = 0; i < SERVICE_LINKS; i++)
+		if (s->links[i].pid)
+			s->config.links[i] = (struct service_link){
+				relay_source(s->links[i].relay), s->links[i].channel, s->links[i].process,
+			};
 }
 
 static int serve(struct serve *s, struct problem *p)
 {
+	const struct serve_server *first = &s->links[s->config.first];
 	/* From here on the thread has to be on time; loading programs did not, and took long. */
 	int late = realtime_begin();
 	int err = confine(&s->confine, p);
@@ -410,8 +356,8 @@ static int serve(struct serve *s, struct problem *p)
 	err = service_run(s->service, p);
 	notify_send(&s->notify, "STOPPING=1");
 	if (err == -ENOBUFS)
-		return problem_set(p, err, "%s has read nothing for too long, and its queue is full", s->first->name);
-	return err || !serve_server_ended(s->first, p) ? err : -ECHILD;
+		return problem_set(p, err, "%s has read nothing for too long, and its queue is full", first->name);
+	return err || !serve_server_ended(first, p) ? err : -ECHILD;
 }
 
 static int begin(struct serve *s)
@@ -436,7 +382,7 @@ static int begin(struct serve *s)
 	s->web.who = s->who;
 	s->web.file = s->o->web_file;
 	s->web.options = s->o;
-	s->web.server = &s->server;
+	s->web.server = &s->links[SERVER];
 	s->web.notify = &s->notify;
 	err = serve_devices_init(&s->devices, &o->wanted, o->replay ? NULL : tell_waiting, &p);
 	if (err)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -15,7 +14,6 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-#define NICE 11			/* pushing gives way to recording */
 #define FLUSH_MS 800
 
 struct pusher {
@@ -33,11 +31,6 @@ static void on_told(void *pusher, const struct problem *p)
 	struct pusher *s = pusher;
 
 	command_fail(s->cfg->who, 0, p);
-}
-
-static void on_stopped(void *pusher, const char *why)
-{
-	(void)pusher, (void)why;
 }
 
 static int take(void *pusher, u32 kind, struct wire_in *bytes)
@@ -91,12 +84,13 @@ static int push_all(struct pusher *s, int messages)
 		err = add_request(s) ?: err;
 	if (err == -EPIPE)
 		otlp_push_flush(s->push, FLUSH_MS);
-	return err == -EPIPE ? 0 : err;
+	return err;
 }
 
 /* Certificates, and what a resolver reads: resolv.conf is often a link to where a program renews it. */
-static int confine_pusher(const struct serve_otlp_config *cfg, pid_t parent, struct problem *p)
+static int confine_pusher(const void *of, pid_t parent, struct problem *p)
 {
+	const struct serve_otlp_config *cfg = of;
 	const char *trusts = otlp_push_trusts(cfg->target);
 	CLEANUP(cleanup_free) char *resolver = realpath("/etc/resolv.conf", NULL);
 	const char *const files[] = { "/etc", resolver ? dirname(resolver) : "/etc", trusts, NULL };
@@ -104,21 +98,16 @@ static int confine_pusher(const struct serve_otlp_config *cfg, pid_t parent, str
 	return confine_client(cfg->user, parent, files, p);
 }
 
-int otlp_process(const void *of, pid_t parent, int messages, int taken, int alive)
+static int work(const void *of, int messages, int taken, int alive, struct problem *p)
 {
 	const struct serve_otlp_config *cfg = of;
 	struct pusher s = { .cfg = cfg };
 	const struct otlp_push_config push = { .target = cfg->target, .told = on_told, .into = &s };
-	struct relayed_config sinks = { .n_sinks = 1, .stopped = on_stopped, .into = &s };
-	struct problem p;
-	int err = confine_pusher(cfg, parent, &p);
+	struct relayed_config sinks = { .n_sinks = 1 };
+	int err = prometheus_new(BLKLAT_SCALE_MAX, &s.totals);
 
-	(void)taken, (void)alive;
-	if (err)
-		return command_fail(cfg->who, STATUS_FAILED, &p);
-	setpriority(PRIO_PROCESS, 0, NICE);
+	(void)taken, (void)alive, (void)p;
 	gethostname(s.host, sizeof(s.host) - 1);
-	err = prometheus_new(BLKLAT_SCALE_MAX, &s.totals);
 	if (!err) {
 		sinks.sinks[0] = prometheus_source(s.totals);
 		err = relayed_new(&sinks, &s.relayed) ?: otlp_push_new(&push, &s.push) ?: push_all(&s, messages);
@@ -126,8 +115,13 @@ int otlp_process(const void *of, pid_t parent, int messages, int taken, int aliv
 	otlp_push_free(s.push);
 	relayed_free(s.relayed);
 	prometheus_free(s.totals);
-	if (!err)
-		return STATUS_DONE;
-	problem_set(&p, err, "the process that pushes failed: %s", strerror(-err));
-	return command_fail(cfg->who, STATUS_FAILED, &p);
+	return err;
 }
+
+const struct serve_child otlp_process = {
+	.name = "the process that pushes",
+	.comm = "blklat-otlp",
+	.nice = 11,			/* and pushing to that */
+	.confine = confine_pusher,
+	.work = work,
+};

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "cmd/cmd.h"
 #include "cmd/serve.h"
@@ -15,7 +14,6 @@
 #include "util/clock.h"
 
 #define SIGN_NS NSEC_PER_SEC
-#define NICE 5			/* serving gives way to capturing */
 
 struct process {
 	const struct serve_server_config *cfg;
@@ -27,7 +25,7 @@ struct process {
 	struct relayed *relayed;
 	struct server *server;
 	bool serves;			/* since the first SERVER_WEB */
-	struct problem problem;		/* why it ends; "": no reason yet */
+	struct problem *problem;	/* why it ends */
 };
 
 /* --- the web server --------------------------------------------------------------------------- */
@@ -62,7 +60,7 @@ static int take_web(struct process *s, struct wire_in *bytes)
 		return err;
 	err = server_use(s->server, &web, &p);
 	if (err && !s->serves) {
-		s->problem = p;
+		*s->problem = p;
 		return err;
 	}
 	if (err)
@@ -82,8 +80,14 @@ static void give_sign(int fd)
 static int take(void *process, u32 kind, struct wire_in *bytes)
 {
 	struct process *s = process;
+	const char *why;
 	int err;
 
+	if (kind == RELAY_STOP) {
+		why = wire_get_text(bytes);
+		feed_stop(&s->feed, why ?: "");
+		return 0;
+	}
 	if (kind == RELAY_RUN)
 		feed_detach(&s->feed);
 	if (kind == RELAY_RUN || kind == RELAY_INTERVAL) {
@@ -100,13 +104,6 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
-
-static void on_stopped(void *process, const char *why)
-{
-	struct process *s = process;
-
-	feed_stop(&s->feed, why);
-}
 
 static int make_room(struct process *s)
 {
@@ -125,8 +122,6 @@ static int make_room(struct process *s)
 	s->sinks = (struct relayed_config){
 		.n_sinks = 2,
 		.sinks = { prometheus_source(s->prometheus), &s->feed.source },
-		.stopped = on_stopped,
-		.into = s,
 	};
 	return relayed_new(&s->sinks, &s->relayed);
 }
@@ -140,7 +135,6 @@ static void process_end(struct process *s)
 	feed_uninit(&s->feed);
 }
 
-/* Returns 0 if the stream has ended, which is normal, or a negative errno. */
 static int go_round(struct process *s, int messages, int alive)
 {
 	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
@@ -160,22 +154,25 @@ static int go_round(struct process *s, int messages, int alive)
 		give_sign(alive);
 		sign_ns = now_ns() + SIGN_NS;
 	}
-	return err == -EPIPE ? 0 : err;
+	return err;
 }
 
-int server_process(const void *of, pid_t parent, int messages, int taken, int alive)
+static int work(const void *cfg, int messages, int taken, int alive, struct problem *p)
 {
-	const struct serve_server_config *cfg = of;
-	struct process CLEANUP(process_end) s = { .cfg = cfg, .taken = taken };
-	int err = confine_server(cfg->user, parent, &s.problem);
+	struct process CLEANUP(process_end) s = { .cfg = cfg, .taken = taken, .problem = p };
 
-	if (err)
-		return command_fail(cfg->who, STATUS_FAILED, &s.problem);
-	setpriority(PRIO_PROCESS, 0, NICE);
-	err = make_room(&s) ?: go_round(&s, messages, alive);
-	if (!err)
-		return STATUS_DONE;
-	if (!s.problem.text[0])
-		problem_set(&s.problem, err, "the web server failed: %s", strerror(-err));
-	return command_fail(cfg->who, STATUS_FAILED, &s.problem);
+	return make_room(&s) ?: go_round(&s, messages, alive);
 }
+
+static int confine_web(const void *cfg, pid_t parent, struct problem *p)
+{
+	return confine_server(((const struct serve_server_config *)cfg)->user, parent, p);
+}
+
+const struct serve_child server_process = {
+	.name = "the web server",
+	.comm = "blklat-web",
+	.nice = 5,			/* serving gives way to capturing, */
+	.confine = confine_web,
+	.work = work,
+};

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The process that records what the service serves, see cmd/serve.h. */
 #include <errno.h>
-#include <string.h>
-#include <sys/resource.h>
 
-#include "cmd/cmd.h"
 #include "cmd/serve_recorder.h"
 #include "util/cleanup.h"
-
-#define NICE 10			/* recording gives way to serving */
 
 struct process {
 	struct archiver *hours;
@@ -23,11 +18,6 @@ static void process_end(struct process *s)
 	archiver_free(s->hours);
 }
 
-static void on_stopped(void *into, const char *why)
-{
-	(void)into, (void)why;
-}
-
 /* An interval is judged before it is passed on for what that finds. */
 static int take(void *process, u32 kind, struct wire_in *bytes)
 {
@@ -38,13 +28,15 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 	return err || !s->incidents ? err : incidents_take(s->incidents, kind, &message);
 }
 
-static int take_all(const struct serve_recorder_config *cfg, int messages)
+static int work(const void *of, int messages, int taken, int alive, struct problem *p)
 {
+	const struct serve_recorder_config *cfg = of;
 	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
-	struct relayed_config sinks = { .n_sinks = 1, .reopens = true, .stopped = on_stopped };
+	struct relayed_config sinks = { .n_sinks = 1, .reopens = true };
 	struct process CLEANUP(process_end) s = { 0 };
 	int err = archiver_new(cfg, ARCHIVER_HOURS, &s.hours);
 
+	(void)taken, (void)alive, (void)p;
 	if (!err && cfg->n_keep_if)
 		err = incidents_new(cfg, &s.incidents);
 	if (err)
@@ -55,22 +47,18 @@ static int take_all(const struct serve_recorder_config *cfg, int messages)
 	err = relayed_new(&sinks, &s.relayed);
 	while (!err)
 		err = channel_read(&reader, take, &s);
-	return err == -EPIPE ? 0 : err;
+	return err;
 }
 
-int recorder_process(const void *of, pid_t parent, int messages, int taken, int alive)
+static int confine_recorder(const void *cfg, pid_t parent, struct problem *p)
 {
-	const struct serve_recorder_config *cfg = of;
-	struct problem p;
-	int err = confine_to_folder(cfg->folder, parent, &p);
-
-	(void)taken, (void)alive;
-	if (err)
-		return command_fail(cfg->who, STATUS_FAILED, &p);
-	setpriority(PRIO_PROCESS, 0, NICE);
-	err = take_all(cfg, messages);
-	if (!err)
-		return STATUS_DONE;
-	problem_set(&p, err, "the recorder failed: %s", strerror(-err));
-	return command_fail(cfg->who, STATUS_FAILED, &p);
+	return confine_to_folder(((const struct serve_recorder_config *)cfg)->folder, parent, p);
 }
+
+const struct serve_child recorder_process = {
+	.name = "the recorder",
+	.comm = "blklat-rec",
+	.nice = 10,			/* recording gives way to that, */
+	.confine = confine_recorder,
+	.work = work,
+};

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -136,23 +137,30 @@ static int end_with_parent(int kept)
 }
 
 /* Signals that end or reload the service are handled by its first process. */
-static int become_child(const struct serve_child *c, struct ends *e, pid_t parent)
+static int become_child(const struct serve_child *c, const void *cfg, int keep_fd, struct ends *e, pid_t parent)
 {
-	struct problem p;
+	struct problem p = { "" };
 	int err = end_with_parent(e->kept);
 
 	service_signals_block();
 	streams_drop_errors();
 	prctl(PR_SET_NAME, c->comm);
 	leave_terminal();
-	close_others(c->keep_fd, e);
-	if (!err)
-		return c->work(c->cfg, parent, e->server, e->took, e->lives);
-	problem_set(&p, err, "%s could not be confined: %s", c->name, strerror(-err));
+	close_others(keep_fd, e);
+	err = err ? problem_set(&p, err, "%s could not be confined: %s", c->name, strerror(-err)) : c->confine(cfg, parent, &p);
+	if (!err) {
+		setpriority(PRIO_PROCESS, 0, c->nice);
+		err = c->work(cfg, e->server, e->took, e->lives, &p);
+	}
+	if (err == -EPIPE)
+		return STATUS_DONE;
+	if (!p.text[0])
+		problem_set(&p, err, "%s failed: %s", c->name, strerror(-err));
 	return command_fail("blklat serve", STATUS_FAILED, &p);
 }
 
-int serve_server_start(const struct serve_child *c, struct serve_server *ret, struct problem *p)
+int serve_server_start(const struct serve_child *c, const void *cfg, int keep_fd, struct serve_server *ret,
+		       struct problem *p)
 {
 	struct serve_server s = { .name = c->name, .process = -1 };
 	pid_t parent = getpid();
@@ -163,7 +171,7 @@ int serve_server_start(const struct serve_child *c, struct serve_server *ret, st
 		return problem_set(p, err, "could not connect to %s: %s", c->name, strerror(-err));
 	s.pid = fork();
 	if (!s.pid)
-		_exit(become_child(c, &e, parent));
+		_exit(become_child(c, cfg, keep_fd, &e, parent));
 	if (s.pid > 0)
 		s.process = syscall(SYS_pidfd_open, s.pid, 0);
 	if (s.process < 0) {
@@ -181,7 +189,7 @@ int serve_server_start(const struct serve_child *c, struct serve_server *ret, st
 	s.alive_ns = now_ns();
 	s.leave = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	*ret = s;
-	err = channel_new(e.captures, &ret->channel);
+	err = channel_new(e.captures, &ret->channel) ?: relay_new(ret->channel, &ret->relay);
 	return err ? problem_set(p, err, "could not connect to %s: %s", c->name, strerror(-err)) : 0;
 }
 
@@ -274,6 +282,7 @@ void serve_server_end(struct serve_server *s, int ms)
 
 	if (!s->pid)
 		return;
+	relay_free(s->relay);
 	channel_free(s->channel);
 	has_ended(s, ms);
 	serve_server_kill(s);

@@ -15,7 +15,7 @@
 enum relay_message {
 	RELAY_RUN,		/* the run: at first, and when devices have come or gone */
 	RELAY_INTERVAL,		/* its frames */
-	RELAY_STOP,		/* why there will be no more intervals */
+	RELAY_STOP,		/* a text: why there will be no more intervals */
 	RELAY_MESSAGES,		/* kinds from here on are for other users */
 };
 
@@ -45,8 +45,6 @@ struct relayed_config {
 	struct sink_source *sinks[RELAYED_SINKS_MAX];
 	/* they are closed and opened again when devices come or go: else they see that by themselves */
 	bool reopens;
-	void (*stopped)(void *into, const char *why);
-	void *into;
 };
 
 struct relayed;
@@ -58,7 +56,10 @@ struct relayed;
 int relayed_new(const struct relayed_config *cfg, struct relayed **ret);
 void relayed_free(struct relayed *r);	/* closes the sinks; takes NULL */
 
-/* Takes a message. Returns 0, -EBADMSG if it has not the length it should have, or the error of a sink. */
+/*
+ * Takes a message; RELAY_STOP means nothing to sinks. Returns 0, -EBADMSG if it has not the length it should have, or
+ * the error of a sink.
+ */
 int relayed_take(struct relayed *r, u32 kind, struct wire_in *bytes);
 
 #endif

@@ -124,16 +124,6 @@ static int take_interval(struct relayed *r, struct wire_in *bytes)
 	return err;
 }
 
-static int take_stop(struct relayed *r, struct wire_in *bytes)
-{
-	const char *why = wire_get_text(bytes);
-
-	if (!why || !wire_ended(bytes))
-		return -EBADMSG;
-	r->cfg->stopped(r->cfg->into, why);
-	return 0;
-}
-
 int relayed_take(struct relayed *r, u32 kind, struct wire_in *bytes)
 {
 	switch (kind) {
@@ -142,7 +132,7 @@ int relayed_take(struct relayed *r, u32 kind, struct wire_in *bytes)
 	case RELAY_INTERVAL:
 		return r->open ? take_interval(r, bytes) : -EBADMSG;
 	case RELAY_STOP:
-		return take_stop(r, bytes);
+		return 0;
 	default:
 		return -EBADMSG;
 	}

@@ -15,7 +15,7 @@ struct service {
 	struct service_wait wait;
 	struct monitor monitor;
 	struct run_info info;
-	struct sink *sink, *also[SERVICE_ALSO];	/* also: NULL: none, or no more */
+	struct sink *sinks[SERVICE_LINKS];	/* NULL: none, or no more */
 	struct frames shown;		/* shallow copies of the frames of devices still there */
 	u32 room;			/* of shown */
 	bool stopped;
@@ -67,12 +67,12 @@ static int choose_shown(struct service *s)
 	return 0;
 }
 
-static void end_also(struct service *s, u32 i, int err)
+static void end_link(struct service *s, u32 i, int err)
 {
-	if (!s->also[i])
+	if (!s->sinks[i])
 		return;
-	sink_close(TAKE(s->also[i]));
-	s->cfg->also[i].ended(s->cfg->hooks.into, err);
+	sink_close(TAKE(s->sinks[i]));
+	s->cfg->hooks.ended(s->cfg->hooks.into, i, err);
 }
 
 static int publish(struct service *s, struct problem *p)
@@ -82,14 +82,16 @@ static int publish(struct service *s, struct problem *p)
 	describe(s);
 	err = choose_shown(s);
 	s->shown.drain_ns = s->drain_ns;
-	err = err ?: s->sink->ops->interval(s->sink, &s->shown);
+	for (u32 i = 0; !err && i < SERVICE_LINKS; i++) {
+		int failed = s->sinks[i] ? s->sinks[i]->ops->interval(s->sinks[i], &s->shown) : 0;
+
+		if (i == s->cfg->first)
+			err = failed;
+		else if (failed)
+			end_link(s, i, failed);
+	}
 	if (err)
 		return problem_set(p, err, "could not take in an interval: %s", strerror(-err));
-	for (u32 i = 0; i < SERVICE_ALSO; i++) {
-		err = s->also[i] ? s->also[i]->ops->interval(s->also[i], &s->shown) : 0;
-		if (err)
-			end_also(s, i, err);
-	}
 	if (!monitor_tell_gone(&s->monitor) && is_live(s) && !s->cfg->monitor->capture.follow)
 		stop_watching(s, "no watched device is left");
 	return 0;
@@ -125,8 +127,8 @@ static void handle(struct service *s, enum service_event event)
 	struct monitor *m = &s->monitor;
 	const struct capture *capture = m->capture;
 
-	if (event == EVENT_ALSO_ENDED)
-		end_also(s, s->wait.ended, 0);
+	if (event == EVENT_LINK_ENDED)
+		end_link(s, s->wait.ended, 0);
 	if (event == EVENT_RELOAD) {
 		s->cfg->hooks.reload(s->cfg->hooks.into);
 		monitor_look(m);
@@ -236,10 +238,11 @@ static int begin(struct service *s, struct problem *p)
 	if (err)
 		return err;
 	describe(s);
-	err = s->cfg->sink->open(s->cfg->sink, &s->info, &s->sink);
-	for (u32 i = 0; !err && i < SERVICE_ALSO; i++)
-		if (s->cfg->also[i].sink)
-			err = s->cfg->also[i].sink->open(s->cfg->also[i].sink, &s->info, &s->also[i]);
+	for (u32 i = 0; !err && i < SERVICE_LINKS; i++) {
+		struct sink_source *of = s->cfg->links[i].sink;
+
+		err = of ? of->open(of, &s->info, &s->sinks[i]) : 0;
+	}
 	return err ? problem_set(p, err, "could not show the devices: %s", strerror(-err)) : 0;
 }
 
@@ -264,9 +267,8 @@ void service_close(struct service *s)
 {
 	if (!s)
 		return;
-	sink_close(s->sink);
-	for (u32 i = 0; i < SERVICE_ALSO; i++)
-		sink_close(s->also[i]);
+	for (u32 i = 0; i < SERVICE_LINKS; i++)
+		sink_close(s->sinks[i]);
 	monitor_close(&s->monitor);
 	service_wait_uninit(&s->wait);
 	free(s->shown.f);

@@ -17,45 +17,42 @@ struct service_hooks {
 	void (*stopped)(void *into, const char *why);
 	void (*reload)(void *into);	/* SIGHUP */
 	void (*beat)(void *into);	/* at least every beat_ns while the loop is alive */
+	/* Link @i gets no more intervals, because of @err, or since its process has ended (0). The service goes on. */
+	void (*ended)(void *into, u32 i, int err);
 	void *into;
 };
 
-/* One more sink in a process of its own. The service goes on without it if it fails. */
-#define SERVICE_ALSO 2
-
-struct service_also {
+/* A sink in a process of its own. */
+struct service_link {
 	struct sink_source *sink;	/* NULL: there is none */
-	struct channel *channel;
+	struct channel *channel;	/* flushed while the loop waits */
 	int lifeline;			/* readable when the process has ended */
-	/* It gets no more intervals, because of @err, or since the process has ended (0). */
-	void (*ended)(void *into, int err);
 };
+#define SERVICE_LINKS 3
 
 struct service_config {
 	double interval_s;
 	const struct percentiles *percentiles;
 	const struct monitor_config *monitor;
 	u64 beat_ns;			/* 0: no beat is wanted */
-	int lifeline;			/* readable when the other process has ended; -1: none */
-	struct channel *channel;	/* to it; flushed while the loop waits */
 	bool realtime;			/* the loop has a real-time priority, unless it takes too much of a CPU */
 	const char *version;
 	struct service_hooks hooks;
-	struct sink_source *sink;
-	struct service_also also[SERVICE_ALSO];
+	struct service_link links[SERVICE_LINKS];
+	u32 first;			/* the link that the service ends with */
 };
 
 struct service;
 
 /*
- * Opens the capture, if there is anything to watch, and the sink. @cfg is borrowed. Returns 0, or a negative errno
+ * Opens the capture, if there is anything to watch, and the sinks. @cfg is borrowed. Returns 0, or a negative errno
  * and a sentence.
  */
 int service_open(const struct service_config *cfg, struct service **ret, struct problem *p);
 
 /*
- * Runs until SIGINT, SIGTERM or the end of the lifeline, and then returns 0; or a negative errno and a
- * sentence if reading or the sink failed.
+ * Runs until SIGINT, SIGTERM or the end of the first link, and then returns 0; or a negative errno and a
+ * sentence if reading or that link failed.
  */
 int service_run(struct service *s, struct problem *p);
 void service_close(struct service *s);	/* takes NULL */
@@ -67,9 +64,9 @@ void service_signals_block(void);
 
 enum service_event {
 	EVENT_TIME,		/* the deadline has come */
-	EVENT_END,		/* SIGINT, SIGTERM, or the lifeline has ended */
+	EVENT_END,		/* SIGINT, SIGTERM, or the first link's process has ended */
 	EVENT_RELOAD,		/* SIGHUP */
-	EVENT_ALSO_ENDED,	/* the process of one more sink, see ended; told once */
+	EVENT_LINK_ENDED,	/* the process of another one, see ended; told once */
 	EVENT_DEVICES,		/* the kernel reported block devices, */
 	EVENT_GONE,		/* and one may have gone, see uevents_take() */
 };
@@ -77,9 +74,9 @@ enum service_event {
 struct service_wait {
 	int signals;		/* a signalfd */
 	int uevents;		/* -1: not available */
-	int lifelines[1 + SERVICE_ALSO];	/* of the other processes, first the server's; -1: none */
-	struct channel *channels[1 + SERVICE_ALSO];	/* to them; NULL: none */
-	u32 ended;		/* which of service_config.also */
+	u32 first;		/* as in service_config; likewise: */
+	struct service_link links[SERVICE_LINKS];
+	u32 ended;		/* which of these */
 };
 
 int service_wait_init(struct service_wait *w, const struct service_config *cfg);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,15 +38,8 @@ int service_wait_init(struct service_wait *w, const struct service_config *cfg)
 	sigset_t set;
 
 	signal_set(&set);
-	*w = (struct service_wait){
-		.uevents = -1,
-		.lifelines = { cfg->lifeline },
-		.channels = { cfg->channel },
-	};
-	for (u32 i = 0; i < SERVICE_ALSO; i++) {
-		w->lifelines[1 + i] = cfg->also[i].sink ? cfg->also[i].lifeline : -1;
-		w->channels[1 + i] = cfg->also[i].channel;
-	}
+	*w = (struct service_wait){ .uevents = -1, .first = cfg->first };
+	memcpy(w->links, cfg->links, sizeof(w->links));
 	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (w->signals < 0)
 		return -errno;
@@ -78,29 +72,33 @@ static bool take_signal(int fd, enum service_event *ret)
 	return true;
 }
 
+enum { ENDS = 2, CHANNELS = ENDS + SERVICE_LINKS, FDS = CHANNELS + SERVICE_LINKS };
+
 /* Polls, and sends to the other processes what they take now. */
-static int wait_once(struct service_wait *w, struct pollfd fds[2 + 2 * ARRAY_SIZE(w->channels)], u64 left_ns)
+static int wait_once(struct service_wait *w, struct pollfd fds[FDS], u64 left_ns)
 {
 	const struct timespec t = { left_ns / NSEC_PER_SEC, left_ns % NSEC_PER_SEC };
-	const u32 n = ARRAY_SIZE(w->channels);
+	const struct pollfd none = { .fd = -1 };
 	int ready;
 
 	fds[0] = (struct pollfd){ .fd = w->signals, .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = w->uevents, .events = POLLIN };
-	for (u32 i = 0; i < n; i++) {
-		fds[2 + i] = (struct pollfd){ .fd = w->lifelines[i], .events = POLLIN };
-		fds[2 + n + i] = w->channels[i] ? channel_pollfd(w->channels[i]) : (struct pollfd){ .fd = -1 };
+	for (u32 i = 0; i < SERVICE_LINKS; i++) {
+		const struct service_link *l = &w->links[i];
+
+		fds[ENDS + i] = l->sink ? (struct pollfd){ .fd = l->lifeline, .events = POLLIN } : none;
+		fds[CHANNELS + i] = l->channel ? channel_pollfd(l->channel) : none;
 	}
-	ready = ppoll(fds, 2 + 2 * n, &t, NULL);
-	for (u32 i = 0; ready > 0 && i < n; i++)
-		if (fds[2 + n + i].revents)
-			channel_flush(w->channels[i]);
+	ready = ppoll(fds, FDS, &t, NULL);
+	for (u32 i = 0; ready > 0 && i < SERVICE_LINKS; i++)
+		if (fds[CHANNELS + i].revents)
+			channel_flush(w->links[i].channel);
 	return ready;
 }
 
 enum service_event service_wait(struct service_wait *w, u64 deadline_ns)
 {
-	struct pollfd fds[2 + 2 * ARRAY_SIZE(w->channels)];
+	struct pollfd fds[FDS];
 	enum service_event event;
 	bool gone;
 
@@ -112,13 +110,13 @@ enum service_event service_wait(struct service_wait *w, u64 deadline_ns)
 			return EVENT_TIME;
 		if (fds[0].revents && take_signal(w->signals, &event))
 			return event;
-		if (n > 0 && fds[2].revents)
+		if (n > 0 && fds[ENDS + w->first].revents)
 			return EVENT_END;
-		for (w->ended = 0; n > 0 && w->ended < SERVICE_ALSO; w->ended++) {
-			if (!fds[3 + w->ended].revents)
+		for (w->ended = 0; n > 0 && w->ended < SERVICE_LINKS; w->ended++) {
+			if (!fds[ENDS + w->ended].revents)
 				continue;
-			w->lifelines[1 + w->ended] = -1;
-			return EVENT_ALSO_ENDED;
+			w->links[w->ended].lifeline = -1;
+			return EVENT_LINK_ENDED;
 		}
 		if (!left)
 			return EVENT_TIME;
