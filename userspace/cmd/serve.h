@@ -192,7 +192,7 @@ bool serve_server_ended(const struct serve_server *s, struct problem *p);
  */
 void serve_server_end(struct serve_server *s, int ms);
 
-/* --- serve_recorder_process.c --- */
+/* --- serve_incidents.c --- */
 
 /*
  * The process that records what the service serves, in files of an hour (recording/archive.h). It learns of intervals

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keeps the minutes around an incident, see cmd/serve.h. Messages wait for so long as is kept before an incident.
- * When one begins they go, and those that follow go at once, to a recorder of their own, through a link like that of
- * the first.
+ * The process that records what the service serves, see cmd/serve.h. It has a recorder of the hours, and keeps the
+ * minutes around an incident: messages wait for so long as is kept before one. When it begins they go, and those that
+ * follow go at once, to a recorder of their own, through a link like that of the first.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -132,11 +132,6 @@ static int on_open(struct sink_source *of, const struct run_info *run, struct si
 	return 0;
 }
 
-struct sink_source *incidents_source(struct incidents *k)
-{
-	return &k->source;
-}
-
 /* --- what goes into its file --------------------------------------------------------------------- */
 
 /*
@@ -171,7 +166,8 @@ static bool is_old(const struct incidents *k)
 	       (m->next && m->next->ns < k->now_ns - BEFORE_NS);
 }
 
-int incidents_take(struct incidents *k, u32 kind, const struct wire_in *bytes)
+/* Passes on a message that was judged already. Returns 0 or an error as relayed_take() does. */
+static int incidents_take(struct incidents *k, u32 kind, const struct wire_in *bytes)
 {
 	int err = recent_add(&k->waiting, kind, bytes, k->now_ns);
 
@@ -184,7 +180,7 @@ int incidents_take(struct incidents *k, u32 kind, const struct wire_in *bytes)
 
 /* --- life ---------------------------------------------------------------------------------------- */
 
-void incidents_free(struct incidents *k)
+static void incidents_free(struct incidents *k)
 {
 	if (!k)
 		return;
@@ -195,7 +191,7 @@ void incidents_free(struct incidents *k)
 	free(k);
 }
 
-int incidents_new(const struct serve_recorder_config *cfg, struct incidents **ret)
+static int incidents_new(const struct serve_recorder_config *cfg, struct incidents **ret)
 {
 	struct incidents *k = calloc(1, sizeof(*k));
 	int err;
@@ -215,3 +211,63 @@ int incidents_new(const struct serve_recorder_config *cfg, struct incidents **re
 		*ret = k;
 	return err;
 }
+
+/* --- the process --------------------------------------------------------------------------------- */
+
+struct process {
+	struct archiver *hours;
+	struct incidents *incidents;	/* NULL: none are kept */
+	struct relayed *relayed;
+};
+
+static void process_end(struct process *s)
+{
+	relayed_free(s->relayed);
+	incidents_free(s->incidents);
+	archiver_free(s->hours);
+}
+
+/* An interval is judged before it is passed on for what that finds. */
+static int take(void *process, u32 kind, struct wire_in *bytes)
+{
+	struct process *s = process;
+	const struct wire_in message = *bytes;
+	int err = relayed_take(s->relayed, kind, bytes);
+
+	return err || !s->incidents ? err : incidents_take(s->incidents, kind, &message);
+}
+
+static int work(const void *of, int messages, int taken, int alive, struct problem *p)
+{
+	const struct serve_recorder_config *cfg = of;
+	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
+	struct relayed_config sinks = { .n_sinks = 1, .reopens = true };
+	struct process CLEANUP(process_end) s = { 0 };
+	int err = archiver_new(cfg, ARCHIVER_HOURS, &s.hours);
+
+	(void)taken, (void)alive, (void)p;
+	if (!err && cfg->n_keep_if)
+		err = incidents_new(cfg, &s.incidents);
+	if (err)
+		return err;
+	sinks.sinks[0] = archiver_source(s.hours);
+	if (s.incidents)
+		sinks.sinks[sinks.n_sinks++] = &s.incidents->source;
+	err = relayed_new(&sinks, &s.relayed);
+	while (!err)
+		err = channel_read(&reader, take, &s);
+	return err;
+}
+
+static int confine_recorder(const void *cfg, pid_t parent, struct problem *p)
+{
+	return confine_to_folder(((const struct serve_recorder_config *)cfg)->folder, parent, p);
+}
+
+const struct serve_child recorder_process = {
+	.name = "the recorder",
+	.comm = "blklat-rec",
+	.nice = 10,			/* recording gives way to that, */
+	.confine = confine_recorder,
+	.work = work,
+};

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* In the process that records: the recorder, of the hours or of an incident, and what finds incidents. */
+/* The recorder of the hours, of an incident, or of the last minutes in memory. */
 #ifndef CMD_SERVE_RECORDER_H
 #define CMD_SERVE_RECORDER_H
 
 #include "cmd/serve.h"
 #include "recording/archive.h"
 #include "service/recent.h"
-
-/* --- serve_recorder.c --- */
 
 struct archiver;
 
@@ -49,19 +47,5 @@ int archiver_bytes(struct archiver *r, char **ret, size_t *ret_len, struct probl
 
 /* Most memory that a run of what it records needs, besides its intervals. */
 u64 archiver_run_bytes(const struct archiver *r);
-
-/* --- serve_incidents.c --- */
-
-struct incidents;
-
-/* Those that cfg->keep_if finds. @cfg is borrowed. Returns 0 or -ENOMEM. */
-int incidents_new(const struct serve_recorder_config *cfg, struct incidents **ret);
-void incidents_free(struct incidents *k);	/* takes NULL */
-
-/* Its sink judges intervals: first this, */
-struct sink_source *incidents_source(struct incidents *k);
-
-/* then each message as it came is passed to this one. Returns 0 or an error as relayed_take() does. */
-int incidents_take(struct incidents *k, u32 kind, const struct wire_in *bytes);
 
 #endif

@@ -2,9 +2,14 @@
 #include "service/service.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
+#include "core/uevents.h"
 #include "util/array.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -12,7 +17,10 @@
 
 struct service {
 	const struct service_config *cfg;
-	struct service_wait wait;
+	int signals;			/* a signalfd */
+	int uevents;			/* -1: not available */
+	int lifelines[SERVICE_LINKS];	/* of the links' processes; -1: none, or it has ended */
+	u32 ended;			/* which of these */
 	struct monitor monitor;
 	struct run_info info;
 	struct sink *sinks[SERVICE_LINKS];	/* NULL: none, or no more */
@@ -109,6 +117,123 @@ static int read_interval(struct service *s, struct problem *p)
 	return err;
 }
 
+/* --- waiting ------------------------------------------------------------------------------- */
+
+enum service_event {
+	EVENT_TIME,		/* the deadline has come */
+	EVENT_END,		/* SIGINT, SIGTERM, or the first link's process has ended */
+	EVENT_RELOAD,		/* SIGHUP */
+	EVENT_LINK_ENDED,	/* the process of another one, see ended; told once */
+	EVENT_DEVICES,		/* the kernel reported block devices, */
+	EVENT_GONE,		/* and one may have gone, see uevents_take() */
+};
+
+static void signals_of_end(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGINT);
+	sigaddset(ret, SIGTERM);
+}
+
+static void signal_set(sigset_t *set)
+{
+	signals_of_end(set);
+	sigaddset(set, SIGHUP);
+}
+
+void service_signals_block(void)
+{
+	sigset_t set;
+
+	signal_set(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static int begin_to_wait(struct service *s)
+{
+	sigset_t set;
+
+	signal_set(&set);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->signals < 0)
+		return -errno;
+	if (s->cfg->monitor->capture.follow)
+		s->uevents = uevents_open();
+	for (u32 i = 0; i < SERVICE_LINKS; i++)
+		s->lifelines[i] = s->cfg->links[i].sink ? s->cfg->links[i].lifeline : -1;
+	return 0;
+}
+
+static bool take_signal(int fd, enum service_event *ret)
+{
+	struct signalfd_siginfo info;
+	sigset_t ends;
+
+	if (read(fd, &info, sizeof(info)) != sizeof(info))
+		return false;
+	*ret = info.ssi_signo == SIGHUP ? EVENT_RELOAD : EVENT_END;
+	if (*ret != EVENT_END)
+		return true;
+	/* Another one kills. */
+	signals_of_end(&ends);
+	sigprocmask(SIG_UNBLOCK, &ends, NULL);
+	return true;
+}
+
+enum { ENDS = 2, CHANNELS = ENDS + SERVICE_LINKS, FDS = CHANNELS + SERVICE_LINKS };
+
+/* Polls, and sends to the other processes what they take now. */
+static int wait_once(struct service *s, struct pollfd fds[FDS], u64 left_ns)
+{
+	const struct timespec t = { left_ns / NSEC_PER_SEC, left_ns % NSEC_PER_SEC };
+	const struct pollfd none = { .fd = -1 };
+	int ready;
+
+	fds[0] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = s->uevents, .events = POLLIN };
+	for (u32 i = 0; i < SERVICE_LINKS; i++) {
+		struct channel *channel = s->cfg->links[i].channel;
+
+		fds[ENDS + i] = (struct pollfd){ .fd = s->lifelines[i], .events = POLLIN };
+		fds[CHANNELS + i] = channel ? channel_pollfd(channel) : none;
+	}
+	ready = ppoll(fds, FDS, &t, NULL);
+	for (u32 i = 0; ready > 0 && i < SERVICE_LINKS; i++)
+		if (fds[CHANNELS + i].revents)
+			channel_flush(s->cfg->links[i].channel);
+	return ready;
+}
+
+/* Waits until @deadline_ns (CLOCK_MONOTONIC) for the first of these events. An end goes before everything else. */
+static enum service_event service_wait(struct service *s, u64 deadline_ns)
+{
+	struct pollfd fds[FDS];
+	enum service_event event;
+	bool gone;
+
+	for (;;) {
+		u64 now = now_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
+		int n = wait_once(s, fds, left);
+
+		if (n <= 0 && (!left || errno != EINTR))
+			return EVENT_TIME;
+		if (fds[0].revents && take_signal(s->signals, &event))
+			return event;
+		if (n > 0 && fds[ENDS + s->cfg->first].revents)
+			return EVENT_END;
+		for (s->ended = 0; n > 0 && s->ended < SERVICE_LINKS; s->ended++) {
+			if (!fds[ENDS + s->ended].revents)
+				continue;
+			s->lifelines[s->ended] = -1;
+			return EVENT_LINK_ENDED;
+		}
+		if (!left)
+			return EVENT_TIME;
+		if (fds[1].revents && uevents_take(s->uevents, &gone))
+			return gone ? EVENT_GONE : EVENT_DEVICES;
+	}
+}
+
 /* --- the loop ------------------------------------------------------------------------------ */
 
 static void beat(struct service *s)
@@ -128,7 +253,7 @@ static void handle(struct service *s, enum service_event event)
 	const struct capture *capture = m->capture;
 
 	if (event == EVENT_LINK_ENDED)
-		end_link(s, s->wait.ended, 0);
+		end_link(s, s->ended, 0);
 	if (event == EVENT_RELOAD) {
 		s->cfg->hooks.reload(s->cfg->hooks.into);
 		monitor_look(m);
@@ -146,7 +271,7 @@ static int wait_until(struct service *s, u64 deadline_ns)
 	do {
 		u64 wake_ns = min_u64(deadline_ns, monitor_due_ns(&s->monitor));
 		enum service_event event =
-			service_wait(&s->wait, s->cfg->beat_ns ? min_u64(wake_ns, s->beat_ns) : wake_ns);
+			service_wait(s, s->cfg->beat_ns ? min_u64(wake_ns, s->beat_ns) : wake_ns);
 
 		if (event == EVENT_END)
 			return 1;
@@ -228,7 +353,7 @@ int service_run(struct service *s, struct problem *p)
 
 static int begin(struct service *s, struct problem *p)
 {
-	int err = service_wait_init(&s->wait, s->cfg);
+	int err = begin_to_wait(s);
 
 	if (err)
 		return problem_set(p, err, "could not wait for signals: %s", strerror(-err));
@@ -254,7 +379,7 @@ int service_open(const struct service_config *cfg, struct service **ret, struct 
 	if (!s)
 		return problem_set(p, -ENOMEM, "out of memory");
 	s->cfg = cfg;
-	s->wait = (struct service_wait){ .signals = -1, .uevents = -1 };
+	s->signals = s->uevents = -1;
 	err = begin(s, p);
 	if (err)
 		service_close(s);
@@ -270,7 +395,8 @@ void service_close(struct service *s)
 	for (u32 i = 0; i < SERVICE_LINKS; i++)
 		sink_close(s->sinks[i]);
 	monitor_close(&s->monitor);
-	service_wait_uninit(&s->wait);
+	cleanup_close(&s->signals);
+	cleanup_close(&s->uevents);
 	free(s->shown.f);
 	free(s);
 }

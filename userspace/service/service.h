@@ -57,32 +57,7 @@ int service_open(const struct service_config *cfg, struct service **ret, struct 
 int service_run(struct service *s, struct problem *p);
 void service_close(struct service *s);	/* takes NULL */
 
-/* --- service_wait.c: waits for the events of a service between its intervals --- */
-
 /* Blocks the signals that service_run() takes. Must be called before any thread is started. */
 void service_signals_block(void);
-
-enum service_event {
-	EVENT_TIME,		/* the deadline has come */
-	EVENT_END,		/* SIGINT, SIGTERM, or the first link's process has ended */
-	EVENT_RELOAD,		/* SIGHUP */
-	EVENT_LINK_ENDED,	/* the process of another one, see ended; told once */
-	EVENT_DEVICES,		/* the kernel reported block devices, */
-	EVENT_GONE,		/* and one may have gone, see uevents_take() */
-};
-
-struct service_wait {
-	int signals;		/* a signalfd */
-	int uevents;		/* -1: not available */
-	u32 first;		/* as in service_config; likewise: */
-	struct service_link links[SERVICE_LINKS];
-	u32 ended;		/* which of these */
-};
-
-int service_wait_init(struct service_wait *w, const struct service_config *cfg);
-void service_wait_uninit(struct service_wait *w);
-
-/* Waits until @deadline_ns (CLOCK_MONOTONIC) for the first of these events. An end goes before everything else. */
-enum service_event service_wait(struct service_wait *w, u64 deadline_ns);
 
 #endif
