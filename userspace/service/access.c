@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <crypt.h>
+#include <errno.h>
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,14 +14,105 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
+#define PASSWORD_MAX 1024
 #define WAITING_MAX 128		/* connections */
 #define WAITING_OF_ONE 64	/* of one source; at eight a second all get a turn in time (peers.c) */
 #define CHECK_ROUND_NS (NSEC_PER_SEC / 20)	/* how often to look while all wait for their source's turn */
 #define NICE 10			/* of the thread that checks: more than the server's */
 
+/* --- what is known ----------------------------------------------------------------------------- */
+
+int access_init(struct server *s)
+{
+	return gnutls_rnd(GNUTLS_RND_KEY, s->key, sizeof(s->key)) ? -EIO : 0;
+}
+
+void access_keep(struct server *s, const struct web_config *before)
+{
+	for (u32 i = 0; i < s->web.n_users; i++)
+		for (u32 old = 0; old < before->n_users; old++) {
+			struct web_user *to = &s->web.users[i];
+			const struct web_user *from = &before->users[old];
+
+			if (!from->known || strcmp(from->hash, to->hash))
+				continue;
+			to->known = true;
+			memcpy(to->digest, from->digest, sizeof(to->digest));
+		}
+}
+
+/* In constant time. */
+static bool same_digest(const unsigned char a[WEB_DIGEST_BYTES], const unsigned char b[WEB_DIGEST_BYTES])
+{
+	return !gnutls_memcmp(a, b, WEB_DIGEST_BYTES);
+}
+
+static bool digest(const struct server *s, const char *text, unsigned char ret[WEB_DIGEST_BYTES])
+{
+	return !gnutls_hmac_fast(GNUTLS_MAC_SHA256, s->key, sizeof(s->key), text, strlen(text), ret);
+}
+
+/* The user whose hash is checked for an unknown name; always the same one for the same name. */
+static struct web_user *substitute(const struct server *s, const char *name)
+{
+	unsigned char key[WEB_DIGEST_BYTES];
+
+	return &s->web.users[digest(s, name, key) ? key[0] % s->web.n_users : 0];
+}
+
+/*
+ * What is known without checking a password: ACCESS_UNKNOWN if only a check can tell, and then *@ret is set. @name and
+ * @password may be any text; NULL: not given. Without users everybody is let in.
+ */
+static enum access look(const struct server *s, const char *name, const char *password, struct claim *ret)
+{
+	const struct web_config *web = &s->web;
+
+	if (!web->n_users)
+		return ACCESS_GRANTED;
+	if (!name || !password || strlen(password) > PASSWORD_MAX || !digest(s, password, ret->digest))
+		return ACCESS_REFUSED;
+	ret->nobody = true;
+	ret->user = substitute(s, name);
+	for (u32 i = 0; i < web->n_users; i++) {
+		if (strcmp(web->users[i].name, name))
+			continue;
+		ret->nobody = false;
+		ret->user = &web->users[i];
+	}
+	return !ret->nobody && ret->user->known && same_digest(ret->user->digest, ret->digest) ? ACCESS_GRANTED
+											       : ACCESS_UNKNOWN;
+}
+
+/* Takes long. @work is left without secrets. */
+static bool matches(const char *password, const char *hash, struct crypt_data *work)
+{
+	const char *made = crypt_r(password, hash, work);
+	bool right = made && strlen(made) == strlen(hash) && !gnutls_memcmp(made, hash, strlen(hash));
+
+	explicit_bzero(work, sizeof(*work));
+	return right;
+}
+
+/* Takes the result of a check. Returns whether the user is let in, and if so remembers it. */
+static bool learn(const struct claim *claim, bool right)
+{
+	if (!right || claim->nobody)
+		return false;
+	memcpy(claim->user->digest, claim->digest, sizeof(claim->digest));
+	return claim->user->known = true;
+}
+
+static bool same_claim(const struct claim *a, const struct claim *b)
+{
+	return a->user == b->user && a->nobody == b->nobody && same_digest(a->digest, b->digest);
+}
+
+/* --- who waits ------------------------------------------------------------------------------- */
+
 /* A check in progress. */
 struct check {
-	struct auth_claim claim;
+	struct claim claim;
 	struct source *source;	/* of the peer that asked */
 	char *password, *hash;
 	int done;		/* an eventfd that gets an enum check_result */
@@ -51,7 +145,7 @@ void access_forget(struct peer *peer)
 	forget_password(&peer->password);
 }
 
-static enum access wait_for_check(struct server *s, struct peer *peer, const struct auth_claim *claim,
+static enum access wait_for_check(struct server *s, struct peer *peer, const struct claim *claim,
 				  const char *password)
 {
 	if (!s->stopping && waiting(s, NULL) < WAITING_MAX && waiting(s, peer->source) < WAITING_OF_ONE)
@@ -69,22 +163,15 @@ enum access access_of(struct server *s, struct MHD_Connection *c)
 	struct peer *peer = peer_of(c);
 	char *password = NULL, *name;
 	enum access access = peer->access;
-	struct auth_claim claim;
+	struct claim claim;
 
 	peer->access = ACCESS_UNKNOWN;
 	if (access)
 		return access;
 	name = MHD_basic_auth_get_username_password(c, &password);
-	switch (auth_look(&s->auth, &s->web, name, password, &claim)) {
-	case AUTH_YES:
-		access = ACCESS_GRANTED;
-		break;
-	case AUTH_CHECK:
+	access = look(s, name, password, &claim);
+	if (access == ACCESS_UNKNOWN)
 		access = wait_for_check(s, peer, &claim, password);
-		break;
-	default:
-		access = ACCESS_REFUSED;
-	}
 	if (password)
 		explicit_bzero(password, strlen(password));
 	MHD_free(name);
@@ -113,7 +200,7 @@ static void *work(void *check)
 	struct check *c = check;
 
 	setpriority(PRIO_PROCESS, 0, NICE);	/* on Linux this applies to this thread only */
-	eventfd_write(c->done, auth_matches(c->password, c->hash, &c->work) ? MATCHES : DIFFERS);
+	eventfd_write(c->done, matches(c->password, c->hash, &c->work) ? MATCHES : DIFFERS);
 	check_leave(c);
 	return NULL;
 }
@@ -162,16 +249,16 @@ static void go_on(struct peer *peer, enum access access)
  * Answers all peers of the source that sent the same password. If it is right, peers of other sources that sent it
  * are let in as well.
  */
-static void settle(struct server *s, const struct check *check, bool matches)
+static void settle(struct server *s, const struct check *check, bool right)
 {
-	bool allowed = auth_learn(&check->claim, matches);
+	bool allowed = learn(&check->claim, right);
 
 	if (!allowed)
 		source_failed(check->source, now_ns());
 	for (u32 i = 0; i < SERVER_PEERS; i++) {
 		struct peer *peer = &s->peers[i];
 
-		if (!peer->password || !auth_same_claim(&peer->claim, &check->claim))
+		if (!peer->password || !same_claim(&peer->claim, &check->claim))
 			continue;
 		if (allowed || peer->source == check->source)
 			go_on(peer, allowed ? ACCESS_GRANTED : ACCESS_REFUSED);

@@ -113,7 +113,7 @@ void server_free(struct server *s)
 int server_new(const struct server_config *cfg, struct server **ret)
 {
 	struct server *s = calloc(1, sizeof(*s));
-	int err = s ? auth_init(&s->auth) : -ENOMEM;
+	int err = s ? access_init(s) : -ENOMEM;
 
 	if (err) {
 		free(s);
@@ -157,7 +157,7 @@ int server_use(struct server *s, struct web_config *web, struct problem *p)
 		s->web = before;
 		return problem_set(p, -EIO, "the web server could not be started");
 	}
-	auth_keep(&s->web, &before);
+	access_keep(s, &before);
 	stop_daemon(s);
 	web_config_free(&before);
 	*web = (struct web_config){ 0 };

@@ -6,7 +6,6 @@
 #include <microhttpd.h>
 #include <sys/socket.h>
 
-#include "service/auth.h"
 #include "service/download.h"
 #include "service/prometheus.h"
 #include "service/server.h"
@@ -59,6 +58,16 @@ struct cache {
 /* Connections that were cut off take a place until the library has closed them. */
 #define SERVER_PEERS (SERVER_CONNECTIONS + 64)
 
+/*
+ * A name and a password, as a keyed digest of that: two equal claims need only one check. The last correct password of
+ * each user is remembered in the same way, so a scrape is fast.
+ */
+struct claim {
+	struct web_user *user;	/* the user whose hash it is checked against */
+	bool nobody;		/* there is no user of this name; another one's hash is taken, for equal timing */
+	unsigned char digest[WEB_DIGEST_BYTES];
+};
+
 /* What a connection is doing. Each phase has a time limit, whatever the peer sends or receives. */
 enum peer_phase {
 	PEER_FREE,
@@ -84,7 +93,7 @@ struct peer {
 	u64 since_ns, until_ns;		/* of its phase */
 	struct source *source;
 	struct MHD_Connection *c;
-	struct auth_claim claim;	/* while it waits for a check, */
+	struct claim claim;		/* while it waits for a check, */
 	char *password;			/* of this; NULL: it does not wait */
 	enum access access;		/* what it waited for */
 };
@@ -93,7 +102,7 @@ struct server {
 	struct server_config cfg;
 	struct web_config web;
 	struct MHD_Daemon *daemon;	/* NULL: it does not serve yet */
-	struct auth auth;
+	unsigned char key[WEB_DIGEST_BYTES];	/* of the digests */
 	struct sources sources;
 	struct check *check;		/* of a password, in progress; NULL: none */
 	u64 check_ns;			/* when the last one began */
@@ -120,13 +129,19 @@ void peers_sweep(struct server *s);
 /* Whether the peer may become a stream. */
 bool peer_may_stream(const struct server *s, const struct peer *peer);
 
-/* --- access.c --- */
+/* --- access.c: basic authentication against bcrypt hashes --- */
+
+/* Makes the key. Returns 0 or -EIO. */
+int access_init(struct server *s);
+
+/* Passwords that are known in @before stay known, if their hash is the same. */
+void access_keep(struct server *s, const struct web_config *before);
 
 /*
  * Decides whether a request is let in. Without users every request is. A password that was right before is let in at
  * once, any other once it has been checked. Requests from one source queue up, and sources take turns; one that has
  * sent many wrong passwords gets eight checks a second. After a check none is made for as long as it took, so checks
- * take half of a CPU at most.
+ * take half of a CPU at most. The time of an answer does not tell whether a name exists.
  */
 enum access access_of(struct server *s, struct MHD_Connection *c);
 

@@ -16,7 +16,7 @@
 struct web_user {
 	char *name;
 	char *hash;
-	bool known;		/* somebody has been let in, with a password of this digest (auth.h) */
+	bool known;		/* somebody has been let in, with a password of this digest (access.c) */
 	unsigned char digest[WEB_DIGEST_BYTES];
 };
 
