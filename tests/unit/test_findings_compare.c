@@ -130,6 +130,23 @@ TEST(limits_of_parting)
 	}
 }
 
+/* Intervals scatter so much that being slower by 1.3 from the fastest IOs on is chance, but it is not the same latency. */
+TEST(slower_throughout_by_no_more_than_chance)
+{
+	for (u32 run = 0; run < 2; run++) {
+		begin_named(run ? "slower" : "faster");
+		for (u32 i = 0; i < 20; i++) {
+			synthetic_io(&s, 0, READ, (run ? 130000 : 100000) * (1 + i % 2), run ? 1000 : 5000);
+			synthetic_tick(&s, 1);
+		}
+		keep();
+	}
+	compare(false);
+	assert_says("pair", "sda read: slower and faster are no further apart than by chance: 1.3");
+	assert_value("pair", "equal_share", 0, 1e-9);
+	assert_true(!strstr(only("pair")->text, "same latency"));
+}
+
 /* Their p75 is 30 times apart, since it lies between two peaks. */
 TEST(alike_but_for_a_steep_part)
 {

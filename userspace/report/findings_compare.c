@@ -208,8 +208,10 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 	const struct line *a = s->a, *b = s->b;
 	double chance = fmax(chance_of(a, b, false), chance_of(a, b, true));
 	bool far = s->from < s->n && ratio(s, step(s->n - 1)) >= fmax(FAR(step(s->from)), chance);
-	bool equal = !far && s->within <= WAVERING, part = far && s->from > P10 && s->within <= WAVERING;
+	bool in_body = s->from < s->n && FAR(step(s->from)) == EQUAL;
+	bool equal = !far && s->within <= WAVERING && !in_body, part = far && s->from > P10 && s->within <= WAVERING;
 	bool alike = equal || (!part && say_ratios(NULL, s, 0, fmax(ls->of_runs ? EQUAL : WAVERING, chance)));
+	bool close = equal || (alike && say_ratios(NULL, s, 0, WAVERING));
 	double depth = a->o->iops * a->o->mean_ns / NSEC_PER_SEC,
 	       other_depth = b->o->iops * b->o->mean_ns / NSEC_PER_SEC;
 	struct finding *f;
@@ -223,10 +225,11 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 	if (part)
 		finding_say(f, ", then %s tapers:", a->name);
 	else if (!equal)
-		finding_say(f, alike ? "%s is much like %s:" : "%s against %s:", a->name, b->name);
+		finding_say(f, close ? "%s is much like %s:" : alike ? "%s and %s are no further apart than by chance:" : "%s against %s:",
+			    a->name, b->name);
 	if (!equal)
 		say_ratios(f, s, part ? step(s->from) : 0, EQUAL);
-	if (alike && fmax(depth, other_depth) >= CLASS * fmin(depth, other_depth))
+	if (close && fmax(depth, other_depth) >= CLASS * fmin(depth, other_depth))
 		finding_say(f, ": the same latency, %s at a lower depth", depth < other_depth ? a->name : b->name);
 	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s, %s %s, %s and %s", a->name, UNITS(ns, at(a, 0.5)), UNITS(short, a->o->iops),
 		    UNITS(short, depth), b->name, UNITS(ns, at(b, 0.5)), UNITS(short, b->o->iops), UNITS(short, other_depth));
