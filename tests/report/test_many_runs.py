@@ -58,6 +58,11 @@ def bursts(every, last, op, ns, ios):
     return loads
 
 
+def sweep(*levels):
+    """15 s of each: so many times 5000 reads/s, which take so many times 90 us."""
+    return lambda t: [("read", 9e4 * levels[t // 15][1], round(5000 * levels[t // 15][0]), {"width": 0.1})]
+
+
 HEALTHY = {
     "reads": (120, lambda t: [("read", 9e4, 20000, {})], {}),
     "noisy reads and writes": (90, lambda t: [("read", 9e4, 5000, {}), ("write", 3e4, 2000, {})], {"noise": 0.15}),
@@ -73,6 +78,8 @@ HEALTHY = {
     "owners": (80, lambda t: [("read", 9e4, 900, {"owner": DB}), ("write", 6e6, 300, {"owner": BACKUP, "size": MiB})],
                {"by": "cgroup", "noise": 0.1}),
     "a load that grows": (60, lambda t: [("read", 9e4, step(t, 2000, 20000), {})], {}),
+    "more and more load": (90, sweep((1, 1), (2, 1), (4, 1.3), (4.1, 2.5), (4.1, 5), (4.1, 10)), {}),
+    "from saturated to more": (60, sweep((1, 1), (2, 1), (4, 1), (4.1, 2)), {}),
     "larger IOs": (60, lambda t: [("write", step(t, 3e4, 3e5), 2000, {"size": step(t, 4096, 131072)})], {}),
 }
 
@@ -227,6 +234,9 @@ SEVERAL = {
                                  writes(INDEXER, 6e6, step(t, 0, 600, 60))], {"by": "cgroup"},
                  [r"sda read: at 60\.\d s indexer\.service began .*; it has [56]\d\.\d % of the device's time since, .* \((3\.9|4\.\d)\d? times slower\)",
                   r"sda read: at 20\.\d s backup\.service began .*; it has (79|8\d)\.\d % of the device's time until 60\.0 s, .* \((2\.9|3\.\d)\d? times slower\)"]),
+    "within a phase": (80, lambda t: [("read", step(t, 6e4 * 1.19 ** (t // 20), 3e5, 70), 2000, {"width": 0.1})],
+                       {"marks": [(20 * i, f"phase {i}") for i in range(4)], "noise": 0.03},
+                       [r"sda read: mean latency rose (2\.9\d|3(\.0\d)?) times at (69|70)\.\d s, from (9\d\.\d|10\d) us to .*"]),
     "a marked sweep": (*phased((4000, 8000, 12000, 24000), range(20, 25), 5), {"marks": [(15 * i, f"phase {i}") for i in range(4)]},
                        [r"sda read: IOPS fell from [78]\.\d\dk to 1\.[56]\dk at 20\.0 s, .* mean latency rose [45]\.\d\d times, .*"]),
 }

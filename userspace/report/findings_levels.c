@@ -57,7 +57,7 @@ bool change_is_load(const struct change *c)
 {
 	int depth = direction(depth_of(&c->before), depth_of(&c->after), FACTOR);
 
-	return depth && depth == c->iops;
+	return depth && (depth == c->iops || c->saturates);
 }
 
 double mean_bytes(const struct level *l)
@@ -109,6 +109,22 @@ static void compare(const struct trace *t, struct change *c)
 	c->latency = c->mean ?: c->p50 ?: c->tail ? direction(c->before.ns[c->tail], c->after.ns[c->tail], FACTOR) : 0;
 }
 
+/* Away from marks, a change is told by intervals of its own phase: the user changes figures from one to the next. */
+static void keep_to_phase(const struct trace *t, u32 cut, struct change *c)
+{
+	const struct run *r = t->q->run;
+	double at_s = r->start_s[t->interval[cut]];
+
+	for (const struct phase *p = r->phases.p; p < r->phases.p + r->phases.n && !run_has_mark_at(r, at_s); p++) {
+		if (at_s < p->from_s || at_s >= p->to_s)
+			continue;
+		while (c->span[0].from + 1 < c->span[0].to && r->start_s[t->interval[c->span[0].from]] < p->from_s)
+			c->span[0].from++;
+		while (c->span[1].from + 1 < c->span[1].to && run_end_of(r, t->interval[c->span[1].to - 1]) > p->to_s)
+			c->span[1].to--;
+	}
+}
+
 static struct change change_at(const struct trace *t, u32 i)
 {
 	struct change c = { .span = { { 0 }, trace_span(t, i + 1) } };
@@ -117,6 +133,7 @@ static struct change change_at(const struct trace *t, u32 i)
 	while (first && trace_handover(t, t->cuts[first]))
 		first--;
 	c.span[0] = trace_span(t, first);
+	keep_to_phase(t, t->cuts[i], &c);
 	compare(t, &c);
 	c.near[0] = (struct span){ max_u64(c.span[0].from + NEAR, c.span[0].to) - NEAR, c.span[0].to };
 	c.near[1] = (struct span){ c.span[1].from, min_u64(c.span[1].from + NEAR, c.span[1].to) };
@@ -238,7 +255,25 @@ static bool is_own(const struct trace *t, bool sweep, const struct change *c, u3
 	bool rate = rate_is_its_own(t->q),
 	     marked = sweep && run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[cut]]);
 
+	if (!c->iops && !c->latency)
+		return false;
 	return (!sweep && rate) || (change_is_worse(c) && !marked && (rate || !c->iops));
+}
+
+/*
+ * After two steps or more to a higher load, a deeper queue that does not give fewer IOPS is taken for the next one. By
+ * itself that may as well be a device that slows down under a load of a fixed rate.
+ */
+static void find_saturation(struct change *all, u32 n)
+{
+	u32 steps = 0;
+
+	for (u32 i = 0; i < n; i++) {
+		int depth = direction(depth_of(&all[i].before), depth_of(&all[i].after), FACTOR);
+
+		all[i].saturates = steps >= 2 && depth > 0 && all[i].iops >= 0 && !all[i].cause.watch;
+		steps = depth > 0 && change_is_load(&all[i]) ? steps + 1 : 0;
+	}
 }
 
 /* Sets @ret to all changes that are told. Returns how many there are. */
@@ -254,6 +289,7 @@ static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 	}
 	for (u32 i = 0; i < t->n_cuts; i++)
 		ret[i].cause.sure = cause_is_sure(t, ret, i);
+	find_saturation(ret, t->n_cuts);
 	/* A cache is exhausted once. */
 	for (u32 i = 0; i < t->n_cuts; i++) {
 		ret[i].alone &= !was_worse;

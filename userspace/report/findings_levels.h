@@ -77,6 +77,7 @@ struct change {
 	struct level before, after;
 	int iops, mean, p50;	/* 1: rose, -1: fell, 0: about the same */
 	int latency;		/* of the mean or, if that is about the same, of the lowest percentile that is not */
+	bool saturates;		/* the load changed, as before, and there are no more IOs */
 	u32 tail;		/* the lowest percentile behind p50 that changed by FACTOR; 0: none did */
 	struct other cause;	/* the largest of the other loads that can explain it */
 	struct other with;	/* another one, at least half as large */
@@ -137,7 +138,7 @@ double depth_of(const struct level *l);
 /* The figure that shows a change of latency: a place in run_over_time. */
 u32 shown_by(const struct change *c);
 
-/* The load changed: more or fewer IOs are in flight, and done. */
+/* The load changed: more or fewer IOs are in flight, and done, unless the device is saturated. */
 bool change_is_load(const struct change *c);
 
 /* The mean size of an IO changed. */

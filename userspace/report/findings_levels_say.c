@@ -30,7 +30,9 @@ static void say_cause(struct finding *f, const struct trace *t, const struct cha
 {
 	if (c->rest_s && !duty_of(t->q->run, t->q->watch).bursts)
 		finding_say(f, "; a rest of %s came before", UNITS(seconds, c->rest_s));
-	if (change_is_load(c))
+	if (c->saturates)
+		finding_say(f, ", as when the load grows further and the device is saturated");
+	else if (change_is_load(c))
 		finding_say(f, ": the load changed");
 	if (change_is_resized(c))
 		finding_say(f, ", as their size went from %s to %s", UNITS(memory, mean_bytes(&c->before)), UNITS(memory, mean_bytes(&c->after)));
