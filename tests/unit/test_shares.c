@@ -85,7 +85,32 @@ TEST(test_not_watched)
 	assert_false(shares_of(&fs, TOTAL, BLKLAT_OP_READ, &s));	/* no IO */
 	had(TOTAL, 1, 10);
 	assert_true(shares_of(&fs, TOTAL, BLKLAT_OP_READ, &s));
-	assert_false(shares_of(&fs, WAIT, BLKLAT_OP_READ, &s));
+	had(WAIT, 1, 10);
+	assert_true(shares_of(&fs, WAIT, BLKLAT_OP_READ, &s));	/* whichever stage is asked for */
 	frames[WAIT].watch = &watches[OTHER];
 	assert_false(shares_of(&fs, TOTAL, BLKLAT_OP_READ, &s));
+}
+
+static void check_rounded(struct shares s, u32 wait, u32 plug, u32 queue, u32 device)
+{
+	u32 part[SHARES];
+
+	shares_round(&s, part);
+	assert_int_equal(part[SHARE_WAIT], wait);
+	assert_int_equal(part[SHARE_PLUG], plug);
+	assert_int_equal(part[SHARE_QUEUE], queue);
+	assert_int_equal(part[SHARE_DEVICE], device);
+	assert_int_equal(wait + plug + queue + device, SHARES_WHOLE);
+}
+
+/* Each by itself would be rounded to 1001 or 999 in all. */
+TEST(test_rounded_shares_add_up)
+{
+	const u64 years_ns = 1ULL << 61;
+
+	check_rounded((struct shares){ .ns = { 75160, 60, 0, 24780 } }, 752, 0, 0, 248);
+	check_rounded((struct shares){ .ns = { 3336, 3336, 3328, 0 } }, 334, 333, 333, 0);
+	check_rounded((struct shares){ .ns = { 3333, 3333, 3334, 0 } }, 333, 333, 334, 0);
+	check_rounded((struct shares){ .ns = { 0, 0, 0, 1 } }, 0, 0, 0, 1000);
+	check_rounded((struct shares){ .ns = { years_ns, years_ns, years_ns, years_ns } }, 250, 250, 250, 250);
 }

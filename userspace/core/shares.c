@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/shares.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "util/units.h"
+
+#define MANY_WAIT 0.25	/* of the time; then how many requests there can be is of interest */
+
 const char *const share_names[SHARES] = { "wait", "plug", "queue", "device" };
 
-static const struct op_frame *op_at(const struct frames *fs, const struct device *d, enum blklat_stage stage, u32 op)
+/* Of each stage of the device of watch @i; NULL where it is not watched. */
+static void ops_at_stages(const struct frames *fs, u32 i, u32 op, const struct op_frame *ret[BLKLAT_STAGES])
 {
-	for (u32 i = 0; i < fs->n; i++)
-		if (fs->f[i].watch->device == d && fs->f[i].watch->stage == stage && !fs->f[i].watch->part)
-			return &fs->f[i].ops[op];
-	return NULL;
+	const struct device *d = fs->f[i].watch->device;
+
+	while (i && fs->f[i - 1].watch->device == d)
+		i--;
+	for (; i < fs->n && fs->f[i].watch->device == d; i++)
+		if (!fs->f[i].watch->part)
+			ret[fs->f[i].watch->stage] = &fs->f[i].ops[op];
 }
 
 /* The time of @bios, if each takes as long as one of @requests did on average. */
@@ -29,14 +40,18 @@ static void fit(struct shares *s, u64 whole)
 	s->ns[SHARE_PLUG] += left;
 }
 
-bool shares_of(const struct frames *fs, u32 total, u32 op, struct shares *ret)
+bool shares_of(const struct frames *fs, u32 i, u32 op, struct shares *ret)
 {
-	const struct device *d = fs->f[total].watch->device;
-	const struct op_frame *all = &fs->f[total].ops[op], *wait = op_at(fs, d, BLKLAT_STAGE_WAIT, op);
-	const struct op_frame *queue = op_at(fs, d, BLKLAT_STAGE_QUEUE, op),
-			      *device = op_at(fs, d, BLKLAT_STAGE_DEVICE, op);
+	const struct op_frame *at[BLKLAT_STAGES] = { NULL }, *all, *wait, *queue, *device;
 
-	if (fs->f[total].watch->stage != BLKLAT_STAGE_TOTAL || !all->ios || !wait || !queue || !device)
+	if (fs->f[i].watch->part || !fs->f[i].ops[op].ios)
+		return false;
+	ops_at_stages(fs, i, op, at);
+	all = at[BLKLAT_STAGE_TOTAL];
+	wait = at[BLKLAT_STAGE_WAIT];
+	queue = at[BLKLAT_STAGE_QUEUE];
+	device = at[BLKLAT_STAGE_DEVICE];
+	if (!all || !wait || !queue || !device || !all->ios || !all->sum_ns)
 		return false;
 	*ret = (struct shares){
 		.ns = {
@@ -49,4 +64,66 @@ bool shares_of(const struct frames *fs, u32 total, u32 op, struct shares *ret)
 	};
 	fit(ret, all->sum_ns);
 	return true;
+}
+
+static u64 whole_of(const struct shares *s)
+{
+	u64 whole = 0;
+
+	for (u32 i = 0; i < SHARES; i++)
+		whole += s->ns[i];
+	return whole;
+}
+
+void shares_round(const struct shares *s, u32 ret[SHARES])
+{
+	u64 whole = whole_of(s);
+	double lacks[SHARES];
+	u32 left = SHARES_WHOLE;
+
+	for (u32 i = 0; i < SHARES; i++) {
+		double exact = (double)s->ns[i] / whole * SHARES_WHOLE;
+
+		ret[i] = exact;
+		lacks[i] = exact - ret[i];
+		left -= ret[i];
+	}
+	for (; left; left--) {
+		u32 most = 0;
+
+		for (u32 i = 1; i < SHARES; i++)
+			if (lacks[i] > lacks[most])
+				most = i;
+		lacks[most] = 0;
+		ret[most]++;
+	}
+}
+
+/* A request has a tag of the scheduler if there is one, else of the driver. */
+static void say_room(char *say, const struct device *d)
+{
+	bool scheduler = d->scheduler[0] && strcmp(d->scheduler, "none");
+	u32 most = scheduler ? d->nr_requests : d->tags;
+
+	if (most)
+		sprintf(say, "; the %s has %u tag%s%s", scheduler ? "scheduler" : "device", most, most == 1 ? "" : "s",
+			d->hw_queues > 1 && !d->shared_tags ? " a queue" : "");
+}
+
+const char *shares_text(char text[SHARES_TEXT], const struct shares *s, const struct device *d)
+{
+	char bios[UNITS_TEXT], requests[UNITS_TEXT];
+	u32 part[SHARES];
+	int n = 0;
+
+	shares_round(s, part);
+	for (u32 i = 0; i < SHARES; i++)
+		n += sprintf(text + n, "%s%s %u.%u %%", i ? ", " : "", share_names[i], part[i] / 10, part[i] % 10);
+	n += sprintf(text + n, " of this time");
+	if (s->bios != s->requests)
+		n += sprintf(text + n, ", about, as %s bios were %s requests", units_count(bios, s->bios),
+			     units_count(requests, s->requests));
+	if (s->ns[SHARE_WAIT] > MANY_WAIT * whole_of(s))
+		say_room(text + n, d);
+	return text;
 }

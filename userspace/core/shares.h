@@ -18,6 +18,9 @@ enum share {
 
 extern const char *const share_names[SHARES];
 
+#define SHARES_WHOLE 1000	/* they are shown in thousandths, which add up to this */
+#define SHARES_TEXT 256
+
 struct shares {
 	u64 ns[SHARES];		/* adds up to the time at stage total */
 	u64 bios, requests;
@@ -29,7 +32,19 @@ struct shares {
 	bool exact;
 };
 
-/* Of @op and the device of watch @total. Returns false without an IO there, or if one of its stages is not watched. */
-bool shares_of(const struct frames *fs, u32 total, u32 op, struct shares *ret);
+/*
+ * Of @op and the device of whole @i, whichever of its stages that is. Returns false for a part, where no time was spent,
+ * or if one of the stages is not watched; watches of a device have to be next to each other.
+ */
+bool shares_of(const struct frames *fs, u32 i, u32 op, struct shares *ret);
+
+/* In parts of SHARES_WHOLE, rounded by the largest remainder. */
+void shares_round(const struct shares *s, u32 ret[SHARES]);
+
+/*
+ * "wait 75.2 %, plug 0.1 %, queue 0.0 %, device 24.7 % of this time; the device has 4 tags": of the time at stage
+ * total. How many requests there can be is said if IOs wait for much of it.
+ */
+const char *shares_text(char text[SHARES_TEXT], const struct shares *s, const struct device *d);
 
 #endif

@@ -301,38 +301,13 @@ static void put_after_idle(const struct text *t, FILE *f, const struct op_frame 
 			 units_ns(mean, after_idle_mean_ns(o)), units_ns(median, after_idle_quantile_ns(o, 0.5)));
 }
 
-#define MANY_WAIT 0.25	/* of their time; then how many requests there are is of interest */
-
-/* A request has a tag of the scheduler if there is one, else of the driver. */
-static void put_room(char *say, const struct device *d)
-{
-	bool scheduler = d->scheduler[0] && strcmp(d->scheduler, "none");
-	u32 most = scheduler ? d->nr_requests : d->tags;
-
-	if (most)
-		sprintf(say, "; the %s has %u tag%s%s", scheduler ? "scheduler" : "device", most, most == 1 ? "" : "s",
-			d->hw_queues > 1 && !d->shared_tags ? " a queue" : "");
-}
-
-/* "wait 75.2 %, plug 0.1 %, queue 0.0 %, device 24.7 % of this time; the device has 4 tags" */
 static void put_shares(const struct text *t, FILE *f, const struct frames *run, u32 i, u32 op)
 {
-	char say[256], bios[UNITS_TEXT], requests[UNITS_TEXT];
+	char say[SHARES_TEXT];
 	struct shares s;
-	u64 all;
-	int n = 0;
 
-	if (!shares_of(run, i, op, &s))
-		return;
-	all = max_u64(run->f[i].ops[op].sum_ns, 1);
-	for (u32 k = 0; k < SHARES; k++)
-		n += sprintf(say + n, "%s%s %.1f %%", k ? ", " : "", share_names[k], 100.0 * s.ns[k] / all);
-	n += sprintf(say + n, " of this time");
-	if (s.bios != s.requests)
-		n += sprintf(say + n, ", about, as %s bios were %s requests", units_count(bios, s.bios), units_count(requests, s.requests));
-	if (s.ns[SHARE_WAIT] > MANY_WAIT * all)
-		put_room(say + n, run->f[i].watch->device);
-	text_say(t, f, "", PLAIN, "%s", say);
+	if (run->f[i].watch->stage == BLKLAT_STAGE_TOTAL && shares_of(run, i, op, &s))
+		text_say(t, f, "", PLAIN, "%s", shares_text(say, &s, run->f[i].watch->device));
 }
 
 /* What no row includes: "2 097 152 bytes and 1 error of IOs that have not completed (write)" */
