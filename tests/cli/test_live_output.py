@@ -67,6 +67,10 @@ def test_where_the_time_goes():
         "wait 80.0 %, plug 0.8 %, queue 3.2 %, device 16.0 % of this time; the scheduler has 4 tags",
         "wait 5.0 %, plug 15.0 %, queue 13.3 %, device 66.7 % of this time, about, as 400 bios were 100 requests",
         "wait 75.0 %, plug 0.0 %, queue 0.0 %, device 25.0 % of this time; the device has 1 tag a queue"]
+    lines = [json.loads(line) for line in out(HERE / "replay" / "wait.txt", "--format", "json").splitlines()]
+    assert [(line["device"], line["stage"], o["op"], *o["shares"].values()) for line in lines for o in line["ops"] if "shares" in o] == [
+        ("sda", "total", "read", 0.8, 0.008, 0.032, 0.16, True), ("sda", "total", "write", 0.05, 0.15, 0.133, 0.667, False),
+        ("nvme0n1", "total", "read", 0.75, 0, 0, 0.25, True)]
 
 
 NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core/cgroup.h"
+#include "core/shares.h"
 #include "util/cleanup.h"
 #include "util/units.h"
 
@@ -171,6 +172,21 @@ struct json_object *json_slow(const struct slow_io *io)
 	return JSON_ADD(to, { "part", json_part(io->part) });
 }
 
+struct json_object *json_shares(const struct frames *fs, u32 i, u32 op)
+{
+	struct json_object *to;
+	u32 part[SHARES];
+	struct shares s;
+
+	if (fs->f[i].watch->stage != BLKLAT_STAGE_TOTAL || !shares_of(fs, i, op, &s))
+		return json_absent;
+	shares_round(&s, part);
+	to = json_new_object();
+	for (u32 k = 0; k < SHARES; k++)
+		json_add(to, share_names[k], json_decimal((double)part[k] / SHARES_WHOLE, 3));
+	return JSON_ADD(to, { "exact", json_bool(s.exact) });
+}
+
 #define SCHEMA 1
 
 /*
@@ -213,6 +229,7 @@ static struct json_object *ops(const struct json_interval *of, const struct fram
 				     { "bytes", json_count(o->bytes) }, { "errors", json_count(o->errors) },
 				     { "iops", json_decimal(o->iops, 1) },
 				     { "latency_ns", json_latencies(o, &of->run->percentiles) },
+				     { "shares", json_shares(of->frames, f - of->frames->f, op) },
 				     { "bins", of->bins == JSON_BINS ? json_bins(&o->hist) : json_absent },
 				     { "sum_ns", stream ? json_count(o->sum_ns) : json_absent },
 				     { "cells", stream ? cells(&o->hist) : json_absent },

@@ -19,6 +19,9 @@ struct json_object *json_decimals(const double *values, u32 n, int digits);
 /* {"mean":, "min":, "max":, "p99":, ...} in ns. @ps are the percentiles with which @o was made. */
 struct json_object *json_latencies(const struct op_frame *o, const struct percentiles *ps);
 
+/* Where the time at stage total goes, see core/shares.h; json_absent for another stage, or if it is not known. */
+struct json_object *json_shares(const struct frames *fs, u32 i, u32 op);
+
 /* [[lower exclusive, upper inclusive, count], ...] in ns, of each bin in use; above the grid, upper is null. */
 struct json_object *json_bins(const struct hist *h);
 
