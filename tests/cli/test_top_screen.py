@@ -16,7 +16,7 @@ import pytest
 
 from command import BLKLAT, ENV
 from screen import top
-from script import write_recording
+from script import TESTS, recorded, write_recording
 from sql import change
 from waiting import wait_until
 
@@ -379,3 +379,12 @@ def test_stages(tmp_path):
         assert "sda total  " in "\n".join(text[4:])
         s.keys("S")
         s.until("stage device")
+
+
+def test_where_the_time_goes():
+    """Of one op, and of all: 400 reads of 500, 5, 20 and 100 us, and 400 writes of 15, 45, 40 and 200 us."""
+    with top(recorded(TESTS / "cli/replay/wait.txt"), columns=140) as s:
+        text = ended(s)
+        assert "  total: wait 55.7 %, plug 5.4 %, queue 6.5 %, device 32.4 % of this time, about, as 800 bios were 500 requests; the scheduler has 4 tags" in "\n".join(text)
+        s.keys("o")
+        assert "  total: wait 80.0 %, plug 0.8 %, queue 3.2 %, device 16.0 % of this time; the scheduler has 4 tags" in s.until("op read")

@@ -226,6 +226,23 @@ static void take_figures(struct top_item *item, const struct frame *f, const str
 	item->lost = f->accounting.lost;
 }
 
+/* Of each op, and their sums. */
+static void take_shares(struct top_item *item, const struct frames *fs, u32 i)
+{
+	struct shares *all = &item->figures[TOP_ALL_OPS].shares;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		struct shares *s = &item->figures[op].shares;
+
+		if (!shares_of(fs, i, op, s))
+			continue;
+		for (u32 k = 0; k < SHARES; k++)
+			all->ns[k] += s->ns[k];
+		all->bios += s->bios;
+		all->requests += s->requests;
+	}
+}
+
 static int take_history(struct top *t, struct top_item *item, const struct frames *fs, const struct frame *f)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
@@ -278,6 +295,7 @@ int top_take(struct top *t, const struct frames *fs)
 			continue;
 		frame_merge_ops(f, &t->all);
 		take_figures(item, f, &t->all);
+		take_shares(item, fs, i);
 	}
 	if (fs->n)
 		t->end_ns[t->samples % TOP_SAMPLES] = fs->f[0].end_ns;

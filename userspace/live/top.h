@@ -9,6 +9,7 @@
 #define LIVE_TOP_H
 
 #include "core/hist.h"
+#include "core/shares.h"
 #include "core/sink.h"
 #include "core/slow.h"
 
@@ -77,6 +78,7 @@ struct top_figures {
 	u64 sum_ns;		/* of the latencies */
 	double percentile_ns[TOP_PERCENTILES];
 	u64 max_ns;
+	struct shares shares;	/* of the device, whichever stage this is; no bios: not known */
 };
 
 struct top_item {

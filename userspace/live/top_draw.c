@@ -317,7 +317,7 @@ static u32 put_state(const struct top_draw *d, const struct top *t, const struct
 {
 	const struct device *dev = item->watch->device;
 	const struct top_figures *g = &item->figures[t->op];
-	char say[ILLNESS_TEXT], text[5][UNITS_TEXT];
+	char say[ILLNESS_TEXT], text[5][UNITS_TEXT], shares[SHARES_TEXT];
 	u32 x;
 
 	mvhline(y, 0, ' ', COLS);
@@ -344,7 +344,10 @@ static u32 put_state(const struct top_draw *d, const struct top *t, const struct
 	put_format(d, y + 1, 2, COLS, "%s: p50 %s  p99 %s  p99.9 %s  max %s", t->op == TOP_ALL_OPS ? "all ops" : op_names[t->op],
 		   units_ns(text[0], g->percentile_ns[TOP_P50]), units_ns(text[1], g->percentile_ns[TOP_P99]),
 		   units_ns(text[2], g->percentile_ns[TOP_P999]), units_ns(text[3], g->max_ns));
-	return y + 2;
+	if (!g->shares.bios)
+		return y + 2;
+	put_format(d, y + 2, 2, COLS, "%s: %s", stage_names[BLKLAT_STAGE_TOTAL], shares_text(shares, &g->shares, dev));
+	return y + 3;
 }
 
 /* What a part is, in at most @columns: the whole of it, or else its container or the end of its last cgroup. */
