@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from script import TESTS, write_recording
 from sql import change
 
 import manual
@@ -48,7 +49,8 @@ def test_report(stacked, tmp_path, report):
     named |= {k.replace("runs.", "runs.phases.", 1) for k in named}
     parts = named.union(*(of_parts(report(divided(tmp_path / f"{by}.txt", by))) for by in ("size", "depth", "beside", "cgroup")))
     slow = {k for k in keys_of(report(with_slow(tmp_path / "slow.txt"))) if ".slow." in k}
-    keys = keys_of(report(stacked)) | parts | slow
+    stages = {k for k in keys_of(report(mark(write_recording(TESTS / "cli/replay/wait.txt", tmp_path / "stages.blklat"), (0, "all")))) if ".shares." in k}
+    keys = keys_of(report(stacked)) | parts | slow | stages
     assert "runs.stacks.ops.overhead_ns.mean" in keys and "runs.marks.text" in keys
     # What a finding speaks for has the keys of findings.
     keys = {k.partition(".also.")[0] + ".also" * (".also." in k) for k in keys}

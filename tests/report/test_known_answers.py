@@ -146,3 +146,26 @@ def test_few_losses_are_told_last(tmp_path, of_100):
     lost = "sda: 159 IOs are lost from the figures (0.053 %): 159 " if of_100 else "sda: 60 IOs are lost from the figures (0.020 %): 60 "
     assert ["lost" in one for one in told] == ([True, False, False] if of_100 else [False, True, False])    # before what is well
     assert [one.startswith(lost) for one in told].count(True) == 1
+
+
+def test_where_the_time_goes(tmp_path, report):
+    """A second of reads that spend 1 us at each of three stages, then one of writes that wait for nearly all of 1 ms."""
+    s = synthetic.Script(stage="total")
+    s.lines += [f"watch sda {stage}" for stage in ("device", "queue", "wait")]
+    for op, count, times in ("read", 999, {"total": 3000, "device": 1000, "queue": 1000, "wait": 1000}), ("write", 1998, {"total": 10**6, "device": 300, "wait": 999700}):
+        for stage, ns in times.items():
+            s.on("sda", stage)
+            s.io(op, ns, count)
+        s.tick()
+    file = mark(s.write(tmp_path / "run.blklat"), (0, "reads"), (1, "writes"))
+    run = report(file)["runs"][0]
+    shares = [{"wait": 0.334, "plug": 0, "queue": 0.333, "device": 0.333, "exact": True}, {"wait": 1, "plug": 0, "queue": 0, "device": 0, "exact": True}]
+    assert [o["total"].get("shares") for w in run["watches"] for o in w["ops"]] == shares + [None] * (4 + 1)
+    assert [[o["shares"] for w in phase["watches"] if w["stage"] == "total" for o in w["ops"]] for phase in run["phases"]] == [[one] for one in shares]
+    text = blklat("report", "--format", "text", file)
+    assert "\n\nsda total read: wait 33.4 %, plug 0.0 %, queue 33.3 %, device 33.3 % of this\ntime; the device has 32 tags\n" \
+           "sda total write: wait 100.0 %, plug 0.0 %, queue 0.0 %, device 0.0 % of this\ntime; the device has 32 tags\n" in text
+    one = synthetic.Script(stage="total")
+    one.io("read", 3000)
+    one.tick()
+    assert "of this time" not in blklat("report", "--format", "text", one.write(tmp_path / "one.blklat"))

@@ -496,3 +496,20 @@ test("a run that was made coarser says so", async (t) => {
 });
 
 ofDrive("a run that was not made coarser does not", async (page) => assert.doesNotMatch(await page.locator("body").innerText(), /merged into one/));
+
+test("where the time goes: a bar for each op of stage total, only of the whole run", async (t) => {
+    const made = (stage, shares) => {
+        const one = op("read", [1000, 1000, 1000], () => 100e3);
+        return watch("sda", stage, [{ ...one, total: { ...one.total, ...shares && { shares } } }]);
+    };
+    const page = await open(t, documentOf(run([made("total", { wait: 0.752, plug: 0.001, queue: 0, device: 0.247, exact: false }), made("device")])));
+    const rows = page.locator(".shares li");
+    assert.deepEqual((await rows.allInnerTexts()).map((text) => text.split(/\s+/).join(" ")), ["sda total · read wait 75.2 % plug 0.1 % queue 0 % device 24.7 % (about)"]);
+    const widths = await rows.locator(".bar").evaluateAll((all) => all.map((bar) => bar.getBoundingClientRect().width / bar.parentElement.getBoundingClientRect().width));
+    widths.forEach((width, i) => assert.ok(Math.abs(width - [0.752, 0.001, 0, 0.247][i]) < 0.01, `${i}: ${width}`));
+    await page.evaluate(() => window.blklat.zoomTime([1, 2]));
+    assert.ok(await rows.first().isHidden());
+    assert.match(await page.locator("section", { hasText: "Where the time goes" }).innerText(), /of the whole run only; blklat report --from 1 --to 2/);
+    const without = await open(t, documentOf(run([made("device")])));
+    assert.equal(await without.locator(".shares").count(), 0);
+});

@@ -75,7 +75,8 @@ void document_total(struct json_object *to, const struct run *r, const struct wa
 		 { "errors", json_count(o->errors) }, { "iops", iops(o->iops) },
 		 { "bytes_per_s", json_decimal(o->bytes_per_s, 0) }, { "time_s", json_decimal(o->sum_ns / 1e9, 9) },
 		 { "queue_depth", time > 0 ? json_decimal(active_sum(r, w->ops[op].sum_ns) / 1e9 / time, 3) : NULL },
-		 { "latency_ns", json_latencies(o, &run_of_total) });
+		 { "latency_ns", json_latencies(o, &run_of_total) },
+		 { "shares", json_shares(&r->total, w - r->watches, op) });
 	add_consistency(to, &c);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/shares.h"
 #include "report/comparison.h"
 #include "report/document.h"
 #include "report/findings.h"
@@ -101,6 +102,25 @@ static int add_rows(struct table *t, const struct look *look, const struct watch
 	return err;
 }
 
+/* Where the time of each op goes, of devices with all stages. */
+static void put_shares(const struct look *look, const struct run *r)
+{
+	char lead[2 * DEVICE_NAME_MAX], say[SHARES_TEXT], text[sizeof(lead) + SHARES_TEXT];
+	struct shares s;
+	bool any = false;
+
+	run_for_each_whole(w, r)
+		for (u32 op = 0; w->watch->stage == BLKLAT_STAGE_TOTAL && op < BLKLAT_OPS; op++)
+			if (shares_of(&r->total, w - r->watches, op, &s)) {
+				if (!any)
+					putc('\n', look->out);
+				any = true;
+				snprintf(text, sizeof(text), "%s %s %s: %s", w->watch->device->name, stage_names[w->watch->stage],
+					 op_names[op], shares_text(say, &s, w->watch->device));
+				put_paragraph(look, "", text);
+			}
+}
+
 static int put_figures(const struct look *look, const struct run *r)
 {
 	CLEANUP(table_uninit) struct table all, phases;
@@ -119,6 +139,7 @@ static int put_figures(const struct look *look, const struct run *r)
 		table_print(&all, look->out, WIDTH);
 	else
 		fputs("no IO\n", look->out);
+	put_shares(look, r);
 	if (phases.n) {
 		putc('\n', look->out);
 		table_print(&phases, look->out, WIDTH);

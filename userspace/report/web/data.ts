@@ -26,11 +26,16 @@ export interface Steady extends Consistency {
     reached: boolean | null;
 }
 
+/** The stages of an IO, in order: where its time at stage total goes. */
+export const STAGES = ["wait", "plug", "queue", "device"] as const;
+
 export interface Total {
     ios: number; bytes: number; errors: number; iops: number; bytes_per_s: number; queue_depth: number;
     latency_ns: Latency | null;
     /** Their total time; absent in a live page. */
     time_s?: number;
+    /** 0 to 1, which add up to 1; only of stage total, and if all stages were measured. exact: none is an average of requests. */
+    shares?: Record<typeof STAGES[number], number> & { exact: boolean };
     iops_deviation: number; iops_worst: number | null; iops_worst_at_s: number | null; intervals_at_0: number;
 }
 

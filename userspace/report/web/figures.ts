@@ -4,7 +4,7 @@ import { byWords, dividedLines, partsOf, ranked } from "./charts/parts";
 import { phaseName, phasesOf } from "./charts/phases";
 import { inside, overlaps, rateIn, type Window } from "./charts/times";
 import { consistency } from "./curves";
-import { type Finding, type Heat, type Quantile, QUANTILES, type Run, type Stack, type Total, type Watch } from "./data";
+import { type Finding, type Heat, type Quantile, QUANTILES, type Run, type Stack, STAGES, type Total, type Watch } from "./data";
 import { button, el, table } from "./dom";
 import { amount, bytes, count, ioSize, latency, megabytes, moment, percent, seconds } from "./format";
 import type { Line } from "./lines";
@@ -234,6 +234,18 @@ export function phasesTable(lines: Line[], runs: Run[], window: Window): HTMLEle
         el("p", { class: "hint" }, listed("Figures are of the intervals that lie in a phase whole", empty.length > 0 && `of which there is none in ${empty.slice(0, 5).join(", ")}${empty.length > 5 ? " ..." : ""}`,
             more > 0 && `${count(more)} more phases are not shown`) + "."),
     ];
+}
+
+/** Where the time of each line goes, a bar each; none if that is not known of any. */
+export function timeShares(all: Line[]): HTMLElement[] {
+    const lines = all.filter(({ op }) => op.total.shares), names = lineNames(lines);
+    return lines.length ? [el("ul", { class: "shares" }, ...lines.map(({ op: { total: { shares } } }, i) => el("li", {}, el("span", {}, names[i]),
+        el("span", { class: "track" }, ...STAGES.map((stage) => {
+            const bar = el("span", { class: `bar ${stage}` });
+            bar.style.width = `${100 * shares![stage]}%`;
+            return bar;
+        })),
+        el("span", {}, ...STAGES.flatMap((stage) => [el("span", { class: `key ${stage}` }), `${stage} ${percent(shares![stage], 1)} `]), !shares!.exact && "(about)"))))] : [];
 }
 
 /** The mean queue depth of each device, which its latency does not tell. */

@@ -8,7 +8,7 @@ import { ratioChart, sidesOf } from "./charts/ratio";
 import { endOf, timeSpan, type Window } from "./charts/times";
 import { type Document, type Finding, type Run, runsIn } from "./data";
 import { button, el } from "./dom";
-import { activeWords, findings, leftOver, marks, partsTotals, phasesTable, runsTable, stacks, totals, windowWords } from "./figures";
+import { activeWords, findings, leftOver, marks, partsTotals, phasesTable, runsTable, stacks, timeShares, totals, windowWords } from "./figures";
 import { firstOf, type Line, makeLines } from "./lines";
 import { LATENCY, LOAD, Page, section } from "./page";
 import { Panel } from "./panel";
@@ -196,11 +196,12 @@ class ReportPage extends Page {
     }
 
     private main(): HTMLElement {
-        const { runs } = this, more = ["ratio", "phases"].filter((id) => id in this.charts);
+        const { runs } = this, more = ["ratio", "phases"].filter((id) => id in this.charts), shares = timeShares(this.lines);
         return el("main", {}, el("div", { class: "page" }, this.aside(), el("div", {},
             ...this.windowTools(),
             section("Findings", this.found),
             section("Latency", ...this.figures("distribution"), this.pairs("percentile", "nines", ...more), this.phaseFigures),
+            ...shares.length ? [section("Where the time goes", this.ofWholeRun("Shares are", ...shares))] : [],
             ...runs.some((run) => run.stacks.length) ? [section("Members and array", this.stacked)] : [],
             section("Consistency", ...this.figures("iops"), this.steadyRule(), this.pairs(...STEADY)),
             section("Over time", ...this.figures("heat"), this.pairs(...LOAD), ...marks(runs, (t_s) => this.showTime(t_s, nextMark(runs, t_s)))), ...this.slow(), ...this.parts())),
