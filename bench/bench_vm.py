@@ -50,6 +50,8 @@ ROWS = (
     Row("blklat kmod, 4 devices", "one busy, the others idle"),
     Row("blklat bpf, 3 stages", "device, queue, total"),
     Row("blklat kmod, 3 stages", "device, queue, total"),
+    *(Row(f"blklat {engine}, {stages}", about) for stages, about in (("total", "stage total alone"), ("wait", "stages total and wait"))
+      for engine in ("bpf", "kmod")),
     Row("blklat bpf and kmod", "both engines at once"),
 )
 

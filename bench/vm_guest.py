@@ -58,6 +58,8 @@ def contenders(build):
         "blklat kmod, 4 devices": [kmod(*others)],
         "blklat bpf, 3 stages": [bpf(*stages)],
         "blklat kmod, 3 stages": [kmod(*stages)],
+        **{f"blklat {e}, {name}": [engine("--stage", these)] for name, these in (("total", "total"), ("wait", "total,wait"))
+           for e, engine in (("bpf", bpf), ("kmod", kmod))},
         "blklat bpf and kmod": [bpf(), kmod()],
         "none again": [],
     }
