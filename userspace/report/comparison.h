@@ -143,12 +143,6 @@ void comparison_uninit(struct comparison *c);
 void comparison_unpaired(const struct comparison *c,
 			 void (*tell)(void *to, const struct run *run, const struct watch *watch), void *to);
 
-/*
- * Compares repeats with repeats, for comparison_judge(): judges the medians of both sides by @condition, whatever its
- * phase. Returns as comparison_judge() does.
- */
-int comparison_judge_repeats(struct comparison *c, const struct condition *condition, struct problem *p);
-
 /* --- compares the phases of several runs: each phase is compared as the runs are --- */
 
 /*

@@ -2,6 +2,7 @@
 #include "report/comparison.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "util/units.h"
@@ -49,4 +50,33 @@ const char *ratio_text(char text[UNITS_TEXT], double ratio)
 	else
 		snprintf(text, UNITS_TEXT, "x %.29s", UNITS(short, ratio));
 	return text;
+}
+
+const char *change_text(char text[UNITS_TEXT], double ratio)
+{
+	if (ratio < 0)
+		return "-";
+	if (ratio - 1 >= 9.9995)
+		return ratio_text(text, ratio);
+	snprintf(text, UNITS_TEXT, "%+.1f%%", 100 * (ratio - 1));
+	return text;
+}
+
+struct noise comparison_noise(const struct comparison *c, const struct compared_group *g,
+			      const struct comparison_cell *cell)
+{
+	double value[2][REPEATS_MAX], resolution = 1;
+	u32 n[2] = { 0 };
+
+	for (u32 i = 0; i < c->n_runs; i++) {
+		double v = comparison_value(cell, g->of[i].o);
+		bool other = i >= c->n_base;
+
+		if (v < 0)
+			continue;
+		value[other][n[other]++] = v;
+		if (cell->q && cell->q < 1)
+			resolution = fmax(resolution, quantile_resolution(g->of[i].o->hist.scale, v));
+	}
+	return noise_of(value[0], n[0], value[1], n[1], resolution);
 }
