@@ -51,7 +51,7 @@ static void io(u32 part, u32 op, u64 ns)
 
 static double at(const struct run *r, u32 watch, u32 i, u32 which)
 {
-	return percentiles_run_ns(all_ops_run_of(&r->watches[watch]), i, which);
+	return percentiles_run_ns(&r->watches[watch].all_ops, i, which);
 }
 
 /* Random IOs of up to three ops in each of 200 intervals, some of which have none of an op, or none at all. */
@@ -86,67 +86,31 @@ TEST(of_merged_bins)
 		}
 }
 
-/* What came before the second op is the first one's; afterwards both count, until the device is gone. */
-TEST(a_second_op_begins_late)
+/* Before an owner's first IO and once the device is gone there are none; nor of wholes, and of parts of another kind. */
+TEST(where_there_are_none)
 {
-	const struct watch_run *w;
-	u64 before;
-
 	begin();
-	w = &s.run.watches[1];
-	for (u32 i = 0; i < 100; i++) {
-		if (i % 2)
-			io(1, READ, 1000 * (i + 1));
-		synthetic_tick(&s, 1);
-	}
-	assert_null(w->all_ops.ns);
-	before = s.run.budget.taken;
-	for (u32 i = 0; i < 2; i++)
-		io(1, WRITE, 5000000);
-	io(1, READ, 70000);
+	io(2, READ, 30000);
 	synthetic_tick(&s, 1);
-	io(1, READ, 70000);
+	io(1, WRITE, 5000000);
 	synthetic_tick(&s, 1);
 	s.frames.n = 1;
 	synthetic_tick(&s, 1);
 	s.frames.n = 3;
 	run_finish(&s.run);
-
-	assert_non_null(w->all_ops.ns);
-	for (u32 i = 0; i < 100; i++)
-		for (u32 p = 0; p < run_over_time.n; p++)
-			assert_close(at(&s.run, 1, i, p), i % 2 ? 1000.0 * (i + 1) : -1, 0);
-	assert_close(at(&s.run, 1, 100, RUN_P50), 5000000, 55000);
-	assert_close(at(&s.run, 1, 101, RUN_P50), 70000, 0);
-	assert_true(at(&s.run, 1, 102, RUN_P50) < 0);
-	/*
-	 * Ten numbers an interval for each of the two series of writes, four for both ops; the whole and the part have another
-	 * heat.
-	 */
-	assert_int_equal(s.run.budget.taken - before, s.run.room * 8 * (2 * 10 + 4) + (128 + 32) * heat_column_bytes(SCALE));
-}
-
-/* Owners of a single op, wholes, and parts of another kind take no more memory than before. */
-TEST(those_without)
-{
-	begin();
-	io(1, READ, 30000);
-	io(2, WRITE, 40000);
-	synthetic_tick(&s, 1);
-	assert_ptr_equal(all_ops_run_of(&s.run.watches[1]), &s.run.watches[1].ops[READ].percentiles);
-	assert_close(at(&s.run, 1, 0, RUN_P50), 30000, 0);
-	assert_close(at(&s.run, 2, 0, RUN_P50), 40000, 0);
-	assert_false(all_ops_run_has(&s.run.watches[0]));
-	assert_int_equal(s.run.budget.taken, 64 * 8 * (2 + 3 * 4 + 4 * 10) + 4 * 16 * heat_column_bytes(SCALE));
+	assert_true(at(&s.run, 1, 0, RUN_P50) < 0);
+	assert_close(at(&s.run, 1, 1, RUN_P50), 5000000, 0);
+	assert_true(at(&s.run, 1, 2, RUN_P50) < 0);
+	assert_close(at(&s.run, 2, 0, RUN_P50), 30000, 0);
+	assert_null(s.run.watches[0].all_ops.ns);
 
 	init_run();
 	s.watch[1] = s.watch[0];
 	s.watch[1].part = part_numbered(BLKLAT_BY_SIZE, 1);
 	synthetic_begin(&s, 2, SCALE, 1);
-	for (u32 op = READ; op <= WRITE; op++)
-		io(1, op, 30000);
+	io(1, READ, 30000);
 	synthetic_tick(&s, 1);
-	assert_false(all_ops_run_has(&s.run.watches[1]));
+	assert_false(watch_run_is_owner(&s.run.watches[1]));
 	assert_null(s.run.watches[1].all_ops.ns);
 }
 

@@ -107,6 +107,5 @@ struct json_object *document_all_ops(const struct run *r, const struct watch_run
 		    { "few", json_bool(all.ios < PART_IOS_LEAST) },
 		    { "by_little", !by_depth ? json_absent : all.mean_ns > 0 ? by_little(part->watch->part, &all) :
 		      NULL },
-		    { "percentiles_ns",
-		      all_ops_run_has(part) ? document_percentiles(r, all_ops_run_of(part)) : json_absent });
+		    { "percentiles_ns", watch_run_is_owner(part) ? document_percentiles(r, &part->all_ops) : json_absent });
 }

@@ -17,7 +17,7 @@ static u32 owners_of(const struct trace *t)
 	const struct watch_run *whole = t->q->watch;
 	u32 parts = run_parts(t->q->run, whole - t->q->run->watches);
 
-	return parts && !strcmp(whole[1].watch->part->by, by_names[BLKLAT_BY_CGROUP]) ? parts : 0;
+	return parts && watch_run_is_owner(whole + 1) ? parts : 0;
 }
 
 const char *owner_of(const struct watch_run *w)

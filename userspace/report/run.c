@@ -150,6 +150,21 @@ static u64 lost_since(const struct accounting *a, const struct accounting *befor
 	return a->lost > before->lost ? a->lost - before->lost : 0;
 }
 
+static int all_ops_put(struct run *r, struct watch_run *w, const struct frame *f)
+{
+	bool any = f && frame_has_ios(f), begins = any && !w->all_ops.ns;
+	int err = begins ? percentiles_run_grow(&w->all_ops, 0, r->room, &r->budget) : 0;
+
+	if (err || !w->all_ops.ns)
+		return err;
+	if (begins)
+		percentiles_run_clear(&w->all_ops, r->n);
+	if (any)
+		frame_merge_ops(f, &r->scratch);
+	percentiles_run_put(&w->all_ops, r->n, any ? &r->scratch : NULL);
+	return 0;
+}
+
 static int ops_put(struct run *r, struct watch_run *w, const struct frame *f)
 {
 	u32 i = r->n;
@@ -161,11 +176,7 @@ static int ops_put(struct run *r, struct watch_run *w, const struct frame *f)
 		if (!err && w->ops[op].ios)
 			err = series_run_put(&w->ops[op], i, f ? &f->ops[op] : NULL, &r->budget);
 	}
-	if (!err && all_ops_run_lacks(w))
-		err = all_ops_run_begin(w, i, r->room, &r->budget);
-	if (!err)
-		all_ops_run_put(w, i, f, &r->scratch);
-	return err;
+	return err ?: watch_run_is_owner(w) ? all_ops_put(r, w, f) : 0;
 }
 
 static int watch_put(struct run *r, u32 watch, const struct frame *f)
@@ -364,6 +375,11 @@ void run_name(const struct run *runs, u32 n, u32 i, char *ret, size_t size)
 		}
 	}
 	snprintf(ret, size, "run %u", i + 1);
+}
+
+bool watch_run_is_owner(const struct watch_run *w)
+{
+	return w->watch->part && !strcmp(w->watch->part->by, by_names[BLKLAT_BY_CGROUP]);
 }
 
 u32 run_parts(const struct run *r, u32 i)

@@ -48,7 +48,7 @@ struct watch_run {
 	const struct frame *total;
 	struct accounting account;	/* only for the window asked for; all 0 for a part */
 	struct series_run ops[BLKLAT_OPS];
-	struct percentiles_run all_ops;	/* see all_ops_run_put() */
+	struct percentiles_run all_ops;	/* an owner's, of the merged bins of all of its ops; else not begun */
 	/* [interval], like the next three; 0 before the device came and once it is gone */
 	double *queue_depth;
 	u64 *in_flight;
@@ -162,25 +162,8 @@ double run_end(const struct run *r);
 /* IOs per second in interval @i; @ios is an array of a series, or NULL: 0. */
 double run_iops(const struct run *r, const u64 *ios, u32 i);
 
-/*
- * An owner's percentiles over time, of all of its ops together (--by cgroup): those of the merged bins
- * of each interval. As long as a part has IOs of one op, they are that op's and take no memory. Pure.
- */
-
-/* Whether parts of this division have them. */
-bool all_ops_run_has(const struct watch_run *w);
-
-/* Whether they have to begin: a second op's series just did. */
-bool all_ops_run_lacks(const struct watch_run *w);
-
-/* Begins them after @n intervals, in which one op at most had IOs. Returns 0, -E2BIG or -ENOMEM. */
-int all_ops_run_begin(struct watch_run *w, u32 n, u32 room, struct budget *b);
-
-/* Sets interval @i, if they have begun. @f is NULL if there is no frame; @scratch is of merged_init(). */
-void all_ops_run_put(struct watch_run *w, u32 i, const struct frame *f, struct op_frame *scratch);
-
-/* The percentiles, wherever they are. */
-const struct percentiles_run *all_ops_run_of(const struct watch_run *w);
+/* Whether it is an owner's (--by cgroup). */
+bool watch_run_is_owner(const struct watch_run *w);
 
 /*
  * A sink that collects the frames into a run instead of writing them. If asked to, it merges several

@@ -134,11 +134,6 @@ void percentiles_run_put(struct percentiles_run *p, u32 i, const struct op_frame
 			o && o->ios ? quantile_ns(&o->hist, run_over_time.p[k].q, o->min_ns, o->max_ns) : -1;
 }
 
-void percentiles_run_copy(struct percentiles_run *to, const struct percentiles_run *from, u32 i)
-{
-	memcpy(to->ns + i * run_over_time.n, from->ns + i * run_over_time.n, PERCENTILES_BYTES);
-}
-
 double percentiles_run_ns(const struct percentiles_run *p, u32 i, u32 which)
 {
 	return p->ns ? p->ns[i * run_over_time.n + which] : -1;

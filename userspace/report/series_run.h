@@ -68,9 +68,6 @@ void percentiles_run_clear(struct percentiles_run *p, u32 n);
 /* Sets interval @i, for which there must be room. @o is NULL or has no IO if there was none. */
 void percentiles_run_put(struct percentiles_run *p, u32 i, const struct op_frame *o);
 
-/* The same interval of both. */
-void percentiles_run_copy(struct percentiles_run *to, const struct percentiles_run *from, u32 i);
-
 /* Percentile @which of run_over_time in interval @i; negative if there was no IO. */
 double percentiles_run_ns(const struct percentiles_run *p, u32 i, u32 which);
 
