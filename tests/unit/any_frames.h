@@ -40,23 +40,18 @@ static inline void any_text(char *to, size_t size)
 	to[len] = '\0';
 }
 
+/* Plain numbers and bytes, of which the wire takes whole structs. */
+static inline void any_bytes(void *to, size_t size)
+{
+	for (size_t i = 0; i < size / sizeof(u64); i++)
+		((u64 *)to)[i] = any();
+}
+
 static inline void any_device(struct device *d)
 {
-	*d = (struct device){
-		.major = any(), .minor = any(), .node = any(), .diskseq = any(), .size_bytes = any(), .hw_queues = any(), .tags = any(),
-		.nr_requests = any(), .iostats = any() % 2, .hidden = any() % 2, .stages = any(),
-	};
+	*d = (struct device){ 0 };
+	any_bytes(d, offsetof(struct device, shared_tags));
 	any_text(d->name, sizeof(d->name));
-	any_text(d->mapper, sizeof(d->mapper));
-	any_text(d->kind, sizeof(d->kind));
-	any_text(d->model, sizeof(d->model));
-	any_text(d->serial, sizeof(d->serial));
-	any_text(d->wwid, sizeof(d->wwid));
-	any_text(d->firmware, sizeof(d->firmware));
-	any_text(d->path, sizeof(d->path));
-	any_text(d->volume, sizeof(d->volume));
-	any_text(d->scheduler, sizeof(d->scheduler));
-	any_text(d->sysfs, sizeof(d->sysfs));
 }
 
 static inline void any_hist(struct hist *h)
@@ -72,11 +67,6 @@ static inline void any_hist(struct hist *h)
 	}
 }
 
-static inline struct op_sums any_sums(void)
-{
-	return (struct op_sums){ .bytes = any(), .errors = any(), .sum_ns = any() };
-}
-
 /* Sums may exist without IOs; what has no meaning then is 0. */
 static inline void any_op(struct op_frame *o)
 {
@@ -87,29 +77,21 @@ static inline void any_op(struct op_frame *o)
 	hist_clear(&after_idle);
 	*o = (struct op_frame){ .hist = hist, .after_idle = after_idle };
 	if (kind) {
-		o->partial = any_sums();
-		o->counted = any_sums();
+		any_bytes(&o->partial, sizeof(o->partial));
+		any_bytes(&o->counted, sizeof(o->counted));
 	}
 	if (kind < 2)
 		return;
-	*o = (struct op_frame){
-		.ios = any() + 1, .bytes = any(), .errors = any(), .sum_ns = any(), .min_ns = any(), .max_ns = any(),
-		.iops = any_double(), .bytes_per_s = any_double(), .mean_ns = any_double(), .partial = o->partial, .counted = o->counted,
-		.after_idle_ios = any(), .after_idle_sum_ns = any(), .hist = hist, .after_idle = after_idle,
-	};
+	any_bytes(o, offsetof(struct op_frame, percentile_ns));
+	o->ios = any() + 1;
 	any_hist(&o->hist);
 	any_hist(&o->after_idle);
 }
 
 static inline void any_accounting(struct accounting *a)
 {
-	*a = (struct accounting){
-		.started = any(), .completed = any(), .in_flight = any(), .lost = any(), .requeued = any(), .moved = any(),
-		.before = any(), .unissued = any(), .skipped = any(), .skipped_unexplained = any(), .kernel_ios = any(),
-		.kernel_in_flight = any(), .kernel_known = any() % 2, .kernel_leaves_out = any(),
-	};
-	for (u32 i = 0; i < LOST_REASONS; i++)
-		a->lost_by[i] = any();
+	any_bytes(a, offsetof(struct accounting, kernel_known));
+	a->kernel_known = any() % 2;
 }
 
 static inline void any_frames(struct frames *fs)
