@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reports of slow IOs: all that there were, each with the facts that its sender knows."""
-import json
-import subprocess
-
 from devices import loop_on
 from groups import ours
-from load import BLKLAT, DEADLINE_S, Blklat, Fio, Missing, assert_all_counted, exact, missing
-from recorder import Recorder, query
+from load import Blklat, Fio, assert_all_counted, exact, missing
 from slow import dd, dropped, slow_of, watch
 
 STAGES = "device", "queue", "total"
@@ -92,19 +88,3 @@ def test_more_slots(loop):
         slow = slow_of(b, loop, stage)
         assert len(slow) + dropped(b, loop, stage) == a["completed"]
         assert len({(io["time"], io["sector"], io["latency_ns"]) for io in slow}) == len(slow) > 1000
-
-
-@exact
-def test_recorded(loop, file):
-    """A replay reports the same as the run, and SQL knows the senders."""
-    with Recorder(loop, file, "--slow", "1us", "--format", "json", "--stage", "device,total") as r:
-        pid = dd(loop, "read", 4096, 40, offset=3)
-        r.more(2)
-        assert r.stop() == 0
-    again = subprocess.run([BLKLAT, "--replay", file, "--format", "json"], capture_output=True, text=True, timeout=DEADLINE_S)
-    assert (again.returncode, again.stdout) == (0, "".join(r.lines))
-    last = json.loads(r.lines[-1])
-    if missing(last["accounting"]):
-        raise Missing(last["accounting"])
-    rows = query(file, "SELECT stage, pid, comm, sector FROM slow_io ORDER BY stage, sector")
-    assert rows == [(stage, pid, "dd", 8 * (3 + i)) for stage in ("device", "total") for i in range(40)]

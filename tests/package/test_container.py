@@ -9,13 +9,12 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tarfile
 import tempfile
-import time
-import urllib.request
 
 import pytest
 import yaml
@@ -24,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tests" / folder) for folder in ("vm", "host", "serve")]
 
 import kubernetes  # noqa: E402
+import service  # noqa: E402
 
 CONTAINERFILE = ROOT / "packaging/container/Containerfile"
 OPTIONS, DAEMONSET = OBJECTS = list(yaml.safe_load_all((ROOT / "packaging/kubernetes/daemonset.yaml").read_text()))
@@ -168,32 +168,16 @@ def words(image):
     return [*argv, "--", *entry, *CONTAINER["args"]]
 
 
-class Service:
-    def __init__(self, argv):
-        self.process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
-        self.said = []
+class Service(service.Serve):
+    """Started by a program that starts others."""
 
     def __enter__(self):
-        for line in self.process.stderr:
-            self.said.append(line)
-            if found := re.search(r"listening on http://.*:(\d+)/", line):
-                self.url = f"http://127.0.0.1:{found[1]}"
-                return self
-        raise AssertionError(f"status {self.process.wait()}: {''.join(self.said)}")
-
-    def get(self, path):
-        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
-            return answer.read().decode()
-
-    def until(self, path, condition):
-        deadline = time.monotonic() + 60
-        while not condition(text := self.get(path)):
-            assert time.monotonic() < deadline, text
-            time.sleep(0.05)
-        return text
+        super().__enter__()
+        self.host = "127.0.0.1"
+        return self
 
     def processes(self):
-        """Status files of the program's processes, the one that captures first."""
+        """Status files of blklat's processes, the one that captures first."""
         found, at = [], [self.process.pid]
         while at:
             pid = at.pop(0)
@@ -203,15 +187,9 @@ class Service:
                 found.append((pid, dict(re.findall(r"^(\w+):\s+(.*)$", status, re.M))))
         return found
 
-    def __exit__(self, *_):
-        for pid, _ in self.processes()[:1]:
-            os.kill(pid, 15)
-        try:
-            self.status = self.process.wait(60)
-        finally:
-            self.process.kill()
-            self.said += self.process.stderr.readlines()
-            self.process.stderr.close()
+    def stop(self):
+        os.kill(self.processes()[0][0], signal.SIGTERM)
+        assert self.process.wait(60) == 0, self.read_stderr()
 
 
 needs_bubblewrap = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("bwrap"), reason="takes root and bubblewrap")
@@ -221,12 +199,12 @@ needs_bubblewrap = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("bwr
 def test_it_counts_with_that_alone(image, file_on_disk):
     """It counts this machine's reads of a disk, with nothing to write to and no privilege but the four."""
     path, name = file_on_disk
-    with Service(words(image)) as s:
+    with Service(argv=words(image)) as s:
         reads = re.compile(rf'^blklat_io_latency_seconds_count{{.*device="{name}".*op="read".*}} (\d+)', re.M)
-        s.until("/metrics", lambda text: f'device="{name}"' in text)
+        s.until(lambda: f'device="{name}"' in s.request("/metrics").text, "the disk")
         subprocess.run(["dd", f"if={path}", "of=/dev/null", "bs=4k", "iflag=direct"], check=True, capture_output=True)
-        s.until("/metrics", lambda text: sum(map(int, reads.findall(text))) >= READS)
-        assert [s.get(CONTAINER[probe]["httpGet"]["path"]) for probe in ("livenessProbe", "readinessProbe")] == ["ok\n"] * 2
+        s.until(lambda: sum(map(int, reads.findall(s.request("/metrics").text))) >= READS, "the reads")
+        assert [s.request(CONTAINER[probe]["httpGet"]["path"]).text for probe in ("livenessProbe", "readinessProbe")] == ["ok\n"] * 2
         (first, captures), (_, serves) = s.processes()
         assert captures["NSpid"].split()[-1] == "1"
         assert captures["NoNewPrivs"] == serves["NoNewPrivs"] == "1"
@@ -237,7 +215,6 @@ def test_it_counts_with_that_alone(image, file_on_disk):
         writable = {fields[4] for fields in mounts if "rw" in fields[5].split(",")}
         assert not {place for place in writable if place != "/proc" and not re.match("/dev(/|$)", place)}
         assert set(os.listdir(f"/proc/{first}/root/sys/fs/cgroup")) == set(os.listdir("/sys/fs/cgroup"))
-    assert s.status == 0, s.said
 
 
 @needs_bubblewrap
@@ -284,8 +261,8 @@ def test_no_call_that_the_default_profile_refuses(image, tmp_path):
     if not shutil.which("strace"):
         pytest.skip("strace is not installed")
     trace = tmp_path / "trace"
-    with Service(["strace", "-f", "--seccomp-bpf", "-qq", "-e", "trace=execve,capset," + ",".join(REFUSED), "-o", str(trace), *words(image)]) as s:
-        s.until("/metrics", lambda text: "device=" in text)
+    with Service(argv=["strace", "-f", "--seccomp-bpf", "-qq", "-e", "trace=execve,capset," + ",".join(REFUSED), "-o", str(trace), *words(image)]) as s:
+        s.until(lambda: "device=" in s.request("/metrics").text, "a device")
     calls = [re.match(r"\d+ +(\w+)", line)[1] for line in trace.read_text().splitlines() if re.match(r"\d+ +\w+\(", line)]
     own = calls[max(n for n, call in enumerate(calls) if call == "execve") + 1:]
     assert "capset" in own and set(own) <= {"capset"}

@@ -63,10 +63,10 @@ class Response:
 
 
 class Serve:
-    """In a with block it listens; at the end of the block SIGTERM ends it, with status 0."""
+    """In a with block it listens; at the end of the block SIGTERM ends it, with status 0. @argv: a whole command line that starts one."""
 
-    def __init__(self, *args, listen="127.0.0.1:0", env=None, prefix=(), tls=False):
-        argv = [*prefix, BLKLAT, "serve", "--listen", listen, *map(str, args)]
+    def __init__(self, *args, listen="127.0.0.1:0", env=None, prefix=(), tls=False, argv=None):
+        argv = argv or [*prefix, BLKLAT, "serve", "--listen", listen, *map(str, args)]
         self.tls = tls
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
         os.set_blocking(self.process.stderr.fileno(), False)

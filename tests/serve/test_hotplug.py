@@ -55,32 +55,6 @@ def test_devices_come_and_go(slots):
         assert s.request("/healthz").text == "ok\n"
 
 
-@exact
-def test_another_device_of_the_same_name(slots):
-    """A device goes and comes back within one interval, and no total falls. Its IOs are counted from 0."""
-    slots.detach_all()
-    device = slots.attach(0)
-    with Serve("--dev", slots.pattern, "--interval", "1") as s, s.stream() as stream:
-        wait_for(s, device)
-        fio(device, number_ios=1500)
-        settled(s, device)
-        stream.intervals(1)
-        run("losetup", "-d", device.path)
-        slots.attach(0)
-        seen = []
-
-        def watched_again():
-            seen.append(total(s, device, "read"))
-            return s.read_stderr().endswith(f"{device.name} went away\nblklat: {device.name} is watched now\n")
-        s.until(watched_again, "the other")
-        wait_for(s, device)
-        fio(device, number_ios=500, rw="randwrite")
-        settled(s, device)
-        assert totals(s, device) == (1500, 500)
-        # While it is absent nothing is reported about it.
-        assert set(seen) <= {0, 1500}
-
-
 def test_devices_come_beside_a_load(slots):
     """
     Three come while two are never at rest, and each IO is counted once. For the next one there is no room: another capture is

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* JSON lines, byte for byte where tests/cli/golden does not say it. */
+/* JSON lines, byte for byte where figures alone do not say it. */
 #include "sink_run.h"
 
 void set_up(void)
