@@ -24,7 +24,7 @@ struct host {
 	struct device *devices;
 	struct watch *watches;
 	struct run_info run;
-	struct sink *sink;
+	struct follower *totals;
 	struct frames frames;
 };
 
@@ -88,13 +88,11 @@ static int host_init(struct host *h, u32 n, struct prometheus *p)
 		.scale = BLKLAT_SCALE_MAX, .interval_s = 1,
 	};
 	return frames_init(&h->frames, h->watches, n, BLKLAT_SCALE_MAX) ?:
-	       prometheus_source(p)->open(prometheus_source(p), &h->run, &h->sink);
+	       prometheus_follower(p)->begin(h->totals = prometheus_follower(p), &h->run);
 }
 
 static void host_uninit(struct host *h)
 {
-	if (h->sink)
-		sink_close(h->sink);
 	frames_uninit(&h->frames);
 	free(h->devices);
 	free(h->watches);
@@ -112,7 +110,7 @@ static int time_intervals(struct host *h)
 			h->frames.f[w].end_ns = 1795246501000000000LL + i * (s64)NSEC_PER_SEC;
 		}
 		ns[i] = cpu_ns();
-		if (h->sink->ops->interval(h->sink, &h->frames))
+		if (h->totals->interval(h->totals, &h->frames))
 			return -1;
 		ns[i] = cpu_ns() - ns[i];
 	}

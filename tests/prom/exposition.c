@@ -25,7 +25,6 @@ struct player {
 	struct prometheus *prometheus;
 	struct capture *capture;
 	struct run_info run;
-	struct sink *sink;
 	struct snapshot snapshots[2];
 	struct frames frames;
 	u32 numbers;
@@ -36,7 +35,6 @@ static void end(struct player *p)
 {
 	if (!p->capture)
 		return;
-	p->sink->ops->close(p->sink);
 	frames_uninit(&p->frames);
 	snapshot_uninit(&p->snapshots[0]);
 	snapshot_uninit(&p->snapshots[1]);
@@ -63,7 +61,7 @@ static int begin(struct player *p, const char *file, struct problem *problem)
 	err = snapshot_init(&p->snapshots[0], c->n_watches, c->scale) ?:
 	      snapshot_init(&p->snapshots[1], c->n_watches, c->scale) ?:
 	      frames_init(&p->frames, c->watches, c->n_watches, c->scale) ?:
-	      prometheus_source(p->prometheus)->open(prometheus_source(p->prometheus), &p->run, &p->sink);
+	      prometheus_follower(p->prometheus)->begin(prometheus_follower(p->prometheus), &p->run);
 	for (u32 i = 0; !err && i < p->frames.n; i++)
 		p->frames.f[i].number = p->numbers++;	/* all are counted from 0 */
 	return err ? err : c->ops->read(c, &p->snapshots[p->now], problem);
@@ -87,7 +85,7 @@ static int tick(struct player *p, struct problem *problem)
 	err = health_judge(&p->frames);
 	frames_set_slow(&p->frames, c->slow);
 	p->frames.drain_ns = DRAIN_NS;
-	err = err ?: p->sink->ops->interval(p->sink, &p->frames);
+	err = err ?: prometheus_follower(p->prometheus)->interval(prometheus_follower(p->prometheus), &p->frames);
 	if (!err)
 		puts("ok");
 	return err;

@@ -6,7 +6,6 @@
 #include "service/feed.h"
 
 static struct feed feed;
-static struct sink *sink;
 
 void set_up(void)
 {
@@ -14,12 +13,11 @@ void set_up(void)
 
 	world_init(7);
 	assert_int_equal(feed_init(&feed, &cfg), 0);
-	assert_int_equal(feed.source.open(&feed.source, &w.run, &sink), 0);
+	assert_int_equal(feed.follower.begin(&feed.follower, &w.run), 0);
 }
 
 void tear_down(void)
 {
-	sink_close(sink);
 	feed_uninit(&feed);
 }
 
@@ -42,7 +40,7 @@ static char *interval(void)
 	any_frames(&w.frames);
 	assert_int_equal(json_lines_print(to, &w.run, &w.frames, false), 0);
 	fclose(to);
-	assert_int_equal(sink->ops->interval(sink, &w.frames), 0);
+	assert_int_equal(feed.follower.interval(&feed.follower, &w.frames), 0);
 	return text;
 }
 

@@ -10,10 +10,10 @@
 
 /* --- the whole way ---------------------------------------------------------------------------- */
 
-/* A sink that adds up what it gets, as totals do. */
+/* Adds up what it gets, as totals do. */
 struct told {
-	struct sink_source source;
-	u32 opens, closes, intervals;
+	struct follower follower;
+	u32 begun, ended, intervals;
 	u64 reads, drain_ns, mono_ns, bytes, ios, slow, slow_told;
 	u64 started, halts, skipped;
 	bool counts;			/* a recording's came with the last interval */
@@ -21,14 +21,9 @@ struct told {
 	char stopped[64], last_device[DEVICE_NAME_MAX];
 };
 
-struct fake_sink {
-	struct sink sink;
-	struct told *told;
-};
-
-static int fake_interval(struct sink *s, const struct frames *fs)
+static int fake_interval(struct follower *f, const struct frames *fs)
 {
-	struct told *t = ((struct fake_sink *)s)->told;
+	struct told *t = (struct told *)f;
 
 	t->intervals++;
 	t->mono_ns = fs->mono_ns;
@@ -53,33 +48,23 @@ static int fake_interval(struct sink *s, const struct frames *fs)
 	return 0;
 }
 
-static void fake_close(struct sink *s)
+static int fake_begin(struct follower *f, const struct run_info *run)
 {
-	((struct fake_sink *)s)->told->closes++;
-	free(s);
+	(void)run;
+	((struct told *)f)->begun++;
+	return 0;
 }
 
-static const struct sink_ops fake_ops = {
-	.interval = fake_interval, .summary = sink_without_summary, .close = fake_close,
-};
-
-static int fake_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
+static void fake_end(struct follower *f)
 {
-	struct fake_sink *s = calloc(1, sizeof(*s));
-
-	(void)run;
-	assert_non_null(s);
-	*s = (struct fake_sink){ .sink.ops = &fake_ops, .told = (struct told *)of };
-	s->told->opens++;
-	*ret = &s->sink;
-	return 0;
+	((struct told *)f)->ended++;
 }
 
 /* Both ends in one process. */
 static struct {
 	struct channel *channel;
 	struct relay *relay;
-	struct sink *sink;
+	struct follower *sender;
 	struct channel_reader reader;
 	struct relayed_config cfg;
 	struct relayed *relayed;
@@ -112,21 +97,22 @@ void set_up(void)
 	assert_int_equal(channel_new(pair[0], &l.channel), 0);
 	assert_int_equal(relay_new(l.channel, &l.relay), 0);
 	l.reader.fd = pair[1];
-	l.cfg = (struct relayed_config){ .n_sinks = 1, .sinks = { &l.told.source } };
+	l.cfg = (struct relayed_config){ .n = 1, .followers = { &l.told.follower } };
 	assert_int_equal(relayed_new(&l.cfg, &l.relayed), 0);
-	l.told.source.open = fake_open;
-	assert_int_equal(relay_source(l.relay)->open(relay_source(l.relay), &w.run, &l.sink), 0);
+	l.told.follower = (struct follower){ fake_begin, fake_interval, fake_end };
+	l.sender = relay_follower(l.relay);
+	assert_int_equal(l.sender->begin(l.sender, &w.run), 0);
 }
 
 void tear_down(void)
 {
-	sink_close(l.sink);
+	l.sender->end(l.sender);
 	relay_free(l.relay);
 	channel_free(l.channel);
 	relayed_free(l.relayed);
 	channel_reader_uninit(&l.reader);
 	close(l.reader.fd);
-	assert_int_equal(l.told.opens, l.told.closes);
+	assert_int_equal(l.told.begun, l.told.ended);
 }
 
 /* An interval of a second, with a few IOs of 100 us in each of @spread cells. */
@@ -162,7 +148,7 @@ static void line_interval(u32 spread)
 	l.now.skipped++;
 	fs->now = &l.now;
 	fs->drain_ns = 1000;
-	assert_int_equal(l.sink->ops->interval(l.sink, fs), 0);
+	assert_int_equal(l.sender->interval(l.sender, fs), 0);
 }
 
 /* The reader takes what the relay holds, and what was sent before it: nothing of @n intervals is missing. */
@@ -184,7 +170,7 @@ TEST(test_what_is_told_arrives)
 	for (u32 i = 0; i < 50; i++)
 		line_interval(20);
 	end_relay(50);
-	assert_true(l.told.intervals == 50 && l.told.opens == 1 && l.told.slow_told == 50 * w.slow.n);
+	assert_true(l.told.intervals == 50 && l.told.begun == 1 && l.told.slow_told == 50 * w.slow.n);
 	assert_int_equal(l.told.halts, 50 * WATCHES);
 	assert_int_equal(l.runs, 1);	/* nothing of the run has changed since the first */
 }
@@ -240,20 +226,20 @@ TEST(test_what_looks_the_same_is_told_anew)
 	assert_int_equal(l.runs, 2);
 }
 
-/* Owners of parts that come and go make no other run for sinks that are reopened; devices do. */
-TEST(test_sinks_are_reopened_for_devices)
+/* Owners of parts that come and go make no other run for those that begin again; devices do. */
+TEST(test_followers_begin_again_for_devices)
 {
-	l.cfg.reopens = true;
+	l.cfg.begins_again = true;
 	line_interval(20);
 	w.frames.f[0].number++;		/* has the run told anew */
 	line_interval(20);
 	channel_read(&l.reader, take, NULL);
-	assert_true(l.runs == 2 && l.told.opens == 1 && l.told.intervals == 2);
+	assert_true(l.runs == 2 && l.told.begun == 1 && l.told.intervals == 2);
 	w.run.memory_bytes++;
 	memset(w.devices[1].name, 'x', 5);
 	line_interval(20);
 	channel_read(&l.reader, take, NULL);
-	assert_true(l.runs == 3 && l.told.opens == 2 && l.told.closes == 1 && l.told.intervals == 3);
+	assert_true(l.runs == 3 && l.told.begun == 2 && l.told.ended == 1 && l.told.intervals == 3);
 }
 
 /* The relay gives up rather than take all memory: each change of the devices is a message of its own. */
@@ -264,7 +250,7 @@ TEST(test_what_waits_has_an_end)
 	for (u32 i = 0; !err && i < 100000; i++) {
 		w.run.memory_bytes = i;
 		any_frames(&w.frames);
-		err = l.sink->ops->interval(l.sink, &w.frames);
+		err = l.sender->interval(l.sender, &w.frames);
 		assert_true(channel_waiting(l.channel) <= CHANNEL_MOST + (1 << 20));
 	}
 	assert_int_equal(err, -ENOBUFS);

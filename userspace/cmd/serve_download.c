@@ -45,7 +45,7 @@ static int play(struct player *p, const struct serve_recorder_config *cfg, const
 
 	if (err)
 		return err;
-	p->sinks = (struct relayed_config){ .n_sinks = 1, .sinks = { archiver_source(p->archiver) }, .reopens = true };
+	p->sinks = (struct relayed_config){ .n = 1, .followers = { archiver_follower(p->archiver) }, .begins_again = true };
 	err = relayed_new(&p->sinks, &p->relayed) ?: play_one(p->relayed, from->run);
 	for (const struct recent_message *m = from->first; !err; m = m->next) {
 		archiver_only_remembers(p->archiver, gap);

@@ -27,8 +27,7 @@ struct holding {
 };
 
 struct incidents {
-	struct sink_source source;	/* of the sink that judges each interval */
-	struct sink sink;
+	struct follower judge;		/* of each interval */
 	const struct serve_recorder_config *cfg;
 	struct recent waiting;
 	struct relayed_config to;
@@ -102,9 +101,9 @@ static int judge(struct incidents *k, const struct frame *f, u32 condition)
 	return 0;
 }
 
-static int on_interval(struct sink *of, const struct frames *fs)
+static int on_interval(struct follower *f, const struct frames *fs)
 {
-	struct incidents *k = (struct incidents *)((char *)of - offsetof(struct incidents, sink));
+	struct incidents *k = (struct incidents *)f;
 	int err = 0;
 
 	k->now_ns = fs->now->wall_ns;
@@ -116,20 +115,15 @@ static int on_interval(struct sink *of, const struct frames *fs)
 	return err;
 }
 
-static void on_close(struct sink *of)
+static int on_begin(struct follower *f, const struct run_info *run)
 {
-	(void)of;
+	(void)f, (void)run;
+	return 0;
 }
 
-static int on_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
+static void on_end(struct follower *f)
 {
-	static const struct sink_ops ops = { .interval = on_interval, .summary = sink_without_summary, .close = on_close };
-	struct incidents *k = (struct incidents *)of;
-
-	(void)run;
-	k->sink.ops = &ops;
-	*ret = &k->sink;
-	return 0;
+	(void)f;
 }
 
 /* --- what goes into its file --------------------------------------------------------------------- */
@@ -199,10 +193,10 @@ static int incidents_new(const struct serve_recorder_config *cfg, struct inciden
 	if (!k)
 		return -ENOMEM;
 	k->cfg = cfg;
-	k->source.open = on_open;
+	k->judge = (struct follower){ on_begin, on_interval, on_end };
 	err = archiver_new(cfg, ARCHIVER_INCIDENTS, &k->archiver);
 	if (!err) {
-		k->to = (struct relayed_config){ .n_sinks = 1, .sinks = { archiver_source(k->archiver) }, .reopens = true };
+		k->to = (struct relayed_config){ .n = 1, .followers = { archiver_follower(k->archiver) }, .begins_again = true };
 		err = relayed_new(&k->to, &k->relayed);
 	}
 	if (err)
@@ -241,7 +235,7 @@ static int work(const void *of, int messages, int taken, int alive, struct probl
 {
 	const struct serve_recorder_config *cfg = of;
 	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
-	struct relayed_config sinks = { .n_sinks = 1, .reopens = true };
+	struct relayed_config sinks = { .n = 1, .begins_again = true };
 	struct process CLEANUP(process_end) s = { 0 };
 	int err = archiver_new(cfg, ARCHIVER_HOURS, &s.hours);
 
@@ -250,9 +244,9 @@ static int work(const void *of, int messages, int taken, int alive, struct probl
 		err = incidents_new(cfg, &s.incidents);
 	if (err)
 		return err;
-	sinks.sinks[0] = archiver_source(s.hours);
+	sinks.followers[0] = archiver_follower(s.hours);
 	if (s.incidents)
-		sinks.sinks[sinks.n_sinks++] = &s.incidents->source;
+		sinks.followers[sinks.n++] = &s.incidents->judge;
 	err = relayed_new(&sinks, &s.relayed);
 	while (!err)
 		err = channel_read(&reader, take, &s);

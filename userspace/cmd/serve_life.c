@@ -330,7 +330,7 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 	for (u32 i = 0; i < SERVICE_LINKS; i++)
 		if (s->links[i].pid)
 			s->config.links[i] = (struct service_link){
-				relay_source(s->links[i].relay), s->links[i].channel, s->links[i].process,
+				relay_follower(s->links[i].relay), s->links[i].channel, s->links[i].process,
 			};
 }
 

@@ -120,8 +120,8 @@ static int make_room(struct process *s)
 	if (err)
 		return err;
 	s->sinks = (struct relayed_config){
-		.n_sinks = 2,
-		.sinks = { prometheus_source(s->prometheus), &s->feed.source },
+		.n = 2,
+		.followers = { prometheus_follower(s->prometheus), &s->feed.follower },
 	};
 	return relayed_new(&s->sinks, &s->relayed);
 }

@@ -44,10 +44,9 @@ struct file {
 };
 
 struct archiver {
-	struct sink_source source;
-	struct sink sink;
+	struct follower follower;
 	const struct serve_recorder_config *cfg;
-	const struct run_info *run;	/* as given; another one closes and opens the sink */
+	const struct run_info *run;	/* as given; another one has another begin */
 	struct file fine, coarse;
 	/* CLOCK_REALTIME, when they begin, and that by their names; 0: they are not open */
 	s64 begins_ns, second_ns;
@@ -365,10 +364,9 @@ static int record_all(struct archiver *r, const struct frames *fs)
 	return err ?: write_interval(r, fs, &p);
 }
 
-static int on_interval(struct sink *of, const struct frames *fs)
+static int on_interval(struct follower *f, const struct frames *fs)
 {
-	struct archiver *r = (struct archiver *)((char *)of - offsetof(struct archiver, sink));
-
+	struct archiver *r = (struct archiver *)f;
 	int err = 0;
 
 	if (r->kind == ARCHIVER_HOURS)
@@ -399,9 +397,9 @@ void archiver_only_remembers(struct archiver *r, bool yes)
 
 /* --- a run --------------------------------------------------------------------------------------- */
 
-static void on_close(struct sink *of)
+static void on_end(struct follower *f)
 {
-	struct archiver *r = (struct archiver *)((char *)of - offsetof(struct archiver, sink));
+	struct archiver *r = (struct archiver *)f;
 
 	files_end(r);
 	free(TAKE(r->base));
@@ -409,27 +407,19 @@ static void on_close(struct sink *of)
 	free(TAKE(r->counts));
 }
 
-static const struct sink_ops archiver_sink = {
-	.interval = on_interval,
-	.summary = sink_without_summary,
-	.close = on_close,
-};
-
-static int on_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
+static int on_begin(struct follower *f, const struct run_info *run)
 {
-	struct archiver *r = (struct archiver *)of;
+	struct archiver *r = (struct archiver *)f;
 	u32 n = run->n_watches;
 
 	r->run = run;
 	r->base = calloc(n + 1, sizeof(*r->base));
 	r->shown = (struct frames){ .f = calloc(n + 1, sizeof(*r->shown.f)) };
 	r->counts = calloc(n + 1, sizeof(*r->counts));
-	if (!r->base || !r->shown.f || !r->counts) {
-		on_close(&r->sink);
-		return -ENOMEM;
-	}
-	*ret = &r->sink;
-	return 0;
+	if (r->base && r->shown.f && r->counts)
+		return 0;
+	on_end(f);
+	return -ENOMEM;
 }
 
 int archiver_bytes(struct archiver *r, char **ret, size_t *ret_len, struct problem *p)
@@ -450,7 +440,7 @@ int archiver_new(const struct serve_recorder_config *cfg, enum archiver_kind kin
 
 	if (!r)
 		return -ENOMEM;
-	*r = (struct archiver){ .source.open = on_open, .sink.ops = &archiver_sink, .cfg = cfg, .kind = kind };
+	*r = (struct archiver){ .follower = { on_begin, on_interval, on_end }, .cfg = cfg, .kind = kind };
 	*ret = r;
 	return 0;
 }
@@ -465,7 +455,7 @@ void archiver_free(struct archiver *r)
 	free(r);
 }
 
-struct sink_source *archiver_source(struct archiver *r)
+struct follower *archiver_follower(struct archiver *r)
 {
-	return &r->source;
+	return &r->follower;
 }

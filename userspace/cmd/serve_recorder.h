@@ -17,8 +17,8 @@ enum archiver_kind {
 
 /* @cfg is borrowed. Returns 0 or -ENOMEM. */
 int archiver_new(const struct serve_recorder_config *cfg, enum archiver_kind kind, struct archiver **ret);
-void archiver_free(struct archiver *r);		/* after its sink; takes NULL */
-struct sink_source *archiver_source(struct archiver *r);
+void archiver_free(struct archiver *r);		/* takes NULL */
+struct follower *archiver_follower(struct archiver *r);
 
 /* For a file's name, and a sentence. */
 struct incident {

@@ -56,12 +56,14 @@ void sink_free(struct sink *s);
 void sink_close(struct sink *s);
 
 /*
- * Opens a sink once the run is known. Devices come and go meanwhile, and @run changes. Embedded at the start of its
- * owner's state.
+ * A service's sink, which is there before its capture is, and longer. Embedded at the start of its owner's state. Every
+ * hook is required; the first two return 0 or a negative errno.
  */
-struct sink_source {
-	/* Returns 0 or a negative errno. @run outlives the sink. */
-	int (*open)(struct sink_source *of, const struct run_info *run, struct sink **ret);
+struct follower {
+	/* @run has begun, and stays where it is until the end. Devices may come and go meanwhile, and @run change. */
+	int (*begin)(struct follower *f, const struct run_info *run);
+	int (*interval)(struct follower *f, const struct frames *interval);
+	void (*end)(struct follower *f);	/* of what has begun */
 };
 
 struct capture;

@@ -86,7 +86,7 @@ struct blob *feed_snapshot(struct feed *f)
 
 	if (!to)
 		return f->snapshot;
-	err = json_lines_print(to, f->frames_run, f->frames, f->cfg.bins);
+	err = json_lines_print(to, f->info, f->frames, f->cfg.bins);
 	if (!fclose(to) && !err)
 		return f->snapshot = blob_take(text, len);
 	free(text);
@@ -121,16 +121,7 @@ bool feed_well(const struct feed *f, bool losses, char why[FEED_WORDS])
 	return false;
 }
 
-/* --- the sink ------------------------------------------------------------------------------ */
-
-struct feed_sink {
-	struct sink sink;
-	struct feed *feed;
-	const struct run_info *run;
-	const struct watch *told;	/* the run's, when it was described: another run has others */
-	u64 skipped;			/* the highest unexplained number so far */
-	struct health_tally skips;		/* skipped program runs beside the IOs of all watches */
-};
+/* --- an interval -------------------------------------------------------------------------- */
 
 static void tell_losses(struct feed *to, const struct frames *fs, u64 now_ns)
 {
@@ -145,80 +136,71 @@ static void tell_losses(struct feed *to, const struct frames *fs, u64 now_ns)
 	}
 }
 
-static void tell_skipped(struct feed_sink *b, const struct frames *fs, u64 now_ns)
+static void tell_skipped(struct feed *to, const struct frames *fs, u64 now_ns)
 {
-	struct feed *to = b->feed;
-	u64 more = fs->skipped_unexplained > b->skipped ? fs->skipped_unexplained - b->skipped : 0, ios = 0;
+	u64 more = fs->skipped_unexplained > to->skipped ? fs->skipped_unexplained - to->skipped : 0, ios = 0;
 
 	for (u32 i = 0; i < fs->n; i++)
 		ios += fs->f[i].health.ios;
-	b->skipped += more;
-	if (!health_tally_add(&b->skips, fs->interval_s, ios, more))
+	to->skipped += more;
+	if (!health_tally_add(&to->skips, fs->interval_s, ios, more))
 		return;
 	to->loss_ns = now_ns;
 	snprintf(to->loss, sizeof(to->loss), "IOs may have been missed within the last minute: the kernel skipped %llu "
 		 "program run%s", more, more == 1 ? "" : "s");
 }
 
-static void describe(struct feed_sink *b, const struct frames *fs)
+static void describe(struct feed *f, const struct frames *fs)
 {
 	const struct event_run e = {
-		.run = b->run, .frames = fs, .start_ns = b->feed->start_wall_ns, .history_s = b->feed->cfg.history_s,
+		.run = f->info, .frames = fs, .start_ns = f->start_wall_ns, .history_s = f->cfg.history_s,
 	};
 	struct blob *run = event_run(&e);
 
-	b->told = run ? b->run->watches : NULL;
+	f->told = run ? f->info->watches : NULL;
 	if (!run)
 		return;
-	blob_unref(b->feed->run);
-	b->feed->run = run;
-	b->feed->runs++;
+	blob_unref(f->run);
+	f->run = run;
+	f->runs++;
 }
 
 /* Without memory, the interval is not kept. */
-static int feed_interval(struct sink *s, const struct frames *fs)
+static int feed_interval(struct follower *follower, const struct frames *fs)
 {
-	struct feed_sink *b = (struct feed_sink *)s;
-	struct feed *f = b->feed;
+	struct feed *f = (struct feed *)follower;
 	u64 now_ns = clock_ns(CLOCK_MONOTONIC), end_ns = fs->mono_ns ?: now_ns;
 	struct event_interval at = {
-		.boot = f->boot, .number = f->next, .run = b->run,
+		.boot = f->boot, .number = f->next, .run = f->info,
 		.end_s = (double)(s64)(end_ns - f->start_mono_ns) / NSEC_PER_SEC,
 	};
 
 	/* A loss is certain, a skipped program is not, so the loss is told last. */
-	tell_skipped(b, fs, now_ns);
-	if (b->told != b->run->watches)
-		describe(b, fs);
+	tell_skipped(f, fs, now_ns);
+	if (f->told != f->info->watches)
+		describe(f, fs);
 	tell_losses(f, fs, now_ns);
 	blob_unref(TAKE(f->snapshot));
 	f->frames = fs;
-	f->frames_run = b->run;
 	keep(f, event_interval(fs, &at), end_ns);
 	f->last_ns = now_ns;
 	return 0;
 }
 
-static const struct sink_ops sink_feed = {
-	.interval = feed_interval,
-	.summary = sink_without_summary,
-	.close = sink_free,
-};
-
-static int feed_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
+static int feed_begin(struct follower *f, const struct run_info *run)
 {
-	struct feed_sink *b = calloc(1, sizeof(*b));
-
-	if (!b)
-		return -ENOMEM;
-	*b = (struct feed_sink){ .sink.ops = &sink_feed, .feed = (struct feed *)of, .run = run };
-	*ret = &b->sink;
+	((struct feed *)f)->info = run;
 	return 0;
+}
+
+static void feed_end(struct follower *f)
+{
+	(void)f;
 }
 
 int feed_init(struct feed *f, const struct feed_config *cfg)
 {
-	*f = (struct feed){ .source.open = feed_open, .cfg = *cfg, .room = 64, .first = 1, .next = 1 };
+	*f = (struct feed){ .follower = { feed_begin, feed_interval, feed_end }, .cfg = *cfg, .room = 64, .first = 1, .next = 1 };
 	f->start_mono_ns = f->last_ns = clock_ns(CLOCK_MONOTONIC);
 	f->start_wall_ns = clock_ns(CLOCK_REALTIME);
 	snprintf(f->boot, sizeof(f->boot), "%llx", (u64)f->start_wall_ns);

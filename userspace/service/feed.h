@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the live page, /api, /healthz and /readyz show: the last interval, those of the last minutes, and the state of
- * the capture. A sink: each interval is made JSON once, for all readers of streams, and a snapshot only if it is
+ * the capture: each interval is made JSON once, for all readers of streams, and a snapshot only if it is
  * asked for.
  */
 #ifndef SERVICE_FEED_H
@@ -23,7 +23,7 @@ struct feed_config {
 
 /* To be read by the server: */
 struct feed {
-	struct sink_source source;
+	struct follower follower;
 	struct feed_config cfg;
 	char boot[24];			/* distinguishes this process's numbers from another's */
 	struct blob *run;		/* the first event of a stream, for the intervals from now on; NULL: none yet */
@@ -32,7 +32,10 @@ struct feed {
 	/* its own: */
 	struct blob *snapshot;		/* of the last interval; NULL: not asked for yet */
 	const struct frames *frames;	/* the last interval; NULL: none, or it is detached */
-	const struct run_info *frames_run;
+	const struct run_info *info;	/* the run that it follows */
+	const struct watch *told;	/* of that run, when it was described: another one has others */
+	u64 skipped;			/* the highest unexplained number so far */
+	struct health_tally skips;	/* skipped program runs beside the IOs of all watches */
 	u64 start_mono_ns;
 	s64 start_wall_ns;
 	struct kept *kept;		/* a ring: interval number i at i & (room - 1) */
@@ -44,7 +47,7 @@ struct feed {
 	char stop[FEED_WORDS / 2];	/* "": it goes on */
 };
 
-/* Must outlive its sink. Returns 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int feed_init(struct feed *f, const struct feed_config *cfg);
 void feed_uninit(struct feed *f);	/* takes a struct that is all 0 */
 

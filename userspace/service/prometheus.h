@@ -48,14 +48,14 @@ struct prometheus;
 
 /* With native histograms of @schema. Returns 0 or -ENOMEM. */
 int prometheus_new(u32 schema, struct prometheus **ret);
-void prometheus_free(struct prometheus *p);	/* after its sink was closed; takes NULL */
+void prometheus_free(struct prometheus *p);	/* takes NULL */
 
 /*
- * Opens the sink that adds intervals. If the run's bins are coarser than the schemas, the schemas are lowered for
- * good, since buckets can be merged but not split. After an interval that fails (-ENOMEM) the totals must not be used
- * any more. They refer to the run until another sink is opened.
+ * Adds intervals. If the run's bins are coarser than the schemas, the schemas are lowered for good, since buckets can
+ * be merged but not split. After an interval that fails (-ENOMEM) the totals must not be used any more. They refer to
+ * the run until another one begins.
  */
-struct sink_source *prometheus_source(struct prometheus *p);
+struct follower *prometheus_follower(struct prometheus *p);
 
 /* What a recorder says of itself, in memory that two processes share: one only writes, the other one only reads. */
 struct recorder_state {

@@ -336,40 +336,31 @@ static int totals_add(struct totals *t, const struct frames *fs, u32 scale)
 /* --- the sink -------------------------------------------------------------------------------- */
 
 struct prometheus {
-	struct sink_source source;
-	struct sink sink;
+	struct follower follower;
 	struct totals totals;
 	u32 schema;			/* of native histograms */
 	u32 scale;			/* of the totals' histograms */
 };
 
-static int prometheus_interval(struct sink *s, const struct frames *interval)
+static int prometheus_begin(struct follower *f, const struct run_info *run)
 {
-	struct prometheus *p = (struct prometheus *)((char *)s - offsetof(struct prometheus, sink));
+	struct prometheus *p = (struct prometheus *)f;
+
+	p->totals.run = run;
+	p->scale = min_u64(p->scale, run->scale);
+	return 0;
+}
+
+static int prometheus_interval(struct follower *f, const struct frames *interval)
+{
+	struct prometheus *p = (struct prometheus *)f;
 
 	return totals_add(&p->totals, interval, p->scale);
 }
 
-static void prometheus_close(struct sink *s)
+static void prometheus_end(struct follower *f)
 {
-	(void)s;
-}
-
-static const struct sink_ops sink_prometheus = {
-	.interval = prometheus_interval,
-	.summary = sink_without_summary,
-	.close = prometheus_close,
-};
-
-static int prometheus_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
-{
-	struct prometheus *p = (struct prometheus *)of;
-
-	p->totals.run = run;
-	if (run->scale < p->scale)
-		p->scale = run->scale;
-	*ret = &p->sink;
-	return 0;
+	(void)f;
 }
 
 int prometheus_new(u32 schema, struct prometheus **ret)
@@ -378,8 +369,7 @@ int prometheus_new(u32 schema, struct prometheus **ret)
 
 	if (!p)
 		return -ENOMEM;
-	p->source.open = prometheus_open;
-	p->sink.ops = &sink_prometheus;
+	p->follower = (struct follower){ prometheus_begin, prometheus_interval, prometheus_end };
 	p->schema = schema;
 	p->scale = max_u64(schema, PROMETHEUS_CLASSIC_SCHEMA);
 	*ret = p;
@@ -396,9 +386,9 @@ void prometheus_free(struct prometheus *p)
 	free(p);
 }
 
-struct sink_source *prometheus_source(struct prometheus *p)
+struct follower *prometheus_follower(struct prometheus *p)
 {
-	return &p->source;
+	return &p->follower;
 }
 
 void prometheus_add_recorder(struct prometheus *p, const struct recorder_state *state)

@@ -9,17 +9,12 @@
 #include "util/clock.h"
 
 struct relay {
-	struct sink_source source;
+	struct follower follower;
 	struct channel *to;
-	const struct run_info *run;	/* of the open sink; NULL: none */
+	const struct run_info *run;	/* that has begun; NULL: none */
 	struct wire_out sent;		/* the watches that the other end knows */
 	struct wired_run copy;		/* of what it knows, since devices may go away while intervals are held */
 	struct held held;		/* intervals that have not been sent, of the copy's watches */
-};
-
-struct relay_sink {
-	struct sink sink;
-	struct relay *r;
 };
 
 void relay_free(struct relay *r)
@@ -77,11 +72,19 @@ static int send_run(struct relay *r, const struct frames *fs)
 	return err;
 }
 
-/* --- the sink --------------------------------------------------------------------------------- */
+/* --- the follower ----------------------------------------------------------------------------- */
 
-static int relay_interval(struct sink *s, const struct frames *fs)
+static int relay_begin(struct follower *f, const struct run_info *run)
 {
-	struct relay *r = ((struct relay_sink *)s)->r;
+	struct relay *r = (struct relay *)f;
+
+	r->run = run;
+	return send_run(r, NULL);
+}
+
+static int relay_interval(struct follower *f, const struct frames *fs)
+{
+	struct relay *r = (struct relay *)f;
 	int err = send_run(r, fs);
 
 	if (err)
@@ -91,39 +94,9 @@ static int relay_interval(struct sink *s, const struct frames *fs)
 	return let_go(r) ?: post(r, fs);
 }
 
-static void relay_close(struct sink *sink)
+static void relay_end(struct follower *f)
 {
-	struct relay_sink *s = (struct relay_sink *)sink;
-
-	let_go(s->r);	/* if it fails, there is nobody left to tell */
-	s->r->run = NULL;
-	free(s);
-}
-
-static const struct sink_ops sink_relay = {
-	.interval = relay_interval,
-	.summary = sink_without_summary,
-	.close = relay_close,
-};
-
-static int relay_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
-{
-	struct relay *r = (struct relay *)of;
-	struct relay_sink *s = calloc(1, sizeof(*s));
-	int err;
-
-	if (!s)
-		return -ENOMEM;
-	*s = (struct relay_sink){ .sink.ops = &sink_relay, .r = r };
-	r->run = run;
-	err = send_run(r, NULL);
-	if (err) {
-		r->run = NULL;
-		free(s);
-		return err;
-	}
-	*ret = &s->sink;
-	return 0;
+	let_go((struct relay *)f);	/* if it fails, there is nobody left to tell */
 }
 
 int relay_new(struct channel *to, struct relay **ret)
@@ -132,15 +105,15 @@ int relay_new(struct channel *to, struct relay **ret)
 
 	if (!r)
 		return -ENOMEM;
-	r->source.open = relay_open;
+	r->follower = (struct follower){ relay_begin, relay_interval, relay_end };
 	r->to = to;
 	*ret = r;
 	return 0;
 }
 
-struct sink_source *relay_source(struct relay *r)
+struct follower *relay_follower(struct relay *r)
 {
-	return &r->source;
+	return &r->follower;
 }
 
 int relay_stop(struct relay *r, const char *why)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The sinks of a service are in another process than its capture. This is the link between them: a sink that sends
- * everything as messages (util/channel.h), and a receiver at the other end that passes it to other sinks.
+ * What follows a service's capture is in another process. This is the link between them: a follower that sends
+ * everything as messages (util/channel.h), and a receiver at the other end that passes it to others.
  *
- * The sink never waits. Intervals that the other end is too slow for are added up, so it gets fewer and longer ones. No
- * count is missing and no memory is taken: only the frames of one interval are kept, however long it is.
+ * The sender never waits. Intervals that the other end is too slow for are added up, so it gets fewer and longer ones.
+ * No count is missing and no memory is taken: only the frames of one interval are kept, however long it is.
  */
 #ifndef SERVICE_RELAY_H
 #define SERVICE_RELAY_H
@@ -28,37 +28,37 @@ struct relay;
 
 /* @to is borrowed. Returns 0 or -ENOMEM. */
 int relay_new(struct channel *to, struct relay **ret);
-void relay_free(struct relay *r);	/* after its sink; takes NULL */
+void relay_free(struct relay *r);	/* takes NULL */
 
-/* The source of its sink. An interval fails with -ENOMEM, or with the error of channel_post(). */
-struct sink_source *relay_source(struct relay *r);
+/* It fails with -ENOMEM, or with the error of channel_post(). */
+struct follower *relay_follower(struct relay *r);
 
 /* Tells that there will be no more intervals. Fails as an interval does. */
 int relay_stop(struct relay *r, const char *why);
 
 /* --- the other end ------------------------------------------------------------------------------ */
 
-#define RELAYED_SINKS_MAX 2
+#define RELAYED_MOST 2
 
 struct relayed_config {
-	u32 n_sinks;
-	struct sink_source *sinks[RELAYED_SINKS_MAX];
-	/* they are closed and opened again when devices come or go: else they see that by themselves */
-	bool reopens;
+	u32 n;
+	struct follower *followers[RELAYED_MOST];
+	/* they end and begin again when devices come or go: else they see that by themselves */
+	bool begins_again;
 };
 
 struct relayed;
 
 /*
- * @cfg is borrowed. The first run opens the sinks. That parts have other owners does not make another run. Returns 0
+ * @cfg is borrowed. The first run begins. That parts have other owners does not make another run. Returns 0
  * or -ENOMEM.
  */
 int relayed_new(const struct relayed_config *cfg, struct relayed **ret);
-void relayed_free(struct relayed *r);	/* closes the sinks; takes NULL */
+void relayed_free(struct relayed *r);	/* ends what has begun; takes NULL */
 
 /*
- * Takes a message; RELAY_STOP means nothing to sinks. Returns 0, -EBADMSG if it has not the length it should have, or
- * the error of a sink.
+ * Takes a message; RELAY_STOP means nothing to followers. Returns 0, -EBADMSG if it has not the length it should have,
+ * or the error of a follower.
  */
 int relayed_take(struct relayed *r, u32 kind, struct wire_in *bytes);
 

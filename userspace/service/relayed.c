@@ -8,8 +8,7 @@
 
 struct relayed {
 	const struct relayed_config *cfg;
-	struct sink *sinks[RELAYED_SINKS_MAX];
-	bool open;			/* they are */
+	u32 begun;			/* followers */
 	struct wired_run run;
 	struct frames frames;
 	struct slow_ios slow;		/* of these */
@@ -27,18 +26,20 @@ int relayed_new(const struct relayed_config *cfg, struct relayed **ret)
 	return 0;
 }
 
-static void close_sinks(struct relayed *r)
+static void end_run(struct relayed *r)
 {
-	for (u32 i = 0; i < r->cfg->n_sinks; i++)
-		sink_close(TAKE(r->sinks[i]));
-	r->open = false;
+	while (r->begun) {
+		struct follower *f = r->cfg->followers[--r->begun];
+
+		f->end(f);
+	}
 }
 
 void relayed_free(struct relayed *r)
 {
 	if (!r)
 		return;
-	close_sinks(r);
+	end_run(r);
 	slow_ios_uninit(&r->slow);
 	frames_uninit(&r->frames);
 	free(r->now.w);
@@ -46,20 +47,19 @@ void relayed_free(struct relayed *r)
 	free(r);
 }
 
-static int open_sinks(struct relayed *r)
+static int begin_run(struct relayed *r)
 {
 	int err = 0;
 
-	for (u32 i = 0; !err && i < r->cfg->n_sinks; i++)
-		err = r->cfg->sinks[i]->open(r->cfg->sinks[i], &r->run.info, &r->sinks[i]);
-	r->open = !err;
+	for (; !err && r->begun < r->cfg->n; r->begun += !err)
+		err = r->cfg->followers[r->begun]->begin(r->cfg->followers[r->begun], &r->run.info);
 	return err;
 }
 
 /* Whether @run only has other owners of parts, by cgroup, which the run then takes over. */
 static bool take_owners(struct relayed *r, const struct wired_run *run)
 {
-	bool same = r->open && run->info.n_watches == r->run.info.n_watches;
+	bool same = r->begun && run->info.n_watches == r->run.info.n_watches;
 
 	for (u32 i = 0; same && i < run->info.n_watches; i++) {
 		const struct watch *w = &run->watches[i], *was = &r->run.watches[i];
@@ -72,7 +72,7 @@ static bool take_owners(struct relayed *r, const struct wired_run *run)
 	return same;
 }
 
-/* The run must stay at its address, which sinks keep. */
+/* The run must stay at its address, which followers keep. */
 static int take_run(struct relayed *r, struct wire_in *bytes)
 {
 	struct watch_counts *counts = NULL;
@@ -83,12 +83,12 @@ static int take_run(struct relayed *r, struct wire_in *bytes)
 
 	if (err)
 		return err;
-	if (r->cfg->reopens && take_owners(r, &run)) {
+	if (r->cfg->begins_again && take_owners(r, &run)) {
 		wired_run_free(&run);
 		return 0;
 	}
-	if (r->cfg->reopens)
-		close_sinks(r);
+	if (r->cfg->begins_again)
+		end_run(r);
 	err = frames_init(&frames, run.watches, run.info.n_watches, run.info.scale);
 	if (!err && run.info.slow_most)
 		err = slow_ios_init(&slow, run.info.n_watches, run.info.slow_most);
@@ -109,7 +109,7 @@ static int take_run(struct relayed *r, struct wire_in *bytes)
 	r->run = run;
 	r->run.info.devices = &r->run.devices;
 	r->frames = frames;
-	return r->open ? 0 : open_sinks(r);
+	return r->begun ? 0 : begin_run(r);
 }
 
 static int take_interval(struct relayed *r, struct wire_in *bytes)
@@ -119,8 +119,8 @@ static int take_interval(struct relayed *r, struct wire_in *bytes)
 	if (err)
 		return err;
 	frames_set_percentiles(&r->frames, &r->run.info.percentiles);
-	for (u32 i = 0; !err && i < r->cfg->n_sinks; i++)
-		err = r->sinks[i]->ops->interval(r->sinks[i], &r->frames);
+	for (u32 i = 0; !err && i < r->begun; i++)
+		err = r->cfg->followers[i]->interval(r->cfg->followers[i], &r->frames);
 	return err;
 }
 
@@ -130,7 +130,7 @@ int relayed_take(struct relayed *r, u32 kind, struct wire_in *bytes)
 	case RELAY_RUN:
 		return take_run(r, bytes);
 	case RELAY_INTERVAL:
-		return r->open ? take_interval(r, bytes) : -EBADMSG;
+		return r->begun ? take_interval(r, bytes) : -EBADMSG;
 	case RELAY_STOP:
 		return 0;
 	default:

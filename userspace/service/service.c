@@ -23,7 +23,7 @@ struct service {
 	u32 ended;			/* which of these */
 	struct monitor monitor;
 	struct run_info info;
-	struct sink *sinks[SERVICE_LINKS];	/* NULL: none, or no more */
+	bool follows[SERVICE_LINKS];	/* the link has begun */
 	struct frames shown;		/* shallow copies of the frames of devices still there */
 	u32 room;			/* of shown */
 	bool stopped;
@@ -75,11 +75,18 @@ static int choose_shown(struct service *s)
 	return 0;
 }
 
+static void end_run(struct service *s, u32 i)
+{
+	if (s->follows[i])
+		s->cfg->links[i].follower->end(s->cfg->links[i].follower);
+	s->follows[i] = false;
+}
+
 static void end_link(struct service *s, u32 i, int err)
 {
-	if (!s->sinks[i])
+	if (!s->follows[i])
 		return;
-	sink_close(TAKE(s->sinks[i]));
+	end_run(s, i);
 	s->cfg->hooks.ended(s->cfg->hooks.into, i, err);
 }
 
@@ -91,7 +98,8 @@ static int publish(struct service *s, struct problem *p)
 	err = choose_shown(s);
 	s->shown.drain_ns = s->drain_ns;
 	for (u32 i = 0; !err && i < SERVICE_LINKS; i++) {
-		int failed = s->sinks[i] ? s->sinks[i]->ops->interval(s->sinks[i], &s->shown) : 0;
+		struct follower *f = s->cfg->links[i].follower;
+		int failed = s->follows[i] ? f->interval(f, &s->shown) : 0;
 
 		if (i == s->cfg->first)
 			err = failed;
@@ -160,7 +168,7 @@ static int begin_to_wait(struct service *s)
 	if (s->cfg->monitor->capture.follow)
 		s->uevents = uevents_open();
 	for (u32 i = 0; i < SERVICE_LINKS; i++)
-		s->lifelines[i] = s->cfg->links[i].sink ? s->cfg->links[i].lifeline : -1;
+		s->lifelines[i] = s->cfg->links[i].follower ? s->cfg->links[i].lifeline : -1;
 	return 0;
 }
 
@@ -364,9 +372,10 @@ static int begin(struct service *s, struct problem *p)
 		return err;
 	describe(s);
 	for (u32 i = 0; !err && i < SERVICE_LINKS; i++) {
-		struct sink_source *of = s->cfg->links[i].sink;
+		struct follower *f = s->cfg->links[i].follower;
 
-		err = of ? of->open(of, &s->info, &s->sinks[i]) : 0;
+		err = f ? f->begin(f, &s->info) : 0;
+		s->follows[i] = f && !err;
 	}
 	return err ? problem_set(p, err, "could not show the devices: %s", strerror(-err)) : 0;
 }
@@ -393,7 +402,7 @@ void service_close(struct service *s)
 	if (!s)
 		return;
 	for (u32 i = 0; i < SERVICE_LINKS; i++)
-		sink_close(s->sinks[i]);
+		end_run(s, i);
 	monitor_close(&s->monitor);
 	cleanup_close(&s->signals);
 	cleanup_close(&s->uevents);

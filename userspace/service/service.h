@@ -22,9 +22,9 @@ struct service_hooks {
 	void *into;
 };
 
-/* A sink in a process of its own. */
+/* What follows in a process of its own. */
 struct service_link {
-	struct sink_source *sink;	/* NULL: there is none */
+	struct follower *follower;	/* NULL: there is none */
 	struct channel *channel;	/* flushed while the loop waits */
 	int lifeline;			/* readable when the process has ended */
 };
@@ -45,8 +45,8 @@ struct service_config {
 struct service;
 
 /*
- * Opens the capture, if there is anything to watch, and the sinks. @cfg is borrowed. Returns 0, or a negative errno
- * and a sentence.
+ * Opens the capture, if there is anything to watch, and begins the run of all links. @cfg is borrowed. Returns 0, or
+ * a negative errno and a sentence.
  */
 int service_open(const struct service_config *cfg, struct service **ret, struct problem *p);
 
