@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "recording/marks.h"
-#include "recording/private_copy.h"
 #include "recording/reader.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "recording/private_copy.h"
+#include "recording/sqlite_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -94,9 +94,6 @@ int reader_take_halt(struct recording_reader *r, sqlite3_stmt *s, struct problem
 int reader_take_slow(struct recording_reader *r, sqlite3_stmt *s, struct problem *p);
 int reader_take_slow_found(struct recording_reader *r, sqlite3_stmt *s, struct problem *p);
 
-/* Reads column @i, a watch's id. */
-bool column_watch(const struct recording_reader *r, sqlite3_stmt *s, int i, u32 *ret);
-
 /*
  * Reads the facts about the whole run. Returns 0 or a negative errno and a sentence. Call
  * reader_forget_facts() either way.

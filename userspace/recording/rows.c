@@ -10,6 +10,7 @@
 #include "recording/sqlite.h"
 #include "util/array.h"
 #include "util/cleanup.h"
+#include "util/utf8.h"
 
 /* Only rows of the rest come several times, see struct recording_rows. */
 #define ADDED(column) #column " = " #column " + excluded." #column
@@ -217,14 +218,6 @@ static int put_state_of(struct recording_rows *r, s64 id, const struct run_info 
 	return run->watches[watch].part ? put_part_state(r, id, r->ids[watch], w) : put_state(r, id, r->ids[watch], w);
 }
 
-int recording_rows_id(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret)
-{
-	int rc = has_owner(run, watch) ? find_id(r, run, watch) : SQLITE_OK;
-
-	*ret = r->ids[watch];
-	return rc;
-}
-
 /* A whole that is divided has no series of its own: they are the sum of its parts'. */
 static bool has_series(const struct run_info *run, u32 watch)
 {
@@ -315,6 +308,73 @@ static int put_op(struct recording_rows *r, s64 id, u32 watch, u32 op, const str
 	return put_series(r, id, watch, op, &s);
 }
 
+/* --- slow IOs --------------------------------------------------------------------------------- */
+
+/* The end of a path that is too long, as the end says most. */
+static const char *end_of(const char *path)
+{
+	size_t len = path ? strlen(path) : 0;
+
+	if (len < RECORDING_CGROUP_BYTES)
+		return path;
+	path += len - (RECORDING_CGROUP_BYTES - 1);
+	while (*path && !utf8_begins(*path))
+		path++;
+	return path;
+}
+
+/* The watch whose part the IO is in, or the whole. */
+static u32 watch_of(const struct run_info *run, u32 whole, const struct slow_io *io)
+{
+	for (u32 i = whole + 1; io->part && i < run->n_watches && run->watches[i].part; i++)
+		if (run->watches[i].part == io->part)
+			return i;
+	return whole;
+}
+
+static int put_slow(struct recording_rows *r, s64 id, const struct run_info *run, u32 whole, const struct slow_io *io)
+{
+	struct sqlite_value *values = VALUES([SLOW_interval] = NUMBER(id), [SLOW_n] = NUMBER(r->n_slow++),
+					     [SLOW_end_wall_ns] = NUMBER(io->end_ns));
+	u32 watch = watch_of(run, whole, io);
+	int rc = has_owner(run, watch) ? find_id(r, run, watch) : SQLITE_OK;
+
+	if (rc)
+		return rc;
+	values[SLOW_watch] = NUMBER(r->ids[watch]);
+	for (u32 i = 0; i < SLOW_FIELDS; i++) {
+		const struct slow_value v = slow_value(io, &slow_io_fields[i]);
+		bool text = v.text && slow_io_fields[i].kind != SLOW_KIND_OP;
+
+		values[SLOW_latency_ns + i] = !v.known ? NONE : text ? TEXT(v.text) : NUMBER(v.n);
+	}
+	values[SLOW_cgroup] = TEXT(end_of(io->cgroup));
+	return sqlite_put_row(r->slow, values);
+}
+
+static int put_found(struct recording_rows *r, s64 id, u32 watch, u64 found)
+{
+	return sqlite_put_row(r->slow_found,
+			      VALUES([SLOW_FOUND_interval] = NUMBER(id), [SLOW_FOUND_watch] = NUMBER(watch),
+				     [SLOW_FOUND_found] = NUMBER(found)));
+}
+
+static int put_slow_ios(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is)
+{
+	int rc = SQLITE_OK;
+
+	for (u32 i = 0; !rc && i < is->n; i++) {
+		const struct slow_of *of = is->f[i].slow;
+		u32 whole = is->f[i].watch - run->watches;
+
+		for (u32 n = 0; !rc && of && n < of->n; n++)
+			rc = put_slow(r, id, run, whole, &is->slow->io[of->first + n]);
+		if (!rc && of && of->found)
+			rc = put_found(r, id, r->known->watches[whole], of->found);
+	}
+	return rc;
+}
+
 int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is)
 {
 	int rc = put_interval(r, id, is->now->mono_ns, is->now->wall_ns, is->now->skipped) ?: find_ids(r, run, is);
@@ -327,5 +387,5 @@ int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_i
 		for (u32 op = 0; !rc && has_series(run, watch) && op < BLKLAT_OPS; op++)
 			rc = put_op(r, id, r->ids[watch], op, &f->ops[op]);
 	}
-	return rc || !is->slow || !r->slow ? rc : recording_rows_slow(r, id, run, is);
+	return rc || !is->slow || !r->slow ? rc : put_slow_ios(r, id, run, is);
 }

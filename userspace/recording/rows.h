@@ -62,10 +62,4 @@ int recording_rows_start(struct recording_rows *r, const struct run_info *run, c
 /* Writes interval @id, from 1. */
 int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is);
 
-/* Writes the slow IOs of interval @id. */
-int recording_rows_slow(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is);
-
-/* The id of watch @watch in this interval, whose rows must be written already. */
-int recording_rows_id(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret);
-
 #endif

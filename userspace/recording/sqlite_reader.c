@@ -8,7 +8,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "recording/private_copy.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
