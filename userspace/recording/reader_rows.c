@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Takes the rows of an interval: the state of the watches at its end, the series of what happened in it, halts, slow IOs. */
+/*
+ * Takes the rows of an interval: the state of the watches at its end, the series of what happened in it, halts, slow
+ * IOs.
+ */
 #include <errno.h>
 #include <string.h>
 
