@@ -61,10 +61,8 @@ static int print(struct run_capture *r, u32 format)
 	struct sink *sink = NULL;
 	struct problem p;
 	enum loop_end end;
-	int err = format == EXPORT_HLOG ? hlog_open(look.out, &sink)
-					: format_open(FORMAT_CSV, &r->info, &look, true, &sink);
 
-	if (err)
+	if (format_open(format == EXPORT_HLOG ? FORMAT_HLOG : FORMAT_CSV, &r->info, &look, true, &sink))
 		return command_no_memory(r->who);
 	end = run_capture_loop(r, sink, &p);
 	sink_close(sink);

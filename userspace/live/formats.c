@@ -13,7 +13,7 @@ struct lines {
 	struct sink sink;
 	const struct run_info *run;
 	FILE *out;
-	enum format format;	/* JSON or CSV */
+	enum format format;	/* any but text */
 	bool bins;
 	bool begun;		/* an interval was printed */
 };
@@ -26,10 +26,13 @@ static int lines_interval(struct sink *s, const struct frames *interval)
 
 	if (!err && l->format == FORMAT_CSV)
 		csv_print(buffer.f, l->run, interval, l->bins, !l->begun);
+	else if (!err && l->format == FORMAT_HLOG)
+		err = hlog_print(buffer.f, interval, !l->begun);
 	else if (!err)
 		err = json_lines_print(buffer.f, l->run, interval, l->bins);
 	err = err ?: print_buffer_write(&buffer, l->out);
-	l->begun |= !err;
+	/* A log begins with its first interval of a device. */
+	l->begun |= !err && (interval->n || l->format != FORMAT_HLOG);
 	return err;
 }
 

@@ -16,14 +16,15 @@ int text_open(const struct run_info *run, const struct look *look, struct sink *
 /* Prints an interval as CSV, as blklat-live(8) describes it; @bins: with every bin; @header: with the header line. */
 void csv_print(FILE *to, const struct run_info *run, const struct frames *interval, bool bins, bool header);
 
-/* Prints intervals as a log of HdrHistograms; see hlog.c. Returns 0 or -ENOMEM. */
-int hlog_open(FILE *out, struct sink **ret);
+/* The same as a log of HdrHistograms; see hlog.c. Returns 0 or -ENOMEM. */
+int hlog_print(FILE *to, const struct frames *interval, bool header);
 
 enum format {
 	FORMAT_TEXT,
 	FORMAT_JSON,
 	FORMAT_CSV,
 	FORMATS,
+	FORMAT_HLOG = FORMATS,	/* not of 'live' */
 };
 
 extern const char *const format_names[FORMATS + 1];	/* ended by NULL */

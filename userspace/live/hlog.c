@@ -17,7 +17,6 @@
 #include "live/formats.h"
 #include "util/clock.h"
 #include "util/cleanup.h"
-#include "util/stream.h"
 #include "util/units.h"
 
 #define DIGITS 3
@@ -27,12 +26,6 @@
 #define COOKIE_COMPRESSED 0x1c849314
 #define HEAD_BYTES 40
 #define NUMBER_BYTES 10			/* the most that a number takes */
-
-struct hlog {
-	struct sink sink;
-	FILE *out;
-	bool begun;
-};
 
 /* --- a histogram's bytes ----------------------------------------------------------------------- */
 
@@ -186,42 +179,22 @@ static int put_op(FILE *f, const struct frame *fr, u32 op)
 	return err;
 }
 
-static int hlog_interval(struct sink *s, const struct frames *interval)
+int hlog_print(FILE *to, const struct frames *interval, bool header)
 {
-	struct hlog *h = (struct hlog *)s;
-	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
-	int err = print_buffer_open(&buffer);
 	char time[UNITS_TEXT];
+	int err = 0;
 
-	if (!err && !h->begun && interval->n) {
+	if (header && interval->n) {
 		s64 begin_ns = interval->f[0].end_ns - llround(interval->interval_s * NSEC_PER_SEC);
 
-		fprintf(buffer.f, "#[Latencies in ns, one line for each device, stage, op and part]\n"
+		fprintf(to, "#[Latencies in ns, one line for each device, stage, op and part]\n"
 			"#[Histogram log format version 1.3]\n#[StartTime: %.3f (seconds since epoch), %s]\n"
 			"\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
 			(double)begin_ns / NSEC_PER_SEC, units_utc(time, begin_ns));
-		h->begun = true;
 	}
 	for (u32 i = 0; !err && i < interval->n; i++)
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 			if (interval->f[i].ops[op].ios)
-				err = put_op(buffer.f, &interval->f[i], op);
-	return err ?: print_buffer_write(&buffer, h->out);
-}
-
-static const struct sink_ops sink_hlog = {
-	.interval = hlog_interval,
-	.summary = sink_without_summary,
-	.close = sink_free,
-};
-
-int hlog_open(FILE *out, struct sink **ret)
-{
-	struct hlog *h = calloc(1, sizeof(*h));
-
-	if (!h)
-		return -ENOMEM;
-	*h = (struct hlog){ .sink.ops = &sink_hlog, .out = out };
-	*ret = &h->sink;
-	return 0;
+				err = put_op(to, &interval->f[i], op);
+	return err;
 }
