@@ -80,6 +80,7 @@ HEALTHY = {
     "a load that grows": (60, lambda t: [("read", 9e4, step(t, 2000, 20000), {})], {}),
     "more and more load": (90, sweep((1, 1), (2, 1), (4, 1.3), (4.1, 2.5), (4.1, 5), (4.1, 10)), {}),
     "from saturated to more": (60, sweep((1, 1), (2, 1), (4, 1), (4.1, 2)), {}),
+    "discards for a while": (60, lambda t: [("read", 9e4, 2000, {}), ("discard", 2e5, 5000 * (30 <= t < 36), {"size": MiB})], {}),
     "larger IOs": (60, lambda t: [("write", step(t, 3e4, 3e5), 2000, {"size": step(t, 4096, 131072)})], {}),
 }
 
@@ -203,6 +204,11 @@ SEVERAL = {
                                   [rf"sda read: at {at} s {owner}\.service began .*{until}; it has 7\d\.\d % of .*, and reads of db\.service went from p99 1\d\d us to .*"
                                    for at, owner, until in ((r"(19|20)\.\d", "backup", r", until (44|45)\.\d s"), (r"(44|45)\.\d", "indexer", r", until (69|70)\.\d s"),
                                                             (r"(69|70)\.\d", "backup", "MiB"))]),
+    "from the start, and again": (90, lambda t: [("read", 1e6 if t < 10 or 40 <= t < 50 else 85e3, 900, {"owner": DB}),
+                                                 writes(BACKUP, 6e6, 500 * (t < 10 or 40 <= t < 50))], {"by": "cgroup"},
+                                  [r"sda read: at 40\.0 s backup\.service began [45]\d\d writes/s of 1\.00 MiB, until 50\.0 s, and from the start until 10\.0 s; it has .*"]),
+    "the root cgroup": (60, backup("write", 6e6, 500, "/"), {"by": "cgroup"},
+                        [r"sda read: at (19|20)\.\d s the root cgroup began [45]\d\d writes/s of 1\.00 MiB; it has .*"]),
     "one size": (60, lambda t: [("read", 9e4, 1000, {"owner": '"4 KiB"'}), ("read", step(t, 2e5, 2e6), 2800, {"owner": '"64 KiB"', "size": 65536})],
                  {"by": "size"}, [slower("sda read: mean latency rose", "; by size, only 64 KiB takes longer")]),
     "the last two seconds": (60, lambda t: [("read", step(t, 9e4, 9e5, 58), 3000, {})], {}, [r"sda read: mean latency rose [\d.]+ times at 58\.0 s, .* us"]),

@@ -24,6 +24,8 @@ static void say_owner(struct finding *f, const struct watch_run *w)
 
 	if (names.container[0])
 		finding_say(f, "container %.12s", names.container);
+	else if (!strcmp(label, "/"))
+		finding_say(f, "the root cgroup");
 	else
 		finding_say(f, "%.100s", names.unit[0] ? names.unit : label[0] == '/' && last[1] ? last + 1 : label);
 }
@@ -146,6 +148,8 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 		finding_say(f, ", and %u times more from %s on", (n - 1) / 2, UNITS(seconds, all[2].at_s));
 	else if (n > 2)
 		finding_say(f, ", and once more from %s on", UNITS(seconds, all[2].at_s));
+	if (all[0].first_until_s)
+		finding_say(f, ", and from the start until %s", UNITS(seconds, all[0].first_until_s));
 	finding_say(f, "; %s %s of the device's time ", is_owned(o->watch) && (!all[0].with.watch || all[0].with.watch == o->watch) ? "it has" : "they have",
 		    UNITS(share, share_of_time(t, &all[0])));
 	if (isfinite(end_s) || !isfinite(level_end_of(t, &all[0])))
@@ -153,6 +157,6 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 	else
 		finding_say(f, "until %s, and ", UNITS(seconds, level_end_of(t, &all[0])));
 	say_victim(f, t, &all[0]);
-	finding_values(f, { "episodes", (n + 1) / 2 }, { "cause_before_iops", o->iops_before },
+	finding_values(f, { "episodes", (n + 1) / 2 + (all[0].first_until_s > 0) }, { "cause_before_iops", o->iops_before },
 		       { "cause_after_iops", o->iops_after }, { "cause_share", share_of_time(t, &all[0]) });
 }

@@ -215,13 +215,17 @@ static u32 gather_shorts(const struct change *all, u32 n)
 	return m ?: 1;
 }
 
+static bool have_one_cause(const struct change *a, const struct change *b)
+{
+	return a->cause.watch && a->cause.watch == b->cause.watch && a->cause.op == b->cause.op;
+}
+
 /*
  * Moves the changes by the culprit of the first one behind it, those for the worse and for the better in turn, as one
  * load comes and goes; or short rises that nobody is known to cause. Returns how many belong together; at least 1.
  */
 static u32 gather(struct change *all, u32 n)
 {
-	const struct other *o = &all[0].cause;
 	u32 m = 1;
 
 	if (!change_has_culprit(&all[0]))
@@ -229,12 +233,25 @@ static u32 gather(struct change *all, u32 n)
 	for (u32 i = 1; i < n; i++) {
 		const struct change c = all[i];
 
-		if (c.cause.watch != o->watch || c.cause.op != o->op || c.latency != (m % 2 ? -1 : 1))
+		if (!have_one_cause(&c, &all[0]) || c.latency != (m % 2 ? -1 : 1))
 			continue;
 		memmove(&all[m + 1], &all[m], (i - m) * sizeof(*all));
 		all[m++] = c;
 	}
 	return m;
+}
+
+/* What is there from the run's start has an end alone: it is told with the first change for the worse by the same cause. */
+static u32 fold_first(struct change *all, u32 n)
+{
+	for (u32 i = 1; i < n && all[0].latency < 0; i++) {
+		if (!change_has_culprit(&all[i]) || !have_one_cause(&all[0], &all[i]))
+			continue;
+		all[i].first_until_s = all[0].at_s;
+		memmove(all, all + 1, (n - 1) * sizeof(*all));
+		return n - 1;
+	}
+	return n;
 }
 
 /* Whether another op became slower. */
@@ -310,7 +327,7 @@ static int report_changes(struct trace *t, bool sweep)
 	if (!all)
 		return -ENOMEM;
 	add_handovers(t);
-	n = make_changes(t, sweep, all);
+	n = fold_first(all, make_changes(t, sweep, all));
 	for (u32 i = 0; i < n; i += gather(&all[i], n - i))
 		told++;
 	for (u32 p = 0; !t->n_cuts && !drifts && p < PERCENTILES_OVER_TIME; p++)

@@ -77,6 +77,7 @@ struct change {
 	struct level before, after;
 	int iops, mean, p50;	/* 1: rose, -1: fell, 0: about the same */
 	int latency;		/* of the mean or, if that is about the same, of the lowest percentile that is not */
+	double first_until_s;	/* the cause was there before, from the run's start until then; 0: it was not */
 	bool saturates;		/* the load changed, as before, and there are no more IOs */
 	u32 tail;		/* the lowest percentile behind p50 that changed by FACTOR; 0: none did */
 	struct other cause;	/* the largest of the other loads that can explain it */

@@ -74,13 +74,37 @@ static void say(struct finding *f, const struct steady_state *s, double stalled,
 			    UNITS(share, stalled));
 }
 
+/* Says so if for a whole round of the window the op had no IO, though the device did not stall. */
+static bool say_absence(const struct inquiry *q, u32 op, struct finding *f, const struct steady_state *s)
+{
+	const struct steady_window *w = q->window;
+	double from_s = w->from_s, absent_s = 0, absent_from_s = 0;
+	char from[UNITS_TEXT], to[UNITS_TEXT];
+
+	for (u32 i = w->first; i < w->first + w->n; i++) {
+		double end_s = run_end_of(q->run, i);
+
+		if (q->watch->ops[op].ios[i] || q->stalled_s[i])
+			from_s = end_s;
+		if (end_s - from_s <= absent_s)
+			continue;
+		absent_s = end_s - from_s;
+		absent_from_s = from_s;
+	}
+	if (absent_s < s->round_s)
+		return false;
+	finding_say(f, "no IO from %s to %s, where the steady state is looked for", units_seconds(from, absent_from_s),
+		    units_seconds(to, absent_from_s + absent_s));
+	return true;
+}
+
 int find_steady_state(const struct inquiry *q, u32 op)
 {
 	const u64 *ios = q->watch->ops[op].ios;
 	struct finding *f;
 	struct steady_state s;
 	double first_s;
-	bool scatters;
+	bool absent, scatters;
 
 	steady_state_of(q->run, q->watch, op, q->window, &s);
 	/*
@@ -93,13 +117,16 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	finding_rule(f, "SNIA PTS 2.0: five rounds, each a fifth of the window (%s), whose largest and smallest average "
 		     "differ by at most 20 %% of the mean, and the least-squares line through them by at most 10 %% "
 		     "from first to last; pauses of a duty cycle are left out", q->window->rule);
-	scatters = s.known && !stalled_share(q) && steady_by_chance(&s, s.error);
-	finding_value(f, "known", s.known && !scatters);
+	absent = s.known && !s.reached && !s.while_busy && say_absence(q, op, f, &s);
+	scatters = s.known && !absent && !stalled_share(q) && steady_by_chance(&s, s.error);
+	finding_value(f, "known", s.known && !scatters && !absent);
 	if (s.known || s.few) {
 		f->from_s = q->window->from_s;
 		f->to_s = q->window->to_s;
 		finding_values(f, { "iops", s.mean }, { "round_s", s.round_s }, { "excursion_share", s.excursion }, { "slope_share", s.slope });
 	}
+	if (absent)
+		return 0;
 	if (!s.known || scatters) {
 		say_unknown(q, f, &s);
 		return 0;
