@@ -109,6 +109,11 @@ test("idle devices are one tile, of 200 devices", async (t) => {
     assert.deepEqual(await pressed(page), ["nvme199n1"]);
 });
 
+test("the device whose charts are shown is not folded away when it becomes idle", async (t) => {
+    const page = await openStream(t, await pages(t), streamOf(names(24), 90, (i, d) => i < 20 && d === 7 ? [["read", 500]] : i < 20 ? ["read"] : []));
+    assert.deepEqual(await tiles(page), ["nvme7n1 well none true", "23 idle"]);
+});
+
 test("the axis of time is the clock's, and 10 s, 1 min or all are shown", async (t) => {
     const page = await openStream(t, await pages(t), streamOf(names(1), 24, (i) => [["read", i < 12 ? 100 : 300]]), { timezoneId: "Asia/Kolkata" });
     const ticks = (id) => page.evaluate((chart) => {

@@ -25,7 +25,7 @@ const AT_CLOCK: When = { cell: ({ time }) => clockMs(Date.parse(time)), words: (
 class LivePage extends Page {
     readonly feed: Feed;
     paused = false;
-    private readonly tiles = new Tiles((key) => this.pressed(key), (device) => device === this.alone, (device) => this.only(device));
+    private readonly tiles = new Tiles((key) => this.pressed(key), (watch) => watch.device === this.alone || (!this.own && keyOf(watch) === this.shown), (device) => this.only(device));
     protected clock: Axis = clockAxis(0);
     private seconds = Infinity;
     private readonly times = choice("time shown", TIMES, "all", (value) => {

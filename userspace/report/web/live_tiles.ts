@@ -26,8 +26,8 @@ export class Tiles {
     private unfolded = false;
     private now_ms = 0;
 
-    /** @pressed: how much of a watch is shown. @chosen: a device that is never folded. */
-    constructor(private readonly pressed: (key: string) => string, private readonly chosen: (device: string) => boolean, private readonly click: (device: string) => void) {}
+    /** @pressed: how much of a watch is shown. @chosen: one that is never folded. */
+    constructor(private readonly pressed: (key: string) => string, private readonly chosen: (watch: LiveWatch) => boolean, private readonly click: (device: string) => void) {}
 
     take(intervals: LiveInterval[]): void {
         const last = intervals[intervals.length - 1], first = new Map(wholes(intervals[0]).map((watch) => [keyOf(watch), watch]));
@@ -50,7 +50,7 @@ export class Tiles {
 
     show(): void {
         const focused = (document.activeElement as HTMLElement | null)?.dataset.device;
-        const idle = this.tiles.filter(({ watch, idle: is }) => is && !this.chosen(watch.device)), fold = idle.length >= FOLD;
+        const idle = this.tiles.filter(({ watch, idle: is }) => is && !this.chosen(watch)), fold = idle.length >= FOLD;
         const stages = new Set(this.tiles.map(({ watch }) => watch.stage)).size > 1, made = (tile: Tile) => this.tile(tile, stages);
         const together = Object.entries(TOGETHER).filter(([reason]) => this.tiles.some(({ state }) => state.reason === reason));
         this.element.replaceChildren(...together.map(([, said]) => el("p", { class: "host" }, said)), ...this.tiles.filter((tile) => !fold || !idle.includes(tile)).map(made), ...fold ? [
