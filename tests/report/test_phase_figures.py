@@ -108,6 +108,11 @@ def test_compare_pairs_phases_by_name(tmp_path):
     assert "## phase QD 16\n\n### sda device, read\n" in markdown and markdown.count("is not in all\n") == 2
 
 
+def test_a_run_without_phases_is_said_once(tmp_path):
+    first, other = sweep(tmp_path / "before.blklat"), synthetic.steady(10).write(tmp_path / "after.blklat")
+    assert [line for line in blklat("compare", first, other).splitlines() if "phase" in line] == ["phases are not compared: 2 has none"]
+
+
 def test_a_run_alone_is_judged_by_phase(tmp_path):
     file = sweep(tmp_path / "run.blklat")
     assert "ok " in blklat("compare", file, "--fail-if", "QD 1: read.max > 101us")

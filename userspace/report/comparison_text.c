@@ -314,6 +314,21 @@ static void put_unpaired_phase(void *to, const struct run *run, const struct pha
 	fprintf(t->f, " of %ld is not in all\n", run - t->c->runs + 1);
 }
 
+/* If a run has none, that is said once. */
+static void put_unpaired_phases(struct table *t)
+{
+	u32 phases = 0, without = 0;
+
+	for (u32 i = t->c->n_runs; i--;) {
+		phases += t->c->runs[i].phases.n;
+		without = t->c->runs[i].phases.n ? without : i + 1;
+	}
+	if (phases && without)
+		fprintf(t->f, "%sphases are not compared: %u has none\n", t->markdown ? "- " : "", without);
+	else
+		comparison_phases_unpaired(t->c, put_unpaired_phase, t);
+}
+
 static void put_judgement(const struct table *t, const struct judgement *j)
 {
 	const char *label = j->verdict.holds ? t->markdown ? "**fails**: " : "FAIL" : t->markdown ? "passes: " : "ok";
@@ -388,7 +403,7 @@ static void put_all(struct table *t, const struct findings *found)
 			 "from, to: its 95 % confidence interval, p: two-sided, by " NOISE_METHOD ", for each figure "
 			 "by itself");
 	comparison_unpaired(t->c, put_unpaired, t);
-	comparison_phases_unpaired(t->c, put_unpaired_phase, t);
+	put_unpaired_phases(t);
 	if (t->c->n_judgements && !t->markdown)
 		putc('\n', t->f);
 	for (u32 i = 0; i < t->c->n_judgements; i++)
