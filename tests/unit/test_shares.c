@@ -114,3 +114,18 @@ TEST(test_rounded_shares_add_up)
 	check_rounded((struct shares){ .ns = { 0, 0, 0, 1 } }, 0, 0, 0, 1000);
 	check_rounded((struct shares){ .ns = { years_ns, years_ns, years_ns, years_ns } }, 250, 250, 250, 250);
 }
+
+/* Without a scheduler, nr_requests limits the driver's tags. */
+TEST(test_how_many_tags)
+{
+	const struct shares s = { .ns = { [SHARE_WAIT] = 944, [SHARE_DEVICE] = 56 }, .bios = 1, .requests = 1 };
+	struct device few = { .name = "loop0", .scheduler = "none", .tags = 128, .nr_requests = 4, .hw_queues = 1 };
+	char text[SHARES_TEXT];
+
+	assert_string_equal(shares_text(text, &s, &few), "wait 94.4 %, plug 0.0 %, queue 0.0 %, device 5.6 % of this time; the device has 4 tags");
+	few.nr_requests = 128;
+	assert_non_null(strstr(shares_text(text, &s, &few), "; the device has 128 tags"));
+	strcpy(few.scheduler, "mq-deadline");
+	few.nr_requests = 256;
+	assert_non_null(strstr(shares_text(text, &s, &few), "; the scheduler has 256 tags"));
+}

@@ -99,11 +99,11 @@ void shares_round(const struct shares *s, u32 ret[SHARES])
 	}
 }
 
-/* A request has a tag of the scheduler if there is one, else of the driver. */
+/* A request has a tag of the scheduler if there is one, else one of the driver's, of which nr_requests may allow fewer. */
 static void say_room(char *say, const struct device *d)
 {
 	bool scheduler = d->scheduler[0] && strcmp(d->scheduler, "none");
-	u32 most = scheduler ? d->nr_requests : d->tags;
+	u32 most = scheduler || (d->nr_requests && d->nr_requests < d->tags) ? d->nr_requests : d->tags;
 
 	if (most)
 		sprintf(say, "; the %s has %u tag%s%s", scheduler ? "scheduler" : "device", most, most == 1 ? "" : "s",
