@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Stage wait: as many bios as wait in the kernel's own trace, for as long; whether they are merged, split or neither."""
+"""
+Stage wait: as many bios as wait in the kernel's own trace, for as long; whether they are merged, split or neither. And where the
+time goes.
+"""
 import contextlib
+import subprocess
+
+import pytest
 
 from devices import Delta
-from load import Blklat, assert_all_counted, exact, fio
+from load import BLKLAT, Blklat, assert_all_counted, exact, fio
+from recorder import Recorder
 from tracing import tracefs
 from waits import WAITS, sum_ns, waited
 
@@ -71,3 +78,28 @@ def test_split(loop):
         assert assert_all_counted(b, loop, stage)["started"] == 200
         assert b.ops(loop, stage) == {"read": 200}
         assert b.total("bytes", "read", loop, stage) == 200 * 256 * 1024
+
+
+@exact
+def test_where_the_time_goes(loop, tmp_path):
+    """
+    64 readers share 4 tags. Each stage is measured by itself, and none is longer than what contains it: fio's latency, total,
+    and its stages. The tags bound the time at the device, so nearly all of the rest is waited for them.
+    """
+    loop.setting("nr_requests", 4)
+    loop.setting("max_sectors_kb", 64)
+    file = tmp_path / "run.blklat"
+    with Blklat(loop, stage="wait,queue,device", interval=3600) as b, Recorder(loop, file, "--stage", "wait,queue,device", "--overwrite") as r:
+        f = fio(loop, bs="64k", numjobs=64, number_ios=100)
+        assert r.stop() == 0
+    for stage in "wait", "device", "total":
+        assert assert_all_counted(b, loop, stage)["started"] == f.ios("read") == 6400
+    line, = b.of(loop, "total")
+    shares, waits, device, total = line["ops"][0]["shares"], *(sum_ns(b, loop, stage) for stage in ("wait", "device", "total"))
+    assert waits + device <= total <= f.ios("read") * f.mean_ns("read")
+    assert device <= 4 * line["interval_s"] * 1e9
+    assert shares == {"wait": pytest.approx(waits / total, abs=0.001), "plug": pytest.approx(1 - (waits + device) / total, abs=0.001), "queue": 0,
+                      "device": pytest.approx(device / total, abs=0.001), "exact": True}
+    assert round(sum(shares[stage] for stage in ("wait", "plug", "queue", "device")), 9) == 1
+    said = subprocess.run([BLKLAT, "report", "--format", "text", file], capture_output=True, text=True, check=True).stdout
+    assert "of this time; the device has 4 tags" in " ".join(said.split())
