@@ -99,7 +99,7 @@ void shares_round(const struct shares *s, u32 ret[SHARES])
 	}
 }
 
-/* A request has a tag of the scheduler if there is one, else one of the driver's, of which nr_requests may allow fewer. */
+/* A request has a tag of the scheduler, if there is one, else of the driver, of which nr_requests may allow fewer. */
 static void say_room(char *say, const struct device *d)
 {
 	bool scheduler = d->scheduler[0] && strcmp(d->scheduler, "none");

@@ -33,8 +33,8 @@ struct shares {
 };
 
 /*
- * Of @op and the device of whole @i, whichever of its stages that is. Returns false for a part, where no time was spent,
- * or if one of the stages is not watched; watches of a device have to be next to each other.
+ * Of @op and the device of whole @i, whichever of its stages that is. Returns false for a part, where no time was
+ * spent, or if one of the stages is not watched; watches of a device have to be next to each other.
  */
 bool shares_of(const struct frames *fs, u32 i, u32 op, struct shares *ret);
 
