@@ -112,6 +112,7 @@ TEST(test_rounded_shares_add_up)
 	check_rounded((struct shares){ .ns = { 3336, 3336, 3328, 0 } }, 334, 333, 333, 0);
 	check_rounded((struct shares){ .ns = { 3333, 3333, 3334, 0 } }, 333, 333, 334, 0);
 	check_rounded((struct shares){ .ns = { 0, 0, 0, 1 } }, 0, 0, 0, 1000);
+	check_rounded((struct shares){ .ns = { UINT64_MAX, UINT64_MAX, 0, 2 } }, 500, 500, 0, 0);
 	check_rounded((struct shares){ .ns = { years_ns, years_ns, years_ns, years_ns } }, 250, 250, 250, 250);
 }
 

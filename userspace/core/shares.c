@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/shares.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ static void ops_at_stages(const struct frames *fs, u32 i, u32 op, const struct o
 /* The time of @bios, if each takes as long as one of @requests did on average. */
 static u64 of_bios(u64 ns, u64 bios, u64 requests)
 {
-	return bios == requests || !requests ? ns : (u64)((double)ns / requests * bios);
+	return bios == requests || !requests ? ns : (u64)fmin((double)ns / requests * bios, INT64_MAX);
 }
 
 /* Makes the shares no more than the whole. That takes averages of requests, or IOs in flight at the beginning. */
@@ -66,23 +67,23 @@ bool shares_of(const struct frames *fs, u32 i, u32 op, struct shares *ret)
 	return true;
 }
 
-static u64 whole_of(const struct shares *s)
+/* Not 0, and without overflow, whatever a recording says. */
+static double whole_of(const struct shares *s)
 {
-	u64 whole = 0;
+	double whole = 0;
 
 	for (u32 i = 0; i < SHARES; i++)
 		whole += s->ns[i];
-	return whole;
+	return fmax(whole, 1);
 }
 
 void shares_round(const struct shares *s, u32 ret[SHARES])
 {
-	u64 whole = whole_of(s);
-	double lacks[SHARES];
+	double whole = whole_of(s), lacks[SHARES];
 	u32 left = SHARES_WHOLE;
 
 	for (u32 i = 0; i < SHARES; i++) {
-		double exact = (double)s->ns[i] / whole * SHARES_WHOLE;
+		double exact = s->ns[i] / whole * SHARES_WHOLE;
 
 		ret[i] = exact;
 		lacks[i] = exact - ret[i];
