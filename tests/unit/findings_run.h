@@ -33,7 +33,7 @@ static inline void judge(void)
 
 	findings_uninit(&fs);
 	run_finish(&s.run);
-	steady_window_default(&s.run, &w);
+	w = steady_window_default(&s.run);
 	assert_int_equal(findings_make(&s.run, &w, &fs), 0);
 }
 

@@ -49,8 +49,8 @@ TEST(the_ends_count_by_their_ios)
 	second(0);
 	run_finish(&s.run);
 	assert_window(1, 61, 1.3, 61.3);
-	steady_window_active(&s.run, &active);
-	consistency_of(&s.run, &s.run.watches[0], WRITE, &active, &c);
+	active = steady_window_active(&s.run);
+	c = consistency_of(&s.run, &s.run.watches[0], WRITE, &active);
 	assert_true(c.mean == 400 && c.deviation == 0 && c.worst == 400 && c.intervals_at_0 == 0);
 	assert_close(c.worst_at_s, 2, 0);
 	assert_int_equal(s.run.watches[0].total->ops[WRITE].ios, 400 * 60);

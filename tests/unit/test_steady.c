@@ -36,8 +36,8 @@ static struct consistency consistency(void)
 	struct steady_window all;
 	struct consistency c;
 
-	steady_window_active(&s.run, &all);
-	consistency_of(&s.run, &s.run.watches[0], WRITE, &all, &c);
+	all = steady_window_active(&s.run);
+	c = consistency_of(&s.run, &s.run.watches[0], WRITE, &all);
 	return c;
 }
 
@@ -46,8 +46,8 @@ static struct steady_state steady_state(void)
 	struct steady_window all;
 	struct steady_state steady;
 
-	steady_window_active(&s.run, &all);
-	steady_state_of(&s.run, &s.run.watches[0], WRITE, &all, &steady);
+	all = steady_window_active(&s.run);
+	steady = steady_state_of(&s.run, &s.run.watches[0], WRITE, &all);
 	return steady;
 }
 
@@ -74,8 +74,8 @@ TEST(a_constant_rate_has_no_deviation)
 	struct consistency c;
 
 	make(seconds, 6);
-	steady_window_set(&s.run, 0, INFINITY, &all);
-	consistency_of(&s.run, &s.run.watches[0], WRITE, &all, &c);
+	all = steady_window_set(&s.run, 0, INFINITY);
+	c = consistency_of(&s.run, &s.run.watches[0], WRITE, &all);
 	assert_close(c.mean, 100, 1e-9);
 	assert_true(c.deviation == 0);
 }
@@ -127,7 +127,7 @@ TEST(a_device_that_comes_and_goes)
 	run_finish(&s.run);
 	there = steady_window_there(&s.run, &s.run.watches[1], &all);
 	assert_true(there.from_s == 3 && there.to_s == 5);
-	consistency_of(&s.run, &s.run.watches[1], WRITE, &all, &c);
+	c = consistency_of(&s.run, &s.run.watches[1], WRITE, &all);
 	assert_true(c.mean == 150 && c.deviation == 50 && c.worst == 100 && c.worst_at_s == 3 && !c.intervals_at_0);
 	assert_int_equal(steady_window_there(&s.run, &s.run.watches[0], &all).n, ARRAY_SIZE(ios));
 }
@@ -140,11 +140,11 @@ TEST(nothing_to_say)
 	double first;
 
 	make(NULL, 0);
-	steady_window_default(&s.run, &all);
+	all = steady_window_default(&s.run);
 	assert_int_equal(all.n, 0);
-	consistency_of(&s.run, &s.run.watches[0], WRITE, &all, &c);
+	c = consistency_of(&s.run, &s.run.watches[0], WRITE, &all);
 	assert_true(c.mean == 0 && c.deviation == 0 && c.worst == -1);
-	steady_state_of(&s.run, &s.run.watches[0], WRITE, &all, &steady);
+	steady = steady_state_of(&s.run, &s.run.watches[0], WRITE, &all);
 	assert_false(steady.known);
 	assert_int_equal(steady_state_first(&s.run, writes(), 1, &first), 0);
 	assert_true(first < 0);
@@ -170,7 +170,7 @@ TEST(default_windows)
 		struct steady_window w;
 
 		steady_seconds(cases[i].n, cases[i].length_s);
-		steady_window_default(&s.run, &w);
+		w = steady_window_default(&s.run);
 		assert_int_equal(w.first, cases[i].first);
 		assert_int_equal(w.n, cases[i].n - cases[i].first);
 		assert_string_equal(w.rule, cases[i].rule);
@@ -184,15 +184,15 @@ TEST(windows_as_asked)
 	struct steady_window w;
 
 	steady_seconds(20, 1);
-	steady_window_set(&s.run, 5, 15, &w);
+	w = steady_window_set(&s.run, 5, 15);
 	assert_int_equal(w.first, 5);
 	assert_int_equal(w.n, 10);
 	assert_string_equal(w.rule, "as asked: 5.0 s to 15.0 s");
-	steady_window_set(&s.run, 4.4, INFINITY, &w);	/* the middle of the fifth interval is later */
+	w = steady_window_set(&s.run, 4.4, INFINITY);	/* the middle of the fifth interval is later */
 	assert_int_equal(w.first, 4);
 	assert_int_equal(w.n, 16);	/* to the end of the active window */
 	assert_string_equal(w.rule, "as asked: t >= 4.4 s");
-	steady_window_set(&s.run, 100, 200, &w);
+	w = steady_window_set(&s.run, 100, 200);
 	assert_int_equal(w.n, 0);
 }
 
@@ -260,17 +260,17 @@ TEST(too_short_or_idle)
 	assert_false(steady_state().known);
 
 	steady_seconds(10, 1);
-	steady_window_set(&s.run, 0, 10, &w);
-	steady_state_of(&s.run, &s.run.watches[0], WRITE, &w, &steady);
+	w = steady_window_set(&s.run, 0, 10);
+	steady = steady_state_of(&s.run, &s.run.watches[0], WRITE, &w);
 	assert_true(steady.known && steady.reached);
 	w.n = 4;
-	steady_state_of(&s.run, &s.run.watches[0], WRITE, &w, &steady);
+	steady = steady_state_of(&s.run, &s.run.watches[0], WRITE, &w);
 	assert_false(steady.known);
 
 	make(ten_and_a_rest, 20);
-	steady_window_set(&s.run, 10, 20, &w);
+	w = steady_window_set(&s.run, 10, 20);
 	assert_int_equal(w.n, 10);
-	steady_state_of(&s.run, &s.run.watches[0], WRITE, &w, &steady);
+	steady = steady_state_of(&s.run, &s.run.watches[0], WRITE, &w);
 	assert_false(steady.known);
 }
 
@@ -288,8 +288,8 @@ TEST(first_reached)
 	for (u32 i = 0; i < 2000; i++)
 		interval(1, i < 500 ? 80000 : 7000);
 	run_finish(&s.run);
-	steady_window_default(&s.run, &w);
-	steady_state_of(&s.run, &s.run.watches[0], WRITE, &w, &steady);
+	w = steady_window_default(&s.run);
+	steady = steady_state_of(&s.run, &s.run.watches[0], WRITE, &w);
 	assert_true(steady.reached);
 	assert_close(steady.round_s, 120, 1e-9);
 	assert_int_equal(steady_state_first(&s.run, writes(), 120, &first), 0);

@@ -222,20 +222,16 @@ static struct json_object *origin(const struct run *r)
 		    { "dropped", json_count(o->dropped) }, { "idle_gap_s", json_decimal(o->idle_gap_ns / 1e9, 3) });
 }
 
-void document_steady(const struct run *r, const struct document_window *wanted, struct steady_window *ret)
+struct steady_window document_steady(const struct run *r, const struct document_window *wanted)
 {
-	if (isnan(wanted->from_s))
-		steady_window_default(r, ret);
-	else
-		steady_window_set(r, wanted->from_s, wanted->to_s, ret);
+	return isnan(wanted->from_s) ? steady_window_default(r) : steady_window_set(r, wanted->from_s, wanted->to_s);
 }
 
 static struct json_object *run(const struct run *runs, u32 n, const struct run *r, const struct document_window *wanted)
 {
+	const struct steady_window steady = document_steady(r, wanted);
 	char name[RUN_NAME];
-	struct steady_window steady;
 
-	document_steady(r, wanted, &steady);
 	run_name(runs, n, r - runs, name, sizeof(name));
 	/* length_s has ns digits: the page divides by it, and must get the same figures for intervals of some ms. */
 	return JSON_ADD(origin(r), { "name", json_text(name) }, { "interval_s", json_decimal(r->interval_s, 3) },

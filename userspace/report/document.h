@@ -39,7 +39,7 @@ struct json_object *document_findings(const struct findings *all);
 void document_text_findings(const struct findings *all, const struct look *look);
 
 /* The window in which the steady state is looked for. */
-void document_steady(const struct run *r, const struct document_window *wanted, struct steady_window *ret);
+struct steady_window document_steady(const struct run *r, const struct document_window *wanted);
 
 /* The window of the rates; used in compare's document, too. */
 struct json_object *document_active(const struct run *r);

@@ -66,11 +66,9 @@ void document_total(struct json_object *to, const struct run *r, const struct wa
 {
 	const struct op_frame *o = w->ops[op].total;
 	double time = active_time(r, w);
-	struct steady_window active;
-	struct consistency c;
+	const struct steady_window active = steady_window_active(r);
+	const struct consistency c = consistency_of(r, w, op, &active);
 
-	steady_window_active(r, &active);
-	consistency_of(r, w, op, &active, &c);
 	JSON_ADD(to, { "ios", json_count(o->ios) }, { "bytes", json_count(o->bytes) },
 		 { "errors", json_count(o->errors) }, { "iops", iops(o->iops) },
 		 { "bytes_per_s", json_decimal(o->bytes_per_s, 0) }, { "time_s", json_decimal(o->sum_ns / 1e9, 9) },
@@ -83,14 +81,11 @@ void document_total(struct json_object *to, const struct run *r, const struct wa
 static struct json_object *steady(const struct run *r, const struct watch_run *w, u32 op,
 				  const struct steady_window *window)
 {
-	struct steady_state state;
-	struct consistency c;
+	const struct consistency c = consistency_of(r, w, op, window);
+	const struct steady_state state = steady_state_of(r, w, op, window);
 
-	if (!window->n)
-		return NULL;
-	consistency_of(r, w, op, window, &c);
-	steady_state_of(r, w, op, window, &state);
-	return add_consistency(JSON({ "from_s", json_decimal(window->from_s, 3) },
+	return !window->n ? NULL :
+	       add_consistency(JSON({ "from_s", json_decimal(window->from_s, 3) },
 				    { "to_s", json_decimal(window->to_s, 3) }, { "rule", json_text(window->rule) },
 				    { "reached", state.known ? json_bool(state.reached) : NULL },
 				    { "iops_mean", iops(c.mean) }), &c);
@@ -173,10 +168,8 @@ static struct json_object *moving_at(const void *of, u32 i)
 
 static struct json_object *moving(const struct run *r, const struct watch_run *w, u32 op)
 {
-	struct moving mean = { .r = r, .w = w, .op = op }, deviation;
+	struct moving mean = { .r = r, .w = w, .op = op, .active = steady_window_active(r) }, deviation = mean;
 
-	steady_window_active(r, &mean.active);
-	deviation = mean;
 	deviation.deviation = true;
 	return JSON({ "mean", json_values_later(r->n, moving_at, &mean, sizeof(mean)) },
 		    { "deviation", json_values_later(r->n, moving_at, &deviation, sizeof(deviation)) });

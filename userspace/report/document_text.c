@@ -157,9 +157,8 @@ static int put_all(const struct look *look, const struct run *runs, u32 n, const
 	int err = document_compare(runs, n, &of[n]);
 
 	for (u32 i = 0; !err && i < n; i++) {
-		struct steady_window steady;
+		const struct steady_window steady = document_steady(&runs[i], window);
 
-		document_steady(&runs[i], window, &steady);
 		err = findings_make(&runs[i], &steady, &of[i]);
 		run_name(runs, n, i, name, sizeof(name));
 		any |= put_findings(look, &of[i], n > 1, false, name);

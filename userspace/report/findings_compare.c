@@ -304,10 +304,9 @@ static int find_consistencies(const struct lines *ls)
 	double least = 1;
 
 	for (u32 i = 0; ls->of_runs && i < ls->n && i < NAMED; i++) {
-		struct steady_window window;
+		const struct steady_window window = steady_window_default(ls->by[i].run);
 		struct evenness e;
 
-		steady_window_default(ls->by[i].run, &window);
 		if (evenness_of(ls->by[i].run, ls->by[i].watch, ls->op, &window, &e))
 			return -ENOMEM;
 		if (e.share < 0)

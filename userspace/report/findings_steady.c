@@ -102,11 +102,10 @@ int find_steady_state(const struct inquiry *q, u32 op)
 {
 	const u64 *ios = q->watch->ops[op].ios;
 	struct finding *f;
-	struct steady_state s;
+	const struct steady_state s = steady_state_of(q->run, q->watch, op, q->window);
 	double first_s;
 	bool absent, scatters;
 
-	steady_state_of(q->run, q->watch, op, q->window, &s);
 	/*
 	 * A sweep changes the load, so there is nothing to be steady; nor is a rate known of bursts that are too
 	 * short.

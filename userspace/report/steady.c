@@ -17,82 +17,66 @@ static double middle_s(const struct run *r, u32 i)
 	return r->start_s[i] + r->length_s[i] / 2;
 }
 
-static void window_between(const struct run *r, double from_s, double to_s, struct steady_window *ret)
+static struct steady_window window_of(const struct run *r, u32 first, u32 end)
 {
-	ret->first = ret->n = 0;
-	while (ret->first < r->n && middle_s(r, ret->first) < from_s)
-		ret->first++;
-	while (ret->first + ret->n < r->n && middle_s(r, ret->first + ret->n) < to_s)
-		ret->n++;
-	ret->from_s = ret->to_s = 0;
-	if (!ret->n)
-		return;
-	ret->from_s = r->start_s[ret->first];
-	ret->to_s = run_end_of(r, ret->first + ret->n - 1);
+	if (end <= first)
+		return (struct steady_window){ .first = first };
+	return (struct steady_window){ first, end - first, r->start_s[first], run_end_of(r, end - 1), "" };
 }
 
-void steady_window_active(const struct run *r, struct steady_window *ret)
+static struct steady_window window_between(const struct run *r, double from_s, double to_s)
+{
+	u32 first = 0, end;
+
+	while (first < r->n && middle_s(r, first) < from_s)
+		first++;
+	for (end = first; end < r->n && middle_s(r, end) < to_s;)
+		end++;
+	return window_of(r, first, end);
+}
+
+struct steady_window steady_window_active(const struct run *r)
 {
 	const struct active_window *a = &r->active;
 	u32 first = a->first, end = first + a->n;
 
 	first += a->n && a->from_s > r->start_s[first];
 	end -= end > first && a->to_s < run_end_of(r, end - 1);
-	*ret = (struct steady_window){ .first = first, .n = end - first, .rule = "active window" };
-	if (ret->n) {
-		ret->from_s = r->start_s[first];
-		ret->to_s = run_end_of(r, end - 1);
-	}
+	return window_of(r, first, end);
 }
 
-void steady_window_default(const struct run *r, struct steady_window *ret)
+struct steady_window steady_window_default(const struct run *r)
 {
-	struct steady_window active;
-	double end;
-
-	steady_window_active(r, &active);
-	end = active.to_s;
+	const struct steady_window active = steady_window_active(r);
 	/* Intervals begin and end late by the time of a read, which is less than a second. */
-	if (end + 1 >= STEADY_FROM_S + STEADY_ROUNDS * STEADY_ROUND_S) {
-		window_between(r, STEADY_FROM_S, end, ret);
-		snprintf(ret->rule, sizeof(ret->rule), "t >= %.0f s", STEADY_FROM_S);
-	} else {
-		window_between(r, (active.from_s + end) / 2, end, ret);
-		snprintf(ret->rule, sizeof(ret->rule), "second half");
-	}
+	bool is_long = active.to_s + 1 >= STEADY_FROM_S + STEADY_ROUNDS * STEADY_ROUND_S;
+	struct steady_window w = window_between(r, is_long ? STEADY_FROM_S : (active.from_s + active.to_s) / 2, active.to_s);
+
+	snprintf(w.rule, sizeof(w.rule), is_long ? "t >= %.0f s" : "second half", STEADY_FROM_S);
+	return w;
 }
 
-void steady_window_set(const struct run *r, double from_s, double to_s, struct steady_window *ret)
+struct steady_window steady_window_set(const struct run *r, double from_s, double to_s)
 {
-	struct steady_window active;
+	bool ends = isfinite(to_s);
+	struct steady_window w = window_between(r, from_s, ends ? to_s : steady_window_active(r).to_s);
 
-	steady_window_active(r, &active);
-	window_between(r, from_s, isfinite(to_s) ? to_s : active.to_s, ret);
-	snprintf(ret->rule, sizeof(ret->rule), isfinite(to_s) ? "as asked: %s to %s" : "as asked: t >= %s", UNITS(seconds, from_s),
+	snprintf(w.rule, sizeof(w.rule), ends ? "as asked: %s to %s" : "as asked: t >= %s", UNITS(seconds, from_s),
 		 UNITS(seconds, to_s));
+	return w;
 }
 
 struct steady_window steady_window_there(const struct run *r, const struct watch_run *of,
 					 const struct steady_window *in)
 {
-	struct steady_window w = { 0 };
-	u32 end;
-
 	/* An owner without IOs is there all the same. */
 	while (of->watch->part)
 		of--;
-	w.first = max_u64(in->first, of->first_there + (of->first_there > 0));
-	end = min_u64(in->first + in->n, of->n_there - of->gone);
-	if (end <= w.first)
-		return (struct steady_window){ 0 };
-	w.n = end - w.first;
-	w.from_s = r->start_s[w.first];
-	w.to_s = run_end_of(r, end - 1);
-	return w;
+	return window_of(r, max_u64(in->first, of->first_there + (of->first_there > 0)),
+			 min_u64(in->first + in->n, of->n_there - of->gone));
 }
 
-void consistency_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *in,
-		    struct consistency *ret)
+struct consistency consistency_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *in)
 {
 	const struct steady_window there = steady_window_there(r, of, in), *w = &there;
 	const u64 *ios = of->ops[op].ios;
@@ -119,7 +103,7 @@ void consistency_of(const struct run *r, const struct watch_run *of, u32 op, con
 	c.deviation = time > 0 ? sqrt(squares / time) : 0;
 	if (c.deviation <= c.mean * CONSISTENCY_ROUNDING)
 		c.deviation = 0;
-	*ret = c;
+	return c;
 }
 
 bool consistency_around(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *active,
@@ -133,7 +117,7 @@ bool consistency_around(const struct run *r, const struct watch_run *of, u32 op,
 	w.n = (i + MOVING_REACH < end ? i + MOVING_REACH + 1 : end) - w.first;
 	if (w.n < MOVING_LEAST)
 		return false;
-	consistency_of(r, of, op, &w, ret);
+	*ret = consistency_of(r, of, op, &w);
 	return true;
 }
 
@@ -174,8 +158,7 @@ static void judge(struct steady_state *s)
 	s->known = !s->few;
 }
 
-void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w,
-		     struct steady_state *ret)
+struct steady_state steady_state_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w)
 {
 	const u64 *ios = of->ops[op].ios;
 	const struct duty duty = duty_of(r, of);
@@ -213,7 +196,7 @@ void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, co
 		s.error = n ? s.scatter / sqrt((double)n / STEADY_ROUNDS) : 0;
 		judge(&s);
 	}
-	*ret = s;
+	return s;
 }
 
 /*

@@ -27,16 +27,16 @@ struct steady_window {
  * t >= 1400 s if five rounds of a minute fit behind it, else the second half; both of the intervals that lie in the
  * run's active window whole.
  */
-void steady_window_default(const struct run *r, struct steady_window *ret);
+struct steady_window steady_window_default(const struct run *r);
 
 /*
  * Sets the window that the user wants; @to_s may be INFINITY: to the last interval that lies in the active window
  * whole. n is 0 if no interval lies there.
  */
-void steady_window_set(const struct run *r, double from_s, double to_s, struct steady_window *ret);
+struct steady_window steady_window_set(const struct run *r, double from_s, double to_s);
 
 /* The intervals that lie in the run's active window whole. */
-void steady_window_active(const struct run *r, struct steady_window *ret);
+struct steady_window steady_window_active(const struct run *r);
 
 /*
  * The intervals of @in for all of which the device was there: not those in which it came or went. Has no rule; n is 0
@@ -65,8 +65,7 @@ struct consistency {
  * Of the intervals of @w for all of which the device was there. If there are none, worst is -1 and everything else is
  * 0.
  */
-void consistency_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w,
-		    struct consistency *ret);
+struct consistency consistency_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w);
 
 /*
  * The same around interval @i, to tell a trend from scatter: over up to MOVING_REACH intervals to
@@ -123,8 +122,7 @@ struct steady_state {
  * in two rounds counts for each in proportion to its time there. Reached: excursion <= STEADY_EXCURSION and |slope|
  * <= STEADY_SLOPE.
  */
-void steady_state_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w,
-		     struct steady_state *ret);
+struct steady_state steady_state_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w);
 
 /*
  * Whether rounds with this standard error / mean would exceed the limits by as much at a constant rate, one time in a
