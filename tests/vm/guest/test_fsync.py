@@ -15,9 +15,10 @@ from load import BLKLAT, Fio, fio
 from recorder import Recorder
 from stack import dm
 
-FLUSH_MS, FLUSHES = 50, 30
+FLUSH_MS, FLUSHES = 50, 20
 READERS, READS = 4, 300  # a paced reader has nothing in flight while it waits for its time (fio's io_u_quiesce())
 SLOW_MS = 20
+FIO_PERCENTILES = 1, 5, 10, 20, 30, 40
 MS = 1000000
 
 
@@ -43,7 +44,7 @@ def test_reads_beside_flushes():
         file = pathlib.Path(folder) / "run.blklat"
         args = "--quiet", "--by", "beside", "--slow", f"{SLOW_MS}ms", "--slow-max", "10000"
         with Recorder(device, file, *args) as r:
-            with Fio(device, rw="randwrite", bs=4096, fsync=1, rate_iops=5, number_ios=FLUSHES, ioengine="psync") as writer:
+            with Fio(device, rw="randwrite", bs=4096, fsync=1, rate_iops=3, number_ios=FLUSHES, ioengine="psync") as writer:
                 reader = fio(device, rw="randread", bs=4096, numjobs=READERS, rate_iops=50, number_ios=READS, **DEEP)
                 writer = writer.result()
             r.more(2)
@@ -58,8 +59,10 @@ def test_reads_beside_flushes():
     assert parts["flush"]["read"]["ios"] > 2 * FLUSHES, "each flush takes longer than a reader waits between two reads"
     slow, fast = (parts[label]["read"]["latency_ns"]["p50"] for label in ("flush", "nothing"))
     assert slow > FLUSH_MS * MS / 5 and slow > 5 * fast
-    # As fio sees it: most reads are like those beside nothing, and some wait for a flush.
-    assert reader.clat_ns("read", 50) < slow / 2 and reader.clat_ns("read", 99) > FLUSH_MS * MS / 5
+    # As fio sees it: as many are fast as half of those beside nothing, which may be few on a busy machine, and some wait for a flush.
+    beside_nothing = parts["nothing"]["read"]["ios"] / (READERS * READS)
+    assert reader.clat_ns("read", max(p for p in FIO_PERCENTILES if p == 1 or p < 50 * beside_nothing)) < slow / 2
+    assert reader.clat_ns("read", 99) > FLUSH_MS * MS / 5
     found = [(f["kind"], f["op"], f["text"]) for f in run_["findings"]]
     assert any(kind == "beside" and op == "read" and "slower beside a flush" in text for kind, op, text in found), found
     bins = [bin_ for o in whole["ops"] for bin_ in o["bins"]]

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import time
 
 from manager import CONFIG, DEFAULTS, DROP_INS, OUT, URL, get, ios, log, main_pid, run, show, wait_for
@@ -151,8 +152,20 @@ def test_arguments_of_the_older_file():
     CONFIG.write_text("dev = all\nbins\n")
     DEFAULTS.write_text('ARGS="--dev vda"\n')
     run("systemctl", "restart", "blklat")
-    lines = get("/api/snapshot", "--retry", "60", "--retry-delay", "1").splitlines()  # 503 until the first interval
-    assert {json.loads(line)["device"] for line in lines} == {"vda"} and all('"bins"' in line for line in lines)
+    seen = []
+
+    def ops():
+        lines = get("/api/snapshot", "--retry", "60", "--retry-delay", "1").splitlines()  # 503 until the first interval
+        seen.extend(map(json.loads, lines))
+        return [op for line in seen for op in line["ops"]]
+    # An interval without IO has no bins.
+    load = subprocess.Popen(["sh", "-c", "while dd if=/dev/vda of=/dev/null iflag=direct bs=4k count=100 2>/dev/null; do :; done"])
+    try:
+        found = wait_for(ops, "interval with IO")
+    finally:
+        load.kill()
+        load.wait()
+    assert {line["device"] for line in seen} == {"vda"} and all("bins" in op for op in found)
 
 
 def test_reload_tells_of_changed_options():
