@@ -373,9 +373,6 @@ $(O)/tests/unit/test_bins.o: | $(O)/tests/vectors/bins_vectors.h
 
 $(O)/tests/unit/test_bpf_slow.o: | $(O)/bpf/blklat.skel.h
 
-# These go through millions of executions. What they include is in the library too, with sanitizers.
-$(O)/tests/unit/test_slots_order.o $(O)/tests/unit/test_bio_cells_order.o: private SANITIZE :=
-
 # The models of memory order run code of the kernel in every order; what sanitizers would see of it, KASAN and the verifier do
 # (kunit, host). They would take five times as long.
 $(O)/tests/unit/%_order.o: private SANITIZE :=
