@@ -68,4 +68,7 @@ def test_reads_beside_flushes():
     bins = [bin_ for o in whole["ops"] for bin_ in o["bins"]]
     surely, maybe = (sum(n for *ends, n in bins if ends[end] >= SLOW_MS * MS) for end in (0, 1))
     assert surely <= whole["slow"]["found"] == len(whole["slow"]["ios"]) <= maybe
-    assert any(kind == "slow_common" and "are beside flush" in text for kind, _, text in found), found
+    # Unless the machine is so busy that what is beside no flush is often slow, too.
+    often = sum(io["beside"] == "flush" for io in whole["slow"]["ios"]) / whole["slow"]["found"]
+    of_all = sum(o["ios"] for o in parts["flush"].values()) / sum(o["ios"] for o in ops.values())
+    assert often < 2 * of_all or any(kind == "slow_common" and "are beside flush" in text for kind, _, text in found), (often, of_all, found)
