@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Judges a comparison by conditions: each run against the baseline, or the repeats of one side against those of the other. */
+/* Judges a comparison by conditions: each run against the baseline, or repeats against repeats. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -100,7 +100,8 @@ static int judge(const struct comparison *c, const struct condition *condition, 
 	return 0;
 }
 
-static int judge_sides(struct comparison *c, const struct condition *condition, const struct sides *s, struct problem *p)
+static int judge_sides(struct comparison *c, const struct condition *condition, const struct sides *s,
+		       struct problem *p)
 {
 	u32 before = c->n_judgements;
 

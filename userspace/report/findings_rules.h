@@ -182,9 +182,10 @@ int levels_find(const double *y, u32 n, double step, u32 *ret);
 struct flow {
 	const struct inquiry *q;
 	int op;			/* -1: all */
-	u64 *ios;		/* [interval] */
+	u64 *ios;		/* [interval]; also owns the next two */
 	u64 *sum_ns;		/* of the latencies */
 	u64 *max_ns;		/* of those that took 10 times the median of their op */
+	struct weighted *room;	/* [interval] for medians */
 	double median;		/* IOPS of the intervals with IOs */
 	double least;		/* IOPS below which an interval is low */
 	double gap_s;		/* least length of a stall */

@@ -115,8 +115,8 @@ int run_init(struct run *r, const struct run_info *from, const struct collect_ho
 bool run_place(struct run *r, const struct frames *interval, struct run_span *ret);
 
 /*
- * Adds an interval. Its frames may leave out watches whose device is gone. Returns 0; or -ENOMEM or -E2BIG (it would take
- * more than max_bytes). Then the run has the intervals before, and is good for nothing but run_uninit().
+ * Adds an interval. Its frames may leave out watches whose device is gone. Returns 0; or -ENOMEM or -E2BIG (it would
+ * take more than max_bytes). Then the run has the intervals before, and is good for nothing but run_uninit().
  */
 int run_add_at(struct run *r, const struct run_span *where, const struct frames *interval);
 

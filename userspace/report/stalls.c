@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "util/array.h"
-#include "util/cleanup.h"
 
 #define LOW 0.01		/* of the median rate */
 #define LOW_SHARE_MAX 0.1	/* if more intervals are that low, but not 0, they are a level and not stalls */
@@ -26,8 +25,7 @@
 void flow_uninit(struct flow *f)
 {
 	free(f->ios);
-	free(f->sum_ns);
-	free(f->max_ns);
+	free(f->room);
 }
 
 /* What usually takes long, as a flush may, is no witness of a stall. */
@@ -43,41 +41,37 @@ static void add_op(struct flow *f, const struct series_run *s)
 	}
 }
 
-static int measure(struct flow *f)
+static void measure(struct flow *f)
 {
 	const struct run *r = f->q->run;
-	CLEANUP(cleanup_free) struct weighted *rates = calloc(r->n ?: 1, sizeof(*rates));
 	u32 n = 0, low = 0;
 
-	if (!rates)
-		return -ENOMEM;
 	for (u32 i = 0; i < r->n; i++)
 		if (f->ios[i])
-			rates[n++] = (struct weighted){ run_iops(r, f->ios, i), r->length_s[i] };
-	f->median = weighted_median(rates, n);
+			f->room[n++] = (struct weighted){ run_iops(r, f->ios, i), r->length_s[i] };
+	f->median = weighted_median(f->room, n);
 	f->least = f->median * LOW;
-	while (low < n && rates[low].value < f->least)
+	while (low < n && f->room[low].value < f->least)
 		low++;
 	if (low > n * LOW_SHARE_MAX)
 		f->least = 0;
-	return 0;
 }
 
 int flow_init(struct flow *f, const struct inquiry *q, int op)
 {
-	u32 main = op < 0 ? main_op(q->watch) : (u32)op;
+	u32 main = op < 0 ? main_op(q->watch) : (u32)op, n = q->run->n;
 
-	*f = (struct flow){ .q = q, .op = op };
-	f->ios = calloc(q->run->n ?: 1, sizeof(*f->ios));
-	f->max_ns = calloc(q->run->n ?: 1, sizeof(*f->max_ns));
-	f->sum_ns = calloc(q->run->n ?: 1, sizeof(*f->sum_ns));
-	if (!f->ios || !f->sum_ns || !f->max_ns)
+	*f = (struct flow){ .q = q, .op = op, .ios = calloc(3 * n + 1, sizeof(u64)), .room = calloc(n + 1, sizeof(*f->room)) };
+	if (!f->ios || !f->room)
 		return -ENOMEM;
+	f->sum_ns = f->ios + n;
+	f->max_ns = f->sum_ns + n;
 	for (u32 i = 0; i < BLKLAT_OPS; i++)
 		if (op < 0 || i == (u32)op)
 			add_op(f, &q->watch->ops[i]);
 	f->gap_s = GAP_LATENCIES * q->watch->ops[main].total->percentile_ns[RUN_P50] / NSEC_PER_SEC;
-	return measure(f);
+	measure(f);
+	return 0;
 }
 
 /* An interval that is too short, as the last one may be, does not count. */
@@ -117,34 +111,6 @@ static bool has_witness(const struct flow *f, u32 i)
 	       f->sum_ns[i] >= LONG * f->q->run->length_s[i] * NSEC_PER_SEC;
 }
 
-/*
- * Marks the stalled intervals in a row of low ones, [from, to). An IO that ends right after the row and took as long as
- * it is a witness for all of them.
- */
-static void mark_row(const struct flow *f, u32 from, u32 to, bool *marks)
-{
-	const struct run *r = f->q->run;
-	double gap_ns = (run_end_of(r, to - 1) - r->start_s[from]) * NSEC_PER_SEC;
-	bool all = to < r->n && f->ios[to] && f->max_ns[to] >= 0.9 * gap_ns;
-
-	for (u32 i = from; i < to; i++)
-		marks[i] = all || has_witness(f, i);
-}
-
-static void mark_rows(const struct flow *f, bool *marks)
-{
-	u32 n = f->q->run->n;
-
-	for (u32 i = 0; i < n; i++) {
-		u32 from = i;
-
-		while (i < n && is_low(f, i))
-			i++;
-		if (i > from)
-			mark_row(f, from, i, marks);
-	}
-}
-
 static int add(struct stalls *to, double from_s, double to_s)
 {
 	if (array_more(&to->s, sizeof(*to->s), to->n, &to->room))
@@ -153,22 +119,40 @@ static int add(struct stalls *to, double from_s, double to_s)
 	return 0;
 }
 
-static int add_rows(const struct flow *f, struct stalls *ret)
+/*
+ * Adds the stalled intervals in a row of low ones, [from, to). An IO that ends right after the row and took as long as
+ * it is a witness for all of them.
+ */
+static int add_row(const struct flow *f, u32 from, u32 to, struct stalls *ret)
 {
 	const struct run *r = f->q->run;
-	CLEANUP(cleanup_free) bool *marks = calloc(r->n ?: 1, sizeof(*marks));
+	double gap_ns = (run_end_of(r, to - 1) - r->start_s[from]) * NSEC_PER_SEC;
+	bool all = to < r->n && f->ios[to] && f->max_ns[to] >= 0.9 * gap_ns;
 	int err = 0;
 
-	if (!marks)
-		return -ENOMEM;
-	mark_rows(f, marks);
-	for (u32 i = 0; !err && i < r->n; i++) {
+	for (u32 i = from; !err && i < to; i++) {
+		u32 begin = i;
+
+		while (i < to && (all || has_witness(f, i)))
+			i++;
+		if (i > begin)
+			err = add(ret, r->start_s[begin], run_end_of(r, i - 1));
+	}
+	return err;
+}
+
+static int add_rows(const struct flow *f, struct stalls *ret)
+{
+	u32 n = f->q->run->n;
+	int err = 0;
+
+	for (u32 i = 0; !err && i < n; i++) {
 		u32 from = i;
 
-		while (i < r->n && marks[i])
+		while (i < n && is_low(f, i))
 			i++;
 		if (i > from)
-			err = add(ret, r->start_s[from], run_end_of(r, i - 1));
+			err = add_row(f, from, i, ret);
 	}
 	return err;
 }
@@ -190,26 +174,22 @@ static bool is_even(const struct flow *f, u32 i)
  * of the differences between neighbours, so that a change of level does not count. For a normal
  * distribution this median is 0.6745 * sqrt(2) times the deviation.
  */
-static int find_unevenness(const struct flow *f, double *ret)
+static double unevenness_of(const struct flow *f)
 {
 	const struct run *r = f->q->run;
-	CLEANUP(cleanup_free) struct weighted *differences = calloc(r->n ?: 1, sizeof(*differences));
 	double before = 0;
 	u32 n = 0;
 
-	if (!differences)
-		return -ENOMEM;
 	for (u32 i = 0; i < r->n; i++) {
 		double iops = run_iops(r, f->ios, i);
 
 		if (!is_even(f, i) || !iops)
 			continue;
 		if (before)
-			differences[n++] = (struct weighted){ fabs(iops - before) / ((iops + before) / 2), 1 };
+			f->room[n++] = (struct weighted){ fabs(iops - before) / ((iops + before) / 2), 1 };
 		before = iops;
 	}
-	*ret = weighted_median(differences, n) / (0.6745 * M_SQRT2);
-	return 0;
+	return weighted_median(f->room, n) / (0.6745 * M_SQRT2);
 }
 
 /* The usual rate around interval @i: that of the nearest even intervals. 0: there are too few. */
@@ -270,8 +250,8 @@ static bool stood_still(const struct flow *f, u32 i, const struct stall *s, doub
 /* Adds the stalls that long IOs show, whatever else completed in their intervals. */
 static int add_long(const struct flow *f, struct stalls *ret)
 {
-	double unevenness;
-	int err = find_unevenness(f, &unevenness);
+	double unevenness = unevenness_of(f);
+	int err = 0;
 
 	for (u32 i = 0; !err && i < f->q->run->n; i++) {
 		double took_s = (double)f->max_ns[i] / NSEC_PER_SEC, iops;

@@ -76,7 +76,8 @@ struct steady_window steady_window_there(const struct run *r, const struct watch
 			 min_u64(in->first + in->n, of->n_there - of->gone));
 }
 
-struct consistency consistency_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *in)
+struct consistency consistency_of(const struct run *r, const struct watch_run *of, u32 op,
+				  const struct steady_window *in)
 {
 	const struct steady_window there = steady_window_there(r, of, in), *w = &there;
 	const u64 *ios = of->ops[op].ios;
@@ -158,7 +159,8 @@ static void judge(struct steady_state *s)
 	s->known = !s->few;
 }
 
-struct steady_state steady_state_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w)
+struct steady_state steady_state_of(const struct run *r, const struct watch_run *of, u32 op,
+				    const struct steady_window *w)
 {
 	const u64 *ios = of->ops[op].ios;
 	const struct duty duty = duty_of(r, of);

@@ -65,7 +65,8 @@ struct consistency {
  * Of the intervals of @w for all of which the device was there. If there are none, worst is -1 and everything else is
  * 0.
  */
-struct consistency consistency_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w);
+struct consistency consistency_of(const struct run *r, const struct watch_run *of, u32 op,
+				  const struct steady_window *w);
 
 /*
  * The same around interval @i, to tell a trend from scatter: over up to MOVING_REACH intervals to
@@ -122,7 +123,8 @@ struct steady_state {
  * in two rounds counts for each in proportion to its time there. Reached: excursion <= STEADY_EXCURSION and |slope|
  * <= STEADY_SLOPE.
  */
-struct steady_state steady_state_of(const struct run *r, const struct watch_run *of, u32 op, const struct steady_window *w);
+struct steady_state steady_state_of(const struct run *r, const struct watch_run *of, u32 op,
+				    const struct steady_window *w);
 
 /*
  * Whether rounds with this standard error / mean would exceed the limits by as much at a constant rate, one time in a
