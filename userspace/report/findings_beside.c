@@ -66,8 +66,8 @@ static void report(const struct inquiry *q, u32 op, const struct op_frame *o, u3
 		       { "base_ios", base->ios }, { "base_p50_ns", base_p50 }, { "base_p99_ns", base_p99 },
 		       { "times_p50", p50 / base_p50 }, { "times_p99", p99 / base_p99 }, { "lost_s", lost_s(o, base) });
 	finding_say(f, "slower beside %s: p50 %s, p99 %s (%s IOs, %s), %s p50 %s, p99 %s; %s longer in all", neighbours[kind],
-		    UNITS(ns, p50), UNITS(ns, p99), UNITS(count, o->ios), UNITS(share, share), base_name, UNITS(ns, base_p50),
-		    UNITS(ns, base_p99), UNITS(ns, lost_s(o, base) * NSEC_PER_SEC));
+		    UNITS(ns, p50), UNITS(ns, p99), UNITS(count, o->ios), UNITS(share, share), base_name,
+		    UNITS(ns, base_p50), UNITS(ns, base_p99), UNITS(ns, lost_s(o, base) * NSEC_PER_SEC));
 	finding_rule(f, "of the kinds beside which %d or more IOs began, and whose p50 or p99 is at least %d times that of the IOs "
 		     "beside nothing, or beside reads only where those are fewer than %d, the one that costs most: IOs times how "
 		     "much longer they take on average", PART_IOS_LEAST, FACTOR, PART_IOS_LEAST);

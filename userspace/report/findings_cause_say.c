@@ -92,7 +92,8 @@ static void say_victim(struct finding *f, const struct trace *t, const struct ch
 	f->times = after.mean_ns / before.mean_ns;
 	f->times_of = "mean";
 	finding_say(f, " p50 %s to %s, mean %s to %s (%s times slower)", UNITS(ns, before.ns[RUN_P50]),
-		    UNITS(ns, after.ns[RUN_P50]), UNITS(ns, before.mean_ns), UNITS(ns, after.mean_ns), UNITS(number, f->times));
+		    UNITS(ns, after.ns[RUN_P50]), UNITS(ns, before.mean_ns), UNITS(ns, after.mean_ns),
+		    UNITS(number, f->times));
 	if (harmed > 1)
 		finding_say(f, "; of %u owners that are slower it loses most", harmed);
 	finding_values(f, { "victim_before_p50_ns", before.ns[RUN_P50] },

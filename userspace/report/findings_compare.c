@@ -232,7 +232,8 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 	if (close && fmax(depth, other_depth) >= CLASS * fmin(depth, other_depth))
 		finding_say(f, ": the same latency, %s at a lower depth", depth < other_depth ? a->name : b->name);
 	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s, %s %s, %s and %s", a->name, UNITS(ns, at(a, 0.5)), UNITS(short, a->o->iops),
-		    UNITS(short, depth), b->name, UNITS(ns, at(b, 0.5)), UNITS(short, b->o->iops), UNITS(short, other_depth));
+		    UNITS(short, depth), b->name, UNITS(ns, at(b, 0.5)), UNITS(short, b->o->iops),
+		    UNITS(short, other_depth));
 	f->grade = alike ? FINDING_WELL : FINDING_DIFFERS;
 	f->times = ratio(s, step(s->n - 1));
 	finding_values(f, { "times_p50", ratio(s, 0.5) }, { "times_p90", ratio(s, 0.9) }, { "times_last", f->times },

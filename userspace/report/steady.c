@@ -50,7 +50,8 @@ struct steady_window steady_window_default(const struct run *r)
 	const struct steady_window active = steady_window_active(r);
 	/* Intervals begin and end late by the time of a read, which is less than a second. */
 	bool is_long = active.to_s + 1 >= STEADY_FROM_S + STEADY_ROUNDS * STEADY_ROUND_S;
-	struct steady_window w = window_between(r, is_long ? STEADY_FROM_S : (active.from_s + active.to_s) / 2, active.to_s);
+	double from_s = is_long ? STEADY_FROM_S : (active.from_s + active.to_s) / 2;
+	struct steady_window w = window_between(r, from_s, active.to_s);
 
 	snprintf(w.rule, sizeof(w.rule), is_long ? "t >= %.0f s" : "second half", STEADY_FROM_S);
 	return w;
