@@ -229,61 +229,55 @@ static int inquire(const struct inquiry *q, bool done)
 	return err;
 }
 
-/* The arrays that an inquiry needs, with an element for each interval. */
-struct rooms {
-	bool *proven;
-	double *stalled_s, *told_s;
-	u32 sweeps;
-};
-
-static void rooms_uninit(struct rooms *r)
+static void inquiry_uninit(struct inquiry *q)
 {
-	free(r->proven);
-	free(r->stalled_s);
-	free(r->told_s);
+	free(q->age_proven);
+	free(q->stalled_s);
+	free(q->told_s);
+	free(q->sweeps);
 }
 
-static int rooms_init(struct rooms *rooms, const struct run *r)
+/* The inquiry must be uninitialized in any case. */
+static int inquiry_init(struct inquiry *q, const struct run *r, struct findings *to)
 {
 	u32 n = r->n ?: 1;
 
-	*rooms = (struct rooms){ calloc(n, sizeof(bool)), calloc(n, sizeof(double)), calloc(n, sizeof(double)), 0 };
-	return rooms->proven && rooms->stalled_s && rooms->told_s ? 0 : -ENOMEM;
+	*q = (struct inquiry){ .run = r, .to = to, .age_proven = calloc(n, sizeof(bool)), .stalled_s = calloc(n, sizeof(double)),
+			       .told_s = calloc(n, sizeof(double)), .sweeps = calloc(BLKLAT_OPS, sizeof(bool)) };
+	return q->age_proven && q->stalled_s && q->told_s && q->sweeps ? 0 : -ENOMEM;
 }
 
-static struct inquiry inquiry_of(const struct run *r, const struct watch_run *w, struct rooms *rooms,
-				 struct findings *to)
+/* Begins with the first or the next watch. */
+static void inquire_of(struct inquiry *q, const struct watch_run *w)
 {
-	const struct inquiry q = {
-		.run = r, .watch = w, .age_proven = rooms->proven, .stalled_s = rooms->stalled_s,
-		.told_s = rooms->told_s, .sweeps = &rooms->sweeps, .to = to,
-	};
+	const struct run *r = q->run;
 
-	rooms->sweeps = 0;
-	prove_ages(r, w, rooms->proven);
-	memset(rooms->stalled_s, 0, r->n * sizeof(*rooms->stalled_s));
+	q->watch = w;
+	memset(q->sweeps, 0, BLKLAT_OPS * sizeof(*q->sweeps));
+	prove_ages(r, w, q->age_proven);
+	memset(q->stalled_s, 0, r->n * sizeof(*q->stalled_s));
 	/* What was told of a device's first stage is not told again of the next. */
 	if (w == r->watches || w[-1].watch->device != w->watch->device)
-		memset(rooms->told_s, 0, r->n * sizeof(*rooms->told_s));
-	return q;
+		memset(q->told_s, 0, r->n * sizeof(*q->told_s));
 }
 
 int findings_make(const struct run *r, const struct steady_window *w, struct findings *ret)
 {
-	struct rooms rooms CLEANUP(rooms_uninit) = { 0 };
+	struct inquiry q CLEANUP(inquiry_uninit);
 	struct findings made = { 0 };
-	int err = rooms_init(&rooms, r);
+	int err = inquiry_init(&q, r, &made);
 
 	if (err)
 		return err;
+	q.window = w;
 	run_for_each_whole(watch, r) {
-		struct inquiry q = inquiry_of(r, watch, &rooms, &made);
-
-		q.window = w;
+		inquire_of(&q, watch);
 		err = err ?: inquire(&q, false);
 	}
-	run_for_each_whole(watch, r)
-		err = err ?: inquire(&(const struct inquiry){ .run = r, .watch = watch, .to = &made }, true);
+	run_for_each_whole(watch, r) {
+		q.watch = watch;
+		err = err ?: inquire(&q, true);
+	}
 	if (err || made.lacks_memory || findings_order(&made, r)) {
 		findings_uninit(&made);
 		return -ENOMEM;
@@ -305,20 +299,15 @@ static const struct watch_run *busiest(const struct run *r)
 
 int findings_levels(const struct run *r, double *ret)
 {
-	struct rooms rooms CLEANUP(rooms_uninit) = { 0 };
 	struct findings unused CLEANUP(findings_uninit) = { 0 };
+	struct inquiry q CLEANUP(inquiry_uninit);
 	const struct watch_run *watch = busiest(r);
-	struct inquiry q;
-	int err;
+	int err = inquiry_init(&q, r, &unused);
 
-	if (!watch)
-		return 0;
-	err = rooms_init(&rooms, r);
-	if (err)
+	if (err || !watch)
 		return err;
-	q = inquiry_of(r, watch, &rooms, &unused);
-	err = find_stalls(&q);
-	return err ? err : find_levels(&q, main_op(q.watch), ret);
+	inquire_of(&q, watch);
+	return find_stalls(&q) ?: find_levels(&q, main_op(watch), ret);
 }
 
 void findings_uninit(struct findings *fs)

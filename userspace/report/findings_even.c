@@ -111,7 +111,7 @@ static bool is_told(const struct inquiry *q, u32 op, double from_s, double to_s)
 		if (q->to->f[i].watch == q->watch->watch && q->to->f[i].op == (int)op && !strcmp(q->to->f[i].kind, "level_change") &&
 		    q->to->f[i].to_s > from_s && q->to->f[i].from_s < to_s)
 			return true;
-	return *q->sweeps & 1U << op;
+	return q->sweeps[op];
 }
 
 int find_consistency(const struct inquiry *q, u32 op)

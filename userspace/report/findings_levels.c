@@ -353,7 +353,7 @@ int find_level_changes(const struct inquiry *q, u32 op)
 
 	if (err || !latency_is_its_own(q))
 		return err;
-	*q->sweeps |= (marked > 1) << op;
+	q->sweeps[op] = marked > 1;
 	if (marked < 2)
 		trace_add_short(&t);
 	return report_changes(&t, marked > 1);

@@ -212,7 +212,7 @@ int find_peaks(const struct inquiry *q, u32 op)
 	join(&l);
 	drop_small(&l, o->ios);
 	/* The peaks of a sweep are of different times, and told as phases; those of levels are left out later. */
-	if (l.n_peaks > 1 && !(*q->sweeps & 1U << op))
+	if (l.n_peaks > 1 && !q->sweeps[op])
 		report(q, op, &l);
 	return 0;
 }

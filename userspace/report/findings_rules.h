@@ -20,8 +20,8 @@ struct inquiry {
 	bool *age_proven;
 	/* [interval] For how long the device stalled. Set by find_stalls(), for the rules that run after it. */
 	double *stalled_s;
-	/* Bit of each op whose levels change at marks only. Set by find_level_changes(). */
-	u32 *sweeps;
+	/* [op] Whether its levels change at marks only. Set by find_level_changes(). */
+	bool *sweeps;
 	/* [interval] The same for stalls that were told: of the device or one of its ops, at any stage. */
 	double *told_s;
 	struct findings *to;

@@ -110,7 +110,7 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	 * A sweep changes the load, so there is nothing to be steady; nor is a rate known of bursts that are too
 	 * short.
 	 */
-	if (*q->sweeps & 1U << op || !s.there || duty_of(q->run, q->watch).at_least)
+	if (q->sweeps[op] || !s.there || duty_of(q->run, q->watch).at_least)
 		return 0;
 	f = finding_add(q, "steady_state", op);
 	finding_rule(f, "SNIA PTS 2.0: five rounds, each a fifth of the window (%s), whose largest and smallest average "

@@ -56,7 +56,7 @@ int find_saturated(const struct inquiry *q, u32 op)
 	for (u32 i = 1; i < n; i++)
 		if (of_phase(q, op, by_depth[i])->iops > MORE * of_phase(q, op, by_depth[from])->iops)
 			from = i;
-	if (*q->sweeps & 1U << op && n >= PHASES_LEAST &&
+	if (q->sweeps[op] && n >= PHASES_LEAST &&
 	    of_phase(q, op, by_depth[n - 1])->mean_ns >= WAITS * of_phase(q, op, by_depth[from])->mean_ns)
 		report(q, op, by_depth[from], by_depth[n - 1]);
 	return 0;
