@@ -14,7 +14,7 @@ TEST(empty)
 	assert_true(run_end(&s.run) == 0);
 	assert_int_equal(s.run.watches[0].total->ops[READ].ios, 0);
 	assert_null(s.run.watches[0].ops[READ].ios);
-	assert_true(series_percentile(&s.run.watches[0].ops[READ], 0, 0) < 0);
+	assert_true(percentiles_run_ns(&s.run.watches[0].ops[READ].percentiles, 0, 0) < 0);
 	run_uninit(&zero);
 }
 
@@ -48,10 +48,10 @@ TEST(late_and_gone)
 	o = &w->ops[READ];
 	assert_int_equal(o->min_ns[1], 50000);
 	assert_int_equal(o->sum_ns[1], 950000);
-	assert_true(series_percentile(o, 2, 0) < 0);
+	assert_true(percentiles_run_ns(&o->percentiles, 2, 0) < 0);
 	o = &w->ops[WRITE];
 	assert_int_equal(o->ios[0], 0);
-	assert_true(series_percentile(o, 0, 0) < 0);
+	assert_true(percentiles_run_ns(&o->percentiles, 0, 0) < 0);
 	assert_int_equal(o->errors[1], 2);
 	assert_null(w->ops[BLKLAT_OP_FLUSH].ios);
 	assert_true(run_iops(&s.run, w->ops[BLKLAT_OP_FLUSH].ios, 1) == 0);
@@ -299,7 +299,7 @@ TEST(a_gap_is_between_two)
 	assert_int_equal(s.run.watches[0].ops[READ].min_ns[0], 61000);
 	assert_int_equal(s.run.watches[0].ops[READ].max_ns[0], 64000);
 	assert_int_equal(s.run.watches[0].ops[READ].bytes[0], (1 + 2 + 3 + 4) * 4096);
-	assert_close(series_percentile(&s.run.watches[0].ops[READ], 0, RUN_P50), 63000, 6000);	/* bins are 9 % wide */
+	assert_close(percentiles_run_ns(&s.run.watches[0].ops[READ].percentiles, 0, RUN_P50), 63000, 6000);	/* bins are 9 % wide */
 	assert_int_equal(s.run.watches[0].in_flight[0], 4);
 }
 

@@ -153,7 +153,7 @@ static void derive(struct frame *f, const struct percentiles *ps)
 			continue;
 		o->mean_ns = (double)o->sum_ns / o->ios;
 		for (u32 i = 0; i < ps->n; i++)
-			o->percentile_ns[i] = quantile_ns(&o->hist, ps->p[i].q, o->min_ns, o->max_ns);
+			o->percentile_ns[i] = op_quantile_ns(o, ps->p[i].q);
 	}
 	f->queue_depth = f->in_flight_ns > 0 ? (double)f->in_flight_ns / NSEC_PER_SEC * per_s : 0;
 }

@@ -56,6 +56,12 @@ struct op_frame {
 	struct hist after_idle;
 };
 
+/* Any percentile; negative: there is no IO. */
+static inline double op_quantile_ns(const struct op_frame *o, double q)
+{
+	return quantile_ns(&o->hist, q, o->min_ns, o->max_ns);
+}
+
 struct frame {
 	const struct watch *watch;
 	u32 number;		/* of the watch in the run; never used again when the watch goes away */

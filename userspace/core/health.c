@@ -48,7 +48,7 @@ static struct health judge(const struct frame *f, const struct op_frame *all)
 	struct health h = { .ios = all->ios, .errors = all->errors, .waited_ns = waits ? f->oldest_ns : 0 };
 
 	if (all->ios)
-		h.p99_ns = fmax(quantile_ns(&all->hist, 0.99, all->min_ns, all->max_ns), 1);
+		h.p99_ns = fmax(op_quantile_ns(all, 0.99), 1);
 	if (all->ios >= HEALTH_IOS_MIN && f->past.intervals >= HEALTH_INTERVALS_MIN)
 		h.times = exp2(log2(h.p99_ns) - f->past.log2_ns);
 	if (f->accounting.lost > f->past.lost)

@@ -206,7 +206,7 @@ static struct top_figures figures_of(const struct op_frame *o, double interval_s
 		g.bytes_per_s = o->bytes / interval_s;
 	}
 	for (u32 p = 0; p < TOP_PERCENTILES; p++)
-		g.percentile_ns[p] = quantile_ns(&o->hist, percentiles[p], o->min_ns, o->max_ns);
+		g.percentile_ns[p] = op_quantile_ns(o, percentiles[p]);
 	return g;
 }
 

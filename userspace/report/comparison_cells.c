@@ -38,7 +38,7 @@ double comparison_value(const struct comparison_cell *cell, const struct op_fram
 		return -1;
 	if (!cell->q)
 		return *(const double *)((const char *)o + cell->offset);
-	return quantile_ns(&o->hist, cell->q, o->min_ns, o->max_ns);
+	return op_quantile_ns(o, cell->q);
 }
 
 const char *ratio_text(char text[UNITS_TEXT], double ratio)

@@ -72,7 +72,7 @@ static double value_of(const struct condition *c, const struct subject *s, u64 l
 	case METRIC_MAX:
 		return s->o->max_ns;
 	case METRIC_PERCENTILE:
-		return quantile_ns(&s->o->hist, c->percentile.q, s->o->min_ns, s->o->max_ns);
+		return op_quantile_ns(s->o, c->percentile.q);
 	case METRIC_ERRORS:
 		return s->o->errors;
 	case METRIC_LOST:

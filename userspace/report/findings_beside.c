@@ -39,11 +39,6 @@ static const char *const neighbours[BLKLAT_KINDS + 1] = {
 	[BLKLAT_KIND_LARGE_WRITE] = "a big write", [BLKLAT_KIND_WRITE] = "a write", [BLKLAT_KIND_READ] = "a read",
 };
 
-static double p_of(const struct op_frame *o, double q)
-{
-	return quantile_ns(&o->hist, q, o->min_ns, o->max_ns);
-}
-
 /* How much longer its IOs took in all. */
 static double lost_s(const struct op_frame *o, const struct op_frame *base)
 {
@@ -52,13 +47,13 @@ static double lost_s(const struct op_frame *o, const struct op_frame *base)
 
 static bool is_slower(const struct op_frame *o, const struct op_frame *base)
 {
-	return p_of(o, 0.5) >= FACTOR * p_of(base, 0.5) || p_of(o, 0.99) >= FACTOR * p_of(base, 0.99);
+	return op_quantile_ns(o, 0.5) >= FACTOR * op_quantile_ns(base, 0.5) || op_quantile_ns(o, 0.99) >= FACTOR * op_quantile_ns(base, 0.99);
 }
 
 static void report(const struct inquiry *q, u32 op, const struct op_frame *o, u32 kind, const struct op_frame *base,
 		   const char *base_name)
 {
-	double p50 = p_of(o, 0.5), p99 = p_of(o, 0.99), base_p50 = p_of(base, 0.5), base_p99 = p_of(base, 0.99);
+	double p50 = op_quantile_ns(o, 0.5), p99 = op_quantile_ns(o, 0.99), base_p50 = op_quantile_ns(base, 0.5), base_p99 = op_quantile_ns(base, 0.99);
 	double share = (double)o->ios / q->watch->ops[op].total->ios;
 	struct finding *f = finding_add(q, "beside", op);
 

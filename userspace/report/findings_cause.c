@@ -131,7 +131,7 @@ static bool goes_together(const struct trace *t, const struct change *all, const
 		if (has_other_cause(t, all, k, o))
 			continue;
 		n++;
-		agree += there == (series_percentile(t->s, at, p) > middle_ns);
+		agree += there == (percentiles_run_ns(&t->s->percentiles, at, p) > middle_ns);
 	}
 	return agree >= TOGETHER * n;
 }

@@ -46,7 +46,7 @@ struct lines {
 
 static double at(const struct line *l, double q)
 {
-	return fmax(quantile_ns(&l->o->hist, q, l->o->min_ns, l->o->max_ns), 1);
+	return fmax(op_quantile_ns(l->o, q), 1);
 }
 
 /* Adds a finding; its text begins with op and device, if that is one. */
@@ -75,7 +75,7 @@ static double error_of(const struct line *l, u32 op, u32 p)
 	u32 n = 0;
 
 	for (u32 i = 0; i < l->run->n; i++) {
-		double ns = series_percentile(s, i, p);
+		double ns = percentiles_run_ns(&s->percentiles, i, p);
 
 		if (ns > 0 && before > 0 && ++n)
 			differences += fabs(log(ns / before));

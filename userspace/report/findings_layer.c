@@ -14,7 +14,7 @@ static void tell_layer(const struct inquiry *q, const struct stack *s, u32 op)
 	const struct op_frame *o = &all->ops[op];
 	const struct stack_op *of = &s->ops[op];
 	double p10 = of->overhead_p10_ns, p50 = of->overhead_ns[RUN_P50], p90 = of->overhead_ns[RUN_P90], depth = 0;
-	double whole_ns = quantile_ns(&o->hist, 0.5, o->min_ns, o->max_ns);
+	double whole_ns = op_quantile_ns(o, 0.5);
 	struct finding *f;
 
 	/* A percentile is known to a bin. */

@@ -74,7 +74,7 @@ static double p99_of(const struct peers *p, const struct watch_run *w, u32 i)
 {
 	const struct series_run *s = &w->ops[p->op];
 
-	return s->ios && s->ios[i] >= IOS_LEAST ? fmax(series_percentile(s, i, RUN_P99), 1) : -1;
+	return s->ios && s->ios[i] >= IOS_LEAST ? fmax(percentiles_run_ns(&s->percentiles, i, RUN_P99), 1) : -1;
 }
 
 /* The lower of two middle ones counts as the median, so it is seen if half of them are slow. */

@@ -74,8 +74,9 @@ static int add_cuts(struct trace *t, double step)
 double trace_log_ns(const struct trace *t, u32 place, u32 p)
 {
 	u32 i = t->interval[place];
+	double ns = p == MEAN ? (double)t->s->sum_ns[i] / t->s->ios[i] : percentiles_run_ns(&t->s->percentiles, i, p);
 
-	return log(fmax(p == MEAN ? (double)t->s->sum_ns[i] / t->s->ios[i] : series_percentile(t->s, i, p), 1));
+	return log(fmax(ns, 1));
 }
 
 int trace_find_levels(struct trace *t)
@@ -236,7 +237,7 @@ struct level figures_of(const struct trace *t, const struct series_run *s, struc
 
 		for (u32 i = in.from; i < in.to; i++)
 			if (s->ios[t->interval[i]])
-				t->room[n++] = (struct weighted){ series_percentile(s, t->interval[i], p), s->ios[t->interval[i]] };
+				t->room[n++] = (struct weighted){ percentiles_run_ns(&s->percentiles, t->interval[i], p), s->ios[t->interval[i]] };
 		l.ns[p] = fmax(weighted_median(t->room, n), 1);
 	}
 	return l;

@@ -332,17 +332,12 @@ static void set_rates(struct run *r, u32 watch)
 void run_finish(struct run *r)
 {
 	active_windows_set(r);
+	frames_set_percentiles(&r->total, &run_of_total);
 	for (u32 i = 0; i < r->n_watches; i++) {
 		set_rates(r, i);
 		r->watches[i].account = r->total.f[i].accounting;
 		if (r->left_out)
 			accounting_take_off(&r->watches[i].account, &r->before[i]);
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			struct op_frame *o = &r->total.f[i].ops[op];
-
-			for (u32 p = 0; p < run_of_total.n; p++)
-				o->percentile_ns[p] = quantile_ns(&o->hist, run_of_total.p[p].q, o->min_ns, o->max_ns);
-		}
 	}
 	phases_finish(&r->phases, run_end(r), &run_of_total);
 	slow_ios_sort(&r->slow);

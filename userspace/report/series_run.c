@@ -131,7 +131,7 @@ void percentiles_run_put(struct percentiles_run *p, u32 i, const struct op_frame
 {
 	for (u32 k = 0; k < run_over_time.n; k++)
 		p->ns[i * run_over_time.n + k] =
-			o && o->ios ? quantile_ns(&o->hist, run_over_time.p[k].q, o->min_ns, o->max_ns) : -1;
+			o && o->ios ? op_quantile_ns(o, run_over_time.p[k].q) : -1;
 }
 
 double percentiles_run_ns(const struct percentiles_run *p, u32 i, u32 which)
@@ -188,11 +188,6 @@ int series_run_put(struct series_run *s, u32 i, const struct op_frame *o, struct
 	s->max_ns[i] = any ? o->max_ns : 0;
 	percentiles_run_put(&s->percentiles, i, o);
 	return heat_add(&s->heat, i, any ? &o->hist : NULL, b);
-}
-
-double series_percentile(const struct series_run *s, u32 i, u32 p)
-{
-	return percentiles_run_ns(&s->percentiles, i, p);
 }
 
 #define PATH_MOST 1023		/* limit of a cgroup's path, which bounds the memory that a damaged recording takes */
@@ -254,7 +249,7 @@ int merged_make(const struct frame *total, struct op_frame *ret)
 	}
 	m.mean_ns = m.ios ? (double)m.sum_ns / m.ios : 0;
 	for (u32 i = 0; i < run_of_total.n; i++)
-		m.percentile_ns[i] = quantile_ns(&m.hist, run_of_total.p[i].q, m.min_ns, m.max_ns);
+		m.percentile_ns[i] = op_quantile_ns(&m, run_of_total.p[i].q);
 	*ret = m;
 	return 0;
 }

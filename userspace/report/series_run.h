@@ -97,9 +97,6 @@ int series_run_put(struct series_run *s, u32 i, const struct op_frame *o, struct
 
 void series_run_uninit(struct series_run *s);
 
-/* An interval's percentile @p of run_over_time; negative if there was no IO. */
-double series_percentile(const struct series_run *s, u32 i, u32 p);
-
 /* --- a run's slow IOs, as charts and tables need them --- */
 
 #define SLOW_RUN_MOST 5000	/* of all wholes together; a page with this many dots is still fast */

@@ -61,12 +61,6 @@ static bool one_stage(const struct stack *s)
 	return true;
 }
 
-static double overhead(const struct op_frame *upper, const struct op_frame *members, double q)
-{
-	return quantile_ns(&upper->hist, q, upper->min_ns, upper->max_ns) -
-	       quantile_ns(&members->hist, q, members->min_ns, members->max_ns);
-}
-
 static int compare_op(struct stack *s, u32 op)
 {
 	const struct op_frame *upper = s->upper->ops[op].total;
@@ -85,8 +79,8 @@ static int compare_op(struct stack *s, u32 op)
 		return 0;
 	ret->overhead_mean_ns = (double)upper->sum_ns / upper->ios - (double)members.sum_ns / members.ios;
 	for (u32 i = 0; i < run_over_time.n; i++)
-		ret->overhead_ns[i] = overhead(upper, &members, run_over_time.p[i].q);
-	ret->overhead_p10_ns = overhead(upper, &members, 0.1);
+		ret->overhead_ns[i] = op_quantile_ns(upper, run_over_time.p[i].q) - op_quantile_ns(&members, run_over_time.p[i].q);
+	ret->overhead_p10_ns = op_quantile_ns(upper, 0.1) - op_quantile_ns(&members, 0.1);
 	return 0;
 }
 
