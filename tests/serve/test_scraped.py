@@ -1,78 +1,104 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""End to end: fio on a device, the service, two real servers that scrape it, and their queries."""
-import contextlib
-import json
+"""
+Real servers scrape the service: Prometheus with native histograms and without, and VictoriaMetrics, whose native buckets are at
+/metrics?buckets=vmrange. More of Prometheus' queries: tests/prom/test_server.py.
+"""
 import pathlib
+import re
 import subprocess
 import sys
-import time
 
 import pytest
-from load import BLKLAT, DEADLINE_S, Fio, Unseen, fio, missing, wait_until
-from recorder import Recorder
+from script import write_recording
 from service import Serve
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "prom"))
 import server  # noqa: E402
+import tools  # noqa: E402
 
-SECONDS = 8
-# For each kind of histogram the queries for IOs and buckets, and the buckets' width.
-KINDS = {
-    "native": ("histogram_count(blklat_io_latency_seconds%s)", "blklat_io_latency_seconds%s", 2 ** (1 / 8)),
-    "classic": ("blklat_io_latency_seconds_count%s", "blklat_io_latency_seconds_bucket%s", 2 ** (1 / 2)),
-}
+IOS = {"read": [(90_000, 950), (2_000_000, 50)], "write": [(12, 3), (40_000, 97), (200_000_000_000, 2)]}
+WIDTH = 2 ** (1 / 8)
+INTERVALS = 3
 
 
 @pytest.fixture
-def prometheus():
-    """Starts a server that takes native histograms, or one that does not."""
-    with contextlib.ExitStack() as undo:
-        def start(address, native):
-            p = server.Prometheus([address], native=native)
-            undo.callback(p.close)
-            wait_until(lambda: p.query("up") and p.value("up") == 1, "scrape", every_s=0.1)
-            return p
-        yield start
+def serve(tmp_path):
+    lines = [f"io {op} {ns}ns 4096 x{n}" for op, told in IOS.items() for ns, n in told]
+    script = ["blklat-replay 1", "device sda", "device sdb", "watch sda device", "watch sdb device"]
+    for _ in range(INTERVALS):
+        script += [line for device in ("sda", "sdb") for line in (f"on {device} device", *lines)] + ["tick 0.1"]
+    with Serve("--replay", write_recording("\n".join(script), tmp_path / "run.blklat")) as s:
+        s.replayed()
+        yield s
 
 
-def own_p99(file):
-    r = subprocess.run([BLKLAT, "report", "--format", "json", file], capture_output=True, check=True, timeout=60)
-    [watch] = json.loads(r.stdout)["runs"][0]["watches"]
-    return {o["op"]: o["total"]["latency_ns"]["p99"] for o in watch["ops"]}
+def test_ranges_hold_their_ios(serve):
+    text = serve.request("/metrics?buckets=vmrange").text
+    assert "le=" not in text and serve.request("/metrics?buckets=le").status == 400
+    for op, told in IOS.items():
+        found = re.findall(rf'_bucket{{device="sda",op="{op}",stage="device",vmrange="(.*)\.\.\.(.*)"}} (\d+)', text)
+        assert len(found) == len(told)
+        for (lower, upper, n), (ns, ios) in zip(found, told, strict=True):
+            assert float(lower) < ns / 1e9 <= float(upper) and int(n) == ios * INTERVALS
+        assert f'_count{{device="sda",op="{op}",stage="device"}} {INTERVALS * sum(n for _, n in told)}\n' in text
+    # Everything else is the same.
+    plain = serve.request("/metrics").text
+    assert [line for line in plain.splitlines() if "_bucket{" not in line] == [line for line in text.splitlines() if "_bucket{" not in line]
 
 
-def total_ios(p, query):
-    return sum(n for _, n in p.query(query % ""))
+class VictoriaMetrics(server.Prometheus):
+    def __init__(self, address, folder):
+        self.at, self.log = {}, folder / "log"
+        self.folder = folder
+        (folder / "scrape.yml").write_text(
+            "scrape_configs:\n- job_name: blklat\n  scrape_interval: 1s\n  params: {buckets: [vmrange]}\n"
+            f"  static_configs: [{{targets: ['{address}']}}]\n")
+        self.address = f"127.0.0.1:{server.free_port()}"
+        self.url = f"http://{self.address}"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [tools.find("victoria-metrics"), f"-promscrape.config={folder}/scrape.yml", f"-storageDataPath={folder}/data",
+                 "-search.latencyOffset=1ms", "-memory.allowedBytes=128MB", f"-httpListenAddr={self.address}"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(60)
 
 
-def test_what_fio_did(loop, prometheus, tmp_path):
-    load = {"rw": "randrw", "iodepth": 4, "ioengine": "io_uring", "runtime": SECONDS, "time_based": 1, "rate_iops": "3000,1000"}
-    with Unseen() as unseen, Serve("--dev", loop.name) as serve:
-        servers = {kind: prometheus(f"127.0.0.1:{serve.port}", kind == "native") for kind in KINDS}
-        # So that each series exists, and its rate covers everything that follows.
-        began = time.monotonic()
-        for rw in ("randread", "randwrite"):
-            fio(loop, rw=rw, number_ios=1)
-        for kind, p in servers.items():
-            wait_until(lambda p=p, kind=kind: len(p.query(KINDS[kind][0] % "")) == 2, "the first IOs", every_s=0.1)
-        # blklat's own figures of the same IOs, by a separate capture.
-        with Recorder(loop, tmp_path / "run.blklat", "--quiet", interval=1) as recorder, Fio(loop, **load) as f:
-            f.process.wait(2 * SECONDS + DEADLINE_S)
-            ios = 2 + sum(f.result().ios(op) for op in ("read", "write"))
-            assert recorder.stop() == 0, recorder.stderr
-        [line] = serve.later_snapshot()
-        a = line["accounting"]
-        assert missing(a) == unseen.of(loop)
-        assert a["kernel_ios"] == ios == a["started"]
-        want = own_p99(recorder.file)
-        for kind, p in servers.items():
-            count, buckets, width = KINDS[kind]
-            wait_until(lambda: total_ios(p, count) >= a["completed"], "the last IOs", every_s=0.1)
-            assert total_ios(p, count) == a["completed"], (kind, a)
-            whole = f"{time.monotonic() - began + 5:.0f}s"
-            for op in ("read", "write"):
-                series = buckets % f'{{op="{op}"}}'
-                for asked in (series, f"rate({series}[{whole}])"):
-                    got = p.value(f"histogram_quantile(0.99, {asked})") * 1e9
-                    assert 1 / width < got / want[op] < width, (kind, asked, got, want)
-            p.assert_scrapes()
+def test_victoriametrics_merges_them(serve, tmp_path):
+    """Two devices together have the counts of both, and percentiles within a bucket."""
+    vm = VictoriaMetrics(f"127.0.0.1:{serve.port}", tmp_path)
+    try:
+        def answers():
+            assert vm.process.poll() is None, vm.said()
+            try:
+                return vm.query("count(blklat_io_latency_seconds_count)") == [({}, 4.0)]
+            except OSError:
+                return False
+        serve.until(answers, "a scrape")
+        for op, told in IOS.items():
+            total = 2 * INTERVALS * sum(n for _, n in told)
+            buckets = f'sum(blklat_io_latency_seconds_bucket{{op="{op}"}}) by (vmrange)'
+            assert vm.value(f'sum(blklat_io_latency_seconds_count{{op="{op}"}})') == vm.value(f"sum({buckets})") == total
+            for q in (0.5, 0.9, 0.97):
+                reached = iter(told)
+                ns, below = next(reached), 0
+                while below + ns[1] < q * sum(n for _, n in told):
+                    below += ns[1]
+                    ns = next(reached)
+                assert 1 / WIDTH < vm.value(f"histogram_quantile({q}, {buckets})") * 1e9 / ns[0] < WIDTH, (op, q)
+    finally:
+        vm.close()
+
+
+@pytest.mark.parametrize("native", [False, True], ids=["classic", "native"])
+def test_prometheus_has_every_io(serve, native):
+    prometheus = server.Prometheus([f"127.0.0.1:{serve.port}"], native=native)
+    try:
+        count = "histogram_count(blklat_io_latency_seconds)" if native else "blklat_io_latency_seconds_count"
+        wanted = {op: INTERVALS * sum(n for _, n in told) for op, told in IOS.items()}
+        serve.until(lambda: prometheus.query(count), "a scrape")
+        assert sorted((r["device"], r["op"], n) for r, n in prometheus.query(count)) == [(d, op, n) for d in ("sda", "sdb") for op, n in wanted.items()]
+        prometheus.assert_scrapes()
+    finally:
+        prometheus.close()
