@@ -10,11 +10,10 @@ import subprocess
 import time
 
 import pytest
-from devices import MIB, Delta, run, unmount
+from devices import Delta, run, unmount
 from load import BLKLAT, DEADLINE_S, FioResult, Missing, deep, exact, fio_argv
 from needs import need
-from recorder import (Recorder, assert_one_plain_file, busy, intervals, ios, meta, query, record, replayed, until_there,
-                      value)
+from recorder import Recorder, assert_one_plain_file, intervals, ios, meta, query, record, replayed
 
 
 def assert_complete(file, f, op="read"):
@@ -75,51 +74,6 @@ def test_marks_of_many_at_once(loop, file):
         assert r.stop() == 0
     assert said == [(b"", 0)] * 24
     assert {text for text, in query(file, "SELECT text FROM mark")} == {f"mark {n}" for n in range(24)}
-
-
-def assert_intervals_add_up(lines):
-    """
-    An interval has the IOs that completed since the previous one; what came before the first is not known.
-    Returns the number of completed IOs.
-    """
-    for before, line in zip(lines, lines[1:]):
-        assert sum(o["ios"] for o in line["ops"]) == line["accounting"]["completed"] - before["accounting"]["completed"]
-    return lines[-1]["accounting"]["completed"]
-
-
-@pytest.fixture
-def small_disk(folder):
-    """A file system of 1 MiB."""
-    disk = folder / "small"
-    disk.mkdir()
-    run("mount", "-t", "tmpfs", "-o", f"size={MIB}", "none", disk)
-    yield disk
-    unmount(disk)
-
-
-def plain_size(file, folder):
-    """The recording's size without SQLite's working space."""
-    query(file, f"VACUUM INTO '{folder / 'plain'}'")
-    return (folder / "plain").stat().st_size
-
-
-def test_disk_full(loop, small_disk, folder):
-    """One line, status 1. What was written stays, and fills much of the disk. The command goes on."""
-    file, over = small_disk / "run.blklat", folder / "over"
-    script = f"{until_there(over)}; echo over"
-    options = ["--quiet", "--stage", "device,total"]
-    with busy(loop, rw="randrw"), Recorder(loop, file, *options, interval=0.005, command=["sh", "-c", script]) as r:
-        r.until(lambda: "waiting for 'sh'" in r.stderr, "full disk", within_s=3 * DEADLINE_S)
-        over.touch()
-        assert r.wait() == 1
-    assert r.lines == ["over\n"]
-    said = [line for line in r.stderr_lines if str(file) in line]
-    assert len(said) == 1 and re.search("full|No space left", said[0]), r.stderr
-    # The rest is SQLite's working space: a WAL of some hundred pages.
-    assert plain_size(file, folder) > 0.4 * MIB
-    for stage in ("device", "total"):
-        assert assert_intervals_add_up([l for l in replayed(file) if l["stage"] == stage]) > 0
-    assert value(file, "PRAGMA integrity_check") == "ok"
 
 
 class OneLine(Recorder):

@@ -32,7 +32,7 @@ def assert_complete(collector):
 
 
 def test_the_last_push_is_what_is_served(tmp_path):
-    """At the end what has not been pushed yet is; every bucket and total equals those of /metrics."""
+    """At the end what has not been pushed yet is, and totals equal those of /metrics. (Buckets: tests/prom/test_otlp.py.)"""
     secret = tmp_path / "headers"
     secret.write_text("Authorization: Bearer abc\n\nX-Scope: one: two\n")
     with Collector() as c, pushing(c, MIXED, "--otlp-headers", secret, every="1h") as s:
@@ -48,12 +48,6 @@ def test_the_last_push_is_what_is_served(tmp_path):
     for name, family in (("blklat.io", "blklat_io_bytes_total"), ("blklat.io.started", "blklat_io_started_total")):
         exposed = {tuple(m["labels"].items()): m["counter"]["value"] for m in families[family]["metric"]}
         assert {tuple(p["attributes"].items()): p["value"] for p in metrics[name]["points"]} == exposed
-    exposed = {tuple(m["labels"].items()): m["histogram"] for m in families["blklat_io_latency_seconds"]["metric"]}
-    pushed = {tuple(p["attributes"].items()): p for p in metrics["blklat.io.latency"]["points"]}
-    assert exposed.keys() == pushed.keys() and sum(p["count"] for p in pushed.values())
-    for key, p in pushed.items():
-        assert otlp.counts(p) == {i: n for i, n in wire.buckets(exposed[key]).items() if n}
-        assert (p["count"], p["sum"]) == (exposed[key]["sample_count"], exposed[key]["sample_sum"])
 
 
 @pytest.mark.parametrize("answer,why", [

@@ -85,15 +85,6 @@ test("the last minutes are saved as a recording and as a report", async (t) => {
     assert.equal(await report.evaluate(() => window.blklat.lines[0].op.total.ios), ios);
 });
 
-test("of many devices the busiest is shown", async (t) => {
-    const names = Array.from({ length: 24 }, (_, i) => `nvme${i}n1`);
-    const service = await serve(t, script(names, 200, steady));
-    const page = await openAt(t, service.url);
-    await holdAt(page, service, 3);
-    assert.equal(await page.locator(".devices button").count(), 24);
-    assert.equal(await words(page.locator('.devices button[aria-pressed="true"] b')), "nvme23n1");
-});
-
 test("IOs whose ends the kernel has counted are no stall", async (t) => {
     const hang = ["in-flight 3 oldest=3s"], service = await serve(t, script(["nvme0n1", "nvme1n1"], 40,
         (i, d) => i < 5 ? ["io read 60us 4096 x100"] : i > 5 ? hang : d ? [...hang, "kernel-ios +2"] : [...hang, "kernel-ios +3"]));
