@@ -15,16 +15,16 @@ const pressed = async (page) => (await tiles(page)).filter((tile) => tile.endsWi
 
 test("the sickest is shown first, the busiest as long as nothing is wrong, the user's choice always", async (t) => {
     // 1 is the busiest. 4 is ten times slower than its peers; later 3 becomes eighty times slower than it was.
-    const service = await serve(t, script(names(6), 400, (i, d) => [d === 4 && i >= 6 ? read("1ms") : d === 3 && i >= 30 ? read("8ms") : read("100us", d === 1 ? 900 : 100)]));
+    const service = await serve(t, script(names(6), 400, (i, d) => [d === 4 && i >= 16 ? read("1ms") : d === 3 && i >= 40 ? read("8ms") : read("100us", d === 1 ? 900 : 100)]));
     const page = await openAt(t, service.url);
     await holdAt(page, service, 3);
-    if (await intervals(page) < 6)
+    if (await intervals(page) < 16)
         assert.deepEqual(await pressed(page), ["nvme1n1"]);
-    await holdAt(page, service, 12);
+    await holdAt(page, service, 22);
     assert.equal((await tiles(page))[0].replace("slow", "unlike").replace("sick", "watch"), "nvme4n1 watch unlike true");
     service.go();
     await page.waitForFunction(() => document.querySelector('[data-device*="nvme3n1"][data-reason="slow"]'));
-    await holdAt(page, service, 34);
+    await holdAt(page, service, 44);
     assert.deepEqual(await pressed(page), ["nvme3n1"]);
     assert.match(await words(page.locator(".devices button").first()), /^nvme3n1 500 IOPS p99 8\.00 ms slow: p99 is \d+(\.\d+)? times its past since \d\d:\d\d:\d\d \(.+ m?s\)$/);
     assert.match(await page.locator("#chart-heat h3").innerText(), /read/);
