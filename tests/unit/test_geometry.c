@@ -89,13 +89,6 @@ TEST(test_none_has_no_tags_of_its_own)
 	}
 }
 
-TEST(test_bios_need_no_slots)
-{
-	struct slots s = slots_of(&dm);
-
-	assert_int_equal(s.queues * s.stride, 0);
-}
-
 static u32 slots_at(const struct device *d, u32 n, const enum blklat_stage *stages)
 {
 	struct watch watches[BLKLAT_STAGES + 1];
