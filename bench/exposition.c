@@ -121,28 +121,23 @@ static int time_intervals(struct host *h)
 static int time_format(struct prometheus *p, enum prometheus_format format, const char *name, const char *end)
 {
 	CLEANUP(cleanup_free) Bytef *packed = NULL;
-	CLEANUP(cleanup_free) char *text = NULL;
+	struct blob *b = NULL;
 	u64 ns[ROUNDS];
 	uLongf zipped;
-	size_t len;
 
 	for (u32 i = 0; i < ROUNDS; i++) {
-		FILE *f;
-
-		free(text);
-		text = NULL;
+		blob_unref(b);
 		ns[i] = cpu_ns();
-		f = open_memstream(&text, &len);
-		if (!f || prometheus_render(p, format, f))
+		if (prometheus_render(p, format, &b))
 			return -1;
-		fclose(f);
 		ns[i] = cpu_ns() - ns[i];
 	}
-	zipped = compressBound(len);
+	zipped = compressBound(b->len);
 	packed = malloc(zipped);
-	if (!packed || compress(packed, &zipped, (const Bytef *)text, len) != Z_OK)
+	if (!packed || compress(packed, &zipped, (const Bytef *)b->data, b->len) != Z_OK)
 		return -1;
-	printf("\"%s\":{\"bytes\":%zu,\"deflated_bytes\":%lu,", name, len, zipped);
+	printf("\"%s\":{\"bytes\":%zu,\"deflated_bytes\":%lu,", name, b->len, zipped);
+	blob_unref(b);
 	print_times("ms", ns, ROUNDS, "}");
 	fputs(end, stdout);
 	return 0;

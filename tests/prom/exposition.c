@@ -95,17 +95,14 @@ static int tick(struct player *p, struct problem *problem)
 static int get(struct player *p, bool otlp, const char *accept)
 {
 	enum prometheus_format format = prometheus_negotiate(accept);
-	CLEANUP(cleanup_free) char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-	int err = !f ? -ENOMEM : otlp ? prometheus_render_otlp(p->prometheus, "host1", f) : prometheus_render(p->prometheus, format, f);
+	struct blob *b = NULL;
+	int err = otlp ? prometheus_render_otlp(p->prometheus, "host1", &b) : prometheus_render(p->prometheus, format, &b);
 
-	if (f)
-		fclose(f);
 	if (err)
 		return err;
-	printf("%s\n%zu\n", otlp ? "application/x-protobuf" : prometheus_content_types[format], len);
-	fwrite(text, 1, len, stdout);
+	printf("%s\n%zu\n", otlp ? "application/x-protobuf" : prometheus_content_types[format], b->len);
+	fwrite(b->data, 1, b->len, stdout);
+	blob_unref(b);
 	return 0;
 }
 

@@ -43,23 +43,14 @@ static int take(void *pusher, u32 kind, struct wire_in *bytes)
 
 static int add_request(struct pusher *s)
 {
-	char *data = NULL;
-	size_t len;
-	FILE *out = open_memstream(&data, &len);
-	int err = out ? prometheus_render_otlp(s->totals, s->host, out) : -ENOMEM;
-	struct blob *request;
+	struct blob *request = NULL;
+	int err = prometheus_render_otlp(s->totals, s->host, &request);
 
-	if (out)
-		fclose(out);
 	s->fresh = false;
-	if (err) {
-		free(data);
-		return err == -EAGAIN ? 0 : err;
-	}
-	request = blob_take(data, len);
-	err = request ? otlp_push_add(s->push, request) : -ENOMEM;
+	if (!err)
+		err = otlp_push_add(s->push, request);
 	blob_unref(request);
-	return err;
+	return err == -EAGAIN ? 0 : err;
 }
 
 /* Requests follow intervals, the nearest to each time that one is due. */

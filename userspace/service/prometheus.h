@@ -10,8 +10,7 @@
 #define SERVICE_PROMETHEUS_H
 
 #include "core/sink.h"
-
-#include <stdio.h>
+#include "util/blob.h"
 
 enum prometheus_format {
 	PROMETHEUS_PROTOBUF,	/* delimited io.prometheus.client.MetricFamily */
@@ -72,13 +71,13 @@ void prometheus_add_recorder(struct prometheus *p, const struct recorder_state *
 /* Counts a refusal. */
 void prometheus_refused(struct prometheus *p, enum prometheus_refusal why);
 
-/* Writes the totals to @out. Returns 0, -ENOMEM, or the negative errno of writing. */
-int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE *out);
+/* Makes a text of the totals. Returns 0 or -ENOMEM. */
+int prometheus_render(const struct prometheus *p, enum prometheus_format format, struct blob **ret);
 
 /*
- * Writes them as a request of OTLP (OpenTelemetry), an ExportMetricsServiceRequest of this @host.
- * The same, and -EAGAIN while there was no interval yet.
+ * Makes a request of OTLP (OpenTelemetry) of them, an ExportMetricsServiceRequest of this @host. The same, and -EAGAIN
+ * while there was no interval yet.
  */
-int prometheus_render_otlp(struct prometheus *p, const char *host, FILE *out);
+int prometheus_render_otlp(const struct prometheus *p, const char *host, struct blob **ret);
 
 #endif

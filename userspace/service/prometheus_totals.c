@@ -401,28 +401,38 @@ void prometheus_refused(struct prometheus *p, enum prometheus_refusal why)
 	p->totals.refused[why]++;
 }
 
-/* What an encoder returned, or the error of writing. */
-static int written(int err, FILE *out)
+/* @host: of OTLP; NULL: another @format. */
+static int render(const struct prometheus *p, const char *host, enum prometheus_format format, struct blob **ret)
 {
-	return err ?: fflush(out) || ferror(out) ? -errno ?: -EIO : 0;
-}
-
-int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE *out)
-{
+	const struct totals *t = &p->totals;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
 	int err;
 
-	errno = 0;	/* so that it also covers what is written before the end */
-	if (format == PROMETHEUS_PROTOBUF)
-		err = exposition_protobuf(&p->totals, p->schema, out);
+	if (!out)
+		return -ENOMEM;
+	if (host)
+		err = exposition_otlp(t, host, out);
+	else if (format == PROMETHEUS_PROTOBUF)
+		err = exposition_protobuf(t, p->schema, out);
 	else
-		err = exposition_text(&p->totals, format, p->schema, out);
-	return written(err, out);
+		err = exposition_text(t, format, p->schema, out);
+	err = err ?: ferror(out) ? -ENOMEM : 0;
+	if (fclose(out) || err) {
+		free(text);
+		return err ?: -ENOMEM;
+	}
+	*ret = blob_take(text, len);
+	return *ret ? 0 : -ENOMEM;
 }
 
-int prometheus_render_otlp(struct prometheus *p, const char *host, FILE *out)
+int prometheus_render(const struct prometheus *p, enum prometheus_format format, struct blob **ret)
 {
-	if (!p->totals.end_ns)
-		return -EAGAIN;
-	errno = 0;
-	return written(exposition_otlp(&p->totals, host, out), out);
+	return render(p, NULL, format, ret);
+}
+
+int prometheus_render_otlp(const struct prometheus *p, const char *host, struct blob **ret)
+{
+	return p->totals.end_ns ? render(p, host, PROMETHEUS_FORMATS, ret) : -EAGAIN;
 }

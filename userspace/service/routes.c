@@ -80,22 +80,6 @@ static const char *header(struct MHD_Connection *c, const char *name)
 	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
-static struct blob *render(struct server *s, enum prometheus_format format)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-	int err;
-
-	if (!out)
-		return NULL;
-	err = prometheus_render(s->cfg.prometheus, format, out);
-	if (!fclose(out) && !err)
-		return blob_take(text, len);
-	free(text);
-	return NULL;
-}
-
 void cache_clear(struct cache *c)
 {
 	for (u32 i = 0; i < CACHE_KINDS; i++) {
@@ -115,7 +99,7 @@ static enum MHD_Result answer_cached(struct server *s, struct MHD_Connection *c,
 	if (!*plain && kind == CACHE_SNAPSHOT)
 		*plain = blob_ref(feed_snapshot(s->cfg.feed));
 	else if (!*plain)
-		*plain = render(s, kind - CACHE_METRICS);
+		prometheus_render(s->cfg.prometheus, kind - CACHE_METRICS, plain);
 	if (gzip && *plain && !*packed)
 		*packed = encoding_gzip(*plain);
 	return answer_blob(c, blob_ref(gzip ? *packed : *plain), type, gzip);
