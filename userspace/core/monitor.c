@@ -211,6 +211,7 @@ void monitor_close(struct monitor *m)
 	close_next(m);
 	close_capture(m);
 	device_table_free(&m->devices);
+	free(m->shown.f);
 	free(m->all);
 }
 
@@ -490,6 +491,19 @@ void monitor_tend(struct monitor *m, enum monitor_news news)
 		reopen(m);
 }
 
+static int choose_shown(struct monitor *m, struct problem *p)
+{
+	const struct frames *fs = &m->intervals.frames;
+
+	if (fs->n > m->room && array_grow(&m->shown.f, sizeof(*m->shown.f), fs->n))
+		return problem_set(p, -ENOMEM, "out of memory");
+	m->room = max_u64(m->room, fs->n);
+	frames_choose_there(&m->shown, fs);
+	for (u32 i = 0; m->all && i < m->shown.n; i++)
+		m->shown.f[i].watch = &m->all[m->shown.f[i].number];
+	return 0;
+}
+
 int monitor_next(struct monitor *m, const struct percentiles *ps, struct problem *p)
 {
 	u64 read_ns = now_ns();
@@ -502,11 +516,12 @@ int monitor_next(struct monitor *m, const struct percentiles *ps, struct problem
 
 		wait_for_first(m, read_ns);
 		m->intervals.frames.interval_s = (double)length_ns / NSEC_PER_SEC;
-		return 0;
+		return choose_shown(m, p);
 	}
 	err = intervals_next(&m->intervals, ps, p);
 	plan_glance(m, intervals_read_ns(&m->intervals) + glance_every_ns(m));
 	note_all(m);
+	err = err ?: choose_shown(m, p);
 	if (err || !m->capture->live)
 		return err;
 	take_outgrown(m);

@@ -21,8 +21,6 @@ struct loop {
 	struct frames run;		/* [place] */
 	u32 *places;			/* [number] in the run */
 	u32 known;			/* numbers that have, or had, a place */
-	struct frames shown;		/* shallow copies of the frames of devices still there */
-	u32 room;			/* of these */
 	u64 done;			/* intervals so far */
 	bool any_left;			/* a watched device is there */
 	bool exhausted;			/* the replay has ended */
@@ -80,7 +78,6 @@ static void loop_uninit(struct loop *l)
 	if (l->uevents >= 0)
 		close(l->uevents);
 	frames_uninit(&l->run);
-	free(l->shown.f);
 	free(l->places);
 }
 
@@ -124,13 +121,10 @@ static int add_to_run(struct loop *l, u32 number, u32 n, u32 place)
 static int take_watches(struct loop *l)
 {
 	const struct monitor *m = l->monitor;
-	u32 n = m->intervals.frames.n;
 	int err = 0;
+	u32 n;
 
 	l->info->n_watches = m->n_all;
-	if (n > l->room && array_grow(&l->shown.f, sizeof(*l->shown.f), n))
-		return -ENOMEM;
-	l->room = max_u64(l->room, n);
 	for (; !err && l->known < m->n_all; l->known += n) {
 		u32 place = l->known ? place_to_reuse(&l->run) : 0;
 
@@ -174,14 +168,6 @@ static void accumulate(struct loop *l)
 	frames_accumulate_rest(&l->run, interval);
 }
 
-/* Leaves out devices that were gone before this interval. */
-static void choose_shown(struct loop *l)
-{
-	frames_choose_there(&l->shown, &l->monitor->intervals.frames);
-	for (u32 i = 0; i < l->shown.n; i++)
-		l->shown.f[i].watch = &l->monitor->all[l->shown.f[i].number];
-}
-
 /* What a failed call of the sink means. It is no error if the reader of a pipe goes away. */
 static enum loop_end sink_failed(int err, struct problem *p)
 {
@@ -205,9 +191,8 @@ static enum loop_end step(struct loop *l, struct problem *p)
 		problem_set(p, -ENOMEM, "out of memory");
 		return LOOP_FAILED;
 	}
-	choose_shown(l);
 	accumulate(l);
-	err = l->sink->ops->interval(l->sink, &l->shown);
+	err = l->sink->ops->interval(l->sink, &l->monitor->shown);
 	if (err)
 		return sink_failed(err, p);
 	l->done++;

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "core/uevents.h"
-#include "util/array.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/realtime.h"
@@ -24,8 +23,6 @@ struct service {
 	struct monitor monitor;
 	struct run_info info;
 	bool follows[SERVICE_LINKS];	/* the link has begun */
-	struct frames shown;		/* shallow copies of the frames of devices still there */
-	u32 room;			/* of shown */
 	bool stopped;
 	bool ordinary;			/* the real-time priority was given up */
 	struct realtime_share share;	/* of a CPU, taken by the loop */
@@ -63,18 +60,6 @@ static void describe(struct service *s)
 	s->info.percentiles = *s->cfg->percentiles;
 }
 
-/* Leaves out devices that were gone before this interval. */
-static int choose_shown(struct service *s)
-{
-	u32 n = s->monitor.intervals.frames.n;
-
-	if (n > s->room && array_grow(&s->shown.f, sizeof(*s->shown.f), n))
-		return -ENOMEM;
-	s->room = max_u64(s->room, n);
-	frames_choose_there(&s->shown, &s->monitor.intervals.frames);
-	return 0;
-}
-
 static void end_run(struct service *s, u32 i)
 {
 	if (s->follows[i])
@@ -92,14 +77,14 @@ static void end_link(struct service *s, u32 i, int err)
 
 static int publish(struct service *s, struct problem *p)
 {
-	int err;
+	struct frames *shown = &s->monitor.shown;
+	int err = 0;
 
 	describe(s);
-	err = choose_shown(s);
-	s->shown.drain_ns = s->drain_ns;
+	shown->drain_ns = s->drain_ns;
 	for (u32 i = 0; !err && i < SERVICE_LINKS; i++) {
 		struct follower *f = s->cfg->links[i].follower;
-		int failed = s->follows[i] ? f->interval(f, &s->shown) : 0;
+		int failed = s->follows[i] ? f->interval(f, shown) : 0;
 
 		if (i == s->cfg->first)
 			err = failed;
@@ -406,6 +391,5 @@ void service_close(struct service *s)
 	monitor_close(&s->monitor);
 	cleanup_close(&s->signals);
 	cleanup_close(&s->uevents);
-	free(s->shown.f);
 	free(s);
 }
