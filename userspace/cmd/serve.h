@@ -235,7 +235,7 @@ extern const struct serve_child otlp_process;
 /* --- serve_download.c: in the process that serves --- */
 
 /* As download_make says; @cfg is a struct serve_server_config. */
-int serve_download(void *cfg, enum download kind, const struct download_source *from, char **ret, size_t *ret_len);
+int serve_download(void *cfg, enum download kind, const struct recent *from, char **ret, size_t *ret_len);
 
 /*
  * Passes new certificates and users to that process, which can't read files itself: a thread of this one reads them

@@ -18,45 +18,6 @@
 #define RUN_BYTES (64u << 20)	/* most memory of the report's run; if that is too little, intervals are merged */
 #define NAME "the last minutes"	/* of the recording, in messages and in the report */
 
-static int play_one(struct relayed *r, const struct recent_message *m)
-{
-	struct wire_in bytes = { m->data, m->data + m->len, false };
-
-	return relayed_take(r, m->kind, &bytes);
-}
-
-struct player {
-	struct archiver *archiver;
-	struct relayed_config sinks;
-	struct relayed *relayed;
-};
-
-static void player_end(struct player *p)
-{
-	relayed_free(p->relayed);
-	archiver_free(p->archiver);
-}
-
-/* When devices come or go, the archiver begins anew. */
-static int play(struct player *p, const struct serve_recorder_config *cfg, const struct download_source *from)
-{
-	bool gap = from->gap;
-	int err = archiver_new(cfg, ARCHIVER_MEMORY, &p->archiver);
-
-	if (err)
-		return err;
-	p->sinks = (struct relayed_config){ .n = 1, .followers = { archiver_follower(p->archiver) }, .begins_again = true };
-	err = relayed_new(&p->sinks, &p->relayed) ?: play_one(p->relayed, from->run);
-	for (const struct recent_message *m = from->first; !err; m = m->next) {
-		archiver_only_remembers(p->archiver, gap);
-		gap &= m->kind != RELAY_INTERVAL;
-		err = play_one(p->relayed, m);
-		if (m == from->last)
-			break;
-	}
-	return err;
-}
-
 static int write_report(const struct runs *runs, char **ret, size_t *ret_len)
 {
 	const struct document_window steady = { NAN, NAN };
@@ -82,15 +43,16 @@ static int report(const char *recording, size_t len, u64 run_bytes, const char *
 	return load_runs(&name, 1, &how, who, &runs, &p) ?: write_report(&runs, ret, ret_len);
 }
 
-int serve_download(void *of, enum download kind, const struct download_source *from, char **ret, size_t *ret_len)
+int serve_download(void *of, enum download kind, const struct recent *from, char **ret, size_t *ret_len)
 {
 	const struct serve_server_config *server = of;
 	const struct serve_recorder_config cfg = { .who = server->who, .origin = server->origin };
-	struct player CLEANUP(player_end) player = { 0 };
+	struct player CLEANUP(player_uninit) player = { 0 };
 	char *recording CLEANUP(cleanup_free) = NULL;
 	struct problem p;
 	size_t len;
-	int err = play(&player, &cfg, from) ?: archiver_bytes(player.archiver, &recording, &len, &p);
+	int err = player_init(&player, &cfg, ARCHIVER_MEMORY) ?: player_play(&player, from) ?:
+		  archiver_bytes(player.archiver, &recording, &len, &p);
 
 	if (err)
 		return err;

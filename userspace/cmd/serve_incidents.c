@@ -30,10 +30,7 @@ struct incidents {
 	struct follower judge;		/* of each interval */
 	const struct serve_recorder_config *cfg;
 	struct recent waiting;
-	struct relayed_config to;
-	struct relayed *relayed;
-	struct archiver *archiver;	/* behind these */
-	bool gap;			/* intervals were dropped since it had the last one */
+	struct player player;
 	s64 now_ns;			/* CLOCK_REALTIME at the last interval's end */
 	s64 begins_ns, until_ns;	/* of the incident; 0: there is none */
 	struct holding *holding;
@@ -76,12 +73,12 @@ static void begin(struct incidents *k, const struct keep_if *c, const struct fra
 		snprintf(now.reason, sizeof(now.reason), "%s-%.*s", name, (int)strcspn(c->condition.text, " \t<>"), c->condition.text);
 	}
 	k->begins_ns = k->now_ns;
-	archiver_begin(k->archiver, &now);
+	archiver_begin(k->player.archiver, &now);
 }
 
 static void end(struct incidents *k)
 {
-	archiver_begin(k->archiver, &(struct incident){ 0 });
+	archiver_begin(k->player.archiver, &(struct incident){ 0 });
 	k->begins_ns = 0;
 }
 
@@ -104,10 +101,11 @@ static int judge(struct incidents *k, const struct frame *f, u32 condition)
 static int on_interval(struct follower *f, const struct frames *fs)
 {
 	struct incidents *k = (struct incidents *)f;
+	bool full = archiver_is_full(k->player.archiver);
 	int err = 0;
 
 	k->now_ns = fs->now->wall_ns;
-	if (k->begins_ns && (k->now_ns > k->until_ns || k->now_ns < k->begins_ns || archiver_is_full(k->archiver)))
+	if (k->begins_ns && (k->now_ns > k->until_ns || k->now_ns < k->begins_ns || full))
 		end(k);
 	for (u32 i = 0; !err && i < fs->n; i++)
 		for (u32 n = 0; !err && !fs->f[i].watch->part && n < k->cfg->n_keep_if; n++)
@@ -128,47 +126,18 @@ static void on_end(struct follower *f)
 
 /* --- what goes into its file --------------------------------------------------------------------- */
 
-/*
- * Passes the oldest message on; unless @kept, no interval. What was counted until the file begins is known from the
- * one before it.
- */
-static int pass(struct incidents *k, bool kept)
-{
-	const struct recent_message *m = k->waiting.first;
-	struct wire_in bytes = { m->data, m->data + m->len, false };
-	int err = 0;
-
-	if (m->kind == RELAY_RUN) {
-		err = relayed_take(k->relayed, m->kind, &bytes);
-	} else if (m->kind == RELAY_INTERVAL && kept) {
-		archiver_only_remembers(k->archiver, k->gap);
-		k->gap = false;
-		err = relayed_take(k->relayed, m->kind, &bytes);
-	} else {
-		k->gap = true;
-	}
-	recent_drop(&k->waiting);
-	return err;
-}
-
-/* One that is older than what will be kept stays, for the counts at its end. */
-static bool is_old(const struct incidents *k)
-{
-	const struct recent_message *m = k->waiting.first;
-
-	return k->waiting.bytes > RECENT_BYTES || m->kind == RELAY_RUN ||
-	       (m->next && m->next->ns < k->now_ns - BEFORE_NS);
-}
-
 /* Passes on a message that was judged already. Returns 0 or an error as relayed_take() does. */
 static int incidents_take(struct incidents *k, u32 kind, const struct wire_in *bytes)
 {
 	int err = recent_add(&k->waiting, kind, bytes, k->now_ns);
 
-	while (!err && k->waiting.first && is_old(k))
-		err = pass(k, false);
-	while (!err && k->waiting.first && k->begins_ns)
-		err = pass(k, true);
+	if (err)
+		return err;
+	recent_trim(&k->waiting, k->now_ns - BEFORE_NS);
+	if (!k->begins_ns)
+		return 0;
+	err = player_play(&k->player, &k->waiting);
+	recent_clear(&k->waiting);
 	return err;
 }
 
@@ -178,9 +147,8 @@ static void incidents_free(struct incidents *k)
 {
 	if (!k)
 		return;
-	relayed_free(k->relayed);
-	archiver_free(k->archiver);
-	recent_free(&k->waiting);
+	player_uninit(&k->player);
+	recent_clear(&k->waiting);
 	free(k->holding);
 	free(k);
 }
@@ -194,11 +162,7 @@ static int incidents_new(const struct serve_recorder_config *cfg, struct inciden
 		return -ENOMEM;
 	k->cfg = cfg;
 	k->judge = (struct follower){ on_begin, on_interval, on_end };
-	err = archiver_new(cfg, ARCHIVER_INCIDENTS, &k->archiver);
-	if (!err) {
-		k->to = (struct relayed_config){ .n = 1, .followers = { archiver_follower(k->archiver) }, .begins_again = true };
-		err = relayed_new(&k->to, &k->relayed);
-	}
+	err = player_init(&k->player, cfg, ARCHIVER_INCIDENTS);
 	if (err)
 		incidents_free(k);
 	else

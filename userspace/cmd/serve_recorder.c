@@ -53,7 +53,7 @@ struct archiver {
 	bool full;
 	enum archiver_kind kind;
 	struct incident incident;	/* that is kept */
-	bool only_remembers;
+	bool only_remembers;		/* what was counted by the end of an interval */
 	struct base *base;		/* [watch] */
 	u64 skipped;			/* before they began */
 	struct frames shown;		/* an interval, as it is written */
@@ -390,11 +390,6 @@ bool archiver_is_full(const struct archiver *r)
 	return r->full;
 }
 
-void archiver_only_remembers(struct archiver *r, bool yes)
-{
-	r->only_remembers = yes;
-}
-
 /* --- a run --------------------------------------------------------------------------------------- */
 
 static void on_end(struct follower *f)
@@ -458,4 +453,44 @@ void archiver_free(struct archiver *r)
 struct follower *archiver_follower(struct archiver *r)
 {
 	return &r->follower;
+}
+
+/* --- messages ------------------------------------------------------------------------------------ */
+
+int player_init(struct player *p, const struct serve_recorder_config *cfg, enum archiver_kind kind)
+{
+	int err = archiver_new(cfg, kind, &p->archiver);
+
+	if (err)
+		return err;
+	p->to = (struct relayed_config){ .n = 1, .followers = { archiver_follower(p->archiver) }, .begins_again = true };
+	return relayed_new(&p->to, &p->relayed);
+}
+
+void player_uninit(struct player *p)
+{
+	relayed_free(p->relayed);
+	archiver_free(p->archiver);
+}
+
+static int play_one(struct player *p, const struct recent_message *m)
+{
+	struct wire_in bytes = { m->data, m->data + m->len, false };
+
+	return relayed_take(p->relayed, m->kind, &bytes);
+}
+
+int player_play(struct player *p, const struct recent *from)
+{
+	bool gap = from->gap;
+	int err = from->run ? play_one(p, from->run) : 0;
+
+	for (const struct recent_message *m = from->first; m && !err; m = m->next) {
+		p->archiver->only_remembers = gap;
+		gap &= m->kind != RELAY_INTERVAL;
+		err = play_one(p, m);
+		if (m == from->last)
+			break;
+	}
+	return err;
 }

@@ -36,9 +36,6 @@ void archiver_begin(struct archiver *r, const struct incident *incident);
 /* Whether its file has its share of the space, or can't be written. */
 bool archiver_is_full(const struct archiver *r);
 
-/* Intervals are only remembered for what was counted by their end. */
-void archiver_only_remembers(struct archiver *r, bool yes);
-
 /*
  * The recording in memory, since devices came or went last: bytes of malloc(). Returns 0, or a negative errno and a
  * sentence; -ENODATA: it has no interval.
@@ -47,5 +44,19 @@ int archiver_bytes(struct archiver *r, char **ret, size_t *ret_len, struct probl
 
 /* Most memory that a run of what it records needs, besides its intervals. */
 u64 archiver_run_bytes(const struct archiver *r);
+
+/* An archiver that gets messages. When devices come or go, it begins anew. */
+struct player {
+	struct archiver *archiver;
+	struct relayed_config to;
+	struct relayed *relayed;
+};
+
+/* Returns 0 or -ENOMEM. Call player_uninit() either way; it takes one that is all 0. */
+int player_init(struct player *p, const struct serve_recorder_config *cfg, enum archiver_kind kind);
+void player_uninit(struct player *p);
+
+/* Returns 0 or an error as relayed_take() does. */
+int player_play(struct player *p, const struct recent *from);
 
 #endif

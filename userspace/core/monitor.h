@@ -49,7 +49,7 @@ struct monitor {
 	struct device_table devices;
 	struct capture *capture;	/* NULL: there is nothing to watch yet */
 	struct intervals intervals;	/* its frames have no watches as long as there is no capture */
-	/* the last interval without devices that were gone before it: shallow copies, whose watches are in all, if any */
+	/* the last interval without devices that were gone before it: shallow copies, whose watches are those of all */
 	struct frames shown;
 	u32 room;			/* of these */
 	struct monitor_next {		/* the capture that replaces it */
@@ -105,9 +105,9 @@ bool monitor_ends_interval(const struct monitor *m);
 void monitor_look(struct monitor *m);
 
 /*
- * Ends the interval, see intervals_next(), and sets what is shown of it. A device that has outgrown its slots is told, and perhaps has another
- * capture opened by the next monitor_tend(). The interval after the one that monitor_ends_interval() is that of the
- * new one.
+ * Ends the interval, see intervals_next(), and sets what is shown of it. A device that has outgrown its slots is told,
+ * and perhaps has another capture opened by the next monitor_tend(). The interval after the one that
+ * monitor_ends_interval() is that of the new one.
  */
 int monitor_next(struct monitor *m, const struct percentiles *ps, struct problem *p);
 

@@ -12,40 +12,14 @@
 
 /* --- intervals ----------------------------------------------------------------------------------- */
 
-/*
- * The run of the oldest interval is kept, and one interval more than asked for: what was counted until then is known
- * from it.
- */
-static void drop_oldest(struct downloads *d)
-{
-	struct recent_message *m = recent_take(&d->recent);
-
-	d->gap |= m->kind == RELAY_INTERVAL;
-	if (m->kind != RELAY_RUN) {
-		free(m);
-		return;
-	}
-	free(d->run);
-	d->run = m;
-	m->next = NULL;
-}
-
-static bool is_old(const struct downloads *d, s64 now_ns)
-{
-	const struct recent_message *m = d->recent.first;
-
-	return d->recent.bytes > RECENT_BYTES || m->kind == RELAY_RUN ||
-	       (m->next && m->next->ns < now_ns - (s64)d->keep_ns);
-}
-
 int downloads_add(struct downloads *d, u32 kind, const struct wire_in *bytes)
 {
 	s64 now = now_ns();
 	int err = recent_add(&d->recent, kind, bytes, now);
 
 	/* While the thread reads them, none goes. */
-	while (!err && !d->busy && d->recent.first && is_old(d, now))
-		drop_oldest(d);
+	if (!err && !d->busy)
+		recent_trim(&d->recent, now - (s64)d->keep_ns);
 	return err;
 }
 
@@ -63,11 +37,9 @@ static void *work(void *downloads)
 
 static int begin(struct downloads *d, enum download kind)
 {
-	const struct recent *r = &d->recent;
-
-	if (!d->run || !r->first)
+	if (!d->recent.run || !d->recent.first)
 		return -ENODATA;
-	d->source = (struct download_source){ d->run, r->first, r->last, d->gap };
+	d->source = d->recent;
 	d->kind = kind;
 	d->done = false;
 	d->busy = !pthread_create(&d->thread, NULL, work, d);
@@ -111,6 +83,5 @@ void downloads_uninit(struct downloads *d)
 	for (u32 i = 0; i < DOWNLOADS; i++)
 		blob_unref(d->of[i].made);
 	free(d->data);
-	free(d->run);
-	recent_free(&d->recent);
+	recent_clear(&d->recent);
 }

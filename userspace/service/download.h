@@ -22,15 +22,8 @@ enum download {
 
 #define DOWNLOAD_FRESH_NS (10 * NSEC_PER_SEC)
 
-/* Of what it is made: messages of the service/relay.h, up to @last. */
-struct download_source {
-	const struct recent_message *run, *first, *last;	/* run: that of the first */
-	bool gap;		/* of the first interval only the counts at its end matter */
-};
-
-/* Makes the file, in another thread. Returns 0, or a negative errno. @ret: of malloc(). */
-typedef int (*download_make)(void *into, enum download kind, const struct download_source *from, char **ret,
-			     size_t *ret_len);
+/* Makes the file, in another thread, of all messages of @from. Returns 0 or a negative errno. @ret: of malloc(). */
+typedef int (*download_make)(void *into, enum download kind, const struct recent *from, char **ret, size_t *ret_len);
 
 struct downloads {
 	download_make make;
@@ -38,13 +31,11 @@ struct downloads {
 	u64 keep_ns;		/* how long intervals are kept; they take RECENT_BYTES at most */
 	/* Private. */
 	struct recent recent;
-	struct recent_message *run;
-	bool gap;
 	struct { struct blob *made; u64 until_ns; } of[DOWNLOADS];
 	pthread_t thread;
 	bool busy;		/* there is a thread, for: */
 	enum download kind;
-	struct download_source source;
+	struct recent source;		/* as it was then */
 	char *data;
 	size_t len;
 	int err;

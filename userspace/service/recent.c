@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "service/relay.h"
+
 static size_t size_of(const struct recent_message *m)
 {
 	return sizeof(*m) + m->len;
@@ -28,7 +30,7 @@ int recent_add(struct recent *r, u32 kind, const struct wire_in *bytes, s64 ns)
 	return 0;
 }
 
-struct recent_message *recent_take(struct recent *r)
+static void drop_first(struct recent *r)
 {
 	struct recent_message *m = r->first;
 
@@ -36,16 +38,32 @@ struct recent_message *recent_take(struct recent *r)
 	if (!r->first)
 		r->last = NULL;
 	r->bytes -= size_of(m);
-	return m;
+	r->gap |= m->kind == RELAY_INTERVAL;
+	if (m->kind == RELAY_RUN) {
+		free(r->run);
+		r->run = m;
+	} else {
+		free(m);
+	}
 }
 
-void recent_drop(struct recent *r)
+static bool is_old(const struct recent *r, s64 since_ns)
 {
-	free(recent_take(r));
+	const struct recent_message *m = r->first;
+
+	return r->bytes > RECENT_BYTES || m->kind == RELAY_RUN || (m->next && m->next->ns < since_ns);
 }
 
-void recent_free(struct recent *r)
+void recent_trim(struct recent *r, s64 since_ns)
+{
+	while (r->first && is_old(r, since_ns))
+		drop_first(r);
+}
+
+void recent_clear(struct recent *r)
 {
 	while (r->first)
-		recent_drop(r);
+		drop_first(r);
+	free(r->run);
+	*r = (struct recent){ 0 };
 }

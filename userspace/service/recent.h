@@ -22,14 +22,19 @@ struct recent_message {
 struct recent {
 	struct recent_message *first, *last;
 	size_t bytes;
+	struct recent_message *run;	/* RELAY_RUN of the first, if that has been trimmed; NULL: it has not */
+	bool gap;			/* of the first interval only the counts at its end matter */
 };
 
 /* Adds a copy. Returns 0 or -ENOMEM. */
 int recent_add(struct recent *r, u32 kind, const struct wire_in *bytes, s64 ns);
 
-/* Takes the oldest one off, to be freed by free(); there is one. */
-struct recent_message *recent_take(struct recent *r);
-void recent_drop(struct recent *r);
-void recent_free(struct recent *r);
+/*
+ * Drops what is from before @since_ns, or too much; but one interval more stays: what was counted until then is known
+ * from it.
+ */
+void recent_trim(struct recent *r, s64 since_ns);
+
+void recent_clear(struct recent *r);	/* drops all */
 
 #endif
