@@ -320,17 +320,17 @@ def test_without_a_server(tmp_path, kept):
 
     def begin():
         p = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
-        wait_until(lambda: recordings(kept) and all_readable(kept)[20:], "some intervals", within_s=DEADLINE_S)
-        return p
-    p = begin()
-    child, = pathlib.Path(f"/proc/{p.pid}/task/{p.pid}/children").read_text().split()
+        children = pathlib.Path(f"/proc/{p.pid}/task/{p.pid}/children")
+        wait_until(lambda: children.read_text() and recordings(kept) and all_readable(kept)[20:], "some intervals", within_s=DEADLINE_S)
+        child, = children.read_text().split()
+        return p, child
+    p, child = begin()
     assert not {"tcp", "tcp6"} & {table for pid in (p.pid, child) for table in listening(pid)}
     p.send_signal(signal.SIGTERM)
     said, status = p.communicate(timeout=DEADLINE_S)[1].splitlines(), p.returncode
     assert status == 0 and said[0] == f"blklat: recording in {kept}" and len(said) == 2 and "incident" in said[1]
     assert sorted(kept.iterdir()) == sorted([*recordings(kept), *recordings(kept, coarse=True), *incidents(kept)])
-    p = begin()
-    child, = pathlib.Path(f"/proc/{p.pid}/task/{p.pid}/children").read_text().split()
+    p, child = begin()
     os.kill(int(child), signal.SIGKILL)
     assert p.communicate(timeout=DEADLINE_S)[1].splitlines()[-1] == "blklat serve: the recorder was ended by signal 9 (Killed)" and p.returncode == 1
 
