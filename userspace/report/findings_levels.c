@@ -277,9 +277,14 @@ static bool is_own(const struct trace *t, bool sweep, const struct change *c, u3
 	return (!sweep && rate) || (change_is_worse(c) && !marked && (rate || !c->iops));
 }
 
+static bool is_as_long(const struct change *all, u32 i)
+{
+	return !direction(all[i - 1].at_s - all[i - 2].at_s, all[i].at_s - all[i - 1].at_s, EVEN);
+}
+
 /*
- * After two steps or more to a higher load, a deeper queue that does not give fewer IOPS is taken for the next one. By
- * itself that may as well be a device that slows down under a load of a fixed rate.
+ * After two steps or more to a higher load, a deeper queue that does not give fewer IOPS is taken for the next one, if
+ * it comes after the same time. By itself that may as well be a device that slows down under a load of a fixed rate.
  */
 static void find_saturation(struct change *all, u32 n)
 {
@@ -288,7 +293,7 @@ static void find_saturation(struct change *all, u32 n)
 	for (u32 i = 0; i < n; i++) {
 		int depth = direction(depth_of(&all[i].before), depth_of(&all[i].after), FACTOR);
 
-		all[i].saturates = steps >= 2 && depth > 0 && all[i].iops >= 0 && !all[i].cause.watch;
+		all[i].saturates = steps >= 2 && depth > 0 && all[i].iops >= 0 && !all[i].cause.watch && is_as_long(all, i);
 		steps = depth > 0 && change_is_load(&all[i]) ? steps + 1 : 0;
 	}
 }
