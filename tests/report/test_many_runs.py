@@ -129,6 +129,8 @@ SICK = {
                     r"[45]\d\d writes/s of 1\.00 MiB began, until (29|30)\.\d s, and 2 times more from 4[45]\.\d s on", "7[5-9]")),
     "six times": (120, bursts(20, 6, "discard", 2e7, 40), {}, culprit(
                   r"[34]\d(\.\d)? discards/s of 1\.00 MiB began, until (19|20)\.\d s, and 5 times more from 3[34]\.\d s on", "[45]\\d")),
+    "many times": (600, bursts(20, 6, "discard", 2e7, 40), {}, culprit(
+                   r"[34]\d(\.\d)? discards/s of 1\.00 MiB began, until (19|20)\.\d s, and 29 times more from 3[34]\.\d s on", "[45]\\d")),
     "all ops": (60, lambda t: [("read", step(t, 85e3, 85e4), 900, {}), ("write", step(t, 3e4, 18e4), 300, {}),
                                ("discard", 9e6, step(t, 0, 100), {})],
                 {}, culprit(r"(9\d|1\d\d)(\.\d)? discards/s of 4\.00 KiB began", "5\\d",

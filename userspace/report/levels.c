@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Binary segmentation: a stretch is cut where that explains most of its variance, as long as it
- * explains more than noise would. Then cuts that are not clean steps are taken back, the worst first.
+ * explains more than noise would. Of many short levels in turn no cut explains much of the whole, so windows of it
+ * are looked at as well. Then cuts that are not clean steps are taken back, the worst first.
  */
 #include "report/findings_rules.h"
 
@@ -16,6 +17,7 @@
 #define NOISE_LEAST 0.01	/* in logarithms, which are compared here: a change below 1 % is not a new level */
 #define PENALTY 4.0		/* the variance that a cut has to explain, in units of noise * log(n) */
 #define STANDARD_ERRORS 5.0
+#define WINDOW (8 * LEVEL_LEAST)
 #define SAME 1e-9		/* tolerance: a step of exactly the least size is enough */
 
 struct search {
@@ -52,6 +54,24 @@ static u32 best_cut(const struct search *s, u32 from, u32 to, double *ret_gain)
 
 		if (!best || gain > *ret_gain) {
 			best = c;
+			*ret_gain = gain;
+		}
+	}
+	return best;
+}
+
+/* The same of the window, any half of one apart, with the cut that explains most there. */
+static u32 best_cut_in_windows(const struct search *s, u32 from, u32 to, double *ret_gain)
+{
+	u32 best = 0;
+
+	*ret_gain = 0;
+	for (u32 begin = from; begin + WINDOW / 2 < to; begin += WINDOW / 2) {
+		double gain;
+		u32 cut = best_cut(s, begin, min_u64(begin + WINDOW, to), &gain);
+
+		if (cut && gain > *ret_gain) {
+			best = cut;
 			*ret_gain = gain;
 		}
 	}
@@ -115,6 +135,8 @@ static void segment(struct search *s)
 			double gain;
 			u32 cut = best_cut(s, begin_of(s, level), end_of(s, level), &gain);
 
+			if (gain <= least)
+				cut = best_cut_in_windows(s, begin_of(s, level), end_of(s, level), &gain);
 			if (cut && gain > least)
 				insert_cut(s, level, cut);
 			else
