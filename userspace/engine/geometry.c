@@ -41,8 +41,8 @@ struct slots slots_of(const struct device *d)
 
 	if (!d->hw_queues)
 		return (struct slots){ 0 };
-	if (!has_one_set(d))
-		may_come = max_u64(SCHEDULER_TAGS_EACH, has_scheduler(d) ? min_u64(2 * d->nr_requests, SCHEDULER_TAGS_MOST) : 0);
+	if (!has_one_set(d) && (!has_scheduler(d) || 2 * d->nr_requests < SCHEDULER_TAGS_MOST))
+		may_come = max_u64(SCHEDULER_TAGS_EACH, has_scheduler(d) ? 2 * d->nr_requests : 0);
 	return (struct slots){
 		.queues = d->hw_queues,
 		.stride = (max_u64(now, may_come) + BLKLAT_SLOTS - 1) / BLKLAT_SLOTS * BLKLAT_SLOTS,
@@ -72,7 +72,8 @@ struct capture_room capture_room(const struct capture_config *cfg)
 	struct capture_room room = { cfg->n_watches, 0 };
 	const struct device small = { .hw_queues = 1 };	/* such as a loop device */
 	const struct slots small_slots = slots_of(&small);
-	u32 devices = 0, most_watches = 0, most_slots = 0, slots, places, each = 1 + blklat_parts(cfg->by, cfg->cgroups);
+	u32 devices = 0, most_watches = 0, most_slots = 0, slots, places;
+	const u32 each = 1 + blklat_parts(cfg->by, cfg->cgroups);
 
 	for (u32 i = 0, n; i < cfg->n_watches; i += n) {
 		for (n = 1; i + n < cfg->n_watches && cfg->watches[i + n].device == cfg->watches[i].device;)

@@ -47,13 +47,15 @@ static double lost_s(const struct op_frame *o, const struct op_frame *base)
 
 static bool is_slower(const struct op_frame *o, const struct op_frame *base)
 {
-	return op_quantile_ns(o, 0.5) >= FACTOR * op_quantile_ns(base, 0.5) || op_quantile_ns(o, 0.99) >= FACTOR * op_quantile_ns(base, 0.99);
+	return op_quantile_ns(o, 0.5) >= FACTOR * op_quantile_ns(base, 0.5) ||
+	       op_quantile_ns(o, 0.99) >= FACTOR * op_quantile_ns(base, 0.99);
 }
 
 static void report(const struct inquiry *q, u32 op, const struct op_frame *o, u32 kind, const struct op_frame *base,
 		   const char *base_name)
 {
-	double p50 = op_quantile_ns(o, 0.5), p99 = op_quantile_ns(o, 0.99), base_p50 = op_quantile_ns(base, 0.5), base_p99 = op_quantile_ns(base, 0.99);
+	double p50 = op_quantile_ns(o, 0.5), base_p50 = op_quantile_ns(base, 0.5);
+	double p99 = op_quantile_ns(o, 0.99), base_p99 = op_quantile_ns(base, 0.99);
 	double share = (double)o->ios / q->watch->ops[op].total->ios;
 	struct finding *f = finding_add(q, "beside", op);
 

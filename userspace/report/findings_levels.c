@@ -241,7 +241,10 @@ static u32 gather(struct change *all, u32 n)
 	return m;
 }
 
-/* What is there from the run's start has an end alone: it is told with the first change for the worse by the same cause. */
+/*
+ * What is there from the run's start has an end alone: it is told with the first change for the worse by the same
+ * cause.
+ */
 static u32 fold_first(struct change *all, u32 n)
 {
 	for (u32 i = 1; i < n && all[0].latency < 0; i++) {
@@ -293,7 +296,8 @@ static void find_saturation(struct change *all, u32 n)
 	for (u32 i = 0; i < n; i++) {
 		int depth = direction(depth_of(&all[i].before), depth_of(&all[i].after), FACTOR);
 
-		all[i].saturates = steps >= 2 && depth > 0 && all[i].iops >= 0 && !all[i].cause.watch && is_as_long(all, i);
+		all[i].saturates = steps >= 2 && depth > 0 && all[i].iops >= 0 && !all[i].cause.watch &&
+				   is_as_long(all, i);
 		steps = depth > 0 && change_is_load(&all[i]) ? steps + 1 : 0;
 	}
 }

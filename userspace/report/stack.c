@@ -79,7 +79,8 @@ static int compare_op(struct stack *s, u32 op)
 		return 0;
 	ret->overhead_mean_ns = (double)upper->sum_ns / upper->ios - (double)members.sum_ns / members.ios;
 	for (u32 i = 0; i < run_over_time.n; i++)
-		ret->overhead_ns[i] = op_quantile_ns(upper, run_over_time.p[i].q) - op_quantile_ns(&members, run_over_time.p[i].q);
+		ret->overhead_ns[i] = op_quantile_ns(upper, run_over_time.p[i].q) -
+				      op_quantile_ns(&members, run_over_time.p[i].q);
 	ret->overhead_p10_ns = op_quantile_ns(upper, 0.1) - op_quantile_ns(&members, 0.1);
 	return 0;
 }

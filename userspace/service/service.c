@@ -307,8 +307,8 @@ static int step_live(struct service *s, struct problem *p)
 }
 
 /*
- * A replay runs in real time, from now on instead of from the day when it was recorded. An interval that is late has the
- * length that was recorded all the same.
+ * A replay runs in real time, from now on instead of from the day when it was recorded. An interval that is late has
+ * the length that was recorded all the same.
  */
 static int step_replay(struct service *s, struct problem *p)
 {
