@@ -204,7 +204,9 @@ def test_it_counts_with_that_alone(image, file_on_disk):
         s.until(lambda: f'device="{name}"' in s.request("/metrics").text, "the disk")
         subprocess.run(["dd", f"if={path}", "of=/dev/null", "bs=4k", "iflag=direct"], check=True, capture_output=True)
         s.until(lambda: sum(map(int, reads.findall(s.request("/metrics").text))) >= READS, "the reads")
-        assert [s.request(CONTAINER[probe]["httpGet"]["path"]).text for probe in ("livenessProbe", "readinessProbe")] == ["ok\n"] * 2
+        alive, ready = (s.request(CONTAINER[probe]["httpGet"]["path"]).text for probe in ("livenessProbe", "readinessProbe"))
+        # Devices of other tests, which are watched as well, may lose IOs.
+        assert alive == "ok\n" and (ready == "ok\n" or "within the last minute" in ready and name not in ready), (alive, ready)
         (first, captures), (_, serves) = s.processes()
         assert captures["NSpid"].split()[-1] == "1"
         assert captures["NoNewPrivs"] == serves["NoNewPrivs"] == "1"
