@@ -156,21 +156,23 @@ def guests(build):
     """
     What runs in guests, in the order in which it begins: {name: (what make builds for it, program)}. The module's suites as a
     module of each kernel; several tasks where they can be preempted anywhere; 384 possible CPUs; a weakly ordered CPU; the
-    service; with all kernels, Secure Boot; and then all tests of what needs devices, which the last guests share.
+    service; with all kernels, Secure Boot; and then all tests of what needs devices, which the last guests share. On some kernels,
+    as in 'make test', without those of before_release (tests/vm/guest/conftest.py) and several tasks once more.
     """
     kernels = os.environ.get("KERNEL", "").split()
+    fewer = " and not before_release" * bool(kernels)
     found = {"suites": ("", ("tests/kunit/stock.py", *kernels)),
-             "preempted": ("", ("tests/vm/vm.py", "test", PREEMPTIBLE, "-k", "test_tasks", "--append", "preempt=full"))}
-    large = "test_many_cpus" + " and not (cgroup or service)" * bool(kernels)
-    found["large"] = "", ("tests/vm/vm.py", "test", *(kernels or ["6.1"]), "-k", large, "--large")
+             "preempted": ("", ("tests/vm/vm.py", "test", PREEMPTIBLE, "-k", f"test_tasks{fewer}", "--append", "preempt=full"))}
+    found["large"] = "", ("tests/vm/vm.py", "test", *(kernels or ["6.1"]), "-k", f"test_many_cpus{fewer}", "--large")
     if not kernels:
         found["signed"] = "", ("tests/vm/signed_guest.py",)
     elif FOREIGN not in kernels:
         found["foreign"] = "arm64-program", ("tests/vm/vm.py", "test", FOREIGN, "-k", FOREIGN_TEST)
     if not kernels or "6.1" in kernels:  # Debian 12's
         found["service"] = "deb-files", ("tests/vm/service_guest.py",)
+    chosen = ["-k", f"not test_tasks{fewer}"] if kernels else []
     for number in range(1, GUESTS + 1):
-        found[f"shared {number}"] = "" if kernels else "arm64-guest-programs", ("tests/vm/vm.py", "test", *kernels, "--share", str(shared(build)))
+        found[f"shared {number}"] = "" if kernels else "arm64-guest-programs", ("tests/vm/vm.py", "test", *kernels, *chosen, "--share", str(shared(build)))
     return found
 
 

@@ -46,6 +46,18 @@ def take(name):
     return True
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "before_release: not in 'make test', as other tests there state the same of another device, engine or kernel")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """The programs that skip less are run on this machine, by tests/host."""
+    for item in items:
+        if getattr(item, "callspec", None) and item.callspec.params.get("skips") not in (None, "first_skipped"):
+            item.add_marker("before_release")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item):
     """Done, to pytest, is what another guest has taken."""

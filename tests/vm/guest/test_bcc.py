@@ -96,6 +96,7 @@ class Trace:
         return [self.ns[rank - 1] for rank in ranks]
 
 
+@pytest.mark.before_release
 @pytest.mark.skipif(KERNEL != (6, 1) or os.uname().machine != "x86_64",
                     reason="bcc compiles for each kernel anew: on 6.1 for x86-64 alone")
 def test_against_bcc():

@@ -41,6 +41,7 @@ def hot_plug():
                     device.remove()
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("engine", PREPARED)
 def test_most_go(engine):
     """While they are captured: each is reported once, and those that stay are counted before, meanwhile and after."""

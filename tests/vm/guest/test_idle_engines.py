@@ -85,6 +85,7 @@ def waits(log):
 LOADS = SINGLE | {"number_ios": 500}, DEEP | {"number_ios": 1000}
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("looking", ["bpf", "kmod"])
 def test_busy(looking, tmp_path):
     """
@@ -105,6 +106,7 @@ def test_busy(looking, tmp_path):
             assert count(b, "read", device, stage) + count(b, "write", device, stage) <= pauses
 
 
+@pytest.mark.before_release
 def test_an_end_is_use_too():
     """
     IOs of 400 ms, issued 800 ms apart: the device rests for half of that, which is less than the gap. The test goes on

@@ -68,10 +68,12 @@ def watch(devices, limit, *args, stages=STAGES):
     return engines, done
 
 
+@pytest.mark.before_release
 def test_drives(drives):
     watch(drives, LIMITS["drives"])
 
 
+@pytest.mark.before_release
 def test_drives_by_cgroup(drives):
     with hierarchy():
         engines, done = watch(drives, LIMITS["cgroups"], "--by", "cgroup", stages=["device"])
@@ -79,6 +81,7 @@ def test_drives_by_cgroup(drives):
         assert all(parts_of(b, labels_of(b), device, "device") == {"/": {"read": ios}} for device, ios in done.items())
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("engine", sorted(PREPARED))
 def test_service(drives, engine):
     with PREPARED[engine](), Serve("--dev", "nullb*", "--engine", engine, "--stage", ",".join(STAGES),

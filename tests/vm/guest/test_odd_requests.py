@@ -144,6 +144,7 @@ def test_medium_errors():
         assert e.totals(e.kmod, "bytes", device, "total") == {"read": len(blocks) * 4 * KIB + 128 * KIB}
 
 
+@pytest.mark.before_release
 def test_failed_by_null_blk():
     """Reads each block of 4 MiB once: 64 of them are bad."""
     with null_blks({"badblocks": "+1024-1535", "memory_backed": 1}) as (device,):

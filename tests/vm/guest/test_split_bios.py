@@ -106,6 +106,7 @@ def test_pieces():
         assert_closed(b, failing, "total")
 
 
+@pytest.mark.before_release
 def test_raid0():
     """
     Two chunks of 64 KiB, one on the slow member, which comes first or second. The array's bios end with requests of its
@@ -126,6 +127,7 @@ def test_raid0():
     assert_as_fio(e, top, reads, slow=2 * IOS)
 
 
+@pytest.mark.before_release
 def test_raid5():
     for name in "raid456", "brd":
         need_module(name)

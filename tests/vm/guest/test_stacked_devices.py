@@ -2,6 +2,7 @@
 """Both engines at once on stacked devices, on partitions, and on several devices in one session."""
 import contextlib
 
+import pytest
 from devices import Delta, partition, zram
 from engines import both, histogram, quantile
 from guest import DEEP, SINGLE, at_least, module, null_blk, nvme
@@ -90,6 +91,7 @@ def test_partition():
             assert_agree(e, (device, stage))
 
 
+@pytest.mark.before_release
 def test_several():
     """Devices of several kinds in one session, busy at the same time."""
     with null_blk(nr_devices=2, irqmode=2) as nulls, scsi_debug() as disk, module("zram", num_devices=0), \

@@ -42,6 +42,7 @@ def assert_nothing_missed(*devices, stages=REQUESTS):
 
 
 # All values of both, each of them alone in a run; the other pairs are among several.
+@pytest.mark.before_release
 @pytest.mark.parametrize("scheduler, irqmode", [("none", 0), ("none", 2), ("mq-deadline", 1)])
 def test_null_blk(scheduler, irqmode):
     with null_blk(scheduler, irqmode=irqmode) as (device,):

@@ -13,6 +13,9 @@ STAGES = "device,queue,total"
 MEMORY = "200M"
 
 
+pytestmark = pytest.mark.before_release
+
+
 @pytest.fixture(scope="module")
 def many():
     with null_blk(nr_devices=N, submit_queues=1, hw_queue_depth=64, no_sched=1) as devices:

@@ -47,7 +47,7 @@ def polled_nvme():
         run("modprobe", "-r", "nvme")
 
 
-@pytest.mark.parametrize("kind", ["null_blk", "nvme"])
+@pytest.mark.parametrize("kind", [pytest.param("null_blk", marks=pytest.mark.before_release), "nvme"])
 def test_polled(kind):
     """The waiting task polls the queue for completions; nothing interrupts, and the IO ends in that task."""
     with polled_null_blk() if kind == "null_blk" else polled_nvme() as device:
