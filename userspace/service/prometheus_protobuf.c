@@ -184,7 +184,7 @@ static void prom_end(struct encoder *e)
 		wire_put_number(&size, p->family.len);
 	if (size.failed || p->family.failed)
 		e->err = -ENOMEM;
-	if (!e->err) {
+	if (!e->err && size.len) {
 		fwrite(size.data, 1, size.len, e->out);
 		fwrite(p->family.data, 1, p->family.len, e->out);
 	}
