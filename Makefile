@@ -429,7 +429,7 @@ $(O)/tests/prom/exposition: $(O)/tests/prom/exposition.o $(LIBRARY)
 # Parsers, with sanitizers, for libFuzzer; objects of their own, built with clang.
 FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SOURCES := $(wildcard userspace/util/*.c userspace/core/*.c userspace/recording/*.c userspace/report/condition_parse.c \
-		  userspace/service/accept.c userspace/service/address.c userspace/service/web_config.c)
+		  userspace/service/accept.c userspace/service/address.c userspace/service/protobuf.c userspace/service/web_config.c)
 FUZZ_FLAGS = -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
 
 $(O)/fuzz/%.o: %.c $(O)/flags | $(O)/include/blklat/bins_table.h

@@ -110,6 +110,7 @@ WORDS = {
     8: ["add@/devices/virtual/block/loop0\0ACTION=add\0SUBSYSTEM=block\0", "remove@/x\0SUBSYSTEM=net\0"],
     9: [f"tls_server_config:\n  cert_file: a\n  key_file: b\n  min_version: TLS13\nbasic_auth_users:\n  a: {HASHED}\n  \"b\": '{HASHED}'\n",
         "{tls_server_config: {cert_file: &x a, key_file: *x}, basic_auth_users: ~}\n...\n---\n- ? [a]\n: |\n b\n"],
+    10: ["\x0a\x07\x08\x07\x12\x03old", "\x0d1234\x0912345678"],
 }
 
 

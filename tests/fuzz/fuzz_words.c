@@ -10,6 +10,7 @@
 #include "report/condition.h"
 #include "service/address.h"
 #include "service/prometheus.h"
+#include "service/protobuf.h"
 #include "service/server_state.h"
 #include "service/web_config.h"
 #include "util/parse.h"
@@ -158,6 +159,20 @@ static void web_configs(const char *text, size_t len)
 	web_config_free(&c);
 }
 
+/* A collector's, see otlp_push.c. Each field lies behind the one before it, within the answer. */
+static void answers(struct wire_in from, u32 depth)
+{
+	const u8 *at = from.at, *end = from.end;
+	struct pb_field f;
+
+	while (pb_next(&from, &f)) {
+		check(f.bytes.at > at && f.bytes.end >= f.bytes.at && f.bytes.end <= end && from.at == f.bytes.end);
+		at = from.at;
+		if (depth)
+			answers(f.bytes, depth - 1);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static void (*const of_text[])(const char *) = { numbers, names, conditions, hosts, encodings, formats, addresses, lists_of_percentiles };
@@ -166,9 +181,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (len < 2)
 		return 0;
-	which = data[0] % (ARRAY_SIZE(of_text) + 2);
+	which = data[0] % (ARRAY_SIZE(of_text) + 3);
 	if (which == ARRAY_SIZE(of_text)) {
 		news(data + 1, len - 1);
+	} else if (which == ARRAY_SIZE(of_text) + 2) {
+		answers((struct wire_in){ data + 1, data + len, false }, 3);
 	} else if (which > ARRAY_SIZE(of_text)) {
 		web_configs((const char *)data + 1, len - 1);
 	} else {
