@@ -142,6 +142,9 @@ static struct change change_at(const struct trace *t, u32 i)
 		if (t->shorts[k] == t->cuts[i])
 			c.lasts_s = t->q->run->start_s[t->interval[t->cuts[i + 1]]] -
 				    t->q->run->start_s[t->interval[t->cuts[i]]];
+	/* So few intervals have more or fewer IOs by chance. */
+	if (c.lasts_s)
+		c.iops = direction(c.before.iops, c.after.iops, FACTOR);
 	find_cause(t, i, &c);
 	if (first < i)
 		c.at_s = c.cause.at_s = trace_handover(t, t->cuts[i])->at_s;

@@ -14,6 +14,8 @@
 
 #define SHORT 2			/* by how many steps latency rises for less than LEVEL_LEAST intervals, */
 #define SHORT_IOS 20		/* and IOs beyond the percentile then; at least by */
+#define SHORT_APART 4		/* values between such rises, as of write-back each 5 s */
+#define SHORT_EDGE 2		/* at the run's begin and end */
 #define SHORT_NOISE 5.0		/* standard deviations */
 #define MEAN PERCENTILES_OVER_TIME
 
@@ -115,7 +117,7 @@ bool run_has_mark_at(const struct run *r, double at_s)
 }
 
 /*
- * Where a rise of percentile @p at @from that is too short for a level ends; 0: there is none. All LEVEL_LEAST values
+ * Where a rise of percentile @p at @from that is too short for a level ends; 0: there is none. All SHORT_APART values
  * before and after are lower by @step, and by @mean_step of the mean, since a percentile between two peaks flickers.
  * Behind a rise that goes on at the run's end, which takes two intervals, there are none.
  */
@@ -124,7 +126,7 @@ static u32 end_of_short(const struct trace *t, u32 p, double step, double mean_s
 	double most = -HUGE_VAL, most_mean = -HUGE_VAL;
 	u32 to = from;
 
-	for (u32 i = from - LEVEL_LEAST; i < from; i++) {
+	for (u32 i = max_u64(from, SHORT_APART) - SHORT_APART; i < from; i++) {
 		most = fmax(most, trace_log_ns(t, i, p));
 		most_mean = fmax(most_mean, trace_log_ns(t, i, MEAN));
 	}
@@ -132,18 +134,18 @@ static u32 end_of_short(const struct trace *t, u32 p, double step, double mean_s
 	       trace_log_ns(t, to, MEAN) >= most_mean + mean_step &&
 	       t->s->ios[t->interval[to]] * (1 - run_over_time.p[p].q) >= SHORT_IOS)
 		to++;
-	for (u32 i = to; i < t->n && i < to + LEVEL_LEAST; i++)
+	for (u32 i = to; i < t->n && i < to + SHORT_APART; i++)
 		if (trace_log_ns(t, i, p) > most + step / 2)
 			return 0;
-	return to - from < LEVEL_LEAST && (to + LEVEL_LEAST <= t->n || (to == t->n && to - from > 1)) ? to : 0;
+	return to - from < LEVEL_LEAST && (to + SHORT_EDGE <= t->n || (to == t->n && to - from > 1)) ? to : 0;
 }
 
-/* By how much all values before place @to are above the LEVEL_LEAST behind it; negative: below; 0: neither. */
+/* By how much all values before place @to are above the SHORT_APART behind it; negative: below; 0: neither. */
 static double gap_at(const struct trace *t, u32 p, u32 to)
 {
 	double least[] = { HUGE_VAL, HUGE_VAL }, most[] = { -HUGE_VAL, -HUGE_VAL };
 
-	for (u32 i = 0; i < to + LEVEL_LEAST; i++) {
+	for (u32 i = 0; i < to + SHORT_APART; i++) {
 		least[i >= to] = fmin(least[i >= to], trace_log_ns(t, i, p));
 		most[i >= to] = fmax(most[i >= to], trace_log_ns(t, i, p));
 	}
@@ -156,7 +158,7 @@ static double gap_at(const struct trace *t, u32 p, u32 to)
  */
 static u32 end_of_start(const struct trace *t, u32 p, double step, double mean_step)
 {
-	for (u32 to = 1; to < LEVEL_LEAST && to + LEVEL_LEAST <= t->n; to++) {
+	for (u32 to = 1; to < LEVEL_LEAST && to + SHORT_APART <= t->n; to++) {
 		double gap = gap_at(t, p, to), mean_gap = gap_at(t, MEAN, to);
 
 		if (t->s->ios[t->interval[to - 1]] * (1 - run_over_time.p[p].q) < SHORT_IOS)
@@ -189,7 +191,7 @@ void trace_add_short(struct trace *t)
 		if (start && !near_a_cut(t, t->n_cuts, start) &&
 		    !run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[start]]))
 			t->cuts[t->n_cuts++] = start;
-		for (u32 i = LEVEL_LEAST; t->backed[p] && i < t->n && t->n_cuts + 2 <= LEVEL_CUTS_MAX; i++) {
+		for (u32 i = SHORT_EDGE; t->backed[p] && i < t->n && t->n_cuts + 2 <= LEVEL_CUTS_MAX; i++) {
 			u32 to = end_of_short(t, p, step, mean_step, i);
 
 			if (to <= i || near_a_cut(t, t->n_cuts, i) || near_a_cut(t, t->n_cuts, to) ||
