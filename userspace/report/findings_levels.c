@@ -244,10 +244,7 @@ static u32 gather(struct change *all, u32 n)
 	return m;
 }
 
-/*
- * What is there from the run's start has an end alone: it is told with the first change for the worse by the same
- * cause.
- */
+/* What is there from the run's start has an end alone: it is told with the next change for the worse by its cause. */
 static u32 fold_first(struct change *all, u32 n)
 {
 	for (u32 i = 1; i < n && all[0].latency < 0; i++) {
