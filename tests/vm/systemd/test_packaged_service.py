@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+import pytest
 from manager import CONFIG, DEFAULTS, DROP_INS, OUT, URL, get, ios, log, main_pid, run, show, wait_for
 
 CAP_BPF, CAP_PERFMON = 39, 38
@@ -95,6 +96,7 @@ def test_the_thread_that_captures_is_on_time():
     assert "no real-time priority" not in log()
 
 
+@pytest.mark.restarts
 def test_named_devices_keep_no_capability():
     """Named by a path, which the sandbox does not hide."""
     CONFIG.write_text("dev = /dev/vda\n")
@@ -125,6 +127,7 @@ def test_no_device_can_be_opened():
     assert run("sh", "-c", script.format("/dev/zero")) == "opened\n"
 
 
+@pytest.mark.restarts
 def test_watchdog():
     """Heartbeats come in time; when they don't, the service is killed and restarted."""
     assert show("WatchdogUSec") == "30s"
@@ -147,6 +150,7 @@ def test_reload_keeps_it_running():
     assert (main_pid(), show("NRestarts"), get("/healthz")) == (pid, "0", "ok\n")
 
 
+@pytest.mark.restarts
 def test_arguments_of_the_older_file():
     """They are added to the options of the other one, and win."""
     CONFIG.write_text("dev = all\nbins\n")
@@ -175,6 +179,7 @@ def test_reload_tells_of_changed_options():
     assert show("ActiveState", "NRestarts") == ["active", "0"]
 
 
+@pytest.mark.restarts
 def test_stop():
     """Clean: status 0, no kill, nobody listens. Ending does not wait for the interval; a second of a real machine is several here."""
     CONFIG.write_text("dev = all\ninterval = 300\n")
@@ -187,6 +192,7 @@ def test_stop():
     assert run("curl", "-sS", "--fail", URL + "/metrics", fails=True) == ""
 
 
+@pytest.mark.restarts
 def test_what_another_start_may_cure_is_tried_again():
     """The second start uses the file as it is by then."""
     assert show("RestartUSec") == "5s"
@@ -200,6 +206,7 @@ def test_what_another_start_may_cure_is_tried_again():
     assert get("/healthz") == "ok\n"
 
 
+@pytest.mark.restarts
 def test_a_wrong_option_is_not_tried_again():
     """The service fails at once and stays so: while it waits for another start it is 'activating'."""
     drop_in("[Service]\nRestartSec=1\n")
@@ -210,6 +217,7 @@ def test_a_wrong_option_is_not_tried_again():
     assert "/etc/blklat/blklat.conf:2: unrecognized option '--no-such'" in log()
 
 
+@pytest.mark.restarts
 def test_passwords_by_credentials():
     """As docs/fleet.md says: files that only root can read."""
     folder = pathlib.Path("/etc/blklat")
@@ -223,6 +231,7 @@ def test_passwords_by_credentials():
     assert run("curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", URL + "/metrics") == "401"
 
 
+@pytest.mark.restarts
 def test_recordings():
     """As docs/fleet.md says: one line, and the sandbox lets the recorder wait for its disk."""
     drop_in("[Service]\nStateDirectory=blklat\n")
@@ -235,6 +244,7 @@ def test_recordings():
     assert {file.suffix for file in pathlib.Path("/var/lib/blklat/").iterdir()} == {".blklat"}
 
 
+@pytest.mark.restarts
 def test_module_instead_of_bpf():
     """As docs/fleet.md says: as root, which opens the module's device, and the watched devices to pass them to it."""
     run("insmod", OUT / "blklat.ko")
