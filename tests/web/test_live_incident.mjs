@@ -69,6 +69,7 @@ test("errors and IOs that wait are told on their devices' tiles, the worse first
 
 test("what slows all devices at once is said once, and none is marked", async (t) => {
     const service = await serve(t, script(names(4), 400, (i) => i >= 46 ? ["in-flight 2 oldest=3s"] : [read(i >= 24 ? "8ms" : "100us")]));
+    service.hold();     // a page may take longer to open than the service for 24 intervals
     const page = await openAt(t, service.url);
     await holdAt(page, service, 12);
     assert.equal(await page.locator(".devices .host").count(), 0);
