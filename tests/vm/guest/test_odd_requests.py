@@ -116,14 +116,17 @@ def direct(device, flags=os.O_RDONLY):
         os.close(fd)
 
 
+NONE_SLOW = "--slow", "10s"
+
+
 def test_medium_errors():
-    """Reads of one block each around the bad sectors fail if they touch one, and so does a longer one."""
+    """Reads of one block each around the bad sectors fail if they touch one, and so does a longer one. Each is listed, slow or not."""
     first, last = BAD_SECTORS[0] // 8 * 8 - 64, BAD_SECTORS[-1] + 64
     blocks = range(first, last, 8)
     bad = [b for b in blocks if {*range(b, b + 8)} & {*BAD_SECTORS}]
     with scsi_debug(delay=0) as device, direct(device) as fd:
         stat = Delta(device)
-        with both(device, stage="device,total") as e, traced(device, "complete") as events:
+        with both(device, stage="device,total", bpf_args=NONE_SLOW, kmod_args=NONE_SLOW) as e, traced(device, "complete") as events:
             with scsi_fault(MEDIUM_ERROR):
                 failed = [b for b in blocks if not read_at(fd, b, 4 * KIB)]
                 assert failed == bad
@@ -140,7 +143,9 @@ def test_medium_errors():
         for stage in "device", "total":
             assert e.kmod.ops(device, stage) == {"read": ios}
             assert e.totals(e.kmod, "errors", device, stage) == {"read": len(bad) + 1}
-        e.agree(device, "total")
+            for told in e.slow(device, stage):
+                assert [(io["error"], io["op"]) for io in told] == [("medium", "read")] * (len(bad) + 1)
+                assert any(io["bytes"] == 4 * KIB and BAD_SECTORS[0] - 8 <= io["sector"] <= BAD_SECTORS[0] for io in told)
         assert e.totals(e.kmod, "bytes", device, "total") == {"read": len(blocks) * 4 * KIB + 128 * KIB}
 
 

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Single slow IOs, on each kernel and by both engines on the same traffic: none is missing, each has its sender, and failed ones have
-their error.
+Single slow IOs, on each kernel and by both engines on the same traffic: none is missing, each has its sender. That failed ones have
+their error is in test_odd_requests.py.
 """
-import errno
-
 import load
 import pytest
 from engines import both
-from faulty import BAD_SECTORS, MEDIUM_ERROR, scsi_fault
 from guest import DEEP, at_least, null_blk
-from load import Fio, fio, missing, read_errors
+from load import Fio, fio, missing
 from skips import ALTERED
 from slow import dd, dropped, slow_of
-from stack import SECTOR, scsi_debug
 
 STAGES = "device", "queue", "total"
 def telling(devices, slow, stages, *more, most=10000, interval=None):
@@ -91,17 +87,3 @@ def test_more_than_the_rings_hold():
         assert line["accounting"]["completed"] == f.ios("read") > 3000 and not missing(line["accounting"])
         assert (len(line["slow"]), line["slow_dropped"]) == (3, f.ios("read") - 3)
         assert {(io["pid"], io["comm"], io["cgroup"]) for io in line["slow"]} == {(None, None, None)}
-
-
-def test_bad_sector():
-    """It fails at once, and is listed all the same."""
-    with scsi_debug() as device, telling((device,), "10s", ("device", "total")) as engines:
-        with scsi_fault(MEDIUM_ERROR):
-            assert read_errors(device, BAD_SECTORS[0] * SECTOR, 4096) == errno.ENODATA
-        assert read_errors(device, 0, 4096) == 0
-        engines.settle()
-    for stage in "device", "total":
-        for failed in engines.slow(device, stage):
-            assert len(failed) == engines.kmod.total("errors", "read", device, stage) == 1
-            assert (failed[0]["error"], failed[0]["op"], failed[0]["bytes"]) == ("medium", "read", 4096)
-            assert BAD_SECTORS[0] - 8 <= failed[0]["sector"] <= BAD_SECTORS[0]
