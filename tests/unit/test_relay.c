@@ -86,13 +86,15 @@ static int take(void *unused, u32 kind, struct wire_in *bytes)
 
 void set_up(void)
 {
+	u64 seed = 0;
 	int pair[2];
 
 	memset(&l, 0, sizeof(l));
-	world_init(7);
+	do {
+		world_init(seed++);
+	} while (!w.slow.n);
 	for (u32 i = 0; i < WATCHES; i++)
 		w.frames.f[i].number = i;
-	assert_true(w.slow.n > 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	assert_int_equal(channel_new(pair[0], &l.channel), 0);
 	assert_int_equal(relay_new(l.channel, &l.relay), 0);
