@@ -67,24 +67,3 @@ def test_kernel_threads_are_named_as_such(loop):
     slow = [io for io in slow_of(b, loop) if io["op"] == "read"]
     assert sorted(io["sector"] for io in slow) == [8 * i for i in range(30)]
     assert all(io["kernel_thread"] and io["comm"].startswith("kworker") and io["cgroup"] == ours() for io in slow), slow
-
-
-def test_more_slots(loop):
-    """When the device gets more slots, each slow IO is reported once."""
-    loop.setting("scheduler", "mq-deadline")
-    with Blklat(loop, stage="device,total", interval=0.1, args=["--slow", "1us", "--slow-max", "10000"]) as b:
-        with Fio(loop, rate_iops=2000, time_based=1, runtime=60) as f:
-            b.next(loop, "total", n=10)
-            loop.setting("nr_requests", 2000)
-            b.until(lambda: "was given more" in b.stderr, "more slots")
-            b.next(loop, "total", n=10)
-            done = f.end().ios("read")
-        b.next(loop, "total", n=5)
-    for stage in "device", "total":
-        # IOs that it had no slots for are lost, and not reported either.
-        a = b.accounting(loop, stage)
-        assert a["completed"] + missing(a) == done > 1000
-        # On a busy machine an interval may last for longer than the rings have room; what they drop is counted.
-        slow = slow_of(b, loop, stage)
-        assert len(slow) + dropped(b, loop, stage) == a["completed"]
-        assert len({(io["time"], io["sector"], io["latency_ns"]) for io in slow}) == len(slow) > 1000
