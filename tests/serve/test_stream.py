@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """/api/stream: every interval once, history first, resumed where a reader left off."""
 import re
+import time
 
 import pytest
 from script import write_recording
@@ -66,10 +67,15 @@ def newest(serve):
 
 
 def test_resume(script):
-    """A reader that comes back is told of the run, then gets what it missed, once; no second 'run' in between."""
+    """
+    A reader that comes back is told of the run, then gets what it missed, once; no second 'run' in between. Whenever it was
+    recorded, an interval ends that long after the service began.
+    """
+    began = time.monotonic()
     with Serve("--replay", script(200, 0.1)) as s:
         with s.stream() as stream:
-            last, _ = stream.intervals(3)[-1]
+            last, data = stream.intervals(3)[-1]
+        assert 0.3 <= data["end_s"] <= time.monotonic() - began
         boot, seen = last.split(".")
         s.until(lambda: newest(s) >= int(seen) + 5, "more intervals")
         with s.stream({"Last-Event-ID": last}) as stream:

@@ -312,7 +312,7 @@ static int step_live(struct service *s, struct problem *p)
  */
 static int step_replay(struct service *s, struct problem *p)
 {
-	struct frames *fs = &s->monitor.intervals.frames;
+	struct frames *shown = &s->monitor.shown;
 	u64 began_ns = s->read_ns, length_ns;
 	int err = read_interval(s, p);
 
@@ -320,11 +320,11 @@ static int step_replay(struct service *s, struct problem *p)
 		stop_watching(s, "the replay is at its end");
 		return 0;
 	}
-	length_ns = fs->interval_s * NSEC_PER_SEC;
+	length_ns = shown->interval_s * NSEC_PER_SEC;
 	err = err ?: wait_until(s, began_ns + length_ns);
 	s->read_ns = now_ns();
 	s->replayed_ns += length_ns;
-	fs->mono_ns = s->start_ns + s->replayed_ns;
+	shown->mono_ns = s->start_ns + s->replayed_ns;
 	return err ?: publish(s, p);
 }
 
