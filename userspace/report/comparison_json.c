@@ -112,7 +112,7 @@ static struct json_object *group(const struct comparison *c, u32 at)
 	if (mapped)
 		snprintf(pair, sizeof(pair), "%s -> %s", base->device->name, mapped);
 	return JSON({ "pair", mapped ? json_text(pair) : json_absent }, { "op", json_text(op_names[g->op]) },
-		    { "stage", json_text(stage_names[base->stage]) }, { "part", json_part(g->part) }, 
+		    { "stage", json_text(stage_names[base->stage]) }, { "part", json_part(g->part) },
 		    { "runs", JSON_LIST(i, c->n_runs, compared(&g->of[0], &g->of[i], has_parts)) },
 		    { "repeats", c->n_base ? noises(c, g) : json_absent });
 }

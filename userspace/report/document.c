@@ -239,7 +239,7 @@ static struct json_object *run(const struct run *runs, u32 n, const struct run *
 			{ "duration_s", json_decimal(r->duration_s, 3) }, { "active", document_active(r) },
 			{ "skipped_unexplained", json_count(r->skipped_unexplained) },
 			{ "start_s", json_decimals(r->start_s, r->n, 6) },
-			{ "length_s", json_decimals(r->length_s, r->n, 9) }, 
+			{ "length_s", json_decimals(r->length_s, r->n, 9) },
 			{ "marks", JSON_LIST(i, r->origin.n_marks, mark(r, &r->origin.marks[i])) },
 			{ "phases", JSON_LIST(i, r->phases.n, phase(r, &r->phases.p[i])) },
 			{ "phases_left_out", json_count(r->phases.left_out) },
