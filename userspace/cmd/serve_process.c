@@ -85,7 +85,9 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 
 	if (kind == RELAY_STOP) {
 		why = wire_get_text(bytes);
-		feed_stop(&s->feed, why ?: "");
+		if (!why || !wire_ended(bytes))
+			return -EBADMSG;
+		feed_stop(&s->feed, why);
 		return 0;
 	}
 	if (kind == RELAY_RUN)
