@@ -23,12 +23,16 @@ static inline u64 any64(void)
 /* A number of any length, so that both short and long encodings occur. */
 static inline u64 any(void)
 {
-	return any64() >> any64() % 64;
+	u64 n = any64();
+
+	return n >> any64() % 64;
 }
 
 static inline double any_double(void)
 {
-	return (double)(s64)any64() / (any() + 1.0);
+	s64 n = any64();
+
+	return n / (any() + 1.0);
 }
 
 static inline void any_text(char *to, size_t size)
