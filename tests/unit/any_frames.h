@@ -187,7 +187,7 @@ static inline void assert_same_run(const struct run_info *a, const struct watch 
 		assert_int_equal(watches[i].stage, b->watches[i].stage);
 		assert_ptr_equal(watches[i].part, b->watches[i].part);
 		assert_memory_equal(watches[i].device, b->watches[i].device, offsetof(struct device, parent));
-		/* Sinks tell devices apart by their addresses. */
+		/* Followers tell devices apart by their addresses. */
 		if (i)
 			assert_true((watches[i].device == watches[i - 1].device) ==
 				    (b->watches[i].device == b->watches[i - 1].device));

@@ -199,7 +199,7 @@ static int work(const void *of, int messages, int taken, int alive, struct probl
 {
 	const struct serve_recorder_config *cfg = of;
 	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
-	struct relayed_config sinks = { .n = 1, .begins_again = true };
+	struct relayed_config to = { .n = 1, .begins_again = true };
 	struct process CLEANUP(process_end) s = { 0 };
 	int err = archiver_new(cfg, ARCHIVER_HOURS, &s.hours);
 
@@ -208,10 +208,10 @@ static int work(const void *of, int messages, int taken, int alive, struct probl
 		err = incidents_new(cfg, &s.incidents);
 	if (err)
 		return err;
-	sinks.followers[0] = archiver_follower(s.hours);
+	to.followers[0] = archiver_follower(s.hours);
 	if (s.incidents)
-		sinks.followers[sinks.n++] = &s.incidents->judge;
-	err = relayed_new(&sinks, &s.relayed);
+		to.followers[to.n++] = &s.incidents->judge;
+	err = relayed_new(&to, &s.relayed);
 	while (!err)
 		err = channel_read(&reader, take, &s);
 	return err;

@@ -21,7 +21,7 @@ struct process {
 	int taken;
 	struct feed feed;
 	struct prometheus *prometheus;
-	struct relayed_config sinks;
+	struct relayed_config to;
 	struct relayed *relayed;
 	struct server *server;
 	bool serves;			/* since the first SERVER_WEB */
@@ -121,11 +121,11 @@ static int make_room(struct process *s)
 	err = err ?: server_new(&server, &s->server);
 	if (err)
 		return err;
-	s->sinks = (struct relayed_config){
+	s->to = (struct relayed_config){
 		.n = 2,
 		.followers = { prometheus_follower(s->prometheus), &s->feed.follower },
 	};
-	return relayed_new(&s->sinks, &s->relayed);
+	return relayed_new(&s->to, &s->relayed);
 }
 
 static void process_end(struct process *s)

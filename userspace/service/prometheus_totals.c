@@ -333,7 +333,7 @@ static int totals_add(struct totals *t, const struct frames *fs, u32 scale)
 	return 0;
 }
 
-/* --- the sink -------------------------------------------------------------------------------- */
+/* --- the follower ---------------------------------------------------------------------------- */
 
 struct prometheus {
 	struct follower follower;

@@ -11,7 +11,7 @@
 struct relay {
 	struct follower follower;
 	struct channel *to;
-	const struct run_info *run;	/* that has begun; NULL: none */
+	const struct run_info *run;	/* that began last */
 	struct wire_out sent;		/* the watches that the other end knows */
 	struct wired_run copy;		/* of what it knows, since devices may go away while intervals are held */
 	struct held held;		/* intervals that have not been sent, of the copy's watches */
