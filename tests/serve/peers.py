@@ -2,7 +2,6 @@
 """What clients of a service under pressure get, and by when."""
 import time
 
-LATE_S = 0.05
 INTERVAL_S = 0.25
 
 

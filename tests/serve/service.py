@@ -278,11 +278,22 @@ class Stream:
                 found.append((number, data))
         return found
 
+    def newest(self):
+        """Reads up to an interval that it has to wait for. Returns when that came and when it ended, each by a clock of its own."""
+        came = time.monotonic()
+        while True:
+            [(_, data)] = self.intervals(1)
+            before, came = came, time.monotonic()
+            if came - before > data["length_s"] / 2:
+                return came, data["end_s"]
 
-def lateness(intervals):
-    """By how many seconds each interval of a replay was longer or shorter than the replay says."""
-    ends = [data["end_s"] for _, data in intervals]
-    return [abs(b - a - data["length_s"]) for a, b, (_, data) in zip(ends, ends[1:], intervals[1:])]
+
+def behind(since, now):
+    """
+    By how many seconds a replay fell behind between two of Stream.newest(). Ends are those of the recording, and an interval that
+    is late makes all later ones late.
+    """
+    return now[0] - since[0] - (now[1] - since[1])
 
 
 def overdue(intervals, interval_s):
