@@ -129,10 +129,11 @@ def assert_gone(e, device):
 
 def remove_under_load(e, device, remove, stays):
     """Returns how many lines each engine had for the device once both had noticed."""
+    stat = Delta(device)
     with Fio(device, **ENDLESS) as load:
         for b in e:
             b.next(device)
-        wait_until(lambda: device.stat()["in_flight"], "IO in flight")
+        wait_until(lambda: stat()["ios"] and device.stat()["in_flight"], "an IO that has ended, and one in flight")
         remove()
         # All its IO fails from now on. It may hang until the last one has.
         load.wait()

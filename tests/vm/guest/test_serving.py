@@ -97,3 +97,16 @@ def test_devices_come_and_go(engine):
                 s.until(lambda n=life: s.read_stderr().count(f"{other.name} went away") == n, "notice")
                 s.until(lambda: not watched(s, other), f"end of {other.name}")
         assert s.stderr.count(f"{other.name} is watched now") == 2
+
+
+def test_more_requests_of_a_device_named(engine):
+    """
+    More than there is room for, so another capture would be needed. A service that has given up the privileges for that says what to
+    do, once, and that IOs are lost.
+    """
+    with null_blk(submit_queues=2, hw_queue_depth=64) as (device,), serve(device.name, engine) as s:
+        device.setting("scheduler", "mq-deadline")
+        device.setting("nr_requests", 2048)
+        s.until(lambda: "restart the service" in s.read_stderr(), "what to do")
+        s.later_snapshot()
+        assert s.read_stderr().count("restart the service") == 1
