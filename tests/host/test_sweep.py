@@ -37,6 +37,9 @@ def test_sweep(loop, folder):
                                      check=True).stdout)["runs"]
     jobs = json.loads(figures.read_text())["jobs"]
     assert [p["name"] for p in run["phases"]] == [f"QD {2 ** i}" for i in range(6)]
+    # This kernel hides a few completions from every BPF program.
+    counted = next(o for w in run["watches"] if w["stage"] == "device" for o in w["ops"] if o["op"] == "read")["total"]["ios"]
+    assert counted == pytest.approx(sum(job["read"]["total_ios"] for job in jobs), rel=0.01)
     spent = took - sum(job["read"]["runtime"] for job in jobs) / 1000
     for phase, of_fio in zip(run["phases"], jobs):
         # From one mark to the next: besides the load, what the machine takes to start and to end it.
@@ -47,7 +50,7 @@ def test_sweep(loop, folder):
         read = next(o for o in watch["ops"] if o["op"] == "read")
         # An IO's bytes may be counted just before an interval ends, and its bin after it.
         assert read["bytes"] == pytest.approx(read["ios"] * 4096, abs=64 * 4096)
-        # What is sent late is sent in another part of a phase, or after it.
-        assert 0.85 * of_load / seconds < read["iops"] / of_fio["read"]["iops"] < 1.15
+        # None of another depth, and without the two intervals that lie in it in part.
+        assert 0 < read["ios"] <= of_fio["read"]["total_ios"]
         # On a loop device in memory IOs end sooner than fio sends others, so fewer are in flight than it asks for.
         assert 0 < read["queue_depth"] <= 1.01 * int(of_fio["job options"]["iodepth"])
