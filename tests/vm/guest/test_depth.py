@@ -26,8 +26,8 @@ def test_long_ios():
 def assert_depth(b, device, stage):
     assert_all_counted(b, device, stage)
     lines = b.of(device, stage)
-    # Those that end while an interval is read count to their end, some ms after its own; it is 500 ms long. If the bins
-    # have some of them, two may count twice, and the next interval has that much less. All of them would be 75 more.
+    # Those that end while an interval is read count to their end, some ms after its own; it is 500 ms long. If the bins have
+    # some of them already, these count twice, and the next interval has that much less: two of 14 on a slow machine.
     full = [l for before, l in zip(lines, lines[1:]) if before["in_flight"]["ios"] == l["in_flight"]["ios"] == IOS
             and not before["ops"] and not l["ops"]]
     assert len(full) >= 4, [(l["in_flight"], l["queue_depth"], len(l["ops"])) for l in lines]
@@ -36,7 +36,8 @@ def assert_depth(b, device, stage):
     for l, after in zip(lines, lines[1:]):
         pair = l, after
         spent_s = sum(p["queue_depth"] * p["interval_s"] for p in pair)
-        assert 0 <= spent_s <= 1.2 * IOS * sum(p["interval_s"] for p in pair), [(p["time"], p["queue_depth"]) for p in pair]
+        twice_s = spent_s - IOS * sum(p["interval_s"] for p in pair)
+        assert 0 <= spent_s and twice_s <= IOS / 2 * TIMER_S, [(p["time"], p["queue_depth"]) for p in pair]
     spent_s = sum(l["queue_depth"] * l["interval_s"] for l in lines)
     sum_s = sum(o["latency_ns"]["mean"] * o["ios"] for l in lines for o in l["ops"]) / 1e9
     assert sum_s >= 2 * IOS * TIMER_S
