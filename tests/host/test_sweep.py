@@ -40,6 +40,8 @@ def test_sweep(loop, folder):
     # This kernel hides a few completions from every BPF program.
     counted = next(o for w in run["watches"] if w["stage"] == "device" for o in w["ops"] if o["op"] == "read")["total"]["ios"]
     assert counted == pytest.approx(sum(job["read"]["total_ios"] for job in jobs), rel=0.01)
+    in_phases = [o["ios"] for p in run["phases"] for w in p["watches"] if w["stage"] == "device" for o in w["ops"] if o["op"] == "read"]
+    assert sum(in_phases) > counted / 2
     spent = took - sum(job["read"]["runtime"] for job in jobs) / 1000
     for phase, of_fio in zip(run["phases"], jobs):
         # From one mark to the next: besides the load, what the machine takes to start and to end it.
