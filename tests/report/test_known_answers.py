@@ -62,7 +62,7 @@ def test_a_sweep(tmp_path, rates, told, down):
     if told:
         assert f"sda write: saturated from phase '{told}" in found[0]
     text = blklat("report", "--format", "text", path)
-    assert [line.split()[:6] for line in text.splitlines()[-6:]] == [["sda", "device", "write", "QD", str(2 ** i), str(rate)] for i, rate in levels]
+    assert [line.split()[:6] for line in text.splitlines()[-7:-1]] == [["sda", "device", "write", "QD", str(2 ** i), str(rate)] for i, rate in levels]
 
 
 @pytest.mark.parametrize("on,off,told", [

@@ -66,6 +66,16 @@ def test_levels_are_phases_where_nobody_marked(tmp_path):
     assert [p["name"] for p in marked["phases"]] == ["mine"]
 
 
+def test_a_run_from_mark_to_mark_counts_the_rest_that_its_phase_does_not(tmp_path):
+    file = mark(levels(tmp_path / "run.blklat", rates=(400,)), (0, "a"), (15, "end"))
+    window = ("--from", "a", "--to", "end", file)
+    run, = json.loads(blklat("report", "--format", "json", *window))["runs"]
+    whole, phase = run["watches"][0]["ops"][0]["total"], run["phases"][0]["watches"][0]["ops"][0]
+    assert (whole["ios"], whole["iops"], phase["ios"], phase["iops"]) == (4800, 320, 4800, 400)
+    said = " ".join(blklat("report", "--format", "text", *window).split())
+    assert "rates over 0.0 s to 15.0 s, as asked " in said and said.endswith("Rates of a phase are over the time from its first IO to its last.")
+
+
 def test_levels_are_compared(tmp_path):
     before, after = levels(tmp_path / "a.blklat"), levels(tmp_path / "b.blklat", rates=(400, 1200, 400))
     document = compared("--phases", "auto", before, after, "--fail-if", "level 2: read.iops < -20%", status=3)

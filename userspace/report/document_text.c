@@ -44,10 +44,10 @@ static void put_run(const struct look *look, const struct run *r, const char *na
 	char text[FINDING_TEXT];
 	bool said = strstr(r->origin.file, name) || !strncmp(r->origin.label, name, strlen(name));
 
-	snprintf(text, sizeof(text), "%s%s%.200s: %.100s%s%.64s, %s, %s; rates over %s to %s", said ? "" : name,
+	snprintf(text, sizeof(text), "%s%s%.200s: %.100s%s%.64s, %s, %s; rates over %s to %s, %s", said ? "" : name,
 		 said ? "" : ": ", r->origin.file, r->origin.label, r->origin.label[0] ? ", " : "", r->origin.host,
 		 UNITS(utc, r->origin.start_wall_ns), UNITS(seconds, r->duration_s),
-		 UNITS(seconds, r->active.from_s), UNITS(seconds, r->active.to_s));
+		 UNITS(seconds, r->active.from_s), UNITS(seconds, r->active.to_s), active_words(r));
 	put_paragraph(look, "", text);
 }
 
@@ -143,6 +143,7 @@ static int put_figures(const struct look *look, const struct run *r)
 	if (phases.n) {
 		putc('\n', look->out);
 		table_print(&phases, look->out, WIDTH);
+		put_paragraph(look, "", "Rates of a phase are over the time from its first IO to its last.");
 	}
 	return err;
 }

@@ -231,7 +231,7 @@ export function phasesTable(lines: Line[], runs: Run[], window: Window): HTMLEle
     const more = runs.reduce((sum, run) => sum + (run.phases_left_out ?? 0), 0);
     return [
         el("h3", { class: "sub" }, "Phases"), scrolled("Phases", table("Each run, device, stage and op by phase", head, rows, 2)),
-        el("p", { class: "hint" }, listed("Figures are of the intervals that lie in a phase whole", empty.length > 0 && `of which there is none in ${empty.slice(0, 5).join(", ")}${empty.length > 5 ? " ..." : ""}`,
+        el("p", { class: "hint" }, listed("Rates of a phase are from its first IO to its last, figures of the intervals that lie in it whole", empty.length > 0 && `of which there is none in ${empty.slice(0, 5).join(", ")}${empty.length > 5 ? " ..." : ""}`,
             more > 0 && `${count(more)} more phases are not shown`) + "."),
     ];
 }
