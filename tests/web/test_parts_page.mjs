@@ -8,6 +8,7 @@ import { constant, divided, documentOf, op, run, sized } from "./documents.mjs";
 useBrowser();
 
 const { doneByDepth, iopsByDepth, latencyByDepth } = await load("charts/depth.ts");
+const { partsHeat, partsLatency } = await load("charts/parts.ts");
 const { drawnOwners, ownersOverTime } = await load("charts/owners.ts");
 const { strength } = await load("beside_table.ts");
 const { ownerships, ownersOf, shortNames, shortPath } = await load("owners.ts");
@@ -113,6 +114,14 @@ test("the matrix: a row for each neighbour, from nothing on, a column for each o
     // Without a line there is no matrix.
     await click(page.getByRole("button", { name: "None" }));
     assert.equal(await page.locator(".matrix").count(), 0);
+});
+
+test("percentiles are drawn where the matrix has them, which it has not of 3 IOs; the slowest always is", () => {
+    const [read, write] = linesOf(byNeighbour()), beside = ["flush", "discard", "big write", "write", "read", "nothing"];
+    const drawn = ({ xs, ys }) => [...new Set(xs.filter((_, i) => ys[i] !== null).map((x) => beside[Math.round(x)]))];
+    assert.deepEqual(partsLatency([read, write], "p99").series.map(drawn), [["flush", "write", "read", "nothing"], ["write"]]);
+    assert.deepEqual(partsHeat(write).series.map((series) => [series.name, drawn(series)]), [
+        ["p50", ["write"]], ["p99", ["write"]], ["max", ["flush", "write"]]]);
 });
 
 /** Contrast of the words on the strongest colour. */

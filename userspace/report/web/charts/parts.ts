@@ -108,9 +108,9 @@ function cells(line: Line, labels: string[]): Cells {
     }));
 }
 
-/** A percentile of each part of a line; NaN if the part has none. */
+/** A percentile of each part of a line; NaN if the part has none, or too few IOs for it. */
 function valuesOf(line: Line, labels: string[], key: Quantile | "max"): number[] {
-    const found = new Map(partsOf(line).map(({ part, op }) => [part.label, op.total.latency_ns?.[key]]));
+    const found = new Map(partsOf(line).map(({ part, op }) => [part.label, op.few && key !== "max" ? NaN : op.total.latency_ns?.[key]]));
     return labels.map((label) => found.get(label) ?? NaN);
 }
 
@@ -149,7 +149,7 @@ export function partsHeat(line: Line): Plot {
     return {
         ...byPart([line], labels),
         title: `Latency by ${words([line])}, ${line.name}`,
-        hint: "The stronger a cell's colour, the larger the share of its column's IOs that took that long. The lines are percentiles of each column.",
+        hint: "The stronger a cell's colour, the larger the share of its column's IOs that took that long. The lines are percentiles of each column with 100 IOs or more.",
         series: all.map(({ key, colour, dash, values }): Series => {
             const style = { name: key, note: "", colour, dash, own: true, tag: key };
             return key === "max" || !order ? { ...style, kind: "dots", ...dots(values) } : { ...style, kind: "thin", ...steps(values) };
@@ -167,7 +167,7 @@ export function partsLatency(lines: Line[], percentile: Quantile): Plot {
     return {
         ...byPart(lines, labels), cells: null,
         title: `${percentile} by ${by}`,
-        hint: "Like beside like: where runs differ in their mix of IOs, compare them here rather than as a whole.",
+        hint: "Like beside like: where runs differ in their mix of IOs, compare them here rather than as a whole. None is drawn of fewer than 100 IOs.",
         series: shown.map((line, i): Series => ({
             name: line.name, note: `${percentile} of all ${latency(line.op.total.latency_ns?.[percentile])}`, ...line.look, tag: line.name,
             ...haveOrder(line) ? { kind: "line", ...steps(values[i]) } : { kind: "dots", ...dots(values[i]) },
