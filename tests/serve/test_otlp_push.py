@@ -25,6 +25,12 @@ def told(service):
     return [line for line in service.read_stderr().splitlines() if "push" in line or "rejected" in line]
 
 
+def counted(service):
+    """What /metrics says became of requests, as of the last interval."""
+    metrics = service.metrics()
+    return {result: metrics[f'blklat_otlp_pushes_total{{result="{result}"}}'] for result in ("ok", "failed", "rejected")}
+
+
 def assert_complete(collector):
     """From the first interval on, in order, and with no pause of a second, in which ten intervals end, missing."""
     n = collector.intervals()
@@ -55,9 +61,11 @@ def test_the_last_push_is_what_is_served(tmp_path):
 ], ids=["unavailable", "too many", "dropped"])
 def test_what_is_not_taken_is_pushed_later(script, answer, why):
     """Nothing is missing, and everything is in order; the collector's word on when to come back counts."""
-    with Collector(answer, answer) as c, pushing(c, script(intervals=60)) as s:
+    with Collector(answer, answer) as c, pushing(c, script(intervals=100)) as s:
         s.until(lambda: len(told(s)) == 2 and len(c.taken) > 20, "requests after two failures")
         failed, again = told(s)
+        counts = s.until(lambda: (n := counted(s))["failed"] == 2 and n["ok"] and n, "counts of both")
+        assert counts["ok"] + 2 <= len(c.requests) and not counts["rejected"]
         assert_complete(c)
         pauses = [after.at - before.at for before, after in zip(c.requests, c.requests[1:3])]
         least = (2, 2) if answer and answer[1] else (0.5, 1)
@@ -88,9 +96,11 @@ def test_a_collector_that_starts_later(script):
     ((200, {}, b"\x0a\x07\x08\x07\x12\x03old"), "URL rejected 7 data points: old"),
 ], ids=["bad", "partial"])
 def test_what_is_refused_is_told_and_not_pushed_again(script, answer, words):
-    with Collector(answer, answer) as c, pushing(c, script(intervals=30)) as s:
+    with Collector(answer, answer) as c, pushing(c, script(intervals=100)) as s:
         s.until(lambda: len(told(s)) == 2, "word of two")
         s.until(lambda: len(c.requests) > 5, "more")
+        counts = s.until(lambda: (n := counted(s))["rejected"] == 2 and n["ok"] and n, "counts of both")
+        assert counts["ok"] + 2 <= len(c.requests) and not counts["failed"]
         assert told(s)[0] == "blklat serve: " + words.replace("URL", f"{c.url}/v1/metrics")
         bodies = [got.body for got in c.requests]
         assert len(set(bodies)) == len(bodies)

@@ -128,6 +128,7 @@ struct serve_server_config {
 	int schema;
 	bool bins;
 	const struct recorder_state *recorder;	/* NULL: nothing is recorded */
+	const struct otlp_state *otlp;	/* NULL: nothing is pushed */
 	const struct origin *origin;	/* of recordings to download */
 };
 
@@ -225,6 +226,7 @@ struct serve_otlp_config {
 	const char *who;		/* program name, for messages */
 	const struct user *user;	/* as in struct serve_server_config */
 	const struct otlp_target *target;
+	struct otlp_state *state;	/* shared with the server; only written here */
 	double interval_s, every_s;	/* of the capture, and between requests */
 };
 

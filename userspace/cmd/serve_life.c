@@ -39,7 +39,9 @@ struct serve {
 	struct user user;		/* that the server runs as, if root started it */
 	struct serve_server links[SERVICE_LINKS];
 	struct origin origin;		/* of recordings */
-	struct recorder_state *recording;	/* mapped, shared by all processes; NULL: nothing is recorded */
+	/* Mapped, shared by all processes; NULL: nothing is recorded, or pushed. */
+	struct recorder_state *recording;
+	struct otlp_state *pushing;
 	struct monitor_config monitor;
 	struct service_config config;
 	struct service *service;
@@ -104,6 +106,13 @@ static void on_ended(void *serve, u32 i, int err)
 
 /* --- the other processes --------------------------------------------------------------------- */
 
+/* Memory that all processes share, which is 0 at first. */
+static int map_shared(size_t size, void **ret, struct problem *p)
+{
+	*ret = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return *ret == MAP_FAILED ? problem_set(p, -ENOMEM, "out of memory") : 0;
+}
+
 /*
  * They must be started before the capture is opened, so that they inherit nothing of it, and before we connect to the
  * service manager.
@@ -116,12 +125,13 @@ static int start_recorder(struct serve *s, struct problem *p)
 		.keep_if = o->keep_if, .n_keep_if = o->n_keep_if, .origin = &s->origin,
 	};
 	void *state;
+	int err;
 
 	if (!o->record)
 		return 0;
-	state = mmap(NULL, sizeof(*s->recording), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (state == MAP_FAILED)
-		return problem_set(p, -ENOMEM, "out of memory");
+	err = map_shared(sizeof(*s->recording), &state, p);
+	if (err)
+		return err;
 	cfg.state = s->recording = state;
 	return serve_server_start(&recorder_process, &cfg, -1, &s->links[RECORDER], p);
 }
@@ -129,12 +139,20 @@ static int start_recorder(struct serve *s, struct problem *p)
 /* The others get no secret of it. */
 static int start_pusher(struct serve *s, struct problem *p)
 {
-	const struct serve_otlp_config cfg = {
+	struct serve_otlp_config cfg = {
 		.who = s->who, .user = s->user.name ? &s->user : NULL, .target = &s->otlp,
 		.interval_s = s->o->capture.interval_s, .every_s = s->o->otlp_interval_s,
 	};
-	int err = s->o->otlp ? serve_server_start(&otlp_process, &cfg, -1, &s->links[PUSHER], p) : 0;
+	void *state;
+	int err;
 
+	if (!s->o->otlp)
+		return 0;
+	err = map_shared(sizeof(*s->pushing), &state, p);
+	if (err)
+		return err;
+	cfg.state = s->pushing = state;
+	err = serve_server_start(&otlp_process, &cfg, -1, &s->links[PUSHER], p);
 	otlp_target_uninit(&s->otlp);
 	return err;
 }
@@ -153,6 +171,7 @@ static int start_server(struct serve *s, struct problem *p)
 		.schema = o->schema,
 		.bins = o->bins,
 		.recorder = s->recording,
+		.otlp = s->pushing,
 		.origin = &s->origin,
 	};
 	int err = o->unheard ? 0 : serve_server_start(&server_process, &cfg, s->listen_fd, &s->links[SERVER], p);

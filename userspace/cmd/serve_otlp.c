@@ -93,13 +93,16 @@ static int work(const void *of, int messages, int taken, int alive, struct probl
 {
 	const struct serve_otlp_config *cfg = of;
 	struct pusher s = { .cfg = cfg };
-	const struct otlp_push_config push = { .target = cfg->target, .told = on_told, .into = &s };
+	const struct otlp_push_config push = {
+		.target = cfg->target, .state = cfg->state, .told = on_told, .into = &s,
+	};
 	struct relayed_config to = { .n = 1 };
 	int err = prometheus_new(BLKLAT_SCALE_MAX, &s.totals);
 
 	(void)taken, (void)alive, (void)p;
 	gethostname(s.host, sizeof(s.host) - 1);
 	if (!err) {
+		prometheus_add_otlp(s.totals, cfg->state);
 		to.followers[0] = prometheus_follower(s.totals);
 		err = relayed_new(&to, &s.relayed) ?: otlp_push_new(&push, &s.push) ?: push_all(&s, messages);
 	}

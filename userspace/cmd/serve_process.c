@@ -116,8 +116,10 @@ static int make_room(struct process *s)
 
 	s->downloads = (struct downloads){ .make = serve_download, .into = (void *)cfg, .keep_ns = cfg->history_s * NSEC_PER_SEC };
 	server.prometheus = s->prometheus;
-	if (!err)
+	if (!err) {
 		prometheus_add_recorder(s->prometheus, cfg->recorder);
+		prometheus_add_otlp(s->prometheus, cfg->otlp);
+	}
 	err = err ?: server_new(&server, &s->server);
 	if (err)
 		return err;

@@ -120,6 +120,7 @@ static void took(struct otlp_push *o)
 	s64 rejected = read_rejected(o, text);
 	struct problem p;
 
+	o->cfg->state->pushes[rejected ? OTLP_REJECTED : OTLP_OK]++;
 	if (rejected) {
 		problem_set(&p, 0, "%.200s rejected %lld data points: %s", url, rejected, text);
 		tell(o, true, &p);
@@ -169,6 +170,7 @@ static void ended(struct otlp_push *o, CURLcode result)
 		problem_set(&p, 0, "could not push to %.200s: status %ld%s%s%s", url, status, o->answered ? ": " : "",
 			    said(text, o->answer, o->answered), is_temporary(status) ? "; retrying" : "");
 	if (result || is_temporary(status)) {
+		o->cfg->state->pushes[OTLP_FAILED]++;
 		tell(o, true, &p);
 		retry_later(o);
 		return;
@@ -178,6 +180,7 @@ static void ended(struct otlp_push *o, CURLcode result)
 	if (status / 100 == 2)
 		took(o);
 	else {
+		o->cfg->state->pushes[OTLP_REJECTED]++;
 		tell(o, true, &p);
 		o->dropped++;
 	}

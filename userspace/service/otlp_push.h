@@ -27,9 +27,22 @@ int otlp_target_init(struct otlp_target *t, const char *url, const char *ca_file
 /* Also wipes the headers, which may be secrets. Takes a struct that is all 0. */
 void otlp_target_uninit(struct otlp_target *t);
 
+/* What became of requests, in memory that processes share: one only writes, the others only read. */
+enum otlp_result {
+	OTLP_OK,
+	OTLP_FAILED,	/* it is tried again */
+	OTLP_REJECTED,	/* all of it, or a part */
+	OTLP_RESULTS,
+};
+
+struct otlp_state {
+	_Atomic u64 pushes[OTLP_RESULTS];
+};
+
 struct otlp_push;
 struct otlp_push_config {
 	const struct otlp_target *target;
+	struct otlp_state *state;
 	/* The first failure, and that it works again. */
 	void (*told)(void *into, const struct problem *p);
 	void *into;

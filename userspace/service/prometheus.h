@@ -65,8 +65,11 @@ struct recorder_state {
 	_Atomic s64 last_ns, incident_ns;
 };
 
-/* Exposes @state, which is borrowed, too. */
+/* Exposes @state, which is borrowed, too. NULL: there is none. */
 void prometheus_add_recorder(struct prometheus *p, const struct recorder_state *state);
+
+struct otlp_state;
+void prometheus_add_otlp(struct prometheus *p, const struct otlp_state *state);
 
 /* Counts a refusal. */
 void prometheus_refused(struct prometheus *p, enum prometheus_refusal why);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "service/otlp_push.h"
+
 /* A walk over the totals for one family. */
 struct walk {
 	struct encoder *e;
@@ -199,6 +201,22 @@ static void walk_refused(struct walk *w)
 	}
 }
 
+static void walk_pushes(struct walk *w)
+{
+	static const char *const names[OTLP_RESULTS] = {
+		[OTLP_OK] = "ok",
+		[OTLP_FAILED] = "failed",
+		[OTLP_REJECTED] = "rejected",
+	};
+
+	for (u32 i = 0; w->t->otlp && i < OTLP_RESULTS; i++) {
+		struct labels l = { 0 };
+
+		label(&l, "result", names[i]);
+		put(w, &l, w->t->otlp->pushes[i]);
+	}
+}
+
 static void walk_slow(struct walk *w)
 {
 	const struct series *s;
@@ -365,6 +383,8 @@ static const struct exposed {
 	{ { "blklat_io_slow", NULL, "IOs that took at least as long as --slow says, or failed.", FAMILY_COUNTER }, walk_slow },
 	{ { "blklat_io_started", NULL, "IOs that started, whether completed, in flight or lost.",
 	    FAMILY_COUNTER }, walk_started },
+	{ { "blklat_otlp_pushes", NULL, "Requests pushed to the collector, by what became of them.",
+	    FAMILY_COUNTER }, walk_pushes },
 	{ { "blklat_recorder_bytes", "bytes", "What recordings take on the disk.", FAMILY_GAUGE }, walk_recorder_bytes },
 	{ { "blklat_recorder_failures", NULL, "How often writing a recording began to fail.", FAMILY_COUNTER }, walk_recorder_failures },
 	{ { "blklat_recorder_incidents", NULL, "Incidents around which the minutes were kept.", FAMILY_COUNTER },

@@ -78,6 +78,7 @@ struct totals {
 	struct rising skipped;		/* program runs, unexplained */
 	u64 refused[REFUSALS];		/* by the server */
 	const struct recorder_state *recorder;	/* NULL: there is none */
+	const struct otlp_state *otlp;	/* the same */
 	s64 begin_ns;			/* of the first interval with a device, CLOCK_REALTIME; 0: there was none */
 	s64 end_ns;			/* of the last one */
 	u32 n, room;

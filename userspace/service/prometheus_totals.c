@@ -396,6 +396,11 @@ void prometheus_add_recorder(struct prometheus *p, const struct recorder_state *
 	p->totals.recorder = state;
 }
 
+void prometheus_add_otlp(struct prometheus *p, const struct otlp_state *state)
+{
+	p->totals.otlp = state;
+}
+
 void prometheus_refused(struct prometheus *p, enum prometheus_refusal why)
 {
 	p->totals.refused[why]++;
