@@ -24,6 +24,7 @@ test("values move with each interval", async (t) => {
     // It neither divides nor looks for slow IOs.
     assert.equal(await page.locator("h3", { hasText: "By " }).count(), 0);
     assert.equal(await page.locator(".slow").isVisible(), false);
+    assert.equal(await page.getByRole("heading", { name: "Where the time goes" }).count(), 0);
     for (const id of ["distribution", "percentile", "nines", "iops", "heat", "depth", "throughput", "flight", "oldest"])
         assert.ok(first[id][0] >= 1 && first[id][1] >= 3, id);
     assert.ok(await pixels(page, "distribution", READ) > 50);
@@ -157,6 +158,21 @@ test("the figures of what is kept are those of the report on the same IOs", asyn
         const row = live.locator("#chart-percentile .behind tbody tr", { has: live.getByRole("rowheader", { name: share, exact: true }) });
         assert.deepEqual(await row.locator("td").allInnerTexts(), expected.map((cells) => cells[1 + columns.indexOf(name)]), share);
     }
+});
+
+test("where all stages are captured: where the time goes, of all intervals together and of the devices shown", async (t) => {
+    // Behind 400 reads of 625 us come as many of 1250 us, of which they wait 625 us more.
+    const longer = ["on sda device", "io read 100us 4096 x400", "on sda queue", "io read 20us 4096 x400", "on sda total", "io read 1250us 4096 x400",
+        "on sda wait", "io read 1125us 4096 x400", "tick 1", ""].join("\n");
+    const page = await openAt(t, (await serve(t, readFileSync("tests/cli/replay/wait.txt", "utf8") + longer)).url);
+    await until(page, 2);
+    const told = async () => (await page.locator(".shares li").allInnerTexts()).map((text) => text.split(/\s+/).join(" "));
+    await page.waitForFunction(() => document.querySelector(".shares")?.textContent.includes("86.7"));
+    const all = ["sda total · read wait 86.7 % plug 0.5 % queue 2.1 % device 10.7 %", "sda total · write wait 5 % plug 15 % queue 13.3 % device 66.7 % (about)",
+        "nvme0n1 total · read wait 75 % plug 0 % queue 0 % device 25 %"];
+    assert.deepEqual(await told(), all);
+    await click(page.locator(".devices button", { hasText: "nvme0n1 device" }));
+    assert.deepEqual(await told(), all.slice(2));
 });
 
 test("a device that has come is judged by its own time", async (t) => {

@@ -3,7 +3,7 @@
 import type { Axis } from "./axes";
 import { slowDots, type When } from "./charts/slow";
 import { button, choice, el, save } from "./dom";
-import { leftOver, partsTotals, totals } from "./figures";
+import { leftOver, partsTotals, timeShares, totals } from "./figures";
 import { seconds } from "./format";
 import { clockAxis, clockMs, clockWords } from "./live_clock";
 import { keyOf, type LiveInterval, runOf } from "./live_data";
@@ -43,6 +43,7 @@ class LivePage extends Page {
     private shown: string | null = null;
     private readonly table = el("div");
     private readonly parts = el("div");
+    private readonly shares = section("Where the time goes");
     private readonly slowTable = new SlowTable(this.lines, BY_TIME, AT_CLOCK);
     private readonly slow = section("Slow IOs");
     private readonly facts = el("p", { class: "hint" });
@@ -81,7 +82,7 @@ class LivePage extends Page {
 
     private main(): HTMLElement {
         return el("main", {}, el("div", { class: "page" }, this.aside(), el("div", {},
-            section("Latency", ...this.figures("distribution"), this.pairs("percentile", "nines")),
+            section("Latency", ...this.figures("distribution"), this.pairs("percentile", "nines")), this.shares,
             section("Over time", ...this.figures("iops", "heat"), this.pairs(...LOAD)), this.slow)),
         el("div", { class: "wide" }, section("Figures", this.table, this.parts)));
     }
@@ -140,7 +141,7 @@ class LivePage extends Page {
         this.takeLines(makeLines(runs));
         this.choose();
         this.tiles.show();
-        this.showParts();
+        this.showFigures();
         this.slow.hidden = !run.slow;
         this.showSlow();
         this.table.replaceChildren(this.lines.length ? totals(this.lines, this.theme) : el("p", { class: "hint" }, "No device is watched."), ...leftOver(runs));
@@ -203,7 +204,7 @@ class LivePage extends Page {
 
     private switched(): void {
         this.tiles.show();
-        this.showParts();
+        this.showFigures();
         this.showSlow();
         this.redraw();
     }
@@ -225,9 +226,13 @@ class LivePage extends Page {
             this.slowTable.show(this.window);
     }
 
-    /** Shows the parts of the lines shown, if the service divides them. */
-    private showParts(): void {
-        this.parts.replaceChildren(...partsTotals(this.lines.filter((line) => line.on)));
+    /** Where the time of the devices shown goes, if all their stages are captured; the parts of the lines shown, if the service divides them. */
+    private showFigures(): void {
+        const shown = this.lines.filter((line) => line.on), devices = new Set(shown.map(({ watch }) => watch.device));
+        const shares = timeShares(this.lines.filter(({ watch }) => devices.has(watch.device)));
+        this.shares.hidden = !shares.length;
+        this.shares.replaceChildren(this.shares.firstChild!, ...shares);
+        this.parts.replaceChildren(...partsTotals(shown));
     }
 }
 

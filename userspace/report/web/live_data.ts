@@ -4,7 +4,7 @@
 import { consistency } from "./curves";
 import {
     type Accounting, type Device, type Heat, type Latency, type Op, OPS, type Part, type Partial, type PartWatch, type Percentile, type Run,
-    type Shares, type Slow, type SlowIo, type Total, type Watch,
+    type Shares, type Slow, type SlowIo, STAGES, type Total, type Watch,
 } from "./data";
 import { addCells, binsOf } from "./grid";
 import { latencies } from "./quantile";
@@ -14,6 +14,7 @@ export interface LiveOp {
     latency_ns: Record<Percentile | "min" | "max", number>;
     /** A cell and its IOs, the next cell and its IOs ... */
     cells: number[];
+    shares?: Total["shares"];
 }
 
 export type Grade = "sick" | "watch" | "well";
@@ -80,6 +81,15 @@ function latencyOf(op: Op, parts: LiveOp[], ios: number): Latency | null {
     return latencies(op.bins, parts.reduce((s, p) => s + p.sum_ns, 0) / ios, min, max);
 }
 
+/** Where the IOs' time went: the shares of each interval, by the time that its IOs took. */
+function timeSharesOf(parts: LiveOp[]): Total["shares"] {
+    const timed = parts.filter((part) => part.sum_ns > 0), took = timed.reduce((sum, part) => sum + part.sum_ns, 0);
+    if (!took || timed.some(({ shares }) => !shares))
+        return undefined;
+    const share = (stage: typeof STAGES[number]) => timed.reduce((sum, part) => sum + part.shares![stage] * part.sum_ns, 0) / took;
+    return { wait: share("wait"), plug: share("plug"), queue: share("queue"), device: share("device"), exact: timed.every(({ shares }) => shares!.exact) };
+}
+
 /** Of the time in which the device was there. */
 function totalOf(run: Run, op: Op, parts: LiveOp[], device: Found): Total {
     const add = (of: (part: LiveOp) => number) => parts.reduce((s, part) => s + of(part), 0);
@@ -95,6 +105,7 @@ function totalOf(run: Run, op: Op, parts: LiveOp[], device: Found): Total {
         intervals_at_0: steady?.intervals_at_0 ?? 0,
     } as Total;
     lazy(total, "latency_ns", () => latencyOf(op, parts, ios));
+    lazy(total, "shares", () => timeSharesOf(parts));
     return total;
 }
 
