@@ -507,6 +507,13 @@ test("where the time goes: a bar for each op of stage total, only of the whole r
     assert.deepEqual((await rows.allInnerTexts()).map((text) => text.split(/\s+/).join(" ")), ["sda total · read wait 75.2 % plug 0.1 % queue 0 % device 24.7 % (about)"]);
     const widths = await rows.locator(".bar").evaluateAll((all) => all.map((bar) => bar.getBoundingClientRect().width / bar.parentElement.getBoundingClientRect().width));
     widths.forEach((width, i) => assert.ok(Math.abs(width - [0.752, 0.001, 0, 0.247][i]) < 0.01, `${i}: ${width}`));
+    for (const theme of ["light", "dark"]) {
+        await page.evaluate((name) => document.documentElement.dataset.theme = name, theme);
+        assert.equal(new Set(await rows.locator(".key").evaluateAll((all) => all.map((key) => getComputedStyle(key).borderTopColor))).size, 4);
+        // Queue and device stand beside each other.
+        const [queue, device] = await rows.locator(".key").evaluateAll((all) => all.slice(2).map((key) => getComputedStyle(key).borderTopColor.match(/\d+/g)));
+        assert.ok(Math.hypot(...queue.map((c, i) => c - device[i])) > 60, theme);
+    }
     await page.evaluate(() => window.blklat.zoomTime([1, 2]));
     assert.ok(await rows.first().isHidden());
     assert.match(await page.locator("section", { hasText: "Where the time goes" }).innerText(), /of the whole run only; blklat report --from 1 --to 2/);
