@@ -7,7 +7,7 @@ import { op, run, watch } from "./documents.mjs";
 
 const { heatMap } = await load("charts/heat.ts");
 const { iops } = await load("charts/iops.ts");
-const { inFlight } = await load("charts/load.ts");
+const { inFlight, queueDepth, throughput } = await load("charts/load.ts");
 const { ninesChart, percentile } = await load("charts/percentile.ts");
 const { makeLines } = await load("lines.ts");
 
@@ -54,6 +54,19 @@ test("in flight: samples are dots, the mean depth is the line, both of one axis"
     const { series, y } = inFlight(all);
     assert.deepEqual(series.map((s) => [s.kind, s.name, s.note, s.ys.map((place) => y.value(place))]), [
         ["dots", "sda", "highest 9", [4, 0, 9]], ["line", "sda, mean depth", "", [2.5, 3.5, 1]]]);
+});
+
+test("where the capture paused, no line is drawn, and an interval between two pauses is a dot", () => {
+    const pieces = ({ xs, ys }) => ys.reduce((all, y, i) => y === null ? [...all, []] : [...all.slice(0, -1), [...all[all.length - 1], xs[i]]], [[]]);
+    const paused = (starts) => lines(starts.map(() => 10), { start_s: starts, duration_s: starts[starts.length - 1] + 1 });
+    // A late interval, and the rest of a rounded time, are no pauses.
+    const once = paused([0, 1.2, 2.2000001, 9, 10]);
+    for (const plot of [queueDepth(once, null), throughput(once, null), heatMap(once, once[0])])
+        for (const one of plot.series)
+            assert.deepEqual(pieces(one), [[0.5, 1.7, 2.7000001], [9.5, 10.5]], `${plot.title}, ${one.name}`);
+    assert.deepEqual([once, paused([0, 1, 5, 9, 10])].map((all) => throughput(all, null).series[0].kind), ["line", "dots"]);
+    // The table behind has a row for each, and none in between.
+    assert.equal(queueDepth(once, null).table().rows.filter(([, , mean]) => mean !== "–").length, 5);
 });
 
 test("IOs that are all alike: the axis is no narrower than ten bins, and the line in its middle", () => {

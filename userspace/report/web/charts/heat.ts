@@ -5,7 +5,7 @@ import type { Percentile } from "../data";
 import { amount, latency } from "../format";
 import { type Line, onlyOf } from "../lines";
 import { type Cells, latencySpan, type Plot, rankedCells, type Series } from "../plot";
-import { marksOf, middles, timeRows, timeSpan } from "./times";
+import { marksOf, middles, placed, timeRows, timeSpan } from "./times";
 
 export const LINES: { key: Percentile | "max"; colour: number; dash: number[] }[] = [
     { key: "p50", colour: 4, dash: [] }, { key: "p99", colour: 3, dash: [] }, { key: "max", colour: 1, dash: [] },
@@ -29,8 +29,8 @@ const BEHIND = [["p50", "mean", "p50, mean of the intervals"], ["p99", "highest"
 export function heatMap(lines: Line[], line: Line | undefined, time = timeAxis): Plot {
     const xs = line ? middles(line) : [];
     const series: Series[] = line ? LINES.map(({ key, colour, dash }) => ({
-        name: key, note: "", kind: key === "max" ? "dots" : "thin", colour, dash, own: true, xs, tag: key,
-        ys: valuesOf(line, key).map((ns) => ns === null ? null : latencyAxis.place(ns)),
+        name: key, note: "", kind: key === "max" ? "dots" : "thin", colour, dash, own: true, tag: key,
+        ...placed(line, valuesOf(line, key).map((ns) => ns === null ? null : latencyAxis.place(ns))),
     })) : [];
     const only = onlyOf(lines, line?.run);
     return {

@@ -4,7 +4,7 @@ import { type Axis, latencyAxis, linear, log, named, tickAmount, tickLatency, ti
 import { amount, latency } from "../format";
 import { type Line, sources } from "../lines";
 import { fromZero, type Plot, type Series } from "../plot";
-import { inside, marksOf, middles, rateIn, ratesOf, timeRows, timeSpan, type Window } from "./times";
+import { inside, marksOf, middles, placed, rateIn, ratesOf, timeRows, timeSpan, type Window } from "./times";
 
 /** With this many points, neighbours are less than a pixel apart. */
 const MANY = 400;
@@ -12,7 +12,7 @@ const MANY = 400;
 export interface Over { name: string; note: string; line: Line; values: (number | null)[]; look: Line["look"]; kind?: Series["kind"]; tag?: string; title?: string }
 
 /** Dots if a point lies between two gaps, where no line is drawn; undefined: what a chart draws usually. */
-export function kindOf(values: (number | null)[]): Series["kind"] | undefined {
+function kindOf(values: (number | null)[]): Series["kind"] | undefined {
     const alone = values.some((value, i) => value !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null);
     return alone ? "dots" : undefined;
 }
@@ -21,10 +21,10 @@ export function chart(lines: Line[], all: Over[], y: Axis, text: { title: string
     const span = timeSpan(lines), { x = timeAxis } = text;
     return {
         ...text, x, y, levels: [], spots: [], marks: marksOf(lines), cells: null,
-        series: all.map(({ name, note, line, values, look, kind, tag = name, title }): Series => ({
-            name, note, title, kind: kind ?? (values.length > MANY ? "thin" : "line"), ...look, tag, xs: middles(line),
-            ys: values.map((value) => value === null ? null : y.place(value)),
-        })),
+        series: all.map(({ name, note, line, values, look, kind, tag = name, title }): Series => {
+            const points = placed(line, values.map((value) => value === null ? null : y.place(value)));
+            return { name, note, title, kind: kind ?? kindOf(points.ys) ?? (values.length > MANY ? "thin" : "line"), ...look, tag, ...points };
+        }),
         xSpan: span, ySpan, table: () => timeRows(span, x, all.flatMap(({ name, line, values }) => (["mean", "highest"] as const).map((of) => (
             { head: of === "mean" ? `${name}, mean` : of, xs: middles(line), values, of, text: y.text })))),
     };

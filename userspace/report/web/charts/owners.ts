@@ -7,7 +7,7 @@ import { type Line, onlyOf } from "../lines";
 import { type Owner, type Ownership, ownersOf } from "../owners";
 import { fromZero, latencySpan, type Plot, type Series } from "../plot";
 import { NO_COLOUR } from "../theme";
-import { chart, kindOf, type Over } from "./load";
+import { chart, type Over } from "./load";
 
 /** More could not be told apart. */
 const MOST = 8;
@@ -65,13 +65,13 @@ export function drawnOwners(of: Ownership, figure: OwnerFigure): { owner: Owner;
 function stacked(plot: Plot, run: Line["run"]): Plot {
     // A single interval is drawn from its beginning to its end, as otherwise there would be only a point.
     const wide = run.start_s.length === 1 ? [run.start_s[0], run.start_s[0] + run.length_s[0]] : null;
-    const sums = run.start_s.map(() => 0);
+    const sums = (plot.series[0]?.xs ?? []).map(() => 0);
     const series = plot.series.map((one): Series => {
         const amounts = [...one.ys];
         amounts.forEach((y, i) => {
             sums[i] += y ?? 0;
         });
-        const ys = [...sums];
+        const ys = sums.map((sum, i) => one.ys[i] === null ? null : sum);
         return { ...one, kind: "thin", fill: true, tag: "", ...wide ? { xs: wide, ys: [...ys, ...ys], amounts: [...amounts, ...amounts] } : { ys, amounts } };
     });
     return { ...plot, series: series.reverse(), stacked: true };
@@ -97,7 +97,7 @@ function percentilesOverTime(lines: Line[], of: Ownership, percentile: Percentil
         const values = percentilesOf(owner, of, percentile);
         return {
             name: owner.name, title: owner.part.label, note: of.whole ? "" : owner.few ? "too few IOs" : `of all ${latency(owner.latency?.[percentile])}`,
-            line: of.line, values, look: { colour, dash: [], own: true }, kind: kindOf(values),
+            line: of.line, values, look: { colour, dash: [], own: true },
         };
     });
     return chart(onlyOf(lines, of.line.run), all, latencyAxis, {

@@ -8,7 +8,7 @@ import { type Line, onlyOf } from "../lines";
 import { shortNames } from "../owners";
 import { type Cells, latencySpan, type Level, type Plot, rankedCells, type Rows, type Series } from "../plot";
 import { LINES } from "./heat";
-import { chart, kindOf, type Over } from "./load";
+import { chart, type Over } from "./load";
 
 const HEAT_SCALE = 3;
 /** The share of a column's width that a level takes on either side of the middle. */
@@ -189,7 +189,7 @@ export function partsOverTime(lines: Line[], line: Line, percentile: Percentile)
         const values = one.op.percentiles_ns[percentile];
         return {
             name: names.get(one.part.label)!, title: one.part.label, note: `${shareOf(one.op.of_whole.ios ?? NaN)} of the IOs, ${shareOf(one.op.of_whole.time ?? NaN)} of their time`, line, values,
-            look: { colour: labels.indexOf(one.part.label), dash: [], own: true }, kind: kindOf(values),
+            look: { colour: labels.indexOf(one.part.label), dash: [], own: true },
         };
     });
     const only = onlyOf(lines, line.run);

@@ -64,6 +64,15 @@ export function middles(line: Line): number[] {
     return line.run.start_s.map((start, i) => start + line.run.length_s[i] / 2);
 }
 
+/** A value for each interval as a series; between two of which a part is missing (a pause of the capture) no line is drawn. */
+export function placed(line: Line, ys: (number | null)[]): Pick<Series, "xs" | "ys"> {
+    const { start_s: start, length_s: length } = line.run, at = middles(line);
+    const missing = (i: number) => i > 0 && start[i] - start[i - 1] > 1.5 * length[i - 1];
+    return {
+        xs: at.flatMap((x, i) => missing(i) ? [(at[i - 1] + x) / 2, x] : [x]), ys: ys.flatMap((y, i) => missing(i) ? [null, y] : [y]),
+    };
+}
+
 /** The amount per second of each interval, from amounts by interval; null while the device was not there. */
 export function ratesOf({ run, watch }: Line, amounts: number[]): (number | null)[] {
     return amounts.map((amount, i) => {
