@@ -137,12 +137,14 @@ def test_what_is_old_goes(tmp_path, kept):
 def test_what_was_recorded_survives_sigkill(tmp_path, kept):
     with Serve("--replay", played(tmp_path, 2000, wall_s=1), "--record", kept) as s:
         before = s.until(lambda: (t := all_readable(kept))[20:] and t, "some intervals")
-        recorder = s.recorder
+        recorder, written = s.recorder, s.metrics()["blklat_recorder_last_interval_timestamp_seconds"]
         s.kill()
         # The recorder does not outlive the service.
         wait_until(lambda: not os.path.exists(f"/proc/{recorder}") or status(recorder, "State")[0] in "ZX", "the recorder's end")
     after = all_readable(kept)
+    # Nothing is missing of what it had written.
     assert after[:len(before)] == before and len(recordings(kept)) == 1
+    assert after == [end_of(i, 1) for i in range(len(after))] and after[-1] >= end_of(written - BEGIN.timestamp() - 1, 1)
     with Serve("--replay", played(tmp_path, 20, wall_s=1), "--record", kept) as s:
         s.replayed()
         s.until(lambda: len(all_readable(kept)) == len(after) + 20, "the intervals of the next service")
