@@ -15,6 +15,7 @@ import subprocess
 import pytest
 from groups import groups
 from load import wait_until
+from recordings import BLKLAT_LIVE, all_readable, readable, recordings, small_disk
 from script import write_recording
 from service import DEADLINE_S, ROOT, Serve, let_all_reach, status
 
@@ -54,26 +55,9 @@ def kept(tmp_path):
     return folder
 
 
-def recordings(folder, coarse=False):
-    return sorted(folder.glob("2*Z-10s.blklat" if coarse else "2*Z.blklat"))
-
-
 def ask(file, sql):
     with contextlib.closing(sqlite3.connect(file)) as db:
         return db.execute(sql).fetchall()
-
-
-def readable(file):
-    """The times of all intervals, as the program reads them, also while they are written."""
-    r = subprocess.run([*BLKLAT_LIVE, file], capture_output=True, text=True, timeout=DEADLINE_S)
-    return sorted(set(re.findall(r'"time":"([^"]*)"', r.stdout)))
-
-
-BLKLAT_LIVE = [os.environ.get("BLKLAT", "build/blklat"), "live", "--format", "json", "--replay"]
-
-
-def all_readable(folder):
-    return [time for file in recordings(folder) for time in readable(file)]
 
 
 def test_an_hour_is_a_file(tmp_path, kept):
@@ -249,15 +233,6 @@ def test_an_incident_goes_on_in_another_file_when_a_device_comes(tmp_path, kept)
     first, second = incidents(kept)
     assert same_as_hours(kept, first, end_of(5, 20), end_of(24, 20)) == 20
     assert same_as_hours(kept, second, end_of(25, 20), end_of(35, 20)) == 11
-
-
-@contextlib.contextmanager
-def small_disk(folder, size="5m"):
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", folder], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
 
 
 def told(s, kept, why, end=""):
