@@ -14,8 +14,8 @@ import subprocess
 
 import pytest
 from groups import groups
+from kept import BLKLAT_LIVE, all_readable, readable, recordings, small_disk
 from load import wait_until
-from recordings import BLKLAT_LIVE, all_readable, readable, recordings, small_disk
 from script import write_recording
 from service import DEADLINE_S, ROOT, Serve, let_all_reach, status
 
