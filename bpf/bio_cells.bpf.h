@@ -52,6 +52,13 @@ static __always_inline struct bio_cell *find_in(struct bio_bucket *b, u64 key)
 	return NULL;
 }
 
+static __always_inline struct bio_cell *cell_of(u64 key)
+{
+	struct bio_cell *cell = find_in(bio_bucket_of(key, 0), key);
+
+	return cell ? cell : find_in(bio_bucket_of(key, 1), key);
+}
+
 static __always_inline struct bio_cell *claim_in(struct bio_bucket *b, u64 key)
 {
 	for (u32 i = 0; b && i < BIO_BUCKET; i++) {
@@ -143,40 +150,55 @@ static __always_inline void let_go(struct bio_cell *cell, u32 turn)
 		poke(&cell->start.ns, peek(&cell->start.ns) | BLKLAT_SLOT_SEEN);
 }
 
+/*
+ * A bio is queued whose key is in the table. Returns whether that key's bio is another one, whose end was missed. Then
+ * it is accounted, and the cell is free to be filled. Otherwise another program did the work.
+ */
+static __noinline int begins_anew(u64 key, u32 watch, u32 of_partition, u32 turn)
+{
+	const struct bio_start now = { .watch = { watch, of_partition } };
+	struct bio_cell *cell = cell_of(key);
+
+	if (!cell || is_done(&cell->start.ns, BLKLAT_SLOT_SEEN, turn, BPF_BIO_QUEUE))
+		return false;
+	if (was_held(&cell->start, &now)) {
+		let_go(cell, turn);
+		return false;
+	}
+	account_missed_bio(&cell->start, turn);
+	/* Otherwise the reader could see the old time with the fields of the next bio. */
+	poke_first(&cell->start.ns, 0);
+	return true;
+}
+
 static __always_inline enum remembered remember_in_cell(u64 key, struct bio_start *start, u32 turn)
 {
 	struct bio_bucket *first = bio_bucket_of(key, 0), *second;
-	struct bio_cell *cell = find_in(first, key), *claimed = NULL;
+	struct bio_cell *cell = NULL;
+	bool there = find_in(first, key);
 
-	if (!cell && turn == TURN_FIRST)
-		claimed = claim_in(first, key);
-	if (!cell && !claimed) {
+	if (!there && turn == TURN_FIRST)
+		cell = claim_in(first, key);
+	if (!there && !cell) {
 		second = bio_bucket_of(key, 1);
-		cell = find_in(second, key);
-		if (!cell && found_no_room(key, turn))
+		there = find_in(second, key);
+		if (!there && found_no_room(key, turn))
 			return NOT_MINE;
-		if (!cell)
-			claimed = claim_in(first, key) ?: claim_in(second, key);
+		if (!there)
+			cell = claim_in(first, key) ?: claim_in(second, key);
 	}
-	if (cell) {
-		if (is_done(&cell->start.ns, BLKLAT_SLOT_SEEN, turn, BPF_BIO_QUEUE))
+	if (there) {
+		if (!begins_anew(key, start->watch[0], start->watch[1], turn))
 			return NOT_MINE;
-		if (was_held(&cell->start, start)) {
-			let_go(cell, turn);
-			return NOT_MINE;
-		}
-		account_missed_bio(&cell->start, turn);
-		/* Otherwise the reader could see the old time with the fields of the next bio. */
-		poke_first(&cell->start.ns, 0);
-		claimed = cell;
+		cell = cell_of(key);
 	}
-	if (!claimed) {
+	if (!cell) {
 		note_no_room(key, turn);
 		return NO_ROOM;
 	}
 	if (leaves_mark(turn, BPF_BIO_QUEUE))
 		start->ns |= BLKLAT_SLOT_SEEN;
-	fill_cell(claimed, start);
+	fill_cell(cell, start);
 	return REMEMBERED;
 }
 
@@ -196,13 +218,6 @@ static __always_inline bool is_piece(const struct bio_start *start)
 	return !peek(&start->watch[0]) && !peek(&start->watch[1]);
 }
 
-static __always_inline struct bio_cell *cell_of(u64 key)
-{
-	struct bio_cell *cell = find_in(bio_bucket_of(key, 0), key);
-
-	return cell ? cell : find_in(bio_bucket_of(key, 1), key);
-}
-
 static __always_inline void free_cell(struct bio_cell *cell)
 {
 	poke(&cell->start.ns, 0);
@@ -217,57 +232,79 @@ static __always_inline struct bio_start *start_in_cell(u64 key)
 	return cell ? &cell->start : NULL;
 }
 
-/* The bio with the key @piece was split off the one with the key @of, which may be a piece itself. */
-static __always_inline void add_piece_in_cells(u64 piece, u64 of)
+/* The key of the bio with this @key, or of which that is a piece. 0: it is not in the table, or has too many pieces. */
+static __noinline u64 split_bio(u64 key)
 {
-	struct bio_cell *cell = cell_of(of);
-	struct bio_start start;
+	struct bio_cell *cell = cell_of(key);
 
 	if (cell && is_piece(&cell->start)) {
-		of = peek(&cell->start.ns);
-		cell = cell_of(of);
+		key = peek(&cell->start.ns);
+		cell = cell_of(key);
 	}
-	if (!cell || cell->start.pieces >= BIO_PIECES_MAX)
+	return cell && cell->start.pieces < BIO_PIECES_MAX ? key : 0;
+}
+
+static __noinline int hold_piece(u64 piece, u64 of)
+{
+	const struct bio_start start = { .ns = of, .pieces = 1 };
+
+	return hold_in_cell(piece, &start);
+}
+
+/*
+ * The bio with the key @piece was split off the one with the key @of, which may be a piece itself. In functions: the
+ * verifier would go through each cell of one together with each of the next.
+ */
+static __always_inline void add_piece_in_cells(u64 piece, u64 of)
+{
+	struct bio_cell *cell;
+
+	of = split_bio(of);
+	if (!of || !hold_piece(piece, of))
 		return;
-	start = (struct bio_start){ .ns = of, .pieces = 1 };
-	if (hold_in_cell(piece, &start))
+	cell = cell_of(of);
+	if (cell)
 		__sync_fetch_and_add(&cell->start.state, BIO_PIECE);
 }
 
 /*
- * The bio with this @key ends: by itself (@alone), which is after all of its pieces, or with a request. Returns the
- * cell of the bio that ends for good: its own, or that of the bio of which it was a piece, whose key is in @key then.
- * NULL: none does.
+ * The bio in @cell with this @key, which is a piece or has pieces, ends: by itself (@alone), which is after all of its
+ * pieces, or with a request. Returns the key of the bio that ends for good: its own, or that of the bio of which it
+ * was a piece. 0: none does.
  */
-static __always_inline struct bio_cell *ending_cell(u64 *key, u32 error, bool alone)
+static __noinline u64 bio_ending_with(struct bio_cell *cell, u64 key, u32 error, bool alone)
 {
-	struct bio_cell *cell = cell_of(*key);
 	u32 change = BIO_ITSELF, state;
 
-	if (!cell || peek(&cell->start.state) < BIO_PIECE)
-		return cell;
 	if (is_piece(&cell->start)) {
-		*key = peek(&cell->start.ns);
+		key = peek(&cell->start.ns);
 		free_cell(cell);
-		cell = cell_of(*key);
+		cell = cell_of(key);
 		change = -BIO_PIECE;
 		/* The bio has ended, since the end of another of its pieces was missed. */
 		if (!cell || (peek(&cell->start.state) & ~BIO_ITSELF) < BIO_PIECE)
-			return NULL;
+			return 0;
 	} else if (alone || peek(&cell->start.state) & BIO_ITSELF) {
-		return alone ? cell : NULL;	/* else for a standby: the rest was counted */
+		return alone ? key : 0;	/* else for a standby: the rest was counted */
 	}
 	if (error)
 		cell->start.error = error;
 	state = __sync_fetch_and_add(&cell->start.state, change) + change;
-	return state >> 16 == BIO_ITSELF >> 16 ? cell : NULL;
+	return state >> 16 == BIO_ITSELF >> 16 ? key : 0;
 }
 
-/* Takes out the bio that ends when the one with this @key does: see ending_cell(). Returns whether there is one. */
+/*
+ * Takes out the bio that ends when the one with this @key does (bio_ending_with()), and sets @key to its. Returns
+ * whether there is one.
+ */
 static __always_inline bool recall_from_cell(u64 *key, u32 error, bool alone, struct bio_start *ret)
 {
-	struct bio_cell *cell = ending_cell(key, error, alone);
+	struct bio_cell *cell = cell_of(*key);
 
+	if (cell && peek(&cell->start.state) >= BIO_PIECE) {
+		*key = bio_ending_with(cell, *key, error, alone);
+		cell = *key ? cell_of(*key) : NULL;
+	}
 	if (!cell)
 		return false;
 	copy_start(ret, &cell->start);

@@ -5,6 +5,8 @@
 
 #include "../bpf/capture.h"
 
+#define __noinline __attribute__((noinline))
+
 static struct bio_bucket buckets[2], notes;
 static u32 standbys;
 

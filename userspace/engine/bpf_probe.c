@@ -213,7 +213,7 @@ int bpf_kernel_traits(bool bios, struct kernel_traits *ret, struct problem *p)
 		.unguarded = !has_function(btf, "bpf_prog_inc_misses_counter"),
 		.preemptible = bpf_preemptible(btf),
 		.ring_sleeps = bpf_ring_sleeps(btf),
-		.compares_and_exchanges = takes_cmpxchg(),
+		.compares_and_exchanges = takes_cmpxchg() && enum_value(btf, "BPF_FUNC_for_each_map_elem", 0),
 		.bio_traced = 1U << enum_value(btf, "BIO_TRACE_COMPLETION", 31),
 		.throttle = bios ? find_throttle(btf) : NULL,
 	};
