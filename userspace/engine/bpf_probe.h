@@ -44,7 +44,7 @@ struct kernel_traits {
 	bool preemptible;		/* a task inside a program may be preempted by another one that runs it too */
 	int standbys;			/* BLKLAT_STANDBY: standbys of each tracepoint; -1: as the kernel needs */
 	bool ring_sleeps;		/* a program that uses a ring buffer may sleep where it must not */
-	/* The verifier accepts BPF_CMPXCHG, and references to functions (5.13, as bpf_for_each_map_elem(), 69c087ba6225). */
+	/* The verifier accepts BPF_CMPXCHG, and references to functions (5.13, 69c087ba6225). */
 	bool compares_and_exchanges;
 	u32 bio_traced;			/* 1 << BIO_TRACE_COMPLETION */
 	/* The function that may hold a bio back for its cgroup's limit; NULL: no program can be attached to it. */
