@@ -36,20 +36,14 @@ class Process:
     def __init__(self, argv, stdin=None):
         self.began = time.monotonic()
         self.argv = [str(a) for a in argv]
-        self.stderr_lines = []
-        self.process = subprocess.Popen(self.argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        text=True)
-        self.threads = [threading.Thread(target=self._read_stdout), threading.Thread(target=self._read_stderr)]
-        for thread in self.threads:
-            thread.start()
+        self.said = open(os.memfd_create("stderr"), "rb")  # no pipe: what it has said can be read at once
+        self.process = subprocess.Popen(self.argv, stdin=stdin, stdout=subprocess.PIPE, stderr=self.said, text=True)
+        self.reader = threading.Thread(target=self._read_stdout)
+        self.reader.start()
 
     def _read_stdout(self):
         for line in self.process.stdout:
             self.take(line)
-
-    def _read_stderr(self):
-        for line in self.process.stderr:
-            self.stderr_lines.append(line)
 
     @property
     def pid(self):
@@ -57,7 +51,8 @@ class Process:
 
     @property
     def stderr(self):
-        return "".join(self.stderr_lines)
+        fd = self.said.fileno()
+        return os.pread(fd, os.fstat(fd).st_size, 0).decode()
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -65,8 +60,7 @@ class Process:
     def wait(self, more_s=0):
         """Returns the exit status, after all output was read. @more_s: seconds on top of the usual limit."""
         status = self.process.wait(DEADLINE_S + more_s)
-        for thread in self.threads:
-            thread.join()
+        self.reader.join()
         return status
 
     def kill(self):
@@ -78,8 +72,7 @@ class Process:
         if self.process.poll() is None:
             return False
         # Read what it printed last; a child of its own may still write to the pipe.
-        for thread in self.threads:
-            thread.join(1)
+        self.reader.join(1)
         return True
 
     def __str__(self):
@@ -116,12 +109,15 @@ def least_memory(*args):
 
 # ppoll(2). Where a task waits (wchan) is not available before 5.16 on kernels without frame pointers.
 PPOLL = {"x86_64": "271", "aarch64": "73"}[os.uname().machine]
+# That many it polls while it waits for room for its output.
+OUTPUT_POLLED = 2
 
 
 def watching(process):
     """It waits only when the programs are attached and were read for the first time."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended already
-        return pathlib.Path(f"/proc/{process.pid}/syscall").read_text().split()[0] == PPOLL
+        call = pathlib.Path(f"/proc/{process.pid}/syscall").read_text().split()
+        return call[0] == PPOLL and int(call[2], 16) > OUTPUT_POLLED
     return False
 
 
