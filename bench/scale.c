@@ -30,6 +30,7 @@ struct made {
 	struct blklat_slots *slots;
 	struct snapshot s;
 	char *caches;
+	u64 *bios;			/* [watch] at stage total */
 	u32 epoch;
 };
 
@@ -133,6 +134,7 @@ static int make(struct made *m, const char *tree, u32 stages, u32 by, struct pro
 	}
 	m->slots = array(slots / BLKLAT_SLOTS, sizeof(*m->slots));
 	m->caches = array(CACHES_BYTES, 1);
+	m->bios = array(n, sizeof(*m->bios));
 	m->r = (struct region){
 		.cpus = cpus, .rows = cpus, .watches = n, .parts = parts, .by = by, .scale = BLKLAT_SCALE_MAX, .series_bytes = bytes,
 		.series = array(n * BLKLAT_OPS + spare, bytes), .own = array((size_t)cpus * n, sizeof(struct blklat_own)),
@@ -156,6 +158,7 @@ static void make_busy(struct made *m)
 		for (u32 part = i; part <= i + m->r.parts; part++)
 			ios += is_busy(m, part) ? count_reads(m, part, in_each_bin) : 0;
 		use_slots(m, i, ios);
+		m->bios[i] = ios;
 	}
 	move(m, true);
 }
@@ -170,6 +173,9 @@ static double drain_ms(struct made *m)
 		u64 began, now = clock_ns(CLOCK_MONOTONIC);
 
 		memset(m->caches, n, CACHES_BYTES);
+		/* As counted from the table of bios; none is in flight. */
+		for (u32 i = 0; i < m->r.watches; i++)
+			m->s.w[i].started = m->watches.w[i].stage == BLKLAT_STAGE_TOTAL ? m->bios[i] : 0;
 		began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		region_next_epoch(&m->r);
 		for (u32 i = 0; i < m->r.watches; i += 1 + m->r.parts)

@@ -114,6 +114,7 @@ struct watch_counts {
 	bool awaited;		/* only in a replay: not there yet; gone is set, too */
 	bool replaced;		/* gone, and replaced before that was noticed: some IOs may be the new device's */
 	bool unsettled;		/* the account does not close although nothing moved; may be temporary */
+	u32 epoch;		/* in engines: of the region when it was read */
 	/*
 	 * Since the previous snapshot, in order; see live_ops.glance. A halt that is not over at the read continues
 	 * in the next snapshot. Its bounds lie in the middle between two looks, so they are known to the time between

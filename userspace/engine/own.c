@@ -78,19 +78,19 @@ static u32 find_asking(const struct region *r, struct ask **ret)
 	u32 n = 0, room = 0;
 
 	*ret = NULL;
-	for (u32 cpu = 0; cpu < r->cpus; cpu++)
-		for (u32 row = 0; row < r->watches * BLKLAT_OPS; row++) {
-			struct blklat_own *own = own_of(r, cpu, row);
-			u32 ios = __atomic_load_n(&own->shared[row % BLKLAT_OPS], __ATOMIC_RELAXED);
+	for (size_t at = 0; at < (size_t)r->cpus * r->watches; at++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			struct blklat_own *own = &r->own[at];
+			u32 ios = __atomic_load_n(&own->shared[op], __ATOMIC_RELAXED);
 
 			if (ios < ASKS_LEAST)
 				continue;
-			__atomic_store_n(&own->shared[row % BLKLAT_OPS], 0, __ATOMIC_RELAXED);
-			if (own->series[row % BLKLAT_OPS])
+			__atomic_store_n(&own->shared[op], 0, __ATOMIC_RELAXED);
+			if (own->series[op])
 				continue;	/* it counted there until just after it was given one */
 			if (array_more(ret, sizeof(**ret), n, &room))
 				break;
-			(*ret)[n++] = (struct ask){ cpu, row, ios };
+			(*ret)[n++] = (struct ask){ at / r->watches, at % r->watches * BLKLAT_OPS + op, ios };
 		}
 	if (n)
 		qsort(*ret, n, sizeof(**ret), busiest_first);

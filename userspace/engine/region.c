@@ -303,13 +303,18 @@ static void add_after_idle(const struct region *r, u32 number, struct op_counts 
 	}
 }
 
+static void no_extremes(struct op_counts *op)
+{
+	op->min_ns = op->late_min_ns = UINT64_MAX;
+	op->max_ns = op->late_max_ns = 0;
+}
+
 static void clear_op(struct op_counts *op)
 {
 	hist_clear(&op->hist);
 	hist_clear(&op->after_idle);
 	op->sum_ns = op->bytes = op->errors = op->after_idle_sum_ns = 0;
-	op->min_ns = op->late_min_ns = UINT64_MAX;
-	op->max_ns = op->late_max_ns = 0;
+	no_extremes(op);
 }
 
 void region_add_series(const struct region *r, u32 number, struct op_counts *ret)
@@ -440,6 +445,31 @@ static void read_all_series(const struct region *r, u32 i, u64 now_ns, struct wa
 	}
 }
 
+static void read_accounts(const struct region *r, u32 i, const struct scan *scan, struct watch_counts *w)
+{
+	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
+		w->accounts[cell] = region_account(r, i, cell);
+	if (r->ranges[i].n)
+		take_scan(scan, &r->ranges[i], w);
+}
+
+/*
+ * Whether @w, as it was filled the last time, has all IOs of a watch at rest: no other has ended since, as each has its
+ * start. Then its series need not be read. Where there are no slots, its starts and IOs in flight are those of now.
+ */
+static bool has_all(const struct region *r, u32 i, const struct scan *scan, struct watch_counts *w)
+{
+	if (!scan->rests || (!r->ranges[i].n && (!w->started || w->in_flight)))
+		return false;
+	read_accounts(r, i, scan, w);
+	if (accounting_gap(w))
+		return false;
+	for (u32 p = 0; w->epoch != *r->epoch && p <= r->parts; p++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			no_extremes(&w[p].ops[op]);
+	return true;
+}
+
 /*
  * Reads slots, bins, and slots again. If the first look found the slots at rest and the bins agree, one look is enough.
  */
@@ -448,12 +478,13 @@ static void read_once(const struct region *r, u32 i, u64 now_ns, struct watch_co
 	struct waiting parts[BLKLAT_PARTS_MAX];
 	struct scan scan = scan_slots(r, i, now_ns, parts, false);
 
-	read_all_series(r, i, now_ns, w);
-	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
-		w->accounts[cell] = region_account(r, i, cell);
+	if (!has_all(r, i, &scan, w)) {
+		read_all_series(r, i, now_ns, w);
+		read_accounts(r, i, &scan, w);
+	}
+	w->epoch = *r->epoch;
 	if (!r->ranges[i].n)
 		return;
-	take_scan(&scan, &r->ranges[i], w);
 	take_scan_after(&scan, &r->ranges[i], w);
 	if (scan.rests && !accounting_gap(w))
 		return;

@@ -56,7 +56,8 @@ void region_use_all_octaves(struct region *r);
 /*
  * Reads watch @i, a whole, into @w, and its parts into the entries after @w. It leaves out what the
  * engine gets elsewhere: kernel_ios, gone and, if the watch has no slots (stage total), the starts and
- * the IOs in flight. @now_ns is CLOCK_MONOTONIC.
+ * the IOs in flight. If these are there before, starts not being 0, or there are slots, then the series of a device at
+ * rest are not read again: @w has to be 0, or what an earlier read left there. @now_ns is CLOCK_MONOTONIC.
  */
 void region_read(const struct region *r, u32 i, u64 now_ns, struct watch_counts *w);
 
