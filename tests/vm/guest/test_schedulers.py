@@ -11,6 +11,7 @@ from guest import DEEP, at_least, has_module, null_blk
 from jitter import assert_histograms_agree, assert_sums_are_bins
 from kernel_objects import descriptors
 from load import Blklat, Fio, fio
+from parts import labels_of, parts_of
 from skips import as_is_and_skipped
 from stack import scsi_debug
 
@@ -147,6 +148,7 @@ def told(b, device, stage, ios):
     assert a["started"] == a["completed"] + a["lost"] == ios and not a["in_flight"]
     assert b.total("ios", None, device, stage) == a["completed"]
     assert b.total("bytes", None, device, stage) == 4096 * a["completed"]
+    assert parts_of(b, labels_of(b), device, stage) == {"4 KiB": {"read": a["completed"]}}
     assert a["lost"] == a["lost_by"].get("tag_range", 0), a
     return a["lost"]
 
@@ -164,7 +166,8 @@ def test_more_requests_than_slots():
         device.setting("scheduler", "mq-deadline")
         device.setting("nomerges", 2)
         stats = [Delta(d) for d in (device, beside)]
-        with both(device, beside, stage=",".join(STAGES), interval=0.25) as e:
+        # The part of an IO is in its slot.
+        with both(device, beside, stage=",".join(STAGES), interval=0.25, bpf_args=("--by", "size"), kmod_args=("--by", "size")) as e:
             fio(device, rw="randread", number_ios=500, thread=1, **DEEP)
             e.settle()
             with Fio(beside, **ENDLESS) as steady, Fio(device, **ENDLESS | {"rw": "randread", "iodepth": 3 * RESERVED}) as load:
