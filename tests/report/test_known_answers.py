@@ -43,6 +43,51 @@ def test_tails(tail):
     assert sentences(tail, grade="ok") == ["4 are steady from 30.0 s to 60.0 s, 5.00k IOPS each: nvme0n1 read, nvme1n1 read, nvme3n1 read and nvme5n1 read"]
 
 
+def half(path, *loads):
+    """60 s: of each load (op, median, IOs, more) in the first half, and in the second."""
+    s = synthetic.Script()
+    for t in range(60):
+        for op, ns, count, more in (two[t >= 30] for two in loads):
+            spread(s, op, ns, count, **more)
+        s.tick()
+    return s.write(path)
+
+
+def test_what_stays_the_same(tmp_path):
+    """A figure that did not change is no change "from 100 us to 100 us"."""
+    path = tmp_path / "run.blklat"
+    told = sentences(half(path, (("read", 100e3, 1000, {}), ("read", 100e3, 4000, {}))))
+    assert told[0] == "sda read: IOPS rose from 1.00k to 4.00k at 30.0 s, after 20.0 % of the IOs, at the same latency (mean 100 us, p50 100 us): the load changed"
+    slow = half(path, (("read", 100e3, 4800, {}), ("read", 100e3, 1900, {})), (("read", 150e3, 200, {}), ("read", 3e6, 80, {})))
+    assert "; p50 unchanged at 101 us; p99 from 160 us to 3.22 ms" in sentences(slow)[0]
+    big = {"size": 2 ** 20}
+    tail = half(path, (("read", 100e3, 1880, {}), ("read", 99.8e3, 1880, {})), (("read", 100e3, 120, {}), ("read", 5e6, 120, {})),
+                (("write", 1e6, 0, big), ("write", 1e6, 100, big)))
+    assert sentences(tail)[0].endswith(" times slower), p50 unchanged at 100 us")
+
+
+def test_a_load_that_comes_in_bursts(tmp_path):
+    """The median of a second's writes is the same, as only each third has more."""
+    s = synthetic.Script()
+    for t in range(60):
+        spread(s, "read", 500e3 if t >= 30 else 100e3, 1000)
+        s.io("write", 1e6, 1500 if t >= 30 and not t % 3 else 100, size=2 ** 20)
+        s.tick()
+    assert re.search(r"; at the same time the device went from 100 to 5\d\d writes/s of 1\.00 MiB$", sentences(s.write(tmp_path / "run.blklat"))[0])
+
+
+@pytest.mark.parametrize("rates,told", [((500, 500), ", 500 IOPS each: sda read and sdb read"), ((500, 900), ": sda read (500 IOPS) and sdb read (900 IOPS)"),
+                                        ((600, 500, 900, 600, 600), ", from 500 IOPS (sdb read) to 900 (sdc read): sda read, sdb read, sdc read, sdd read and sde read")])
+def test_each_has_its_rate(tmp_path, rates, told):
+    s = synthetic.Script([f"sd{chr(ord('a') + i)}" for i in range(len(rates))])
+    for _ in range(60):
+        for i, rate in enumerate(rates):
+            s.on(f"sd{chr(ord('a') + i)}")
+            spread(s, "read", 100e3, rate)
+        s.tick()
+    assert sentences(s.write(tmp_path / "run.blklat"), grade="ok") == [f"{len(rates)} are steady from 30.0 s to 60.0 s{told}"]
+
+
 @pytest.mark.parametrize("down", [False, True])
 @pytest.mark.parametrize("rates,told", [((5000, 8100, 8080, 8060, 8040, 8020), "QD 2' on: 8.10k IOPS there and 8.02k in 'QD 32', while the "
                                          "mean latency rose from 200 us to 3.20 ms"),

@@ -96,8 +96,8 @@ TEST(load_changed)
 		second(READ, 100000, i < 30 ? 320000 : 10000);
 	judge();
 	assert_value("level_change", "at_s", 30, 1e-6);
-	assert_text("level_change", "sda read: IOPS fell from 320k to 10.0k at 30.0 s, after 97.0 % of the IOs; mean from 100 us to 100 us; "
-		    "p50 from 100 us to 100 us: the load changed");
+	assert_text("level_change", "sda read: IOPS fell from 320k to 10.0k at 30.0 s, after 97.0 % of the IOs, at the "
+		    "same latency (mean 100 us, p50 100 us): the load changed");
 }
 
 /*

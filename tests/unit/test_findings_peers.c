@@ -157,7 +157,7 @@ TEST(the_worst_first)
 	assert_int_equal(fs.f[3].grade, FINDING_DIFFERS);
 	assert_int_equal(fs.f[6].also, 2);
 	assert_int_equal(fs.f[6].grade, FINDING_WELL);
-	assert_string_equal(fs.f[6].text, "3 are steady from 30.0 s to 60.0 s, 1.00k to 2.00k IOPS: sda read, sdc read and sdf read");
+	assert_string_equal(fs.f[6].text, "3 are steady from 30.0 s to 60.0 s: sda read (1.00k IOPS), sdc read (1.00k IOPS) and sdf read (2.00k IOPS)");
 }
 
 /* Three drives become slower within two seconds of each other: one event, however much each is slower. */

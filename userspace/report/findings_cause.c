@@ -76,6 +76,11 @@ static int measure_step(const struct trace *t, struct span both, const struct ch
 	/* Where it is there for less than half of either level. */
 	if (!o->iops_before && !o->iops_after)
 		*(way > 0 ? &o->iops_after : &o->iops_before) = median_iops(t, s, way > 0 ? after : before, true);
+	/* Or comes in bursts. */
+	if (direction(o->iops_before, o->iops_after, EVEN) != way) {
+		o->iops_before = o->before.iops;
+		o->iops_after = o->after.iops;
+	}
 	larger = way > 0 ? &o->after : &o->before;
 	return larger->iops >= MATTERS * c->before.iops || larger->bytes_per_s >= MATTERS * c->before.bytes_per_s ? way
 														  : 0;

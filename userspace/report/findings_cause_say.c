@@ -77,6 +77,7 @@ static void say_victim(struct finding *f, const struct trace *t, const struct ch
 	const struct watch_run *w = victim_of(t, c, c->cause.watch, &harmed);
 	struct level before = figures_of(t, &w->ops[t->op], c->span[0]),
 		     after = figures_of(t, &w->ops[t->op], c->span[1]);
+	const char *p50 = UNITS(ns, after.ns[RUN_P50]);
 
 	finding_say(f, "%s", plurals[t->op]);
 	if (is_owned(w)) {
@@ -91,9 +92,11 @@ static void say_victim(struct finding *f, const struct trace *t, const struct ch
 	}
 	f->times = after.mean_ns / before.mean_ns;
 	f->times_of = "mean";
-	finding_say(f, " p50 %s to %s, mean %s to %s (%s times slower)", UNITS(ns, before.ns[RUN_P50]),
-		    UNITS(ns, after.ns[RUN_P50]), UNITS(ns, before.mean_ns), UNITS(ns, after.mean_ns),
-		    UNITS(number, f->times));
+	if (strcmp(p50, UNITS(ns, before.ns[RUN_P50])))
+		finding_say(f, " p50 %s to %s,", UNITS(ns, before.ns[RUN_P50]), p50);
+	finding_say(f, " mean %s to %s (%s times slower)", UNITS(ns, before.mean_ns), UNITS(ns, after.mean_ns), UNITS(number, f->times));
+	if (!strcmp(p50, UNITS(ns, before.ns[RUN_P50])))
+		finding_say(f, ", p50 unchanged at %s", p50);
 	if (harmed > 1)
 		finding_say(f, "; of %u owners that are slower it loses most", harmed);
 	finding_values(f, { "victim_before_p50_ns", before.ns[RUN_P50] },

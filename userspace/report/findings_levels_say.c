@@ -70,9 +70,18 @@ static void say_when(struct finding *f, const struct change *all, u32 n)
 		finding_say(f, "%s %s%s", regular ? ", every" : " from", UNITS(seconds, regular ? period_s : all[2].at_s), regular ? "" : " on");
 }
 
+/* Printed alike. */
+static bool is_same(double before_ns, double after_ns)
+{
+	return !strcmp(UNITS(ns, before_ns), UNITS(ns, after_ns));
+}
+
 static void say_from_to(struct finding *f, double before_ns, double after_ns)
 {
-	finding_say(f, " from %s to %s", UNITS(ns, before_ns), UNITS(ns, after_ns));
+	if (is_same(before_ns, after_ns))
+		finding_say(f, " unchanged at %s", UNITS(ns, after_ns));
+	else
+		finding_say(f, " from %s to %s", UNITS(ns, before_ns), UNITS(ns, after_ns));
 }
 
 /* "rose 7.85 times" */
@@ -136,9 +145,12 @@ static void say_change(struct finding *f, const struct trace *t, const struct ch
 				       c->after.ns[c->tail] * c->before.ns[RUN_P50], FACTOR)
 			   : 0;
 	bool median = !strcmp(f->times_of, "median"), steps = c->iops && !c->gradual;
+	bool same = steps && is_same(c->before.mean_ns, c->after.mean_ns) && is_same(c->before.ns[RUN_P50], c->after.ns[RUN_P50]);
 
 	say_first(f, c, n);
-	if (steps && c->latency && !median && !change_is_load(c)) {
+	if (same) {
+		finding_say(f, ", at the same latency (mean %s, p50 %s)", UNITS(ns, c->after.mean_ns), UNITS(ns, c->after.ns[RUN_P50]));
+	} else if (steps && c->latency && !median && !change_is_load(c)) {
 		finding_say(f, "; mean latency");
 		say_times(f, c);
 		finding_say(f, ",");
@@ -147,7 +159,7 @@ static void say_change(struct finding *f, const struct trace *t, const struct ch
 		finding_say(f, "; mean");
 		say_from_to(f, c->before.mean_ns, c->after.mean_ns);
 	}
-	if (steps || !median) {
+	if (!same && (steps || !median)) {
 		finding_say(f, "; p50");
 		say_from_to(f, c->before.ns[RUN_P50], c->after.ns[RUN_P50]);
 	}

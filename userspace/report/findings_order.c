@@ -12,6 +12,7 @@
 #define NEAR_INTERVALS 2
 #define LIKE 1.5		/* devices that are worse by factors which differ less are alike */
 #define NAMED 8
+#define FEW 4			/* steady ones, with each its rate */
 #define SLOWER 1.2		/* levels whose latencies differ by this factor have peaks of their own */
 
 static bool is_level_change(const struct finding *f)
@@ -99,12 +100,15 @@ static int name_length(const struct finding *f)
 	return strstr(f->text, ": ") - f->text;
 }
 
-static void say_names(struct finding *f, const struct finding *from, u32 n)
+/* @rates: with the IOPS of each. */
+static void say_names(struct finding *f, const struct finding *from, u32 n, bool rates)
 {
 	for (u32 i = 0; i < n && i < NAMED; i++) {
 		finding_say(f, "%s%.*s", !i ? "" : i + 1 == n ? " and " : ", ", name_length(&from[i]), from[i].text);
 		if (is_event(f))
 			finding_say(f, " (%s %s times)", from[i].times_of, UNITS(number, from[i].times));
+		if (rates)
+			finding_say(f, " (%s IOPS)", UNITS(short, finding_get(&from[i], "iops")));
 	}
 	if (n > NAMED)
 		finding_say(f, " and %u more", n - NAMED);
@@ -113,26 +117,31 @@ static void say_names(struct finding *f, const struct finding *from, u32 n)
 /* Those that are well, or are not by chance, need no figures of their own, but their rates. */
 static void say_well(struct finding *f)
 {
-	const struct finding of = *f;
-	u32 reached = 0;
-	double least = finding_get(f, "iops"), most = least;
+	const struct finding of = *f, *least = &of, *most = &of;
+	u32 reached = finding_get(f, "reached") == 1;
 	const char *low, *high;
+	bool differ, few = f->also < FEW;
 
 	for (u32 i = 1; i <= f->also; i++) {
-		least = fmin(least, finding_get(&f[i], "iops"));
-		most = fmax(most, finding_get(&f[i], "iops"));
-	}
-	for (u32 i = 0; i <= f->also; i++)
+		least = finding_get(&f[i], "iops") < finding_get(least, "iops") ? &f[i] : least;
+		most = finding_get(&f[i], "iops") > finding_get(most, "iops") ? &f[i] : most;
 		reached += finding_get(&f[i], "reached") == 1;
+	}
+	low = UNITS(short, finding_get(least, "iops"));
+	high = UNITS(short, finding_get(most, "iops"));
+	differ = strcmp(low, high);
 	snprintf(f->text, sizeof(f->text), "%u", reached);
 	if (f->by_chance)
 		finding_say(f, " of %u alike", f->also + 1);
 	finding_say(f, " are steady from %s to %s", UNITS(seconds, f->from_s), UNITS(seconds, f->to_s));
-	low = UNITS(short, least);
-	high = UNITS(short, most);
-	finding_say(f, strcmp(low, high) ? ", %s to %s IOPS" : ", %s IOPS each", low, high);
-	finding_say(f, "%s: %.*s%s", f->by_chance ? ", and which is chance" : "", name_length(&of), of.text, f->also > 1 ? ", " : " and ");
-	say_names(f, f + 1, f->also);
+	if (!differ)
+		finding_say(f, ", %s IOPS each", low);
+	else if (!few)
+		finding_say(f, ", from %s IOPS (%.*s) to %s (%.*s)", low, name_length(least), least->text, high, name_length(most), most->text);
+	finding_say(f, f->by_chance ? ", and which is chance: " : ": ");
+	say_names(f, &of, 1, differ && few);
+	finding_say(f, f->also > 1 ? ", " : " and ");
+	say_names(f, f + 1, f->also, differ && few);
 }
 
 /*
@@ -196,7 +205,7 @@ int findings_order(struct findings *fs, const struct run *r)
 			say_well(f);
 		} else if (f->also) {
 			finding_say(f, is_event(f) ? "; slower at the same time: " : "; much the same on ");
-			say_names(f, f + 1, f->also);
+			say_names(f, f + 1, f->also, false);
 		}
 	}
 	return 0;
