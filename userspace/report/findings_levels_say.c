@@ -145,7 +145,8 @@ static void say_change(struct finding *f, const struct trace *t, const struct ch
 				       c->after.ns[c->tail] * c->before.ns[RUN_P50], FACTOR)
 			   : 0;
 	bool median = !strcmp(f->times_of, "median"), steps = c->iops && !c->gradual;
-	bool same = steps && is_same(c->before.mean_ns, c->after.mean_ns) && is_same(c->before.ns[RUN_P50], c->after.ns[RUN_P50]);
+	bool same = steps && is_same(c->before.mean_ns, c->after.mean_ns) &&
+		    is_same(c->before.ns[RUN_P50], c->after.ns[RUN_P50]);
 
 	say_first(f, c, n);
 	if (same) {
