@@ -76,6 +76,21 @@ def test_a_load_that_comes_in_bursts(tmp_path):
     assert re.search(r"; at the same time the device went from 100 to 5\d\d writes/s of 1\.00 MiB$", sentences(s.write(tmp_path / "run.blklat"))[0])
 
 
+@pytest.mark.parametrize("op,ns,ends,sure", [("discard", 50e3, 60, False), ("discard", 50e3, 45, True), ("discard", 5e6, 60, True),
+                                             ("write", 50e3, 60, False), ("write", 50e3, 45, True), ("write", 50e3, 50, False)])
+def test_a_cause_can_explain_the_effect(tmp_path, op, ns, ends, sure):
+    """20 IOs/s are in flight for 0.1 or 10 % of the time: the one is only a cause if both end, the other by itself. At 50 s the effect has ended."""
+    s = synthetic.Script()
+    for t in range(60):
+        spread(s, "read", 300e3 if 30 <= t < (ends if ends != 50 else 45) else 100e3, 1000)
+        s.io(op, ns, 20 * (30 <= t < ends), size=2 ** 20)
+        s.tick()
+    first = sentences(s.write(tmp_path / "run.blklat"))[0]
+    load = f"20 {op}s/s of 1.00 MiB began"
+    assert first.startswith(f"sda read: at 30.0 s {load}") if sure else \
+        re.fullmatch(f"sda read: mean latency rose 3.00 times at 30.0 s, .*; at the same time {load}", first), first
+
+
 @pytest.mark.parametrize("rates,told", [((500, 500), ", 500 IOPS each: sda read and sdb read"), ((500, 900), ": sda read (500 IOPS) and sdb read (900 IOPS)"),
                                         ((600, 500, 900, 600, 600), ", from 500 IOPS (sdb read) to 900 (sdc read): sda read, sdb read, sdc read, sdd read and sde read")])
 def test_each_has_its_rate(tmp_path, rates, told):

@@ -10,6 +10,7 @@
 #define LEFT 0.1		/* a load with less than this share of its earlier rate has ended */
 /* share of the busy intervals in which both the load and the effect are there, or neither is */
 #define TOGETHER 0.9
+#define HEAVY 0.05		/* share of the time for which it is in flight, or of the time of all IOs */
 
 /* How many watches behind the whole are owners. */
 static u32 owners_of(const struct trace *t)
@@ -397,12 +398,32 @@ struct handover handover_of(const struct trace *t, u32 i, const struct change *c
 	return gone < LEVEL_LEAST ? (struct handover){ 0 } : another_begins(t, cut - LEVEL_LEAST, level, c);
 }
 
+/*
+ * Whether the other load can have made the op slow: it is in flight for long enough, or has as large a share of the
+ * time of both. For a median this may be less than half, as devices go on working when an IO has ended.
+ */
+static bool is_heavy(const struct change *c)
+{
+	double least = fmin(HEAVY, 1 - run_over_time.p[shown_by(c)].q), depth = depth_of(&c->cause.after);
+
+	return depth >= least * fmin(1, depth + depth_of(&c->after));
+}
+
+/* A light load is one only if the op was slow no longer once it ended. */
+static bool is_cause_at_both_ends(const struct trace *t, const struct change *all, const struct change *c)
+{
+	for (u32 i = 0; i < t->n_cuts; i++)
+		if (all[i].latency < 0 && change_have_one_cause(&all[i], c))
+			return true;
+	return false;
+}
+
 bool cause_is_sure(const struct trace *t, const struct change *all, u32 i)
 {
 	const struct change *c = &all[i];
 
 	return c->cause.watch && !cause_is_elsewhere(t, c) && c->latency > 0 && c->cause.step <= t->cuts[i] &&
-	       goes_together(t, all, c) && !changed_without(t, c);
+	       (is_heavy(c) || is_cause_at_both_ends(t, all, c)) && goes_together(t, all, c) && !changed_without(t, c);
 }
 
 double cause_end_of(const struct trace *t, const struct change *c)

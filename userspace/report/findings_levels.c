@@ -218,7 +218,7 @@ static u32 gather_shorts(const struct change *all, u32 n)
 	return m ?: 1;
 }
 
-static bool have_one_cause(const struct change *a, const struct change *b)
+bool change_have_one_cause(const struct change *a, const struct change *b)
 {
 	return a->cause.watch && a->cause.watch == b->cause.watch && a->cause.op == b->cause.op;
 }
@@ -236,7 +236,7 @@ static u32 gather(struct change *all, u32 n)
 	for (u32 i = 1; i < n; i++) {
 		const struct change c = all[i];
 
-		if (!have_one_cause(&c, &all[0]) || c.latency != (m % 2 ? -1 : 1))
+		if (!change_have_one_cause(&c, &all[0]) || c.latency != (m % 2 ? -1 : 1))
 			continue;
 		memmove(&all[m + 1], &all[m], (i - m) * sizeof(*all));
 		all[m++] = c;
@@ -248,7 +248,7 @@ static u32 gather(struct change *all, u32 n)
 static u32 fold_first(struct change *all, u32 n)
 {
 	for (u32 i = 1; i < n && all[0].latency < 0; i++) {
-		if (!change_has_culprit(&all[i]) || !have_one_cause(&all[0], &all[i]))
+		if (!change_has_culprit(&all[i]) || !change_have_one_cause(&all[0], &all[i]))
 			continue;
 		all[i].first_until_s = all[0].at_s;
 		memmove(all, all + 1, (n - 1) * sizeof(*all));

@@ -158,6 +158,9 @@ bool change_is_cache(const struct change *c);
 /* Became slower at the same load, or has a culprit. */
 bool change_is_worse(const struct change *c);
 
+/* The same other load changed with both. */
+bool change_have_one_cause(const struct change *a, const struct change *b);
+
 /* --- findings_cause.c --- */
 
 /* Sets cause and all behind it in the change at cut @i, but not whether the cause is sure. */
