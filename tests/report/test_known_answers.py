@@ -91,6 +91,23 @@ def test_a_cause_can_explain_the_effect(tmp_path, op, ns, ends, sure):
         re.fullmatch(f"sda read: mean latency rose 3.00 times at 30.0 s, .*; at the same time {load}", first), first
 
 
+@pytest.mark.parametrize("low,high,ns,told", [
+    (4, 4, 500e3, "14 changes): 1.00k IOPS for 4.0 s with a p50 of 100 us, and 3.00k IOPS for 4.0 s with 499 us"),
+    (3.7, 5.2, 100e3, "13 changes): 1.00k IOPS for 3.7 s with a p50 of 100 us, and 3.00k IOPS for 5.2 s with 100 us"),
+    (8, 8, 100e3, "7 changes): 1.00k IOPS for 8.0 s with a p50 of 100 us, and 3.00k IOPS for 8.0 s with 100 us"),
+    (15, 15, 100e3, None), (6, 6, 33.3e3, None)])
+def test_loads_that_take_turns(tmp_path, low, high, ns, told):
+    """One statement in place of changes, peaks and the steady state. Not of too few; nor of a drive that has the same queue depth."""
+    s = synthetic.Script()
+    for second in range(60):
+        share = sum(max(0, min(second + 1, at + low + high) - max(second, at + low)) for at in (i * (low + high) for i in range(20)))
+        for rate, of, took in (1000, 1 - share, 100e3), (3000, share, ns):
+            spread(s, "read", took, 20 * round(rate * of / 20))
+        s.tick()
+    found = sentences(s.write(tmp_path / "run.blklat"))
+    assert found == [f"sda read: the load alternates ({told}"] if told else not [one for one in found if "alternates (" in one], found
+
+
 @pytest.mark.parametrize("rates,told", [((500, 500), ", 500 IOPS each: sda read and sdb read"), ((500, 900), ": sda read (500 IOPS) and sdb read (900 IOPS)"),
                                         ((600, 500, 900, 600, 600), ", from 500 IOPS (sdb read) to 900 (sdc read): sda read, sdb read, sdc read, sdd read and sde read")])
 def test_each_has_its_rate(tmp_path, rates, told):

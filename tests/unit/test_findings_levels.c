@@ -236,8 +236,10 @@ TEST(three_levels)
 /* Every 30 s: reported once. Every second: that is scatter, not a level. */
 TEST(many_levels)
 {
+	static const u32 rates[] = { 20000, 5000, 10000 };
+
 	for (u32 i = 0; i < 600; i++)
-		second(WRITE, 1000000, i / 30 % 2 ? 5000 : 20000);
+		second(WRITE, 1000000, rates[i / 30 % 3]);
 	judge();
 	assert_value("level_change", "changes", 19, 0);
 	assert_value("level_change", "first_at_s", 30, 1e-6);

@@ -202,10 +202,24 @@ void say_other(struct finding *f, const struct change *c);
 /* Says which part it is: "; by size, only 64 KiB takes longer". */
 void say_only(struct finding *f, const struct change *c);
 
+/* --- findings_turns.c --- */
+
+/* Adds a finding if the load has two rates that take turns. Returns 1 if it has, 0 or -ENOMEM. */
+int report_turns(struct trace *t);
+
 /* --- findings_levels_say.c --- */
 
 /* Adds the finding of a change, or of several times the same by one culprit: @all. */
 void report_change(const struct trace *t, const struct change *all, u32 n);
+
+/* Of all levels: those with the lowest and the highest rate, and mean. */
+struct level_extremes {
+	const struct level *least, *most, *fastest, *slowest;
+};
+
+/* Adds a finding about several levels, without its text. */
+struct finding *report_levels(const struct trace *t, u32 changes, double first_s, double last_s,
+			      const struct level_extremes *e);
 
 /* Sums up the @n changes of all levels, such as those of a drive that cleans up now and then, or of a load in steps. */
 void report_many(const struct trace *t, const struct change *all, u32 n);

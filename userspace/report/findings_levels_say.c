@@ -218,36 +218,51 @@ void report_change(const struct trace *t, const struct change *all, u32 n)
 	state_rule(f);
 }
 
-void report_many(const struct trace *t, const struct change *all, u32 n)
+struct finding *report_levels(const struct trace *t, u32 changes, double first_s, double last_s,
+			      const struct level_extremes *e)
 {
 	struct finding *f = finding_add(t->q, "level_change", t->op);
-	const struct level *least = &all[0].before, *most = least, *fastest = least, *slowest = least;
 
 	f->grade = FINDING_DIFFERS;
-	f->from_s = f->to_s = all[0].at_s;
+	f->from_s = first_s;
+	f->to_s = last_s;
+	f->times = e->slowest->mean_ns / e->fastest->mean_ns;
+	f->times_of = "mean";
+	finding_values(f, { "changes", changes }, { "first_at_s", first_s }, { "last_at_s", last_s },
+		       { "least_iops", e->least->iops }, { "most_iops", e->most->iops },
+		       { "least_iops_p50_ns", e->least->ns[RUN_P50] }, { "most_iops_p50_ns", e->most->ns[RUN_P50] },
+		       { "least_mean_ns", e->fastest->mean_ns }, { "most_mean_ns", e->slowest->mean_ns });
+	state_rule(f);
+	return f;
+}
+
+void report_many(const struct trace *t, const struct change *all, u32 n)
+{
+	const struct level *first = &all[0].before;
+	struct level_extremes e = { first, first, first, first };
+	double last_s = all[0].at_s;
+	bool worse = false;
+	struct finding *f;
+
 	for (u32 i = 0; i < n; i++) {
 		const struct level *l = &all[i].after;
 
-		least = l->iops < least->iops ? l : least;
-		most = l->iops > most->iops ? l : most;
-		fastest = l->mean_ns < fastest->mean_ns ? l : fastest;
-		slowest = l->mean_ns > slowest->mean_ns ? l : slowest;
-		f->grade = change_is_worse(&all[i]) ? FINDING_WRONG : f->grade;
-		f->to_s = fmax(f->to_s, all[i].at_s);
+		e.least = l->iops < e.least->iops ? l : e.least;
+		e.most = l->iops > e.most->iops ? l : e.most;
+		e.fastest = l->mean_ns < e.fastest->mean_ns ? l : e.fastest;
+		e.slowest = l->mean_ns > e.slowest->mean_ns ? l : e.slowest;
+		worse |= change_is_worse(&all[i]);
+		last_s = fmax(last_s, all[i].at_s);
 	}
-	f->times = slowest->mean_ns / fastest->mean_ns;
-	f->times_of = "mean";
-	finding_values(f, { "changes", n }, { "first_at_s", f->from_s }, { "last_at_s", f->to_s },
-		       { "least_iops", least->iops }, { "most_iops", most->iops },
-		       { "least_iops_p50_ns", least->ns[RUN_P50] }, { "most_iops_p50_ns", most->ns[RUN_P50] },
-		       { "least_mean_ns", fastest->mean_ns }, { "most_mean_ns", slowest->mean_ns });
+	f = report_levels(t, n, all[0].at_s, last_s, &e);
+	f->grade = worse ? FINDING_WRONG : f->grade;
 	finding_say(f, "the level changed %u times from %s to %s; ", n, UNITS(seconds, f->from_s), UNITS(seconds, f->to_s));
 	/* Named by what moved. */
-	if (direction(least->iops, most->iops, EVEN))
-		finding_say(f, "the lowest has %s IOPS with a p50 of %s, the highest %s IOPS with %s", UNITS(short, least->iops),
-			    UNITS(ns, least->ns[RUN_P50]), UNITS(short, most->iops), UNITS(ns, most->ns[RUN_P50]));
+	if (direction(e.least->iops, e.most->iops, EVEN))
+		finding_say(f, "the lowest has %s IOPS with a p50 of %s, the highest %s IOPS with %s", UNITS(short, e.least->iops),
+			    UNITS(ns, e.least->ns[RUN_P50]), UNITS(short, e.most->iops),
+			    UNITS(ns, e.most->ns[RUN_P50]));
 	else
-		finding_say(f, "the mean is %s in the fastest and %s in the slowest, at %s IOPS", UNITS(ns, fastest->mean_ns),
-			    UNITS(ns, slowest->mean_ns), UNITS(short, slowest->iops));
-	state_rule(f);
+		finding_say(f, "the mean is %s in the fastest and %s in the slowest, at %s IOPS", UNITS(ns, e.fastest->mean_ns),
+			    UNITS(ns, e.slowest->mean_ns), UNITS(short, e.slowest->iops));
 }

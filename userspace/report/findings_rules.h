@@ -20,7 +20,7 @@ struct inquiry {
 	bool *age_proven;
 	/* [interval] For how long the device stalled. Set by find_stalls(), for the rules that run after it. */
 	double *stalled_s;
-	/* [op] Whether its levels change at marks only. Set by find_level_changes(). */
+	/* [op] Whether its load changes all the time, at marks or in turns. Set by find_level_changes(). */
 	bool *sweeps;
 	/* [interval] The same for stalls that were told: of the device or one of its ops, at any stage. */
 	double *told_s;
