@@ -101,17 +101,22 @@ void evenness_say(struct finding *f, const struct evenness *e)
 		finding_say(f, e->period_s ? " (%s every %s)" : " (%s)", e->how, UNITS(seconds, e->period_s));
 }
 
+bool levels_are_told(const struct inquiry *q, u32 op, double from_s, double to_s)
+{
+	for (u32 i = 0; i < q->to->n; i++)
+		if (q->to->f[i].watch == q->watch->watch && q->to->f[i].op == (int)op && !strcmp(q->to->f[i].kind, "level_change") &&
+		    q->to->f[i].to_s > from_s && q->to->f[i].from_s < to_s)
+			return true;
+	return false;
+}
+
 /* Whether it is told otherwise: as levels, or stalls. */
 static bool is_told(const struct inquiry *q, u32 op, double from_s, double to_s)
 {
 	for (u32 i = 0; i < q->run->n; i++)
 		if (q->stalled_s[i] && run_end_of(q->run, i) > from_s && q->run->start_s[i] < to_s)
 			return true;
-	for (u32 i = 0; i < q->to->n; i++)
-		if (q->to->f[i].watch == q->watch->watch && q->to->f[i].op == (int)op && !strcmp(q->to->f[i].kind, "level_change") &&
-		    q->to->f[i].to_s > from_s && q->to->f[i].from_s < to_s)
-			return true;
-	return q->sweeps[op];
+	return q->sweeps[op] || levels_are_told(q, op, from_s, to_s);
 }
 
 int find_consistency(const struct inquiry *q, u32 op)

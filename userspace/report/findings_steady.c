@@ -65,8 +65,9 @@ static void say(struct finding *f, const struct steady_state *s, double stalled,
 		    s->while_busy ? "while busy, " : "", UNITS(seconds, f->from_s), UNITS(seconds, f->to_s),
 		    UNITS(seconds, s->round_s), s->while_busy ? "of load " : "", UNITS(short, s->mean), UNITS(share, s->excursion));
 	if (!s->reached)
-		finding_say(f, " (limit 20 %%), %s by %s from first to last (limit 10 %%)", s->slope < 0 ? "falling" : "rising",
-			    UNITS(share, fabs(s->slope)));
+		finding_say(f, " (limit 20 %%)");
+	if (!s->reached && fabs(s->slope) > STEADY_SLOPE)
+		finding_say(f, ", %s by %s from first to last (limit 10 %%)", s->slope < 0 ? "falling" : "rising", UNITS(share, fabs(s->slope)));
 	if (!s->reached && !s->while_busy && rest_s > 0)
 		finding_say(f, "; the load rested for %s of that time", UNITS(seconds, rest_s));
 	if (stalled > 0)
@@ -103,7 +104,7 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	const u64 *ios = q->watch->ops[op].ios;
 	struct finding *f;
 	const struct steady_state s = steady_state_of(q->run, q->watch, op, q->window);
-	double first_s;
+	double first_s, end_s;
 	bool absent, scatters;
 
 	/*
@@ -141,9 +142,11 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	if (first_s < 0)
 		return 0;
 	finding_value(f, "first_reached_s", first_s);
-	if (!s.reached)
+	/* Of levels that take turns, only the means may be. */
+	end_s = first_s + STEADY_ROUNDS * s.round_s;
+	if (!s.reached && !levels_are_told(q, op, first_s, end_s))
 		finding_say(f, "; five such rounds from %s on were steady%s", UNITS(seconds, first_s),
-			    stalled_within(q, first_s, first_s + STEADY_ROUNDS * s.round_s) ? ", in the mean only: the device stalled in them" : "");
+			    stalled_within(q, first_s, end_s) ? ", in the mean only: the device stalled in them" : "");
 	return 0;
 }
 
