@@ -108,6 +108,11 @@ def test_loads_that_take_turns(tmp_path, low, high, ns, told):
     assert found == [f"sda read: the load alternates ({told}"] if told else not [one for one in found if re.search(r"alternates \(|such rounds|rising by 0", one)], found
 
 
+def test_what_makes_another_slow_may_be_steady(tmp_path):
+    path = half(tmp_path / "run.blklat", (("read", 100e3, 400, {}), ("read", 2e6, 400, {})), (("write", 6e6, 0, {}), ("write", 6e6, 500, {"size": 2 ** 20})))
+    assert sentences(path)[1:] == ["2 are steady from 30.0 s to 60.0 s: sda read (400 IOPS) and sda write (500 IOPS)"]
+
+
 @pytest.mark.parametrize("rates,told", [((500, 500), ", 500 IOPS each: sda read and sdb read"), ((500, 900), ": sda read (500 IOPS) and sdb read (900 IOPS)"),
                                         ((600, 500, 900, 600, 600), ", from 500 IOPS (sdb read) to 900 (sdc read): sda read, sdb read, sdc read, sdd read and sde read")])
 def test_each_has_its_rate(tmp_path, rates, told):

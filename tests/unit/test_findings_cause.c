@@ -192,8 +192,9 @@ TEST(all_ops_in_one_sentence)
 	assert_int_equal(fs.f[0].also, 2);
 	assert_memory_equal(fs.f[0].text, "sda read: at 30.0 s backup began ", 33);
 	assert_ends(&fs.f[0], " (10.0 times slower); slower at the same time: sda flush (mean 8.00 times) and sda write (mean 4.00 times)");
-	assert_string_equal(fs.f[3].text, "3 are steady from 30.0 s to 60.0 s: sda read (1.00k IOPS), sda write (300 IOPS) and sda flush (100 IOPS)");
-	assert_int_equal(fs.n, 6);
+	assert_string_equal(fs.f[3].text, "4 are steady from 30.0 s to 60.0 s: sda read (1.00k IOPS), sda write (300 IOPS), "
+			    "sda flush (100 IOPS) and sda discard (500 IOPS)");
+	assert_int_equal(fs.n, 7);
 }
 
 /* 900 IOs that lose 1 ms are worth more than 10 that lose 50 ms: 0.9 and 0.5 s a second. 20 would lose more. */

@@ -150,13 +150,14 @@ static void say_well(struct finding *f)
  */
 static bool repeats(const struct finding *f, const struct finding *of, double slack_s)
 {
-	bool of_load = !strcmp(f->kind, "steady_state") || (is_level_change(f) && f->grade == FINDING_DIFFERS);
+	bool of_load = (!strcmp(f->kind, "steady_state") && finding_get(f, "reached") != 1) ||
+		       (is_level_change(f) && f->grade == FINDING_DIFFERS);
 
 	if (!strcmp(f->kind, "peaks"))
 		return is_level_change(of) && of->watch->device == f->watch->device && of->op == f->op &&
 		       of->times >= SLOWER;
 	return of_load && of->cause && (of->grade == FINDING_WRONG || !is_level_change(f)) && of->watch == f->watch &&
-	       of->cause_op == f->op && (of->op != f->op || (of->culprit && !finding_get(f, "reached"))) &&
+	       of->cause_op == f->op && (of->op != f->op || of->culprit) &&
 	       of->from_s <= f->to_s + slack_s && of->to_s >= f->from_s - slack_s;
 }
 
