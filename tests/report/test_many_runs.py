@@ -158,6 +158,8 @@ SICK = {
                 r"sda read: mean latency rose 3\.[23]\d times at (39|40)\.\d s, .*; phase 'after' begins there"),
     "a cache after two steps of load": (90, lambda t: [("read", step(t, 9e4, 36e4, 70), (1000, 2000, 4000)[min(t // 20, 2)], {})], {},
                              r"sda read: mean latency rose (3\.9|4\.\d)\d? times at (69|70)\.\d s, .*, as when a cache is exhausted"),
+    "a cache as long after them": (80, lambda t: [("read", step(t, 9e4, 36e4, 60), (1000, 2000, 4000)[min(t // 20, 2)], {})], {},
+                             r"sda read: mean latency rose (3\.9|4\.\d)\d? times at (59|60)\.\d s, .*, as when a cache is exhausted"),
     "little by little": (120, lambda t: [("read", 9e4 * (1 + t / 30), 1000, {})], {},
                          r"sda read: mean latency rose 3\.[1-5]\d? times little by little, from .* us to .* us, at .* IOPS; p50 from .*"),
 }
