@@ -287,22 +287,21 @@ static bool is_as_long(const struct change *all, u32 i)
 
 /*
  * After two steps or more to a higher load, a deeper queue that does not give fewer IOPS is taken for the next one, if
- * it comes after the same time and is deeper by the same factor. By itself that may as well be a device that slows
+ * it comes after the same time and is deeper by no larger factor. By itself that may as well be a device that slows
  * down under a load of a fixed rate.
  */
 static void find_saturation(struct change *all, u32 n)
 {
-	double first = 0;
+	double most = 0;
 	u32 steps = 0;
 
 	for (u32 i = 0; i < n; i++) {
-		double before = depth_of(&all[i].before), after = depth_of(&all[i].after);
-		bool deeper = direction(before, after, FACTOR) > 0;
+		double factor = depth_of(&all[i].after) / depth_of(&all[i].before);
 
-		all[i].saturates = steps >= 2 && deeper && all[i].iops >= 0 && !all[i].cause.watch && is_as_long(all, i) &&
-				   !direction(pow(before / first, 1.0 / steps), after / before, EVEN);
-		first = steps ? first : before;
-		steps = deeper && change_is_load(&all[i]) ? steps + 1 : 0;
+		all[i].saturates = steps >= 2 && factor >= FACTOR && factor <= EVEN * most && all[i].iops >= 0 &&
+				   !all[i].cause.watch && is_as_long(all, i);
+		steps = factor >= FACTOR && change_is_load(&all[i]) ? steps + 1 : 0;
+		most = steps ? fmax(factor, most) : 0;
 	}
 }
 
