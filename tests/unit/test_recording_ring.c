@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "core/accounting.h"
+#include "recording/marks.h"
 #include "recording/ring.h"
 #include "recording/rows.h"
 #include "recording/schema.h"
@@ -155,6 +156,72 @@ TEST(growing_intervals_find_room)
 	print_message("most %llu of %llu bytes\n", most, limit);
 	assert_true(most <= limit);
 	replay(at.file, -1);
+}
+
+static char long_text[1001];
+
+/* @n intervals with many bins, so that they fill the file: its size, and how many marks it has. */
+static void check_room_beside_marks(u32 n, void (*mark)(u32 i))
+{
+	u64 limit = ring_least_bytes(1);
+
+	f.cells = 2000;
+	begin_measured(limit);
+	for (u32 i = 0; i < n; i++) {
+		mark(i);
+		measured_interval();
+	}
+	feed_close();
+	size_on_disk();
+	print_message("most %llu of %llu bytes\n", most, limit);
+	assert_in_range(most, limit * 3 / 4, limit);
+	replay(at.file, -1);
+	assert_in_range(c->origin->n_marks, limit / 16 / sizeof(long_text), limit / 8 / sizeof(long_text));
+}
+
+static void mark_until_it_is_full(void)
+{
+	int err = 0;
+
+	while (!err)
+		err = recording_mark(at.file, long_text, &p);
+	EXPECT(err == -EAGAIN);
+}
+
+static void mark_at_times(u32 i)
+{
+	if (i % 200 > 195)
+		in_child(mark_until_it_is_full);
+}
+
+/* As many marks as can wait until an interval ends: more than the file has room for. */
+TEST(marks_find_room)
+{
+	memset(long_text, 'm', sizeof(long_text) - 1);
+	feed_begin(1);
+	check_room_beside_marks(800, mark_at_times);
+}
+
+static void mark_nothing(u32 i)
+{
+	(void)i;
+}
+
+/* The marks of a replay come with its intervals, and those of later times at the end; the last ones are kept. */
+TEST(marks_of_a_replay_find_room)
+{
+	enum { INTERVALS_OF_IT = 800, A_SECOND = 8, N = A_SECOND * INTERVALS_OF_IT + 200 };
+	static struct mark many[N];
+
+	memset(long_text, 'm', sizeof(long_text) - 1);
+	feed_begin(1);
+	for (u32 i = 0; i < N; i++)
+		many[i] = (struct mark){ f.origin.start_mono_ns + i * NSEC_PER_SEC / A_SECOND, i, long_text };
+	f.origin.marks = many;
+	f.origin.n_marks = N;
+	check_room_beside_marks(INTERVALS_OF_IT, mark_nothing);
+	for (u32 i = 1; i <= c->origin->n_marks; i++)
+		assert_int_equal(c->origin->marks[c->origin->n_marks - i].wall_ns, N - i);
 }
 
 /* A ring in memory, half full. */

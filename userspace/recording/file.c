@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "recording/marks.h"
 #include "recording/recorder.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
@@ -22,7 +23,7 @@
 #define WAL_PAGES_A_WATCH 16
 #define WAL_PAGES_MOST 1000
 
-const struct recording_file recording_file_none = { .lock = -1, .marks.fifo = -1 };
+const struct recording_file recording_file_none = { .lock = -1 };
 
 /* The files that we or SQLite keep next to the recording, now or in older versions. */
 static const char *const side_files[] = { "-wal", "-shm", "-journal", RECORDING_MARK_END };
@@ -222,9 +223,8 @@ int recording_file_make(struct recording_file *f, const char *name, bool overwri
 	if (f->lock < 0)
 		return f->lock;
 	log = make_log(name, p);
-	err = log < 0 ? log : recording_marks_open(&f->marks, name, p);
-	if (err)
-		return err;
+	if (log < 0)
+		return log;
 	rc = open_database(f);
 	if (rc)
 		return recording_file_failed(f, rc, p);
@@ -293,26 +293,22 @@ int recording_file_begin(struct recording_file *f, const struct run_info *run, s
 	return rc ? recording_file_failed(f, rc, p) : 0;
 }
 
-int recording_file_check(struct recording_file *f, struct problem *p)
+int recording_file_check(const struct recording_file *f, struct problem *p)
 {
 	struct stat st;
-	int rc;
 
 	/* Without this check we would go on writing to a deleted file. */
 	if (!fstat(f->lock, &st) && !st.st_nlink)
 		return problem_set(p, -ENOENT, "%s: was deleted while it was being recorded", f->name);
-	rc = recording_marks_take(&f->marks, f->db);
-	return rc ? recording_file_failed(f, rc, p) : 0;
+	return 0;
 }
 
 void recording_file_close(struct recording_file *f, bool finished)
 {
 	if (f->db && finished) {
-		recording_marks_take(&f->marks, f->db);
 		finish(f);
 		sqlite_run(f->db, "PRAGMA journal_mode = MEMORY");
 	}
-	recording_marks_close(&f->marks);
 	sqlite3_close(f->db);
 	/* Last, since closing any descriptor of a file drops the locks that SQLite has on it. */
 	cleanup_close(&f->lock);

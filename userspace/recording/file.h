@@ -6,7 +6,6 @@
 #include <sqlite3.h>
 
 #include "core/sink.h"
-#include "recording/marks.h"
 #include "util/problem.h"
 
 struct recorded_ids;
@@ -15,7 +14,6 @@ struct recording_file {
 	char *name;
 	int lock;		/* holds flock(LOCK_EX): it is being recorded */
 	sqlite3 *db;
-	struct recording_marks marks;
 };
 
 extern const struct recording_file recording_file_none;	/* the state before recording_file_make() */
@@ -30,11 +28,8 @@ int recording_file_make_in_memory(struct recording_file *f, const char *name, st
 int recording_file_begin(struct recording_file *f, const struct run_info *run, struct recorded_ids *ids,
 			 struct problem *p);
 
-/*
- * To be called before an interval is written: writes the marks that have come. Returns 0, or a negative
- * errno and a sentence; -ENOENT: the file was deleted.
- */
-int recording_file_check(struct recording_file *f, struct problem *p);
+/* To be called before an interval is written. Returns 0, or -ENOENT and a sentence: the file was deleted. */
+int recording_file_check(const struct recording_file *f, struct problem *p);
 
 /* Sets the sentence for the failure @rc of SQLite; returns its errno. */
 int recording_file_failed(const struct recording_file *f, int rc, struct problem *p);

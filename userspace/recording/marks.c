@@ -11,7 +11,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -19,13 +18,7 @@
 
 #define FIFO_BYTES (1 << 20)	/* room for marks until the interval ends; the kernel may allow less */
 
-/* One mark in the FIFO. It has no padding, which would leak arbitrary bytes. */
-struct message {
-	u64 mono_ns;
-	s64 wall_ns;
-	char text[RECORDING_MARK_BYTES + 8];	/* ended by 0 */
-};
-static_assert(sizeof(struct message) <= PIPE_BUF, "a write is atomic: messages of several senders don't mix");
+static_assert(sizeof(struct mark_message) <= PIPE_BUF, "a write is atomic: messages of several senders don't mix");
 
 /* Errors of file systems without FIFOs, such as those of removable disks. */
 static bool has_no_fifos(int err)
@@ -67,7 +60,29 @@ int recording_marks_open(struct recording_marks *m, const char *file, struct pro
 	return err ? problem_set(p, err, "%s: can't be created: %s", m->name, strerror(-err)) : 0;
 }
 
-static int put(sqlite3_stmt *s, struct message *mark)
+static bool read_one(const struct recording_marks *m, struct mark_message *ret)
+{
+	return m->fifo >= 0 && read(m->fifo, ret, sizeof(*ret)) == sizeof(*ret);
+}
+
+bool recording_marks_take(struct recording_marks *m, u64 until_ns)
+{
+	const struct origin *o = m->source;
+
+	for (; m->n < RECORDING_MARKS_AT_ONCE && m->next < o->n_marks && o->marks[m->next].mono_ns <= until_ns; m->n++) {
+		const struct mark *from = &o->marks[m->next++];
+		struct mark_message *to = &m->waiting[m->n];
+
+		to->mono_ns = from->mono_ns;
+		to->wall_ns = from->wall_ns;
+		snprintf(to->text, sizeof(to->text), "%s", from->text);
+	}
+	while (m->n < RECORDING_MARKS_AT_ONCE && read_one(m, &m->waiting[m->n]))
+		m->n++;
+	return m->n == RECORDING_MARKS_AT_ONCE;
+}
+
+static int put(sqlite3_stmt *s, struct mark_message *mark)
 {
 	const s64 most = RECORDING_TOTAL_MAX;
 
@@ -79,34 +94,19 @@ static int put(sqlite3_stmt *s, struct message *mark)
 					[MARK_text] = TEXT(mark->text)));
 }
 
-/* Writes @mark, which was read already, and all marks waiting behind it. */
-static int put_all(struct recording_marks *m, sqlite3 *db, struct message *mark)
+int recording_marks_write(struct recording_marks *m, sqlite3 *db)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-	int rc;
-	s64 n = sqlite_number(db, "SELECT count(*) FROM mark", &rc);
+	int rc = SQLITE_OK;
+	s64 n = m->n ? sqlite_number(db, "SELECT count(*) FROM mark", &rc) : 0;
 
-	if (!rc)
+	if (!rc && m->n)
 		rc = sqlite3_prepare_v2(db, "INSERT INTO " SQL_INTO(mark), -1, &s, NULL);
-	while (!rc && n < RECORDING_MARKS_MAX) {
-		rc = put(s, mark);
-		n++;
-		if (rc || read(m->fifo, mark, sizeof(*mark)) != sizeof(*mark))
-			return rc;
-	}
-	recording_marks_close(m);
+	for (u32 i = 0; !rc && i < m->n && n < RECORDING_MARKS_MAX; i++, n++)
+		rc = put(s, &m->waiting[i]);
+	if (n >= RECORDING_MARKS_MAX)
+		recording_marks_close(m);
 	return rc;
-}
-
-int recording_marks_take(struct recording_marks *m, sqlite3 *db)
-{
-	struct message mark;
-	int rc;
-
-	if (m->fifo < 0 || read(m->fifo, &mark, sizeof(mark)) != sizeof(mark))
-		return SQLITE_OK;
-	rc = sqlite_run(db, "BEGIN IMMEDIATE") ?: put_all(m, db, &mark);
-	return rc ?: sqlite_run(db, "COMMIT");
 }
 
 void recording_marks_close(struct recording_marks *m)
@@ -154,7 +154,7 @@ static int open_fifo_of(int file, const char *name, struct problem *p)
 	return problem_set(p, -EPERM, "%s: can't be marked: %s does not belong to its recorder", name, path);
 }
 
-static int send_mark(int fifo, const char *file, const struct message *m, struct problem *p)
+static int send_mark(int fifo, const char *file, const struct mark_message *m, struct problem *p)
 {
 	ssize_t len = write(fifo, m, sizeof(*m));
 
@@ -169,7 +169,7 @@ static int send_mark(int fifo, const char *file, const struct message *m, struct
 
 int recording_mark(const char *file, const char *text, struct problem *p)
 {
-	struct message m = { clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME), "" };
+	struct mark_message m = { clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME), "" };
 	int fd CLEANUP(cleanup_close) = -1, fifo CLEANUP(cleanup_close) = -1;
 	int err;
 

@@ -6,17 +6,31 @@
 #ifndef RECORDING_MARKS_H
 #define RECORDING_MARKS_H
 
+#include "core/origin.h"
+#include "recording/schema.h"
 #include "util/parse.h"
 #include "util/problem.h"
 
 #define RECORDING_MARK_END "-mark"	/* end of the FIFO's name, after the file's */
+#define RECORDING_MARKS_AT_ONCE 16	/* in one transaction: a few pages, which a limited file has free */
 
 struct sqlite3;
+
+/* One mark in the FIFO. It has no padding, which would leak arbitrary bytes. */
+struct mark_message {
+	u64 mono_ns;
+	s64 wall_ns;
+	char text[RECORDING_MARK_BYTES + 8];	/* ended by 0 */
+};
 
 /* The recorder's end. */
 struct recording_marks {
 	int fifo;		/* -1: there is none */
 	char *name;
+	const struct origin *source;	/* a recording that is recorded again has marks itself */
+	u32 next;			/* of these */
+	struct mark_message waiting[RECORDING_MARKS_AT_ONCE];
+	u32 n;
 };
 
 /*
@@ -26,10 +40,17 @@ struct recording_marks {
 int recording_marks_open(struct recording_marks *m, const char *file, struct problem *p);
 
 /*
- * Writes the marks that came since the last call to @db, in a transaction of its own. When the file holds as many marks
- * as a reader accepts, the FIFO is removed, which tells the next 'blklat mark'. Returns an SQLite result.
+ * Has the marks wait that have come, and those of the source up to @until_ns. Returns whether there may be more than
+ * can wait at once.
  */
-int recording_marks_take(struct recording_marks *m, struct sqlite3 *db);
+bool recording_marks_take(struct recording_marks *m, u64 until_ns);
+
+/*
+ * Writes the marks that wait, within the caller's transaction; they wait until the caller sets @m->n to 0. When the
+ * file holds as many marks as a reader accepts, the FIFO is removed, which tells the next 'blklat mark'. Returns an
+ * SQLite result.
+ */
+int recording_marks_write(struct recording_marks *m, struct sqlite3 *db);
 
 /* Removes the FIFO. Takes an @m whose opening failed, too. */
 void recording_marks_close(struct recording_marks *m);

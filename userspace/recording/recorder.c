@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "recording/file.h"
+#include "recording/marks.h"
 #include "recording/ring.h"
 #include "recording/rows.h"
 #include "recording/sqlite.h"
@@ -16,6 +17,7 @@ struct recorder {
 	struct recorded_ids ids;
 	struct recording_rows rows;
 	struct recording_ring ring;
+	struct recording_marks marks;
 	struct sink *also;
 	s64 next;			/* number of the next interval; 0: the start is not written yet */
 	int err;			/* of the first write that failed; nothing is written after that */
@@ -32,6 +34,7 @@ static void recorder_free(struct recorder *r)
 
 static void recorder_uninit(struct recorder *r)
 {
+	recording_marks_close(&r->marks);
 	recording_rows_uninit(&r->rows);
 	recorded_ids_uninit(&r->ids);
 }
@@ -57,7 +60,8 @@ static int begin(struct recorder *r, const struct recorder_config *cfg, struct p
 	if (recorded_ids_init(&r->ids, r->run))
 		return problem_set(p, -ENOMEM, "%s: out of memory", cfg->file);
 	err = cfg->in_memory ? recording_file_make_in_memory(&r->file, cfg->file, p) :
-			       recording_file_make(&r->file, cfg->file, cfg->overwrite, p);
+			       recording_file_make(&r->file, cfg->file, cfg->overwrite, p) ?:
+			       recording_marks_open(&r->marks, cfg->file, p);
 	err = err ?: recording_file_begin(&r->file, r->run, &r->ids, p);
 	if (err)
 		return err;
@@ -84,6 +88,8 @@ int recorder_open(const struct run_info *run, const struct recorder_config *cfg,
 	r->sink.ops = &recorder_ops;
 	r->run = run;
 	r->file = recording_file_none;
+	r->marks.fifo = -1;
+	r->marks.source = run->origin;
 	r->also = cfg->also;
 	err = begin(r, cfg, p);
 	if (!err) {
@@ -99,19 +105,24 @@ int recorder_open(const struct run_info *run, const struct recorder_config *cfg,
 static int write_rows(struct recorder *r, const struct frames *is, u32 tries)
 {
 	int rc = sqlite_run(r->file.db, "BEGIN IMMEDIATE") ?: ring_make_room(&r->ring, tries) ?:
-		 recorder_write_watches(r->file.db, r->run, &r->ids);
+		 recording_marks_write(&r->marks, r->file.db) ?: (r->marks.n ? ring_limit_marks(&r->ring) : SQLITE_OK);
 
-	if (!rc && !r->next)
+	if (!rc && is)
+		rc = recorder_write_watches(r->file.db, r->run, &r->ids);
+	if (!rc && is && !r->next)
 		rc = recording_rows_start(&r->rows, r->run, is);
-	if (!rc)
+	if (!rc && is)
 		rc = recording_rows_interval(&r->rows, r->next + !r->next, r->run, is);
 	if (!rc)
 		rc = ring_check_room(&r->ring);
 	return rc ?: sqlite_run(r->file.db, "COMMIT");
 }
 
-/* Writes one transaction. If the ring has no room for it, tries again after dropping more of the old intervals. */
-static int write_interval(struct recorder *r, const struct frames *is)
+/*
+ * Writes the marks that wait, and interval @is unless it is NULL, in one transaction. If the ring has no room for it,
+ * tries again after dropping more of the old intervals.
+ */
+static int write_transaction(struct recorder *r, const struct frames *is)
 {
 	const struct ring_levels before = r->ring.levels;
 	const struct recorded_ids known = r->ids;
@@ -130,11 +141,25 @@ static int write_interval(struct recorder *r, const struct frames *is)
 	}
 	if (rc)
 		return err;
+	r->marks.n = 0;
+	if (!is)
+		return 0;
 	r->next += !r->next;
 	if (r->ring.db)
 		ring_add(&r->ring, r->next);
 	r->next++;
 	return 0;
+}
+
+/* Writes the marks up to @until_ns, and interval @is unless it is NULL. No more marks than a file holds delay it. */
+static int write_until(struct recorder *r, u64 until_ns, const struct frames *is)
+{
+	u32 times = RECORDING_MARKS_MAX / RECORDING_MARKS_AT_ONCE;
+	int err = 0;
+
+	while (!err && times-- && recording_marks_take(&r->marks, until_ns))
+		err = write_transaction(r, NULL);
+	return err || (!is && !r->marks.n) ? err : write_transaction(r, is);
 }
 
 /* If the reader of the other sink's pipe goes away, the recording goes on. */
@@ -154,7 +179,7 @@ static int recorder_interval(struct sink *s, const struct frames *is)
 	if (!r->err)
 		r->err = recording_file_check(&r->file, &r->problem);
 	if (!r->err)
-		r->err = write_interval(r, is);
+		r->err = write_until(r, is->now->mono_ns, is);
 	if (r->err)
 		return r->err;
 	return r->also ? also_result(r, r->also->ops->interval(r->also, is)) : 0;
@@ -173,6 +198,8 @@ static void recorder_close(struct sink *s)
 {
 	struct recorder *r = (struct recorder *)s;
 
+	if (!r->err)
+		write_until(r, UINT64_MAX, NULL);
 	recorder_uninit(r);
 	recording_file_close(&r->file, !r->err);
 	recorder_free(r);

@@ -65,16 +65,6 @@ static void put_run(struct facts *f)
 	put_meta(f, "finished", NUMBER(0));
 }
 
-/* Writes the marks of the source, which may be a recording itself. */
-static void put_marks(struct facts *f)
-{
-	const struct origin *o = f->run->origin;
-
-	for (u32 i = 0; i < o->n_marks; i++)
-		put_row(f, "INSERT INTO " SQL_INTO(mark), VALUES([MARK_mono_ns] = NUMBER(o->marks[i].mono_ns),
-			[MARK_wall_ns] = NUMBER(o->marks[i].wall_ns), [MARK_text] = TEXT(o->marks[i].text)));
-}
-
 static s64 device_id(const struct facts *f, u32 i)
 {
 	return (s64)f->ids->devices[i] - 1;
@@ -218,7 +208,6 @@ int recorder_write_facts(sqlite3 *db, const struct run_info *run, struct recorde
 	struct facts f = { .db = db, .run = run };
 
 	put_run(&f);
-	put_marks(&f);
 	put_ops(&f);
 	put_cells(&f, run->scale);
 	if (idle_scale(run->scale) != run->scale)

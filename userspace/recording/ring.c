@@ -14,6 +14,7 @@
 #define STEPS 4			/* at most this many merges for an interval */
 #define SLOW_BYTES 256		/* a slow IO's row takes less, unless its path is long */
 #define STEPS_MORE 1024		/* at most this many drops */
+#define MARKS_SHARE 8		/* one in this many of the database's bytes is for marks */
 
 /*
  * Half of the WAL's share has to hold an interval and STEPS merges of two rows each. A row has about 1 KiB, a quarter
@@ -239,6 +240,15 @@ int ring_make_room(struct recording_ring *r, u32 tries)
 	for (u32 i = 0; !rc && i < STEPS_MORE && pages_left(r) < want / 2; i++)
 		rc = step(r, true);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int ring_limit_marks(struct recording_ring *r)
+{
+	/* A mark's text lies among some 40 bytes. */
+	return !r->db ? SQLITE_OK :
+	       run(r->db, "DELETE FROM mark WHERE rowid <= (SELECT max(rowid) FROM (SELECT rowid, "
+		   "sum(length(CAST(text AS BLOB)) + 40) OVER (ORDER BY rowid DESC) AS bytes FROM mark) WHERE bytes > %llu)",
+		   r->most * PAGE_BYTES / MARKS_SHARE);
 }
 
 int ring_check_room(struct recording_ring *r)

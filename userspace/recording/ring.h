@@ -45,6 +45,9 @@ int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, const struct
  */
 int ring_make_room(struct recording_ring *r, u32 tries);
 
+/* Deletes the oldest marks, as far as all take more than their share of the room. Returns an SQLite result. */
+int ring_limit_marks(struct recording_ring *r);
+
 /* Returns SQLITE_FULL if the interval took room that later merges need; its transaction must then be rolled back. */
 int ring_check_room(struct recording_ring *r);
 
