@@ -24,7 +24,7 @@ def test_a_cache_that_one_owner_exhausts(findings):
         s.io("write", *((25e3, 40000) if second < 20 else (250e3, 4000)), more="in=/db")
         s.tick()
     [change] = findings(s)["level_change"]
-    assert change["text"].endswith(", as when a cache is exhausted") and " mean latency rose 10 times" in change["text"]
+    assert change["text"].endswith(", as when a cache is exhausted") and " mean latency rose 10.0 times" in change["text"]
 
 
 def beside(*loads):

@@ -163,6 +163,16 @@ def test_bursts_that_begin_anywhere(tmp_path, on, off, told):
     assert f"sda write: a duty cycle of {told} whole periods" in sentences(s.write(tmp_path / "run.blklat"))
 
 
+def test_rounds_differ_by_shares_of_their_mean(tmp_path):
+    """Of 20k IOPS that fall to 2500 after 3/5 of the rounds: so a line can fall by more than all of the mean."""
+    s = synthetic.Script()
+    for t in range(100):
+        spread(s, "write", 50e3 if t < 80 else 400e3, 20000 if t < 80 else 2500)
+        s.tick()
+    assert "sda write: steady state not reached from 50.0 s to 100.0 s: five rounds of 10.0 s average 13.0k IOPS and differ by 134.6 % of that (limit 20 %), " \
+        "falling by 161.5 % of it from first to last (limit 10 %); five such rounds from 0.0 s on were steady" in sentences(s.write(tmp_path / "run.blklat"))
+
+
 def test_two_drives_stall_at_once(tmp_path):
     """For 4.2 s, with 16 IOs in flight on each; then reads and writes end that waited."""
     s = synthetic.Script(("sda", "sdb"))

@@ -94,7 +94,7 @@ TEST(the_culprit_speaks)
 		synthetic_tick(&s, 1);
 	}
 	judge();
-	assert_memory_equal(fs.f[0].text, "sdb read: mean latency rose 50 times at 45.0 s", 46);
+	assert_memory_equal(fs.f[0].text, "sdb read: mean latency rose 50.0 times at 45.0 s", 48);
 	assert_memory_equal(fs.f[1].text, "sda read: at 30.0 s backup began 500 discards/s", 47);
 	assert_ends(&fs.f[1], " (10.0 times slower); slower at the same time: sda write (mean 20.0 times)");
 	assert_int_equal(fs.f[1].also, 1);

@@ -68,9 +68,9 @@ TEST(order_and_gaps)
 	add("a", 10, (const struct some[4]){ { 190000, 3000 } });
 	compare(false);
 	assert_int_equal(fs.n, 3);
-	assert_text("order", "sda read: from slowest to fastest at p50: disk 8.00 ms (100 IOPS); 40 times faster, b 200 us (2.00k IOPS), a 190 us (3.00k IOPS)");
+	assert_text("order", "sda read: from slowest to fastest at p50: disk 8.00 ms (100 IOPS); 40.0 times faster, b 200 us (2.00k IOPS), a 190 us (3.00k IOPS)");
 	assert_value("order", "classes", 2, 0);
-	assert_string_equal(fs.f[1].text, "sda read: disk against b: 40 times slower at p10, 40 at p50, 40 at p90, 40 at p99; "
+	assert_string_equal(fs.f[1].text, "sda read: disk against b: 40.0 times slower at p10, 40.0 at p50, 40.0 at p90, 40.0 at p99; "
 			    "disk has p50 8.00 ms, 100 IOPS and QD 0.80, b 200 us, 2.00k and 0.40");
 	assert_string_equal(fs.f[2].text, "sda read: b and a are equal within 6 % from p5 to p99.9; b has p50 200 us, 2.00k IOPS and QD 0.40, a 190 us, 3.00k and 0.57");
 	assert_int_equal(fs.f[2].grade, FINDING_WELL);
@@ -85,8 +85,8 @@ TEST(against_the_first)
 	compare(true);
 	assert_int_equal(count("pair"), 2);
 	/* Of 100 IOs, ten lie beyond p90. The third one is faced with by a larger factor. */
-	assert_string_equal(fs.f[1].text, "sda read: run 3 against fast: 3 times slower at p10, 3 at p50, 3 at p90; run 3 has p50 300 us, 10 IOPS and QD <0.01, fast 100 us, 1.00k and 0.10");
-	assert_string_equal(fs.f[2].text, "sda read: fast against run 2: 2 times slower at p10, 2 at p50, 2 at p90, 2 at p99; fast has p50 100 us, 1.00k IOPS and QD 0.10, run 2 50.0 us, "
+	assert_string_equal(fs.f[1].text, "sda read: run 3 against fast: 3.00 times slower at p10, 3.00 at p50, 3.00 at p90; run 3 has p50 300 us, 10 IOPS and QD <0.01, fast 100 us, 1.00k and 0.10");
+	assert_string_equal(fs.f[2].text, "sda read: fast against run 2: 2.00 times slower at p10, 2.00 at p50, 2.00 at p90, 2.00 at p99; fast has p50 100 us, 1.00k IOPS and QD 0.10, run 2 50.0 us, "
 			    "1.00k and 0.05");
 }
 
@@ -247,7 +247,7 @@ TEST(devices_of_a_run)
 {
 	init_run();
 	devices(100000, 400000);
-	assert_text("order", "read: from slowest to fastest at p50: sdc 400 us (1.00k IOPS); 4 times faster, sda 100 us (1.00k IOPS), sdb 100 us (1.00k IOPS)");
+	assert_text("order", "read: from slowest to fastest at p50: sdc 400 us (1.00k IOPS); 4.00 times faster, sda 100 us (1.00k IOPS), sdb 100 us (1.00k IOPS)");
 	assert_value("pair", "times_last", 4, 0);
 	init_run();
 	devices(100000, 100000);

@@ -98,6 +98,15 @@ TEST(figures_of_sentences)
 	}
 }
 
+TEST(factors)
+{
+	char text[UNITS_TEXT];
+
+	assert_string_equal(units_times(text, 2), "2.00");
+	assert_string_equal(units_times(text, 999.4), "999");
+	assert_string_equal(units_times(text, 2435), "2.44k");
+}
+
 TEST(counts_and_sizes)
 {
 	char text[UNITS_TEXT];

@@ -94,7 +94,7 @@ static void say_victim(struct finding *f, const struct trace *t, const struct ch
 	f->times_of = "mean";
 	if (strcmp(p50, UNITS(ns, before.ns[RUN_P50])))
 		finding_say(f, " p50 %s to %s,", UNITS(ns, before.ns[RUN_P50]), p50);
-	finding_say(f, " mean %s to %s (%s times slower)", UNITS(ns, before.mean_ns), UNITS(ns, after.mean_ns), UNITS(number, f->times));
+	finding_say(f, " mean %s to %s (%s times slower)", UNITS(ns, before.mean_ns), UNITS(ns, after.mean_ns), UNITS(times, f->times));
 	if (!strcmp(p50, UNITS(ns, before.ns[RUN_P50])))
 		finding_say(f, ", p50 unchanged at %s", p50);
 	if (harmed > 1)

@@ -126,7 +126,7 @@ static int find_order(const struct lines *ls)
 		if (i >= NAMED && i + 1 < ls->n)
 			continue;
 		if (gap >= CLASS)
-			finding_say(f, "; %s times faster,", UNITS(short, gap));
+			finding_say(f, "; %s times faster,", UNITS(times, gap));
 		finding_say(f, "%s %s %s (%s IOPS)", i && gap < CLASS ? "," : "", l->name, UNITS(ns, at(l, 0.5)),
 			    UNITS(short, l->o->iops));
 	}
@@ -194,7 +194,7 @@ static bool say_ratios(struct finding *f, const struct split *s, double from, do
 		if (told[i] < from || told[i] > told[4] || (i == 4 && *lead != ' '))
 			continue;
 		if (f)
-			finding_say(f, "%s%s%s at p%g", lead, equal ? "equal" : UNITS(short, times),
+			finding_say(f, "%s%s%s at p%g", lead, equal ? "equal" : UNITS(times, times),
 				    equal || now == before ? "" : now, 100 * told[i]);
 		before = equal ? before : now;
 		alike &= times < limit;
@@ -287,7 +287,7 @@ static int find_regimes(const struct lines *ls)
 			continue;
 		f = f ?: lines_finding_add(ls, "regimes");
 		finding_say(f, "%s%s has %s of its IOs around %s, the others take %s to %s times as long", all.to > 0 ? "; " : "", ls->by[i].name,
-			    UNITS(share, r.share), UNITS(ns, r.fast_ns), UNITS(short, r.from), UNITS(short, r.to));
+			    UNITS(share, r.share), UNITS(ns, r.fast_ns), UNITS(times, r.from), UNITS(times, r.to));
 		all = (struct regimes){ fmin(all.share, r.share), 0, fmin(all.from, r.from), fmax(all.to, r.to) };
 	}
 	if (!f)

@@ -28,7 +28,9 @@ static const char *phase_at(const struct run *r, double at_s)
 /* Says what the figures tell about the cause. Whether it is a cache, only the drive knows. */
 static void say_cause(struct finding *f, const struct trace *t, const struct change *c)
 {
-	if (c->rest_s && !duty_of(t->q->run, t->q->watch).bursts)
+	bool rested = c->rest_s && !duty_of(t->q->run, t->q->watch).bursts;
+
+	if (rested)
 		finding_say(f, "; a rest of %s came before", UNITS(seconds, c->rest_s));
 	if (c->saturates)
 		finding_say(f, ", as when the load grows further and the device is saturated");
@@ -44,7 +46,7 @@ static void say_cause(struct finding *f, const struct trace *t, const struct cha
 		finding_say(f, "; the device itself takes as long as before");
 	else if (!change_is_load(c) && c->latency > 0 && c->like)
 		finding_say(f, "; %u like it %s as fast as before", c->like, c->like > 1 ? "are" : "is");
-	else if (change_is_cache(c))
+	else if (change_is_cache(c) && !rested)
 		finding_say(f, ", as when a cache is exhausted");
 	else if (phase_at(t->q->run, c->at_s))
 		finding_say(f, "; phase '%.64s' begins there", phase_at(t->q->run, c->at_s));
@@ -87,7 +89,7 @@ static void say_from_to(struct finding *f, double before_ns, double after_ns)
 /* "rose 7.85 times" */
 static void say_times(struct finding *f, const struct change *c)
 {
-	finding_say(f, " %s %s times", c->latency > 0 ? "rose" : "fell", UNITS(short, fmax(f->times, 1 / f->times)));
+	finding_say(f, " %s %s times", c->latency > 0 ? "rose" : "fell", UNITS(times, fmax(f->times, 1 / f->times)));
 }
 
 static void say_tail(struct finding *f, const struct change *c, u32 n)

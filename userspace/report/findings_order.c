@@ -106,7 +106,7 @@ static void say_names(struct finding *f, const struct finding *from, u32 n, bool
 	for (u32 i = 0; i < n && i < NAMED; i++) {
 		finding_say(f, "%s%.*s", !i ? "" : i + 1 == n ? " and " : ", ", name_length(&from[i]), from[i].text);
 		if (is_event(f))
-			finding_say(f, " (%s %s times)", from[i].times_of, UNITS(number, from[i].times));
+			finding_say(f, " (%s %s times)", from[i].times_of, UNITS(times, from[i].times));
 		if (rates)
 			finding_say(f, " (%s IOPS)", UNITS(short, finding_get(&from[i], "iops")));
 	}

@@ -169,7 +169,7 @@ static void judge(const struct peers *p, const struct watch_run *w, double until
 	finding_values(f, { "times", f->times }, { "p99_ns", median_of(p, w, until_s, OWN) },
 		       { "like_p99_ns", median_of(p, w, until_s, OTHERS) }, { "peers", p->n - 1 }, { "intervals", n },
 		       { "agree", agree }, { "p_value", chance });
-	finding_say(f, "p99 is %s times that of the %u like it: %s against %s, in %u of %u intervals", UNITS(short, f->times), p->n - 1,
+	finding_say(f, "p99 is %s times that of the %u like it: %s against %s, in %u of %u intervals", UNITS(times, f->times), p->n - 1,
 		    UNITS(ns, finding_get(f, "p99_ns")), UNITS(ns, finding_get(f, "like_p99_ns")), agree, n);
 	finding_rule(f, "of %d or more devices of one kind and model, none with more than %d times the IOs or the size of IOs of the "
 		     "others: p99 is at least %g times their median, and %g times in 3/4 of %d intervals or more with %d IOs; p < %g (%s)",

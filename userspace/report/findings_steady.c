@@ -65,9 +65,9 @@ static void say(struct finding *f, const struct steady_state *s, double stalled,
 		    s->while_busy ? "while busy, " : "", UNITS(seconds, f->from_s), UNITS(seconds, f->to_s),
 		    UNITS(seconds, s->round_s), s->while_busy ? "of load " : "", UNITS(short, s->mean), UNITS(share, s->excursion));
 	if (!s->reached)
-		finding_say(f, " (limit 20 %%)");
+		finding_say(f, " of that (limit 20 %%)");
 	if (!s->reached && fabs(s->slope) > STEADY_SLOPE)
-		finding_say(f, ", %s by %s from first to last (limit 10 %%)", s->slope < 0 ? "falling" : "rising", UNITS(share, fabs(s->slope)));
+		finding_say(f, ", %s by %s of it from first to last (limit 10 %%)", s->slope < 0 ? "falling" : "rising", UNITS(share, fabs(s->slope)));
 	if (!s->reached && !s->while_busy && rest_s > 0)
 		finding_say(f, "; the load rested for %s of that time", UNITS(seconds, rest_s));
 	if (stalled > 0)

@@ -68,6 +68,11 @@ const char *units_short(char text[UNITS_TEXT], double value)
 	return value && value < 0.005 ? strcpy(text, "<0.01") : scaled(text, value, 1000, units);
 }
 
+const char *units_times(char text[UNITS_TEXT], double factor)
+{
+	return factor < 999.5 ? units_number(text, factor) : units_short(text, factor);
+}
+
 const char *units_share(char text[UNITS_TEXT], double share)
 {
 	double percent = share * 100;

@@ -25,6 +25,9 @@ const char *units_number(char text[UNITS_TEXT], double value);
 /* A number with three significant digits, for sentences: "512k", "21.3k", "7.02k", "980", "0.25". */
 const char *units_short(char text[UNITS_TEXT], double value);
 
+/* A factor with three significant digits: "2.00", "40.0", "2.44k". */
+const char *units_times(char text[UNITS_TEXT], double factor);
+
 /* A share as "22.1 %", "0.46 %", "0.0046 %"; 1 is "100 %". */
 const char *units_share(char text[UNITS_TEXT], double share);
 
