@@ -291,7 +291,7 @@ def test_two_culprits_in_turn(tmp_path, times):
 
     path = write(tmp_path, f"in turn {times}", 100, loads, by="cgroup")
     for (owner, at), told in zip(sorted(there.items()), sorted(sentences(path, grade="!!"), key=lambda one: "indexer" in one)):
-        again = f", and once more from {at[-1]}.0 s on" if times > 1 else ""
+        again = f", and once more from {at[-1]}.0 s to {at[-1] + 10}.0 s" if times > 1 else ""
         assert re.fullmatch(f"sda read: at {at[0]}.0 s {owner.split('/')[-1]} began [45].. writes/s of 1.00 MiB, until {at[0] + 10}.0 s{again}; it "
                             "has 7[5-9].. % of the device's time meanwhile, and reads of db.service went .* times slower.", told)
     assert len(sentences(path, grade="!!")) == 2 and not [one for one in sentences(path) if "peaks" in one]

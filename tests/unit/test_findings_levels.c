@@ -391,6 +391,6 @@ TEST(short_rises)
 			assert_text("level_change", "sda read: mean latency rose 20.0 times at 20.0 s for 4.0 s, from 100 us to 2.00 ms, after 50.0 % of the IOs, at "
 				    "1.00k IOPS; p50 from 100 us to 2.00 ms");
 		if (cases[c].again == 25)
-			assert_non_null(strstr(only("level_change")->text, " at 20.0 s for 1.0 s, and once more from 25.0 s on, from "));
+			assert_non_null(strstr(only("level_change")->text, " at 20.0 s for 1.0 s, and once more at 25.0 s, from "));
 	}
 }

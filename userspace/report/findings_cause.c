@@ -83,8 +83,8 @@ static int measure_step(const struct trace *t, struct span both, const struct ch
 		o->iops_after = o->after.iops;
 	}
 	larger = way > 0 ? &o->after : &o->before;
-	return larger->iops >= MATTERS * c->before.iops || larger->bytes_per_s >= MATTERS * c->before.bytes_per_s ? way
-														  : 0;
+	return larger->iops >= MATTERS * c->before.iops || larger->bytes_per_s >= MATTERS * c->before.bytes_per_s ||
+	       depth_of(larger) >= HEAVY ? way : 0;
 }
 
 /*

@@ -151,7 +151,8 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 	if (n > 4)
 		finding_say(f, ", and %u times more from %s on", (n - 1) / 2, UNITS(seconds, all[2].at_s));
 	else if (n > 2)
-		finding_say(f, ", and once more from %s on", UNITS(seconds, all[2].at_s));
+		finding_say(f, n > 3 ? ", and once more from %s to %s" : ", and once more from %s on", UNITS(seconds, all[2].at_s),
+			    UNITS(seconds, all[n - 1].at_s));
 	if (all[0].first_until_s)
 		finding_say(f, ", and from the start until %s", UNITS(seconds, all[0].first_until_s));
 	finding_say(f, "; %s %s of the device's time ", is_owned(o->watch) && (!all[0].with.watch || all[0].with.watch == o->watch) ? "it has" : "they have",

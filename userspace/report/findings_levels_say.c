@@ -65,11 +65,12 @@ static void say_when(struct finding *f, const struct change *all, u32 n)
 	for (u32 i = 2; i < n; i += 2)
 		regular &= fabs(all[i].at_s - all[0].at_s - i / 2 * period_s) <= REGULAR * period_s;
 	if (n > 4)
-		finding_say(f, ", and %u times more", (n - 1) / 2);
+		finding_say(f, ", and %u times more%s %s%s", (n - 1) / 2, regular ? ", every" : " from",
+			    UNITS(seconds, regular ? period_s : all[2].at_s), regular ? "" : " on");
 	else if (n > 2)
-		finding_say(f, ", and once more");
-	if (n > 2)
-		finding_say(f, "%s %s%s", regular ? ", every" : " from", UNITS(seconds, regular ? period_s : all[2].at_s), regular ? "" : " on");
+		finding_say(f, ", and once more at %s", UNITS(seconds, all[2].at_s));
+	if (all[0].first_until_s)
+		finding_say(f, ", and from the start until %s", UNITS(seconds, all[0].first_until_s));
 }
 
 /* Printed alike. */
@@ -209,8 +210,8 @@ void report_change(const struct trace *t, const struct change *all, u32 n)
 		f->cause = owner_of(o->watch) ?: op_names[o->op];
 		f->cause_op = o->op;
 	}
-	if (n > 2 && !change_has_culprit(c))
-		finding_value(f, "episodes", (n + 1) / 2);
+	if ((n > 2 || c->first_until_s) && !change_has_culprit(c))
+		finding_value(f, "episodes", (n + 1) / 2 + (c->first_until_s > 0));
 	if (change_has_culprit(c))
 		say_culprit(f, t, all, n);
 	else if (change_is_tail(c))
