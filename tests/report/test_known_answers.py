@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recordings with known answers: the sentences of the report, in their order, as text of 80 columns."""
+import random
 import re
 import statistics
 
@@ -64,6 +65,24 @@ def test_what_stays_the_same(tmp_path):
     tail = half(path, (("read", 100e3, 1880, {}), ("read", 99.8e3, 1880, {})), (("read", 100e3, 120, {}), ("read", 5e6, 120, {})),
                 (("write", 1e6, 0, big), ("write", 1e6, 100, big)))
     assert sentences(tail)[0].endswith(" times slower), p50 unchanged at 100 us")
+
+
+@pytest.mark.parametrize("owner", [False, True])
+def test_short_bursts_of_another_load(tmp_path, owner):
+    """Of one second to three, at any distance: too short for levels, but reads are slow whenever it is there."""
+    s = synthetic.Script(by="cgroup" if owner else None)
+    at = sorted(random.Random(3).sample(range(1, 170, 5), 18))
+    there = {t + i for n, t in enumerate(at) for i in range(1 + n % 3)}
+    for t in range(180):
+        spread(s, "read", 400e3 if t in there else 120e3, 800, more="in=/system.slice/db.service" * owner)
+        if t in there:
+            spread(s, "write", 1e6, 2000, size=65536, more="in=/system.slice/backup.service" * owner)
+        s.tick()
+    told, *others = sentences(s.write(tmp_path / "run.blklat"))
+    assert re.fullmatch(rf"sda read: at {at[0]}\.0 s {'backup.service began 2.00k writes/s of 64.0 KiB' if owner else '2.00k writes/s of 64.0 KiB began'}, until {at[0] + 1}\.0 s, "
+                        rf"and 17 times more from {at[1]}\.0 s on; .* 86\.2 % of the device's time meanwhile, and reads {'of db.service ' * owner}went from p99 .*"
+                        r", mean 121 us to 402 us \(3\.33 times slower\)", told), told
+    assert not [one for one in others if "latency" in one or "level changed" in one or "peaks" in one]
 
 
 @pytest.mark.parametrize("flushes,told", [

@@ -125,7 +125,7 @@ static void keep_to_phase(const struct trace *t, u32 cut, struct change *c)
 	}
 }
 
-static struct change change_at(const struct trace *t, u32 i)
+struct change change_at(const struct trace *t, u32 i)
 {
 	struct change c = { .span = { { 0 }, trace_span(t, i + 1) } };
 	u32 first = i;
@@ -376,6 +376,7 @@ int find_level_changes(const struct inquiry *q, u32 op)
 		return err;
 	alternates = marked < 2 && rate_is_its_own(q) ? report_turns(&t) : 0;
 	q->sweeps[op] = marked > 1 || alternates > 0;
+	alternates = alternates ?: report_bursts(&t);
 	if (alternates)
 		return alternates < 0 ? alternates : 0;
 	if (marked < 2)

@@ -130,6 +130,9 @@ double moment_of(const struct trace *t, const struct series_run *s, u32 cut, dou
 
 /* --- findings_levels.c --- */
 
+/* The change at cut @i. */
+struct change change_at(const struct trace *t, u32 i);
+
 /* 1: rose by @factor or more, -1: fell, 0: neither. */
 int direction(double before, double after, double factor);
 
@@ -206,6 +209,11 @@ void say_only(struct finding *f, const struct change *c);
 
 /* Adds a finding if the load has two rates that take turns. Returns 1 if it has, 0 or -ENOMEM. */
 int report_turns(struct trace *t);
+
+/* --- findings_bursts.c --- */
+
+/* Adds a finding if the op is slow in short bursts, which another load causes. Returns the same. */
+int report_bursts(const struct trace *t);
 
 /* --- findings_levels_say.c --- */
 
