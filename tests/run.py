@@ -24,6 +24,8 @@ import typing
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 UNIT_TESTS = sorted((ROOT / "tests/unit").glob("test_*.c"))
 BEGIN = time.monotonic()
+# Models of a CPU: they go through all executions of functions whose memory other tests check, so a sanitizer would only slow them down.
+MODELS = "_order"
 CMOCKA = re.compile(r"\[  (PASSED|FAILED|SKIPPED)  \] (\d+) test\(s\)")
 NODE_TEST = re.compile(r"^\S+ (pass|fail|cancelled|skipped) (\d+)$", re.M)
 # How long a test took, by pytest and by Node.js.
@@ -116,9 +118,13 @@ def cmocka(program):
 
 
 def unit_programs(build, sources):
-    """Two at a time. By what the Makefile builds of them: a program whose source is gone stays in the build folder."""
+    """
+    Two at a time, models without sanitizers. By what the Makefile builds of them: a program whose source is gone stays in the
+    build folder.
+    """
     total = Count()
-    programs = [build / "tests/unit" / source.stem for source in sources]
+    plain = pathlib.Path(os.environ["BLKLAT_PLAIN"]).parent
+    programs = [(plain if source.stem.endswith(MODELS) else build) / "tests/unit" / source.stem for source in sources]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for path, (count, output) in zip(programs, pool.map(cmocka, programs)):
             print(f"--- {path.name}\n{output}", end="", flush=True)
