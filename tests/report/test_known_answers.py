@@ -85,6 +85,27 @@ def test_short_bursts_of_another_load(tmp_path, owner):
     assert not [one for one in others if "latency" in one or "level changed" in one or "peaks" in one]
 
 
+def test_a_load_that_makes_slow_half_of_the_time_is_not_sure(tmp_path):
+    """It comes every 30 s, and reads are slow every 60 s: in 95 % of all intervals both are there or none, but not in most of those with either."""
+    s = synthetic.Script()
+    for t in range(300):
+        spread(s, "read", 400e3 if t % 60 < 3 else 100e3, 1000)
+        s.io("write", 3e6, 2000 * (t % 30 < 3), size=2 ** 18)
+        s.tick()
+    first = sentences(s.write(tmp_path / "run.blklat"))[0]
+    assert re.match(r"sda read: mean latency rose 4\.00 times at 60\.0 s for 3\.0 s, .*; at the same time 2\.00k writes/s of 256 KiB began$", first), first
+
+
+def test_an_owner_whose_load_takes_turns_may_be_a_culprit(tmp_path):
+    s = synthetic.Script(by="cgroup")
+    for t in range(120):
+        spread(s, "read", 600e3 if t // 12 % 2 else 100e3, 500, more="in=/system.slice/db.service")
+        spread(s, "read", 600e3, 2000 * (t // 12 % 2), more="in=/system.slice/batch.service")
+        s.tick()
+    first = sentences(s.write(tmp_path / "run.blklat"))[0]
+    assert first.startswith("sda read: at 12.0 s batch.service began 2.00k reads/s of 4.00 KiB, until 24.0 s, and 4 times more from 36.0 s on; "), first
+
+
 @pytest.mark.parametrize("flushes,told", [
     (5, "at 10.0 s 5 flushes/s began, until 11.0 s, and 10 times more from 20.0 s on, and from the start until 1.0 s; they have 8.67 % of the device's time "
         "meanwhile, and writes went from p99 100 us to 40.0 ms, mean 41.4 us to 843 us (20.4 times slower), p50 unchanged at 40.1 us"),

@@ -7,7 +7,7 @@
 #include "report/findings_levels.h"
 #include "util/cleanup.h"
 
-#define BURSTS_LEAST 5
+#define BURSTS_LEAST 2
 
 /* A copy of a trace in which the fast intervals come first. */
 struct sorted {

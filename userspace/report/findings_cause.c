@@ -10,6 +10,7 @@
 #define LEFT 0.1		/* a load with less than this share of its earlier rate has ended */
 /* share of the busy intervals in which both the load and the effect are there, or neither is */
 #define TOGETHER 0.9
+#define BOTH 0.6		/* of those in which either is there */
 #define HEAVY 0.05		/* share of the time for which it is in flight, or of the time of all IOs */
 
 /* How many watches behind the whole are owners. */
@@ -127,19 +128,21 @@ static bool has_other_cause(const struct trace *t, const struct change *all, u32
 static bool goes_together(const struct trace *t, const struct change *all, const struct change *c)
 {
 	const struct other *o = &c->cause;
-	u32 p = shown_by(c), agree = 0, n = 0;
+	u32 p = shown_by(c), agree = 0, both = 0, n = 0;
 	double middle_iops = (o->before.iops + o->after.iops) / 2, middle_ns = sqrt(c->before.ns[p] * c->after.ns[p]);
 
 	for (u32 k = 0; k < t->n; k++) {
 		u32 at = t->interval[k];
-		bool there = run_iops(t->q->run, o->watch->ops[o->op].ios, at) > middle_iops;
+		bool there = run_iops(t->q->run, o->watch->ops[o->op].ios, at) > middle_iops,
+		     slow = percentiles_run_ns(&t->s->percentiles, at, p) > middle_ns;
 
 		if (has_other_cause(t, all, k, o))
 			continue;
 		n++;
-		agree += there == (percentiles_run_ns(&t->s->percentiles, at, p) > middle_ns);
+		agree += there == slow;
+		both += there && slow;
 	}
-	return agree >= TOGETHER * n;
+	return agree >= TOGETHER * n && both >= BOTH * (n - agree + both);
 }
 
 /* Whether @w is of a device of its own: those on top of others, and partitions, are slow with those below. */

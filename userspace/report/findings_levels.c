@@ -370,15 +370,18 @@ int find_level_changes(const struct inquiry *q, u32 op)
 	struct trace t CLEANUP(trace_uninit) = { 0 };
 	int err = trace_init(&t, q, op) ?: trace_find_levels(&t);
 	u32 marked = err ? 0 : marked_cuts(&t);
-	int alternates;
+	int told;
 
 	if (err || !latency_is_its_own(q))
 		return err;
-	alternates = marked < 2 && rate_is_its_own(q) ? report_turns(&t) : 0;
-	q->sweeps[op] = marked > 1 || alternates > 0;
-	alternates = alternates ?: report_bursts(&t);
-	if (alternates)
-		return alternates < 0 ? alternates : 0;
+	q->sweeps[op] = marked > 1;
+	told = report_bursts(&t);
+	if (!told && marked < 2 && rate_is_its_own(q)) {
+		told = report_turns(&t);
+		q->sweeps[op] |= told > 0;
+	}
+	if (told)
+		return told < 0 ? told : 0;
 	if (marked < 2)
 		trace_add_short(&t);
 	return report_changes(&t, marked > 1);
