@@ -10,6 +10,7 @@ import dataclasses
 import os
 import pathlib
 
+import stand_ins
 import tsc
 from cache import APT, CACHE, fetch_programs, keyed, library_path, program, read_stamp, run_in, write_stamp
 from packages import HOST, Apt, Failure, Staged, bootstrap
@@ -90,7 +91,7 @@ class Architecture:
         """What a command in a guest needs besides this machine's environment: where its programs are."""
         if self.native:
             places = [str(TOOLS / d) for d in ("sbin", "bin", "usr/sbin")]
-            return {"PATH": ":".join([*places, PATH]), "LD_LIBRARY_PATH": library_path(TOOLS), "BLKLAT": self.blklat}
+            return {"PATH": ":".join([*places, PATH]), "LD_LIBRARY_PATH": f"{stand_ins.folder()}:{library_path(TOOLS)}", "BLKLAT": self.blklat}
         return {"PATH": PATH, "BLKLAT": self.blklat, "ALTERED": BUILD / self.name / "tests/altered"}
 
     def shares(self):
@@ -122,6 +123,7 @@ def link_kmod(folder):
 
 
 def fetch_tools(update):
+    stand_ins.fetch()
     if update or not read_stamp(TOOLS):
         fetch_programs(TOOLS, TOOL_PACKAGES, link_kmod)
         for name, argument in (("modprobe", "-V"), ("mdadm", "-V"), ("nvme", "version"), ("dmsetup", "--version")):
