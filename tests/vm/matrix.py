@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tempfile
 
 from machine import Machine
 from packages import Failure
@@ -67,6 +68,13 @@ class Count(dict):
         return ", ".join(f"{n} {what}" for what, n in self.items())
 
 
+def files_of(keyword):
+    """What pytest has to look into for the tests that match: one file, if the expression demands its name, else all."""
+    name = re.match(r"(test_\w+)(?: and |$)", keyword)
+    path = HERE / "guest" / f"{name[1]}.py" if name else HERE / "guest"
+    return [str(path if path.exists() else HERE / "guest")]
+
+
 def folder_of(kernel, keyword, share):
     """Where a guest with these tests leaves its results: others may run at the same time."""
     if share:
@@ -78,6 +86,19 @@ def taken(folder):
     """QEMU's options for the folder in which guests that share the tests say what they have taken."""
     folder.mkdir(parents=True, exist_ok=True)
     return ("-fsdev", f"local,id=taken,path={folder},security_model=none", "-device", "virtio-9p-pci,fsdev=taken,mount_tag=taken")
+
+
+def compiled(kernel, files):
+    """
+    A folder with the modules of these tests, compiled here as pytest does it, and its assertions with them: that would take a guest
+    longer than a test. One that has changed since is compiled in the guest. Of another architecture's the sources are the same.
+    """
+    folder = BUILD / "vm/compiled"
+    with tempfile.TemporaryDirectory() as out:
+        env = os.environ | {"PYTHONPYCACHEPREFIX": str(folder), "PYTHONDONTWRITEBYTECODE": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "VM_KERNEL": kernel.name, "VM_OUT": out}
+        subprocess.run([argument for argument in PYTEST if argument != "-B"] + ["--collect-only", *files], env=env, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return folder
 
 
 def read_results(folder):
@@ -108,8 +129,10 @@ def complaints(result, count, running, share):
 def test_on(kernel, keyword, timeout, show, append, program, share, large):
     """Runs the guest tests of a program on one kernel, @append on its command line; returns their count."""
     folder = folder_of(kernel, keyword, share)
-    argv = [*PYTEST, *(["-k", keyword] if keyword else []), str(HERE / "guest")]
-    env = {"BLKLAT": program or kernel.arch.blklat, "BLKLAT_SLOW": SLOWER, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    files = files_of(keyword)
+    argv = [*PYTEST, *(["-k", keyword] if keyword else []), *files]
+    env = {"BLKLAT": program or kernel.arch.blklat, "BLKLAT_SLOW": SLOWER, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+           "PYTHONPYCACHEPREFIX": compiled(kernel, files)}
     if (ROOT / "Kbuild").exists():
         env["BLKLAT_KO"] = build_kmod(kernel)
     if share:
