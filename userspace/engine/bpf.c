@@ -164,7 +164,8 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 	b->devices = cfg->devices;
 	b->kernel.hooks = &hooks;
 	bpf_prepare();
-	err = bpf_kernel_traits(watches_bios(cfg), &b->traits, p) ?: bpf_finder_open(&b->finder, p) ?:
+	err = bpf_kernel_traits(watches_bios(cfg), &b->traits, p) ?:
+	      bpf_finder_open(&b->finder, b->traits.before_5_11, p) ?:
 	      bpf_learn_shared_tags(b, cfg->watches, cfg->n_watches, p);
 	if (!err)
 		err = kernel_capture_init(&b->kernel, &is, cfg, is.cpus + !b->traits.unguarded, p);

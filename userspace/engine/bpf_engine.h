@@ -227,8 +227,8 @@ int bpf_cgroups_leave(struct bpf_capture *b, const struct snapshot *s);
 /* Finds devices as often as it is needed. */
 struct bpf_finder;
 
-/* Returns 0, or a negative errno and a sentence. */
-int bpf_finder_open(struct bpf_finder **ret, struct problem *p);
+/* @before_5_11 as in struct kernel_traits. Returns 0, or a negative errno and a sentence. */
+int bpf_finder_open(struct bpf_finder **ret, bool before_5_11, struct problem *p);
 void bpf_finder_close(struct bpf_finder *f);	/* takes NULL */
 
 /*

@@ -72,19 +72,29 @@ static int find_some(struct bpf_link *link, const struct device *const *devices,
 	return err;
 }
 
-int bpf_finder_open(struct bpf_finder **ret, struct problem *p)
+/* Loads the one whose types the kernel has; see bpf_kernel_types(). */
+static int load(struct bpf_finder *f, bool before_5_11)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, open, .btf_custom_path = bpf_kernel_types());
+	f->skel = find__open();
+	if (!f->skel)
+		return -errno;
+	bpf_program__set_autoload(f->skel->progs.find_devices, !before_5_11);
+	bpf_program__set_autoload(f->skel->progs.find_devices_before_5_11, before_5_11);
+	return find__load(f->skel);
+}
+
+int bpf_finder_open(struct bpf_finder **ret, bool before_5_11, struct problem *p)
+{
 	struct bpf_finder *f = calloc(1, sizeof(*f));
 	int err;
 
 	if (!f)
 		return problem_set(p, -ENOMEM, "out of memory");
-	f->skel = find__open_opts(&open);
-	err = f->skel ? find__load(f->skel) : -errno;
+	err = load(f, before_5_11);
 	if (err)
 		problem_set(p, err, "the kernel refused a BPF iterator over open files: %s", strerror(-err));
-	else if (!(f->link = bpf_program__attach_iter(f->skel->progs.find_devices, NULL)))
+	else if (!(f->link = bpf_program__attach_iter(before_5_11 ? f->skel->progs.find_devices_before_5_11 :
+							   f->skel->progs.find_devices, NULL)))
 		err = problem_set(p, -errno, "could not attach a BPF iterator: %s", strerror(errno));
 	if (err)
 		bpf_finder_close(f);

@@ -188,12 +188,39 @@ static int standbys_asked(int *ret, struct problem *p)
 	return 0;
 }
 
+/* Reads the kernel's types, if they have all tracepoints that are needed. */
+static int read_types(struct btf **ret, struct problem *p)
+{
+	static const char *const needed[] = {
+		"block_rq_insert", "block_rq_issue", "block_rq_requeue",
+		"block_rq_complete", "block_bio_queue", "block_bio_complete",
+		"block_getrq", "block_bio_backmerge", "block_bio_frontmerge",
+	};
+
+	*ret = btf__load_vmlinux_btf();
+	if (!*ret)
+		return problem_set(p, -errno, "the kernel gives no BTF type information (%s): use a kernel built with "
+				   "CONFIG_DEBUG_INFO_BTF=y, as those of distributions are",
+				   strerror(errno));
+	for (u32 i = 0; i < ARRAY_SIZE(needed); i++)
+		if (args_in(*ret, needed[i]) < 0)
+			return problem_set(p, -ENOENT, "the kernel has no tracepoint %s: it is older than 5.10 or "
+					   "built without the block layer's tracepoints", needed[i]);
+	return 0;
+}
+
+static bool before_5_11(const struct btf *btf)
+{
+	return !struct_has(btf, "block_device", "bd_device");
+}
+
 int bpf_kernel_traits(bool bios, struct kernel_traits *ret, struct problem *p)
 {
-	struct btf *btf CLEANUP(cleanup_btf) = btf__load_vmlinux_btf();
+	struct btf *btf CLEANUP(cleanup_btf) = NULL;
+	int err = read_types(&btf, p);
 
-	if (!btf)
-		return problem_set(p, -errno, "could not read the kernel's BTF: %s", strerror(errno));
+	if (err)
+		return err;
 	*ret = (struct kernel_traits){
 		.insert_arg1 = args_in(btf, "block_rq_insert") == 2,
 		.issue_arg1 = args_in(btf, "block_rq_issue") == 2,
@@ -205,6 +232,7 @@ int bpf_kernel_traits(bool bios, struct kernel_traits *ret, struct problem *p)
 		.bio_split_arg1 = args_in(btf, "block_split") == 3,
 		.bio_remap_arg1 = args_in(btf, "block_bio_remap") == 4,
 		.traces_merges = args_in(btf, "block_rq_merge") > 0,
+		.before_5_11 = before_5_11(btf),
 		.bios_know_partition = struct_has(btf, "bio", "bi_bdev"),
 		.rare_flags = rare_flags(btf),
 		/* A bit's number since 6.10 (5f89154e8e9e, in an enum without a name), a macro before: 1 << 4. */
@@ -275,26 +303,6 @@ static int check_lockdown(struct problem *p)
 	return 0;
 }
 
-static int check_tracepoints(struct problem *p)
-{
-	static const char *const needed[] = {
-		"block_rq_insert", "block_rq_issue", "block_rq_requeue",
-		"block_rq_complete", "block_bio_queue", "block_bio_complete",
-		"block_getrq", "block_bio_backmerge", "block_bio_frontmerge",
-	};
-	struct btf *btf CLEANUP(cleanup_btf) = btf__load_vmlinux_btf();
-
-	if (!btf)
-		return problem_set(p, -errno, "the kernel gives no BTF type information (%s): use a kernel built with "
-				   "CONFIG_DEBUG_INFO_BTF=y, as those of distributions are",
-				   strerror(errno));
-	for (u32 i = 0; i < ARRAY_SIZE(needed); i++)
-		if (args_in(btf, needed[i]) < 0)
-			return problem_set(p, -ENOENT, "the kernel has no tracepoint %s: it is older than 5.10 or "
-					   "built without the block layer's tracepoints", needed[i]);
-	return 0;
-}
-
 static int no_log(enum libbpf_print_level level, const char *format, va_list args)
 {
 	(void)level, (void)format, (void)args;
@@ -311,6 +319,7 @@ void bpf_prepare(void)
 
 int bpf_probe(struct problem *p)
 {
+	struct btf *btf CLEANUP(cleanup_btf) = NULL;
 	struct bpf_finder *finder = NULL;
 	int err = check_capabilities(p);
 
@@ -322,10 +331,10 @@ int bpf_probe(struct problem *p)
 	if (!err)
 		err = check_lockdown(p);
 	if (!err)
-		err = check_tracepoints(p);
+		err = read_types(&btf, p);
 	/* The real test: load, run and unload one of our own programs. */
 	if (!err)
-		err = bpf_finder_open(&finder, p);
+		err = bpf_finder_open(&finder, before_5_11(btf), p);
 	if (!err)
 		err = bpf_find_devices(finder, NULL, 0, NULL, p);
 	bpf_finder_close(finder);

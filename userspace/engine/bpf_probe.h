@@ -23,7 +23,8 @@ int bpf_probe(struct problem *p);
  * The path of the kernel's own type information, or NULL if it is not in sysfs. For bpf_object_open_opts. With it,
  * libbpf searches only this file when a program asks for a type that the kernel lacks. Otherwise it also searches the
  * modules' types, which takes CAP_SYS_ADMIN (BPF_BTF_GET_NEXT_ID). libbpf reads the file for each object that it loads,
- * and once more for the attach targets; it can't be given types that were read before.
+ * and once more for the attach targets; it can't be given types that were read before. Programs that ask for no type
+ * that may be missing do without the path, and the file is read once.
  */
 const char *bpf_kernel_types(void);
 
@@ -37,6 +38,7 @@ struct kernel_traits {
 	/* of block_bio_backmerge and block_bio_frontmerge, the third argument is the bio; else the first */
 	bool bio_merge_arg2;
 	bool traces_merges;		/* it has block_rq_merge */
+	bool before_5_11;		/* partitions are struct hd_struct, not block_device */
 	bool bios_know_partition;	/* struct bio has bi_bdev */
 	u32 rare_flags;			/* REQ_FUA, REQ_PREFLUSH, REQ_META and REQ_RAHEAD; all ones: not known */
 	u32 flush_seq;			/* RQF_FLUSH_SEQ */
