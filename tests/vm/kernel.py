@@ -6,6 +6,7 @@ Below the cache ($BLKLAT_VM_CACHE, else ~/.cache/blklat), each complete once it 
   qemu/           QEMU 10, with the libraries that this machine lacks; qemu-arm64/ another architecture's
   tools/          programs for the guest that the host need not have installed; pahole/ for the build of a kernel (built.py)
   root-arm64-KEY/ the files of a guest that is not of this machine's architecture
+  stand-ins-KEY/  libraries without content for this machine's fio (stand_ins.py)
   kernels/6.1/    vmlinuz, lib/modules/RELEASE, build (for make -C ... M=...), stamp.json
 """
 import lzma
