@@ -10,7 +10,7 @@ OUT = pathlib.Path(os.environ["VM_OUT"])
 URL = "http://127.0.0.1:9834"
 CONFIG = pathlib.Path("/etc/blklat/blklat.conf")
 DEFAULTS = pathlib.Path("/etc/default/blklat")
-DROP_INS = pathlib.Path("/etc/systemd/system/blklat.service.d")
+DROP_IN = pathlib.Path("/etc/systemd/system/blklat.service.d/test.conf")
 
 
 def run(*argv, fails=False):

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from manager import CONFIG, DEFAULTS, DROP_INS, OUT, URL, get, ios, log, main_pid, run, show, wait_for
+from manager import CONFIG, DEFAULTS, OUT, URL, get, ios, log, main_pid, run, show, wait_for
 
 CAP_BPF, CAP_PERFMON = 39, 38
 BOUNDING = 1 << CAP_BPF | 1 << CAP_PERFMON
@@ -31,12 +31,6 @@ def tasks():
     return sorted(task for pid in (main_pid(), server_pid()) for task in pathlib.Path(f"/proc/{pid}/task").iterdir())
 
 
-def drop_in(text):
-    DROP_INS.mkdir(parents=True, exist_ok=True)
-    (DROP_INS / "test.conf").write_text(text)
-    run("systemctl", "daemon-reload")
-
-
 def completed(device):
     """The kernel's own count of reads and writes."""
     fields = pathlib.Path(f"/sys/block/{device}/stat").read_text().split()
@@ -45,6 +39,7 @@ def completed(device):
 
 def test_ready_when_it_watches():
     assert show("ActiveState", "SubState", "StatusText", "NRestarts") == ["active", "running", "Watching", "0"]
+    assert show("WatchdogUSec", "RestartUSec") == ["30s", "5s"]
     assert get("/healthz") == "ok\n"
     wait_for(lambda: "listening on http://127.0.0.1:9834/" in log(), "address")
 
@@ -128,10 +123,9 @@ def test_no_device_can_be_opened():
 
 
 @pytest.mark.restarts
+@pytest.mark.drop_in("[Service]\nWatchdogSec=9\n")
 def test_watchdog():
     """Heartbeats come in time; when they don't, the service is killed and restarted."""
-    assert show("WatchdogUSec") == "30s"
-    drop_in("[Service]\nWatchdogSec=9\n")
     run("systemctl", "restart", "blklat")
     pid, beats = main_pid(), set()
     # Longer than one watchdog period.
@@ -193,10 +187,9 @@ def test_stop():
 
 
 @pytest.mark.restarts
+@pytest.mark.drop_in("[Service]\nRestartSec=1\n")
 def test_what_another_start_may_cure_is_tried_again():
     """The second start uses the file as it is by then."""
-    assert show("RestartUSec") == "5s"
-    drop_in("[Service]\nRestartSec=1\n")
     CONFIG.write_text("dev = all\nmax-memory = 1K\n")
     run("systemctl", "restart", "blklat", fails=True)
     wait_for(lambda: log().count("the counters need") >= 2, "another start")
@@ -207,9 +200,9 @@ def test_what_another_start_may_cure_is_tried_again():
 
 
 @pytest.mark.restarts
+@pytest.mark.drop_in("[Service]\nRestartSec=1\n")
 def test_a_wrong_option_is_not_tried_again():
     """The service fails at once and stays so: while it waits for another start it is 'activating'."""
-    drop_in("[Service]\nRestartSec=1\n")
     CONFIG.write_text("dev = all\nno-such\n")
     run("systemctl", "restart", "blklat", fails=True)
     wait_for(lambda: show("ActiveState") == "failed", "failure")
@@ -218,13 +211,13 @@ def test_a_wrong_option_is_not_tried_again():
 
 
 @pytest.mark.restarts
+@pytest.mark.drop_in("[Service]\nLoadCredential=web.yml:/etc/blklat/web.yml\n")
 def test_passwords_by_credentials():
     """As docs/fleet.md says: files that only root can read."""
     folder = pathlib.Path("/etc/blklat")
     folder.mkdir(mode=0o700, exist_ok=True)
     (folder / "web.yml").write_text(f"basic_auth_users:\n  prometheus: {BCRYPT_OF_SECRET}\n")
     (folder / "web.yml").chmod(0o600)
-    drop_in("[Service]\nLoadCredential=web.yml:/etc/blklat/web.yml\n")
     CONFIG.write_text("dev = all\nweb-config = /run/credentials/blklat.service/web.yml\n")
     run("systemctl", "restart", "blklat")
     assert "blklat_build_info" in get("/metrics", "-u", "prometheus:secret")
@@ -232,9 +225,9 @@ def test_passwords_by_credentials():
 
 
 @pytest.mark.restarts
+@pytest.mark.drop_in("[Service]\nStateDirectory=blklat\n")
 def test_recordings():
     """As docs/fleet.md says: one line, and the sandbox lets the recorder wait for its disk."""
-    drop_in("[Service]\nStateDirectory=blklat\n")
     CONFIG.write_text("dev = all\nrecord = /var/lib/blklat\n")
     run("systemctl", "restart", "blklat")
     wait_for(lambda: '"device":"vda"' in run("sh", "-c", "blklat report -f json /var/lib/blklat 2>&1", fails=True), "recording")
@@ -245,12 +238,12 @@ def test_recordings():
 
 
 @pytest.mark.restarts
+@pytest.mark.drop_in("[Service]\nUser=root\nDeviceAllow=/dev/blklat rw\nDeviceAllow=block-* r\n"
+                     "CapabilityBoundingSet=CAP_SETUID CAP_SETGID\nSystemCallFilter=@setuid\n")
 def test_module_instead_of_bpf():
     """As docs/fleet.md says: as root, which opens the module's device, and the watched devices to pass them to it."""
     run("insmod", OUT / "blklat.ko")
     try:
-        drop_in("[Service]\nUser=root\nDeviceAllow=/dev/blklat rw\nDeviceAllow=block-* r\n"
-                "CapabilityBoundingSet=CAP_SETUID CAP_SETGID\nSystemCallFilter=@setuid\n")
         CONFIG.write_text("dev = vda\nengine = kmod\n")
         run("systemctl", "restart", "blklat")
         wait_for(lambda: 'blklat_capture_info{engine="kmod"} 1' in get("/metrics"), "interval")
