@@ -146,6 +146,8 @@ struct file {
 struct task_struct {
 	unsigned int flags;
 	int tgid;
+	struct task_struct *group_leader;
+	u64 start_boottime;
 	char comm[16];
 };
 

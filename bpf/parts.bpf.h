@@ -14,7 +14,7 @@
 #include <bpf/bpf_core_read.h>
 
 const volatile u32 cfg_by = BLKLAT_BY_NOTHING;	/* enum blklat_by */
-const volatile u32 cfg_cgroups = 0;		/* number of cgroups that can have a part of their own */
+const volatile u32 cfg_cgroups = 0;		/* number of cgroups or processes that can have a part of their own */
 const volatile u32 cfg_rare_flags = -1;		/* see struct kernel_traits */
 /* IOs in flight are counted, and slow IOs tell their company (parts.h) */
 const volatile bool cfg_company = false;
@@ -54,7 +54,7 @@ struct {
 #define SEEN_PART(seen) ((seen) & ((1 << SEEN_PART_BITS) - 1))
 
 /*
- * Which cgroup has which part, in both directions. All captures of a process share the two maps, so a
+ * Which cgroup, or process, has which part, in both directions. All captures of a process share the two maps, so a
  * part's number means the same in each capture. A number belongs to the cgroup that is first put into
  * cgroups under it; cgroup_parts lists the known owners. Userspace removes an owner first from
  * cgroup_parts, then from cgroups (abi.h, enum blklat_step). Their sizes are set before loading.
@@ -62,7 +62,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	__type(key, u64);	/* id of the cgroup */
+	__type(key, u64);	/* id of the cgroup or process */
 	__type(value, u64);	/* SEEN() */
 } cgroup_parts SEC(".maps");
 
@@ -233,19 +233,11 @@ __noinline int new_cgroup(u64 id, u64 name)
 	return known ? part_in(*known, id) : BLKLAT_CGROUP_REST;
 }
 
-/* The part of the cgroup that is charged for a bio. */
-static __always_inline u32 owner_part(struct bio *bio)
+/* The part of the owner @id, if it has one; 0: it may get one. */
+static __always_inline u32 known_part(u64 id)
 {
-	struct kernfs_node *kn;
-	u64 id, name = 0, *seen, *known, found;
+	u64 *seen = &cgroups_seen[id % 256], *known, found;
 
-	if (!bio || !bpf_core_field_exists(bio->bi_blkg) || !bio->bi_blkg)
-		return BLKLAT_CGROUP_NONE;
-	kn = bio->bi_blkg->blkcg->css.cgroup->kn;
-	id = kn->id;
-	if (!id)
-		return BLKLAT_CGROUP_NONE;
-	seen = &cgroups_seen[id % 256];
 	found = *(volatile u64 *)seen;
 	if (found >> SEEN_PART_BITS == id)
 		return SEEN_PART(found);
@@ -256,11 +248,76 @@ static __always_inline u32 owner_part(struct bio *bio)
 			*(volatile u64 *)seen = found;
 		return part_in(found, id);
 	}
-	if (cgroups_full)
-		return BLKLAT_CGROUP_REST;
+	return cgroups_full ? BLKLAT_CGROUP_REST : 0;
+}
+
+/* The part of the cgroup that is charged for a bio. */
+static __always_inline u32 cgroup_part(struct bio *bio)
+{
+	struct kernfs_node *kn;
+	u64 id, name = 0;
+	u32 part;
+
+	if (!bio || !bpf_core_field_exists(bio->bi_blkg) || !bio->bi_blkg)
+		return BLKLAT_CGROUP_NONE;
+	kn = bio->bi_blkg->blkcg->css.cgroup->kn;
+	id = kn->id;
+	if (!id)
+		return BLKLAT_CGROUP_NONE;
+	part = known_part(id);
+	if (part)
+		return part;
 	/* A loaded value is a pointer to the verifier; one from a read helper is a number. */
 	bpf_core_read(&name, sizeof(name), &kn->name);
 	return new_cgroup(id, name);
+}
+
+#define PF_WQ_WORKER 0x20	/* include/linux/sched.h, the same in all kernels from 5.10 to 7.2; likewise: */
+#define PF_KTHREAD 0x00200000
+
+/*
+ * The id of the current task's process; @ret_flags are the task's. With a typed pointer to the task plain loads do, at
+ * a quarter of the cost of the helpers that 5.10 needs.
+ */
+static __always_inline u32 current_process(u32 *ret_flags)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) {
+		struct task_struct *task = (void *)bpf_get_current_task_btf();
+
+		*ret_flags = task->flags;
+		return task->tgid;
+	}
+	*ret_flags = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags);
+	return bpf_get_current_pid_tgid() >> 32;
+}
+
+/* When the current task's process began. */
+static __always_inline u64 process_begin(void)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
+		return ((struct task_struct *)bpf_get_current_task_btf())->group_leader->start_boottime;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), group_leader, start_boottime);
+}
+
+/* The part of the current process. */
+static __always_inline u32 process_part(void)
+{
+	u32 flags, part, tgid = current_process(&flags);
+	u64 leader = 0, id;
+
+	if (!tgid || flags & PF_WQ_WORKER)
+		return BLKLAT_PROCESS_WORKERS;
+	id = blklat_process_id(tgid, process_begin());
+	part = known_part(id);
+	if (part)
+		return part;
+	bpf_core_read(&leader, sizeof(leader), &((struct task_struct *)bpf_get_current_task())->group_leader);
+	return new_cgroup(id, leader + bpf_core_field_offset(struct task_struct, comm));
+}
+
+static __always_inline u32 owner_part(struct bio *bio)
+{
+	return cfg_by == BLKLAT_BY_PROCESS ? process_part() : cgroup_part(bio);
 }
 
 /* NULL never happens: the number is that of a slot. */
@@ -287,7 +344,7 @@ static __always_inline u64 begin_in_part(const struct target *t, struct request 
 		return blklat_parted_start(now, blklat_size_part(rq->__data_len), 0);
 	if (cfg_by == BLKLAT_BY_FLAGS)
 		return blklat_parted_start(now, flags_part(op, rq->cmd_flags), 0);
-	if (cfg_by == BLKLAT_BY_CGROUP)
+	if (blklat_has_owners(cfg_by))
 		return blklat_parted_start(now, owner_part(rq->bio), 0);
 	kind = kind_of(op, rq->__data_len);
 	/* A path of its own, so that the other one has to keep fewer values. */
@@ -321,7 +378,7 @@ static __always_inline u32 bio_part(u32 whole, const struct bio_start *start, st
 		return blklat_size_part(start->bytes);
 	if (cfg_by == BLKLAT_BY_FLAGS)
 		return flags_part(start->op, bio->bi_opf);
-	if (cfg_by == BLKLAT_BY_CGROUP)
+	if (blklat_has_owners(cfg_by))
 		return owner_part(bio);
 	found = company_now(whole);
 	if (!cfg_company)

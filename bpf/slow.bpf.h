@@ -117,24 +117,18 @@ static __always_inline bool exchange_note(struct note *n, u64 from, u64 to)
 	return __sync_val_compare_and_swap(&n->bio, from, to) == from;
 }
 
-#define PF_KTHREAD 0x00200000	/* include/linux/sched.h, the same in all kernels from 5.10 to 7.2 */
-
-/* With a typed pointer to the task plain loads do, at a quarter of the cost of the helpers that 5.10 needs. */
 static __always_inline void note_sender(struct note *n)
 {
 	u32 flags;
 
+	n->submitter = current_process(&flags);
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) {
 		struct task_struct *task = (void *)bpf_get_current_task_btf();
 
-		n->submitter = task->tgid;
-		flags = task->flags;
 #pragma unroll
 		for (u32 i = 0; i < BLKLAT_COMM; i++)
 			n->comm[i] = task->comm[i];
 	} else {
-		n->submitter = bpf_get_current_pid_tgid() >> 32;
-		flags = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags);
 		bpf_get_current_comm(n->comm, sizeof(n->comm));
 	}
 	n->known |= BLKLAT_SLOW_SUBMITTER | (flags & PF_KTHREAD ? BLKLAT_SLOW_KERNEL_THREAD : 0);

@@ -284,15 +284,22 @@ static void blklat_by_test_forged(struct kunit *test)
 	}
 }
 
-/* --- cgroups ------------------------------------------------------------------------------- */
+/* --- cgroups and processes ----------------------------------------------------------------- */
+
+/* The part of the owner @id. */
+static u32 part_of(const struct fake *f, u32 room, u64 id)
+{
+	return blklat_owner_part(f->by, room, id, "name");
+}
 
 static void expect_cgroups(struct kunit *test, const u64 *ids, u32 n)
 {
 	struct blklat_cgroup *list = kunit_kcalloc(test, BLKLAT_CGROUPS_MAX, sizeof(*list), GFP_KERNEL);
+	struct fake *f = test->priv;
 	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, list);
-	blklat_cgroups_list(list, BLKLAT_CGROUPS_MAX);
+	blklat_cgroups_list(f->by, list, BLKLAT_CGROUPS_MAX);
 	for (i = 0; i < BLKLAT_CGROUPS_MAX; i++) {
 		EXPECT_U64_MSG(test, list[i].id, i < n ? ids[i] : 0, "number %u", i);
 		KUNIT_EXPECT_STREQ(test, list[i].name, i < n ? "name" : "");
@@ -303,32 +310,51 @@ static void expect_cgroups(struct kunit *test, const u64 *ids, u32 n)
  * Cgroups get numbers in the order of their first IOs, and keep them, for later sessions too, until the
  * last session ends.
  */
-static void blklat_by_test_cgroups(struct kunit *test)
+static void expect_appearance(struct kunit *test, u32 by)
 {
 	static const u64 ids[] = { 70, 1, U64_MAX, 8 };
 	struct fake *f = test->priv;
 	u32 i, turn;
 
-	session(test, BLKLAT_BY_CGROUP, 1);
+	session(test, by, 1);
 	EXPECT_U64(test, f->s[0]->parts, BLKLAT_CGROUP_REST + FAKE_CGROUPS);
 	for (turn = 0; turn < 2; turn++) {
-		EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS, 0, "name"), BLKLAT_CGROUP_NONE);
+		EXPECT_U64(test, part_of(f, FAKE_CGROUPS, 0), BLKLAT_CGROUP_NONE);
 		for (i = 0; i < FAKE_CGROUPS; i++)
-			EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS, ids[i], "name"), BLKLAT_CGROUP_FIRST + i);
-		EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS, ids[FAKE_CGROUPS], "name"), BLKLAT_CGROUP_REST);
+			EXPECT_U64(test, part_of(f, FAKE_CGROUPS, ids[i]), BLKLAT_CGROUP_FIRST + i);
+		EXPECT_U64(test, part_of(f, FAKE_CGROUPS, ids[FAKE_CGROUPS]), BLKLAT_CGROUP_REST);
 	}
 	expect_cgroups(test, ids, FAKE_CGROUPS);
 	/* A session with more room has the same numbers. */
-	EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS + 1, ids[FAKE_CGROUPS], "name"), BLKLAT_CGROUP_FIRST + FAKE_CGROUPS);
-	EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS, ids[FAKE_CGROUPS], "name"), BLKLAT_CGROUP_REST);
+	EXPECT_U64(test, part_of(f, FAKE_CGROUPS + 1, ids[FAKE_CGROUPS]), BLKLAT_CGROUP_FIRST + FAKE_CGROUPS);
+	EXPECT_U64(test, part_of(f, FAKE_CGROUPS, ids[FAKE_CGROUPS]), BLKLAT_CGROUP_REST);
 	fake_session(test, 1, 6, FAKE_MAX_BIOS, stages, 1);
 	blklat_session_free(f->s[0]);
 	f->s[0] = NULL;
 	expect_cgroups(test, ids, FAKE_CGROUPS + 1);
 	blklat_session_free(f->s[1]);
 	f->s[1] = NULL;
-	session(test, BLKLAT_BY_CGROUP, 1);
+	session(test, by, 1);
 	expect_cgroups(test, ids, 0);
+}
+
+/* Cgroups and processes may have the same ids, and numbers. */
+static void blklat_by_test_cgroups(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	u64 id = blklat_process_id(current->tgid, current->start_boottime);
+	struct blklat_cgroup list;
+
+	expect_appearance(test, BLKLAT_BY_CGROUP);
+	expect_appearance(test, BLKLAT_BY_PROCESS);
+	EXPECT_U64(test, blklat_process_part(1), BLKLAT_CGROUP_FIRST);
+	blklat_cgroups_list(BLKLAT_BY_PROCESS, &list, 1);
+	EXPECT_U64(test, list.id, id);
+	KUNIT_EXPECT_STREQ(test, list.name, current->comm);
+	f->by = BLKLAT_BY_CGROUP;
+	fake_session(test, 1, 6, FAKE_MAX_BIOS, stages, 1);
+	EXPECT_U64(test, part_of(f, 1, id), BLKLAT_CGROUP_FIRST);
+	expect_cgroups(test, (const u64[]){ id }, 1);
 }
 
 /* Agrees to the next step of number 1, and returns its step after that. */
@@ -336,7 +362,7 @@ static u32 leave(struct fake *f, u32 i, u64 id, u32 step)
 {
 	struct blklat_leaving l = { .id = id, .number = 1, .step = step };
 
-	blklat_cgroups_leave(&f->s[i]->cgroups_user, &l, 1);
+	blklat_cgroups_leave(f->by, &f->s[i]->cgroups_user, &l, 1);
 	return l.step;
 }
 
@@ -344,18 +370,18 @@ static u32 leave(struct fake *f, u32 i, u64 id, u32 step)
  * A number is free when all sessions have agreed to each step. IOs that its owner begins in the
  * meantime are not counted in it.
  */
-static void blklat_by_test_cgroups_leave(struct kunit *test)
+static void expect_leaving(struct kunit *test, u32 by)
 {
 	static const u64 ids[] = { 70, 80, 90 };
 	struct fake *f = test->priv;
 	struct blklat_cgroup list[3];
 	u32 i, step;
 
-	session(test, BLKLAT_BY_CGROUP, 1);
+	session(test, by, 1);
 	fake_session(test, 1, 6, FAKE_MAX_BIOS, stages, 1);
 	for (i = 0; i < 3; i++)
-		EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS, ids[i], "name"), BLKLAT_CGROUP_FIRST + i);
-	EXPECT_U64(test, blklat_cgroup_part_of(3, 100, "late"), BLKLAT_CGROUP_REST);
+		EXPECT_U64(test, part_of(f, FAKE_CGROUPS, ids[i]), BLKLAT_CGROUP_FIRST + i);
+	EXPECT_U64(test, blklat_owner_part(f->by, 3, 100, "late"), BLKLAT_CGROUP_REST);
 	for (step = BLKLAT_STEP_HELD; step < BLKLAT_STEP_FREE; step++) {
 		/*
 		 * A session can't agree for a number with another owner, to a step that was not
@@ -365,19 +391,19 @@ static void blklat_by_test_cgroups_leave(struct kunit *test)
 		EXPECT_U64(test, leave(f, 0, 80, (step + 1) % BLKLAT_STEP_FREE), step);
 		for (i = 0; i < 3; i++)
 			EXPECT_U64_MSG(test, leave(f, 0, 80, step), step, "alone, step %u", step);
-		EXPECT_U64(test, blklat_cgroup_part_of(3, 100, "late"), BLKLAT_CGROUP_REST);
-		blklat_cgroups_list(list, 3);
+		EXPECT_U64(test, blklat_owner_part(f->by, 3, 100, "late"), BLKLAT_CGROUP_REST);
+		blklat_cgroups_list(f->by, list, 3);
 		EXPECT_U64(test, list[1].id, 80);
-		EXPECT_U64(test, blklat_cgroup_part_of(3, 80, "name"), step ? BLKLAT_CGROUP_REST : BLKLAT_CGROUP_FIRST + 1);
+		EXPECT_U64(test, part_of(f, 3, 80), step ? BLKLAT_CGROUP_REST : BLKLAT_CGROUP_FIRST + 1);
 		EXPECT_U64_MSG(test, leave(f, 1, 80, step), step + 1, "both, step %u", step);
 	}
-	blklat_cgroups_list(list, 3);
+	blklat_cgroups_list(f->by, list, 3);
 	EXPECT_U64(test, list[1].id, 0);
-	EXPECT_U64(test, blklat_cgroup_part_of(3, 70, "name"), BLKLAT_CGROUP_FIRST);
-	EXPECT_U64(test, blklat_cgroup_part_of(3, 90, "name"), BLKLAT_CGROUP_FIRST + 2);
-	EXPECT_U64(test, blklat_cgroup_part_of(3, 100, "late"), BLKLAT_CGROUP_FIRST + 1);
-	EXPECT_U64(test, blklat_cgroup_part_of(3, 80, "name"), BLKLAT_CGROUP_REST);
-	blklat_cgroups_list(list, 3);
+	EXPECT_U64(test, part_of(f, 3, 70), BLKLAT_CGROUP_FIRST);
+	EXPECT_U64(test, part_of(f, 3, 90), BLKLAT_CGROUP_FIRST + 2);
+	EXPECT_U64(test, blklat_owner_part(f->by, 3, 100, "late"), BLKLAT_CGROUP_FIRST + 1);
+	EXPECT_U64(test, part_of(f, 3, 80), BLKLAT_CGROUP_REST);
+	blklat_cgroups_list(f->by, list, 3);
 	EXPECT_U64(test, list[1].id, 100);
 	KUNIT_EXPECT_STREQ(test, list[1].name, "late");
 	EXPECT_U64(test, leave(f, 0, 80, BLKLAT_STEP_HELD), BLKLAT_STEP_FREE);
@@ -393,32 +419,41 @@ static void blklat_by_test_cgroups_leave(struct kunit *test)
 		EXPECT_U64(test, leave(f, 1, 100, step), step + 1);
 }
 
+static void blklat_by_test_cgroups_leave(struct kunit *test)
+{
+	expect_leaving(test, BLKLAT_BY_CGROUP);
+	expect_leaving(test, BLKLAT_BY_PROCESS);
+}
+
 /* As many as there may be, and as many without a number. Then every other one gives its number to one of those. */
 static void blklat_by_test_cgroups_many(struct kunit *test)
 {
 	enum { ROOM = BLKLAT_CGROUPS_MAX, LEAVING = (ROOM + 1) / 2 };
 	struct blklat_cgroups_user *user = fake_alloc(test, sizeof(*user));
 	struct blklat_leaving *list = fake_alloc(test, LEAVING * sizeof(*list));
+	struct fake *f = test->priv;
 	u32 i, step;
 
-	blklat_cgroups_get(ROOM);
+	f->by = BLKLAT_BY_CGROUP;
+	blklat_cgroups_get(f->by, ROOM);
 	for (i = 0; i < 2 * ROOM; i++)
-		EXPECT_U64(test, blklat_cgroup_part_of(ROOM, 1000 + 7 * i, "name"), i < ROOM ? BLKLAT_CGROUP_FIRST + i : BLKLAT_CGROUP_REST);
+		EXPECT_U64(test, part_of(f, ROOM, 1000 + 7 * i),
+			   i < ROOM ? BLKLAT_CGROUP_FIRST + i : BLKLAT_CGROUP_REST);
 	for (step = BLKLAT_STEP_HELD; step < BLKLAT_STEP_FREE; step++) {
 		for (i = 0; i < LEAVING; i++)
 			list[i] = (struct blklat_leaving){ .id = 1000 + 7 * 2 * i, .number = 2 * i, .step = step };
-		blklat_cgroups_leave(user, list, LEAVING);
+		blklat_cgroups_leave(f->by, user, list, LEAVING);
 		for (i = 0; i < LEAVING; i++)
 			EXPECT_U64(test, list[i].step, step + 1);
 	}
 	for (i = 0; i < ROOM; i += 2)
-		EXPECT_U64(test, blklat_cgroup_part_of(ROOM, 1000 + 7 * (ROOM + i), "name"), BLKLAT_CGROUP_FIRST + i);
+		EXPECT_U64(test, part_of(f, ROOM, 1000 + 7 * (ROOM + i)), BLKLAT_CGROUP_FIRST + i);
 	for (i = 0; i < ROOM; i++) {
-		EXPECT_U64(test, blklat_cgroup_part_of(ROOM, 1000 + 7 * i, "name"), i % 2 ? BLKLAT_CGROUP_FIRST + i : BLKLAT_CGROUP_REST);
-		EXPECT_U64(test, blklat_cgroup_part_of(ROOM, 1000 + 7 * (ROOM + i), "name"),
+		EXPECT_U64(test, part_of(f, ROOM, 1000 + 7 * i), i % 2 ? BLKLAT_CGROUP_FIRST + i : BLKLAT_CGROUP_REST);
+		EXPECT_U64(test, part_of(f, ROOM, 1000 + 7 * (ROOM + i)),
 			   i % 2 ? BLKLAT_CGROUP_REST : BLKLAT_CGROUP_FIRST + i);
 	}
-	blklat_cgroups_put(user, ROOM);
+	blklat_cgroups_put(f->by, user, ROOM);
 }
 
 /* IOs without a bio, or whose bio is charged to no cgroup, belong to no cgroup. */

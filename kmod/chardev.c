@@ -217,7 +217,7 @@ static long list_cgroups(const struct blklat_session *s, const struct blklat_cgr
 	list = kvcalloc(cgroups.n, sizeof(*list), GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
-	blklat_cgroups_list(list, cgroups.n);
+	blklat_cgroups_list(s->by, list, cgroups.n);
 	if (copy_to_user(u64_to_user_ptr(cgroups.cgroups), list, cgroups.n * sizeof(*list)))
 		err = -EFAULT;
 	kvfree(list);
@@ -251,7 +251,7 @@ static long leave_cgroups(struct blklat_session *s, const struct blklat_leave __
 		return PTR_ERR(list);
 	err = check_leaving(s, list, leave.n);
 	if (!err) {
-		blklat_cgroups_leave(&s->cgroups_user, list, leave.n);
+		blklat_cgroups_leave(s->by, &s->cgroups_user, list, leave.n);
 		if (copy_to_user(u64_to_user_ptr(leave.leaving), list, bytes))
 			err = -EFAULT;
 	}

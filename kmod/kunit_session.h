@@ -186,7 +186,7 @@ static inline struct blklat_session *fake_session(struct kunit *test, u32 i, u32
 	setup.slow_places = f->slow_places;
 	setup.notes = f->notes;
 	setup.owners = f->owners;
-	setup.cgroups = f->by == BLKLAT_BY_CGROUP ? FAKE_CGROUPS : 0;
+	setup.cgroups = blklat_has_owners(f->by) ? FAKE_CGROUPS : 0;
 	setup.room = f->room;
 	setup.spare = f->spare ?: nr_cpu_ids * (n + f->room) * (1 + blklat_parts(f->by, setup.cgroups)) * BLKLAT_OPS;
 	blklat_session_free(f->s[i]);

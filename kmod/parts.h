@@ -83,6 +83,8 @@ static inline u32 blklat_part_now(const struct blklat_session *s, u32 whole, u32
 {
 	if (s->by == BLKLAT_BY_CGROUP)
 		return blklat_cgroup_part(s->cgroups, bio);
+	if (s->by == BLKLAT_BY_PROCESS)
+		return blklat_process_part(s->cgroups);
 	if (s->by == BLKLAT_BY_SIZE)
 		return blklat_size_part(bytes);
 	if (s->by == BLKLAT_BY_FLAGS)

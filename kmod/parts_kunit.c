@@ -261,7 +261,7 @@ static void expect_sums(struct kunit *test, u32 by)
 	static const char *const lives[] = { "IDC", "DC", "DpC", "DE", "DpRDC", "IM", "DR", "C", "DpppE", "IDRIDC" };
 	static const u32 cells[] = { AT_BINS, AT_BYTES, AT_ERRORS };
 	struct fake *f = test->priv;
-	u32 i, op, k, rows = 1 + blklat_parts(by, by == BLKLAT_BY_CGROUP ? FAKE_CGROUPS : 0);
+	u32 i, op, k, rows = 1 + blklat_parts(by, blklat_has_owners(by) ? FAKE_CGROUPS : 0);
 	u64 random = 7;
 
 	f->by = by;

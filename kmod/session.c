@@ -39,7 +39,7 @@ int blklat_setup_check(const struct blklat_setup *setup)
 	if (!setup->watches || setup->scale > BLKLAT_SCALE_MAX || setup->by >= BLKLAT_BYS ||
 	    setup->idle_gap_ns & BLKLAT_SLOT_AFTER_IDLE || setup->slots % BLKLAT_SLOTS)
 		return -EINVAL;
-	if (setup->by == BLKLAT_BY_CGROUP ? !setup->cgroups || setup->cgroups > BLKLAT_CGROUPS_MAX : setup->cgroups)
+	if (blklat_has_owners(setup->by) ? !setup->cgroups || setup->cgroups > BLKLAT_CGROUPS_MAX : setup->cgroups)
 		return -EINVAL;
 	if ((u64)setup->watches + setup->room > BLKLAT_MAX_WATCHES / (1 + blklat_parts(setup->by, setup->cgroups)))
 		return -E2BIG;
@@ -186,7 +186,7 @@ int blklat_session_new(const struct blklat_setup *setup, const struct blklat_wat
 	s->cgroups = setup->cgroups;
 	s->parts = blklat_parts(setup->by, setup->cgroups);
 	if (s->cgroups)
-		blklat_cgroups_get(s->cgroups);
+		blklat_cgroups_get(s->by, s->cgroups);
 	s->wholes = setup->watches + setup->room;
 	s->watches = s->wholes * (1 + s->parts);
 	s->n_slots = setup->slots;
@@ -230,7 +230,7 @@ void blklat_session_free(struct blklat_session *s)
 	kvfree(s->company);
 	blklat_teller_free(s->slow);
 	if (s->cgroups)
-		blklat_cgroups_put(&s->cgroups_user, s->cgroups);
+		blklat_cgroups_put(s->by, &s->cgroups_user, s->cgroups);
 	vfree(s->header);
 	kvfree(s->targets);
 	kvfree(s->numbers);

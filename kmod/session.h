@@ -71,7 +71,7 @@ struct blklat_session {
 	u32 wholes;			/* without parts */
 	u32 by;				/* enum blklat_by */
 	u32 parts;			/* of each whole; they follow it */
-	u32 cgroups;			/* how many of the parts are for cgroups; 0: not divided by cgroup */
+	u32 cgroups;			/* how many of the parts are for cgroups or processes; 0: not divided by them */
 	struct blklat_in_flight *in_flight;	/* [watch], see parts.h; NULL: not counted */
 	bool keeps_company;		/* IOs in flight are counted, and slow IOs tell their company */
 	u32 *company;			/* [slot], if so: that of the request in it */

@@ -15,7 +15,7 @@ word that begins with '#' starts a comment. First come the facts about the whole
   memory BYTES                 memory that the counters took; default 64 KiB
   idle-gap TIME                an IO that comes after a pause of at least TIME counts as after-idle; default: pauses are
                                not looked for
-  by size|flags|depth|beside|cgroup
+  by size|flags|depth|beside|cgroup|process
                                divides each watch. Each 'io' and 'part' counts in the part that it names; by size, if it
                                names none, in that of its BYTES
   slow-max MOST                slow IOs are reported, at most MOST of a watch and interval
@@ -83,6 +83,7 @@ PARTS = {
     "depth": ("1", "2", "3-4", "5-8", "9-16", "17-32", "33-64", "65-128", "129-256", "257-512", "513+"),
     "beside": ("flush", "discard", "other", "big write", "write", "read", "nothing"),
     "cgroup": ("none", "rest"),  # and a path, or NAMESPACE/POD/CONTAINER, for each other
+    "process": ("kworker", "rest"),  # and NAME (PID) for each other
 }
 ACCOUNTS = ("requeued", "no_start", "overwritten", "tag_range", "table_full", "before_start", "unissued", "empty_flush", "bios_started")
 ERRORS = (None, "not supported", "timeout", "no space", "transport", "target", "reservation conflict", "medium", "protection",
@@ -265,7 +266,7 @@ class Run:
         label = facts.pop("in", None)
         if self.by == "size" and label is None:
             label = size_part(size)
-        if self.by == "cgroup" and "/" in label:
+        if self.by == "cgroup" and "/" in label or self.by == "process" and label.endswith(")"):
             self.labels.setdefault(label, 1 + len(self.labels))
         if label not in self.labels if self.by else label is not None:
             raise ValueError(f"{label} is not a part by {self.by}")

@@ -55,8 +55,8 @@
  *                              stage total includes the wait for limits of cgroups, else 0
  *   ...                        userspace reads the mapping; nothing is asked of the kernel
  *   ioctl(BLKLAT_IOC_BIOS)     reads the bios in flight at stage total, which are not in the mapping
- *   ioctl(BLKLAT_IOC_CGROUPS)  reads which cgroup has which part, which is not in the mapping either
- *   ioctl(BLKLAT_IOC_LEAVE)    releases parts whose cgroup has ended
+ *   ioctl(BLKLAT_IOC_CGROUPS)  reads which cgroup or process has which part, which is not in the mapping either
+ *   ioctl(BLKLAT_IOC_LEAVE)    releases parts whose cgroup or process has ended
  *   ioctl(BLKLAT_IOC_WAIT)     waits until no event that began before the call is still being counted; EINVAL before
  *                              BLKLAT_IOC_SETUP
  *   ioctl(BLKLAT_IOC_ADD)      watches another device and stage
@@ -130,6 +130,7 @@ enum blklat_by {
 	BLKLAT_BY_DEPTH,	/* how many IOs are in flight there, this one included */
 	BLKLAT_BY_BESIDE,	/* the strongest kind among the other IOs in flight there */
 	BLKLAT_BY_CGROUP,	/* the cgroup that is charged for the IO */
+	BLKLAT_BY_PROCESS,	/* the process that begins the stage */
 	BLKLAT_BYS,
 };
 
@@ -137,7 +138,8 @@ enum blklat_by {
  * Modules of this version and recordings store these numbers, so add a new stage, op, account or by at
  * the end.
  */
-_Static_assert(BLKLAT_STAGE_WAIT == 3 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8 && BLKLAT_BY_CGROUP == 5, "numbers stay");
+_Static_assert(BLKLAT_STAGE_WAIT == 3 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8 && BLKLAT_BY_PROCESS == 6,
+	       "numbers stay");
 
 /*
  * 32 start-time slots. The number of a request's slot is, within its device,
@@ -178,8 +180,8 @@ _Static_assert(sizeof(struct blklat_slots) == 4 * 128, "whole pairs of cache lin
 /*
  * In a watch with parts, these bits of a time hold the number of the IO's part, from 1. So the part at
  * the IO's end is the part at its start, even if its size has changed since. If IOs in flight are
- * counted by kind, the upper four bits hold the IO's kind (parts.h), for the same reason; by cgroup,
- * they belong to the part. Readers ignore the kind.
+ * counted by kind, the upper four bits hold the IO's kind (parts.h), for the same reason; by cgroup
+ * and by process, they belong to the part. Readers ignore the kind.
  *
  * The clock's own bits in this place are left out. So a time means the moment nearest to the reader's
  * clock that has the remaining bits: an age is right up to 2^52 ns, 52 days.
@@ -230,7 +232,7 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 15
+#define BLKLAT_ABI_VERSION 16
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)
@@ -309,7 +311,7 @@ struct blklat_setup {
 	 */
 	__u64 idle_gap_ns;
 	__u32 by;		/* enum blklat_by: what each watch is divided by */
-	/* by cgroup: how many cgroups get a part of their own, 1 to BLKLAT_CGROUPS_MAX; else 0 */
+	/* by cgroup or process: how many of them get a part of their own, 1 to BLKLAT_CGROUPS_MAX; else 0 */
 	__u32 cgroups;
 	__u32 slow_places;	/* of the ring of slow IOs, a power of two >= 2; 0: none, then the next two are 0 */
 	__u32 notes;		/* places for notes on the senders of bios, a power of two >= 2; 0: no notes */
@@ -368,14 +370,17 @@ _Static_assert(sizeof(struct blklat_bio_count) == 24 && sizeof(struct blklat_bio
  * appear: by the BPF programs of one process, or by the module, which keeps the numbers as long as any
  * of its sessions divides by cgroup. So a number means the same cgroup in all sessions, until all of
  * them have released it: see enum blklat_step.
+ *
+ * By process, the same holds of processes, which have numbers of their own.
  */
 struct blklat_cgroup {
-	__u64 id;		/* its cgroup_id(), which is the inode number of its directory; 0: none yet */
-	/* name of that directory, truncated; needed if the cgroup is gone when userspace looks */
+	/* its cgroup_id(), which is the inode number of its directory; or see blklat_process_id(); 0: none yet */
+	__u64 id;
+	/* name of that directory, truncated, or of the process; needed if it is gone when userspace looks */
 	char name[56];
 };
 
-/* EINVAL if the session is not divided by cgroup, @n is not setup.cgroups, or before BLKLAT_IOC_SETUP. */
+/* EINVAL if the session is not divided by cgroup or process, @n is not setup.cgroups, or before BLKLAT_IOC_SETUP. */
 struct blklat_cgroups {
 	__u64 cgroups;		/* address of @n struct blklat_cgroup, written */
 	__u32 n;
@@ -411,7 +416,7 @@ struct blklat_leaving {
 
 /*
  * Releases numbers. A number that is not at the given step is left alone. EINVAL if the session is not
- * divided by cgroup, for an invalid number or step, if @n is 0 or more than setup.cgroups, or before
+ * divided by cgroup or process, for an invalid number or step, if @n is 0 or more than setup.cgroups, or before
  * BLKLAT_IOC_SETUP.
  */
 struct blklat_leave {

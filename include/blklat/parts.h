@@ -147,7 +147,37 @@ enum blklat_cgroup_part {
 };
 #define BLKLAT_CGROUPS_MAX (BLKLAT_PARTS_MAX + 1 - BLKLAT_CGROUP_FIRST)
 
-/* The number of parts of each watch; by cgroup, @cgroups of them have a part of their own. 0: it is not divided. */
+/*
+ * By process: the one whose task queues the bio, or inserts or issues the request. That one need not be the request's
+ * sender: whoever runs a queue issues what waits there. Processes have the parts that cgroups have. The first is that
+ * of the kernel's workers, which come and go.
+ */
+#define BLKLAT_PROCESS_WORKERS BLKLAT_CGROUP_NONE
+
+/*
+ * The id of a process: below its tgid, which has 22 bits (PID_MAX_LIMIT), and above when it began, by the clock of its
+ * start_boottime in units of 2^20 ns (34 bits, 208 days), as tgids are used again.
+ */
+#define BLKLAT_TGID_BITS 22
+#define BLKLAT_BEGAN(boottime_ns) ((boottime_ns) >> 20 & ((1ULL << 34) - 1))
+
+static inline __u64 blklat_process_id(__u32 tgid, __u64 boottime_ns)
+{
+	return BLKLAT_BEGAN(boottime_ns) << BLKLAT_TGID_BITS | tgid;
+}
+
+static inline __u32 blklat_process_tgid(__u64 id)
+{
+	return id & ((1U << BLKLAT_TGID_BITS) - 1);
+}
+
+/* Whether parts belong to owners, cgroups or processes, which get them when they appear. */
+static inline int blklat_has_owners(__u32 by)
+{
+	return by == BLKLAT_BY_CGROUP || by == BLKLAT_BY_PROCESS;
+}
+
+/* The number of parts of each watch; by cgroup or process, @cgroups have one of their own. 0: it is not divided. */
 static inline __u32 blklat_parts(__u32 by, __u32 cgroups)
 {
 	switch (by) {
@@ -160,6 +190,7 @@ static inline __u32 blklat_parts(__u32 by, __u32 cgroups)
 	case BLKLAT_BY_BESIDE:
 		return BLKLAT_BESIDE_PARTS;
 	case BLKLAT_BY_CGROUP:
+	case BLKLAT_BY_PROCESS:
 		return BLKLAT_CGROUP_REST + cgroups;
 	default:
 		return 0;
@@ -176,7 +207,7 @@ static inline __u64 blklat_parted_start(__u64 now, __u32 part, __u32 kind)
 /* The part in a start time of a watch that is divided @by; 0: no part. */
 static inline __u32 blklat_slot_part(__u64 ns, __u32 by)
 {
-	__u32 bits = (by == BLKLAT_BY_CGROUP ? 61 : BLKLAT_SLOT_KIND_SHIFT) - BLKLAT_SLOT_PART_SHIFT;
+	__u32 bits = (blklat_has_owners(by) ? 61 : BLKLAT_SLOT_KIND_SHIFT) - BLKLAT_SLOT_PART_SHIFT;
 
 	return ns >> BLKLAT_SLOT_PART_SHIFT & ((1U << bits) - 1);
 }

@@ -180,8 +180,8 @@ def check_parts(rows, lines):
         if key[:2] in divided:
             assert sum(r["ios"] for r in found[key]) == sum(o["ios"] for _, o in of_whole)
             assert sum(r["bytes"] for r in found[key]) == sum(o["bytes"] for _, o in of_whole)
-    # Cgroups come in any order, but everywhere in the same.
-    labels = PARTS + list(dict.fromkeys(["none", "rest"] + [line["part"]["label"] for line in parts if line["part"]["by"] == "cgroup"]))
+    # Owners come in any order, but everywhere in the same.
+    labels = PARTS + list(dict.fromkeys(["none", "kworker", "rest"] + [line["part"]["label"] for line in parts if line["part"]["by"] in ("cgroup", "process")]))
     for rows_of_op in found.values():
         order = [labels.index(r["part"]) for r in rows_of_op]
         assert order == sorted(order)

@@ -148,11 +148,12 @@ def test_first_part_is_there_from_the_begin(tmp_path):
     assert '_count{device="sda",op="read",size="4 KiB",stage="device"} 0\n' in text
 
 
-def test_by_cgroup_nothing_is_there_before_its_first_io(tmp_path):
-    path = script(tmp_path / "s", ["sda", "sdb"], ["io read 1ms 4096 in=/a", "io flush 1ms 0 in=none", "on sdb device", "io write 1ms 4096 in=rest", "tick 1"],
-                  facts=["by cgroup"])
-    found = re.findall(r'seconds_count{device="(\w+)",op="(\w+)",cgroup="([^"]*)"', played(path, TEXT).decode())
-    assert found == [("sda", "flush", "none"), ("sda", "read", "/a"), ("sdb", "write", "rest")]
+@pytest.mark.parametrize("by,first,own", [("cgroup", "none", "/a"), ("process", "kworker", "fio (12)")])
+def test_of_owners_nothing_is_there_before_its_first_io(tmp_path, by, first, own):
+    path = script(tmp_path / "s", ["sda", "sdb"], [f'io read 1ms 4096 "in={own}"', f"io flush 1ms 0 in={first}", "on sdb device", "io write 1ms 4096 in=rest", "tick 1"],
+                  facts=[f"by {by}"])
+    found = re.findall(rf'seconds_count{{device="(\w+)",op="(\w+)",{by}="([^"]*)"', played(path, TEXT).decode())
+    assert found == [("sda", "flush", first), ("sda", "read", own), ("sdb", "write", "rest")]
 
 
 def test_parts_stand_in_their_order(tmp_path):

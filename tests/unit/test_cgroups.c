@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The names of parts by cgroup: watches get them when their cgroups are first seen, the same in all captures. */
+/* The names of parts by cgroup and by process: watches get them when these are first seen, the same in all captures. */
 #include "unit.h"
 
 #include "blklat/parts.h"
@@ -37,22 +37,26 @@ static void put_away(const char *path)
 	assert_int_equal(rename(folder_above(cgroups, path), to), 0);
 }
 
-void set_up(void)
+static void divide(struct kernel_capture *k, enum blklat_by by)
 {
 	static const struct watch wholes[] = { { .stage = BLKLAT_STAGE_DEVICE }, { .stage = BLKLAT_STAGE_TOTAL } };
 
+	k->by = by;
+	k->cgroups = CGROUPS;
+	k->parts = blklat_parts(by, CGROUPS);
+	free(k->capture.watches);
+	assert_int_equal(watches_divide(wholes, 2, by, CGROUPS, &k->capture.watches, &k->capture.n_watches), 0);
+}
+
+void set_up(void)
+{
 	memset(&w, 0, sizeof(w));
 	folder_make(w.devices.root);
 	snprintf(cgroups, sizeof(cgroups), "%s/sys/fs/cgroup/blkio", w.devices.root);
 	folder_make_in(w.devices.root, "/sys/fs/cgroup/blkio");
 	for (u32 i = 0; i < 2; i++) {
-		struct kernel_capture *k = &w.k[i];
-
-		k->by = BLKLAT_BY_CGROUP;
-		k->cgroups = CGROUPS;
-		k->parts = blklat_parts(k->by, CGROUPS);
-		k->capture.devices = &w.devices;
-		assert_int_equal(watches_divide(wholes, 2, k->by, CGROUPS, &k->capture.watches, &k->capture.n_watches), 0);
+		w.k[i].capture.devices = &w.devices;
+		divide(&w.k[i], BLKLAT_BY_CGROUP);
 	}
 	assert_int_equal(snapshot_init(&w.s, w.k[0].capture.n_watches, 0), 0);
 	w.k[0].owners = calloc(CGROUPS, sizeof(*w.k[0].owners));
@@ -299,4 +303,96 @@ TEST(test_leave_gone)
 	w.s.w[BLKLAT_CGROUP_FIRST].gone = true;
 	assert_int_equal(leave(), 0);
 	assert_int_equal(leave(), 1);
+}
+
+/* --- processes ------------------------------------------------------------------------------ */
+
+enum { BEGAN_NS = 1000000000 };
+
+/* As the kernel has it, in ticks of 10 ms. */
+static void put_process(u32 tgid, const char *name, u64 began_ns)
+{
+	char path[64], stat[512];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", tgid);
+	snprintf(stat, sizeof(stat), "%u (%s) S 1 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 %llu 9 10 11\n", tgid, name,
+		 began_ns / 10000000);
+	folder_put(w.devices.root, path, stat);
+}
+
+static void begin_processes(void)
+{
+	const struct blklat_cgroup list[] = { { blklat_process_id(70, BEGAN_NS), "sh" },
+					      { blklat_process_id(71, BEGAN_NS + 9999999), "sh" },
+					      { blklat_process_id(72, BEGAN_NS), "gone\n" } };
+
+	divide(&w.k[0], BLKLAT_BY_PROCESS);
+	put_process(70, "fio", BEGAN_NS);
+	put_process(71, "a (b) 1 2", BEGAN_NS);
+	memcpy(w.list, list, sizeof(list));
+}
+
+/* As they are called now, not as when they began their first IO, unless they have ended; and then that stays. */
+TEST(test_processes)
+{
+	begin_processes();
+	for (u32 i = 0; i < 2; i++) {
+		assert_int_equal(cgroups_name(&w.k[0], w.list), 0);
+		assert_label(0, 0, "fio (70)");
+		assert_label(0, 1, "a (b) 1 2 (71)");
+		assert_label(0, 2, "gone? (72)");
+		assert_label(0, 3, "");
+		put_process(70, "dd", BEGAN_NS);
+	}
+	assert_string_equal(w.k[0].capture.watches[1].part->label, "kworker");
+}
+
+/* What has the id of another one began at another time: so do those of another PID namespace. */
+TEST(test_process_of_another_time)
+{
+	begin_processes();
+	put_process(70, "fio", BEGAN_NS + 20000000);
+	put_process(71, "fio", BEGAN_NS - 10000000);
+	assert_int_equal(cgroups_name(&w.k[0], w.list), 0);
+	assert_label(0, 0, "sh (70)");
+	assert_label(0, 1, "sh (71)");
+}
+
+/* One with the id of another one that still has its part gets its own, and is told apart even if the names are the same. */
+TEST(test_process_again)
+{
+	begin_processes();
+	assert_int_equal(cgroups_name(&w.k[0], w.list), 0);
+	w.list[1].id = blklat_process_id(70, BEGAN_NS + 10 * (u64)BEGAN_NS);
+	w.list[3].id = blklat_process_id(70, BEGAN_NS + 20 * (u64)BEGAN_NS);
+	put_process(70, "fio", BEGAN_NS + 20 * (u64)BEGAN_NS);
+	assert_int_equal(cgroups_name(&w.k[0], w.list), 0);
+	assert_label(0, 0, "fio (70)");
+	assert_label(0, 1, "sh (70)");
+	assert_label(0, 3, "fio (70) #2");
+}
+
+/* One that has ended, or has another name, gives its number back, and only then. */
+TEST(test_processes_leave)
+{
+	const u64 id = blklat_process_id(70, BEGAN_NS);
+
+	begin_processes();
+	for (u32 i = 0; i < 2; i++)
+		assert_int_equal(leave(), 0);
+	assert_int_equal(leave(), 1);
+	check_last(2, w.list[2].id, BLKLAT_STEP_HELD);
+	put_process(70, "dd", BEGAN_NS);
+	told.others = true;
+	assert_int_equal(leave(), 2);
+	check_last(0, id, BLKLAT_STEP_HELD);
+	told.others = false;
+	for (u32 step = BLKLAT_STEP_HELD; step < BLKLAT_STEP_FREE; step++)
+		assert_true(leave());
+	w.list[0].id = 0;
+	leave();
+	w.list[0].id = id;
+	leave();
+	assert_label(0, 0, "dd (70)");
+	assert_label(0, 1, "a (b) 1 2 (71)");
 }

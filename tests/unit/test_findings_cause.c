@@ -5,12 +5,17 @@
 static const struct part db = { "cgroup", "/system.slice/db.service", 3 }, backup = { "cgroup", "/backup", 4 };
 
 /* Two drives, the IOs of each divided: watch 3 * i is a drive, followed by the two owners. */
-static void begin_owners(void)
+static void begin_parts(const struct part *one, const struct part *other)
 {
 	init_run();
 	for (u32 i = 0; i < 6; i++)
-		s.watch[i] = (struct watch){ .device = &s.device[i / 3], .stage = BLKLAT_STAGE_DEVICE, .part = i % 3 == 1 ? &db : i % 3 ? &backup : NULL };
+		s.watch[i] = (struct watch){ .device = &s.device[i / 3], .stage = BLKLAT_STAGE_DEVICE, .part = i % 3 == 1 ? one : i % 3 ? other : NULL };
 	synthetic_begin(&s, 6, 6, 1);
+}
+
+static void begin_owners(void)
+{
+	begin_parts(&db, &backup);
 }
 
 static void owned(u32 drive, u32 owner, u32 op, u64 ns, u64 ios)
@@ -128,6 +133,22 @@ TEST(one_takes_over)
 			assert_non_null(strstr(fs.f[1].text, " indexer began 500 writes/s of 4.00 KiB; it has 66.7 % of the device's time since, and "
 					       "reads of db.service went from p99 100 us to "));
 	}
+}
+
+/* Processes and the kernel's workers are owners, too, and have whole names. */
+TEST(processes)
+{
+	static const struct part process = { "process", "/x (a/b) (12)", 3 }, kworker = { "process", "kworker", 1 };
+
+	begin_parts(&process, &kworker);
+	for (u32 i = 0; i < 60; i++) {
+		owned(0, 1, READ, i < 30 ? 100000 : 1000000, 1000);
+		owned(0, 2, WRITE, 5000000, i < 30 ? 0 : 500);
+		synthetic_tick(&s, 1);
+	}
+	judge();
+	assert_non_null(strstr(fs.f[0].text, "at 30.0 s kworker began 500 writes/s of 4.00 KiB; it has "));
+	assert_non_null(strstr(fs.f[0].text, "and reads of /x (a/b) (12) went from p99 100 us to "));
 }
 
 /* Reads of db and of all IOs without an owner: both are slower, and the one with more IOs is named. */

@@ -89,7 +89,8 @@ TEST(test_start_times)
 
 		assert_int_equal(ns & (BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN), 0);
 		assert_int_equal(ns << (64 - BLKLAT_SLOT_PART_SHIFT), UINT64_MAX << (64 - BLKLAT_SLOT_PART_SHIFT));
-		assert_int_equal(blklat_slot_part(ns | BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN, BLKLAT_BY_CGROUP), part);
+		for (u32 by = BLKLAT_BY_CGROUP; by <= BLKLAT_BY_PROCESS; by++)
+			assert_int_equal(blklat_slot_part(ns | BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN, by), part);
 	}
 }
 
@@ -114,36 +115,44 @@ TEST(test_labels)
 	}
 }
 
-/* By cgroup two parts are always there, with room for others, and each label is one part. */
-TEST(test_cgroups)
+/* Two parts are always there, with room for others, and each label is one part. */
+static void check_owners(enum blklat_by by, const char *first)
 {
 	const struct watch wholes[] = { { .stage = BLKLAT_STAGE_TOTAL }, { .stage = BLKLAT_STAGE_QUEUE } };
-	const struct part *a = part_find("cgroup", "/a"), *b = part_find("cgroup", "/b");
+	const struct part *a = part_find(by_names[by], "/a"), *b = part_find(by_names[by], "/b");
 	char longest[PART_LABEL_MAX + 1];
 	struct watch *all;
 	u32 n;
 
-	assert_int_equal(watches_divide(wholes, 2, BLKLAT_BY_CGROUP, 3, &all, &n), 0);
+	assert_int_equal(watches_divide(wholes, 2, by, 3, &all, &n), 0);
 	assert_int_equal(n, 12);
-	assert_string_equal(all[7].part->label, "none");
+	assert_string_equal(all[7].part->label, first);
 	assert_string_equal(all[8].part->label, "rest");
 	assert_int_equal(all[8].part->number, BLKLAT_CGROUP_REST);
 	for (u32 i = 9; i < 12; i++)
-		assert_true(part_is_vacant(all[i].part));
+		assert_true(part_is_vacant(all[i].part) && part_is_by(all[i].part, by));
 	assert_int_equal(watch_parts(all, n, 0), 5);
 	free(all);
 
-	assert_ptr_equal(part_find("cgroup", "/a"), a);
+	assert_ptr_equal(part_find(by_names[by], "/a"), a);
 	assert_string_equal(a->label, "/a");
-	assert_string_equal(a->by, "cgroup");
+	assert_string_equal(a->by, by_names[by]);
 	assert_true(a->number >= BLKLAT_CGROUP_FIRST && b->number > a->number);
-	assert_true(part_is_vacant(part_find("cgroup", "")));
+	assert_true(part_has_owners(a) && part_is_owner(a));
+	assert_true(part_is_vacant(part_find(by_names[by], "")));
 	assert_false(part_is_vacant(a));
 	memset(longest, 'x', PART_LABEL_MAX);
 	longest[PART_LABEL_MAX] = '\0';
-	assert_null(part_find("cgroup", longest));
+	assert_null(part_find(by_names[by], longest));
 	longest[PART_LABEL_MAX - 1] = '\0';
-	assert_string_equal(part_find("cgroup", longest)->label, longest);
+	assert_string_equal(part_find(by_names[by], longest)->label, longest);
+}
+
+TEST(test_owners)
+{
+	check_owners(BLKLAT_BY_CGROUP, "none");
+	check_owners(BLKLAT_BY_PROCESS, "kworker");
+	assert_false(part_has_owners(part_find("size", "4 KiB")) || part_has_owners(NULL));
 }
 
 TEST(test_list)
@@ -183,6 +192,7 @@ TEST(test_list)
 TEST(test_text)
 {
 	static const char *const cases[][3] = { { "size", "4 KiB", "4 KiB" }, { "beside", "big write", "beside big write" },
+						{ "process", "rest", "process rest" }, { "process", "fio (12)", "fio (12)" },
 						{ "cgroup", "rest", "cgroup rest" }, { "cgroup", "/a/b", "/a/b" },
 						{ "cgroup", "shop/mysql-0/db", "shop/mysql-0/db" }, { "flags", "FUA/flush", "flags FUA/flush" } };
 	char text[PART_TEXT_MAX];

@@ -138,7 +138,7 @@ function allOf(of, wholes, by) {
         ios, bytes: sum(of, (o) => o.total.bytes), errors: 0, iops: sum(of, (o) => o.total.iops), bytes_per_s: sum(of, (o) => o.total.bytes_per_s), time_s, few: ios < 100,
         latency_ns: { mean: time_s * 1e9 / ios, min: bins[0][0] + 1, max: bins[bins.length - 1][1], ...Object.fromEntries(Object.entries(OF_TOTAL).map(([p, q]) => [p, quantile(bins, q)])) },
         of_whole: { ios: share((o) => o.total.ios), bytes: share((o) => o.total.bytes), time: share(timeOf) },
-        ...by === "cgroup" && { percentiles_ns: percentilesOf(of[0][PER_SECOND].map((_, i) => merged(...of.map((o) => o[PER_SECOND][i])))) },
+        ...["cgroup", "process"].includes(by) && { percentiles_ns: percentilesOf(of[0][PER_SECOND].map((_, i) => merged(...of.map((o) => o[PER_SECOND][i])))) },
     };
 }
 

@@ -322,19 +322,23 @@ test("what is sick comes first in the charts of one line", async (t) => {
 });
 
 test("runs that are divided by different things have a section each", async (t) => {
-    const page = await open(t, documentOf({ ...byDepth(), label: "a" }, { ...byNeighbour(), label: "b" }, { ...byOwner(), label: "c" }));
+    const processes = run(divided("sda", "device", { kworker: [], rest: [], "x (a/b) (12)": [of("read", 10, 100e3)], "x (13)": [of("read", 20, 100e3)] }, "process"));
+    const page = await open(t, documentOf({ ...byDepth(), label: "a" }, { ...byNeighbour(), label: "b" }, { ...byOwner(), label: "c" }, { ...processes, label: "d" }));
     const heads = (await page.locator("h2").allTextContents()).filter((text) => text.startsWith("By "));
-    assert.deepEqual(heads, ["By IOs in flight at the start", "By what was in flight at the start", "By cgroup"]);
+    assert.deepEqual(heads, ["By IOs in flight at the start", "By what was in flight at the start", "By cgroup", "By process"]);
     const charts = await page.evaluate(() => Object.entries(window.blklat.charts).filter(([id]) => /^(parts|depth-|owners)/.test(id)).map(([id, chart]) => [id, chart.current().title, chart.current().x.label]));
     assert.deepEqual(charts.filter(([id]) => id.startsWith("parts-heat")).map(([, title]) => title),
-        ["Latency by IOs in flight at the start, a · read", "Latency by what was in flight at the start, b · read", "Latency by cgroup, c · read"]);
-    assert.equal(charts.length, 3 + 2 + 3 + 4);
-    assert.equal(await page.getByRole("region", { name: /^Figures by / }).count(), 3);
+        ["Latency by IOs in flight at the start, a · read", "Latency by what was in flight at the start, b · read", "Latency by cgroup, c · read", "Latency by process, d · read"]);
+    assert.equal(charts.length, 3 + 2 + 3 + 4 + 4);
+    assert.equal(await page.getByRole("region", { name: /^Figures by / }).count(), 4);
+    const owners = page.getByRole("region", { name: "Owners" }).nth(1);
+    assert.deepEqual(await owners.locator("thead th").first().textContent(), "process");
+    assert.deepEqual((await owners.locator("tbody th").allTextContents()).map((name) => name.trim()), ["x (13)", "x (a/b) (12)"]);
     // Every chart follows the page's window; notes about the whole run are hidden.
-    await page.evaluate(() => window.blklat.charts.owners.setZoom({ x: [2, 5], y: null }));
+    await page.evaluate(() => window.blklat.charts.owners_of_process.setZoom({ x: [2, 5], y: null }));
     const zooms = await page.evaluate(() => Object.entries(window.blklat.charts).filter(([id]) => /^(parts-time|owners|iops)/.test(id)).map(([, { zoom }]) => zoom.x));
-    assert.deepEqual(zooms, Array(5).fill([2, 5]));
-    assert.equal(await page.getByRole("region", { name: /^(Figures by|Owners)/ }).count(), 4);
+    assert.deepEqual(zooms, Array(7).fill([2, 5]));
+    assert.equal(await page.getByRole("region", { name: /^(Figures by|Owners)/ }).count(), 6);
     assert.equal(await page.getByRole("region", { name: /^Beside/ }).count(), 1);
     const over = await page.evaluate(() => Object.entries(window.blklat.charts).filter(([id]) => /^(parts|depth-|owners)/.test(id))
         .map(([id, chart]) => [id, Boolean(chart.figure.offsetParent), chart.current().series.some(({ note }) => note)]));

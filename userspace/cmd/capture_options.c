@@ -106,7 +106,7 @@ const struct option_row capture_option_list[] = {
 	  "seconds; 0: off (default; record: 0.1)", TO_OWN(idle_gap_s, take_idle_gap)),
 	OPTION("by", 0, "WHAT", "Divide the IOs of each device and stage by " DIVISIONS(KIND_WORDS)
 	  "and show each part as well as the whole", TO_OWN(wanted, wanted_take_by)),
-	OPTION("max-parts", 0, "N", "By cgroup: show N of them at a time, up to 253 (default 64); the "
+	OPTION("max-parts", 0, "N", "By cgroup or process: show N of them at a time, up to 253 (default 64); the "
 	  "others share 'rest'", TO_OWN(wanted, wanted_take_max_parts)),
 	OPTION("slow", 0, "T", "Show each IO that took T or longer (500us, 10ms; p99.9: that percentile of the last "
 	  "ten intervals), and each that failed: when, where, whose", TO_OWN(slow, take_slow)),

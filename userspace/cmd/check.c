@@ -143,7 +143,7 @@ static const struct option_row option_list[] = {
 	  TO_STAGES(wanted.stages)),
 	OPTION("by", 0, "WHAT", "Assume parts by " DIVISIONS(KIND_COMMA) "see 'blklat live --help'",
 	  TO_OWN(wanted, wanted_take_by)),
-	OPTION("max-parts", 0, "N", "By cgroup: assume a part for each of N (default 64)",
+	OPTION("max-parts", 0, "N", "By cgroup or process: assume a part for each of N (default 64)",
 	  TO_OWN(wanted, wanted_take_max_parts)),
 	OPTION("max-memory", 0, "SIZE", "Apply this limit (default: 64M or 0.1 % of RAM, the larger; more "
 	  "if that is not enough)", TO(SIZE, max_memory)),

@@ -54,10 +54,10 @@ int wanted_take_max_parts(void *wanted, const char *value, struct problem *p)
 
 int wanted_check(const struct wanted *w, struct problem *p)
 {
-	if (!w->max_parts || w->by == BLKLAT_BY_CGROUP)
+	if (!w->max_parts || blklat_has_owners(w->by))
 		return 0;
-	return problem_set(p, -EINVAL, "--max-parts is only for --by cgroup, as all other divisions are fixed: leave it "
-		"out");
+	return problem_set(p, -EINVAL, "--max-parts is only for --by cgroup and --by process, as all other divisions are "
+		"fixed: leave it out");
 }
 
 void wanted_tell_uncharged(const struct wanted *w, const char *root)
@@ -72,7 +72,7 @@ void wanted_tell_uncharged(const struct wanted *w, const char *root)
 
 u32 wanted_cgroups(const struct wanted *w)
 {
-	if (w->by != BLKLAT_BY_CGROUP)
+	if (!blklat_has_owners(w->by))
 		return 0;
 	return w->max_parts ? w->max_parts : MAX_PARTS;
 }

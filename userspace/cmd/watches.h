@@ -11,7 +11,7 @@ struct wanted {
 	const char **devices;	/* see wanted_add() */
 	u32 stages;		/* bit set of enum blklat_stage; 0: the default of each device */
 	u32 by;			/* enum blklat_by */
-	u32 max_parts;		/* by cgroup: how many get a part of their own; 0: not given */
+	u32 max_parts;		/* by cgroup or process: how many get a part of their own; 0: not given */
 	bool members_at_total;	/* without stages: members of a named array get total, too; see watches_make() */
 	bool partitions_lack_total;	/* on this kernel; so as members they don't get it */
 	/*
@@ -39,7 +39,7 @@ int wanted_check(const struct wanted *w, struct problem *p);
 /* Warns if IOs are divided by cgroup and all will be counted in the top cgroup, on the machine below @root. */
 void wanted_tell_uncharged(const struct wanted *w, const char *root);
 
-/* How many cgroups get a part of their own; 0 unless IOs are divided by cgroup. */
+/* How many cgroups or processes get a part of their own; 0 unless IOs are divided by one of these. */
 u32 wanted_cgroups(const struct wanted *w);
 
 /* Watches ordered by device as asked for, then by stage, each followed by its parts. */

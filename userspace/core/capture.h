@@ -23,7 +23,7 @@ struct capture_config {
 	struct watch *watches;
 	u32 n_watches;
 	enum blklat_by by;
-	u32 cgroups;			/* by cgroup: the number of those with a part of their own; else 0 */
+	u32 cgroups;			/* by cgroup or process: the number of those with a part of their own; else 0 */
 	int scale;			/* 0..6, or -1: the finest */
 	u64 max_memory;			/* bytes; 0: the default, see capture_default_memory() */
 	u32 max_bios;			/* room for bios in flight (stage total) */

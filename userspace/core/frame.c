@@ -324,7 +324,7 @@ static void op_move(struct op_frame *to, struct op_frame *from)
 	op_clear(from);
 }
 
-/* Only the parts for cgroups change their owner. */
+/* Only the parts for cgroups and processes change their owner. */
 static bool has_owner(const struct part *part)
 {
 	return part && !part_is_vacant(part);
@@ -333,10 +333,8 @@ static bool has_owner(const struct part *part)
 /* The frame of the part "rest" of @whole. It exists wherever owners change. */
 static struct frame *rest_of(struct frames *fs, u32 whole)
 {
-	const struct part *rest = part_numbered(BLKLAT_BY_CGROUP, BLKLAT_CGROUP_REST);
-
 	for (u32 i = whole + 1; i < fs->n && fs->f[i].watch->part; i++)
-		if (fs->f[i].watch->part == rest)
+		if (fs->f[i].watch->part->number == BLKLAT_CGROUP_REST)
 			return &fs->f[i];
 	return NULL;
 }

@@ -107,6 +107,8 @@ struct json_object *json_part(const struct part *part)
 	if (!part)
 		return json_absent;
 	to = JSON({ "by", json_text(part->by) }, { "label", json_text(part->label) });
+	if (!part_is_by(part, BLKLAT_BY_CGROUP))
+		return to;
 	if (part->label[0] == '/') {
 		const struct cgroup_names names = cgroup_names(part->label);
 

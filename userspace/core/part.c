@@ -44,14 +44,23 @@ static const struct part beside_parts[] = {
 };
 static_assert(ARRAY_SIZE(beside_parts) == BLKLAT_BESIDE_PARTS, "a label for each");
 
-/* The others depend on the machine: see find_cgroup(). */
+/* The others depend on the machine: see find_owner(). */
 static const struct part cgroup_parts[] = {
 	{ "cgroup", "none", BLKLAT_CGROUP_NONE },
 	{ "cgroup", "rest", BLKLAT_CGROUP_REST },
 };
 static_assert(ARRAY_SIZE(cgroup_parts) == BLKLAT_CGROUP_FIRST - 1, "a label for each");
 
-static const struct part vacant = { "cgroup", "", 0 };
+static const struct part process_parts[] = {
+	{ "process", "kworker", BLKLAT_PROCESS_WORKERS },
+	{ "process", "rest", BLKLAT_CGROUP_REST },
+};
+static_assert(ARRAY_SIZE(process_parts) == BLKLAT_CGROUP_FIRST - 1, "a label for each");
+
+static const struct part vacant[BLKLAT_BYS] = {
+	[BLKLAT_BY_CGROUP] = { "cgroup", "", 0 },
+	[BLKLAT_BY_PROCESS] = { "process", "", 0 },
+};
 
 static const struct part *const parts[BLKLAT_BYS] = {
 	[BLKLAT_BY_SIZE] = size_parts,
@@ -59,6 +68,7 @@ static const struct part *const parts[BLKLAT_BYS] = {
 	[BLKLAT_BY_DEPTH] = depth_parts,
 	[BLKLAT_BY_BESIDE] = beside_parts,
 	[BLKLAT_BY_CGROUP] = cgroup_parts,
+	[BLKLAT_BY_PROCESS] = process_parts,
 };
 
 /* --- parts that are made when they are first seen ------------------------------------------- */
@@ -76,7 +86,7 @@ static int by_label(const void *a, const void *b)
 }
 
 /* Finds or makes the part with a label, in a tree that only grows. */
-static const struct part *find_made(void **tree, u32 *n, const char *label)
+static const struct part *find_made(enum blklat_by by, void **tree, u32 *n, const char *label)
 {
 	const struct part sought = { .label = label };
 	struct made_part *new;
@@ -88,7 +98,7 @@ static const struct part *find_made(void **tree, u32 *n, const char *label)
 	if (!new)
 		return NULL;
 	strcpy(new->label, label);
-	new->part = (struct part){ by_names[BLKLAT_BY_CGROUP], new->label, BLKLAT_CGROUP_FIRST + *n };
+	new->part = (struct part){ by_names[by], new->label, BLKLAT_CGROUP_FIRST + *n };
 	if (!tsearch(&new->part, tree, by_label)) {
 		free(new);
 		return NULL;
@@ -97,19 +107,19 @@ static const struct part *find_made(void **tree, u32 *n, const char *label)
 	return &new->part;
 }
 
-static const struct part *find_cgroup(const char *label)
+static const struct part *find_owner(enum blklat_by by, const char *label)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static void *tree;
+	static void *trees[BLKLAT_BYS];
 	static u32 n;
 	const struct part *found;
 
 	if (!label[0])
-		return &vacant;
+		return &vacant[by];
 	if (strlen(label) >= PART_LABEL_MAX)
 		return NULL;
 	pthread_mutex_lock(&lock);
-	found = find_made(&tree, &n, label);
+	found = find_made(by, &trees[by], &n, label);
 	pthread_mutex_unlock(&lock);
 	return found;
 }
@@ -122,24 +132,35 @@ const struct part *part_find(const char *by, const char *label)
 		for (u32 n = 0; n < blklat_parts(i, 0); n++)
 			if (!strcmp(label, parts[i][n].label))
 				return &parts[i][n];
-		return i == BLKLAT_BY_CGROUP ? find_cgroup(label) : NULL;
+		return blklat_has_owners(i) ? find_owner(i, label) : NULL;
 	}
 	return NULL;
 }
 
 const struct part *part_numbered(enum blklat_by by, u32 number)
 {
-	return number <= blklat_parts(by, 0) ? &parts[by][number - 1] : &vacant;
+	return number <= blklat_parts(by, 0) ? &parts[by][number - 1] : &vacant[by];
 }
 
 bool part_is_vacant(const struct part *part)
 {
-	return part == &vacant;
+	return !part->label[0];
+}
+
+bool part_is_by(const struct part *part, enum blklat_by by)
+{
+	return part && !strcmp(part->by, by_names[by]);
+}
+
+bool part_has_owners(const struct part *part)
+{
+	return part_is_by(part, BLKLAT_BY_CGROUP) || part_is_by(part, BLKLAT_BY_PROCESS);
 }
 
 bool part_is_owner(const struct part *part)
 {
-	return !strcmp(part->by, by_names[BLKLAT_BY_CGROUP]) && strchr(part->label, '/');
+	return part_has_owners(part) && (part_is_by(part, BLKLAT_BY_PROCESS) ? part->number >= BLKLAT_CGROUP_FIRST
+									   : !!strchr(part->label, '/'));
 }
 
 void part_text(char ret[PART_TEXT_MAX], const struct part *part)

@@ -15,26 +15,35 @@ struct part {
 	u32 number;		/* its position, from 1 */
 };
 
-/* [enum blklat_by], from BLKLAT_BY_SIZE on: "size", "flags", "depth", "beside", "cgroup" */
+/* [enum blklat_by], from BLKLAT_BY_SIZE on: "size", "flags", "depth", "beside", "cgroup", "process" */
 extern const char *const by_names[BLKLAT_BYS];
 
 /*
- * Returns the part with this label, which is never freed; NULL: there is none. By cgroup, a part is made when its
- * label is first asked for (NULL: the label is too long, or there is no memory); "" is the vacant part, which has no
- * cgroup yet: see part_is_vacant().
+ * Returns the part with this label, which is never freed; NULL: there is none. By cgroup or process, a part is made
+ * when its label is first asked for (NULL: the label is too long, or there is no memory); "" is the vacant part, which
+ * has no owner yet: see part_is_vacant().
  */
 const struct part *part_find(const char *by, const char *label);
 
-/* The part with this number, from 1. By cgroup, those after the fixed ones are vacant. */
+/* The part with this number, from 1. By cgroup or process, those after the fixed ones are vacant. */
 const struct part *part_numbered(enum blklat_by by, u32 number);
 
 /*
- * By cgroup, watches also have parts for cgroups to come. These have no IOs: a watch gets another part before its
- * first IO.
+ * By cgroup or process, watches also have parts for those to come. These have no IOs: a watch gets another part
+ * before its first IO.
  */
 bool part_is_vacant(const struct part *part);
 
-/* Is it a cgroup of its own, and its label a path or, of a container of Kubernetes, NAMESPACE/POD/CONTAINER? */
+/* Is that what its watch is divided by? @part may be NULL: no. */
+bool part_is_by(const struct part *part, enum blklat_by by);
+
+/* Is its watch divided by cgroup or process, whose parts come and go? @part may be NULL. */
+bool part_has_owners(const struct part *part);
+
+/*
+ * Is it a process of its own, with the label NAME (PID); or a cgroup of its own, and its label a path or, of a
+ * container of Kubernetes, NAMESPACE/POD/CONTAINER?
+ */
 bool part_is_owner(const struct part *part);
 
 #define PART_TEXT_MAX (PART_LABEL_MAX + 16)

@@ -36,8 +36,8 @@ extern const char *const stage_spans[BLKLAT_STAGES];
 u32 watch_parts(const struct watch *w, u32 n, u32 i);
 
 /*
- * Makes a list of the @n wholes @w, each followed by its parts; by cgroup, there is room for @cgroups. Returns 0 or
- * -ENOMEM. The caller frees the list, but never its parts.
+ * Makes a list of the @n wholes @w, each followed by its parts; by cgroup or process, there is room for @cgroups.
+ * Returns 0 or -ENOMEM. The caller frees the list, but never its parts.
  */
 int watches_divide(const struct watch *w, u32 n, enum blklat_by by, u32 cgroups, struct watch **ret, u32 *ret_n);
 

@@ -2,23 +2,27 @@
 #include "engine/cgroups.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/cgroup.h"
 #include "core/kubernetes.h"
 #include "util/cleanup.h"
+#include "util/sysfs.h"
 #include "util/utf8.h"
 
 #define FORMER 256
 #define QUIET 2		/* quiet reads before the number of an ended cgroup is released */
 
-/* The known cgroups, by number. */
+/* The known cgroups, or processes, by number. */
 static struct known {
 	u64 id;			/* 0: no cgroup yet */
 	const struct part *part;
-	char *path;		/* NULL: not visible from here */
+	char *path;		/* NULL: not visible from here, or a process */
 } known[BLKLAT_CGROUPS_MAX];
 
 /*
@@ -50,15 +54,24 @@ static const char *end_of(const char *path, size_t room)
 }
 
 /*
- * A cgroup that is gone, or not visible from here, is named by its stored name. If it has the path of an earlier cgroup
- * that has ended, such as that of a restarted service, the label gets a number, as the two are different.
+ * Another owner that has ended may have had the same label, such as that of a restarted service. Then this one's gets a
+ * number, as the two are different. @label is clean, without blanks at its end.
  */
+static const struct part *part_called(enum blklat_by by, u32 number, char label[PART_LABEL_MAX])
+{
+	size_t len = strlen(label);
+
+	for (u32 again = 2; is_taken(label, number); again++)
+		snprintf(label + len, PART_LABEL_MAX - len, " #%u", again);
+	return part_find(by_names[by], label);
+}
+
+/* A cgroup that is gone, or not visible from here, is named by its stored name. */
 static const struct part *part_of(u32 number, const char *path, const char *name, const char *node)
 {
 	char *pod CLEANUP(cleanup_free) = path && node ? kubernetes_label(node, path) : NULL;
 	char label[PART_LABEL_MAX];
 	const char *end;
-	size_t len;
 
 	path = pod ?: path;
 	end = path ? end_of(path, sizeof(label) - 16) : NULL;
@@ -67,10 +80,7 @@ static const struct part *part_of(u32 number, const char *path, const char *name
 	else
 		snprintf(label, sizeof(label), "%.*s (gone)", (int)sizeof(((struct blklat_cgroup *)0)->name), name);
 	text_clean(label);
-	len = strlen(label);	/* after text_clean(), which drops blanks at the ends: the number is next to the text */
-	for (u32 again = 2; is_taken(label, number); again++)
-		snprintf(label + len, sizeof(label) - len, " #%u", again);
-	return part_find(by_names[BLKLAT_BY_CGROUP], label);
+	return part_called(BLKLAT_BY_CGROUP, number, label);
 }
 
 static const struct part *part_again(u32 number, u64 id)
@@ -78,6 +88,51 @@ static const struct part *part_again(u32 number, u64 id)
 	const struct former *f = &former[id % FORMER];
 
 	return f->id == id && !is_taken(f->part->label, number) ? f->part : NULL;
+}
+
+/*
+ * The name of a process as it is now. False if it has ended, or can't be seen from here: then the file is that of
+ * another one, which began at another time. That is in ticks of the clock there, from the 20th field after the name on.
+ */
+static bool process_name(const char *root, u64 id, char *ret, size_t size)
+{
+	const u64 tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
+	char path[PATH_MAX], stat[512], *name, *end, *at;
+	u64 began;
+
+	snprintf(path, sizeof(path), "%s/proc/%u/stat", root, blklat_process_tgid(id));
+	sysfs_text(AT_FDCWD, path, stat, sizeof(stat));
+	name = strchr(stat, '(');
+	end = at = strrchr(stat, ')');
+	for (u32 i = 0; at && i < 20; i++)
+		at = strchr(at + 1, ' ');
+	if (!name || !at)
+		return false;
+	began = strtoull(at, NULL, 10) * tick_ns;
+	if (BLKLAT_BEGAN(((id >> BLKLAT_TGID_BITS) - (began >> 20)) << 20) > 1 + (tick_ns >> 20))
+		return false;
+	snprintf(ret, size, "%.*s", (int)(end - name - 1), name + 1);
+	return true;
+}
+
+/* A process that has no name now has the one with which it began its first IO; then this returns false. */
+static bool process_label(const char *root, const struct blklat_cgroup *process, char label[PART_LABEL_MAX])
+{
+	char name[sizeof(process->name)];
+	bool there = process_name(root, process->id, name, sizeof(name));
+
+	snprintf(label, PART_LABEL_MAX, "%.*s (%u)", (int)sizeof(name), there ? name : process->name,
+		 blklat_process_tgid(process->id));
+	text_clean(label);
+	return there;
+}
+
+static const struct part *process_part(u32 number, const char *root, const struct blklat_cgroup *process)
+{
+	char label[PART_LABEL_MAX];
+
+	process_label(root, process, label);
+	return part_called(BLKLAT_BY_PROCESS, number, label);
 }
 
 /* Numbers start again when no capture is left, and a released number gets another owner. */
@@ -95,10 +150,12 @@ static void forget(const struct blklat_cgroup *list, u32 n)
 }
 
 /* Looks up all new cgroups at once. */
-static int learn(const struct device_table *t, const struct blklat_cgroup *list, u32 n)
+static int learn(const struct kernel_capture *c, const struct blklat_cgroup *list)
 {
+	const struct device_table *t = c->capture.devices;
 	struct cgroup_sought sought[BLKLAT_CGROUPS_MAX];
-	u32 number[BLKLAT_CGROUPS_MAX], new = 0;
+	u32 number[BLKLAT_CGROUPS_MAX], new = 0, n = c->cgroups;
+	bool processes = c->by == BLKLAT_BY_PROCESS;
 	int err = 0;
 
 	forget(list, n);
@@ -108,13 +165,16 @@ static int learn(const struct device_table *t, const struct blklat_cgroup *list,
 		number[new] = i;
 		sought[new++] = (struct cgroup_sought){ .id = list[i].id };
 	}
-	if (new)
+	if (new && !processes)
 		err = cgroups_find(t->root, sought, new);
 	for (u32 i = 0; i < new; i++) {
 		struct known *k = &known[number[i]];
 
-		k->part = sought[i].path ? NULL : part_again(number[i], sought[i].id);
-		if (!k->part)
+		if (processes)
+			k->part = process_part(number[i], t->root, &list[number[i]]);
+		else if (!sought[i].path)
+			k->part = part_again(number[i], sought[i].id);
+		if (!k->part && !processes)
 			k->part = err ? NULL : part_of(number[i], sought[i].path, list[number[i]].name, t->node);
 		k->id = k->part ? sought[i].id : 0;
 		k->path = k->part ? sought[i].path : NULL;
@@ -132,12 +192,12 @@ static void put_part(struct kernel_capture *k, u32 number, const struct part *pa
 
 	for (u32 i = 0; i < c->n_watches; i = next_whole(k, i))
 		c->watches[i + BLKLAT_CGROUP_FIRST + number].part =
-			part ?: part_numbered(BLKLAT_BY_CGROUP, BLKLAT_CGROUP_FIRST + number);
+			part ?: part_numbered(k->by, BLKLAT_CGROUP_FIRST + number);
 }
 
 int cgroups_name(struct kernel_capture *k, const struct blklat_cgroup *list)
 {
-	int err = learn(k->capture.devices, list, k->cgroups);
+	int err = learn(k, list);
 
 	for (u32 n = 0; n < k->cgroups; n++)
 		if (!list[n].id || known[n].id == list[n].id)
@@ -145,7 +205,7 @@ int cgroups_name(struct kernel_capture *k, const struct blklat_cgroup *list)
 	return err;
 }
 
-/* --- cgroups that have ended ---------------------------------------------------------------- */
+/* --- cgroups and processes that have ended --------------------------------------------------- */
 
 static u64 sums_of(const struct watch_counts *w)
 {
@@ -178,15 +238,25 @@ static void look_at(const struct kernel_capture *k, const struct snapshot *s, u3
 	*o = is;
 }
 
-static bool may_leave(const struct kernel_capture *k, u32 number)
+/* A process with another name than before gets another part. */
+static bool is_there(const struct kernel_capture *k, const struct blklat_cgroup *owner, const struct known *is)
+{
+	const char *root = k->capture.devices->root;
+	char label[PART_LABEL_MAX];
+
+	if (k->by == BLKLAT_BY_PROCESS)
+		return process_label(root, owner, label) && !strcmp(label, is->part->label);
+	return is->path && cgroup_is_there(root, is->path, is->id);
+}
+
+static bool may_leave(const struct kernel_capture *k, const struct blklat_cgroup *list, u32 number)
 {
 	const struct owner *o = &k->owners[number];
 	const struct known *is = &known[number];
 
 	if (o->step != BLKLAT_STEP_HELD)
 		return o->quiet;
-	return o->quiet >= QUIET && is->id == o->id &&
-	       !(is->path && cgroup_is_there(k->capture.devices->root, is->path, is->id));
+	return o->quiet >= QUIET && is->id == o->id && !is_there(k, &list[number], is);
 }
 
 static void take_step(struct kernel_capture *k, const struct blklat_leaving *l)
@@ -216,7 +286,7 @@ int cgroups_leave(struct kernel_capture *k, const struct blklat_cgroup *list, co
 			look_at(k, s, i, list[i].id, o);
 		else
 			*o = (struct owner){ 0 };
-		if (list[i].id && may_leave(k, i))
+		if (list[i].id && may_leave(k, list, i))
 			leaving[n++] = (struct blklat_leaving){ .id = o->id, .number = i, .step = o->step };
 	}
 	err = n ? let_go(k, leaving, n) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The names of the parts by cgroup. Numbers mean the same in all captures of this process (abi.h), so a
+ * The names of the parts by cgroup, or by process. Numbers mean the same in all captures of this process (abi.h), so a
  * name found by one capture is kept for all. A capture's watches get their parts when its engine has
  * seen which cgroup has the number.
  */

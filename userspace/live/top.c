@@ -413,7 +413,7 @@ u32 top_selected_line(const struct top *t)
 /* Does @a come before @b, which is another part of the same device? */
 static bool comes_before(const struct top *t, const struct top_item *a, const struct top_item *b)
 {
-	bool owners = !strcmp(a->watch->part->by, by_names[BLKLAT_BY_CGROUP]);
+	bool owners = part_has_owners(a->watch->part);
 	u64 time_a = a->figures[t->op].sum_ns, time_b = b->figures[t->op].sum_ns;
 
 	return owners && time_a != time_b ? time_a > time_b : a < b;

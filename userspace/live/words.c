@@ -44,14 +44,9 @@ void words_slow_figures(FILE *f, const struct slow_io *io)
 		op_names[io->told.op], size_text(bytes, io->told.bytes), sector);
 }
 
-static bool part_is_by(const struct slow_io *io, enum blklat_by by)
-{
-	return io->part && !strcmp(io->part->by, by_names[by]);
-}
-
 static void put_owner(FILE *f, const struct slow_io *io, u32 columns, bool utf8)
 {
-	bool part_tells = io->part && part_is_owner(io->part);
+	bool part_tells = part_is_by(io->part, BLKLAT_BY_CGROUP) && part_is_owner(io->part);
 	const char *cgroup = io->cgroup ?: part_tells ? io->part->label : NULL;
 	char name[3 * PART_LABEL_MAX], path[PART_LABEL_MAX];
 
@@ -87,18 +82,19 @@ static bool flags_tell(const struct slow_io *io)
 		[BLKLAT_OP_OTHER] = 1 << BLKLAT_FLAGS_OTHER,
 	};
 
-	return io->told.flags && !(usual[io->told.op] & 1 << io->told.flags) && !part_is_by(io, BLKLAT_BY_FLAGS);
+	return io->told.flags && !(usual[io->told.op] & 1 << io->told.flags) && !part_is_by(io->part, BLKLAT_BY_FLAGS);
 }
 
-/* Does the part say more about the IO than its cgroup, depth or neighbour does? */
+/* Does the part say more about the IO than its cgroup, process, depth or neighbour does? */
 static bool part_tells(const struct slow_io *io)
 {
 	const struct { enum blklat_by by; bool told; } all[] = {
-		{ BLKLAT_BY_CGROUP, true }, { BLKLAT_BY_DEPTH, io->told.depth }, { BLKLAT_BY_BESIDE, io->told.beside },
+		{ BLKLAT_BY_CGROUP, true }, { BLKLAT_BY_PROCESS, io->told.known & BLKLAT_SLOW_SUBMITTER },
+		{ BLKLAT_BY_DEPTH, io->told.depth }, { BLKLAT_BY_BESIDE, io->told.beside },
 	};
 
 	for (u32 i = 0; i < ARRAY_SIZE(all); i++)
-		if (all[i].told && part_is_by(io, all[i].by))
+		if (all[i].told && part_is_by(io->part, all[i].by))
 			return false;
 	return io->part;
 }

@@ -293,14 +293,14 @@ static bool take_device_and_stage(struct recording_reader *r, sqlite3_stmt *s, s
 	return stage < BLKLAT_STAGES;
 }
 
-/* Parts by cgroup may come in any order, and two may have the same label. */
+/* Parts by cgroup or process may come in any order, and two may have the same label. */
 static bool follows(const struct part *part, const struct part *before)
 {
 	if (!before)
 		return true;
 	return !strcmp(part->by, before->by) &&
 	       (part->number > before->number ||
-		(part->number >= BLKLAT_CGROUP_FIRST && !strcmp(part->by, by_names[BLKLAT_BY_CGROUP])));
+		(part->number >= BLKLAT_CGROUP_FIRST && part_has_owners(part)));
 }
 
 /* Takes watch @i with id @is, a part. It has to follow its whole, and the parts that come before it. */

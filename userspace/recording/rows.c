@@ -116,7 +116,7 @@ static u32 whole_of(const struct run_info *run, u32 watch)
 	return watch;
 }
 
-/* Parts by cgroup are unknown when the run begins, so their watches are written just before their first rows. */
+/* Owners of parts are unknown when the run begins, so their watches are written just before their first rows. */
 static int put_part(struct recording_rows *r, u32 id, u32 whole, const struct part *part)
 {
 	sqlite3_bind_int64(r->part, 1, id);
@@ -129,7 +129,7 @@ static bool has_owner(const struct run_info *run, u32 watch)
 {
 	const struct part *part = run->watches[watch].part;
 
-	return part && part->number >= BLKLAT_CGROUP_FIRST && !strcmp(part->by, by_names[BLKLAT_BY_CGROUP]);
+	return part_has_owners(part) && part->number >= BLKLAT_CGROUP_FIRST;
 }
 
 /*
@@ -159,7 +159,7 @@ static int find_rest(const struct recording_rows *r, const struct run_info *run,
 {
 	for (u32 i = whole + 1; i < run->n_watches && run->watches[i].part; i++) {
 		*ret = r->known->watches[i];
-		if (run->watches[i].part == part_numbered(BLKLAT_BY_CGROUP, BLKLAT_CGROUP_REST))
+		if (run->watches[i].part->number == BLKLAT_CGROUP_REST)
 			return SQLITE_OK;
 	}
 	return SQLITE_TOOBIG;

@@ -16,13 +16,15 @@ static bool is_owned(const struct watch_run *w)
 	return owner_of(w) && strcmp(owner_of(w), "none");
 }
 
-/* The unit or container, as people call it; else the end of the path, or the label. */
+/* Of a cgroup the unit or container, as people call it; else the end of the path, or the label. */
 static void say_owner(struct finding *f, const struct watch_run *w)
 {
 	const char *label = owner_of(w), *last = strrchr(label, '/');
 	const struct cgroup_names names = cgroup_names(label);
 
-	if (names.container[0])
+	if (!part_is_by(w->watch->part, BLKLAT_BY_CGROUP))
+		finding_say(f, "%.100s", label);
+	else if (names.container[0])
 		finding_say(f, "container %.12s", names.container);
 	else if (!strcmp(label, "/"))
 		finding_say(f, "the root cgroup");

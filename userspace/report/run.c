@@ -374,7 +374,7 @@ void run_name(const struct run *runs, u32 n, u32 i, char *ret, size_t size)
 
 bool watch_run_is_owner(const struct watch_run *w)
 {
-	return w->watch->part && !strcmp(w->watch->part->by, by_names[BLKLAT_BY_CGROUP]);
+	return part_has_owners(w->watch->part);
 }
 
 u32 run_parts(const struct run *r, u32 i)

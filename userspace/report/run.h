@@ -162,7 +162,7 @@ double run_end(const struct run *r);
 /* IOs per second in interval @i; @ios is an array of a series, or NULL: 0. */
 double run_iops(const struct run *r, const u64 *ios, u32 i);
 
-/* Whether it is an owner's (--by cgroup). */
+/* Whether it is an owner's (--by cgroup or process). */
 bool watch_run_is_owner(const struct watch_run *w);
 
 /*

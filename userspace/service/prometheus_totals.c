@@ -71,13 +71,13 @@ static bool op_counted(const struct op_frame *o)
 
 /*
  * Reads and writes are exposed from the beginning, at 0; other ops once they have an IO. Of a divided watch only the
- * first part is, which is enough for the whole to have a rate, and a ninth of the series. By cgroup no part is: the
- * first is IO of no cgroup, which most devices never have.
+ * first part is, which is enough for the whole to have a rate, and a ninth of the series. By cgroup and process no
+ * part is: the first is IO of none, which most devices never have.
  */
 static bool op_exposed(const struct op_total *total, const struct frame *f, u32 op)
 {
 	const struct part *part = f->watch->part;
-	bool first = !part || (part->number == 1 && strcmp(part->by, by_names[BLKLAT_BY_CGROUP]));
+	bool first = !part || (part->number == 1 && !part_has_owners(part));
 	bool early = first && (op == BLKLAT_OP_READ || op == BLKLAT_OP_WRITE);
 
 	return total->hist.cells || early || op_counted(&f->ops[op]);
@@ -257,19 +257,19 @@ static void forget_oldest(struct totals *t)
 	}
 }
 
-/* A part that no cgroup owns yet has no series. */
+/* A part that has no owner yet has no series. */
 static bool is_vacant(const struct watch *w)
 {
 	return w->part && part_is_vacant(w->part);
 }
 
 /*
- * By cgroup, a part has no frame any more once its owner has ended, while its whole still has one. All that it
- * counted was exposed, so its series ends. If the device is gone, the series is kept, as the device's own is.
+ * By cgroup or process, a part has no frame any more once its owner has ended, while its whole still has one. All that
+ * it counted was exposed, so its series ends. If the device is gone, the series is kept, as the device's own is.
  */
 static bool has_ended(const struct totals *t, const struct series *whole, const struct series *s)
 {
-	return s->part && !strcmp(s->part->by, by_names[BLKLAT_BY_CGROUP]) && !s->gone && s->interval != t->intervals &&
+	return part_has_owners(s->part) && !s->gone && s->interval != t->intervals &&
 	       whole && whole->interval == t->intervals && whole->stage == s->stage &&
 	       !strcmp(whole->device.name, s->device.name);
 }

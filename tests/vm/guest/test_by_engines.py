@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-IOs divided by flags, depth and neighbour. Each engine is the other's witness; so are the order in which IOs were sent, and the
+IOs divided by flags, depth, neighbour and process. Each engine is the other's witness; so are the order in which IOs were sent, and the
 letters that the kernel traces for each request.
 """
 import contextlib
@@ -14,8 +14,8 @@ from devices import MIB, run, unmount
 from engines import both
 from faulty import null_blks, traced_events
 from guest import DEEP
-from load import fio
-from parts import BESIDE, DEPTHS, FLAGS, classes_in, depths_up_to, of_op, parts_of
+from load import Fio, fio
+from parts import BESIDE, DEPTHS, FLAGS, classes_in, depths_up_to, labels_of, of_op, parts_of
 from slow import slow_of
 from stack import file_loop
 
@@ -155,3 +155,19 @@ def test_flags():
             unknown = sum(flags is None for flags, _ in told)
             assert len(told) == b.total("ios", None, device, stage) and unknown <= (len(told) // 50 if stage == "total" else 0)
             assert all(flags in (None, label) for flags, label in told)
+
+
+def test_processes():
+    """Two at once. Flushes are sent by whoever syncs, and issued by a worker of the kernel."""
+    with file_loop() as device, divided(device, by="process", more=("--max-parts", "3")) as engines:
+        jobs = Fio(device, rw="randread", number_ios=300), Fio(device, rw="randwrite", number_ios=200, fsync=4)
+        done = [job.result() for job in jobs]
+        engines.settle()
+    reader, writer = (f"fio ({job.pid})" for job in jobs)
+    flushes = done[1].job["sync"]["total_ios"]
+    wanted = {"device": {reader: {"read": 300}, writer: {"write": 200}, "kworker": {"flush": flushes}},
+              "total": {reader: {"read": 300}, writer: {"write": 200, "flush": flushes}}}
+    for stage in STAGES:
+        engines.agree(device, stage)
+        for b in engines:
+            assert parts_of(b, labels_of(b), device, stage) == wanted[stage], stage

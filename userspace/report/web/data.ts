@@ -123,7 +123,7 @@ export interface AllOps extends Pick<Total, "ios" | "bytes" | "errors" | "iops" 
     time_s: number; latency_ns: Latency; of_whole: Shares; few: boolean;
     /** In a window of the page: the time of the whole run, by which colours are given. */
     rank_s?: number;
-    /** Only by cgroup; null: no IO in that interval. */
+    /** Only by cgroup or process; null: no IO in that interval. */
     percentiles_ns?: Record<Percentile, (number | null)[]>;
     /** Only by depth: the device's rates at these depths; null: the depths have no upper end. */
     by_little?: { iops_least: number; iops_most: number | null; bytes_per_s_least: number; bytes_per_s_most: number | null } | null;

@@ -7,6 +7,7 @@ import {
     type Shares, type Slow, type SlowIo, STAGES, type Total, type Watch,
 } from "./data";
 import { addCells, binsOf } from "./grid";
+import { haveOwners } from "./owners";
 import { latencies } from "./quantile";
 
 export interface LiveOp {
@@ -172,19 +173,19 @@ function sharesOf({ total: of }: Op, ops: Op[]): Shares {
 /** What an owner did: its share of the time that the device's IOs took, and its rate. */
 export interface Work { part: Part; share: number; bytes_per_s: number }
 
-/** The owners of a device's IOs, the one whose IOs took the most time first; none unless IOs are divided by cgroup. */
+/** The owners of a device's IOs, the one whose IOs took the most time first; none unless IOs are divided by cgroup or process. */
 export function workOf(intervals: LiveInterval[], { device, stage }: LiveWatch): Work[] {
     const all = intervals.flatMap(({ watches }) => watches.filter((w) => w.device === device && w.stage === stage)), owners = new Map<string, LiveWatch[]>();
     const sum = (watches: LiveWatch[], key: "sum_ns" | "bytes") => watches.reduce((s, { ops }) => s + ops.reduce((of, op) => of + op[key], 0), 0);
     const wholes = all.filter(({ part }) => !part), took = sum(wholes, "sum_ns"), length_s = wholes.reduce((s, { interval_s }) => s + interval_s, 0);
     for (const watch of all)
-        if (watch.part?.by === "cgroup")
+        if (watch.part && haveOwners(watch.part))
             owners.set(watch.part.label, [...owners.get(watch.part.label) ?? [], watch]);
     return [...owners.values()].map((of) => ({ part: of[0].part!, share: took ? sum(of, "sum_ns") / took : 0, bytes_per_s: sum(of, "bytes") / length_s }))
         .sort((a, b) => b.share - a.share);
 }
 
-/** The current parts and, by cgroup, behind them those that have ended since. */
+/** The current parts and, by cgroup or process, behind them those that have ended since. */
 function makeParts(run: Run, { device, stage, gone, ops }: Watch, whole: Found, parts: Part[], intervals: LiveInterval[]): PartWatch[] {
     const own = intervals.map(({ watches }) => watches.filter((w) => w.part && w.device === device && w.stage === stage));
     const all = new Map(parts.map((part) => [part.label, part]));
@@ -196,7 +197,7 @@ function makeParts(run: Run, { device, stage, gone, ops }: Watch, whole: Found, 
         return {
             device, stage, gone, part, ...series,
             // An owner's, of all ops: one that does little makes nobody a culprit.
-            ops: series.ops.map((op) => Object.assign(op, { of_whole: sharesOf(op, part.by === "cgroup" ? ops : ops.filter((of) => of.op === op.op)) })),
+            ops: series.ops.map((op) => Object.assign(op, { of_whole: sharesOf(op, haveOwners(part) ? ops : ops.filter((of) => of.op === op.op)) })),
         };
     });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // A sortable table of owners: what each did, and its share of what the device did.
 import { drawnOwners, type OwnerFigure } from "./charts/owners";
+import { byWords } from "./charts/parts";
 import { el, table } from "./dom";
 import { bytes, count, duration, ioSize, latency, shareOf } from "./format";
 import { type Owner, type Ownership, ownersOf, shortPath } from "./owners";
@@ -8,9 +9,9 @@ import { type Order, sortable } from "./sortable";
 import type { Theme } from "./theme";
 import { swatch } from "./tip";
 
-/** Time comes first: owners are ranked by it, and a phone has no room for more. Shares are also drawn. */
+/** The first is named after the division. Time comes first: owners are ranked by it, and a phone has no room for more. Shares are also drawn. */
 const COLUMNS: { head: string; text: (owner: Owner) => string; share?: "ios" | "bytes" | "time" }[] = [
-    { head: "cgroup", text: () => "" },
+    { head: "", text: () => "" },
     { head: "time spent", text: ({ time_s }) => duration(time_s) }, { head: "share of time", text: ({ shares }) => shareOf(shares.time ?? NaN), share: "time" },
     { head: "IOs", text: ({ ios }) => count(ios) }, { head: "share of IOs", text: ({ shares }) => shareOf(shares.ios ?? NaN), share: "ios" },
     { head: "bytes", text: (owner) => bytes(owner.bytes) }, { head: "share of bytes", text: ({ shares }) => shareOf(shares.bytes ?? NaN), share: "bytes" },
@@ -22,7 +23,7 @@ const COLUMNS: { head: string; text: (owner: Owner) => string; share?: "ios" | "
 /** By the time that they spent. */
 export const OWNERS_FIRST: Order = { by: 1, up: false };
 
-const WORDS: Record<string, string> = { none: "nobody is charged for it", rest: "those that --max-parts had no room for" };
+const WORDS: Record<string, string> = { none: "nobody is charged for it", rest: "those that --max-parts had no room for", kworker: "workers of the kernel, as for write-back" };
 
 function nameOf({ part, name }: Owner, colour: number | undefined, theme: Theme): (Node | string)[] {
     const more = WORDS[part.label] ?? (name === part.label ? "" : shortPath(part.label));
@@ -31,7 +32,7 @@ function nameOf({ part, name }: Owner, colour: number | undefined, theme: Theme)
 
 /** @figure: what the chart beside the table shows; both use the same colours. */
 export function ownerTable(of: Ownership, figure: OwnerFigure, theme: Theme, order: Order): HTMLElement {
-    const drawn = drawnOwners(of, figure), owners = ownersOf(of), made = table("Owners", COLUMNS.map(({ head }) => head), owners.map((owner) => COLUMNS.map(({ text }) => text(owner))));
+    const drawn = drawnOwners(of, figure), owners = ownersOf(of), made = table("Owners", COLUMNS.map(({ head }) => head || byWords(of.line.watch.parts![0].part)), owners.map((owner) => COLUMNS.map(({ text }) => text(owner))));
     owners.forEach((owner, i) => {
         const { cells } = made.tBodies[0].rows[i];
         cells[0].title = owner.part.label;

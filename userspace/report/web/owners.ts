@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Owners of IOs (--by cgroup): their short names, as paths are too long, and each one's share of a device and stage.
+// Owners of IOs (--by cgroup or process): their short names, as paths are too long, and each one's share of a device and stage.
 import type { Latency, Part, PartWatch, Shares } from "./data";
 import type { Line } from "./lines";
+
+/** Whether parts belong to owners, which come and go and have no natural order. */
+export function haveOwners({ by }: Part): boolean {
+    return by === "cgroup" || by === "process";
+}
 
 /** The length of a shortened name: what distinguishes it may be at either end. */
 const NAME_LENGTH = 28;

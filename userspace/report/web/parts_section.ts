@@ -6,11 +6,11 @@ import { doneByDepth, iopsByDepth, latencyByDepth } from "./charts/depth";
 import { type OwnerFigure, ownersOverTime } from "./charts/owners";
 import { byWords, dividedLines, partsHeat, partsLatency, partsOverTime } from "./charts/parts";
 import type { Window } from "./charts/times";
-import type { Percentile } from "./data";
+import type { Part, Percentile } from "./data";
 import { choice, el } from "./dom";
 import { firstOf, type Line } from "./lines";
 import { OWNERS_FIRST, ownerTable } from "./owner_table";
-import { type Ownership, ownerships } from "./owners";
+import { haveOwners, type Ownership, ownerships } from "./owners";
 import { OF } from "./page";
 import type { Plot } from "./plot";
 import type { Theme } from "./theme";
@@ -48,6 +48,7 @@ export function select<T extends { key: string; name: string }>(label: string, a
 
 export class PartsSection {
     readonly title: string;
+    private readonly part: Part;
     private readonly by: string;
     private readonly lines: Line[];
     private divided: Line;
@@ -65,16 +66,16 @@ export class PartsSection {
     constructor(private readonly host: Host, lines: Line[], private readonly others: boolean) {
         this.lines = lines;
         this.divided = firstOf(this.lines) ?? this.lines[0];
-        const { part } = this.divided.watch.parts![0];
-        this.by = part.by;
-        this.title = `By ${byWords(part)}`;
+        this.part = this.divided.watch.parts![0].part;
+        this.by = this.part.by;
+        this.title = `By ${byWords(this.part)}`;
         this.owners = ownerships(this.lines);
         this.owned = this.owners.find(({ line }) => line.watch === this.divided.watch)!;
         this.charts();
     }
 
     private charts(): void {
-        const { host, by, lines } = this, now = () => lines.map((line) => line.on ? withParts(windowed(line, host.window()), host.window()) : line), [latency, heat, time] = this.ids("parts-latency", "parts-heat", "parts-time");
+        const { host, by, lines } = this, now = () => lines.map((line) => line.on ? withParts(windowed(line, host.window()), host.window()) : line), [latency, heat, time, owners] = this.ids("parts-latency", "parts-heat", "parts-time", "owners");
         if (by === "depth") {
             host.chart("depth-latency", () => latencyByDepth(now()), { group: "depth" });
             host.chart("depth-iops", () => iopsByDepth(now()), { group: "depth", height: SMALL, half: true });
@@ -82,8 +83,8 @@ export class PartsSection {
         } else {
             host.chart(latency, () => partsLatency(now(), this.percentile));
         }
-        if (by === "cgroup")
-            host.chart("owners", () => ownersOverTime(lines, this.ownedNow(), this.figure), { ...host.time, tools: [this.figureChoice()] });
+        if (haveOwners(this.part))
+            host.chart(owners, () => ownersOverTime(lines, this.ownedNow(), this.figure), { ...host.time, tools: [this.figureChoice()] });
         host.chart(heat, () => partsHeat(withParts(this.divided, host.window())), { height: 380 });
         host.chart(time, () => host.noted(partsOverTime(lines, this.divided, this.percentile)), host.time);
     }
@@ -100,7 +101,7 @@ export class PartsSection {
     private figureChoice(): HTMLElement {
         return choice<OwnerFigure>("figure of the owners", [["time_s", "Time"], ["ios", "IOPS"], ["bytes", "MB/s"], ...asChoices(PERCENTILES)], this.figure, (figure) => {
             this.figure = figure;
-            this.host.redraw(["owners"]);
+            this.redraw("owners");
             this.show();
         });
     }
@@ -120,17 +121,17 @@ export class PartsSection {
         return [
             el("p", { class: "window" }, select("owners of", this.owners, this.owned, (one) => {
                 this.owned = one;
-                this.host.redraw(["owners"]);
+                this.redraw("owners");
                 this.show();
             })),
-            this.ownerPlace, ...this.host.figures("owners"),
+            this.ownerPlace, ...this.host.figures(...this.ids("owners")),
         ];
     }
 
     elements(): HTMLElement[] {
         const { host, by } = this, [heat, time] = host.figures(...this.ids("parts-heat", "parts-time"));
         const latency = by === "depth" ? [] : host.figures(...this.ids("parts-latency"));
-        const before = by === "cgroup" ? this.ownersFirst() : by === "beside" ? [this.beside]
+        const before = haveOwners(this.part) ? this.ownersFirst() : by === "beside" ? [this.beside]
             : by === "depth" ? [...host.figures("depth-latency"), el("div", { class: "pairs" }, ...host.figures("depth-iops", "depth-done"))] : [];
         return [...before, this.tools(), ...latency, heat, time];
     }
@@ -143,7 +144,7 @@ export class PartsSection {
 
     /** Makes the tables again, as other lines or another window are shown or the theme has changed. */
     show(): void {
-        if (this.by === "cgroup")
+        if (haveOwners(this.part))
             this.ownerPlace.replaceChildren(ownerTable(this.ownedNow(), this.figure, this.host.theme(), this.ownerOrder));
         if (this.by === "beside")
             this.beside.replaceChildren(...besideTables(this.lines.map((line) => withParts(line, this.host.window()))));

@@ -8,6 +8,7 @@ import { type Owner, type Ownership, ownersOf } from "../owners";
 import { fromZero, latencySpan, type Plot, type Series } from "../plot";
 import { NO_COLOUR } from "../theme";
 import { chart, type Over } from "./load";
+import { byWords } from "./parts";
 
 /** More could not be told apart. */
 const MOST = 8;
@@ -86,7 +87,7 @@ function amountsOverTime(lines: Line[], of: Ownership, figure: Amount, x?: Axis)
     const made = chart(onlyOf(lines, of.line.run), [
         ...top.map(({ owner, colour }) => ({ ...over(owner.name, noteOf([owner]), colour, valuesOf(owner, of, figure)), title: owner.part.label })),
         ...others.length ? [over(others.length === 1 ? others[0].name : `${others.length} others`, noteOf(others), NO_COLOUR, rest)] : [],
-    ], axis, { title: `${title} by cgroup, ${of.name}`, hint: `${hint}. Stacked: the upper edge is all owners together.`, ...x && { x } }, fromZero);
+    ], axis, { title: `${title} by ${byWords(of.line.watch.parts![0].part)}, ${of.name}`, hint: `${hint}. Stacked: the upper edge is all owners together.`, ...x && { x } }, fromZero);
     return stacked(made, line.run);
 }
 
@@ -101,7 +102,7 @@ function percentilesOverTime(lines: Line[], of: Ownership, percentile: Percentil
         };
     });
     return chart(onlyOf(lines, of.line.run), all, latencyAxis, {
-        title: `${percentile} by cgroup, ${of.name}`,
+        title: `${percentile} by ${byWords(of.line.watch.parts![0].part)}, ${of.name}`,
         hint: `${percentile} of each owner's IOs in each interval.${left ? ` Of ${top.length + left} owners, the ${top.length} with the highest of the whole run are drawn.` : ""}`, ...x && { x },
     }, latencySpan);
 }

@@ -5,7 +5,7 @@ import { type Bin, type Part, type Percentile, type PartWatch, type Quantile } f
 import { count, latency, shareOf } from "../format";
 import { lastCell, upperBound } from "../grid";
 import { type Line, onlyOf } from "../lines";
-import { shortNames } from "../owners";
+import { haveOwners, shortNames } from "../owners";
 import { type Cells, latencySpan, type Level, type Plot, rankedCells, type Rows, type Series } from "../plot";
 import { LINES } from "./heat";
 import { chart, type Over } from "./load";
@@ -13,13 +13,13 @@ import { chart, type Over } from "./load";
 const HEAT_SCALE = 3;
 /** The share of a column's width that a level takes on either side of the middle. */
 const HALF = 0.42;
-/** How many cgroups are drawn, whose number is unlimited. */
+/** How many owners are drawn, whose number is unlimited. */
 const MOST = 12;
 
 /** What the IOs are divided by, in words. */
 const WORDS: Record<string, string> = {
     size: "IO size", flags: "what the IO is for", depth: "IOs in flight at the start", beside: "what was in flight at the start",
-    cgroup: "cgroup",
+    cgroup: "cgroup", process: "process",
 };
 
 export function byWords({ by }: Part): string {
@@ -49,9 +49,9 @@ function timeOf({ op: { total } }: LinePart): number {
     return total.ios * (total.latency_ns?.mean ?? 0);
 }
 
-/** Cgroups have no natural order, so those whose IOs took the most time come first. Other parts keep their order. */
+/** Owners have no natural order, so those whose IOs took the most time come first. Other parts keep their order. */
 export function ranked(parts: LinePart[]): LinePart[] {
-    return parts[0]?.part.by === "cgroup" ? [...parts].sort((a, b) => timeOf(b) - timeOf(a)) : parts;
+    return parts.length && haveOwners(parts[0].part) ? [...parts].sort((a, b) => timeOf(b) - timeOf(a)) : parts;
 }
 
 /** The labels from the first to the last one at which any line had IOs, including those in between. */
@@ -61,11 +61,11 @@ export function consecutive(lines: Line[]): string[] {
     return all.slice(Math.min(...used), Math.max(...used) + 1);
 }
 
-/** By cgroup the labels with the most time, over all lines; otherwise all that are consecutive. */
+/** Of owners the labels with the most time, over all lines; otherwise all that are consecutive. */
 function labelsOf(lines: Line[]): string[] {
     const sums = new Map<string, number>();
     for (const one of lines.flatMap(partsOf))
-        if (one.part.by === "cgroup")
+        if (haveOwners(one.part))
             sums.set(one.part.label, (sums.get(one.part.label) ?? 0) + timeOf(one));
     if (sums.size)
         return [...sums].sort(([, a], [, b]) => b - a).slice(0, MOST).map(([label]) => label);
@@ -122,9 +122,9 @@ function steps(values: number[]): Pick<Series, "xs" | "ys"> {
     };
 }
 
-/** Whether the parts have a natural order, which cgroups do not. */
+/** Whether the parts have a natural order, which owners do not. */
 function haveOrder(line: Line): boolean {
-    return line.watch.parts?.[0].part.by !== "cgroup";
+    return !line.watch.parts || !haveOwners(line.watch.parts[0].part);
 }
 
 /** The same without joins; the series has the middles. */
@@ -184,8 +184,8 @@ export function partsLatency(lines: Line[], percentile: Quantile): Plot {
 export function partsOverTime(lines: Line[], line: Line, percentile: Percentile): Plot {
     const parts = line.watch.parts ?? [], names = shortNames(parts.map(({ part }) => part));
     // Owners are in the order of ownersOf(), so that each has the same colour everywhere.
-    const labels = (parts[0]?.part.by === "cgroup" ? [...parts].sort((a, b) => (b.all_ops?.time_s ?? 0) - (a.all_ops?.time_s ?? 0)) : parts).map(({ part }) => part.label);
-    const all = ranked(partsOf(line)).slice(0, line.watch.parts?.[0].part.by === "cgroup" ? MOST : undefined).map((one): Over => {
+    const labels = (!haveOrder(line) ? [...parts].sort((a, b) => (b.all_ops?.time_s ?? 0) - (a.all_ops?.time_s ?? 0)) : parts).map(({ part }) => part.label);
+    const all = ranked(partsOf(line)).slice(0, haveOrder(line) ? undefined : MOST).map((one): Over => {
         const values = one.op.percentiles_ns[percentile];
         return {
             name: names.get(one.part.label)!, title: one.part.label, note: `${shareOf(one.op.of_whole.ios ?? NaN)} of the IOs, ${shareOf(one.op.of_whole.time ?? NaN)} of their time`, line, values,

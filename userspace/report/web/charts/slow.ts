@@ -84,9 +84,9 @@ function known<T>(value: T | null, text: (value: T) => string): string {
     return value === null ? "–" : text(value);
 }
 
-/** The part, unless it says no more than the cgroup, flags, depth or neighbour of the IO itself. */
-function partOf({ part, flags, depth, beside }: SlowIo): string | null {
-    const told: Record<string, boolean> = { cgroup: true, flags: flags !== null, depth: depth !== null, beside: beside !== null };
+/** The part, unless it says no more than the cgroup, sender, flags, depth or neighbour of the IO itself. */
+function partOf({ part, pid, flags, depth, beside }: SlowIo): string | null {
+    const told: Record<string, boolean> = { cgroup: true, process: pid !== null, flags: flags !== null, depth: depth !== null, beside: beside !== null };
     return part && !told[part.by] ? `${part.by} ${part.label}` : null;
 }
 
