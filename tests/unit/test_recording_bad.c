@@ -153,7 +153,7 @@ TEST(parts_that_cannot_be)
 		  { "part_by = NULL", "part = printf('%.*c', 256, 'x')" } },
 		ONE("has a part '5' by 'size', which this blklat does not know: read it with the one that recorded it",
 		  "UPDATE watch SET part = 5 WHERE id = 5"),
-		ONE("has a part '64 KiB' by 'process', which", "UPDATE watch SET part_by = 'process' WHERE id = 5"),
+		ONE("has a part '64 KiB' by 'weight', which", "UPDATE watch SET part_by = 'weight' WHERE id = 5"),
 		ONE("has a part '' by 'size', which", "UPDATE watch SET part = '' WHERE id = 5"),
 		ONE("has a part '64 KiB' by '', which", "UPDATE watch SET part_by = '' WHERE id = 5"),
 		{ "watch 5 is a duplicate part or out of order",
