@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 
-from tracing import tracefs
+from tracing import trace_instance
 from waiting import DEADLINE_S, wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -236,11 +236,7 @@ class Unseen:
 
     def __enter__(self):
         with contextlib.ExitStack() as undo:
-            folder = undo.enter_context(tracefs())
-            self.instance = folder / "instances" / folder.name
-            self.instance.mkdir()
-            undo.callback(self.instance.rmdir)
-            (self.instance / "buffer_size_kb").write_text("8192")
+            self.instance = undo.enter_context(trace_instance())
             event = self.instance / "events/block/block_rq_complete"
             (event / "filter").write_text("||".join(f"common_pid=={task}" for task in os.listdir("/proc/1/task")))
             (event / "enable").write_text("1")
@@ -300,10 +296,10 @@ def fio_argv(device, **options):
 class Fio(Process):
     """A load in the background."""
 
-    def __init__(self, device, **options):
+    def __init__(self, device, program="fio", **options):
         self.printed = []
         self.runtime_s = options.get("runtime", 0)
-        super().__init__(fio_argv(device, **options))
+        super().__init__([program, *fio_argv(device, **options)[1:]])
 
     def take(self, line):
         self.printed.append(line)

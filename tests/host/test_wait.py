@@ -3,7 +3,6 @@
 Stage wait: as many bios as wait in the kernel's own trace, for as long; whether they are merged, split or neither. And where the
 time goes.
 """
-import contextlib
 import subprocess
 
 import pytest
@@ -11,32 +10,16 @@ import pytest
 from devices import Delta
 from load import BLKLAT, Blklat, assert_all_counted, exact, fio
 from recorder import Recorder
-from tracing import tracefs
+from tracing import traced_events
 from waits import WAITS, sum_ns, waited
 
 IOS = 4000
 APART_NS = 3000		# a look at the clock by the trace, and one by the program behind it
 
 
-@contextlib.contextmanager
-def traced(device):
-    """Gives a function that returns the trace's lines of the device so far."""
-    major, minor = map(int, device.number.split(":"))
-    with tracefs() as folder, contextlib.ExitStack() as undo:
-        instance = folder / "instances" / folder.name
-        instance.mkdir()
-        undo.callback(instance.rmdir)
-        (instance / "buffer_size_kb").write_text("8192")
-        (instance / "trace_clock").write_text("mono")
-        for event in WAITS:
-            (instance / f"events/block/{event}/filter").write_text(f"dev == {major << 20 | minor}")
-            (instance / f"events/block/{event}/enable").write_text("1")
-        yield lambda: (instance / "trace").read_text().splitlines()
-
-
 def watched(device, **load):
     """Counts a load of IOS bios. Returns what the trace says, and the run."""
-    with Blklat(device, stage="wait") as b, traced(device) as lines:
+    with Blklat(device, stage="wait") as b, traced_events(device, *WAITS) as lines:
         fio(device, size=device.size, number_ios=IOS, ioengine="libaio", iodepth=32, **load)
         b.next(device, "wait", 2)
         seen = lines()

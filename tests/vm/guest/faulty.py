@@ -15,9 +15,9 @@ import pytest
 from devices import Delta, Device, run
 from guest import DEEP, module
 from load import Fio, read  # noqa: F401
+from tracing import traced_events
 
 SCSI_DEBUG = pathlib.Path("/sys/bus/pseudo/drivers/scsi_debug")
-TRACE = pathlib.Path("/sys/kernel/tracing/instances/blklat-test")
 CONFIGFS = pathlib.Path("/sys/kernel/config")
 
 
@@ -91,29 +91,6 @@ def scsi_fault(kind, every=0):
 
 
 # --- the kernel's own trace ------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def traced_events(device, *events):
-    """
-    Gives a function that returns the trace's lines of these events of the device so far. It reads tracefs, which is independent
-    of both engines.
-    """
-    major, minor = map(int, device.number.split(":"))
-    TRACE.mkdir()
-    try:
-        (TRACE / "buffer_size_kb").write_text("8192")
-        for event in events:
-            (TRACE / f"events/block/{event}/filter").write_text(f"dev == {major << 20 | minor}")
-            (TRACE / f"events/block/{event}/enable").write_text("1")
-
-        def lines():
-            for stats in TRACE.glob("per_cpu/cpu*/stats"):
-                assert re.search(r"^overrun: 0$", stats.read_text(), re.M)
-            return (TRACE / "trace").read_text().splitlines()
-        yield lines
-    finally:
-        TRACE.rmdir()
 
 
 @contextlib.contextmanager

@@ -12,12 +12,14 @@ import tempfile
 from aio import in_order
 from devices import MIB, run, unmount
 from engines import both
-from faulty import null_blks, traced_events
+from faulty import null_blks
 from guest import DEEP
-from load import Fio, fio
-from parts import BESIDE, DEPTHS, FLAGS, classes_in, depths_up_to, labels_of, of_op, parts_of
+from load import fio
+from parts import BESIDE, DEPTHS, FLAGS, classes_in, depths_up_to, of_op, parts_of
+from senders import EVENTS, assert_senders, send
 from slow import slow_of
 from stack import file_loop
+from tracing import traced_events
 
 STAGES = "device", "total"
 ALL_SLOW = "--slow", "1us", "--slow-max", "10000"
@@ -158,16 +160,13 @@ def test_flags():
 
 
 def test_processes():
-    """Two at once. Flushes are sent by whoever syncs, and issued by a worker of the kernel."""
-    with file_loop() as device, divided(device, by="process", more=("--max-parts", "3")) as engines:
-        jobs = Fio(device, rw="randread", number_ios=300), Fio(device, rw="randwrite", number_ios=200, fsync=4)
-        done = [job.result() for job in jobs]
+    """Two at once, and one part more."""
+    with file_loop() as device, divided(device, by="process", more=("--max-parts", "3")) as engines, \
+            traced_events(device, *EVENTS.values()) as lines:
+        done = send(device)
         engines.settle()
-    reader, writer = (f"fio ({job.pid})" for job in jobs)
-    flushes = done[1].job["sync"]["total_ios"]
-    wanted = {"device": {reader: {"read": 300}, writer: {"write": 200}, "kworker": {"flush": flushes}},
-              "total": {reader: {"read": 300}, writer: {"write": 200, "flush": flushes}}}
+        seen = lines()
     for stage in STAGES:
         engines.agree(device, stage)
-        for b in engines:
-            assert parts_of(b, labels_of(b), device, stage) == wanted[stage], stage
+    for b in engines:
+        assert_senders(b, device, done, seen)

@@ -5,9 +5,10 @@ sums with the kernel's own trace, more closely than an emulated clock allows.
 """
 from devices import partition
 from engines import both
-from faulty import null_blks, traced_events
+from faulty import null_blks
 from guest import DEEP, SINGLE, at_least, null_blk
 from load import fio
+from tracing import traced_events
 from waits import WAITS, sum_ns, waited
 
 STAGES = "device,total,wait"
