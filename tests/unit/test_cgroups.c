@@ -396,3 +396,30 @@ TEST(test_processes_leave)
 	assert_label(0, 0, "dd (70)");
 	assert_label(0, 1, "a (b) 1 2 (71)");
 }
+
+/* A long-lived process keeps its part, however many others come and go. */
+TEST(test_many_processes)
+{
+	enum { ROUNDS = 100000 / (CGROUPS - 1) };
+	const struct part *stays;
+	size_t before = 0;
+	char label[32];
+
+	begin_processes();
+	assert_int_equal(cgroups_name(&w.k[0], w.list), 0);
+	stays = w.k[0].capture.watches[BLKLAT_CGROUP_FIRST].part;
+	for (u32 round = 0; round < ROUNDS; round++) {
+		before = round == PARTS_SPARE ? in_use() : before;
+		for (u32 i = 1; i < CGROUPS; i++) {
+			w.list[i].id = blklat_process_id(100 + i, (u64)(2 + round) * BEGAN_NS);
+			snprintf(w.list[i].name, sizeof(w.list[i].name), "dd%u", round);
+		}
+		assert_int_equal(cgroups_name(&w.k[0], w.list), 0);
+		snprintf(label, sizeof(label), "dd%u (%u)", round, 100 + CGROUPS - 1);
+		assert_label(0, CGROUPS - 1, label);
+	}
+	assert_in_range(in_use(), 0, before + 4096);
+	assert_ptr_equal(w.k[0].capture.watches[BLKLAT_CGROUP_FIRST].part, stays);
+	assert_label(0, 0, "fio (70)");
+	assert_ptr_equal(part_find("process", "fio (70)"), stays);
+}

@@ -2,7 +2,13 @@
 /* Who slowed whom down, and where that is not sure. */
 #include "findings_run.h"
 
-static const struct part db = { "cgroup", "/system.slice/db.service", 3 }, backup = { "cgroup", "/backup", 4 };
+static const struct part *of_cgroup(const char *label)
+{
+	return part_find("cgroup", label);
+}
+
+#define DB of_cgroup("/system.slice/db.service")
+#define BACKUP of_cgroup("/backup")
 
 /* Two drives, the IOs of each divided: watch 3 * i is a drive, followed by the two owners. */
 static void begin_parts(const struct part *one, const struct part *other)
@@ -15,7 +21,7 @@ static void begin_parts(const struct part *one, const struct part *other)
 
 static void begin_owners(void)
 {
-	begin_parts(&db, &backup);
+	begin_parts(DB, BACKUP);
 }
 
 static void owned(u32 drive, u32 owner, u32 op, u64 ns, u64 ios)
@@ -112,14 +118,13 @@ TEST(the_culprit_speaks)
  */
 TEST(one_takes_over)
 {
-	static const struct part indexer = { "cgroup", "/indexer", 5 };
 	static const struct { u32 from; bool sure; } cases[] = { { 40, true }, { 41, true }, { 42, false }, { 80, false } };
 
 	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
 		init_run();
 		for (u32 i = 0; i < 4; i++)
 			s.watch[i] = (struct watch){ .device = &s.device[0], .stage = BLKLAT_STAGE_DEVICE,
-						     .part = i ? i == 1 ? &db : i == 2 ? &backup : &indexer : NULL };
+						     .part = i ? i == 1 ? DB : i == 2 ? BACKUP : of_cgroup("/indexer") : NULL };
 		synthetic_begin(&s, 4, 6, 1);
 		for (u32 i = 0; i < 80; i++) {
 			owned(0, 1, READ, i < 20 ? 100000 : 1000000, 1000);
@@ -138,9 +143,7 @@ TEST(one_takes_over)
 /* Processes and the kernel's workers are owners, too, and have whole names. */
 TEST(processes)
 {
-	static const struct part process = { "process", "/x (a/b) (12)", 3 }, kworker = { "process", "kworker", 1 };
-
-	begin_parts(&process, &kworker);
+	begin_parts(part_find("process", "/x (a/b) (12)"), part_find("process", "kworker"));
 	for (u32 i = 0; i < 60; i++) {
 		owned(0, 1, READ, i < 30 ? 100000 : 1000000, 1000);
 		owned(0, 2, WRITE, 5000000, i < 30 ? 0 : 500);
@@ -154,12 +157,10 @@ TEST(processes)
 /* Reads of db and of all IOs without an owner: both are slower, and the one with more IOs is named. */
 TEST(two_victims)
 {
-	static const struct part none = { "cgroup", "none", 5 };
-
 	init_run();
 	for (u32 i = 0; i < 4; i++)
 		s.watch[i] = (struct watch){ .device = &s.device[0], .stage = BLKLAT_STAGE_DEVICE,
-					     .part = i ? i == 1 ? &db : i == 2 ? &backup : &none : NULL };
+					     .part = i ? i == 1 ? DB : i == 2 ? BACKUP : of_cgroup("none") : NULL };
 	synthetic_begin(&s, 4, 6, 1);
 	for (u32 i = 0; i < 60; i++) {
 		owned(0, 1, READ, i < 30 ? 100000 : 1000000, 1000);

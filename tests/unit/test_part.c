@@ -155,6 +155,68 @@ TEST(test_owners)
 	assert_false(part_has_owners(part_find("size", "4 KiB")) || part_has_owners(NULL));
 }
 
+/* A part that is kept, or used now and then, stays the same one. Of all others only the last ones stay. */
+TEST(test_owners_pass_by)
+{
+	const struct part *kept = NULL, *used = part_find("process", "used (2)"), *left = part_find("process", "left (3)");
+	u32 number = left->number;
+	char label[32];
+	size_t before = 0;
+
+	part_keep(&kept, part_find("process", "kept (1)"));
+	for (u32 i = 0; i < 100000; i++) {
+		before = i == PARTS_SPARE ? in_use() : before;
+		snprintf(label, sizeof(label), "dd (%u)", i);
+		assert_string_equal(part_find("process", label)->label, label);
+		assert_ptr_equal(part_find("process", "used (2)"), used);
+		if (i < PARTS_SPARE - 3)
+			assert_int_equal(left->number, number);
+	}
+	assert_in_range(in_use(), 0, before + 4096);
+	assert_string_equal(kept->label, "kept (1)");
+	assert_ptr_equal(part_find("process", "kept (1)"), kept);
+	assert_true(part_find("process", "left (3)")->number > number + 100000);
+	for (u32 i = 0; i < PARTS_SPARE - 3; i++) {
+		u32 last = 99999 - i;
+
+		snprintf(label, sizeof(label), "dd (%u)", last);
+		number = part_find("process", label)->number;
+		assert_int_equal(number, kept->number + 1 + last);
+	}
+}
+
+static void pass_by(u32 n)
+{
+	static u32 so_far;
+	char label[32];
+
+	while (n--) {
+		snprintf(label, sizeof(label), "p (%u)", so_far++);
+		assert_non_null(part_find("process", label));
+	}
+}
+
+/* One that two keep goes when both have given it up, and some time has passed. */
+TEST(test_owners_kept_twice)
+{
+	const struct part *a = NULL, *b = NULL, *part = part_find("cgroup", "/twice");
+	u32 number = part->number;
+
+	part_keep(&a, part);
+	part_keep(&b, a);
+	part_keep(&b, b);
+	part_keep(&a, NULL);
+	assert_null(a);
+	pass_by(2 * PARTS_SPARE);
+	assert_ptr_equal(part_find("cgroup", "/twice"), part);
+	pass_by(2 * PARTS_SPARE);
+	part_keep(&b, part_numbered(BLKLAT_BY_CGROUP, BLKLAT_CGROUP_REST));
+	pass_by(PARTS_SPARE - 1);
+	assert_int_equal(part->number, number);
+	pass_by(1);
+	assert_true(part_find("cgroup", "/twice")->number > number);
+}
+
 TEST(test_list)
 {
 	const struct watch wholes[] = { { .stage = BLKLAT_STAGE_TOTAL }, { .stage = BLKLAT_STAGE_QUEUE } };

@@ -6,6 +6,7 @@
 #ifndef TEST_UNIT_H
 #define TEST_UNIT_H
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,6 +66,12 @@ static inline void unit_add(struct CMUnitTest test)
 
 /* For a child process, whose exit status is the result: 0 if all is as expected, else a line. */
 #define EXPECT(what) do { if (!(what)) _exit(__LINE__ % 256); } while (0)
+
+/* Memory that is in use, in bytes; under a sanitizer always 0. */
+static inline size_t in_use(void)
+{
+	return mallinfo2().uordblks;
+}
 
 /* The same numbers in each run: xorshift64 (Marsaglia 2003). @seed is never 0. */
 static inline u64 next_random(u64 *seed)

@@ -287,8 +287,8 @@ static void show(struct join *j, const struct join_part *part, const struct fram
 
 	*f = *from;
 	f->watch = &j->watches[at];
-	f->part = f->watch->part;
-	if (!f->part) {
+	f->part = part_number(f->watch->part);
+	if (!f->watch->part) {
 		add_accounts(&f->accounting, &j->before[at]);
 		f->accounting.skipped = j->now.skipped;
 		f->accounting.skipped_unexplained = j->shown.skipped_unexplained;

@@ -37,7 +37,7 @@ static void enter(struct frames *fs, u64 *cells, u32 own, const struct watch *wa
 		struct frame *f = &fs->f[first + i];
 
 		f->watch = &watches[i];
-		f->part = watches[i].part;
+		f->part = part_number(watches[i].part);
 		f->number = number + i;
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			op_cells_take(cells, own + i, op, fs->scale, &f->ops[op].hist, &f->ops[op].after_idle);
@@ -324,12 +324,6 @@ static void op_move(struct op_frame *to, struct op_frame *from)
 	op_clear(from);
 }
 
-/* Only the parts for cgroups and processes change their owner. */
-static bool has_owner(const struct part *part)
-{
-	return part && !part_is_vacant(part);
-}
-
 /* The frame of the part "rest" of @whole. It exists wherever owners change. */
 static struct frame *rest_of(struct frames *fs, u32 whole)
 {
@@ -346,14 +340,14 @@ void frames_follow_parts(struct frames *fs)
 
 	for (u32 i = 0; i < fs->n; i++) {
 		struct frame *f = &fs->f[i], *rest;
-		const struct part *was = f->part;
+		u32 was = f->part;
 
 		if (!f->watch)
 			continue;
 		if (!f->watch->part)
 			whole = i;
-		f->part = f->watch->part;
-		if (f->part == was || !has_owner(was))
+		f->part = part_number(f->watch->part);
+		if (f->part == was || !was)
 			continue;
 		rest = rest_of(fs, whole);
 		for (u32 op = 0; rest && op < BLKLAT_OPS; op++)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "blklat/parts.h"
 #include "core/kinds.h"
@@ -75,8 +76,19 @@ static const struct part *const parts[BLKLAT_BYS] = {
 
 struct made_part {
 	struct part part;
-	char label[PART_LABEL_MAX];
+	u32 keepers;
+	TAILQ_ENTRY(made_part) spare;	/* if nobody keeps it */
+	char label[];
 };
+
+/* All that were made, as trees by label; those that nobody keeps also stand in a list, the one used last at its end. */
+static struct {
+	pthread_mutex_t lock;
+	void *trees[BLKLAT_BYS];
+	u32 n_made;
+	u32 n_spare;
+	TAILQ_HEAD(, made_part) spare;
+} made = { .lock = PTHREAD_MUTEX_INITIALIZER, .spare = TAILQ_HEAD_INITIALIZER(made.spare) };
 
 static int by_label(const void *a, const void *b)
 {
@@ -85,43 +97,95 @@ static int by_label(const void *a, const void *b)
 	return strcmp(p->label, q->label);
 }
 
-/* Finds or makes the part with a label, in a tree that only grows. */
-static const struct part *find_made(enum blklat_by by, void **tree, u32 *n, const char *label)
+static u32 by_of(const struct part *part)
 {
-	const struct part sought = { .label = label };
-	struct made_part *new;
-	void *at = tfind(&sought, tree, by_label);
+	u32 by = BLKLAT_BY_SIZE;
 
-	if (at)
-		return *(const struct part **)at;
-	new = calloc(1, sizeof(*new));
-	if (!new)
+	while (strcmp(part->by, by_names[by]))
+		by++;
+	return by;
+}
+
+static void take_out(struct made_part *m)
+{
+	TAILQ_REMOVE(&made.spare, m, spare);
+	made.n_spare--;
+}
+
+/* Puts one that nobody keeps at the end of the list. */
+static void put_last(struct made_part *m)
+{
+	struct made_part *first = TAILQ_FIRST(&made.spare);
+
+	TAILQ_INSERT_TAIL(&made.spare, m, spare);
+	if (++made.n_spare <= PARTS_SPARE)
+		return;
+	take_out(first);
+	tdelete(&first->part, &made.trees[by_of(&first->part)], by_label);
+	free(first);
+}
+
+static struct made_part *make(enum blklat_by by, const char *label)
+{
+	struct made_part *m = calloc(1, sizeof(*m) + strlen(label) + 1);
+
+	if (!m)
 		return NULL;
-	strcpy(new->label, label);
-	new->part = (struct part){ by_names[by], new->label, BLKLAT_CGROUP_FIRST + *n };
-	if (!tsearch(&new->part, tree, by_label)) {
-		free(new);
+	strcpy(m->label, label);
+	m->part = (struct part){ by_names[by], m->label, BLKLAT_CGROUP_FIRST + made.n_made };
+	if (!tsearch(&m->part, &made.trees[by], by_label)) {
+		free(m);
 		return NULL;
 	}
-	(*n)++;
-	return &new->part;
+	made.n_made++;
+	return m;
+}
+
+/* Finds or makes the part with a label. */
+static struct made_part *find_made(enum blklat_by by, const char *label)
+{
+	const struct part sought = { .label = label };
+	struct made_part **at = tfind(&sought, &made.trees[by], by_label), *m = at ? *at : make(by, label);
+
+	if (at && !m->keepers)
+		take_out(m);
+	if (m && !m->keepers)
+		put_last(m);
+	return m;
 }
 
 static const struct part *find_owner(enum blklat_by by, const char *label)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static void *trees[BLKLAT_BYS];
-	static u32 n;
-	const struct part *found;
+	struct made_part *found;
 
 	if (!label[0])
 		return &vacant[by];
 	if (strlen(label) >= PART_LABEL_MAX)
 		return NULL;
-	pthread_mutex_lock(&lock);
-	found = find_made(by, &trees[by], &n, label);
-	pthread_mutex_unlock(&lock);
-	return found;
+	pthread_mutex_lock(&made.lock);
+	found = find_made(by, label);
+	pthread_mutex_unlock(&made.lock);
+	return found ? &found->part : NULL;
+}
+
+static struct made_part *as_made(const struct part *part)
+{
+	return part_has_owners(part) && part->number >= BLKLAT_CGROUP_FIRST ? (struct made_part *)part : NULL;
+}
+
+void part_keep(const struct part **at, const struct part *part)
+{
+	struct made_part *was = as_made(*at), *is = as_made(part);
+
+	*at = part;
+	if (was == is)
+		return;
+	pthread_mutex_lock(&made.lock);
+	if (is && !is->keepers++)
+		take_out(is);
+	if (was && !--was->keepers)
+		put_last(was);
+	pthread_mutex_unlock(&made.lock);
 }
 
 const struct part *part_find(const char *by, const char *label)
@@ -172,9 +236,5 @@ void part_text(char ret[PART_TEXT_MAX], const struct part *part)
 
 const char *part_meaning(const struct part *part)
 {
-	u32 by = BLKLAT_BY_SIZE;
-
-	while (strcmp(part->by, by_names[by]))
-		by++;
-	return by_meanings[by];
+	return by_meanings[by_of(part)];
 }

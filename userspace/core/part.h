@@ -19,11 +19,25 @@ struct part {
 extern const char *const by_names[BLKLAT_BYS];
 
 /*
- * Returns the part with this label, which is never freed; NULL: there is none. By cgroup or process, a part is made
- * when its label is first asked for (NULL: the label is too long, or there is no memory); "" is the vacant part, which
- * has no owner yet: see part_is_vacant().
+ * Returns the part with this label; NULL: there is none. By cgroup or process, a part is made when its label is first
+ * asked for (NULL: the label is too long, or there is no memory); "" is the vacant part, which has no owner yet: see
+ * part_is_vacant().
+ *
+ * As owners come and go without end, a part that was made is freed, but not while it is kept (part_keep()), nor before
+ * PARTS_SPARE others have been made or given up since it was last found or given up. An interval has at most
+ * BLKLAT_CGROUPS_MAX new ones, so whoever needs a part until the next interval may simply point to it.
  */
+#define PARTS_SPARE 2048
 const struct part *part_find(const char *by, const char *label);
+
+/* Points *@at to @part, which is kept from now on, and gives up what it kept there before. Both may be NULL. */
+void part_keep(const struct part **at, const struct part *part);
+
+/* 0: the whole, NULL, or the vacant part. */
+static inline u32 part_number(const struct part *part)
+{
+	return part ? part->number : 0;
+}
 
 /* The part with this number, from 1. By cgroup or process, those after the fixed ones are vacant. */
 const struct part *part_numbered(enum blklat_by by, u32 number);

@@ -17,16 +17,21 @@ int slow_ios_init(struct slow_ios *s, u32 n_watches, u32 most)
 	return s->of ? 0 : -ENOMEM;
 }
 
-static void drop(struct slow_ios *s, u32 from)
+static void drop(struct slow_io *io)
 {
-	for (u32 i = from; i < s->n; i++)
-		free(s->io[i].cgroup);
-	s->n = from;
+	part_keep(&io->part, NULL);
+	free(io->cgroup);
+}
+
+static void drop_all(struct slow_ios *s)
+{
+	while (s->n)
+		drop(&s->io[--s->n]);
 }
 
 void slow_ios_uninit(struct slow_ios *s)
 {
-	drop(s, 0);
+	drop_all(s);
 	free(s->io);
 	free(s->of);
 	*s = (struct slow_ios){ 0 };
@@ -34,7 +39,7 @@ void slow_ios_uninit(struct slow_ios *s)
 
 void slow_ios_clear(struct slow_ios *s)
 {
-	drop(s, 0);
+	drop_all(s);
 	s->full = false;
 	memset(s->of, 0, s->n_watches * sizeof(*s->of));
 }
@@ -63,14 +68,19 @@ static int make_room(struct slow_ios *s)
 
 int slow_ios_add(struct slow_ios *s, const struct slow_io *io)
 {
+	struct slow_io *to;
 	int err = make_room(s);
 
 	s->of[io->watch].found++;
-	if (!err && s->n < s->room)
-		s->io[s->n++] = *io;
-	else
+	if (err || s->n == s->room) {
 		free(io->cgroup);
-	return err;
+		return err;
+	}
+	to = &s->io[s->n++];
+	*to = *io;
+	to->part = NULL;
+	part_keep(&to->part, io->part);
+	return 0;
 }
 
 int slow_ios_copy(struct slow_ios *to, u32 watch, const struct slow_ios *from, const struct slow_of *of)
@@ -116,7 +126,7 @@ void slow_ios_sort(struct slow_ios *s)
 		struct slow_of *of = &s->of[s->io[i].watch];
 
 		if (of->n == s->most) {
-			free(s->io[i].cgroup);
+			drop(&s->io[i]);
 			continue;
 		}
 		if (!of->n++)

@@ -20,7 +20,7 @@ struct slow_wanted {
 struct slow_io {
 	struct blklat_slow told;	/* its watch is not used */
 	u32 watch;		/* number of the whole in the run */
-	const struct part *part;	/* the part that it is in; NULL: the whole has no parts */
+	const struct part *part;	/* the part that it is in, kept in a list; NULL: the whole has no parts */
 	s64 end_ns;		/* CLOCK_REALTIME */
 	char *cgroup;		/* cgroup charged for it, malloc'ed; NULL: unknown, or gone */
 };

@@ -22,7 +22,7 @@
 struct watch {
 	const struct device *device;	/* borrowed from the device table */
 	enum blklat_stage stage;
-	const struct part *part;	/* never freed, one for each --by and label; NULL: the whole */
+	const struct part *part;	/* one for each --by and label, see part_find(); NULL: the whole */
 	bool matched;			/* found by a pattern, not by name: may be left out if it goes away */
 };
 

@@ -143,7 +143,9 @@ static void forget(const struct blklat_cgroup *list, u32 n)
 
 		if (!k->id || (i < n && k->id == list[i].id))
 			continue;
-		former[k->id % FORMER] = (struct former){ k->id, k->part };
+		former[k->id % FORMER].id = k->id;
+		part_keep(&former[k->id % FORMER].part, k->part);
+		part_keep(&k->part, NULL);
 		free(k->path);
 		*k = (struct known){ 0 };
 	}
@@ -169,16 +171,18 @@ static int learn(const struct kernel_capture *c, const struct blklat_cgroup *lis
 		err = cgroups_find(t->root, sought, new);
 	for (u32 i = 0; i < new; i++) {
 		struct known *k = &known[number[i]];
+		const struct part *part = NULL;
 
 		if (processes)
-			k->part = process_part(number[i], t->root, &list[number[i]]);
+			part = process_part(number[i], t->root, &list[number[i]]);
 		else if (!sought[i].path)
-			k->part = part_again(number[i], sought[i].id);
-		if (!k->part && !processes)
-			k->part = err ? NULL : part_of(number[i], sought[i].path, list[number[i]].name, t->node);
-		k->id = k->part ? sought[i].id : 0;
-		k->path = k->part ? sought[i].path : NULL;
-		if (k->part)
+			part = part_again(number[i], sought[i].id);
+		if (!part && !processes)
+			part = err ? NULL : part_of(number[i], sought[i].path, list[number[i]].name, t->node);
+		part_keep(&k->part, part);
+		k->id = part ? sought[i].id : 0;
+		k->path = part ? sought[i].path : NULL;
+		if (part)
 			continue;
 		free(sought[i].path);
 		err = -ENOMEM;

@@ -22,9 +22,12 @@ static int put(struct top_slow *s, const struct slow_io *io, u64 sample)
 
 	if (io->cgroup && !cgroup)
 		return -ENOMEM;
+	part_keep(&to->io.part, NULL);
 	free(to->io.cgroup);
 	*to = (struct top_slow_io){ sample, *io };
 	to->io.cgroup = cgroup;
+	to->io.part = NULL;
+	part_keep(&to->io.part, io->part);
 	s->taken++;
 	return 0;
 }
@@ -58,8 +61,10 @@ static int top_slow_take(struct top_slow **s, const struct slow_ios *slow, const
 
 static void top_slow_free(struct top_slow *s)
 {
-	for (u32 i = 0; s && i < TOP_SLOW; i++)
+	for (u32 i = 0; s && i < TOP_SLOW; i++) {
+		part_keep(&s->io[i].io.part, NULL);
 		free(s->io[i].io.cgroup);
+	}
 	free(s);
 }
 
@@ -188,6 +193,7 @@ void top_uninit(struct top *t)
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			free(t->items[i].heat[op]);
 		top_slow_free(t->items[i].slow);
+		part_keep(&t->items[i].part, NULL);
 	}
 	free(t->items);
 	free(t->order);
@@ -216,7 +222,7 @@ static void take_figures(struct top_item *item, const struct frame *f, const str
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		item->figures[op] = figures_of(&f->ops[op], f->interval_s);
 	item->figures[TOP_ALL_OPS] = figures_of(all, f->interval_s);
-	item->part = f->watch->part;
+	part_keep(&item->part, f->watch->part);
 	item->in_flight = f->in_flight;
 	item->oldest_ns = f->oldest_ns;
 	item->depth = f->queue_depth;

@@ -319,7 +319,7 @@ static int take_part(struct recording_reader *r, sqlite3_stmt *s, u32 i, u32 is,
 		return reader_damaged(r, p, "watch %u is part of another device or stage", is);
 	if (!column_text(s, WATCH_part_by, by, sizeof(by)) || !column_text(s, WATCH_part, label, sizeof(label)))
 		return reader_damaged(r, p, "watch %u has no valid part", is);
-	w->part = part_find(by, label);
+	part_keep(&w->part, part_find(by, label));
 	if (!w->part || part_is_vacant(w->part))
 		return problem_set(p, -EBADMSG, "%s: has a part '%s' by '%s', which this blklat does not know: read it with the one "
 				   "that recorded it", r->file, label, by);
@@ -396,6 +396,8 @@ void reader_forget_facts(struct recording_reader *r)
 	origin_uninit(&r->origin);
 	free(r->engine);
 	free(r->devices.d);
+	for (u32 i = 0; r->watches && i < r->n_watches; i++)
+		part_keep(&r->watches[i].part, NULL);
 	free(r->watches);
 	free(r->watch_of_id);
 }

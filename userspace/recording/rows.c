@@ -40,7 +40,8 @@ int recording_rows_init(struct recording_rows *r, sqlite3 *db, const struct run_
 	int rc = bins_sum_register(db);
 
 	*r = (struct recording_rows){
-		.known = known, .ids = sparse_calloc(most, sizeof(*r->ids)), .first = sparse_calloc(most, sizeof(*r->first)),
+		.known = known, .n = most,
+		.ids = sparse_calloc(most, sizeof(*r->ids)), .first = sparse_calloc(most, sizeof(*r->first)),
 	};
 	if (!r->ids || !r->first)
 		return SQLITE_NOMEM;
@@ -59,6 +60,10 @@ void recording_rows_uninit(struct recording_rows *r)
 	sqlite3_finalize(r->halt);
 	sqlite3_finalize(r->slow);
 	sqlite3_finalize(r->slow_found);
+	for (u32 i = 0; r->first && i < r->n; i++)
+		part_keep(&r->first[i], NULL);
+	for (u32 i = 0; i < r->n_later; i++)
+		part_keep(&r->later[i].part, NULL);
 	free(r->ids);
 	free(r->first);
 	free(r->later);
@@ -175,7 +180,8 @@ static int add_later(struct recording_rows *r, const struct run_info *run, u32 w
 	if (array_more(&r->later, sizeof(*r->later), r->n_later, &r->room))
 		return SQLITE_NOMEM;
 	*ret = r->known->next_watch++;
-	r->later[r->n_later++] = (struct recorded_part){ whole, *ret, run->watches[watch].part };
+	r->later[r->n_later] = (struct recorded_part){ whole, *ret, NULL };
+	part_keep(&r->later[r->n_later++].part, run->watches[watch].part);
 	return SQLITE_OK;
 }
 
@@ -189,7 +195,7 @@ static int find_id(struct recording_rows *r, const struct run_info *run, u32 wat
 		if (r->first[watch])
 			rc = add_later(r, run, watch, &r->ids[watch]);
 		else
-			r->first[watch] = part;
+			part_keep(&r->first[watch], part);
 	}
 	return rc ?: put_part(r, r->ids[watch], r->known->watches[whole_of(run, watch)], part);
 }

@@ -33,7 +33,7 @@ void recorded_ids_forget(struct recorded_ids *ids, const struct recorded_ids *be
 /* A part by cgroup that has an id in the file. */
 struct recorded_part {
 	u32 whole, id;
-	const struct part *part;
+	const struct part *part;	/* kept */
 };
 
 struct recording_rows {
@@ -48,7 +48,8 @@ struct recording_rows {
 	 */
 	struct recorded_ids *known;	/* borrowed */
 	u32 *ids;			/* [watch], for this interval */
-	const struct part **first;	/* [watch]; NULL: no cgroup yet */
+	u32 n;				/* watches that there may be */
+	const struct part **first;	/* [watch], kept; NULL: no cgroup yet */
 	struct recorded_part *later;
 	u32 n_later, room;
 };

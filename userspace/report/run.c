@@ -41,6 +41,8 @@ static int copy_watches(struct run *r, const struct run_info *from)
 		return -ENOMEM;
 	for (u32 i = 0; i < from->n_watches; i++) {
 		r->copies[i] = from->watches[i];
+		r->copies[i].part = NULL;
+		part_keep(&r->copies[i].part, from->watches[i].part);
 		r->copies[i].device = &r->devices.d[from->watches[i].device - from->devices->d];
 		r->n_wholes += !r->copies[i].part;
 	}
@@ -105,6 +107,8 @@ void run_uninit(struct run *r)
 	free(r->before);
 	frames_uninit(&r->total);
 	merged_uninit(&r->scratch);
+	for (u32 i = 0; r->copies && i < r->n_watches; i++)
+		part_keep(&r->copies[i].part, NULL);
 	free(r->copies);
 	free(r->start_s);
 	free(r->length_s);

@@ -274,7 +274,7 @@ static void get_frame(struct wire_in *from, struct frame *f)
 	frame_clear(f);
 	wire_get_sparse(from, f, offsetof(struct frame, ops));
 	f->watch = watch;
-	f->part = watch->part;
+	f->part = part_number(watch->part);
 	f->counts = NULL;
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		struct op_frame *o = &f->ops[op];

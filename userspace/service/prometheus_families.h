@@ -54,7 +54,7 @@ struct rising {
 struct series {
 	struct device device;		/* as last seen; its parent and lower mean nothing here */
 	enum blklat_stage stage;
-	const struct part *part;	/* static; NULL: the whole */
+	const struct part *part;	/* kept; NULL: the whole */
 	u64 interval;			/* the number of its last interval */
 	u32 number;			/* frame.number then */
 	bool gone;

@@ -11,12 +11,8 @@ static void series_free(struct series *s)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		hist_uninit(&s->ops[op].hist);
+	part_keep(&s->part, NULL);
 	free(s);
-}
-
-static int number_of(const struct part *part)
-{
-	return part ? part->number : 0;
 }
 
 static int by_name(const void *va, const void *vb)
@@ -25,7 +21,7 @@ static int by_name(const void *va, const void *vb)
 	int order = strverscmp(a->device.name, b->device.name);
 
 	order = order ? order : (int)a->stage - (int)b->stage;
-	return order ? order : number_of(a->part) - number_of(b->part);
+	return order ? order : (int)(part_number(a->part) - part_number(b->part));
 }
 
 static void raise_by(struct rising *r, u64 more)
@@ -135,7 +131,7 @@ static void add_watch(struct series *s, const struct frame *f, u64 interval)
 	}
 	s->device = *f->watch->device;
 	s->stage = f->watch->stage;
-	s->part = f->watch->part;
+	part_keep(&s->part, f->watch->part);
 	s->number = f->number;
 	s->interval = interval;
 	s->gone = f->gone;
