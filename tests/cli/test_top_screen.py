@@ -362,6 +362,19 @@ def test_cgroups_by_what_their_paths_tell(tmp_path, columns):
     assert whose[5:10] == lines[5:10] and "c whose" in whose[-1]
 
 
+def test_processes_are_no_paths(tmp_path):
+    """At 80 columns a name is there as a whole, whatever is in it, and as much of its id as there is room for."""
+    names = "kworker", "/a.service/b (12)", "a long name (1) (1234567)", "rest"
+    lines = ["blklat-replay 1", "by process", "device sda", "watch sda device"]
+    lines += [*(f'io read 1ms 4096 x{n + 1} "in={name}"' for n, name in enumerate(names)), "tick 1"] * 3
+    file = write_recording("\n".join(lines), tmp_path / "run.blklat")
+    with top(file, rows=40) as s:
+        lines = ended(s)
+    end = lines[1].index("IOPS") + len("IOPS")
+    found = [line[:end].rsplit(maxsplit=1)[0].strip() for line in lines if line.startswith("    ") and "1.00 ms" in line[end:]]
+    assert found == ["process rest", "a long name (1) (12…", "/a.service/b (12)", "process kworker"]
+
+
 def test_stages(tmp_path):
     """Each device has a line, at the chosen stage or at the one that it has; the same device stays selected."""
     lines = ["blklat-replay 1", "device sda", "device sdb", "watch sda device", "watch sdb device", "watch sda total"]

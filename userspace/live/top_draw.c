@@ -350,8 +350,8 @@ static u32 put_state(const struct top_draw *d, const struct top *t, const struct
 	return y + 3;
 }
 
-/* What a part is, in at most @columns: the whole of it, or else its container or the end of its last cgroup. */
-static void name_part(char ret[PART_TEXT_MAX], const struct part *part, u32 columns)
+/* In at most @columns: the whole of it, or else its container or the end of its last cgroup. */
+static void name_cgroup(char ret[PART_TEXT_MAX], const struct part *part, u32 columns)
 {
 	const struct cgroup_names names = cgroup_names(part->label);
 
@@ -369,6 +369,15 @@ static void name_part(char ret[PART_TEXT_MAX], const struct part *part, u32 colu
 				 : names.unit[0] ? names.unit
 						 : part->label,
 				 columns);
+}
+
+/* What a part is. Labels of other divisions are short; if a process has too little room, the end of its id is cut. */
+static void name_part(char ret[PART_TEXT_MAX], const struct part *part, u32 columns)
+{
+	if (part_is_by(part, BLKLAT_BY_CGROUP))
+		name_cgroup(ret, part, columns);
+	else
+		part_text(ret, part);
 }
 
 /* Columns of a part's label besides those of names. */
