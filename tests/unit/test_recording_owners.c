@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parts by cgroup whose owners change during the recording: each owner has its own id, until none is left. */
+/* Parts whose owners change during the recording: each owner has its own id, until none is left. */
 #include "unit.h"
 
 #include "blklat/bins.h"
@@ -20,9 +20,10 @@ static struct {
 	struct recorded_ids ids;
 	struct recording_rows rows;
 	s64 id;
+	const char *by;
 } w;
 
-void set_up(void)
+static void begin(enum blklat_by by)
 {
 	static struct device device = { .name = "sda" };
 	static const struct device_table table = { .n = 1, .d = &device };
@@ -30,10 +31,11 @@ void set_up(void)
 	u32 n;
 
 	w.id = 0;
+	w.by = by_names[by];
 	assert_int_equal(sqlite3_open(":memory:", &w.db), SQLITE_OK);
 	for (u32 i = 0; recording_tables[i].name; i++)
 		assert_int_equal(sqlite_run(w.db, recording_tables[i].sql), SQLITE_OK);
-	assert_int_equal(watches_divide(&whole, 1, BLKLAT_BY_CGROUP, CGROUPS, &w.watches, &n), 0);
+	assert_int_equal(watches_divide(&whole, 1, by, CGROUPS, &w.watches, &n), 0);
 	w.run = (struct run_info){ .watches = w.watches, .n_watches = n, .devices = &table, .scale = SCALE };
 	assert_int_equal(snapshot_init(&w.before, n, SCALE), 0);
 	assert_int_equal(snapshot_init(&w.now, n, SCALE), 0);
@@ -41,6 +43,11 @@ void set_up(void)
 	assert_int_equal(recorded_ids_init(&w.ids, &w.run), 0);
 	assert_int_equal(recorder_write_watches(w.db, &w.run, &w.ids), SQLITE_OK);
 	assert_int_equal(recording_rows_init(&w.rows, w.db, &w.run, &w.ids), SQLITE_OK);
+}
+
+void set_up(void)
+{
+	begin(BLKLAT_BY_CGROUP);
 }
 
 void tear_down(void)
@@ -59,7 +66,7 @@ static void count(u32 part, const char *label, u32 n, u64 ns)
 {
 	struct op_counts *o = &w.now.w[part].ops[BLKLAT_OP_READ];
 
-	w.watches[part].part = part_find("cgroup", label);
+	w.watches[part].part = part_find(w.by, label);
 	hist_put(&o->hist, blklat_cell(ns, SCALE), n);
 	o->sum_ns += n * ns;
 	o->bytes += n * 512;
@@ -130,4 +137,23 @@ TEST(test_no_more_ids)
 	count(FIRST, "/b", 9, 1000);
 	end_interval();
 	assert_int_equal(number("SELECT ios FROM series WHERE interval = 3 AND watch = 2"), 9);
+}
+
+/* They come without end, and a reader needs memory for each. */
+TEST(test_no_more_processes)
+{
+	enum { MORE = 30 };
+
+	tear_down();
+	begin(BLKLAT_BY_PROCESS);
+	for (u32 i = 0; i < 1 + RECORDING_PROCESSES_MAX + MORE; i++) {
+		char label[32];
+
+		snprintf(label, sizeof(label), "dd (%u)", i);
+		count(FIRST, label, 1, 1000);
+		end_interval();
+	}
+	assert_int_equal(number("SELECT count(*) FROM watch WHERE part LIKE 'dd (%'"), 1 + RECORDING_PROCESSES_MAX);
+	assert_int_equal(number("SELECT sum(ios) FROM series s JOIN watch w ON w.id = s.watch WHERE part = 'rest'"), MORE);
+	assert_int_equal(number("SELECT sum(ios) FROM series"), 1 + RECORDING_PROCESSES_MAX + MORE);
 }

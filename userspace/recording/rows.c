@@ -174,8 +174,9 @@ static int add_later(struct recording_rows *r, const struct run_info *run, u32 w
 {
 	u32 later = r->known->next_watch - r->known->n, whole = whole_of(run, watch);
 
-	/* Enough are kept for all devices that may come. */
-	if (later + run_most_watches(run) >= BLKLAT_MAX_WATCHES)
+	/* Enough are kept for all devices that may come. Processes have no end; a reader needs memory for each. */
+	if (later + run_most_watches(run) >= BLKLAT_MAX_WATCHES ||
+	    (later >= RECORDING_PROCESSES_MAX && part_is_by(run->watches[watch].part, BLKLAT_BY_PROCESS)))
 		return find_rest(r, run, whole, ret);
 	if (array_more(&r->later, sizeof(*r->later), r->n_later, &r->room))
 		return SQLITE_NOMEM;

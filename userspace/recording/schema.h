@@ -16,6 +16,7 @@
 #define RECORDING_TOTAL_MAX (1ULL << 62)	/* limit of anything added up over a run */
 #define RECORDING_DEVICES_MAX 65536
 #define RECORDING_MARKS_MAX 10000
+#define RECORDING_PROCESSES_MAX 1024	/* beside those of the first intervals; of all watches */
 #define RECORDING_MARK_BYTES 1024		/* of a mark's text */
 
 /*
