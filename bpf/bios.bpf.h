@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stages total and wait: bios from the queue to their end, and to their request. A bio has no tag, so its start is
- * kept in a table and found by the bio's address. The table consists of cells (capture.h); kernels before 5.12 lack
- * compare-and-exchange for BPF (5ffa25502b5a), so there it is a hash.
+ * Stage total: bios from the queue to their end. A bio has no tag, so its start is kept in a table and found by the
+ * bio's address: in cells (bio_cells.bpf.h), or in a hash where the kernel lacks what these need (bio_hash.bpf.h).
  */
 #ifndef BIOS_BPF_H
 #define BIOS_BPF_H
@@ -10,11 +9,10 @@
 #include "counters.bpf.h"
 #include "parts.bpf.h"
 #include "bio_cells.bpf.h"
+#include "bio_hash.bpf.h"
 #include "pauses.bpf.h"
 #include "series.bpf.h"
 #include "slow.bpf.h"
-
-#include <asm-generic/errno-base.h>
 
 #include <bpf/bpf_core_read.h>
 
@@ -35,7 +33,7 @@ enum table {
 
 const volatile u32 cfg_buckets_shift = 31;	/* 32 - log2(buckets) of the table of cells */
 
-/* The sizes of all of these are set before loading. */
+/* The sizes of both are set before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2);
@@ -43,13 +41,6 @@ struct {
 	__type(value, struct bio_bucket);
 	__uint(map_flags, BPF_F_MMAPABLE);
 } bio_cells SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, u64);
-	__type(value, struct bio_start);
-} bio_hash SEC(".maps");
 
 /* For each watch, like struct target's seen_ns, but for bios. */
 struct {
@@ -156,92 +147,6 @@ struct bio_bucket no_room[1 << (32 - NO_ROOM_SHIFT)];
 static __always_inline struct bio_bucket *no_room_bucket(u64 key)
 {
 	return &no_room[(u32)key * 0x9e3779b1 >> NO_ROOM_SHIFT];
-}
-
-/* --- the hash ------------------------------------------------------------------------------ */
-
-static __always_inline enum remembered remember_in_hash(u64 key, const struct bio_start *start)
-{
-	struct bio_start *missed;
-	/*
-	 * The verifier makes this a call of the map's own function, which returns an int: the upper
-	 * half of the register is undefined.
-	 */
-	int err = bpf_map_update_elem(&bio_hash, &key, start, BPF_NOEXIST);
-
-	if (err == -EEXIST) {
-		missed = bpf_map_lookup_elem(&bio_hash, &key);
-		if (missed && was_held(missed, start)) {
-			missed->held = 0;
-			return NOT_MINE;
-		}
-		if (missed)
-			account_missed_bio(missed, TURN_FIRST);
-		err = bpf_map_update_elem(&bio_hash, &key, start, BPF_ANY);
-	}
-	return err ? NO_ROOM : REMEMBERED;
-}
-
-static __always_inline bool hold_in_hash(u64 key, const struct bio_start *start)
-{
-	int err = bpf_map_update_elem(&bio_hash, &key, start, BPF_NOEXIST);
-
-	return !err;
-}
-
-static __always_inline void add_piece_in_hash(u64 piece, u64 of)
-{
-	struct bio_start *found = bpf_map_lookup_elem(&bio_hash, &of), start;
-
-	if (found && is_piece(found)) {
-		of = found->ns;
-		found = bpf_map_lookup_elem(&bio_hash, &of);
-	}
-	if (!found || found->pieces >= BIO_PIECES_MAX)
-		return;
-	start = (struct bio_start){ .ns = of, .pieces = 1 };
-	if (hold_in_hash(piece, &start))
-		__sync_fetch_and_add(&found->state, BIO_PIECE);
-}
-
-/*
- * As bio_ending_with(), with the bio that ends. Without atomic additions that return something, two ends may both find
- * that they are the last.
- */
-static __always_inline struct bio_start *ending_in_hash(u64 *key, u32 error, bool alone)
-{
-	struct bio_start *found = bpf_map_lookup_elem(&bio_hash, key);
-	u32 change = BIO_ITSELF;
-	u64 piece = *key;
-
-	if (!found || !found->pieces)
-		return found;
-	if (is_piece(found)) {
-		*key = found->ns;
-		bpf_map_delete_elem(&bio_hash, &piece);
-		found = bpf_map_lookup_elem(&bio_hash, key);
-		change = -BIO_PIECE;
-		if (!found || !(found->pieces & BIO_PIECES_MAX))
-			return NULL;
-	} else if (alone) {
-		return found;
-	}
-	if (error)
-		found->error = error;
-	__sync_fetch_and_add(&found->state, change);
-	return *(volatile u32 *)&found->state >> 16 == BIO_ITSELF >> 16 ? found : NULL;
-}
-
-static __always_inline bool recall_from_hash(u64 *key, u32 error, bool alone, struct bio_start *ret)
-{
-	struct bio_start *found = ending_in_hash(key, error, alone);
-	int err;
-
-	if (!found)
-		return false;
-	*ret = *found;
-	err = bpf_map_delete_elem(&bio_hash, key);	/* an int, as above */
-	return !err;
 }
 
 /* --- starts -------------------------------------------------------------------------------- */
@@ -528,53 +433,5 @@ static __always_inline void end_bios(struct request *rq, const u64 *ctx, u64 now
 		if (!end_next_bio(&e, turn, table))
 			break;
 }
-
-/* --- stage wait ---------------------------------------------------------------------------- */
-
-/*
- * A bio has got a request of its own, or was merged into another one. One that was split has then one for all of it:
- * its pieces come before what remains. A standby finds that it waits no more, so no mark is needed.
- */
-static __always_inline void end_wait_in_mode(struct bio *bio, u32 turn, enum table table, enum mode mode)
-{
-	u64 key = number_of(bio);
-	struct bio_start *start, waited;
-	u64 now;
-
-	start = table == TABLE_HASH ? bpf_map_lookup_elem(&bio_hash, &key) : start_in_cell(key);
-	if (!start || !start->waits)
-		return;
-	now = bpf_ktime_get_ns();
-	waited = *start;
-	start->waits = 0;
-	order_writes();
-	waited.after_idle = 0;
-	waited.watch[0] = wait_watch(&waited, 0);
-	waited.watch[1] = wait_watch(&waited, 1);
-	complete_bio(key, &waited, 0, BLKLAT_STAGE_WAIT, now, 0, turn, table, mode);
-	if (has_partitions(mode))
-		complete_bio(key, &waited, 1, BLKLAT_STAGE_WAIT, now, 0, turn, table, mode);
-}
-
-#define end_wait(bio, turn, table) IN_MODE(end_wait_in_mode, bio, turn, table)
-
-/* The third argument until e8a676d61c07, 5.11, as the second one is in argument(). */
-static __always_inline struct bio *merged_bio(const u64 *ctx)
-{
-	struct bio *bio;
-
-	if (!cfg_bio_merge_arg2)
-		return (void *)ctx[0];
-	asm volatile("%0 = *(u64 *)(%1 + 16)" : "=r"(bio) : "r"(ctx));
-	return bio;
-}
-
-PROGRAMS(on_getrq, "block_getrq", end_wait(argument(ctx, cfg_getrq_arg1), turn, TABLE_CELLS))
-PROGRAM(on_getrq_hash, "tp_btf/block_getrq", TURN_FIRST, end_wait(argument(ctx, cfg_getrq_arg1), turn, TABLE_HASH))
-/* These may interrupt on_getrq(), and each other, so they count where its standbys do. */
-PROGRAMS(on_backmerge, "block_bio_backmerge", end_wait(merged_bio(ctx), turn + 1, TABLE_CELLS))
-PROGRAM(on_backmerge_hash, "tp_btf/block_bio_backmerge", TURN_FIRST, end_wait(merged_bio(ctx), turn, TABLE_HASH))
-PROGRAMS(on_frontmerge, "block_bio_frontmerge", end_wait(merged_bio(ctx), turn + 1, TABLE_CELLS))
-PROGRAM(on_frontmerge_hash, "tp_btf/block_bio_frontmerge", TURN_FIRST, end_wait(merged_bio(ctx), turn, TABLE_HASH))
 
 #endif

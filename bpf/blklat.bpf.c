@@ -14,6 +14,7 @@
 #include "series.bpf.h"
 #include "slow.bpf.h"
 #include "splits.bpf.h"
+#include "wait.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
