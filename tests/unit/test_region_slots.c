@@ -26,6 +26,7 @@ static void spring(const void *at)
 }
 
 #define __atomic_load_n(at, order) (spring(at), __atomic_load_n(at, order))
+#include "engine/scan.c"
 #include "engine/region.c"
 #undef __atomic_load_n
 

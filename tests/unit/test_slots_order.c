@@ -15,6 +15,7 @@
 /* The reader. */
 #define __atomic_load_n(at, order) ((typeof(+*(at)))(weak_is_cell(at) ? weak_load(at, order) : *(at)))
 #define __atomic_thread_fence(order) weak_fence()
+#include "engine/scan.c"
 #include "engine/region.c"
 #undef __atomic_load_n
 #undef __atomic_thread_fence
