@@ -66,9 +66,9 @@ struct frame {
 	const struct watch *watch;
 	u32 number;		/* of the watch in the run; never used again when the watch goes away */
 	/*
-	 * The number of the part that these counts belong to. By cgroup, a watch may get another part from one interval
-	 * to the next, when the owner of its part has ended. In frames that are kept, the counts of the previous owner
-	 * then move to the part "rest": see frames_accumulate().
+	 * The number of the part that these counts belong to. By cgroup or process, a watch may get another part from
+	 * one interval to the next, when the owner of its part has ended. In frames that are kept, the counts of the
+	 * previous owner then move to the part "rest": see frames_accumulate().
 	 */
 	u32 part;
 	s64 end_ns;		/* CLOCK_REALTIME at the interval's end */

@@ -22,8 +22,8 @@ struct scan {
 /*
  * If all slots of a block were free at the last look, all ends had been seen, and nothing has been started since,
  * then they are still free. Only their starts have to be read, a quarter of their memory. Most devices are at rest,
- * and a busy one uses few of its tags at a time. @all: look at every slot nevertheless. @parts: an array for those of the
- * watch, filled as well; or NULL.
+ * and a busy one uses few of its tags at a time. @all: look at every slot nevertheless. @parts: for those of the
+ * watch, filled as well; NULL: not wanted.
  */
 struct scan scan_slots(const struct region *r, u32 i, u64 now_ns, struct waiting *parts, bool all);
 

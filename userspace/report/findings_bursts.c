@@ -21,18 +21,17 @@ struct sorted {
 /* Returns whether percentile @p is high in bursts. */
 static bool sort_by(const struct trace *t, u32 p, u32 *room, struct sorted *ret)
 {
-	double low, high;
+	double low, high, middle;
 	u32 n = 0;
 
 	for (u32 i = 0; i < t->n; i++)
-		t->room[i] = (struct weighted){ t->y[i] = trace_log_ns(t, i, p), 1 };
-	qsort(t->room, t->n, sizeof(*t->room), compare_double);
-	low = t->room[t->n / 20].value;
-	high = t->room[t->n - 1 - t->n / 20].value;
-	*ret = (struct sorted){ .t = *t, .from_start = t->y[0] > (low + high) / 2 };
+		t->y[i] = trace_log_ns(t, i, p);
+	trace_ends(t, &low, &high);
+	middle = (low + high) / 2;
+	*ret = (struct sorted){ .t = *t, .from_start = t->y[0] > middle };
 	ret->t.interval = room;
 	for (u32 i = 0; i < t->n; i++) {
-		bool slow = t->y[i] > (low + high) / 2, was_slow = i && t->y[i - 1] > (low + high) / 2;
+		bool slow = t->y[i] > middle, was_slow = i && t->y[i - 1] > middle;
 
 		ret->slow += slow;
 		ret->bursts += slow && !was_slow;
@@ -44,7 +43,7 @@ static bool sort_by(const struct trace *t, u32 p, u32 *room, struct sorted *ret)
 	ret->t.n_cuts = 1;
 	ret->t.cuts[0] = n;
 	for (u32 i = 0; i < t->n; i++)
-		if (t->y[i] > (low + high) / 2)
+		if (t->y[i] > middle)
 			room[n++] = t->interval[i];
 	return high - low >= log(STEP(p)) && ret->bursts >= BURSTS_LEAST && ret->slow >= LEVEL_LEAST &&
 	       t->n - ret->slow >= LEVEL_LEAST && ret->n_ends < LEVEL_CUTS_MAX;

@@ -107,6 +107,9 @@ void trace_add_short(struct trace *t);
 /* The logarithm of percentile @p in ns, of run_over_time, at a place of the trace. */
 double trace_log_ns(const struct trace *t, u32 place, u32 p);
 
+/* The values of t->y below and above which a twentieth of the places lies: outliers do not count. */
+void trace_ends(const struct trace *t, double *ret_low, double *ret_high);
+
 /* Where a level is. The intervals in which it changes are left out if it is long enough. */
 struct span trace_span(const struct trace *t, u32 level);
 

@@ -81,6 +81,17 @@ double trace_log_ns(const struct trace *t, u32 place, u32 p)
 	return log(fmax(ns, 1));
 }
 
+void trace_ends(const struct trace *t, double *ret_low, double *ret_high)
+{
+	u32 out = t->n / 20;
+
+	for (u32 i = 0; i < t->n; i++)
+		t->room[i] = (struct weighted){ t->y[i], 1 };
+	qsort(t->room, t->n, sizeof(*t->room), compare_double);
+	*ret_low = t->room[out].value;
+	*ret_high = t->room[t->n - 1 - out].value;
+}
+
 int trace_find_levels(struct trace *t)
 {
 	int err;

@@ -36,13 +36,9 @@ static bool is_inside(const struct trace *t, const struct turns *s, u32 place)
 
 static void find_rates(const struct trace *t, struct turns *s)
 {
-	for (u32 i = 0; i < t->n; i++) {
+	for (u32 i = 0; i < t->n; i++)
 		t->y[i] = run_iops(t->q->run, t->s->ios, t->interval[i]);
-		t->room[i] = (struct weighted){ t->y[i], 1 };
-	}
-	qsort(t->room, t->n, sizeof(*t->room), compare_double);
-	s->low = t->room[t->n / 20].value;
-	s->high = t->room[t->n - 1 - t->n / 20].value;
+	trace_ends(t, &s->low, &s->high);
 }
 
 /* Returns whether they are even. */
