@@ -2,6 +2,7 @@
 """What the host tests run: blklat itself, fio as the load and oracle, the witness."""
 import collections
 import contextlib
+import datetime
 import functools
 import json
 import math
@@ -162,10 +163,11 @@ class Blklat(Process):
                 l.get("part", {}).get("label") == part]
 
     def next(self, device=None, stage=None, n=1):
-        """Waits for n lines more; returns the last."""
-        want = len(self.of(device, stage)) + n
-        self.until(lambda: len(self.of(device, stage)) >= want, f"line {want}")
-        return self.of(device, stage)[want - 1]
+        """Waits for n lines of intervals that end from now on, however late older lines are read; returns the last."""
+        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")[:23]
+        later = lambda: [l for l in self.of(device, stage) if l["time"][:23] > now]
+        self.until(lambda: len(later()) >= n, f"line {n}")
+        return later()[n - 1]
 
     def accounting(self, device=None, stage=None):
         return self.of(device, stage)[-1]["accounting"]
