@@ -13,6 +13,7 @@ from kernel_objects import descriptors
 from load import Blklat, Fio, fio
 from parts import labels_of, parts_of
 from skips import as_is_and_skipped
+from slow import dropped, slow_of
 from stack import scsi_debug
 
 SCHEDULERS = {"none": None, "mq-deadline": "mq-deadline", "bfq": "bfq", "kyber": "kyber-iosched"}
@@ -150,6 +151,9 @@ def told(b, device, stage, ios):
     assert b.total("bytes", None, device, stage) == 4096 * a["completed"]
     assert parts_of(b, labels_of(b), device, stage) == {"4 KiB": {"read": a["completed"]}}
     assert a["lost"] == a["lost_by"].get("tag_range", 0), a
+    # All are slow, but for the time in a queue: the device takes 500 us.
+    if stage != "queue":
+        assert len(slow_of(b, device, stage)) + dropped(b, device, stage) == a["completed"]
     return a["lost"]
 
 
@@ -167,7 +171,8 @@ def test_more_requests_than_slots():
         device.setting("nomerges", 2)
         stats = [Delta(d) for d in (device, beside)]
         # The part of an IO is in its slot.
-        with both(device, beside, stage=",".join(STAGES), interval=0.25, bpf_args=("--by", "size"), kmod_args=("--by", "size")) as e:
+        args = "--by", "size", "--slow", "100us"
+        with both(device, beside, stage=",".join(STAGES), interval=0.25, bpf_args=args, kmod_args=args) as e:
             fio(device, rw="randread", number_ios=500, thread=1, **DEEP)
             e.settle()
             with Fio(beside, **ENDLESS) as steady, Fio(device, **ENDLESS | {"rw": "randread", "iodepth": 3 * RESERVED}) as load:
