@@ -16,13 +16,17 @@ NORMAL = statistics.NormalDist()
 
 
 def write(path, name, seconds, loads, devices=("sda",), by=None, noise=0.05, marks=()):
-    """@loads(second): for each, (op, median_ns, IOs, {width, size, owner, device, errors}); rates and medians vary by @noise, IOs by chance."""
+    """
+    @loads(second): for each, (op, median_ns, IOs, {width, size, owner, device, errors, closed}); rates and medians vary by @noise, IOs by chance;
+    closed: there are more IOs the less time they take, as of a load that keeps a number of them in flight.
+    """
     s = synthetic.Script(devices, seed=name, by=by)
     for second in range(seconds):
         for op, ns, ios, more in loads(second):
             s.on(more.get("device", "sda"))
-            ns *= math.exp(s.random.gauss(0, noise))
-            ios = s.noisy(s.random.gauss(ios, ios ** 0.5), noise)
+            times = math.exp(s.random.gauss(0, noise))
+            ns *= times
+            ios = round(ios / times) if more.get("closed") else s.noisy(s.random.gauss(ios, ios ** 0.5), noise)
             parts = min(ios, 40)
             for i in range(parts):
                 z = NORMAL.inv_cdf((i + s.random.uniform(0.01, 0.99)) / parts)
@@ -59,8 +63,8 @@ def bursts(every, last, op, ns, ios):
 
 
 def sweep(*levels):
-    """15 s of each: so many times 5000 reads/s, which take so many times 90 us."""
-    return lambda t: [("read", 9e4 * levels[t // 15][1], round(5000 * levels[t // 15][0]), {"width": 0.1})]
+    """15 s of each: so many times 5000 reads/s, which take so many times 90 us; a load that keeps a number of IOs in flight."""
+    return lambda t: [("read", 9e4 * levels[t // 15][1], round(5000 * levels[t // 15][0]), {"width": 0.1, "closed": True})]
 
 
 HEALTHY = {
@@ -80,6 +84,7 @@ HEALTHY = {
     "a load that grows": (60, lambda t: [("read", 9e4, step(t, 2000, 20000), {})], {}),
     "more and more load": (90, sweep((1, 1), (2, 1), (4, 1.3), (4.1, 2.5), (4.1, 5), (4.1, 10)), {}),
     "from saturated to more": (60, sweep((1, 1), (2, 1), (4, 1), (4.1, 2)), {}),
+    "saturated at once": (45, sweep((2, 1), (14, 1.1), (14.1, 4.4)), {}),
     "discards for a while": (60, lambda t: [("read", 9e4, 2000, {}), ("discard", 2e5, 5000 * (30 <= t < 36), {"size": MiB})], {}),
     "larger IOs": (60, lambda t: [("write", step(t, 3e4, 3e5), 2000, {"size": step(t, 4096, 131072)})], {}),
 }
@@ -160,6 +165,9 @@ SICK = {
                              r"sda read: mean latency rose (3\.9|4\.\d)\d? times at (69|70)\.\d s, .*, as when a cache is exhausted"),
     "a cache as long after them": (80, lambda t: [("read", step(t, 9e4, 36e4, 60), (1000, 2000, 4000)[min(t // 20, 2)], {})], {},
                              r"sda read: mean latency rose (3\.9|4\.\d)\d? times at (59|60)\.\d s, .*, as when a cache is exhausted"),
+    "a device that slows down as long after them": (80, lambda t: [("read", step(t, 9e4, 17e4, 60), (1000, 2000, 4000)[min(t // 20, 2)], {})], {},
+                             r"sda read: mean latency rose 1\.[89]\d times at (59|60)\.\d s, .*"),
+    "a queue of a fixed rate": (60, lambda t: [("read", step(t, 2e6, 8e6), 4000, {})], {}, slower("sda read: mean latency rose")),
     "little by little": (120, lambda t: [("read", 9e4 * (1 + t / 30), 1000, {})], {},
                          r"sda read: mean latency rose 3\.[1-5]\d? times little by little, from .* us to .* us, at .* IOPS; p50 from .*"),
 }

@@ -57,7 +57,7 @@ bool change_is_load(const struct change *c)
 {
 	int depth = direction(depth_of(&c->before), depth_of(&c->after), FACTOR);
 
-	return depth && (depth == c->iops || c->saturates);
+	return depth && (depth == c->iops || (c->keeps_depth && !c->iops));
 }
 
 double mean_bytes(const struct level *l)
@@ -87,12 +87,28 @@ bool change_is_cache(const struct change *c)
 {
 	return c->alone && c->p50 > 0 && c->latency > 0 && !c->cause.watch && !change_is_load(c) &&
 	       !change_is_resized(c) && c->after.mean_ns >= CACHE * c->before.mean_ns &&
-	       c->span[1].to - c->span[1].from >= LEVEL_LEAST;
+	       (c->iops < 0 || depth_of(&c->before) < 1) && c->span[1].to - c->span[1].from >= LEVEL_LEAST;
 }
 
 bool change_is_worse(const struct change *c)
 {
 	return change_has_culprit(c) || (c->latency > 0 && !change_is_load(c) && !change_is_resized(c));
+}
+
+/* Whether the load keeps a number of IOs in flight: it varies by less than half as much as IOPS do. */
+static bool keeps_depth(const struct trace *t, struct span in)
+{
+	const struct watch_run *w = t->q->watch;
+	const double *length_s = t->q->run->length_s;
+	double depths = 0, rates = 0;
+
+	for (u32 i = in.from + 1; i < in.to; i++) {
+		u32 a = t->interval[i - 1], b = t->interval[i];
+
+		depths += pow(log(w->queue_depth[b] / w->queue_depth[a]), 2);
+		rates += pow(log(watch_run_ios_in(w, b) / length_s[b] / (watch_run_ios_in(w, a) / length_s[a])), 2);
+	}
+	return rates > 4 * depths;
 }
 
 /* Sets what changed from one span to the other. */
@@ -107,6 +123,9 @@ static void compare(const struct trace *t, struct change *c)
 		if (t->backed[p] && direction(c->before.ns[p], c->after.ns[p], FACTOR))
 			c->tail = p;
 	c->latency = c->mean ?: c->p50 ?: c->tail ? direction(c->before.ns[c->tail], c->after.ns[c->tail], FACTOR) : 0;
+	c->keeps_depth = keeps_depth(t, c->span[0]) && keeps_depth(t, c->span[1]) &&
+			 direction(c->before.queue_depth, c->after.queue_depth, FACTOR) ==
+				 direction(depth_of(&c->before), depth_of(&c->after), FACTOR);
 }
 
 /* Away from marks, a change is told by intervals of its own phase: the user changes figures from one to the next. */
@@ -288,31 +307,6 @@ static bool is_own(const struct trace *t, bool sweep, const struct change *c, u3
 	return (!sweep && rate) || (change_is_worse(c) && !marked && (rate || !c->iops));
 }
 
-static bool is_as_long(const struct change *all, u32 i)
-{
-	return !direction(all[i - 1].at_s - all[i - 2].at_s, all[i].at_s - all[i - 1].at_s, EVEN);
-}
-
-/*
- * After two steps or more to a higher load, a deeper queue that does not give fewer IOPS is taken for the next one, if
- * it comes after the same time and is deeper by no larger factor. By itself that may as well be a device that slows
- * down under a load of a fixed rate.
- */
-static void find_saturation(struct change *all, u32 n)
-{
-	double most = 0;
-	u32 steps = 0;
-
-	for (u32 i = 0; i < n; i++) {
-		double factor = depth_of(&all[i].after) / depth_of(&all[i].before);
-
-		all[i].saturates = steps >= 2 && factor >= FACTOR && factor <= EVEN * most && all[i].iops >= 0 &&
-				   !all[i].cause.watch && is_as_long(all, i);
-		steps = factor >= FACTOR && change_is_load(&all[i]) ? steps + 1 : 0;
-		most = steps ? fmax(factor, most) : 0;
-	}
-}
-
 /* Sets @ret to all changes that are told. Returns how many there are. */
 static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 {
@@ -326,7 +320,6 @@ static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 	}
 	for (u32 i = 0; i < t->n_cuts; i++)
 		ret[i].cause.sure = cause_is_sure(t, ret, i);
-	find_saturation(ret, t->n_cuts);
 	/* A cache is exhausted once. */
 	for (u32 i = 0; i < t->n_cuts; i++) {
 		ret[i].alone &= !was_worse;

@@ -78,7 +78,7 @@ struct change {
 	int iops, mean, p50;	/* 1: rose, -1: fell, 0: about the same */
 	int latency;		/* of the mean or, if that is about the same, of the lowest percentile that is not */
 	double first_until_s;	/* the cause was there before, from the run's start until then; 0: it was not */
-	bool saturates;		/* the load changed, as before, and there are no more IOs */
+	bool keeps_depth;	/* the load does, and by that it changed, if it did: a slow device has the same queue */
 	u32 tail;		/* the lowest percentile behind p50 that changed by FACTOR; 0: none did */
 	struct other cause;	/* the largest of the other loads that can explain it */
 	struct other with;	/* another one, at least half as large */
@@ -145,7 +145,7 @@ double depth_of(const struct level *l);
 /* The figure that shows a change of latency: a place in run_over_time. */
 u32 shown_by(const struct change *c);
 
-/* The load changed: more or fewer IOs are in flight, and done, unless the device is saturated. */
+/* The load changed: more or fewer IOs are in flight, and done, unless it is known to keep their number. */
 bool change_is_load(const struct change *c);
 
 /* The mean size of an IO changed. */
@@ -158,7 +158,7 @@ bool change_has_culprit(const struct change *c);
 /* A tail grew or shrank, while rate and median stayed. */
 bool change_is_tail(const struct change *c);
 
-/* As when a cache is exhausted. */
+/* As when a cache is exhausted; not where as many IOs wait longer for a device that never rests: of a larger load? */
 bool change_is_cache(const struct change *c);
 
 /* Became slower at the same load, or has a culprit. */

@@ -32,8 +32,9 @@ static void say_cause(struct finding *f, const struct trace *t, const struct cha
 
 	if (rested)
 		finding_say(f, "; a rest of %s came before", UNITS(seconds, c->rest_s));
-	if (c->saturates)
-		finding_say(f, ", as when the load grows further and the device is saturated");
+	if (change_is_load(c) && c->latency > 0 && !c->iops)
+		finding_say(f, ": the load grew from QD %s to %s, and the device is saturated",
+			    UNITS(short, c->before.queue_depth), UNITS(short, c->after.queue_depth));
 	else if (change_is_load(c))
 		finding_say(f, ": the load changed");
 	if (change_is_resized(c))
