@@ -67,6 +67,21 @@ def test_what_stays_the_same(tmp_path):
     assert sentences(tail)[0].endswith(" times slower), p50 unchanged at 100 us")
 
 
+def test_a_rate_at_two_stages(tmp_path):
+    """It is one rate, told once: steady, falling, or uneven."""
+    loads = {"steady state reached": lambda t: 1000, "steady state not reached": lambda t: 8000 - 20 * t, "wanders": lambda t: 4000 + 200 * min(t % 40, 40 - t % 40)}
+    for words, ios in loads.items():
+        s = synthetic.Script()
+        s.lines.append("watch sda total")
+        for t in range(240):
+            for stage, ns in (("device", 90e3), ("total", 100e3)):
+                s.on("sda", stage)
+                s.io("read", ns * 4000 / ios(t), ios(t) - (stage == "total" and t == 239))
+            s.tick()
+        told = [one for one in sentences(s.write(tmp_path / "run.blklat")) if words in one]
+        assert len(told) == 1 and told[0].startswith("sda (device) read: "), told
+
+
 @pytest.mark.parametrize("owner", [False, True])
 def test_short_bursts_of_another_load(tmp_path, owner):
     """Of one second to three, at any distance: too short for levels, but reads are slow whenever it is there."""

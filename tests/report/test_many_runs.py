@@ -92,12 +92,13 @@ HEALTHY = {
 
 @pytest.mark.parametrize("noise, ios", [(0.25, 150), (0.4, 300)])
 def test_noisy_drives_are_not_told_apart(tmp_path, noise, ios):
-    """Some pass SNIA's limits and others fail, or are too noisy to tell; one that decays is told as such."""
-    loads = each(16, lambda t, i: [("read", 9e4, ios * (1.5 - t / 119 if i == 15 else 1), {})])
+    """Some pass SNIA's limits and others fail, or are too noisy to tell; one that decays is told as such, and one that is unlike them is not alike."""
+    loads = each(16, lambda t, i: [("read", 27e4 if i == 7 else 9e4, ios * (1.5 - t / 119 if i == 15 else 1), {})])
     told = sentences(write(tmp_path, "noisy drives", 119, loads, noise=noise, **nvme(16)))
-    assert len([one for one in told if re.search(r" of 15 alike are steady from .*, from \d+ IOPS \(nvme\d+n1 read\) to \d+ \(nvme\d+n1 read\), and which is chance: nvme0n1 read", one)]) == 1, told
-    assert [one.split(":")[0] for one in told if "nvme15n1" in one], told
-    assert not [one for one in told if "alike" not in one and "nvme15n1" not in one], told
+    own = {i: [one for one in told if f"nvme{i}n1" in one] for i in (7, 15)}
+    assert len([one for one in told if re.search(r" of 14 alike are steady from .*, from \d+ IOPS \(nvme\d+n1 read\) to \d+ \(nvme\d+n1 read\), and which is chance: nvme0n1 read", one)]) == 1, told
+    assert own[15] and own[7][0].startswith("nvme7n1 read: p99 is ") and all(re.match(f"nvme{i}n1 read: ", one) for i in own for one in own[i]), told
+    assert not [one for one in told if "alike" not in one and one not in own[7] + own[15]], told
 
 
 @pytest.mark.parametrize("name", HEALTHY)

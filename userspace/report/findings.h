@@ -73,6 +73,7 @@ struct finding {
 	const char *cause;
 	int cause_op;
 	bool culprit;			/* it surely did */
+	bool sick;			/* something is wrong with its device */
 	bool by_chance;			/* of steady_state: devices like it have another verdict by chance */
 	/* this many findings behind it are alike, of other devices, and are said with it */
 	u32 also;

@@ -13,6 +13,7 @@
 #define LIKE 1.5		/* devices that are worse by factors which differ less are alike */
 #define NAMED 8
 #define FEW 4			/* steady ones, with each its rate */
+#define SAME 1.01		/* of rates at two stages of a device */
 #define SLOWER 1.2		/* levels whose latencies differ by this factor have peaks of their own */
 
 static bool is_level_change(const struct finding *f)
@@ -144,6 +145,22 @@ static void say_well(struct finding *f)
 	say_names(f, f + 1, f->also, differ && few);
 }
 
+/* Whether both are about the rate of one op, which is told of the device's first stage. */
+static bool is_same_rate(const struct finding *f, const struct finding *of)
+{
+	static const char *const figures[][2] = {
+		{ "steady_state", "iops" }, { "duty_cycle", "busy_iops" }, { "consistency", "worst_share" },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(figures) && f->watch->device == of->watch->device && f->op == of->op; i++) {
+		double x = finding_get(f, figures[i][1]), y = finding_get(of, figures[i][1]);
+
+		if (!strcmp(f->kind, figures[i][0]) && !strcmp(of->kind, figures[i][0]))
+			return of < f && !(fmax(x, y) > SAME * fmin(x, y));
+	}
+	return false;
+}
+
 /*
  * Whether @f says again what @of does: that a load changed, which is the cause of something; or in peaks that latency
  * did.
@@ -153,6 +170,8 @@ static bool repeats(const struct finding *f, const struct finding *of, double sl
 	bool of_load = (!strcmp(f->kind, "steady_state") && finding_get(f, "reached") != 1) ||
 		       (is_level_change(f) && f->grade == FINDING_DIFFERS);
 
+	if (is_same_rate(f, of))
+		return true;
 	if (!strcmp(f->kind, "peaks"))
 		return is_level_change(of) && of->watch->device == f->watch->device && of->op == f->op &&
 		       of->times >= SLOWER;
@@ -170,10 +189,11 @@ static void settle(struct findings *fs, double slack_s)
 		fs->f[i].also = false;	/* whether it is said elsewhere */
 		for (u32 k = 0; k < all; k++) {
 			fs->f[i].also |= repeats(&fs->f[i], &fs->f[k], slack_s);
-			if (fs->f[k].grade == FINDING_WRONG && fs->f[i].grade == FINDING_WELL &&
-			    fs->f[k].watch->device == fs->f[i].watch->device)
-				fs->f[i].grade = FINDING_DIFFERS;
+			fs->f[i].sick |= fs->f[k].grade == FINDING_WRONG &&
+					 fs->f[k].watch->device == fs->f[i].watch->device;
 		}
+		if (fs->f[i].sick && fs->f[i].grade == FINDING_WELL)
+			fs->f[i].grade = FINDING_DIFFERS;
 	}
 	fs->n = 0;
 	for (u32 i = 0; i < all; i++)

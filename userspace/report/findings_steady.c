@@ -161,8 +161,7 @@ bool steady_is_like(const struct finding *a, const struct finding *b)
 	return !strcmp(a->kind, "steady_state") && !strcmp(b->kind, "steady_state") && a->op == b->op &&
 	       v->stage == w->stage && !strcmp(v->device->kind, w->device->kind) &&
 	       !strcmp(v->device->model, w->device->model) && a->from_s == b->from_s &&
-	       fmax(x, y) <= LIKE * fmin(x, y) &&
-	       !(fmax(finding_get(a, "stalled_share"), finding_get(b, "stalled_share")) > 0);
+	       fmax(x, y) <= LIKE * fmin(x, y) && !a->sick && !b->sick;
 }
 
 int steady_mark_chance(struct findings *fs)
