@@ -73,7 +73,7 @@ def test_a_run_from_mark_to_mark_counts_the_rest_that_its_phase_does_not(tmp_pat
     whole, phase = run["watches"][0]["ops"][0]["total"], run["phases"][0]["watches"][0]["ops"][0]
     assert (whole["ios"], whole["iops"], phase["ios"], phase["iops"]) == (4800, 320, 4800, 400)
     said = " ".join(blklat("report", "--format", "text", *window).split())
-    assert "rates over 0.0 s to 15.0 s, as asked " in said and said.endswith("Rates of a phase are over the time from its first IO to its last.")
+    assert "rates over 0.0 s to 15.0 s, as asked " in said and said.endswith("Rates of a phase are over the time from its first IO to its last, those above over all that was asked for.")
 
 
 def test_levels_are_compared(tmp_path):

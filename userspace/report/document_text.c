@@ -143,7 +143,9 @@ static int put_figures(const struct look *look, const struct run *r)
 	if (phases.n) {
 		putc('\n', look->out);
 		table_print(&phases, look->out, WIDTH);
-		put_paragraph(look, "", "Rates of a phase are over the time from its first IO to its last.");
+		put_paragraph(look, "", r->asked.from || r->asked.to
+						? "Rates of a phase are over the time from its first IO to its last, those above over all that was asked for."
+						: "Rates of a phase are over the time from its first IO to its last.");
 	}
 	return err;
 }

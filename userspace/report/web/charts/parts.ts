@@ -140,7 +140,7 @@ function heatRows(line: Line): Rows {
     return {
         head: [words([line]), "IOs", "share of IOs", ...LINES.map(({ key }) => key)],
         rows: ranked(partsOf(line)).map((one) => [one.part.label, count(one.op.total.ios), shareOf(one.op.of_whole.ios ?? NaN),
-            ...LINES.map(({ key }) => latency(one.op.total.latency_ns?.[key]))]),
+            ...LINES.map(({ key }) => one.op.few && key !== "max" ? "too few IOs" : latency(one.op.total.latency_ns?.[key]))]),
     };
 }
 
@@ -185,7 +185,7 @@ export function partsOverTime(lines: Line[], line: Line, percentile: Percentile)
     const parts = line.watch.parts ?? [], names = shortNames(parts.map(({ part }) => part));
     // Owners are in the order of ownersOf(), so that each has the same colour everywhere.
     const labels = (!haveOrder(line) ? [...parts].sort((a, b) => (b.all_ops?.time_s ?? 0) - (a.all_ops?.time_s ?? 0)) : parts).map(({ part }) => part.label);
-    const all = ranked(partsOf(line)).slice(0, haveOrder(line) ? undefined : MOST).map((one): Over => {
+    const all = ranked(partsOf(line)).filter(({ op }) => !op.few).slice(0, haveOrder(line) ? undefined : MOST).map((one): Over => {
         const values = one.op.percentiles_ns[percentile];
         return {
             name: names.get(one.part.label)!, title: one.part.label, note: `${shareOf(one.op.of_whole.ios ?? NaN)} of the IOs, ${shareOf(one.op.of_whole.time ?? NaN)} of their time`, line, values,
@@ -195,6 +195,6 @@ export function partsOverTime(lines: Line[], line: Line, percentile: Percentile)
     const only = onlyOf(lines, line.run);
     return chart(only, all, latencyAxis, {
         title: `${percentile} over time by ${words([line])}, ${line.name}`,
-        hint: `${percentile} of the IOs of each part in each interval.`,
+        hint: `${percentile} of the IOs of each part in each interval, of parts with 100 IOs or more.`,
     }, latencySpan);
 }
