@@ -281,8 +281,8 @@ static void print_machine(const struct machine *m)
 	char limit[UNITS_TEXT] = "unlimited";
 
 	print_fact("kernel", "%s, %u CPU%s", m->release[0] ? m->release : "unknown", m->cpus, m->cpus == 1 ? "" : "s");
-	print_fact("BTF", m->btf ? "present" : "missing: use a kernel built with CONFIG_DEBUG_INFO_BTF, as those of "
-		   "distributions are");
+	print_fact("BTF", m->btf ? "present" : "missing: use engine kmod, which needs none, or a kernel built with "
+		   "CONFIG_DEBUG_INFO_BTF, as those of distributions are");
 	if (!strcmp(m->lockdown, "confidentiality"))
 		print_fact("lockdown", "confidentiality: BPF may not read kernel memory; boot with "
 			   "lockdown=integrity or without Secure Boot");

@@ -188,7 +188,10 @@ static int standbys_asked(int *ret, struct problem *p)
 	return 0;
 }
 
-/* Reads the kernel's types, if they have all tracepoints that are needed. */
+/*
+ * Reads the kernel's types, if they have all tracepoints that are needed. Types from elsewhere would not do: the kernel
+ * looks up attach targets in its own (bpf_get_btf_vmlinux()).
+ */
 static int read_types(struct btf **ret, struct problem *p)
 {
 	static const char *const needed[] = {
@@ -199,9 +202,8 @@ static int read_types(struct btf **ret, struct problem *p)
 
 	*ret = btf__load_vmlinux_btf();
 	if (!*ret)
-		return problem_set(p, -errno, "the kernel gives no BTF type information (%s): use a kernel built with "
-				   "CONFIG_DEBUG_INFO_BTF=y, as those of distributions are",
-				   strerror(errno));
+		return problem_set(p, -errno, "the kernel gives no BTF type information: use the kernel module, which needs none, or "
+				   "a kernel built with CONFIG_DEBUG_INFO_BTF=y, as those of distributions are");
 	for (u32 i = 0; i < ARRAY_SIZE(needed); i++)
 		if (args_in(*ret, needed[i]) < 0)
 			return problem_set(p, -ENOENT, "the kernel has no tracepoint %s: it is older than 5.10 or "
