@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The program does what the manuals say: options, keys, columns, defaults, paths, examples."""
+"""The program does what the manuals say: options, keys, columns, defaults, paths."""
 import csv
 import importlib.util
 import io
@@ -168,28 +168,6 @@ def test_check_keys(tmp_path):
     assert set(manual.keys("check")) == set(manual.leaves(keys_of(shown)))
 
 
-def example_lines():
-    for page in manual.PAGES.values():
-        for command in re.findall(r"^(?:\.Dl )?[#$] (blklat (?:.*\\e\n)*.*)", page.read_text(), re.M):
-            yield re.split(r" [|>] *(?![-+\d ])", command.replace("\\e\n", ""))[0]
-
-
-@pytest.mark.parametrize("line", example_lines())
-def test_examples(line):
-    """Each is a valid command line: only the devices may be missing here."""
-    words = shlex.split(line)[1:]
-    command = words[0] if words[0] in COMMANDS else "live"
-    if command != "live" or "--replay" in words:
-        used = {w for w in words[1:words.index("--") if "--" in words else None] if w.startswith("-")}
-        known = options(command)
-        assert used <= {f"--{name}" for _, name, _ in known} | {f"-{short}" for short, _, _ in known}
-        return
-    # Options are read before devices are looked for, and this one would be refused first.
-    r = run(*words, "--dev", "/dev/null")
-    assert r.returncode == 2
-    assert re.search(r"no block device|not a block device|matches no block|does not have it", r.stderr), r.stderr
-
-
 def test_environment():
     sources = "".join(f.read_text() for f in (ROOT / "userspace").glob("**/*.c"))
     asked = set(re.findall(r'getenv\("(\w+)"\)', sources))
@@ -251,19 +229,12 @@ def test_links_lead_somewhere(page):
 
 
 def test_the_readme_is_one_screen():
-    """Its figures are those of the page with all of them, and its commands have the options that they use."""
+    """Its figures are those of the page with all of them."""
     text, figures = (ROOT / "README.md").read_text(), (ROOT / "docs/benchmarks.md").read_text()
     assert len(text.splitlines()) < 50
     ours, floor, biolatency = re.search(r"costs (\d+) ns, .* read the clock (\d+), biolatency (\d+)", text).groups()
     for name, ns in (("**blklat**", f"**{ours}**"), ("two programs that only read the clock", floor), ("libbpf-tools biolatency 0.26", biolatency)):
         assert f"| {name} | {ns} |" in figures
-    used = re.findall(r"blklat ((?:record|serve|report|--dev)[^#&\n]*)", text)
-    assert len(used) == 4
-    for line in used:
-        words = shlex.split(line)
-        known = options(words[0] if words[0] in COMMANDS else "live")
-        words = words[:words.index("--")] if "--" in words else words
-        assert {w for w in words if w.startswith("-")} <= {f"--{name}" for _, name, _ in known} | {f"-{short}" for short, _, _ in known}
 
 
 def makefile_words(name):
