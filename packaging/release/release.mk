@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# make release: an archive with one static program. Included by the Makefile.
+# make release: an archive with one static program, and what is inside of it (SBOM). Included by the Makefile.
 
 RELEASE      := $(OUT)/release
 RELEASE_NAME := blklat-$(VERSION)-linux-$(ARCH:arm64=aarch64)
 RELEASE_NAME := $(RELEASE_NAME:x86=x86_64)
 RELEASE_ARCHIVE := $(RELEASE)/$(RELEASE_NAME).tar.xz
+RELEASE_SBOM := $(RELEASE)/$(RELEASE_NAME).spdx.json
 STATIC       := $(O)/static/blklat
 STAGE        := $(O)/static/stage
 
@@ -51,11 +52,15 @@ $(RELEASE_ARCHIVE): $(STATIC) $(STAGE)/.date $(RELEASE_FILES)
 		cp $(PAGE_LICENSE) $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/third-party/uplot && \
 		$(REPRODUCIBLE_TAR) -C $(STAGE) -c $(RELEASE_NAME) | xz -9e --threads=1 >$@
 
-$(RELEASE)/SHA256SUMS: $(RELEASE_ARCHIVE)
-	@cd $(@D) && sha256sum blklat-$(VERSION)-linux-*.tar.xz >$(@F)
+$(RELEASE_SBOM): $(RELEASE_ARCHIVE) packaging/release/sbom.py
+	$(call quiet,SBOM,$@)$(PYTHON) packaging/release/sbom.py $< $(VERSION) $(SOURCE_DATE_EPOCH) $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/third-party \
+		userspace/report/web/package-lock.json >$@
+
+$(RELEASE)/SHA256SUMS: $(RELEASE_ARCHIVE) $(RELEASE_SBOM)
+	@cd $(@D) && sha256sum blklat-$(VERSION)-linux-* >$(@F)
 
 release-files: $(RELEASE)/SHA256SUMS
 
 release: deps-release
 	+@$(MAKE) -s --no-print-directory release-files
-	@ls -l $(RELEASE_ARCHIVE)
+	@ls -l $(RELEASE_ARCHIVE) $(RELEASE_SBOM)

@@ -12,17 +12,21 @@ import tarfile
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "tests" / folder) for folder in ("host", "serve")]
+sys.path += [str(ROOT / "tests" / folder) for folder in ("host", "serve", "vm")]
 
 import devices  # noqa: E402
 import load  # noqa: E402
 import service  # noqa: E402
+import wheels  # noqa: E402
 from script import recorded, write_recording  # noqa: E402
 from users import basic, bcrypt  # noqa: E402
 
 # The dynamically linked program, as installed.
 BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
 ARCHIVE = pathlib.Path(os.environ.get("RELEASE_ARCHIVE", "none"))
+SBOM = ARCHIVE.with_name(ARCHIVE.name.replace(".tar.xz", ".spdx.json"))
+# SPDX's own reader and validator, and what it needs for JSON.
+SPDX = ("spdx-tools==0.8.5", "beartype==0.23.1", "boolean.py==5.0", "license-expression==30.4.4", "uritools==7.0.0")
 REPLAY = recorded(ROOT / "tests/cli/replay/mixed.txt")
 DOC = "share/doc/blklat"
 THIRD = f"{DOC}/third-party"
@@ -74,7 +78,8 @@ def test_sums():
     if not ARCHIVE.exists():
         pytest.skip(f"no {ARCHIVE}")
     lines = dict(reversed(line.split("  ")) for line in (ARCHIVE.parent / "SHA256SUMS").read_text().splitlines())
-    assert lines[ARCHIVE.name] == hashlib.sha256(ARCHIVE.read_bytes()).hexdigest()
+    for path in ARCHIVE, SBOM:
+        assert lines[path.name] == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_contents(root):
@@ -134,6 +139,26 @@ def test_licenses(root):
     texts = "".join(path.read_text() for path in (root / THIRD).iterdir() if path.is_file())
     for name in set(re.findall(r"/usr/share/common-licenses/([A-Z]+-[\d.]*\d|[A-Z]+\b)", texts)):
         assert (root / THIRD / "common" / name).stat().st_size > 1000, name
+
+
+def test_bill_of_materials(root):
+    """By SPDX's own tools it is valid; it has what the licenses are of."""
+    sys.path += [wheels.unpacked(requirement) for requirement in SPDX]
+    from spdx_tools.spdx.model import RelationshipType
+    from spdx_tools.spdx.parser.json import json_parser
+    from spdx_tools.spdx.validation.document_validator import validate_full_spdx_document
+    document = json_parser.parse_from_file(str(SBOM))
+    assert validate_full_spdx_document(document, "SPDX-2.3") == []
+    packages = {p.spdx_id: p for p in document.packages}
+    ours = packages["SPDXRef-blklat"]
+    assert ours.version == output(root / "sbin/blklat", "--version").split()[1] and ours.file_name == ARCHIVE.name
+    assert ours.checksums[0].value == hashlib.sha256(ARCHIVE.read_bytes()).hexdigest()
+    linked = [packages[r.related_spdx_element_id] for r in document.relationships if r.relationship_type == RelationshipType.STATIC_LINK]
+    assert {p.name: p.version for p in linked} == dict(line.split() for line in (root / THIRD / "VERSIONS").read_text().splitlines())
+    assert {i.license_id: i.extracted_text for i in document.extracted_licensing_info} == {
+        str(p.license_declared): (root / THIRD / p.name).read_text() for p in linked}
+    purls = {p.name: p.external_references[0].locator for p in packages.values() if p != ours}
+    assert purls["zlib"].startswith("pkg:deb/debian/zlib@1%3A1.") and purls["uplot"] == f"pkg:npm/uplot@{packages['SPDXRef-uplot'].version}"
 
 
 @needs_root
