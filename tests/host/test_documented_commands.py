@@ -15,6 +15,7 @@ import pytest
 from asked import commands, options
 from load import BLKLAT, DEADLINE_S, Process, watching
 from manual import PAGES
+from needs import need
 from recorder import Recorder
 from script import write_recording
 from screen import Screen
@@ -35,14 +36,15 @@ OTHER = {"kernel", "D1", "DEVICE", "10:59:15", "blklat_device_info{volume!=\"\"}
 OTHERS_OPTIONS = {"--enable-feature", "--web", "--output-format", "--security-opt"}
 FOR_DEVELOPERS = {"architecture.md", "benchmarks.md", "counting.md", "hacking.md"}
 RECORDING = """blklat-replay 1
-start 2026-11-27T03:00:00.000Z
+start 2024-11-27T03:00:00.000Z
 interval 60
 device nvme0n1 kind=nvme
 watch nvme0n1 device
 """ + "io read 100us 4096 x1000\ntick 60\n" * 15
+RECORDED = "archive/2024-11-27T03-00-00Z.blklat"
 INSTEAD = {
     r"\bsudo ": "", r"(\./)?build/blklat\b": "blklat", r" +# .*": "", r"/dev/shm/|/usr/share/doc/blklat/examples/": "",
-    r"/var/lib/blklat(-record/nvme0n1)?": "archive", r"/etc/blklat/": "packaging/", r"(?<![$\w])FILE\b(?!=)": "run.blklat",
+    r"--record /\S+": "--record .", r"/var/lib/blklat(-record/nvme0n1)?": "archive", r"/etc/blklat/": "packaging/", r"(?<![$\w])FILE\b(?!=)": "run.blklat",
     r"'nvme\*n1'|\bnvme[01]n1\b(?!-)|\bsda\b|\bmd0\b|\bloop0\b": "DEVICE", r" :9834\b": " 127.0.0.1:0",
 }
 
@@ -84,6 +86,8 @@ def device():
 @pytest.fixture
 def place(folder):
     """A folder with what the commands read."""
+    for program in ("jq", "sqlite3", "tmux"):
+        need(shutil.which(program), f"no {program}")
     for name, target in {"bin/blklat": shutil.which(BLKLAT), "build": pathlib.Path(shutil.which(BLKLAT)).parent,
                          **{name: ROOT / name for name in ("docs", "packaging", "tests", "Makefile")}}.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -93,7 +97,7 @@ def place(folder):
     (folder / "sweep.fio").write_text((ROOT / "packaging/examples/sweep.fio").read_text().replace("runtime=10\n", "runtime=100ms\n"))
     shutil.copy(ROOT / "packaging/prometheus/blklat.rules.yml", folder)
     (folder / "archive").mkdir()
-    write_recording(RECORDING, folder / "archive/2026-11-27T03-00-00Z.blklat")
+    write_recording(RECORDING, folder / RECORDED)
     return folder
 
 
@@ -103,7 +107,7 @@ def prepare(place, words):
         if before == "-o":
             (place / word).unlink(missing_ok=True)
         elif re.fullmatch(r"[\w/.-]+\.blklat", word) and not (place / word).exists():
-            shutil.copy(place / "archive/2026-11-27T03-00-00Z.blklat", place / word)
+            shutil.copy(place / RECORDED, place / word)
 
 
 def shell(text, statuses=(0,)):
