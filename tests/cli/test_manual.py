@@ -200,14 +200,15 @@ def test_manual_renders():
 # --- the pages for developers ---------------------------------------------------------------------
 
 PAGES = ["docs/architecture.md", "docs/counting.md", "docs/hacking.md"]
+MARKDOWN = ["README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/*.md"))]
 TOP = "LICENSES|bpf|bench|docs|include|kmod|packaging|tests|userspace"
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", MARKDOWN)
 def test_paths_exist(page):
     text = (ROOT / page).read_text()
-    paths = set(re.findall(rf"`((?:{TOP})/[\w./-]*)`", text))
-    assert len(paths) > 5
+    paths = set(re.findall(rf"`(?:[^`]* )?((?:{TOP})/[\w./-]*)`", text))
+    assert len(paths) > 5 or page not in PAGES
     assert [p for p in sorted(paths) if not (ROOT / p).exists()] == []
 
 
@@ -221,7 +222,7 @@ def test_functions_exist(page):
     assert told and unknown <= {"blk_time_get_ns"}
 
 
-@pytest.mark.parametrize("page", ["README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/*.md"))])
+@pytest.mark.parametrize("page", MARKDOWN)
 def test_links_lead_somewhere(page):
     text, folder = (ROOT / page).read_text(), (ROOT / page).parent
     links = [link for link in re.findall(r"\]\(([^)#]*)(?:#[^)]*)?\)", text) if link]
@@ -241,15 +242,15 @@ def makefile_words(name):
     return re.search(rf"^{name} := (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", MARKDOWN)
 def test_make_targets_exist(page):
     rules = [words for path in (ROOT / "Makefile", *ROOT.glob("packaging/*/*.mk"))
              for words in re.findall(r"^([\w-]+(?: [\w-]+)*):", path.read_text(), re.M)]
     targets = set(" ".join(rules).split()) | {f"test-{level}" for level in makefile_words("LEVELS")}
     told = set()
     for words in re.findall(r"`(?:\w+=\w+ )?make( [^`]*)?`", (ROOT / page).read_text()):
-        told |= {w for w in shlex.split(words) if "=" not in w}
-    assert told and told <= targets
+        told |= {w for w in shlex.split(words) if "=" not in w} - {"&&", "make", "sudo"}
+    assert told <= targets
 
 
 def test_every_level_is_told_of():
