@@ -62,6 +62,23 @@ def test_runs_in_order_and_where_they_part(drives, report):
     assert paragraphs(blklat("report", "-f", "text", *drives))[:3] == [f["text"] for f in document["findings"]]
 
 
+def test_a_tail_behind_p99(tmp_path):
+    """Of 200 IOs six take three times as long, or one 30 times. Of 1000 one does, as it happens in the one run or the other."""
+    first, last = (drive(tmp_path, label, (100e3, 5000 - n, 0.1), (ns, n, 0.1)) for label, ns, n in (("a", 300e3, 150), ("b", 3e6, 25)))
+    [pair] = [f for f in compared(first, last)["findings"] if f["kind"] == "pair"]
+    assert re.match(r"nvme0n1 read: b against a: equal at p10, equal at p50, equal at p90, 2\.\d\d times faster at p99, (9\.\d|10\.\d)\d? times slower at p99\.9; ", pair["text"]), pair["text"]
+    rare = [drive(tmp_path, f"c{n}", (100e3, 4995, 0.1), (3e6, n, 0.1)) for n in (4, 6)]
+    [pair] = [f for f in compared(*rare)["findings"] if f["kind"] == "pair"]
+    assert pair["grade"] == "well" and "p99.9" not in pair["text"], pair["text"]
+
+
+def test_devices_almost_alike_are_not_put_in_order(tmp_path, report):
+    drives = [f"nvme{i}n1" for i in range(8)]
+    for step, told in ((1.015, []), (1.03, ["order"])):
+        path = drive(tmp_path, f"by {step}", *[[(100e3 * step ** i, 1000, 0.1)] for i in range(8)], devices=drives)
+        assert [f["kind"] for f in report(path)["runs"][0]["findings"] if f["kind"] == "order"] == told
+
+
 def test_compare_says_the_same_against_the_baseline(drives):
     disk, small, large = drives
     found = compared(large, small, disk)["findings"]

@@ -82,6 +82,44 @@ def test_a_rate_at_two_stages(tmp_path):
         assert len(told) == 1 and told[0].startswith("sda (device) read: "), told
 
 
+def test_rates_that_are_not_steady_are_told_together(tmp_path):
+    """Also where only one of the drives had rounds at another time that were."""
+    drives = ["nvme0n1", "nvme1n1"]
+    s = synthetic.Script(drives)
+    for t in range(120):
+        for drive in drives:
+            s.on(drive)
+            s.io("read", 1e5, 1000 if drive == "nvme1n1" and t < 60 else 400 + 10 * t)
+        s.tick()
+    told = [one for one in sentences(s.write(tmp_path / "run.blklat")) if "not reached" in one]
+    assert len(told) == 1 and told[0].endswith("; much the same on nvme1n1 read"), told
+
+
+def test_uneven_after_a_drift(tmp_path):
+    """A drive is filled within 600 s, and is uneven then: from 10 000 to 2000 IOPS at QD 8, with a third of the seconds at half of that."""
+    s = synthetic.Script()
+    for t in range(1800):
+        iops = max(10000 - t * 13, 2000) // (1 if t < 900 or t % 7 not in (1, 3) else 2)
+        s.io("write", 8e9 / iops, iops)
+        s.tick()
+    told = sentences(s.write(tmp_path / "run.blklat"))
+    assert re.match(r"sda write: mean latency rose [\d.]+ times little by little, ", told[0]), told
+    assert [one for one in told if re.match(r"sda write: 1\.[67]\dk .* IOPS, the worst 1 % of the intervals at (5|6)\d\.\d % of that", one)], told
+
+
+def test_one_event_that_ends(tmp_path):
+    """Reads and writes are slow as long as the backup is there: one sentence, although their levels begin and end at slightly different times."""
+    s = synthetic.Script(by="cgroup")
+    for t in range(200):
+        there = 60 <= t < 120
+        spread(s, "read", 1.5e6 if there else 1.2e5, 400, more="in=/system.slice/db.service")
+        spread(s, "write", 2e6 if 60 <= t < 121 else 4e4, 160, more="in=/system.slice/db.service")
+        s.io("read", 3e6, 900 * there, size=2 ** 20, more="in=/system.slice/backup.service")
+        s.tick()
+    [told] = sentences(s.write(tmp_path / "run.blklat"), grade="!!")
+    assert re.search(r"backup\.service began 900 reads/s of 1\.00 MiB, until 120\.0 s; .*; slower at the same time: sda (read|write) ", told), told
+
+
 @pytest.mark.parametrize("owner", [False, True])
 def test_short_bursts_of_another_load(tmp_path, owner):
     """Of one second to three, at any distance: too short for levels, but reads are slow whenever it is there."""

@@ -140,21 +140,28 @@ static double level_end_of(const struct trace *t, const struct change *c)
 	return INFINITY;
 }
 
+/* When the load came or went with the change. */
+static double moment_of_load(const struct change *c)
+{
+	return c->cause.watch ? c->cause.at_s : c->at_s;
+}
+
 void say_culprit(struct finding *f, const struct trace *t, const struct change *all, u32 n)
 {
 	const struct other *o = &all[0].cause;
-	double end_s = n > 1 ? all[1].at_s : cause_end_of(t, &all[0]);
+	double end_s = n > 1 ? moment_of_load(&all[1]) : cause_end_of(t, &all[0]);
 
 	f->culprit = true;
+	f->to_s = isfinite(end_s) ? fmax(f->to_s, end_s) : f->to_s;
 	finding_say(f, "at %s ", UNITS(seconds, o->at_s));
 	say_loads(f, &all[0]);
 	if (isfinite(end_s))
 		finding_say(f, ", until %s", UNITS(seconds, end_s));
 	if (n > 4)
-		finding_say(f, ", and %u times more from %s on", (n - 1) / 2, UNITS(seconds, all[2].at_s));
+		finding_say(f, ", and %u times more from %s on", (n - 1) / 2, UNITS(seconds, moment_of_load(&all[2])));
 	else if (n > 2)
-		finding_say(f, n > 3 ? ", and once more from %s to %s" : ", and once more from %s on", UNITS(seconds, all[2].at_s),
-			    UNITS(seconds, all[n - 1].at_s));
+		finding_say(f, n > 3 ? ", and once more from %s to %s" : ", and once more from %s on",
+			    UNITS(seconds, moment_of_load(&all[2])), UNITS(seconds, moment_of_load(&all[n - 1])));
 	if (all[0].first_until_s)
 		finding_say(f, ", and from the start until %s", UNITS(seconds, all[0].first_until_s));
 	finding_say(f, "; %s %s of the device's time ", is_owned(o->watch) && (!all[0].with.watch || all[0].with.watch == o->watch) ? "it has" : "they have",

@@ -100,7 +100,8 @@ static int by_p50(const void *of_a, const void *of_b)
 static int find_order(const struct lines *ls)
 {
 	double slowest = at(&ls->by[0], 0.5), fastest = at(&ls->by[ls->n - 1], 0.5);
-	bool alike = slowest / fastest < fmax(EQUAL, chance_of(&ls->by[0], &ls->by[ls->n - 1], false));
+	bool alike = slowest / fastest <
+		     fmax(ls->of_runs ? EQUAL : WAVERING, chance_of(&ls->by[0], &ls->by[ls->n - 1], false));
 	struct finding *f;
 	u32 classes = 1;
 
@@ -155,6 +156,25 @@ static double ratio(const struct split *s, double q)
 	return at(s->a, q) / at(s->b, q);
 }
 
+/*
+ * By how much the slower line is so at least at @q: by two standard errors of a share of the IOs of either, since a
+ * percentile near the edge of a peak may be on any side of it by chance.
+ */
+static double sure_ratio(const struct split *s, double q)
+{
+	double few = 2 * sqrt(q * (1 - q));
+
+	return at(s->a, q - few / sqrt(s->a->o->ios)) / at(s->b, q + few / sqrt(s->b->o->ios));
+}
+
+/* Whether the last percentile, behind p99, differs by more than p99 does. */
+static bool tail_parts(const struct split *s)
+{
+	double q = step(s->n - 1);
+
+	return q > 0.99 && sure_ratio(s, q) >= FAR(q) * fmax(ratio(s, 0.99), 1);
+}
+
 static struct split split_of(const struct line *a, const struct line *b)
 {
 	struct split s = { .a = a, .b = b, .within = 1 };
@@ -176,9 +196,9 @@ static struct split split_of(const struct line *a, const struct line *b)
 }
 
 /*
- * "2.01 times slower at p50, 1.50 at p90, 1.30 times faster at p99": those from @from on, or else the last. Returns
- * whether all differ by less than @limit: curves with several peaks may be alike, and yet far apart where they are
- * steep. @f may be NULL.
+ * "2.01 times slower at p50, 1.50 at p90, 1.30 times faster at p99": those from @from on, and the last if there is none
+ * or it differs from p99. Returns whether all differ by less than @limit: curves with several peaks may be alike, and
+ * yet far apart where they are steep. @f may be NULL.
  */
 static bool say_ratios(struct finding *f, const struct split *s, double from, double limit)
 {
@@ -191,7 +211,7 @@ static bool say_ratios(struct finding *f, const struct split *s, double from, do
 		bool equal = times <= quantile_resolution(s->a->o->hist.scale, at(s->a, told[i]));
 		const char *now = equal ? "" : r > 1 ? " times slower" : " times faster";
 
-		if (told[i] < from || told[i] > told[4] || (i == 4 && *lead != ' '))
+		if (told[i] < from || told[i] > told[4] || (i == 4 && *lead != ' ' && !tail_parts(s)))
 			continue;
 		if (f)
 			finding_say(f, "%s%s%s at p%g", lead, equal ? "equal" : UNITS(times, times),
@@ -207,7 +227,7 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 {
 	const struct line *a = s->a, *b = s->b;
 	double chance = fmax(chance_of(a, b, false), chance_of(a, b, true));
-	bool far = s->from < s->n && ratio(s, step(s->n - 1)) >= fmax(FAR(step(s->from)), chance);
+	bool far = s->from < s->n && sure_ratio(s, step(s->n - 1)) >= fmax(FAR(step(s->from)), chance);
 	bool in_body = s->from < s->n && FAR(step(s->from)) == EQUAL;
 	bool equal = !far && s->within <= WAVERING && !in_body, part = far && s->from > P10 && s->within <= WAVERING;
 	bool alike = equal || (!part && say_ratios(NULL, s, 0, fmax(ls->of_runs ? EQUAL : WAVERING, chance)));

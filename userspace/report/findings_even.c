@@ -105,7 +105,7 @@ bool levels_are_told(const struct inquiry *q, u32 op, double from_s, double to_s
 {
 	for (u32 i = 0; i < q->to->n; i++)
 		if (q->to->f[i].watch == q->watch->watch && q->to->f[i].op == (int)op && !strcmp(q->to->f[i].kind, "level_change") &&
-		    q->to->f[i].to_s > from_s && q->to->f[i].from_s < to_s)
+		    q->to->f[i].to_s > from_s && q->to->f[i].from_s < to_s && q->to->f[i].to_s < run_end(q->run))
 			return true;
 	return false;
 }

@@ -13,6 +13,7 @@
 #include "util/cleanup.h"
 
 #define FIFTHS 5
+#define FALLS 1.05		/* from one to the next, by more than noise */
 #define CACHE 2.0		/* times slower, at least, without one */
 #define TOLD_MAX 3		/* if there are more changes, one finding sums them up */
 
@@ -187,8 +188,8 @@ static void add_handovers(struct trace *t)
 }
 
 /*
- * Without a step: whether percentile @p rises from each fifth of the time to the next, in all by as much as a step
- * has to, as clearly.
+ * Without a step: whether percentile @p falls from no fifth of the time to the next, and rises in all by as much as a
+ * step has to, as clearly.
  */
 static bool find_drift(const struct trace *t, u32 p, struct change *ret)
 {
@@ -202,7 +203,7 @@ static bool find_drift(const struct trace *t, u32 p, struct change *ret)
 
 		ret->span[1] = (struct span){ i * t->n / FIFTHS, (i + 1) * t->n / FIFTHS };
 		ret->after = figures_of(t, t->s, ret->span[1]);
-		if (ret->after.ns[p] <= before_ns)
+		if (ret->after.ns[p] * FALLS < before_ns)
 			return false;
 		for (u32 k = ret->span[1].from; k < ret->span[1].to; k++)
 			squares += pow(trace_log_ns(t, k, p) - log(ret->after.ns[p]), 2);

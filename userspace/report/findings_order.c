@@ -41,7 +41,7 @@ static int by_severity(const void *of_a, const void *of_b)
 /* Whether values that are a latency or a rate of their own differ by small factors. */
 static bool alike_in_values(const struct finding *a, const struct finding *b)
 {
-	for (u32 i = 0; i < a->n; i++) {
+	for (u32 i = 0; i < a->n && i < b->n; i++) {
 		const char *name = a->values[i].name, *unit = strrchr(name, '_');
 		double x = a->values[i].value, y = b->values[i].value;
 
@@ -77,7 +77,7 @@ static bool alike(const struct finding *a, const struct finding *b, const struct
 	    fabs(a->to_s - b->to_s) > slack_s)
 		return false;
 	return is_event(a) ||
-	       (of_others && a->n == b->n && fmax(a->times, b->times) <= LIKE * fmin(a->times, b->times) &&
+	       (of_others && (a->n == b->n || finding_get(a, "reached") == finding_get(b, "reached")) && fmax(a->times, b->times) <= LIKE * fmin(a->times, b->times) &&
 		(is_well(a) ? is_well(b) : alike_in_values(a, b)));
 }
 
