@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Each bio may be in either of two buckets of eight, chosen by two hashes, and goes to the emptier one.
- * With the table half full, the chance that both are full is negligible (Azar et al., "Balanced
- * Allocations", 1999), so a bound on the table is a bound on the bios in flight.
+ * Each bio may be in either of two buckets of eight, chosen by two hashes. It goes to the first; if half of that is
+ * taken, to the emptier one. With the table half full, the chance that both are full is negligible (Azar et al.,
+ * "Balanced Allocations", 1999), so a bound on the table is a bound on the bios in flight.
  *
  * The order of the writes is that of the programs' table (docs/counting.md). A key is claimed, then
  * the fields are written, and last the time, which is 0 while they change. At the end the fields are
@@ -33,6 +33,7 @@ struct blklat_bio_table {
 	u32 bits;
 	u32 parts;		/* of each watch */
 	struct bucket *buckets;
+	bool *spilled;		/* [bucket]: a bio whose first bucket it is has been in its second one */
 };
 
 struct place {
@@ -50,13 +51,14 @@ int blklat_bio_table_new(u32 max_bios, u32 parts, struct blklat_bio_table **ret)
 	t->parts = parts;
 	/* The table is about half full when it holds max_bios. */
 	t->bits = ilog2(roundup_pow_of_two(max(max_bios, 8U) / (BUCKET / 2)));
-	bytes = sizeof(*t->buckets) << t->bits;
+	bytes = (sizeof(*t->buckets) + sizeof(*t->spilled)) << t->bits;
 	if (bytes / PAGE_SIZE <= si_mem_available() / 2)
 		t->buckets = kvzalloc(bytes, BLKLAT_GFP);
 	if (!t->buckets) {
 		kfree(t);
 		return -ENOMEM;
 	}
+	t->spilled = (bool *)(t->buckets + (1UL << t->bits));
 	*ret = t;
 	return 0;
 }
@@ -69,7 +71,7 @@ void blklat_bio_table_free(struct blklat_bio_table *t)
 	kfree(t);
 }
 
-static __always_inline void buckets_of(const struct blklat_bio_table *t, const void *bio, struct bucket *ret[2])
+static __always_inline u64 hash_of(const void *bio)
 {
 	u64 hash = (u64)(uintptr_t)bio * GOLDEN_RATIO_64;
 
@@ -77,24 +79,39 @@ static __always_inline void buckets_of(const struct blklat_bio_table *t, const v
 	 * Hash once more: if addresses are evenly spaced, the upper and the lower bits of a single
 	 * product repeat together.
 	 */
-	hash = (hash ^ hash >> 32) * GOLDEN_RATIO_64;
-	ret[0] = &t->buckets[hash >> (64 - t->bits)];
-	/* A different bucket: the distance is odd, so never 0. */
-	ret[1] = &t->buckets[((hash >> (64 - t->bits)) + (hash >> 8 | 1)) & ((1U << t->bits) - 1)];
+	return (hash ^ hash >> 32) * GOLDEN_RATIO_64;
 }
 
-static __always_inline bool find(struct bucket *const buckets[2], const void *bio, struct place *ret)
+static __always_inline u32 first_of(const struct blklat_bio_table *t, u64 hash)
 {
-	int b;
+	return hash >> (64 - t->bits);
+}
+
+/* A different bucket: the distance is odd, so never 0. */
+static __always_inline u32 second_of(const struct blklat_bio_table *t, u64 hash)
+{
+	return (first_of(t, hash) + (hash >> 8 | 1)) & ((1U << t->bits) - 1);
+}
+
+static __always_inline struct place find_in(struct bucket *b, const void *bio)
+{
 	u32 i;
 
-	for (b = 0; b < 2; b++)
-		for (i = 0; i < BUCKET; i++)
-			if (READ_ONCE(buckets[b]->key[i]) == bio) {
-				*ret = (struct place){ buckets[b], i };
-				return true;
-			}
-	return false;
+#pragma GCC unroll 8
+	for (i = 0; i < BUCKET; i++)
+		if (READ_ONCE(b->key[i]) == bio)
+			return (struct place){ b, i };
+	return (struct place){ NULL };
+}
+
+static __always_inline struct place find(const struct blklat_bio_table *t, const void *bio, u64 hash)
+{
+	u32 first = first_of(t, hash);
+	struct place at = find_in(&t->buckets[first], bio);
+
+	if (!at.bucket && unlikely(READ_ONCE(t->spilled[first])))
+		at = find_in(&t->buckets[second_of(t, hash)], bio);
+	return at;
 }
 
 static u32 n_free(const struct bucket *b)
@@ -106,32 +123,48 @@ static u32 n_free(const struct bucket *b)
 	return n;
 }
 
-static bool claim(struct bucket *b, const void *bio, struct place *ret)
+/* Claims one of the first @n places. */
+static __always_inline struct place claim_in(struct bucket *b, u32 n, const void *bio)
 {
 	u32 i;
 
-	for (i = 0; i < BUCKET; i++)
-		if (!READ_ONCE(b->key[i]) && !cmpxchg(&b->key[i], NULL, bio)) {
-			*ret = (struct place){ b, i };
-			return true;
-		}
-	return false;
+	for (i = 0; i < n; i++)
+		if (!READ_ONCE(b->key[i]) && !cmpxchg(&b->key[i], NULL, bio))
+			return (struct place){ b, i };
+	return (struct place){ NULL };
 }
 
-static void fill(struct place at, const struct blklat_bio *start)
+static noinline struct place claim_emptier(struct blklat_bio_table *t, const void *bio, u64 hash)
 {
-	struct blklat_bio *to = &at.bucket->bio[at.i];
+	u32 first = first_of(t, hash);
+	struct bucket *b[2] = { &t->buckets[first], &t->buckets[second_of(t, hash)] };
+	bool second = n_free(b[1]) > n_free(b[0]);
+	struct place at;
 
-	to->bytes = start->bytes;
-	to->op = start->op;
-	to->error = 0;
-	atomic_set(&to->pieces, atomic_read(&start->pieces));
-	to->held = start->held;
-	memcpy(to->after_idle, start->after_idle, sizeof(to->after_idle));
-	memcpy(to->waits, start->waits, sizeof(to->waits));
-	WRITE_ONCE(to->watch[0], start->watch[0]);
-	WRITE_ONCE(to->watch[1], start->watch[1]);
-	smp_store_release(&to->ns, start->ns);
+	if (!READ_ONCE(t->spilled[first]))
+		WRITE_ONCE(t->spilled[first], true);	/* before the bio is there, as claim_in() is a barrier */
+	at = claim_in(b[second], BUCKET, bio);
+	return at.bucket ? at : claim_in(b[!second], BUCKET, bio);
+}
+
+static __always_inline struct place claim(struct blklat_bio_table *t, const void *bio, u64 hash)
+{
+	struct place at = claim_in(&t->buckets[first_of(t, hash)], BUCKET / 2, bio);
+
+	return likely(at.bucket) ? at : claim_emptier(t, bio, hash);
+}
+
+static __always_inline struct blklat_bio *entry(struct place at)
+{
+	return &at.bucket->bio[at.i];
+}
+
+static __always_inline void fill(struct place at, const struct blklat_bio *start)
+{
+	const size_t rest = sizeof(start->ns);
+
+	memcpy((void *)entry(at) + rest, (const void *)start + rest, sizeof(*start) - rest);
+	smp_store_release(&entry(at)->ns, start->ns);
 }
 
 /* Whether two watches, in the form of struct blklat_bio, belong to the same whole. */
@@ -153,41 +186,44 @@ static bool let_go(const struct blklat_bio_table *t, struct blklat_bio *before, 
 	return true;
 }
 
-int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start,
-		   struct blklat_bio *missed)
+int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start)
 {
-	struct bucket *buckets[2];
-	struct place at;
-	int emptier;
+	u64 hash = hash_of(bio);
+	struct place at = find(t, bio, hash);
 
-	buckets_of(t, bio, buckets);
-	missed->ns = 0;
-	if (find(buckets, bio, &at)) {
-		if (let_go(t, &at.bucket->bio[at.i], start))
-			return -EALREADY;
-		*missed = at.bucket->bio[at.i];
-		WRITE_ONCE(at.bucket->bio[at.i].ns, 0);
-		smp_wmb();
-		fill(at, start);
-		return 0;
-	}
-	emptier = n_free(buckets[1]) > n_free(buckets[0]);
-	if (!claim(buckets[emptier], bio, &at) && !claim(buckets[!emptier], bio, &at))
+	if (unlikely(at.bucket))
+		return let_go(t, entry(at), start) ? -EALREADY : -EEXIST;
+	at = claim(t, bio, hash);
+	if (!at.bucket)
 		return -ENOSPC;
 	fill(at, start);
 	return 0;
 }
 
+void blklat_bio_replace(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start,
+			struct blklat_bio *missed)
+{
+	struct place at = find(t, bio, hash_of(bio));
+
+	if (!at.bucket)
+		return;
+	*missed = *entry(at);
+	WRITE_ONCE(entry(at)->ns, 0);
+	smp_wmb();
+	fill(at, start);
+}
+
 bool blklat_bio_hold(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start)
 {
-	struct bucket *buckets[2];
+	u64 hash = hash_of(bio);
 	struct place at;
 
-	buckets_of(t, bio, buckets);
-	if (find(buckets, bio, &at) || (!claim(buckets[0], bio, &at) && !claim(buckets[1], bio, &at)))
+	if (find(t, bio, hash).bucket)
 		return false;
-	fill(at, start);
-	return true;
+	at = claim(t, bio, hash);
+	if (at.bucket)
+		fill(at, start);
+	return at.bucket;
 }
 
 /*
@@ -199,19 +235,6 @@ bool blklat_bio_hold(struct blklat_bio_table *t, const void *bio, const struct b
  */
 #define REST_ENDED (1 << 30)	/* in pieces: what remained of the bio has ended, some pieces have not */
 #define IS_PIECE -1		/* pieces of a piece, whose own are its bio's */
-
-static struct blklat_bio *entry(struct place at)
-{
-	return &at.bucket->bio[at.i];
-}
-
-static __always_inline bool find_in(const struct blklat_bio_table *t, const void *bio, struct place *ret)
-{
-	struct bucket *buckets[2];
-
-	buckets_of(t, bio, buckets);
-	return find(buckets, bio, ret);
-}
 
 static void free_entry(struct place at)
 {
@@ -227,58 +250,55 @@ static const void *bio_of_piece(const struct blklat_bio *piece)
 void blklat_bio_split(struct blklat_bio_table *t, const void *piece, const void *bio)
 {
 	struct blklat_bio start = { .pieces = ATOMIC_INIT(IS_PIECE) };
-	struct place at;
+	struct place at = find(t, bio, hash_of(bio));
 
-	if (!find_in(t, bio, &at))
-		return;
-	if (atomic_read(&entry(at)->pieces) == IS_PIECE) {
+	if (at.bucket && atomic_read(&entry(at)->pieces) == IS_PIECE) {
 		bio = bio_of_piece(entry(at));
-		if (!find_in(t, bio, &at))
-			return;
+		at = find(t, bio, hash_of(bio));
 	}
+	if (!at.bucket)
+		return;
 	start.ns = (uintptr_t)bio;
 	if (blklat_bio_hold(t, piece, &start))
 		atomic_inc(&entry(at)->pieces);
 }
 
-/*
- * What ends at *@at has @pieces, or is one. Returns whether it ends for good, or else the bio of which it was the
- * last piece, which *@at is then.
- */
-static noinline bool ends(const struct blklat_bio_table *t, struct place *at, int pieces, int error, bool alone)
+/* What ends @at has @pieces, or is one. Returns what ends for good: it, or the bio of which it was the last piece. */
+static noinline struct place ending_with(const struct blklat_bio_table *t, struct place at, int pieces, int error,
+					 bool alone)
 {
+	const struct place none = { NULL };
 	int change = REST_ENDED;
 	const void *bio;
 
 	if (alone && pieces != IS_PIECE)
-		return true;
+		return at;
 	if (pieces == IS_PIECE) {
-		bio = bio_of_piece(entry(*at));
-		free_entry(*at);
+		bio = bio_of_piece(entry(at));
+		free_entry(at);
 		change = -1;
+		at = find(t, bio, hash_of(bio));
 		/* The second: the bio has ended, since the end of another of its pieces was missed. */
-		if (!find_in(t, bio, at) || atomic_read(&entry(*at)->pieces) % REST_ENDED <= 0)
-			return false;
+		if (!at.bucket || atomic_read(&entry(at)->pieces) % REST_ENDED <= 0)
+			return none;
 	}
 	if (error)
-		entry(*at)->error = error;
-	return atomic_add_return(change, &entry(*at)->pieces) == REST_ENDED;
+		entry(at)->error = error;
+	return atomic_add_return(change, &entry(at)->pieces) == REST_ENDED ? at : none;
 }
 
 bool blklat_bio_take(struct blklat_bio_table *t, const void **bio, int error, bool alone, struct blklat_bio *ret)
 {
-	struct place at;
+	struct place at = find(t, *bio, hash_of(*bio));
 	int pieces;
 
-	if (!find_in(t, *bio, &at))
+	if (!at.bucket)
 		return false;
 	pieces = atomic_read(&entry(at)->pieces);
 	if (unlikely(pieces)) {
-		struct place whole = at;	/* at itself stays in registers */
-
-		if (!ends(t, &whole, pieces, error, alone))
+		at = ending_with(t, at, pieces, error, alone);
+		if (!at.bucket)
 			return false;
-		at = whole;
 		*bio = at.bucket->key[at.i];
 	}
 	*ret = *entry(at);
@@ -289,10 +309,10 @@ bool blklat_bio_take(struct blklat_bio_table *t, const void **bio, int error, bo
 
 bool blklat_bio_got(struct blklat_bio_table *t, const void *bio, struct blklat_bio *ret)
 {
+	struct place at = find(t, bio, hash_of(bio));
 	struct blklat_bio *found;
-	struct place at;
 
-	if (!find_in(t, bio, &at))
+	if (!at.bucket)
 		return false;
 	found = entry(at);
 	if (!found->waits[0] && !found->waits[1])

@@ -32,12 +32,14 @@ int blklat_bio_table_new(u32 max_bios, u32 parts, struct blklat_bio_table **ret)
 void blklat_bio_table_free(struct blklat_bio_table *t);
 
 /*
- * Notes a bio's start. Returns 0, -ENOSPC, or -EALREADY: the bio was held back, for the same watches,
- * and keeps its time and its parts. If there is a start for this address already, its end was missed:
- * the old start is replaced and returned in @missed. Otherwise missed->ns is 0.
+ * Notes a bio's start. Returns 0, -ENOSPC, or -EALREADY: the bio was held back, for the same watches, and keeps its
+ * time and its parts. -EEXIST: there is a start for this address already, so its end was missed.
  */
-int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start,
-		   struct blklat_bio *missed);
+int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start);
+
+/* Replaces that start, which is returned in @missed. */
+void blklat_bio_replace(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start,
+			struct blklat_bio *missed);
 
 /* The same for a bio that may be held back. False: there is no room, or the address has an entry already. */
 bool blklat_bio_hold(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start);

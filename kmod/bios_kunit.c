@@ -52,11 +52,9 @@ static bool same(const struct blklat_bio *a, const struct blklat_bio *b)
 
 static int add(struct kunit *test, u32 i, const void *bio)
 {
-	struct blklat_bio start = start_of(i), missed = { .ns = 77 };
-	int err = blklat_bio_add(test->priv, bio, &start, &missed);
+	struct blklat_bio start = start_of(i);
 
-	KUNIT_EXPECT_TRUE_MSG(test, !missed.ns, "bio %u: missed %llu", i, missed.ns);
-	return err;
+	return blklat_bio_add(test->priv, bio, &start);
 }
 
 /* True if the @i-th bio comes out as it went in. */
@@ -119,7 +117,8 @@ static void blklat_bios_test_overwritten(struct kunit *test)
 	table_new(test, 16);
 	KUNIT_EXPECT_EQ(test, add(test, 5, address(1, 256)), 0);
 	EXPECT_U64(test, in_flight(test), 2);	/* the bio has two watches */
-	KUNIT_EXPECT_EQ(test, blklat_bio_add(test->priv, address(1, 256), &second, &missed), 0);
+	KUNIT_EXPECT_EQ(test, blklat_bio_add(test->priv, address(1, 256), &second), -EEXIST);
+	blklat_bio_replace(test->priv, address(1, 256), &second, &missed);
 	KUNIT_EXPECT_TRUE(test, same(&missed, &first));
 	EXPECT_U64(test, in_flight(test), 1);
 	KUNIT_EXPECT_TRUE(test, take(test, 6, address(1, 256)));
@@ -138,7 +137,8 @@ static void blklat_bios_test_overwritten_when_full(struct kunit *test)
 	for (k = 0; k < i; k++) {
 		struct blklat_bio old = start_of(k);
 
-		KUNIT_EXPECT_EQ(test, blklat_bio_add(test->priv, address(k, 256), &start, &missed), 0);
+		KUNIT_EXPECT_EQ(test, blklat_bio_add(test->priv, address(k, 256), &start), -EEXIST);
+		blklat_bio_replace(test->priv, address(k, 256), &start, &missed);
 		KUNIT_EXPECT_TRUE_MSG(test, same(&missed, &old), "bio %u", k);
 	}
 }
@@ -244,10 +244,10 @@ static void blklat_bios_test_room_again(struct kunit *test)
 static void blklat_bios_test_count_of_fewer_watches(struct kunit *test)
 {
 	struct blklat_bio_count counts[WATCHES] = { { 9, 9 }, { 9, 9 }, { 9, 9 } };
-	struct blklat_bio start = { .ns = 5, .watch = { 3, 1 } }, missed;
+	struct blklat_bio start = { .ns = 5, .watch = { 3, 1 } };
 
 	table_new(test, 8);
-	KUNIT_ASSERT_EQ(test, blklat_bio_add(test->priv, address(0, 256), &start, &missed), 0);
+	KUNIT_ASSERT_EQ(test, blklat_bio_add(test->priv, address(0, 256), &start), 0);
 	blklat_bio_count(test->priv, counts, 2);
 	EXPECT_U64(test, counts[0].in_flight, 1);
 	EXPECT_U64(test, counts[0].earliest_ns, 5);

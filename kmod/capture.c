@@ -329,29 +329,37 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 	blklat_hist_add(bin, 1, shared);
 }
 
+static noinline void complete_device(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now,
+				     int error, u32 bytes)
+{
+	complete_request(s, t, rq, now, error, bytes, true);
+}
+
 /* Returns whether the target, which may be NULL, is watched at stage total. */
-static noinline bool complete_target(struct blklat_session *s, struct blklat_target *t, struct request *rq, int error,
-			    u32 bytes, u64 now)
+static __always_inline bool complete_target(struct blklat_session *s, struct blklat_target *t, struct request *rq,
+					    int error, u32 bytes, u64 now)
 {
 	if (!t)
 		return false;
-	now = now ?: blklat_now_ns();
 	/* A request that failed before its issue, or needed none, never left the queue. */
-	unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
+	if (blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_QUEUE)))
+		unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
 	if (blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_DEVICE)))
-		complete_request(s, t, rq, now, error, bytes, true);
+		complete_device(s, t, rq, now, error, bytes);
 	return blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_TOTAL));
 }
 
 /* @now: 0, or the time that the usual path read before it found that the IO is slow or has failed. */
 static noinline void complete_any(struct blklat_session *s, struct request *rq, int error, u32 bytes, u64 now)
 {
-	bool total = complete_target(s, blklat_target_of(s, rq->q), rq, error, bytes, now);
+	bool total;
 
+	now = now ?: blklat_now_ns();
+	total = complete_target(s, blklat_target_of(s, rq->q), rq, error, bytes, now);
 	if (s->partitions)
 		total |= complete_target(s, blklat_target_of(s, rq->part), rq, error, bytes, now);
 	if (s->bios && (total || READ_ONCE(s->bios_anywhere)))
-		blklat_capture_end_bios(s, rq, bytes, error);
+		blklat_capture_end_bios(s, rq, bytes, error, now);
 }
 
 /* For a session with requests_only. */

@@ -37,13 +37,20 @@ static void account_wait(const struct blklat_session *s, const struct blklat_bio
 			blklat_account_here(s, wait_watch(s, bio, i), cell);
 }
 
+static __always_inline void account_watch(const struct blklat_session *s, const struct blklat_bio *bio, u32 i,
+					  enum blklat_account cell)
+{
+	if (!bio->watch[i])
+		return;
+	blklat_account(s, smp_processor_id(), bio->watch[i], cell);
+	if (bio->waits[i])
+		blklat_account(s, smp_processor_id(), wait_watch(s, bio, i), cell);
+}
+
 static void account_bio(const struct blklat_session *s, const struct blklat_bio *bio, enum blklat_account cell)
 {
-	if (bio->watch[0])
-		blklat_account_here(s, bio->watch[0], cell);
-	if (bio->watch[1])
-		blklat_account_here(s, bio->watch[1], cell);
-	account_wait(s, bio, cell);
+	account_watch(s, bio, 0, cell);
+	account_watch(s, bio, 1, cell);
 }
 
 /* Changes the watches of a bio that begins from wholes to its parts. Sets its company in each, if company is kept. */
@@ -62,7 +69,7 @@ static void count_bio(const struct blklat_session *s, const struct blklat_bio *b
 {
 	u32 i;
 
-	for (i = 0; s->in_flight && i < 2; i++)
+	for (i = 0; i < 2; i++)
 		if (bio->watch[i])
 			blklat_count_in_flight(s, blklat_whole_of(s, bio->watch[i]),
 					       blklat_kind_of(s, bio->op, bio->bytes), n);
@@ -74,11 +81,24 @@ static bool bio_follows_pause(const struct blklat_session *s, u32 watch, u64 now
 	return watch && blklat_follows_pause(&s->bios_seen_ns[watch - 1], now, s->idle_gap_ns);
 }
 
+/* What a bio that begins has if times have marks (session.h). */
+static noinline void mark_bio(const struct blklat_session *s, struct blklat_bio *start, struct bio *bio,
+			      u32 ret_company[2])
+{
+	if (s->idle_gap_ns) {
+		start->after_idle[0] = bio_follows_pause(s, start->watch[0], start->ns);
+		start->after_idle[1] = bio_follows_pause(s, start->watch[1], start->ns);
+	}
+	if (s->parts)
+		choose_parts(s, start, bio, ret_company);
+}
+
 /*
  * Fills @ret except for held, and @ret_company as choose_parts() does. Returns whether the bio is
  * watched.
  */
-static bool begin_bio(struct blklat_session *s, struct bio *bio, struct blklat_bio *ret, u32 ret_company[2])
+static __always_inline bool begin_bio(struct blklat_session *s, struct bio *bio, struct blklat_bio *ret,
+				      u32 ret_company[2])
 {
 	*ret = (struct blklat_bio){ .bytes = bio->bi_iter.bi_size };
 	enter_total(s, ret, 0, blklat_bio_disk(bio));
@@ -88,20 +108,17 @@ static bool begin_bio(struct blklat_session *s, struct bio *bio, struct blklat_b
 		return false;
 	ret->op = blklat_bio_op(bio);
 	ret->ns = blklat_now_ns();
-	if (s->idle_gap_ns) {
-		ret->after_idle[0] = bio_follows_pause(s, ret->watch[0], ret->ns);
-		ret->after_idle[1] = bio_follows_pause(s, ret->watch[1], ret->ns);
-	}
-	if (s->parts)
-		choose_parts(s, ret, bio, ret_company);
+	if (unlikely(s->marks))
+		mark_bio(s, ret, bio, ret_company);
 	return true;
 }
 
-static void count_start(struct blklat_session *s, const struct bio *bio, const struct blklat_bio *started,
-			const u32 company[2])
+static __always_inline void count_start(struct blklat_session *s, const struct bio *bio,
+					const struct blklat_bio *started, const u32 company[2])
 {
 	account_bio(s, started, BLKLAT_STARTED);
-	count_bio(s, started, 1);
+	if (unlikely(s->in_flight))
+		count_bio(s, started, 1);
 	if (s->keeps_company)
 		blklat_keep_bio_company(s, bio, company);
 }
@@ -119,38 +136,43 @@ void blklat_capture_bio_hold(struct blklat_session *s, struct bio *bio)
 		count_start(s, bio, &started, company);
 }
 
+static noinline void account_missed_bio(struct blklat_session *s, const struct bio *bio,
+					const struct blklat_bio *started)
+{
+	struct blklat_bio missed;
+
+	blklat_bio_replace(s->bios, bio, started, &missed);
+	account_bio(s, &missed, BLKLAT_OVERWRITTEN);
+	if (s->in_flight)
+		count_bio(s, &missed, -1);
+}
+
 void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
 {
-	struct blklat_bio started, missed;
+	struct blklat_bio started;
 	u32 company[2] = { 0 };
 	int err;
 
 	if (!begin_bio(s, bio, &started, company))
 		return;
-	err = blklat_bio_add(s->bios, bio, &started, &missed);
-	if (err == -EALREADY)
-		return;
-	if (!err && missed.ns) {
-		account_bio(s, &missed, BLKLAT_OVERWRITTEN);
-		count_bio(s, &missed, -1);
-	}
-	if (err)
-		account_bio(s, &started, BLKLAT_TABLE_FULL);
-	else
+	err = blklat_bio_add(s->bios, bio, &started);
+	if (unlikely(err == -EEXIST))
+		account_missed_bio(s, bio, &started);
+	if (likely(!err || err == -EEXIST))
 		count_start(s, bio, &started, company);
+	else if (err == -ENOSPC)
+		account_bio(s, &started, BLKLAT_TABLE_FULL);
 }
 
 /* @bio: the start of @of; @i: index of one of its watches. */
-static void end_bio_of(struct blklat_session *s, const struct bio *of, const struct blklat_bio *bio, u32 i, u64 now,
-		       int error)
+static void end_watch(struct blklat_session *s, const struct bio *of, const struct blklat_bio *bio, u32 i, u64 now,
+		      int error)
 {
 	u64 ns = now - bio->ns;
 	u32 watch = bio->watch[i];
 	struct blklat_series *series;
 	bool shared;
 
-	if (!watch)
-		return;
 	if (s->idle_gap_ns && ns > BLKLAT_SEEN_EVERY_NS)
 		blklat_note_use(&s->bios_seen_ns[blklat_whole_of(s, watch) - 1], now);
 	if (bio->after_idle[i])
@@ -162,6 +184,15 @@ static void end_bio_of(struct blklat_session *s, const struct bio *of, const str
 	if (s->slow && (error || blklat_is_slow(s, blklat_whole_of(s, watch), bio->op, ns)))
 		blklat_tell_bio(s, of, bio, i, ns, error);
 	blklat_hist_add(blklat_hist_begin(s, series, ns, shared), 1, shared);
+}
+
+static __always_inline void end_bio_of(struct blklat_session *s, const struct bio *of, const struct blklat_bio *bio,
+				       u64 now, int error)
+{
+	if (bio->watch[0])
+		end_watch(s, of, bio, 0, now, error);
+	if (bio->watch[1])
+		end_watch(s, of, bio, 1, now, error);
 }
 
 void blklat_capture_bio_split(struct blklat_session *s, const struct bio *piece)
@@ -187,17 +218,15 @@ static noinline void end_without_request(const struct blklat_session *s, struct 
 void blklat_capture_bio_got(struct blklat_session *s, struct bio *bio)
 {
 	struct blklat_bio waited;
-	u64 now;
 	u32 i;
 
 	if (!blklat_bio_got(s->bios, bio, &waited))
 		return;
-	now = blklat_now_ns();
 	for (i = 0; i < 2; i++) {
 		waited.watch[i] = wait_watch(s, &waited, i);
 		waited.after_idle[i] = false;
-		end_bio_of(s, bio, &waited, i, now, 0);
 	}
+	end_bio_of(s, bio, &waited, blklat_now_ns(), 0);
 }
 
 /*
@@ -206,27 +235,26 @@ void blklat_capture_bio_got(struct blklat_session *s, struct bio *bio)
  * would have had to (bio_wouldblock_error(), @would_block as an error), is taken back: its sender may
  * send it again. @alone: not with a request.
  */
-static void end_bio(struct blklat_session *s, const void *bio, int error, int would_block, bool alone)
+static void end_bio(struct blklat_session *s, const void *bio, int error, int would_block, bool alone, u64 now)
 {
-	u64 now = blklat_now_ns();
 	struct blklat_bio started;
 
 	if (!blklat_bio_take(s->bios, &bio, error, alone, &started))
 		return;
-	count_bio(s, &started, -1);
+	if (unlikely(s->in_flight))
+		count_bio(s, &started, -1);
 	if (unlikely(started.waits[0] || started.waits[1]))
 		end_without_request(s, &started, alone);
 	if (unlikely(started.error == would_block)) {
 		account_bio(s, &started, BLKLAT_REQUEUED);
 		return;
 	}
-	end_bio_of(s, bio, &started, 0, now, started.error);
-	end_bio_of(s, bio, &started, 1, now, started.error);
+	end_bio_of(s, bio, &started, now, started.error);
 }
 
 void blklat_capture_bio_complete(struct blklat_session *s, struct bio *bio)
 {
-	end_bio(s, bio, (__force int)bio->bi_status, (__force int)BLK_STS_AGAIN, true);
+	end_bio(s, bio, (__force int)bio->bi_status, (__force int)BLK_STS_AGAIN, true, blklat_now_ns());
 }
 
 /*
@@ -234,7 +262,7 @@ void blklat_capture_bio_complete(struct blklat_session *s, struct bio *bio)
  * own: it was traced already, as blk_update_request() says. Those within the completed bytes end,
  * except that in a flush sequence all wait for its last step.
  */
-void blklat_capture_end_bios(struct blklat_session *s, const struct request *rq, u32 bytes, int error)
+void blklat_capture_end_bios(struct blklat_session *s, const struct request *rq, u32 bytes, int error, u64 now)
 {
 	const struct bio *bio;
 
@@ -242,6 +270,6 @@ void blklat_capture_end_bios(struct blklat_session *s, const struct request *rq,
 		return;
 	for (bio = rq->bio; bio && bio->bi_iter.bi_size <= bytes; bio = bio->bi_next) {
 		bytes -= bio->bi_iter.bi_size;
-		end_bio(s, bio, error, BLKLAT_RQ_AGAIN, false);
+		end_bio(s, bio, error, BLKLAT_RQ_AGAIN, false, now);
 	}
 }

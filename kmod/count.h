@@ -43,13 +43,10 @@ static __always_inline struct blklat_series *blklat_this_series(const struct blk
 	return blklat_series_of(s, smp_processor_id(), watch, op, ret_shared);
 }
 
-/* Out of line, as it is rare. */
+/* Out of line, for what is rare. */
 void blklat_account_here(const struct blklat_session *s, u32 watch, enum blklat_account cell);
 
-/*
- * Ends the bios within the next @bytes of a request, if stage total is watched. @error: see
- * blklat_capture_complete().
- */
-void blklat_capture_end_bios(struct blklat_session *s, const struct request *rq, u32 bytes, int error);
+/* Stage total is watched: ends the bios in the next @bytes of a request. @error: see blklat_capture_complete(). */
+void blklat_capture_end_bios(struct blklat_session *s, const struct request *rq, u32 bytes, int error, u64 now);
 
 #endif

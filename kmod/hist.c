@@ -13,10 +13,7 @@ void blklat_hist_raise(u64 *cell, u64 value)
 		;
 }
 
-void blklat_account(const struct blklat_session *s, u32 cpu, u32 watch, enum blklat_account cell)
+u32 blklat_whole_number(const struct blklat_session *s, u32 watch)
 {
-	u32 whole = s->parts ? (watch - 1) / (1 + s->parts) : watch - 1;
-	size_t row = (size_t)cpu * s->wholes + whole;
-
-	blklat_hist_add(&s->accounts[row * BLKLAT_ACCOUNTS + cell], 1, false);
+	return (watch - 1) / (1 + s->parts);
 }

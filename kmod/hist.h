@@ -74,7 +74,16 @@ static __always_inline u64 *blklat_hist_begin(const struct blklat_session *s, st
 	return &series->bins[cell];
 }
 
+/* The number of the whole to which a watch (number + 1) belongs. Out of line, as a division takes long. */
+u32 blklat_whole_number(const struct blklat_session *s, u32 watch);
+
 /* Adds one to @cpu's account of the whole to which a watch (number + 1) belongs. */
-void blklat_account(const struct blklat_session *s, u32 cpu, u32 watch, enum blklat_account cell);
+static __always_inline void blklat_account(const struct blklat_session *s, u32 cpu, u32 watch, enum blklat_account cell)
+{
+	u32 whole = likely(!s->parts) ? watch - 1 : blklat_whole_number(s, watch);
+	size_t row = (size_t)cpu * s->wholes + whole;
+
+	blklat_hist_add(&s->accounts[row * BLKLAT_ACCOUNTS + cell], 1, false);
+}
 
 #endif
