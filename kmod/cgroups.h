@@ -31,7 +31,7 @@ void blklat_cgroups_put(u32 by, const struct blklat_cgroups_user *user, u32 room
  */
 u32 blklat_cgroup_part(u32 room, struct bio *bio);
 
-/* The part of the current process; all workers of the kernel have the same. Safe in any context. */
+/* The part of the current process; all workers of the kernel have the same. Safe in any context with preemption off. */
 u32 blklat_process_part(u32 room);
 
 /* The same for the owner @id, named @name; @id 0: none. */
