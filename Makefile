@@ -60,7 +60,7 @@ HARDENED_LINK := -Wl,-z,relro,-z,now
 NO_PLACE := -ffile-prefix-map=$(CURDIR)=. -ffile-prefix-map=$(O)/=build/
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DBLKLAT_VERSION='"$(VERSION)"' $(CFLAGS) $(HARDENED) $(NO_PLACE) $(WARNINGS) $(SANITIZE) \
 	     $(INCLUDES) $(shell $(PKG_CONFIG) --cflags $(LIBS)) -MMD -MP
-ALL_LDLIBS = $(HARDENED_LINK) $(shell $(PKG_CONFIG) --libs $(LIBS)) -lelf -lz -lm -lpthread
+ALL_LDLIBS = $(HARDENED_LINK) -Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(LIBS)) -lelf -lz -lm -lpthread
 
 SOURCES := $(wildcard userspace/*.c userspace/*/*.c)
 OBJECTS := $(SOURCES:%.c=$(O)/%.o)
@@ -233,8 +233,26 @@ $(O)/%.o: $(O)/%.c $(O)/flags
 $(LIBRARY): $(filter-out $(O)/userspace/main.o,$(OBJECTS))
 	$(call quiet,AR,$@)rm -f $@ && $(AR) rcs $@ $^
 
-$(O)/blklat: $(O)/userspace/main.o $(SANITIZER_OPTIONS) $(LIBRARY)
+# Stubs in place of the libraries that few commands need (userspace/util/lazy.h), found by what their functions' names begin with.
+LAZY := libcurl=curl libmicrohttpd=MHD gnutls=gnutls
+
+$(O)/lazy.c: $(LIBRARY)
+	$(call quiet,GEN,$@)echo '#include "util/lazy.h"' >$@; for l in $(LAZY); do \
+		file=$$($(PKG_CONFIG) --libs-only-l $${l%=*} | sed 's/^-l\([^ ]*\).*/lib\1.so/') && \
+		soname=$$(readelf -d $$($(CC) -print-file-name=$$file) | sed -n 's/.*soname: \[\(.*\)\]/\1/p') && [ -n "$$soname" ] && \
+		nm -u $< | sed -n "s/^ *U \($${l#*=}_.*\)/LAZY(\"$$soname\", \1)/p" | sort -u >>$@ || exit 1; done
+
+# Its functions are in assembly, which optimization of the whole program does not see.
+$(O)/lazy.o: private CFLAGS += -fno-lto
+
+MAIN := $(O)/userspace/main.o $(O)/lazy.o
+
+$(O)/blklat: $(MAIN) $(SANITIZER_OPTIONS) $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
+
+# For dpkg-shlibdeps, which does not see what the program loads.
+$(O)/linked/blklat: $(O)/userspace/main.o $(LIBRARY)
+	$(call quiet,LD,$@)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
 # --- kernel module ---------------------------------------------------------------------------
 
@@ -408,7 +426,7 @@ define altered_objects
 $(O)/tests/altered/$(1)/%.o: userspace/engine/%.c $(O)/tests/altered/$(1)/bpf/blklat.skel.h $(O)/flags
 	$$(call quiet,CC,$$@)$$(CC) -I$(O)/tests/altered/$(1)/bpf $$(ALL_CFLAGS) -c $$< -o $$@
 
-$(O)/tests/altered/$(1)/blklat: $(addprefix $(O)/tests/altered/$(1)/,$(WITH_SKELETON)) $(O)/userspace/main.o $(LIBRARY)
+$(O)/tests/altered/$(1)/blklat: $(addprefix $(O)/tests/altered/$(1)/,$(WITH_SKELETON)) $(MAIN) $(LIBRARY)
 	$$(call quiet,LD,$$@)$$(CC) $$(ALL_CFLAGS) $$(LDFLAGS) $$^ $$(ALL_LDLIBS) -o $$@
 endef
 $(foreach build,$(ALTERED_BUILDS),$(eval $(call altered_objects,$(build))))

@@ -270,6 +270,14 @@ def test_a_file_of_options_that_is_not_one(tmp_path):
     bad(r"--config checks a file, and nothing else", "check", "--config", str(file), "--dev", NONE)
 
 
+@pytest.mark.parametrize("library,option", [("libmicrohttpd.so.12", ()), ("libgnutls.so.30", ()), ("libcurl-gnutls.so.4", ("--otlp", "http://host"))])
+def test_a_library_that_can_not_be_loaded(library, option, tmp_path):
+    (tmp_path / library).touch()
+    before = ["env", f"LD_LIBRARY_PATH={tmp_path}"]
+    bad(rf"a library could not be loaded: .*{library}: file too short", *SERVE, "--replay", str(REPLAY), *option, status=1, before=before)
+    assert run("list", before=before).returncode == 0  # which needs none of them
+
+
 def test_export():
     bad(r"no recording given", "export")
     bad(r"unexpected argument 'two': one recording at a time", "export", "one", "two")

@@ -121,9 +121,12 @@ def test_hardened(root, which):
 
 
 def test_licenses(root):
-    """There is a license for libc and each library that the dynamic program is linked with, in the version installed here."""
+    """There is a license for libc and each library that the dynamic program is linked with or loads, in the version installed here."""
     told = dict(line.split() for line in (root / THIRD / "VERSIONS").read_text().splitlines())
-    paths = re.findall(r"=> (/\S+)", output("ldd", BLKLAT))
+    names = [name.decode() for name in re.findall(rb"\0(lib[\w-]+\.so\.\d+)(?=\0)", pathlib.Path(BLKLAT).read_bytes())]
+    known = dict(re.findall(r"^\s(\S+) .*=> (/\S+)", output("ldconfig", "-p"), re.M))
+    libraries = [known[name] for name in names]
+    paths = [*libraries, *re.findall(r"=> (/\S+)", output("ldd", *libraries))]
     # A package may still have paths from before /lib was merged into /usr; dpkg finds only those that it knows.
     names = {name.removeprefix(merged) for path in paths for name in (path, os.path.realpath(path)) for merged in ("", "/usr")}
     owners = subprocess.run(["dpkg", "-S", *names], capture_output=True, text=True).stdout

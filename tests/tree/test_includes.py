@@ -37,7 +37,7 @@ HEADERS = {
     "cap-ng.h": "cap-ng", "crypt.h": "crypt", "curl/": "curl", "curses.h": "ncurses", "term.h": "ncurses", "gnutls/": "gnutls", "json-c/": "json-c", "bpf/": "libbpf",
     "microhttpd.h": "libmicrohttpd", "seccomp.h": "seccomp", "sqlite3.h": "sqlite3", "yaml.h": "yaml", "zlib.h": "zlib",
 }
-LIBC = re.compile(r"(arpa|linux|net|netinet|sys)/\w+\.h|(argp|assert|ctype|dirent|endian|errno|fcntl|fnmatch|grp|inttypes|langinfo|libgen|limits|locale|"
+LIBC = re.compile(r"(arpa|linux|net|netinet|sys)/\w+\.h|(argp|assert|ctype|dirent|dlfcn|endian|errno|fcntl|fnmatch|grp|inttypes|langinfo|libgen|limits|locale|"
                   r"malloc|math|netdb|poll|pthread|pwd|sched|search|signal|spawn|std\w+|string|strings|termios|time|unistd|wchar)\.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 SYSTEM_INCLUDE = re.compile(r'^\s*#\s*include\s+<([^>]+)>', re.M)

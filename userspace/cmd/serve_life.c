@@ -14,6 +14,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/confine.h"
+#include "util/lazy.h"
 #include "util/process.h"
 #include "util/notify.h"
 #include "util/realtime.h"
@@ -295,6 +296,10 @@ static int prepare(struct serve *s, struct problem *p)
 	const struct serve_options *o = s->o;
 	int err = find_user(s, p);
 
+	if (!err && !o->unheard)
+		err = lazy_load("MHD_", p) ?: lazy_load("gnutls_", p);
+	if (!err && o->otlp)
+		err = lazy_load("curl_", p);
 	if (!err && o->web_file)
 		err = web_config_read(&s->web_config, o->web_file, p);
 	if (!err && o->otlp)

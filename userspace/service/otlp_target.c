@@ -97,7 +97,8 @@ void otlp_target_uninit(struct otlp_target *t)
 		free(t->headers[i]);
 	}
 	free(t->headers);
-	curl_free(t->url);
+	if (t->url)	/* else libcurl may not be loaded */
+		curl_free(t->url);
 	*t = (struct otlp_target){ 0 };
 }
 
