@@ -10,9 +10,11 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 
+from cache import keyed
 from machine import Machine
 from packages import Failure
 
@@ -35,22 +37,40 @@ def module_path(kernel):
     return BUILD / "kmod" / kernel.release / "blklat.ko"
 
 
-def build_kmod(kernel):
-    """Builds blklat.ko for a kernel; returns its path. The compiler's warnings, and modpost's, are errors."""
-    if not (ROOT / "Kbuild").exists():
-        raise Failure("there is no Kbuild, so no module to build")
+def make_kmod(kernel):
+    """Compiles it. The compiler's warnings, and modpost's, are errors."""
     argv = ["make", "--no-print-directory", "-C", ROOT, "kmod", f"KDIR={kernel.headers}", "KCFLAGS=-Werror", *kernel.arch.make]
     # Not as arguments, since make passes those on: O means something else to the kernel's Makefile.
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(BUILD)}
-    with open(BUILD / f"kmod-{kernel.name}.lock", "w") as lock:  # for others that test on this kernel
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = subprocess.run([str(a) for a in argv], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run([str(a) for a in argv], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     bad = [line for line in done.stdout.splitlines() if re.search(r"\bwarning:", line, re.I)]
     path = module_path(kernel)
     if done.returncode or bad or not path.exists():
         print(done.stdout, end="")
         raise Failure(f"kernel {kernel.name}: the module does not build" if done.returncode else
                       f"kernel {kernel.name}: {bad[0]}" if bad else f"kernel {kernel.name}: make kmod made no {path}")
+
+
+def build_kmod(kernel):
+    """
+    Returns the path of blklat.ko for a kernel. The kernel's makefiles name folders, so ccache is of no use to another checkout:
+    what was compiled is kept beside the kernel.
+    """
+    if not (ROOT / "Kbuild").exists():
+        raise Failure("there is no Kbuild, so no module to build")
+    sources = sorted(p for pattern in ("Kbuild", "kmod/*.[ch]", "include/blklat/*") for p in ROOT.glob(pattern))
+    path = module_path(kernel)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / f"kmod-{kernel.name}.lock", "w") as lock:  # for others that test on this kernel
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        kept = keyed(kernel.folder, "blklat.ko", [(p.name, p.read_bytes()) for p in sources], kernel.release, kernel.version)
+        if kept.exists():
+            if not path.exists() or path.read_bytes() != kept.read_bytes():
+                shutil.copy(kept, path)
+            return path
+        make_kmod(kernel)
+        with tempfile.TemporaryDirectory(dir=kernel.folder) as scratch:
+            pathlib.Path(shutil.copy(path, scratch)).rename(kept)
     return path
 
 
