@@ -301,9 +301,14 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 	if (!blklat_slot_of(s, t, rq, &slot))
 		return;		/* counted when it was started */
 	began = blklat_slot_ns(slot);
-	/* It was issued while stage device was not watched yet, or its queue not any more. */
-	if (more && began & BLKLAT_SLOT_QUEUED)
-		began = BLKLAT_SLOT_UNUSED;
+	if (more && unlikely(began & BLKLAT_SLOT_QUEUED)) {
+		/* It failed before its issue, or needed none, and so never left the queue. */
+		unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
+		began = blklat_slot_ns(slot);
+		/* It was issued while stage device was not watched yet, or its queue not any more. */
+		if (began & BLKLAT_SLOT_QUEUED)
+			began = BLKLAT_SLOT_UNUSED;
+	}
 	if (unlikely(began <= BLKLAT_SLOT_FREE)) {
 		if (bytes >= rq->__data_len)	/* else only a portion ended */
 			complete_unstarted(s, t, rq, began, error, bytes);
@@ -341,11 +346,10 @@ static __always_inline bool complete_target(struct blklat_session *s, struct blk
 {
 	if (!t)
 		return false;
-	/* A request that failed before its issue, or needed none, never left the queue. */
-	if (blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_QUEUE)))
-		unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
 	if (blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_DEVICE)))
 		complete_device(s, t, rq, now, error, bytes);
+	else if (blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_QUEUE)))
+		unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
 	return blklat_is_open(t, BLKLAT_ENDS(BLKLAT_STAGE_TOTAL));
 }
 
