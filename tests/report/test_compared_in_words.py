@@ -72,6 +72,17 @@ def test_a_tail_behind_p99(tmp_path):
     assert pair["grade"] == "well" and "p99.9" not in pair["text"], pair["text"]
 
 
+def test_runs_that_are_alike_at_p50_alone(tmp_path):
+    """One of six has a tail: that is one sentence. Three of them are told by pairs; compare has the one beside the first."""
+    runs = [drive(tmp_path, f"r{i}", (100e3, 4500, 0.1), (3e6 if i == 3 else 4e5, 500, 0.1)) for i in range(6)]
+    told = paragraphs(blklat("report", "-f", "text", *runs))
+    assert re.match(r"nvme0n1 read: 6 are alike at p50: 10\d us \(r\d\) to 10\d us \(r\d\), but not at p99: 4\d\d us \(r\d\) to 3\.\d\d ms \(r3\)$", told[0]), told
+    assert not [one for one in told if "tapers" in one or "equal within" in one]
+    assert not [one for one in paragraphs(blklat("report", "-f", "text", *runs[1:4])) if "alike at p50" in one]
+    pairs = [one for one in paragraphs(blklat("compare", *runs)) if "equal" in one]
+    assert len(pairs) == 1 and "r3" in pairs[0] and "r0" in pairs[0], pairs
+
+
 def test_devices_almost_alike_are_not_put_in_order(tmp_path, report):
     drives = [f"nvme{i}n1" for i in range(8)]
     for step, told in ((1.015, []), (1.03, ["order"])):

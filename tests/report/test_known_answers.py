@@ -82,6 +82,19 @@ def test_a_rate_at_two_stages(tmp_path):
         assert len(told) == 1 and told[0].startswith("sda (device) read: "), told
 
 
+def test_a_throttle_at_two_stages(tmp_path):
+    """IOs wait before the device, from 40 to 80 s: told of stage total alone, as the device has the same IOs."""
+    s = synthetic.Script()
+    s.lines.append("watch sda total")
+    for t in range(120):
+        for stage, ns in (("device", 90e3), ("total", 30e6 if 40 <= t < 80 else 100e3)):
+            s.on("sda", stage)
+            spread(s, "read", ns, 200 if 40 <= t < 80 else 2000)
+        s.tick()
+    told = [one for one in sentences(s.write(tmp_path / "run.blklat")) if "IOPS fell" in one or "IOPS rose" in one]
+    assert len(told) == 2 and all(one.startswith("sda (total) read: ") for one in told) and "; the device itself takes as long as before" in told[0], told
+
+
 def test_rates_that_are_not_steady_are_told_together(tmp_path):
     """Also where only one of the drives had rounds at another time that were."""
     drives = ["nvme0n1", "nvme1n1"]
@@ -89,10 +102,11 @@ def test_rates_that_are_not_steady_are_told_together(tmp_path):
     for t in range(120):
         for drive in drives:
             s.on(drive)
-            s.io("read", 1e5, 1000 if drive == "nvme1n1" and t < 60 else 400 + 10 * t)
+            s.io("read", 1e5, 1000 if drive == "nvme1n1" and t < 60 else 405 + 10 * t)
+            s.io("write", 1e5, 40 + t)
         s.tick()
     told = [one for one in sentences(s.write(tmp_path / "run.blklat")) if "not reached" in one]
-    assert len(told) == 1 and told[0].endswith("; much the same on nvme1n1 read"), told
+    assert len(told) == 1 and told[0].endswith("; much the same on nvme0n1 write (130 IOPS), nvme1n1 read (1.30k IOPS) and nvme1n1 write (130 IOPS)"), told
 
 
 def test_uneven_after_a_drift(tmp_path):

@@ -42,6 +42,7 @@ struct lines {
 	bool of_runs;			/* else of devices */
 	bool to_first;			/* the first one is compared with each, else each with the next */
 	struct line *of, *by;		/* as given; and from slowest to fastest */
+	bool alike;			/* all at p50 */
 };
 
 static double at(const struct line *l, double q)
@@ -100,27 +101,35 @@ static int by_p50(const void *of_a, const void *of_b)
 static int find_order(const struct lines *ls)
 {
 	double slowest = at(&ls->by[0], 0.5), fastest = at(&ls->by[ls->n - 1], 0.5);
-	bool alike = slowest / fastest <
-		     fmax(ls->of_runs ? EQUAL : WAVERING, chance_of(&ls->by[0], &ls->by[ls->n - 1], false));
+	const struct line *low = ls->by, *high = ls->by;
 	struct finding *f;
 	u32 classes = 1;
+	bool tails;
 
-	if (ls->n < 3 || (!ls->of_runs && alike))
+	for (u32 i = 1; i < ls->n; i++) {
+		low = at(&ls->by[i], 0.99) < at(low, 0.99) ? &ls->by[i] : low;
+		high = at(&ls->by[i], 0.99) > at(high, 0.99) ? &ls->by[i] : high;
+	}
+	tails = at(high, 0.99) >= fmax(FAR(0.99), chance_of(low, high, true)) * at(low, 0.99);
+	/* Of a few lines, pairs tell where they part. */
+	if (ls->n < 3 || (ls->alike && (!ls->of_runs || (tails && ls->n <= PAIRS_MOST))))
 		return 0;
 	f = lines_finding_add(ls, "order");
 	f->times = slowest / fastest;
-	f->grade = alike ? FINDING_WELL : FINDING_DIFFERS;
-	if (alike)
+	f->grade = ls->alike && !tails ? FINDING_WELL : FINDING_DIFFERS;
+	if (ls->alike)
 		finding_say(f, "%u are alike at p50: %s (%s) to %s (%s)", ls->n, UNITS(ns, fastest), ls->by[ls->n - 1].name, UNITS(ns, slowest),
 			    ls->by[0].name);
 	else
 		finding_say(f, "from slowest to fastest at p50:");
+	if (ls->alike && tails)
+		finding_say(f, ", but not at p99: %s (%s) to %s (%s)", UNITS(ns, at(low, 0.99)), low->name, UNITS(ns, at(high, 0.99)), high->name);
 	for (u32 i = 0; i < ls->n; i++) {
 		const struct line *l = &ls->by[i];
 		double gap = i ? at(l - 1, 0.5) / at(l, 0.5) : 1;
 
 		classes += gap >= CLASS;
-		if (alike)
+		if (ls->alike)
 			continue;
 		if (i == NAMED)
 			finding_say(f, ", %u more", ls->n - NAMED - 1);
@@ -167,14 +176,6 @@ static double sure_ratio(const struct split *s, double q)
 	return at(s->a, q - few / sqrt(s->a->o->ios)) / at(s->b, q + few / sqrt(s->b->o->ios));
 }
 
-/* Whether the last percentile, behind p99, differs by more than p99 does. */
-static bool tail_parts(const struct split *s)
-{
-	double q = step(s->n - 1);
-
-	return q > 0.99 && sure_ratio(s, q) >= FAR(q) * fmax(ratio(s, 0.99), 1);
-}
-
 static struct split split_of(const struct line *a, const struct line *b)
 {
 	struct split s = { .a = a, .b = b, .within = 1 };
@@ -196,22 +197,23 @@ static struct split split_of(const struct line *a, const struct line *b)
 }
 
 /*
- * "2.01 times slower at p50, 1.50 at p90, 1.30 times faster at p99": those from @from on, and the last if there is none
- * or it differs from p99. Returns whether all differ by less than @limit: curves with several peaks may be alike, and
- * yet far apart where they are steep. @f may be NULL.
+ * "2.01 times slower at p50, 1.50 at p90, 1.30 times faster at p99": those from @from on, or else the last. Returns
+ * whether all differ by less than @limit: curves with several peaks may be alike, and yet far apart where they are
+ * steep. @f may be NULL.
  */
 static bool say_ratios(struct finding *f, const struct split *s, double from, double limit)
 {
 	const double told[] = { 0.1, 0.5, 0.9, 0.99, step(s->n - 1) };
 	const char *before = "", *lead = " ";
-	bool alike = true;
+	/* The last one is told with p99 if it lies behind and differs further. */
+	bool alike = true, last = told[4] > 0.99 && sure_ratio(s, told[4]) >= FAR(told[4]) * fmax(ratio(s, 0.99), 1);
 
 	for (u32 i = 0; i < ARRAY_SIZE(told); i++) {
 		double r = ratio(s, told[i]), times = fmax(r, 1 / r);
 		bool equal = times <= quantile_resolution(s->a->o->hist.scale, at(s->a, told[i]));
 		const char *now = equal ? "" : r > 1 ? " times slower" : " times faster";
 
-		if (told[i] < from || told[i] > told[4] || (i == 4 && *lead != ' ' && !tail_parts(s)))
+		if (told[i] < from || told[i] > told[4] || (i == 4 && *lead != ' ' && !last))
 			continue;
 		if (f)
 			finding_say(f, "%s%s%s at p%g", lead, equal ? "equal" : UNITS(times, times),
@@ -236,7 +238,7 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 	       other_depth = b->o->iops * b->o->mean_ns / NSEC_PER_SEC;
 	struct finding *f;
 
-	if ((alike && !ls->of_runs) || (ls->n > PAIRS_MOST && !ls->to_first && !part))
+	if ((alike && !ls->of_runs) || (ls->n > PAIRS_MOST && !part && (alike || !ls->to_first)))
 		return;
 	f = lines_finding_add(ls, "pair");
 	if (equal || part)
@@ -267,6 +269,8 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 
 static int find_pairs(const struct lines *ls)
 {
+	if (ls->of_runs && ls->alike && ls->n > PAIRS_MOST && !ls->to_first)
+		return 0;
 	for (u32 i = 1; i < ls->n; i++) {
 		const struct split s = ls->to_first ? split_of(&ls->of[i], &ls->of[0])
 						    : split_of(&ls->by[i - 1], &ls->by[i]);
@@ -363,6 +367,8 @@ static int find_all(struct lines *ls)
 			ls->of[i].error[tail] = error_of(&ls->of[i], ls->op, tail ? RUN_P99 : RUN_P50);
 	ls->by = memcpy(by, ls->of, ls->n * sizeof(*by));
 	qsort(by, ls->n, sizeof(*by), by_p50);
+	ls->alike = at(&by[0], 0.5) / at(&by[ls->n - 1], 0.5) <
+		    fmax(ls->of_runs ? EQUAL : WAVERING, chance_of(&by[0], &by[ls->n - 1], false));
 	for (u32 i = 0; !err && i < ARRAY_SIZE(rules); i++)
 		err = rules[i](ls);
 	return err;

@@ -38,14 +38,16 @@ static int by_severity(const void *of_a, const void *of_b)
 	       (int)a->also - (int)b->also;
 }
 
-/* Whether values that are a latency or a rate of their own differ by small factors. */
+/* Whether values that are a latency or a rate of their own differ by small factors; of rounds how much these differ. */
 static bool alike_in_values(const struct finding *a, const struct finding *b)
 {
+	const char *rate = !strcmp(a->kind, "steady_state") ? "excursion_share" : "iops";
+
 	for (u32 i = 0; i < a->n && i < b->n; i++) {
 		const char *name = a->values[i].name, *unit = strrchr(name, '_');
 		double x = a->values[i].value, y = b->values[i].value;
 
-		if ((!strcmp(name, "iops") || (unit && !strcmp(unit, "_ns"))) && fmax(x, y) > LIKE * fmin(x, y))
+		if ((!strcmp(name, rate) || (unit && !strcmp(unit, "_ns"))) && fmax(x, y) > LIKE * fmin(x, y))
 			return false;
 	}
 	return true;
@@ -145,20 +147,29 @@ static void say_well(struct finding *f)
 	say_names(f, f + 1, f->also, differ && few);
 }
 
-/* Whether both are about the rate of one op, which is told of the device's first stage. */
-static bool is_same_rate(const struct finding *f, const struct finding *of)
+/* The first that it has; NAN: it is not about a rate. */
+static double rate_of(const struct finding *f)
 {
-	static const char *const figures[][2] = {
-		{ "steady_state", "iops" }, { "duty_cycle", "busy_iops" }, { "consistency", "worst_share" },
-	};
+	static const char *const names[] = { "iops", "busy_iops", "worst_share", "after_iops" };
+	double rate = NAN;
 
-	for (u32 i = 0; i < ARRAY_SIZE(figures) && f->watch->device == of->watch->device && f->op == of->op; i++) {
-		double x = finding_get(f, figures[i][1]), y = finding_get(of, figures[i][1]);
+	for (u32 i = 0; isnan(rate) && i < ARRAY_SIZE(names); i++)
+		rate = finding_get(f, names[i]);
+	return rate;
+}
 
-		if (!strcmp(f->kind, figures[i][0]) && !strcmp(of->kind, figures[i][0]))
-			return of < f && !(fmax(x, y) > SAME * fmin(x, y));
-	}
-	return false;
+/* Whether @of is about the same rate at another stage: a change that is worse, else at the first of them. */
+static bool is_same_rate(const struct finding *f, const struct finding *of, double slack_s)
+{
+	double x = rate_of(f), y = rate_of(of);
+	bool change = is_level_change(f), told = of < f;
+
+	if (change && (of->grade != f->grade || of->times != f->times))
+		told = of->grade < f->grade || (of->grade == f->grade && of->times > f->times);
+	if (change && (f->grade == FINDING_WRONG || fabs(f->from_s - of->from_s) > slack_s))
+		return false;
+	return told && f->watch->device == of->watch->device && f->watch != of->watch && f->op == of->op &&
+	       !strcmp(f->kind, of->kind) && x <= SAME * y && y <= SAME * x;
 }
 
 /*
@@ -170,7 +181,7 @@ static bool repeats(const struct finding *f, const struct finding *of, double sl
 	bool of_load = (!strcmp(f->kind, "steady_state") && finding_get(f, "reached") != 1) ||
 		       (is_level_change(f) && f->grade == FINDING_DIFFERS);
 
-	if (is_same_rate(f, of))
+	if (is_same_rate(f, of, slack_s))
 		return true;
 	if (!strcmp(f->kind, "peaks"))
 		return is_level_change(of) && of->watch->device == f->watch->device && of->op == f->op &&
@@ -226,7 +237,7 @@ int findings_order(struct findings *fs, const struct run *r)
 			say_well(f);
 		} else if (f->also) {
 			finding_say(f, is_event(f) ? "; slower at the same time: " : "; much the same on ");
-			say_names(f, f + 1, f->also, false);
+			say_names(f, f + 1, f->also, !strcmp(f->kind, "steady_state"));
 		}
 	}
 	return 0;
