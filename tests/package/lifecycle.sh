@@ -6,11 +6,10 @@ cd /out
 
 state() {
 	# Of a path its kind, mode, owner; caches of apt, dpkg and ldconfig are not of interest.
-	find / -xdev \( -path /out -o -path /proc -o -path /sys -o -path /tmp -o -path /var/cache -o -path /var/lib/dpkg -o -path /var/log \
+	find / -xdev \( -path /out -o -path /ccache -o -path /proc -o -path /sys -o -path /tmp -o -path /var/cache -o -path /var/lib/dpkg -o -path /var/log \
 		-o -path /var/lib/apt \) -prune -o -printf '%p %y %m %u:%g\n' | sort
 }
 
-dpkg --verify >verify.before
 state >before
 dpkg -i blklat_*.deb >install.log 2>&1
 state >installed

@@ -13,17 +13,20 @@ from cache import CACHE, keyed, locked, read_stamp, write_stamp
 from packages import HOST, Failure, Staged, bootstrap, run
 
 # To build the module, to boot, and to inspect what runs then.
-PACKAGES = ("apt", "bash-completion", "curl", "dkms", "gcc", "kmod", "linux-headers-amd64", "make", "man-db",
+PACKAGES = ("apt", "bash-completion", "ccache", "curl", "dkms", "gcc", "kmod", "linux-headers-amd64", "make", "man-db",
             "procps", "python3-pytest", "systemd-sysv", "udev")
-# $1: an empty folder, $2: the chroot, $3: the folder that becomes /out there; then the command.
+# What was compiled there.
+COMPILED = CACHE / "ccache"
+# $1: an empty folder, $2: the chroot, $3 and $4: the folders that become /out and /ccache there; then the command.
 ENTER = """\
 mount -t tmpfs tmpfs "$1"
 mkdir "$1/upper" "$1/work" "$1/root"
 mount -t overlay -o "lowerdir=$2,upperdir=$1/upper,workdir=$1/work" overlay "$1/root"
-root=$1/root out=$3
-shift 3
-mkdir -p "$root/out"
+root=$1/root out=$3 ccache=$4
+shift 4
+mkdir -p "$root/out" "$root/ccache"
 mount --bind "$out" "$root/out"
+mount --bind "$ccache" "$root/ccache"
 mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
 exec chroot "$root" "$@"
@@ -61,10 +64,11 @@ def make(suite, packages):
 def enter(root, out, *argv, timeout=600):
     """Runs a command as root in a chroot, below a layer of its own; the folder out is /out there. Returns what it did."""
     path = pathlib.Path(out).resolve()
+    COMPILED.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="blklat-chroot-") as scratch:
         # The mounts end with the namespace, the processes with theirs.
         return subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "sh", "-ec", ENTER,
-                               "sh", scratch, str(root), str(path), *map(str, argv)], capture_output=True, text=True,
+                               "sh", scratch, str(root), str(path), str(COMPILED), *map(str, argv)], capture_output=True, text=True,
                               errors="replace", stdin=subprocess.DEVNULL, timeout=timeout,
-                              env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/root",
+                              env={"PATH": "/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin", "CCACHE_DIR": "/ccache", "LC_ALL": "C.UTF-8", "HOME": "/root",
                                    "DEBIAN_FRONTEND": "noninteractive"})
