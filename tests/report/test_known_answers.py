@@ -249,6 +249,32 @@ def test_each_has_its_rate(tmp_path, rates, told):
     assert sentences(s.write(tmp_path / "run.blklat"), grade="ok") == [f"{len(rates)} are steady from 30.0 s to 60.0 s{told}"]
 
 
+def test_phases_of_one_rate_are_no_sweep(tmp_path):
+    """From mark to mark the device is slower, or was: there are as many IOs, by a rate of their own."""
+    noise = random.Random(1)
+    s = synthetic.Script()
+    for t in range(150):
+        spread(s, "read", (6e5 if 60 <= t < 90 else 1.2e5) * noise.gauss(1, 0.05), 20 * round(75 * noise.gauss(1, 0.02)))
+        s.tick()
+    path = mark(s.write(tmp_path / "run.blklat"), (0, "before"), (60, "upgrade"), (90, "after"))
+    assert not [one for one in sentences(path) if "saturated" in one]
+
+
+def test_a_drift_is_told_once(tmp_path):
+    """A disk is read from its outer tracks to the inner ones. That it decays is no further fact; and its first rounds begin with the load."""
+    s = synthetic.Script()
+    for t in range(400):
+        spread(s, "read", 2.5e6 * (1 + t / 400), round(80 / (1 + t / 400)) * 20, size=2 ** 17)
+        s.tick()
+    told = sentences(s.write(tmp_path / "run.blklat"))
+    assert len(told) == 2 and "little by little" in told[0] and "not reached" in told[1], told
+    s = synthetic.Script()
+    for t in range(300):
+        s.io("read", 1e5, 0 if t < 30 else 1000 if t < 200 else 300)
+        s.tick()
+    assert [one for one in sentences(s.write(tmp_path / "late.blklat")) if one.endswith("; five such rounds from 30.0 s on were steady")]
+
+
 @pytest.mark.parametrize("down", [False, True])
 @pytest.mark.parametrize("rates,told", [((5000, 8100, 8080, 8060, 8040, 8020), "QD 2' on: 8.10k IOPS there and 8.02k in 'QD 32', while the "
                                          "mean latency rose from 200 us to 3.20 ms"),

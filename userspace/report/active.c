@@ -13,13 +13,16 @@ struct load {
 	double least_iops;	/* of an interval */
 };
 
-static double iops_in(const struct run *r, u32 i)
+/* IOPS or, if @depth, the mean number in flight: of @of, or if it is NULL, of all wholes together. */
+static double amount_in(const struct run *r, const struct watch_run *of, u32 i, bool depth)
 {
-	u64 ios = 0;
+	double sum = 0;
 
+	if (of)
+		return depth ? of->queue_depth[i] : watch_run_ios_in(of, i) / r->length_s[i];
 	run_for_each_whole(w, r)
-		ios += watch_run_ios_in(w, i);
-	return ios / r->length_s[i];
+		sum += amount_in(r, w, i, depth);
+	return sum;
 }
 
 static struct load load_of(const struct run *r)
@@ -27,7 +30,7 @@ static struct load load_of(const struct run *r)
 	double ios = 0, time = 0;
 
 	for (u32 i = 0; i < r->n; i++) {
-		double iops = iops_in(r, i);
+		double iops = amount_in(r, NULL, i, false);
 
 		ios += iops * r->length_s[i];
 		time += iops > 0 ? r->length_s[i] : 0;
@@ -51,7 +54,7 @@ static u64 oldest_after(const struct run *r, const struct load *load, u32 i)
 
 static bool is_active(const struct run *r, const struct load *load, u32 i)
 {
-	double iops = iops_in(r, i);
+	double iops = amount_in(r, NULL, i, false);
 
 	return (iops > 0 && iops >= load->least_iops) || oldest_after(r, load, i);
 }
@@ -82,24 +85,18 @@ static double as_beside(const struct run *r, u32 i, u32 beside, bool by_time)
 	return all > 0 ? time / all : 0;
 }
 
-/*
- * How uneven @n intervals are: the variance over the squared mean of what was done in a second of each. NaN: nothing
- * was.
- */
-static double unevenness(const struct run *r, u32 first, u32 n, bool by_time)
+double depth_scatter(const struct run *r, const struct watch_run *w, u32 first, u32 end)
 {
-	double sum = 0, squares = 0;
+	double depths = 0, rates = 0;
 
-	for (u32 i = first; i < first + n; i++) {
-		double per_s = 0;
+	for (u32 i = first + 1; i < end; i++) {
+		double depth = log(amount_in(r, w, i, true) / amount_in(r, w, i - 1, true));
+		double rate = log(amount_in(r, w, i, false) / amount_in(r, w, i - 1, false));
 
-		run_for_each_whole(w, r)
-			for (u32 op = 0; op < BLKLAT_OPS; op++)
-				per_s += done_in(&w->ops[op], i, by_time) / r->length_s[i];
-		sum += per_s;
-		squares += per_s * per_s;
+		depths += isfinite(depth + rate) ? depth * depth : 0;
+		rates += isfinite(depth + rate) ? rate * rate : 0;
 	}
-	return squares * n / (sum * sum) - 1;
+	return depths / rates;
 }
 
 /* How much of interval @i, at an end of a window, IOs span, in s; @beside: its neighbour in the window. */
@@ -128,7 +125,7 @@ static struct active_window window_of(const struct run *r, const struct load *lo
 	w.from_s = r->start_s[first];
 	w.to_s = run_end_of(r, last);
 	/* A load that keeps a number of IOs in flight is told by their time, one of a given rate by their number. */
-	by_time = n > 3 && unevenness(r, first + 1, n - 2, true) < unevenness(r, first + 1, n - 2, false) - ROUNDING;
+	by_time = depth_scatter(r, NULL, first + 1, first + n - 1) < 1;
 	if (known && estimate[0] && !(first && oldest_after(r, load, first - 1))) {
 		s = spanned_s(r, load, first, first + 1, by_time);
 		w.left_out += s < r->length_s[first];

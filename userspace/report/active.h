@@ -43,4 +43,12 @@ u64 active_sum(const struct run *r, const u64 *of);
 /* For how much of the window the device was present, in s. */
 double active_time(const struct run *r, const struct watch_run *w);
 
+/*
+ * How much the queue depth varies from interval to interval, over how much IOPS do: as squares of logarithms; of @w, or
+ * if it is NULL, of all devices and stages. It is less than KEEPS_DEPTH of a load that keeps a number of IOs in flight,
+ * and 1 or more of one at a rate of its own; NAN: neither varies.
+ */
+#define KEEPS_DEPTH 0.25
+double depth_scatter(const struct run *r, const struct watch_run *w, u32 first, u32 end);
+
 #endif

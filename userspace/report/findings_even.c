@@ -101,22 +101,21 @@ void evenness_say(struct finding *f, const struct evenness *e)
 		finding_say(f, e->period_s ? " (%s every %s)" : " (%s)", e->how, UNITS(seconds, e->period_s));
 }
 
-bool levels_are_told(const struct inquiry *q, u32 op, double from_s, double to_s)
+bool levels_are_told(const struct inquiry *q, u32 op, double from_s, double to_s, bool drifts)
 {
 	for (u32 i = 0; i < q->to->n; i++)
 		if (q->to->f[i].watch == q->watch->watch && q->to->f[i].op == (int)op && !strcmp(q->to->f[i].kind, "level_change") &&
-		    q->to->f[i].to_s > from_s && q->to->f[i].from_s < to_s && q->to->f[i].to_s < run_end(q->run))
+		    q->to->f[i].to_s > from_s && q->to->f[i].from_s < to_s &&
+		    (drifts || q->to->f[i].to_s < run_end(q->run)))
 			return true;
 	return false;
 }
 
-/* Whether it is told otherwise: as levels, or stalls. */
-static bool is_told(const struct inquiry *q, u32 op, double from_s, double to_s)
+/* Whether it is told otherwise: as levels, or stalls; that it decays also as a drift. */
+static bool is_told(const struct inquiry *q, u32 op, const struct evenness *e)
 {
-	for (u32 i = 0; i < q->run->n; i++)
-		if (q->stalled_s[i] && run_end_of(q->run, i) > from_s && q->run->start_s[i] < to_s)
-			return true;
-	return q->sweeps[op] || levels_are_told(q, op, from_s, to_s);
+	return q->sweeps[op] || stalled_within(q, e->from_s, e->to_s) ||
+	       levels_are_told(q, op, e->from_s, e->to_s, !strcmp(e->how, "decays"));
 }
 
 int find_consistency(const struct inquiry *q, u32 op)
@@ -126,7 +125,7 @@ int find_consistency(const struct inquiry *q, u32 op)
 
 	if (evenness_of(q->run, q->watch, op, q->window, &e))
 		return -ENOMEM;
-	if (e.share < 0 || !e.how || is_told(q, op, e.from_s, e.to_s))
+	if (e.share < 0 || !e.how || is_told(q, op, &e))
 		return 0;
 	f = finding_add(q, "consistency", op);
 	f->from_s = e.from_s;

@@ -96,22 +96,6 @@ bool change_is_worse(const struct change *c)
 	return change_has_culprit(c) || (c->latency > 0 && !change_is_load(c) && !change_is_resized(c));
 }
 
-/* Whether the load keeps a number of IOs in flight: it varies by less than half as much as IOPS do. */
-static bool keeps_depth(const struct trace *t, struct span in)
-{
-	const struct watch_run *w = t->q->watch;
-	const double *length_s = t->q->run->length_s;
-	double depths = 0, rates = 0;
-
-	for (u32 i = in.from + 1; i < in.to; i++) {
-		u32 a = t->interval[i - 1], b = t->interval[i];
-
-		depths += pow(log(w->queue_depth[b] / w->queue_depth[a]), 2);
-		rates += pow(log(watch_run_ios_in(w, b) / length_s[b] / (watch_run_ios_in(w, a) / length_s[a])), 2);
-	}
-	return rates > 4 * depths;
-}
-
 /* Sets what changed from one span to the other. */
 static void compare(const struct trace *t, struct change *c)
 {
@@ -124,9 +108,11 @@ static void compare(const struct trace *t, struct change *c)
 		if (t->backed[p] && direction(c->before.ns[p], c->after.ns[p], FACTOR))
 			c->tail = p;
 	c->latency = c->mean ?: c->p50 ?: c->tail ? direction(c->before.ns[c->tail], c->after.ns[c->tail], FACTOR) : 0;
-	c->keeps_depth = keeps_depth(t, c->span[0]) && keeps_depth(t, c->span[1]) &&
-			 direction(c->before.queue_depth, c->after.queue_depth, FACTOR) ==
-				 direction(depth_of(&c->before), depth_of(&c->after), FACTOR);
+	c->keeps_depth = direction(c->before.queue_depth, c->after.queue_depth, FACTOR) ==
+			 direction(depth_of(&c->before), depth_of(&c->after), FACTOR);
+	for (const struct span *in = c->span; in < c->span + 2; in++)
+		c->keeps_depth &= depth_scatter(t->q->run, t->q->watch, t->interval[in->from],
+						t->interval[in->to - 1] + 1) < KEEPS_DEPTH;
 }
 
 /* Away from marks, a change is told by intervals of its own phase: the user changes figures from one to the next. */

@@ -150,8 +150,11 @@ int evenness_of(const struct run *r, const struct watch_run *w, u32 op, const st
 		struct evenness *ret);
 void evenness_say(struct finding *f, const struct evenness *e);
 
-/* Whether the op's levels change between the two times, as was told before; not of a drift, which is of all the run. */
-bool levels_are_told(const struct inquiry *q, u32 op, double from_s, double to_s);
+/* Whether the device stalled between the two times. */
+bool stalled_within(const struct inquiry *q, double from_s, double to_s);
+
+/* Whether the op's levels change between the two times, as was told before; @drifts: also without a step. */
+bool levels_are_told(const struct inquiry *q, u32 op, double from_s, double to_s, bool drifts);
 
 /* --- finds where a series of figures changes from one level to another --- */
 

@@ -38,7 +38,7 @@ static double stalled_share(const struct inquiry *q)
 	return stalled_s / (w->to_s - w->from_s);
 }
 
-static bool stalled_within(const struct inquiry *q, double from_s, double to_s)
+bool stalled_within(const struct inquiry *q, double from_s, double to_s)
 {
 	for (u32 i = 0; i < q->run->n; i++)
 		if (q->stalled_s[i] && q->run->start_s[i] < to_s && run_end_of(q->run, i) > from_s)
@@ -144,7 +144,7 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	finding_value(f, "first_reached_s", first_s);
 	/* Of levels that take turns, only the means may be. */
 	end_s = first_s + STEADY_ROUNDS * s.round_s;
-	if (!s.reached && !levels_are_told(q, op, first_s, end_s))
+	if (!s.reached && !levels_are_told(q, op, first_s, end_s, false))
 		finding_say(f, "; five such rounds from %s on were steady%s", UNITS(seconds, first_s),
 			    stalled_within(q, first_s, end_s) ? ", in the mean only: the device stalled in them" : "");
 	return 0;

@@ -35,7 +35,13 @@ static void report(const struct inquiry *q, u32 op, u32 from, u32 last)
 		p[from].name, UNITS(short, a->iops), UNITS(short, b->iops), p[last].name,
 		UNITS(ns, a->mean_ns), UNITS(ns, b->mean_ns));
 	finding_rule(f, "of %d or more phases between which the load changes, by their queue depths, the first behind which none has 5 %% more IOPS, "
-		     "if the mean latency rises by a factor of 1.5 or more until the last", PHASES_LEAST);
+		     "if the mean latency rises by a factor of 1.5 or more until the last; in that one IOPS vary more than the queue depth does", PHASES_LEAST);
+}
+
+/* Whether its load does not go by the device, so that a deeper queue is no larger one. Its ends may be in intervals. */
+static bool has_rate(const struct inquiry *q, const struct phase *p)
+{
+	return depth_scatter(q->run, q->watch, p->first + 1, p->first + p->n - 1) >= KEEPS_DEPTH;
 }
 
 int find_saturated(const struct inquiry *q, u32 op)
@@ -56,7 +62,7 @@ int find_saturated(const struct inquiry *q, u32 op)
 	for (u32 i = 1; i < n; i++)
 		if (of_phase(q, op, by_depth[i])->iops > MORE * of_phase(q, op, by_depth[from])->iops)
 			from = i;
-	if (q->sweeps[op] && n >= PHASES_LEAST &&
+	if (q->sweeps[op] && n >= PHASES_LEAST && !has_rate(q, &ph->p[by_depth[n - 1]]) &&
 	    of_phase(q, op, by_depth[n - 1])->mean_ns >= WAITS * of_phase(q, op, by_depth[from])->mean_ns)
 		report(q, op, by_depth[from], by_depth[n - 1]);
 	return 0;

@@ -244,7 +244,7 @@ int steady_state_first(const struct run *r, const u64 *ios, double round_s, doub
 			s.rounds[round] = (ios_by(r, before, from + round_s) - ios_by(r, before, from)) / round_s;
 		}
 		judge(&s);
-		if (s.reached) {
+		if (s.reached && ios[i]) {
 			*ret_s = r->start_s[i];
 			return 0;
 		}
