@@ -135,7 +135,7 @@ def test_one_event_that_ends(tmp_path):
 
 
 @pytest.mark.parametrize("owner", [False, True])
-def test_short_bursts_of_another_load(tmp_path, owner):
+def test_short_bursts_of_another_load(tmp_path, report, owner):
     """Of one second to three, at any distance: too short for levels, but reads are slow whenever it is there."""
     s = synthetic.Script(by="cgroup" if owner else None)
     at = sorted(random.Random(3).sample(range(1, 170, 5), 18))
@@ -145,7 +145,10 @@ def test_short_bursts_of_another_load(tmp_path, owner):
         if t in there:
             spread(s, "write", 1e6, 2000, size=65536, more="in=/system.slice/backup.service" * owner)
         s.tick()
-    told, *others = sentences(s.write(tmp_path / "run.blklat"))
+    path = s.write(tmp_path / "run.blklat")
+    [share] = [f["values"]["share"] for f in report(path)["runs"][0]["findings"] if f["kind"] == "level_change"]
+    assert share == pytest.approx(at[0] / 180, rel=1e-3)
+    told, *others = sentences(path)
     assert re.fullmatch(rf"sda read: at {at[0]}\.0 s {'backup.service began 2.00k writes/s of 64.0 KiB' if owner else '2.00k writes/s of 64.0 KiB began'}, until {at[0] + 1}\.0 s, "
                         rf"and 17 times more from {at[1]}\.0 s on; .* 86\.2 % of the device's time meanwhile, and reads {'of db.service ' * owner}went from p99 .*"
                         r", mean 121 us to 402 us \(3\.33 times slower\)", told), told

@@ -69,6 +69,9 @@ int report_bursts(const struct trace *t)
 		for (u32 i = s->from_start; i < s->n_ends; i++)
 			all[i - s->from_start].at_s = s->ends_s[i];
 		all[0].cause.at_s = all[0].at_s;
+		all[0].share = 0;
+		for (u32 i = 0; i < t->n && t->q->run->start_s[t->interval[i]] < all[0].at_s; i++)
+			all[0].share += (double)t->s->ios[t->interval[i]] / t->s->total->ios;
 		report_change(&s->t, all, s->n_ends - s->from_start);
 		return 1;
 	}

@@ -111,13 +111,6 @@ bool levels_are_told(const struct inquiry *q, u32 op, double from_s, double to_s
 	return false;
 }
 
-/* Whether it is told otherwise: as levels, or stalls; that it decays also as a drift. */
-static bool is_told(const struct inquiry *q, u32 op, const struct evenness *e)
-{
-	return q->sweeps[op] || stalled_within(q, e->from_s, e->to_s) ||
-	       levels_are_told(q, op, e->from_s, e->to_s, !strcmp(e->how, "decays"));
-}
-
 int find_consistency(const struct inquiry *q, u32 op)
 {
 	struct finding *f;
@@ -125,7 +118,9 @@ int find_consistency(const struct inquiry *q, u32 op)
 
 	if (evenness_of(q->run, q->watch, op, q->window, &e))
 		return -ENOMEM;
-	if (e.share < 0 || !e.how || is_told(q, op, &e))
+	/* Levels and stalls are told as such; that it decays also as a drift. */
+	if (e.share < 0 || !e.how || q->sweeps[op] || stalled_within(q, e.from_s, e.to_s) ||
+	    levels_are_told(q, op, e.from_s, e.to_s, !strcmp(e.how, "decays")))
 		return 0;
 	f = finding_add(q, "consistency", op);
 	f->from_s = e.from_s;
