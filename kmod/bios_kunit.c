@@ -219,6 +219,21 @@ static void blklat_bios_test_capacity(struct kunit *test)
 		}
 }
 
+/* As many as promised are always in the table, while each in turn makes way for another address. */
+static void blklat_bios_test_churn(struct kunit *test)
+{
+	const u32 size = 4096, rounds = 20;
+	u32 i, refused = 0;
+
+	table_new(test, size);
+	for (i = 0; i < rounds * size; i++) {
+		if (i >= size && !take(test, i - size, address(i - size, RANDOM)))
+			KUNIT_FAIL(test, "bio %u", i - size);
+		refused += !!add(test, i, address(i, RANDOM));
+	}
+	EXPECT_U64(test, refused, 0);
+}
+
 /*
  * If a bio leaves a full table, it can be added again. One that found no room can be added when all
  * have left.
@@ -264,6 +279,7 @@ static struct kunit_case blklat_bios_test_cases[] = {
 	KUNIT_CASE(blklat_bios_test_overwritten_when_full),
 	KUNIT_CASE(blklat_bios_test_count),
 	KUNIT_CASE(blklat_bios_test_capacity),
+	KUNIT_CASE(blklat_bios_test_churn),
 	KUNIT_CASE(blklat_bios_test_room_again),
 	KUNIT_CASE(blklat_bios_test_count_of_fewer_watches),
 	{}

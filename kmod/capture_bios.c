@@ -28,40 +28,22 @@ static u32 wait_watch(const struct blklat_session *s, const struct blklat_bio *b
 	return bio->waits[i] ? bio->watch[i] + 1 + s->parts : 0;
 }
 
-static void account_wait(const struct blklat_session *s, const struct blklat_bio *bio, enum blklat_account cell)
+static __always_inline void account_wait(const struct blklat_session *s, const struct blklat_bio *bio,
+					 enum blklat_account cell)
 {
-	u32 i;
-
-	for (i = 0; i < 2; i++)
-		if (bio->waits[i])
-			blklat_account_here(s, wait_watch(s, bio, i), cell);
-}
-
-static __always_inline void account_watch(const struct blklat_session *s, const struct blklat_bio *bio, u32 i,
-					  enum blklat_account cell)
-{
-	if (!bio->watch[i])
-		return;
-	blklat_account(s, smp_processor_id(), bio->watch[i], cell);
-	if (bio->waits[i])
-		blklat_account(s, smp_processor_id(), wait_watch(s, bio, i), cell);
+	if (bio->waits[0])
+		blklat_account(s, smp_processor_id(), wait_watch(s, bio, 0), cell);
+	if (bio->waits[1])
+		blklat_account(s, smp_processor_id(), wait_watch(s, bio, 1), cell);
 }
 
 static void account_bio(const struct blklat_session *s, const struct blklat_bio *bio, enum blklat_account cell)
 {
-	account_watch(s, bio, 0, cell);
-	account_watch(s, bio, 1, cell);
-}
-
-/* Changes the watches of a bio that begins from wholes to its parts. Sets its company in each, if company is kept. */
-static void choose_parts(const struct blklat_session *s, struct blklat_bio *start, struct bio *bio, u32 ret_company[2])
-{
-	u32 i;
-
-	for (i = 0; i < 2; i++)
-		if (start->watch[i])
-			start->watch[i] += blklat_part_now(s, start->watch[i], start->op, bio->bi_opf, start->bytes,
-							   bio, &ret_company[i]);
+	if (bio->watch[0])
+		blklat_account(s, smp_processor_id(), bio->watch[0], cell);
+	if (bio->watch[1])
+		blklat_account(s, smp_processor_id(), bio->watch[1], cell);
+	account_wait(s, bio, cell);
 }
 
 /* @n more bios like @bio are in flight: 1 or -1. */
@@ -75,26 +57,31 @@ static void count_bio(const struct blklat_session *s, const struct blklat_bio *b
 					       blklat_kind_of(s, bio->op, bio->bytes), n);
 }
 
-/* Whether a bio queued now follows a pause. */
-static bool bio_follows_pause(const struct blklat_session *s, u32 watch, u64 now)
-{
-	return watch && blklat_follows_pause(&s->bios_seen_ns[watch - 1], now, s->idle_gap_ns);
-}
-
-/* What a bio that begins has if times have marks (session.h). */
+/*
+ * Where times have marks (session.h): whether a bio that begins follows a pause, and its parts, in place of its wholes.
+ * Sets its company in each, if company is kept.
+ */
 static noinline void mark_bio(const struct blklat_session *s, struct blklat_bio *start, struct bio *bio,
 			      u32 ret_company[2])
 {
-	if (s->idle_gap_ns) {
-		start->after_idle[0] = bio_follows_pause(s, start->watch[0], start->ns);
-		start->after_idle[1] = bio_follows_pause(s, start->watch[1], start->ns);
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		u32 whole = start->watch[i];
+
+		if (!whole)
+			continue;
+		if (s->idle_gap_ns)
+			start->after_idle[i] = blklat_follows_pause(&s->bios_seen_ns[whole - 1], start->ns,
+								    s->idle_gap_ns);
+		if (s->parts)
+			start->watch[i] += blklat_part_now(s, whole, start->op, bio->bi_opf, start->bytes, bio,
+							   &ret_company[i]);
 	}
-	if (s->parts)
-		choose_parts(s, start, bio, ret_company);
 }
 
 /*
- * Fills @ret except for held, and @ret_company as choose_parts() does. Returns whether the bio is
+ * Fills @ret except for held, and @ret_company as mark_bio() does. Returns whether the bio is
  * watched.
  */
 static __always_inline bool begin_bio(struct blklat_session *s, struct bio *bio, struct blklat_bio *ret,
