@@ -59,9 +59,10 @@ static __always_inline struct bio_cell *cell_of(u64 key)
 	return cell ? cell : find_in(bio_bucket_of(key, 1), key);
 }
 
-static __always_inline struct bio_cell *claim_in(struct bio_bucket *b, u64 key)
+/* One of the first @n. */
+static __always_inline struct bio_cell *claim_in(struct bio_bucket *b, u32 n, u64 key)
 {
-	for (u32 i = 0; b && i < BIO_BUCKET; i++) {
+	for (u32 i = 0; b && i < n; i++) {
 		struct bio_cell *cell = cell_at(b, i);
 
 		if (!peek(&cell->key) && !__sync_val_compare_and_swap(&cell->key, 0, key))
@@ -95,7 +96,7 @@ static __always_inline void note_no_room(u64 key, u32 turn)
 	 * The bucket is full of notes that were not removed because their last standby was skipped:
 	 * overwrite one.
 	 */
-	if (!claim_in(b, key))
+	if (!claim_in(b, BIO_BUCKET, key))
 		poke(&b->cell[0].key, key);
 }
 
@@ -136,7 +137,7 @@ static __always_inline bool hold_in_cell(u64 key, const struct bio_start *start)
 
 	if (find_in(first, key) || find_in(second, key))
 		return false;
-	cell = claim_in(first, key) ?: claim_in(second, key);
+	cell = claim_in(first, BIO_USUAL, key) ?: claim_in(second, BIO_BUCKET, key) ?: claim_in(first, BIO_BUCKET, key);
 	if (cell)
 		fill_cell(cell, start);
 	return cell;
@@ -178,14 +179,14 @@ static __always_inline enum remembered remember_in_cell(u64 key, struct bio_star
 	bool there = find_in(first, key);
 
 	if (!there && turn == TURN_FIRST)
-		cell = claim_in(first, key);
+		cell = claim_in(first, BIO_USUAL, key);
 	if (!there && !cell) {
 		second = bio_bucket_of(key, 1);
 		there = find_in(second, key);
 		if (!there && found_no_room(key, turn))
 			return NOT_MINE;
 		if (!there)
-			cell = claim_in(first, key) ?: claim_in(second, key);
+			cell = claim_in(second, BIO_BUCKET, key) ?: claim_in(first, BIO_BUCKET, key);
 	}
 	if (there) {
 		if (!begins_anew(key, start->watch[0], start->watch[1], turn))

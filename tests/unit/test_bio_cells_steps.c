@@ -252,3 +252,31 @@ TEST(not_its_piece)
 	add_piece_in_cells(FRONT, REST);
 	check_empty();
 }
+
+/* While as many as promised are in flight, and each in turn makes way for another one, hardly any finds no room. */
+TEST(as_many_as_promised)
+{
+	enum { BIOS = 65536, OTHERS = 1000000, BITS = 14 };
+	static u64 key[BIOS];
+	u64 seed = 1;
+	u32 refused = 0;
+
+	standbys = 0;
+	table = calloc(1 << BITS, sizeof(*table));
+	table_shift = 32 - BITS;
+	assert_int_equal((BIO_BUCKET << BITS), 2 * BIOS);
+	for (u32 i = 0; i < BIOS + OTHERS; i++) {
+		struct bio_start start = start_at(QUEUED_NS, false);
+
+		if (i >= BIOS)
+			recall_from_cell(&key[i % BIOS], 0, true, &start);
+		else
+			assert_int_equal(refused, 0);
+		key[i % BIOS] = next_random(&seed);
+		start = start_at(QUEUED_NS, false);
+		refused += remember_in_cell(key[i % BIOS], &start, 0) == NO_ROOM;
+	}
+	free(table);
+	table = NULL;
+	assert_in_range(refused, 1, OTHERS / 20000);
+}
