@@ -155,6 +155,18 @@ def test_short_bursts_of_another_load(tmp_path, report, owner):
     assert not [one for one in others if "latency" in one or "level changed" in one or "peaks" in one]
 
 
+def test_a_load_that_comes_once_has_no_bursts(tmp_path):
+    """The first one's writes are slow now and then by themselves, too, which is nobody's."""
+    s = synthetic.Script(by="process")
+    for t in range(60):
+        there = [2600, 1000, 2000, 1600, 800][t - 25] if 25 <= t < 30 else 0
+        spread(s, "write", 500e3 if there else 330e3 if t in (30, 37, 45) else 150e3, 1000, more='"in=fio (7)"')
+        spread(s, "write", 500e3, there, size=2 ** 17, more='"in=dd (8)"')
+        s.tick()
+    first = sentences(s.write(tmp_path / "run.blklat"))[0]
+    assert re.match(r"sda write: at 25\.0 s dd \(8\) began 1\.6\dk writes/s of 128 KiB, until 29\.5 s; .* and writes of fio \(7\) went from ", first), first
+
+
 def test_a_load_that_makes_slow_half_of_the_time_is_not_sure(tmp_path):
     """It comes every 30 s, and reads are slow every 60 s: in 95 % of all intervals both are there or none, but not in most of those with either."""
     s = synthetic.Script()

@@ -12,13 +12,13 @@
 /* A copy of a trace in which the fast intervals come first. */
 struct sorted {
 	struct trace t;
-	u32 bursts, slow;
-	u32 n_ends;
-	double ends_s[LEVEL_CUTS_MAX];	/* where it becomes slow and fast, in turn */
-	bool from_start;		/* it is slow first */
+	u32 slow;
+	u32 bursts, n_ends;		/* of the load */
+	double ends_s[LEVEL_CUTS_MAX];	/* where it comes and goes, in turn */
+	bool from_start;		/* it is there first */
 };
 
-/* Returns whether percentile @p is high in bursts. */
+/* Returns whether percentile @p is high for a part of the time. */
 static bool sort_by(const struct trace *t, u32 p, u32 *room, struct sorted *ret)
 {
 	double low, high, middle;
@@ -28,25 +28,36 @@ static bool sort_by(const struct trace *t, u32 p, u32 *room, struct sorted *ret)
 		t->y[i] = trace_log_ns(t, i, p);
 	trace_ends(t, &low, &high);
 	middle = (low + high) / 2;
-	*ret = (struct sorted){ .t = *t, .from_start = t->y[0] > middle };
+	*ret = (struct sorted){ .t = *t };
 	ret->t.interval = room;
-	for (u32 i = 0; i < t->n; i++) {
-		bool slow = t->y[i] > middle, was_slow = i && t->y[i - 1] > middle;
-
-		ret->slow += slow;
-		ret->bursts += slow && !was_slow;
-		if (i && slow != was_slow && ret->n_ends < LEVEL_CUTS_MAX)
-			ret->ends_s[ret->n_ends++] = t->q->run->start_s[t->interval[i]];
-		if (!slow)
+	for (u32 i = 0; i < t->n; i++)
+		if (t->y[i] <= middle)
 			room[n++] = t->interval[i];
-	}
 	ret->t.n_cuts = 1;
 	ret->t.cuts[0] = n;
+	ret->slow = t->n - n;
 	for (u32 i = 0; i < t->n; i++)
 		if (t->y[i] > middle)
 			room[n++] = t->interval[i];
-	return high - low >= log(STEP(p)) && ret->bursts >= BURSTS_LEAST && ret->slow >= LEVEL_LEAST &&
-	       t->n - ret->slow >= LEVEL_LEAST && ret->n_ends < LEVEL_CUTS_MAX;
+	return high - low >= log(STEP(p)) && ret->slow >= LEVEL_LEAST && t->n - ret->slow >= LEVEL_LEAST;
+}
+
+/* Returns whether the load comes in bursts. It may be slow by chance in between. */
+static bool find_bursts(const struct trace *t, const struct other *load, struct sorted *ret)
+{
+	double middle_iops = (load->before.iops + load->after.iops) / 2;
+	bool was_there = false;
+
+	for (u32 i = 0; i < t->n; i++) {
+		bool there = run_iops(t->q->run, load->watch->ops[load->op].ios, t->interval[i]) > middle_iops;
+
+		ret->bursts += there && !was_there;
+		ret->from_start |= there && !i;
+		if (i && there != was_there && ret->n_ends < LEVEL_CUTS_MAX)
+			ret->ends_s[ret->n_ends++] = t->q->run->start_s[t->interval[i]];
+		was_there = there;
+	}
+	return ret->bursts >= BURSTS_LEAST && ret->n_ends < LEVEL_CUTS_MAX;
 }
 
 int report_bursts(const struct trace *t)
@@ -62,7 +73,7 @@ int report_bursts(const struct trace *t)
 			continue;
 		all[0] = change_at(&s->t, 0);
 		all[0].cause.sure = cause_is_sure(&s->t, all, 0);
-		if (!change_has_culprit(all))
+		if (!change_has_culprit(all) || !find_bursts(t, &all[0].cause, s))
 			continue;
 		all[0].first_until_s = s->from_start ? s->ends_s[0] : 0;
 		all[0].rest_s = all[0].lasts_s = 0;
