@@ -9,7 +9,7 @@ import time
 
 from devices import frozen_loop, run
 from load import BLKLAT, Fio
-from recorder import Recorder
+from recorder import Recorder, busy
 
 INTERVAL_S = 0.25
 NEAR_S = 4 * INTERVAL_S
@@ -23,8 +23,9 @@ def stalls(file):
 def test_a_stall(file):
     """The load has a rate that is low enough for any machine."""
     with frozen_loop() as (device, freeze, thaw), Recorder(device, file, "--quiet", interval=INTERVAL_S) as r, \
-            Fio(device, rw="randwrite", runtime=3 * FROZEN_S, rate_iops=500, time_based=1) as load:
+            Fio(device, rw="randwrite", runtime=4 * FROZEN_S, rate_iops=500, time_based=1) as load:
         began = time.monotonic()
+        load.until(lambda: device.stat()["in_flight"], "an IO")
         time.sleep(FROZEN_S)
         stopping_s = time.monotonic() - began
         freeze()
@@ -50,15 +51,17 @@ def test_halts_within_intervals(file):
     """
     frozen = []
     with frozen_loop() as (device, freeze, thaw), Recorder(device, file, "--quiet", interval=1) as r, \
-            Fio(device, rw="randwrite", runtime=9, rate_iops=500, iodepth=8, ioengine="libaio", time_based=1) as load:
+            busy(device, rw="randwrite", rate_iops=500, iodepth=8, ioengine="libaio") as load:
         for _ in range(2):
-            time.sleep(1.5)
+            r.more(1)
             freeze()
+            load.until(lambda: device.stat()["in_flight"], "an IO that waits")
             begin = time.monotonic_ns()
             time.sleep(0.9)
             frozen.append((begin, time.monotonic_ns()))
             thaw()
-        load.result()
+        r.more(1)
+        load.end()
         assert r.stop() == 0, r.stderr
     # Those that go on at an interval's end have two rows.
     halts = sqlite3.connect(file).execute("SELECT from_ns, to_ns FROM halt").fetchall()

@@ -359,6 +359,23 @@ TEST(test_a_halt_goes_on)
 	assert_int_equal(w->halts[0].to_ns, 2250 * MS);
 }
 
+/* No IO is in flight at the read, and the first one after it waits. */
+TEST(test_a_halt_from_a_read_on)
+{
+	const struct watch_counts *w;
+
+	begin_halts();
+	looks(1000, 1900, true);
+	assert_int_equal(halts_at(2000, true)->n_halts, 0);
+	in_flight_since(2010 * MS);
+	looks(2100, 2700, false);
+	looks(2800, 2900, true);
+	w = halts_at(3000, true);
+	assert_int_equal(w->n_halts, 1);
+	assert_int_equal(w->halts[0].from_ns, 2050 * MS);
+	assert_int_equal(w->halts[0].to_ns, 2750 * MS);
+}
+
 /* A load that rests; and IOs that began only after the last look. */
 TEST(test_no_halt)
 {

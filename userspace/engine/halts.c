@@ -55,6 +55,7 @@ static void look(struct kernel_capture *k, u32 whole, u64 now, bool *counted)
 	/* This soon after the last look that none has ended means little. */
 	if (!moves && h->before_ns && now - h->looked_ns < (h->looked_ns - h->before_ns) / 2)
 		return;
+	h->moved |= moves;
 	h->used |= moves;
 	halts = h->looked_ns && !moves && h->used && waits_since(k, whole, h->looked_ns, now, counted);
 	/* The last IO ended, and the next one will have ended, somewhere between two looks. */
@@ -96,6 +97,7 @@ void halts_read(struct kernel_capture *k, struct snapshot *s)
 		s->w[i].n_halts = h->n;
 		memcpy(s->w[i].halts, h->done, h->n * sizeof(*h->done));
 		h->n = 0;
-		h->used = h->from_ns || s->w[i].in_flight;
+		h->used = h->from_ns || h->moved || s->w[i].in_flight;
+		h->moved = false;
 	}
 }

@@ -10,8 +10,9 @@ struct halts {
 	u64 sums;			/* grows with each IO that ends */
 	u64 looked_ns, before_ns;	/* the last two looks; 0: there was none */
 	u64 from_ns;			/* of the halt that goes on; 0: none does */
-	/* IOs ended, or were in flight at the last read: only then is it worth a look at the slots */
+	/* IOs ended since the read before the last, or were in flight at the last: only then are the slots looked at */
 	bool used;
+	bool moved;			/* some of these ended since the last read */
 	u32 n;
 	struct halt done[HALTS_MOST];
 };
