@@ -2,6 +2,7 @@
 /* blklat: picks the subcommand. */
 #include <fcntl.h>
 #include <locale.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "util/parse.h"
 #include "util/stream.h"
 #include "util/types.h"
+
+#define HEAP_KEEPS (128 << 10)	/* bytes */
 
 static const struct command *const commands[] = {
 	&command_live,	 &command_top,	   &command_record, &command_mark, &command_serve,
@@ -77,6 +80,9 @@ int main(int argc, char **argv)
 		return STATUS_FAILED;
 	if (streams_begin())
 		return command_no_memory("blklat");
+	/* Large blocks go back to the kernel at once, and large tables are of pages that it has not filled yet. */
+	mallopt(M_MMAP_THRESHOLD, HEAP_KEEPS);
+	mallopt(M_TRIM_THRESHOLD, HEAP_KEEPS);
 	/* The terminal's characters; numbers keep their point, whatever the language. */
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);

@@ -90,7 +90,7 @@ def test_a_window_is_as_asked_for(long_run):
 
 
 def test_a_comparison_leaves_room_for_what_plays_the_second(long_run, tmp_path):
-    """The counts of 12 devices need 6694 KiB: the first run would fit as it is, but leave less than that. Both are merged alike."""
+    """The second needs some 3 MB: the first would fit as it is, but leave less than that. Both are merged alike."""
     names = [f"sd{letter}" for letter in "abcdefghijkl"]
     script = synthetic.Script(names)
     for _ in range(40):
@@ -100,12 +100,12 @@ def test_a_comparison_leaves_room_for_what_plays_the_second(long_run, tmp_path):
         script.tick()
     many = script.write(tmp_path / "many.blklat")
     assert load(long_run, "20M")[0]["merged"] == 1
-    text, said = told("compare", "--format", "json", "--max-memory", "10M", long_run, many)
+    text, said = told("compare", "--format", "json", "--max-memory", "7M", long_run, many)
     runs = json.loads(text)["runs"]
     assert [r["duration_s"] for r in runs] == [SECONDS, 40]
     assert runs[0]["merged"] == runs[1]["merged"] > 1 and f"up to {runs[0]['merged']} are merged into one" in said
     # What does not fit even when merged fails, and the message names what is too large.
-    for memory, why in ("6690K", "the counts of its 12 watches need 6694K"), ("6700K", "not even its first interval, of 12 watches,"):
+    for memory, why in ("60K", "its 12 watches need 67K of memory, and 60K are left"), ("1M", "not even its first interval, of 12 watches,"):
         done = subprocess.run([BLKLAT, "compare", "--max-memory", memory, many, long_run], capture_output=True, text=True, env=ENV, timeout=60)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
         assert f"{many}: {why}" in done.stderr and "raise --max-memory" in done.stderr

@@ -109,7 +109,7 @@ TEST(without_origin)
 /* Begins a run of the synthetic's frames in place of the run that begin_run() made. */
 static struct sink *sink;
 
-static void collect(u32 n_watches, struct collect_how how)
+static void collect(u32 n_watches, u64 max_bytes, struct collect_how how)
 {
 	const struct run_info info = {
 		.origin = &s.origin, .devices = &s.table, .watches = s.watch, .n_watches = n_watches, .engine = "bpf",
@@ -118,13 +118,14 @@ static void collect(u32 n_watches, struct collect_how how)
 	};
 
 	run_uninit(&s.run);
+	s.run = (struct run){ .budget.most = max_bytes };
 	assert_int_equal(collect_open(&info, &how, &s.run, &sink), 0);
 }
 
 static void begin(u32 n_watches, struct collect_how how)
 {
 	begin_run(n_watches, 3, 1);
-	collect(n_watches, how);
+	collect(n_watches, 0, how);
 }
 
 /* Beyond its limit the run refuses an interval. Another series needs room as well. */
@@ -140,7 +141,8 @@ TEST(limited)
 			synthetic_tick(&s, 1);
 		}
 		bytes = s.run.budget.taken;
-		begin(1, (struct collect_how){ .max_bytes = bytes - 1 });
+		begin_run(1, 3, 1);
+		collect(1, bytes - 1, (struct collect_how){ 0 });
 		sink->ops->close(sink);
 		synthetic_io(&s, 0, READ, 1000, series);
 		s.frames.f[0].interval_s = 1;
@@ -314,7 +316,7 @@ TEST(none_goes_beyond_a_mark)
 	begin_run(1, 3, 1);
 	s.origin.marks = marks;
 	s.origin.n_marks = ARRAY_SIZE(marks);
-	collect(1, (struct collect_how){ .merged = 4 });
+	collect(1, 0, (struct collect_how){ .merged = 4 });
 	for (u64 i = 1; i <= 12; i++)
 		tick(i);
 	end();

@@ -26,7 +26,7 @@ static void ignore_gone(void *into, const struct device *d, bool replaced)
 	(void)into, (void)d, (void)replaced;
 }
 
-static int open_part(struct join *j, const char *file, u64 max_memory, struct problem *p)
+static int open_part(struct join *j, const char *file, struct budget *b, struct problem *p)
 {
 	struct join_part *part = &j->part[j->n++];
 	int err;
@@ -34,7 +34,7 @@ static int open_part(struct join *j, const char *file, u64 max_memory, struct pr
 	part->cfg = (struct monitor_config){
 		.engine = &capture_replay,
 		.capture = {
-			.scale = -1, .replay_file = file, .replay_bytes = j->given, .replay_len = j->given_len, .max_memory = max_memory,
+			.scale = -1, .replay_file = file, .replay_bytes = j->given, .replay_len = j->given_len, .budget = b,
 		},
 		.hooks.gone = ignore_gone,
 	};
@@ -42,7 +42,6 @@ static int open_part(struct join *j, const char *file, u64 max_memory, struct pr
 	if (err)
 		return err;
 	part->info = monitor_run_info(&part->m, 0);
-	j->bytes += snapshot_run_bytes(part->info.n_watches, part->info.scale);
 	if (part->info.scale != j->part[0].info.scale)
 		return problem_set(p, -EINVAL, "%s: has bins of another width (--scale) than %s, so they are no one run: choose a part of the "
 				   "time with --from and --to", file, j->part[0].cfg.capture.replay_file);
@@ -216,7 +215,8 @@ static int make_room(struct join *j)
 	return 0;
 }
 
-int join_open(struct join *j, const char *const *files, u32 n, const char *name, u64 max_memory, struct problem *p)
+int join_open(struct join *j, const char *const *files, u32 n, const char *name, struct budget *b,
+	      struct problem *p)
 {
 	int err = 0;
 
@@ -224,7 +224,7 @@ int join_open(struct join *j, const char *const *files, u32 n, const char *name,
 	if (!j->part)
 		return problem_set(p, -ENOMEM, "out of memory");
 	while (!err && j->n < n)
-		err = open_part(j, files[j->n], max_memory, p);
+		err = open_part(j, files[j->n], b, p);
 	if (err)
 		return err;
 	j->info = j->part[0].info;

@@ -8,7 +8,6 @@
 
 struct join {
 	struct run_info info;		/* of the whole run; with its origin */
-	u64 bytes;			/* of memory, while they are played */
 
 	const void *given;		/* the only file's bytes, @given_len, where they need not be read; NULL: else */
 	u64 given_len;
@@ -28,11 +27,12 @@ struct join {
 };
 
 /*
- * Opens @files, which are in order; @name is theirs together. @max_memory is for each. Returns 0, or a negative errno
- * and a sentence, as the replay engine does; -EINVAL also if they can't be joined. join_close() has to be called in
- * both cases; @ret is all 0, but for what is given.
+ * Opens @files, which are in order; @name is theirs together. @b is what their memory is taken from, until they are
+ * closed. Returns 0, or a negative errno and a sentence, as the replay engine does; -EINVAL also if they can't be
+ * joined. join_close() has to be called in both cases; @ret is all 0, but for what is given.
  */
-int join_open(struct join *ret, const char *const *files, u32 n, const char *name, u64 max_memory, struct problem *p);
+int join_open(struct join *ret, const char *const *files, u32 n, const char *name, struct budget *b,
+	      struct problem *p);
 void join_close(struct join *j);
 
 /* Plays all of them into @sink, which gets one summary, without frames. Returns as loop_run() does. */

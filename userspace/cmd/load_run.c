@@ -168,7 +168,8 @@ static int choose_files(struct played *f, const char *folder, struct problem *p)
 	return err ? problem_set(p, err, "out of memory") : 0;
 }
 
-static int try_to_open(struct played *f, const char *name, bool folder, const struct load_how *how, struct problem *p)
+static int try_to_open(struct played *f, const char *name, bool folder, const struct load_how *how, struct budget *b,
+		       struct problem *p)
 {
 	int err;
 
@@ -176,23 +177,24 @@ static int try_to_open(struct played *f, const char *name, bool folder, const st
 	f->join.given = how->given;
 	f->join.given_len = how->given_len;
 	if (!folder)
-		return join_open(&f->join, &name, 1, name, how->max_bytes, p);
+		return join_open(&f->join, &name, 1, name, b, p);
 	err = choose_files(f, name, p);
-	return err ?: join_open(&f->join, (const char *const *)f->files, f->n, name, how->max_bytes, p);
+	return err ?: join_open(&f->join, (const char *const *)f->files, f->n, name, b, p);
 }
 
-static int play_open(struct played *f, const char *name, const struct load_how *how, struct problem *p)
+static int play_open(struct played *f, const char *name, const struct load_how *how, struct budget *b,
+		     struct problem *p)
 {
 	struct stat st;
 	bool folder = !how->given && !stat(name, &st) && S_ISDIR(st.st_mode);
-	int err = try_to_open(f, name, folder, how, p);
+	int err = try_to_open(f, name, folder, how, b, p);
 
 	if (err != -ENOENT || !folder)
 		return err;
 	/* The service deleted its oldest recording meanwhile. */
 	played_uninit(f);
 	*f = (struct played){ 0 };
-	return try_to_open(f, name, folder, how, p);
+	return try_to_open(f, name, folder, how, b, p);
 }
 
 /* --- a run ------------------------------------------------------------------------------------ */
@@ -244,11 +246,12 @@ static int load(const char *file, const struct load_how *how, const struct origi
 	CLEANUP(played_uninit) struct played f = { 0 };
 	struct collect_how collected = { .merged = how->merged };
 	struct origin origin;
-	int err = play_open(&f, file, how, p);
+	int err;
 
+	ret->budget = (struct budget){ .most = how->max_bytes };
+	err = play_open(&f, file, how, &ret->budget, p);
 	if (err)
 		return err;
-	collected.max_bytes = how->max_bytes > f.join.bytes ? how->max_bytes - f.join.bytes : 1;
 	origin = f.join.origin;
 	err = window_find(&f.window, &origin, &collected.asked, p);
 	if (marked) {

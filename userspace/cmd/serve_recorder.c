@@ -426,7 +426,7 @@ int archiver_bytes(struct archiver *r, char **ret, size_t *ret_len, struct probl
 
 u64 archiver_run_bytes(const struct archiver *r)
 {
-	return snapshot_run_bytes(r->run->n_watches, r->run->scale);
+	return r->run->n_watches * (replay_watch_bytes() + BLKLAT_OPS * replay_op_bytes(r->run->scale));
 }
 
 int archiver_new(const struct serve_recorder_config *cfg, enum archiver_kind kind, struct archiver **ret)

@@ -9,6 +9,7 @@
 #include "core/origin.h"
 #include "core/slow.h"
 #include "core/snapshot.h"
+#include "util/budget.h"
 #include "util/problem.h"
 
 #define CAPTURE_MAX_BIOS 65536	/* unless the user says otherwise */
@@ -34,6 +35,7 @@ struct capture_config {
 	const char *replay_file;	/* replay only, likewise: */
 	const void *replay_bytes;	/* what would be in the file; borrowed; NULL: read it */
 	u64 replay_len;
+	struct budget *budget;		/* of memory, instead of max_memory, until it is closed; NULL: its own */
 };
 
 /* An open capture. Engines embed it at the start of their own state. */

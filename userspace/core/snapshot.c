@@ -102,9 +102,14 @@ u64 *op_cells_make(u32 watches, u32 scale)
 	return sparse_calloc((size_t)watches * BLKLAT_OPS + 1, OP_CELLS(scale) * sizeof(u64));
 }
 
-u64 snapshot_run_bytes(u32 watches, u32 scale)
+u64 replay_watch_bytes(void)
 {
-	return RUN_COPIES * (u64)watches * BLKLAT_OPS * OP_CELLS(scale) * sizeof(u64);
+	return RUN_COPIES * sizeof(struct watch_counts);
+}
+
+u64 replay_op_bytes(u32 scale)
+{
+	return RUN_COPIES * OP_CELLS(scale) * sizeof(u64);
 }
 
 void op_cells_take(u64 *cells, u32 watch, u32 op, u32 scale, struct hist *hist, struct hist *after_idle)

@@ -80,10 +80,11 @@ u64 *op_cells_make(u32 watches, u32 scale);
 void op_cells_take(u64 *cells, u32 watch, u32 op, u32 scale, struct hist *hist, struct hist *after_idle);
 
 /*
- * Bytes of all histograms of a replayed run: those of the stored interval, of two snapshots, of frames and of their
- * sums.
+ * Bytes that a replay takes for each watch, and for each op of one that has IOs (its histograms): in the stored
+ * interval, in two snapshots, in frames and in their sums.
  */
-u64 snapshot_run_bytes(u32 watches, u32 scale);
+u64 replay_watch_bytes(void);
+u64 replay_op_bytes(u32 scale);
 
 /* A time during which a whole had IOs in flight and none completed (CLOCK_MONOTONIC). */
 struct halt {

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +16,6 @@
 #include "engine/bpf_engine.h"
 #include "util/cleanup.h"
 #include "util/process.h"
-
-#define HEAP_KEEPS (128 << 10)	/* bytes */
 
 static void cleanup_btf(struct btf **b)
 {
@@ -313,8 +310,6 @@ static int no_log(enum libbpf_print_level level, const char *format, va_list arg
 
 void bpf_prepare(void)
 {
-	mallopt(M_MMAP_THRESHOLD, HEAP_KEEPS);
-	mallopt(M_TRIM_THRESHOLD, HEAP_KEEPS);
 	if (!getenv("BLKLAT_DEBUG"))
 		libbpf_set_print(no_log);
 }

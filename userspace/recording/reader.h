@@ -43,6 +43,8 @@ struct recording_reader {
 
 	u64 slow_most;			/* most slow IOs of an interval and watch; 0: none are recorded */
 	struct slow_ios slow;		/* of the last interval read */
+	struct budget own, *budget;	/* where the memory of watches and of their ops is taken from */
+	u64 taken;			/* bytes */
 	u64 slow_bytes, slow_bytes_most;	/* memory of its rows, including those dropped again */
 	struct reader_rows {
 		sqlite3_stmt *s;	/* NULL: the file has no such table */

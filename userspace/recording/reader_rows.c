@@ -119,22 +119,33 @@ static bool take_row(struct recording_reader *r, sqlite3_stmt *s, struct op_coun
 	       take_bins(r, s, SERIES_idle_bins, SERIES_idle_ios, &o->after_idle);
 }
 
+/* Adds the row to the op's counts, whose histograms take memory from their first IO on. */
+static int add_row(struct recording_reader *r, struct op_counts *to, struct problem *p)
+{
+	u64 bytes = to->ios_before || to->hist.octaves || !r->row.hist.octaves ? 0 : replay_op_bytes(r->state.scale);
+
+	if (budget_take(r->budget, bytes))
+		return problem_set(p, -E2BIG, "%s: what its %u watches count does not fit in the memory limit: raise --max-memory",
+				   r->file, r->n_watches);
+	r->taken += bytes;
+	op_counts_add(to, &r->row);
+	return 0;
+}
+
 /* The counts of a part are added to its whole, too, which has no rows of its own. */
 int reader_take_series(struct recording_reader *r, sqlite3_stmt *s, struct problem *p)
 {
 	u64 op;
 	u32 i;
+	int err;
 
-	(void)p;
 	if (!column_watch(r, s, SERIES_watch, &i) || watch_parts(r->watches, r->n_watches, i) ||
 	    !column_u64(s, SERIES_op, BLKLAT_OPS - 1, &op) || !take_row(r, s, &r->row))
 		return 1;
-	op_counts_add(&r->state.w[i].ops[op], &r->row);
+	err = add_row(r, &r->state.w[i].ops[op], p);
 	while (r->watches[i].part)
 		i--;
-	if (watch_parts(r->watches, r->n_watches, i))
-		op_counts_add(&r->state.w[i].ops[op], &r->row);
-	return 0;
+	return err || !watch_parts(r->watches, r->n_watches, i) ? err : add_row(r, &r->state.w[i].ops[op], p);
 }
 
 int reader_take_halt(struct recording_reader *r, sqlite3_stmt *s, struct problem *p)

@@ -21,6 +21,8 @@ static void replay_close(struct capture *c)
 
 	if (!r)
 		return;
+	if (r->budget)
+		r->budget->taken -= r->taken;
 	reader_end(r);
 	sqlite_reader_close(&r->sqlite);
 	hist_uninit(&r->row.hist);
@@ -47,18 +49,21 @@ static int choose_scale(const struct recording_reader *r, const struct capture_c
 
 static int make_room(struct recording_reader *r, const struct capture_config *cfg, u32 scale, struct problem *p)
 {
-	u64 limit = cfg->max_memory ?: limits_memory(), bytes = snapshot_run_bytes(r->n_watches, scale);
+	u64 bytes = r->n_watches * replay_watch_bytes();
 	int err;
 
-	if (bytes > limit)
-		return problem_set(p, -E2BIG, "%s: the counts of its %u watches need %lluK of memory at scale %u, but the limit is %lluK: "
-				   "raise --max-memory", r->file, r->n_watches, (bytes + 1023) / 1024, scale, limit / 1024);
+	r->own.most = cfg->max_memory ?: limits_memory();
+	r->budget = cfg->budget ?: &r->own;
+	if (budget_take(r->budget, bytes))
+		return problem_set(p, -E2BIG, "%s: its %u watches need %lluK of memory, and %lluK are left: raise --max-memory", r->file,
+				   r->n_watches, (bytes + 1023) / 1024, budget_left(r->budget) / 1024);
+	r->taken = bytes;
 	err = hist_init(&r->row.hist, r->scale) ?: hist_init(&r->row.after_idle, idle_scale(r->scale)) ?:
 	      snapshot_init(&r->state, r->n_watches, scale);
 	if (err)
 		return problem_set(p, err, "%s: out of memory", r->file);
 	r->row.late_min_ns = UINT64_MAX;
-	r->slow_bytes_most = limit / SLOW_SHARE;
+	r->slow_bytes_most = r->budget->most / SLOW_SHARE;
 	for (u32 i = 0; i < r->n_watches; i++)
 		r->state.w[i].gone = r->state.w[i].awaited = true;
 	r->state.idle_gap_ns = r->origin.idle_gap_ns;

@@ -134,7 +134,7 @@ static void name_device(struct device *d, struct json_object *disks)
 
 static int collect(const struct frames *interval, const struct run_info *info, struct run *ret)
 {
-	const struct collect_how how = { .max_bytes = UINT64_MAX };
+	const struct collect_how how = { 0 };
 	struct sink *sink = NULL;
 	int err = collect_open(info, &how, ret, &sink);
 

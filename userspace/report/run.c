@@ -53,7 +53,7 @@ static int copy_watches(struct run *r, const struct run_info *from)
 int run_init(struct run *r, const struct run_info *from, const struct collect_how *how)
 {
 	struct run made = {
-		.scale = from->scale, .interval_s = from->interval_s, .given = from->watches, .budget.most = how->max_bytes, .asked = how->asked,
+		.scale = from->scale, .interval_s = from->interval_s, .given = from->watches, .budget = r->budget, .asked = how->asked,
 		.merged = how->merged ?: 1, .glanced = from->glanced,
 	};
 	int err = origin_copy(&made.origin, from->origin) ?: device_table_copy(&made.devices, from->devices) ?:
@@ -70,7 +70,7 @@ int run_init(struct run *r, const struct run_info *from, const struct collect_ho
 		run_uninit(&made);
 		return -ENOMEM;
 	}
-	made.budget.taken = made.phases.n * sizeof(*made.phases.p);
+	made.budget.taken += made.phases.n * sizeof(*made.phases.p);
 	columns = heat_columns_of(&made, made.n_wholes, HEAT_BYTES, HEAT_COLUMNS_LEAST, HEAT_COLUMNS_MAX);
 	part_columns = heat_columns_of(&made, made.n_watches - made.n_wholes, PART_BYTES, PART_COLUMNS_LEAST,
 				       PART_COLUMNS_MAX);

@@ -22,7 +22,6 @@ struct asked_window {
 /* What of the frames becomes a run. */
 struct collect_how {
 	struct asked_window asked;	/* the run only has the intervals in here */
-	u64 max_bytes;			/* most memory that it may take; 0: no limit */
 	/*
 	 * Up to this many consecutive intervals become one of the run's; 0, 1: none are merged. A merged interval has
 	 * the sum of the counts and bins, and the IOs in flight of its end. Intervals are not merged across a mark,
@@ -105,7 +104,10 @@ struct run_span {
 	double start_s, length_s;
 };
 
-/* Begins an empty run of frames as @from says, which is borrowed until run_finish(). Returns 0 or -ENOMEM. */
+/*
+ * Begins an empty run of frames as @from says, which is borrowed until run_finish(). @r is all 0,
+ * but for what the run may take (budget). Returns 0 or -ENOMEM.
+ */
 int run_init(struct run *r, const struct run_info *from, const struct collect_how *how);
 
 /*
@@ -116,7 +118,7 @@ bool run_place(struct run *r, const struct frames *interval, struct run_span *re
 
 /*
  * Adds an interval. Its frames may leave out watches whose device is gone. Returns 0; or -ENOMEM or -E2BIG (it would
- * take more than max_bytes). Then the run has the intervals before, and is good for nothing but run_uninit().
+ * take more than its budget). Then the run has the intervals before, and is good for nothing but run_uninit().
  */
 int run_add_at(struct run *r, const struct run_span *where, const struct frames *interval);
 

@@ -10,6 +10,11 @@ struct budget {
 	bool exceeded;		/* something was refused */
 };
 
+static inline u64 budget_left(const struct budget *b)
+{
+	return b->most - b->taken;
+}
+
 /* Counts memory that is allocated elsewhere. Returns 0 or -E2BIG. */
 static inline int budget_take(struct budget *b, u64 bytes)
 {
