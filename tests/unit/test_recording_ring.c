@@ -161,12 +161,12 @@ TEST(growing_intervals_find_room)
 	feed_begin(6);
 	begin_measured(limit);
 	for (u32 i = 0; i < 600; i++) {
-		f.cells = i % 200 < 100 ? 20 : i % 3 ? 300 : 8000;
+		f.cells = i < 300 ? 20 : 20000;
 		measured_interval();
 	}
 	feed_close();
 	print_message("most %llu of %llu bytes\n", most, limit);
-	assert_true(most <= limit);
+	assert_in_range(most, limit * 3 / 4, limit);
 	replay(at.file, -1);
 }
 
