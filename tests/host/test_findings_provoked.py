@@ -8,7 +8,7 @@ import sqlite3
 import time
 
 from devices import frozen_loop, run
-from load import BLKLAT, Fio
+from load import BLKLAT
 from recorder import Recorder, busy
 
 INTERVAL_S = 0.25
@@ -23,22 +23,22 @@ def stalls(file):
 def test_a_stall(file):
     """The load has a rate that is low enough for any machine."""
     with frozen_loop() as (device, freeze, thaw), Recorder(device, file, "--quiet", interval=INTERVAL_S) as r, \
-            Fio(device, rw="randwrite", runtime=4 * FROZEN_S, rate_iops=500, time_based=1) as load:
-        began = time.monotonic()
-        load.until(lambda: device.stat()["in_flight"], "an IO")
-        time.sleep(FROZEN_S)
-        stopping_s = time.monotonic() - began
+            busy(device, rw="randwrite", rate_iops=500, iodepth=1) as load:
+        r.more(FROZEN_S / INTERVAL_S)
+        stopping_s = time.monotonic()
         freeze()
-        stopped_s = time.monotonic() - began
+        stopped_s = time.monotonic()
         time.sleep(FROZEN_S)
-        going_s = time.monotonic() - began
+        going_s = time.monotonic()
         thaw()
-        gone_s = time.monotonic() - began
-        load.result()
+        gone_s = time.monotonic()
+        r.more(FROZEN_S / INTERVAL_S)
+        load.end()
         assert r.stop() == 0, r.stderr
     [stall] = stalls(file)
+    begin_s = sqlite3.connect(file).execute("SELECT min(mono_ns) FROM interval").fetchone()[0] / 1e9
     # A busy machine may cause other stalls, but none as long.
-    assert stopping_s - NEAR_S <= stall["longest_at_s"] <= stopped_s + NEAR_S
+    assert stopping_s - NEAR_S <= begin_s + stall["longest_at_s"] <= stopped_s + NEAR_S
     # Intervals without IO lie inside the frozen time.
     assert going_s - stopped_s - NEAR_S <= stall["longest_s"] <= gone_s - stopping_s + NEAR_S
     assert stall["time_s"] < 1.5 * stall["longest_s"]
