@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 
 from command import BLKLAT
 
@@ -29,7 +29,7 @@ class Screen:
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), line)
 
     def tmux(self, *args):
-        return subprocess.run(["tmux", "-L", "test", *args], env=self.env, check=True, capture_output=True, text=True, timeout=10).stdout
+        return subprocess.run(["tmux", "-L", "test", *args], env=self.env, check=True, capture_output=True, text=True, timeout=DEADLINE_S).stdout
 
     def __enter__(self):
         return self

@@ -14,12 +14,12 @@ import time
 import tty
 
 from command import BLKLAT, ENV
+from waiting import DEADLINE_S
 
 # A shell that runs the tests in the background ignores it, and every program started here would inherit that.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-DEADLINE_S = 30
 # The promise is two seconds; a busy machine takes some more to clean up a process.
 END_S = 5
 

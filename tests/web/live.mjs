@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The live page of a service that replays a recording of a script (tests/script.py).
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { openAt, settled } from "./browser.mjs";
 
 export const BLKLAT = process.env.BLKLAT ?? "build/blklat";
@@ -30,8 +31,8 @@ export function recordings(folder, ...scripts) {
 }
 
 /**
- * Starts the service; returns its address and how to end it. Between hold() and go() the service stands still, so
- * that no interval comes while a test looks.
+ * Starts the service; returns its address and how to end it. Between hold() and go() its capture stands still, so
+ * that no interval comes while a test looks. It has told the server of told() intervals.
  */
 export async function serve(t, text, ...args) {
     const folder = mkdtempSync(join(tmpdir(), "blklat-live-"));
@@ -56,11 +57,18 @@ export async function serve(t, text, ...args) {
         while (!said.includes("at its end"))
             await new Promise((done) => child.stderr.once("data", done));
     };
+    const hold = async () => {
+        child.kill("SIGSTOP");
+        while (!/^\S+ \(.*\) T/.test(readFileSync(`/proc/${child.pid}/stat`, "utf8")))
+            await pause(1);
+    };
     t.after(async () => {
         await stop();
         rmSync(folder, { recursive: true });
     });
-    return { url: await start(text, "127.0.0.1:0"), stop, start, atItsEnd, hold: () => child.kill("SIGSTOP"), go: () => child.kill("SIGCONT") };
+    const url = await start(text, "127.0.0.1:0");
+    const told = async () => Number(/^blklat_capture_intervals_total (\d+)$/m.exec(await (await fetch(`${url}metrics`)).text())?.[1] ?? 0);
+    return { url, stop, start, atItsEnd, hold, go: () => child.kill("SIGCONT"), told };
 }
 
 export const steady = (i, d) => [`io read ${90 + d}us 4096 x${1000 * (d + 1) + i}`, "io write 30us 8192 x100", "in-flight 2 oldest=50us"];
@@ -74,23 +82,19 @@ export const intervals = (page) => page.evaluate(() => window.blklat.feed.interv
 export const atLeast = (page, n) => page.waitForFunction((least) => window.blklat?.feed.intervals.length >= least, n);
 export const until = (page, end_s) => page.waitForFunction((least) => window.blklat?.lines.length && window.blklat.feed.intervals.at(-1).end_s >= least, end_s);
 
-/** How long after the last of them an interval that was sent may still come, on a busy machine. */
-const QUIET_MS = 600;
-
 /**
- * Lets the service go on, waits for at least @n intervals and holds it; everything that came is drawn then. What the service had
- * sent before may still be on its way, so it waits until nothing more comes. On a busy machine these are more than
- * @n: what a test looks for should last for 2 s, which are 10 intervals.
+ * Lets the service go on for at least @n intervals from its start and holds it; everything that came is drawn then. On a busy
+ * machine these are more than @n: what a test looks for should last for 2 s, which are 10 intervals.
  */
 export async function holdAt(page, service, n) {
     service.go();
-    await atLeast(page, n);
-    service.hold();
-    for (let came = -1; came !== await intervals(page);) {
-        came = await intervals(page);
-        await page.waitForTimeout(QUIET_MS);
-    }
-    await page.waitForFunction(() => window.blklat.feed.intervals.length === window.blklat.lines[0]?.op.ios.length);
+    while (await service.told() < n)
+        await pause(20);
+    await service.hold();
+    // The server reads what the capture wrote before it answers the second time.
+    await service.told();
+    const all = await service.told();
+    await page.waitForFunction((came) => window.blklat?.feed.intervals.length === came && window.blklat.lines[0]?.op.ios.length === came, all);
     await settled(page);
 }
 

@@ -16,7 +16,7 @@ const pressed = async (page) => (await tiles(page)).filter((tile) => tile.endsWi
 test("the sickest is shown first, the busiest as long as nothing is wrong, the user's choice always", async (t) => {
     // 1 is the busiest. 4 is ten times slower than its peers; later 3 becomes eighty times slower than it was.
     const service = await serve(t, script(names(6), 400, (i, d) => [d === 4 && i >= 16 ? read("1ms") : d === 3 && i >= 40 ? read("8ms") : read("100us", d === 1 ? 900 : 100)]));
-    service.hold();     // a page may take longer to open than the service for 16 intervals
+    await service.hold();     // a page may take longer to open than the service for 16 intervals
     const page = await openAt(t, service.url);
     await holdAt(page, service, 3);
     assert.deepEqual(await pressed(page), ["nvme1n1"]);
@@ -69,7 +69,7 @@ test("errors and IOs that wait are told on their devices' tiles, the worse first
 
 test("what slows all devices at once is said once, and none is marked", async (t) => {
     const service = await serve(t, script(names(4), 400, (i) => i >= 46 ? ["in-flight 2 oldest=3s"] : [read(i >= 24 ? "8ms" : "100us")]));
-    service.hold();     // a page may take longer to open than the service for 24 intervals
+    await service.hold();     // a page may take longer to open than the service for 24 intervals
     const page = await openAt(t, service.url);
     await holdAt(page, service, 12);
     assert.equal(await page.locator(".devices .host").count(), 0);
