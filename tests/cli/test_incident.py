@@ -43,6 +43,10 @@ class Incident:
         return [f"io read {30 * us}us 4096 x40 in={DATABASE}", f"io write {80 * us}us 1048576 x39 in={BACKUP}",
                 f"io write 25ms 1048576 in={BACKUP}", slow]
 
+    def top(self, folder, **screen):
+        """A screen on which the incident stays, as the replay ends in it."""
+        return Screen(BLKLAT, "top", "--replay", self.write(folder / "incident", range(self.first - 20, self.first + 40)), "--interval", 0.05, **screen)
+
     def at(self, i):
         return BEGIN + datetime.timedelta(seconds=i)
 
@@ -85,8 +89,7 @@ def test_later_from_files_alone(tmp_path):
 def test_any_width(columns, heads, locale, tmp_path):
     """What matters most is there in any case; nothing runs into the next line, and in the C locale nothing but ASCII is shown."""
     incident = Incident()
-    incident.first = 20
-    with Screen(BLKLAT, "top", "--replay", incident.write(tmp_path / "incident"), "--interval", 0.1, columns=columns, rows=26, LC_ALL=locale) as s:
+    with incident.top(tmp_path, columns=columns, rows=26, LC_ALL=locale) as s:
         s.until(lambda text: re.search(r"^..nvme", text, re.M), "the drives")
         s.keys("c", "i")
         lines = s.until(lambda text: re.search(rf"^! {incident.victim} .*(?s:.*)^    \S*p\.service ", text, re.M), "the backup")
@@ -99,7 +102,7 @@ def test_live_with_two_keys(tmp_path):
     if not shutil.which("tmux"):
         pytest.skip("no tmux")
     incident = Incident()
-    with Screen(BLKLAT, "top", "--replay", incident.write(tmp_path / "incident"), "--interval", 0.1, columns=100, rows=30) as s:
+    with incident.top(tmp_path, columns=100, rows=30) as s:
         s.until(lambda text: re.search(r"^..nvme", text, re.M), "the drives")
         s.keys("c")
         # The sick one is the first and selected by itself; below it stand its owners, the one that took most of its time first.

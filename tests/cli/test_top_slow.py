@@ -7,6 +7,7 @@ import pytest
 
 from screen import top
 from script import write_recording
+from waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
 
@@ -66,15 +67,15 @@ def test_one_op_and_another_device(tmp_path):
 
 def test_a_pause_holds_it(tmp_path):
     file = script(tmp_path, ticks=200, each=lambda i: [f"slow read {i + 1}ms 4096 sector={i}"])
-    with top(file) as s:
+    with top(file, interval="500ms") as s:
         s.keys("i")
-        s.until(lambda text: len(rows(text.split("\n"))) > 5, "some")
+        wait_until(lambda: len(rows(s.lines())) > 1, "some", s)
         s.keys("p")
         held = rows(s.until("PAUSED"))
         s.keys("Up")
         assert rows(s.until("PAUSED")) == held
         s.keys("p")
-        s.until(lambda text: rows(text.split("\n"))[:1] > held[:1], "later ones")
+        wait_until(lambda: rows(s.lines())[:1] > held[:1], "later ones", s)
 
 
 def test_very_many_in_an_interval(tmp_path):
