@@ -64,7 +64,7 @@ def slow_clients(serve, n):
 def attackers(serve, slow, wrong, spread):
     """
     @slow clients that trickle a request, and @wrong ones that guess passwords, always different ones. All reconnect at once when
-    they are cut off or answered. They come from this address, or each from its own (@spread). Says how many connections there
+    they are cut off or answered; all have begun. They come from this address, or each from its own (@spread). Says how many connections there
     were, and how many answers of each status.
     """
     return Helper("attack", serve.host, serve.port, slow, wrong, int(spread))
@@ -72,13 +72,14 @@ def attackers(serve, slow, wrong, spread):
 
 # --- in the helper's process ------------------------------------------------------------------
 
-def until_terminated(result):
-    """On SIGTERM prints the result and ends the process, whatever its threads do."""
+def until_terminated(result, ready=True):
+    """On SIGTERM prints the result and ends the process, whatever its threads do. @ready: the pressure has begun."""
     def end(*_):
         print(json.dumps(result()), flush=True)
         os._exit(0)
     signal.signal(signal.SIGTERM, end)
-    print("ready", flush=True)
+    if ready:
+        print("ready", flush=True)
 
 
 def sleep(realtime, nice):
@@ -160,6 +161,8 @@ def attack(host, port, slow, wrong, spread):
         local = (f"127.{1 + number // 250}.7.{1 + number % 250}", 0) if int(spread) else None
         r, w = await asyncio.open_connection(host, int(port), local_addr=local)
         told["connections"] += 1
+        if told["connections"] == int(slow) + int(wrong):
+            print("ready", flush=True)
         try:
             yield r, w
         finally:
@@ -187,7 +190,7 @@ def attack(host, port, slow, wrong, spread):
 
     async def all_of_them():
         await asyncio.gather(*(again(trickles if i < int(slow) else guesses, i) for i in range(int(slow) + int(wrong))))
-    until_terminated(lambda: told)
+    until_terminated(lambda: told, ready=False)
     asyncio.run(all_of_them())
 
 
