@@ -38,12 +38,12 @@ class Helper:
         self.end()
 
 
-def sleeper(realtime=True, nice=0):
+def sleeper():
     """
-    Sleeps to a deadline each 10 ms, on each CPU and with a service's priority, if it may; says by how much it was late at most.
+    Sleeps to a deadline each 10 ms, on each CPU and with a capture's priority, if it may; says by how much it was late at most.
     On each CPU, because a kernel that can't be interrupted for long delays whoever wakes there, whatever its priority.
     """
-    return Helper("sleep", int(realtime), nice)
+    return Helper("sleep")
 
 
 def hog():
@@ -82,16 +82,14 @@ def until_terminated(result, ready=True):
         print("ready", flush=True)
 
 
-def sleep(realtime, nice):
-    os.nice(int(nice))
+def sleep():
     worst = {cpu: 0 for cpu in os.sched_getaffinity(0)}
 
     def one(cpu):
         # 0: this thread only.
         os.sched_setaffinity(0, {cpu})
-        if int(realtime):
-            with contextlib.suppress(PermissionError):
-                os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        with contextlib.suppress(PermissionError):
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         due = time.monotonic()
         while True:
             due = max(due + 0.01, time.monotonic())

@@ -229,6 +229,15 @@ class Serve:
         """
         return 1000 * sum(time.clock_gettime(~pid << 3 | 2) for pid in self.pids)
 
+    def held_up_s(self):
+        """For how long so far its threads and this process had work and no CPU (schedstat in proc(5)), or this machine's host had none for it."""
+        waited_ns = 0
+        for task in [*self.tasks(), os.getpid()]:
+            with contextlib.suppress(OSError):  # it ended meanwhile
+                waited_ns += int(pathlib.Path(f"/proc/{task}/schedstat").read_text().split()[1])
+        stolen = pathlib.Path("/proc/stat").read_text().split(maxsplit=9)[8]
+        return waited_ns / 1e9 + int(stolen) / os.sysconf("SC_CLK_TCK")
+
 
 def status(task, key):
     """A status value of a process or a thread; every thread has a directory of its own in /proc, unlisted."""

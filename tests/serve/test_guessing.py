@@ -6,7 +6,7 @@ import time
 
 import pytest
 from peers import INTERVAL_S, refusals, scrape_times
-from pressure import attackers, sleeper
+from pressure import attackers
 from service import Serve, behind
 from users import AHEAD, basic, bcrypt
 
@@ -36,24 +36,25 @@ def let_in(serve, headers):
 def test_slow_clients_and_wrong_passwords_at_once(tmp_path, script, spread):
     """
     150 clients never end their request and 60 guess passwords; all reconnect at once. Whoever knows the password is served
-    within a second, plus the time for which the machine delays another process of the server's priority.
+    within a second, plus the time for which the machine holds the service up.
     """
     with guarded(tmp_path, script) as (serve, right):
         let_in(serve, right)
-        with serve.stream(right) as stream, sleeper(realtime=False, nice=5) as ordinary:
-            since = stream.newest()
+        with serve.stream(right) as stream:
+            since, held_up_s = stream.newest(), serve.held_up_s()
             rss = serve.rss_kib()
             with attackers(serve, 150, 60, spread) as attack:
-                pressed = lambda: (now := refusals(serve, right))["password"] and now["slow"] + now["crowded"] and sum(now.values()) > 80 and now
+                # Of passwords, or for want of time to check them.
+                pressed = lambda: (now := refusals(serve, right))["password"] + now["busy"] > 5 and now["slow"] + now["crowded"] and sum(now.values()) > 80 and now
                 refused = serve.until(pressed, "refusals")
                 took = scrape_times(serve, 10, right)
                 told = attack.end()
-            late = behind(since, stream.newest())
-            assert max([*took, late]) < 1 + 2 * ordinary.end(), (took, late)
+            late, held_up_s = behind(since, stream.newest()), serve.held_up_s() - held_up_s
+            assert max(took) < 1 and late < 1 + held_up_s, (took, late, held_up_s)
             assert serve.rss_kib() - rss < 8192
     assert not refused["streams"], refused
     # The pressure was real: all were connected, and more than 80 refused.
-    assert told["connections"] >= 150 + 60 and told["401"], told
+    assert told["connections"] >= 150 + 60 and told.get("401", 0) + told.get("429", 0) >= 5, told
 
 
 @pytest.mark.parametrize("spread", [False, True], ids=["from one address", "from many"])
