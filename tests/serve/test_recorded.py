@@ -11,6 +11,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import tempfile
 
 import pytest
 from groups import groups
@@ -46,6 +47,13 @@ def played(folder, intervals, wall_s=400, seconds=0.02, ios=IOS, head=("by size"
         end = BEGIN + datetime.timedelta(seconds=wall_s * (i + 1))
         lines.append(f"tick {seconds} at={end:%Y-%m-%dT%H:%M:%S}.{end.microsecond // 1000:03}Z")
     return write_recording("\n".join(lines), folder / "played.blklat")
+
+
+@pytest.fixture
+def tmp_path():
+    """In memory: a recorder has some seconds to end, and how long a busy disk takes is not what is tested."""
+    with tempfile.TemporaryDirectory(prefix="blklat-test-", dir="/dev/shm") as folder:
+        yield pathlib.Path(folder)
 
 
 @pytest.fixture
@@ -119,7 +127,7 @@ def test_what_is_old_goes(tmp_path, kept):
 
 
 def test_what_was_recorded_survives_sigkill(tmp_path, kept):
-    with Serve("--replay", played(tmp_path, 2000, wall_s=1), "--record", kept) as s:
+    with Serve("--replay", played(tmp_path, 1000, wall_s=1, seconds=0.04), "--record", kept) as s:
         before = s.until(lambda: (t := all_readable(kept))[20:] and t, "some intervals")
         recorder, written = s.recorder, s.metrics()["blklat_recorder_last_interval_timestamp_seconds"]
         s.kill()
@@ -135,7 +143,7 @@ def test_what_was_recorded_survives_sigkill(tmp_path, kept):
 
 
 def test_a_recorder_that_ends_is_told_once(tmp_path, kept):
-    with Serve("--replay", played(tmp_path, 2000, wall_s=1), "--record", kept) as s:
+    with Serve("--replay", played(tmp_path, 1000, wall_s=1, seconds=0.04), "--record", kept) as s:
         os.kill(s.recorder, signal.SIGKILL)
         s.until(lambda: s.read_stderr().count("\n") > 1, "a message")
         before = s.metrics()["blklat_capture_intervals_total"]
@@ -253,7 +261,7 @@ def goes_on(s, kept):
 
 @needs_root
 def test_a_full_disk(tmp_path, kept):
-    with small_disk(kept), Serve("--replay", played(tmp_path, 3000, wall_s=1), "--record", kept) as s:
+    with small_disk(kept), Serve("--replay", played(tmp_path, 1500, wall_s=1, seconds=0.04), "--record", kept) as s:
         before = s.until(lambda: all_readable(kept), "an interval")
         with contextlib.suppress(OSError), open(kept / "other", "wb", buffering=0) as f:
             while True:
@@ -267,7 +275,7 @@ def test_a_full_disk(tmp_path, kept):
 
 @needs_root
 def test_a_disk_that_is_read_only(tmp_path, kept):
-    with small_disk(kept), Serve("--replay", played(tmp_path, 3000), "--record", kept) as s:
+    with small_disk(kept), Serve("--replay", played(tmp_path, 1500, seconds=0.04), "--record", kept) as s:
         s.until(lambda: all_readable(kept), "an interval")
         kept.chmod(0o555)       # the next hour's file can't be made: without capabilities not even by root
         told(s, kept, "can't be created: Permission denied")
@@ -278,7 +286,7 @@ def test_a_disk_that_is_read_only(tmp_path, kept):
 
 @pytest.mark.parametrize("what", ["files", "folder"])
 def test_recordings_that_vanish(tmp_path, kept, what):
-    with Serve("--replay", played(tmp_path, 3000, wall_s=1), "--record", kept) as s:
+    with Serve("--replay", played(tmp_path, 1500, wall_s=1, seconds=0.04), "--record", kept) as s:
         s.until(lambda: all_readable(kept), "an interval")
         if what == "files":
             for file in kept.iterdir():
