@@ -68,6 +68,11 @@ def ask(file, sql):
         return db.execute(sql).fetchall()
 
 
+def recorded(s, kept, intervals, wall_s=400):
+    """Waits until the recorder has all intervals of a replay."""
+    s.until(lambda: (files := recordings(kept)) and readable(files[-1])[-1:] == [end_of(intervals - 1, wall_s)], "the last interval")
+
+
 def test_an_hour_is_a_file(tmp_path, kept):
     """Each has what happened in it, and its accounts begin with it."""
     with Serve("--replay", played(tmp_path, 60), "--record", kept) as s:
@@ -75,7 +80,7 @@ def test_an_hour_is_a_file(tmp_path, kept):
         # Intervals that began in the same hour are in the same file.
         begins = [BEGIN + datetime.timedelta(seconds=400 * (i + 1) - 0.02) for i in range(60)]
         hours = sorted({b.strftime("%Y-%m-%dT%H") for b in begins})
-        s.until(lambda: len(all_readable(kept)) == 60, "the last interval")
+        recorded(s, kept, 60)
     files = recordings(kept)
     assert [f.name[:13] for f in files] == hours and all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.blklat", f.name) for f in files)
     # Nothing is left beside them, but the coarse ones.
@@ -98,7 +103,7 @@ def test_an_hour_is_a_file(tmp_path, kept):
 def test_a_device_that_comes_begins_another_file(tmp_path, kept):
     with Serve("--replay", played(tmp_path, 20, wall_s=1, later=[(10, "sdc")]), "--record", kept) as s:
         s.replayed()
-        s.until(lambda: len(all_readable(kept)) == 20, "the last interval")
+        recorded(s, kept, 20, wall_s=1)
     watched = [ask(f, "SELECT name, sum(ios) FROM device JOIN op_interval ON name = op_interval.device GROUP BY name") for f in recordings(kept)]
     assert watched == [[("sda", 100), ("sdb", 100)], [("sda", 100), ("sdb", 100), ("sdc", 100)]]
 
@@ -120,7 +125,7 @@ def test_what_is_old_goes(tmp_path, kept):
     (kept / "mine.blklat").write_text("of somebody else")
     with Serve("--replay", played(tmp_path, 60), "--record", kept, "--keep", "2h") as s:
         s.replayed()
-        s.until(lambda: readable(recordings(kept)[-1])[-1:] == [f"{BEGIN + datetime.timedelta(seconds=24000):%Y-%m-%dT%H:%M:%S}.000Z"], "the last interval")
+        recorded(s, kept, 60)
     # The last interval ends at 14:15, so the file of 12 o'clock still has something.
     assert [f.name[:13] for f in recordings(kept)] == ["2026-11-21T12", "2026-11-21T13", "2026-11-21T14"]
     assert (kept / "mine.blklat").exists()
@@ -197,7 +202,7 @@ def test_an_incident_is_kept(tmp_path, kept, at, first):
     file = played(tmp_path, 240, wall_s=20, odd=[(at, ["io read 80ms 4096"])])
     with Serve("--replay", file, "--record", kept, "--keep-if", "read.max > 50ms", "--keep-if", "total.lost > 5") as s:
         s.replayed()
-        s.until(lambda: len(all_readable(kept)) == 240, "the last interval")
+        recorded(s, kept, 240, wall_s=20)
         found = {name: value for name, value in s.metrics().items() if name.startswith("blklat_recorder")}
     moment = end_of(at, 20)
     incident, = incidents(kept)
@@ -226,7 +231,7 @@ def test_what_goes_on_is_kept_for_half_an_hour_once(tmp_path, kept):
     odd = [(i, sick) for i in range(20, 110)] + [(150, sick)]
     with Serve("--replay", played(tmp_path, 180, wall_s=60, odd=odd), "--record", kept, "--keep-if", "sick") as s:
         s.replayed()
-        s.until(lambda: len(all_readable(kept)) == 180, "the last interval")
+        recorded(s, kept, 180, wall_s=60)
     first, second = incidents(kept)
     assert [f.name[9:] for f in (first, second)] == [f"{end_of(i, 60)[:19].replace(':', '-')}Z-sda-old.blklat" for i in (20, 150)]
     assert same_as_hours(kept, first, end_of(15, 60), end_of(50, 60)) == 36
@@ -237,7 +242,7 @@ def test_an_incident_goes_on_in_another_file_when_a_device_comes(tmp_path, kept)
     file = played(tmp_path, 60, wall_s=20, odd=[(20, ["io read 80ms 4096"])], later=[(25, "sdc")])
     with Serve("--replay", file, "--record", kept, "--keep-if", "read.max > 50ms") as s:
         s.replayed()
-        s.until(lambda: len(all_readable(kept)) == 60, "the last interval")
+        recorded(s, kept, 60, wall_s=20)
     first, second = incidents(kept)
     assert same_as_hours(kept, first, end_of(5, 20), end_of(24, 20)) == 20
     assert same_as_hours(kept, second, end_of(25, 20), end_of(35, 20)) == 11
@@ -261,7 +266,7 @@ def goes_on(s, kept):
 
 @needs_root
 def test_a_full_disk(tmp_path, kept):
-    with small_disk(kept), Serve("--replay", played(tmp_path, 1500, wall_s=1, seconds=0.04), "--record", kept) as s:
+    with small_disk(kept), Serve("--replay", played(tmp_path, 1500, wall_s=1, seconds=0.08), "--record", kept) as s:
         before = s.until(lambda: all_readable(kept), "an interval")
         with contextlib.suppress(OSError), open(kept / "other", "wb", buffering=0) as f:
             while True:
@@ -275,7 +280,7 @@ def test_a_full_disk(tmp_path, kept):
 
 @needs_root
 def test_a_disk_that_is_read_only(tmp_path, kept):
-    with small_disk(kept), Serve("--replay", played(tmp_path, 1500, seconds=0.04), "--record", kept) as s:
+    with small_disk(kept), Serve("--replay", played(tmp_path, 1500, seconds=0.08), "--record", kept) as s:
         s.until(lambda: all_readable(kept), "an interval")
         kept.chmod(0o555)       # the next hour's file can't be made: without capabilities not even by root
         told(s, kept, "can't be created: Permission denied")
@@ -286,7 +291,7 @@ def test_a_disk_that_is_read_only(tmp_path, kept):
 
 @pytest.mark.parametrize("what", ["files", "folder"])
 def test_recordings_that_vanish(tmp_path, kept, what):
-    with Serve("--replay", played(tmp_path, 1500, wall_s=1, seconds=0.04), "--record", kept) as s:
+    with Serve("--replay", played(tmp_path, 1500, wall_s=1, seconds=0.08), "--record", kept) as s:
         s.until(lambda: all_readable(kept), "an interval")
         if what == "files":
             for file in kept.iterdir():
@@ -301,12 +306,12 @@ def test_recordings_that_vanish(tmp_path, kept, what):
 
 def test_without_a_server(tmp_path, kept):
     """It has no socket to listen on, says where it records, and ends with its recorder."""
-    args = [*BLKLAT_LIVE[:1], "serve", "--listen", "none", "--replay", played(tmp_path, 1000, wall_s=1), "--record", kept, "--keep-if", "total.lost > 0"]
+    args = [*BLKLAT_LIVE[:1], "serve", "--listen", "none", "--replay", played(tmp_path, 1000, wall_s=1, seconds=0.08), "--record", kept, "--keep-if", "total.lost > 0"]
 
     def begin():
         p = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
         children = pathlib.Path(f"/proc/{p.pid}/task/{p.pid}/children")
-        wait_until(lambda: children.read_text() and recordings(kept) and all_readable(kept)[20:], "some intervals", within_s=DEADLINE_S)
+        wait_until(lambda: children.read_text() and recordings(kept) and all_readable(kept)[5:], "some intervals", within_s=DEADLINE_S)
         child, = children.read_text().split()
         return p, child
     p, child = begin()
@@ -339,7 +344,7 @@ def page_of(file):
 def test_a_download_is_the_recording_of_the_last_minutes(tmp_path, kept, history, of):
     with Serve("--replay", played(tmp_path, of, wall_s=1, later=[] if history == 300 else [(2, "sdc")]), "--record", kept, "--history", history) as s:
         s.replayed()
-        s.until(lambda: len(all_readable(kept)) == of, "the last interval")
+        recorded(s, kept, of, wall_s=1)
         headers = downloaded(s, "/api/recording", tmp_path / "got.blklat")
         assert re.fullmatch(r'attachment; filename="blklat-[\w.-]+-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.blklat"', headers["Content-Disposition"])
         downloaded(s, "/api/report", tmp_path / "got.html")
@@ -378,5 +383,5 @@ def test_nobody_may_record_too(tmp_path, kept):
     let_all_reach(file)
     shutil.chown(kept, "nobody")
     with Serve("--replay", file, "--record", kept, prefix=["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]) as s:
-        s.until(lambda: len(all_readable(kept)) == 20, "the last interval")
+        recorded(s, kept, 20, wall_s=1)
     assert all(f.stat().st_uid == NOBODY.pw_uid for f in recordings(kept))
