@@ -12,6 +12,7 @@ import signal
 import sqlite3
 import subprocess
 import tempfile
+import time
 
 import pytest
 from groups import groups
@@ -19,6 +20,7 @@ from kept import BLKLAT_LIVE, all_readable, readable, recordings, small_disk
 from load import wait_until
 from script import write_recording
 from service import DEADLINE_S, ROOT, Serve, let_all_reach, status
+from stalls import cpu_and_states
 
 NOBODY = pwd.getpwnam("nobody")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="not root")
@@ -69,8 +71,15 @@ def ask(file, sql):
 
 
 def recorded(s, kept, intervals, wall_s=400):
-    """Waits until the recorder has all intervals of a replay."""
-    s.until(lambda: (files := recordings(kept)) and readable(files[-1])[-1:] == [end_of(intervals - 1, wall_s)], "the last interval")
+    """
+    Waits until the recorder has all intervals of a replay. It gives way to all others, also to programs that read its files, so these
+    are run when it has nothing to do.
+    """
+    def rests():
+        before = cpu_and_states(s.recorder)
+        time.sleep(0.05)
+        return before == cpu_and_states(s.recorder) and before[1] == {"S"}
+    s.until(lambda: rests() and readable(recordings(kept)[-1])[-1:] == [end_of(intervals - 1, wall_s)], "the last interval")
 
 
 def test_an_hour_is_a_file(tmp_path, kept):
