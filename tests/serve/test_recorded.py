@@ -70,16 +70,16 @@ def ask(file, sql):
         return db.execute(sql).fetchall()
 
 
+def rests(recorder):
+    """Whether it has nothing to do. It gives way to all others, also to programs that read its files, so these are run only then."""
+    before = cpu_and_states(recorder)
+    time.sleep(0.05)
+    return before == cpu_and_states(recorder) and before[1] == {"S"}
+
+
 def recorded(s, kept, intervals, wall_s=400):
-    """
-    Waits until the recorder has all intervals of a replay. It gives way to all others, also to programs that read its files, so these
-    are run when it has nothing to do.
-    """
-    def rests():
-        before = cpu_and_states(s.recorder)
-        time.sleep(0.05)
-        return before == cpu_and_states(s.recorder) and before[1] == {"S"}
-    s.until(lambda: rests() and readable(recordings(kept)[-1])[-1:] == [end_of(intervals - 1, wall_s)], "the last interval")
+    """Waits until the recorder has all intervals of a replay."""
+    s.until(lambda: rests(s.recorder) and readable(recordings(kept)[-1])[-1:] == [end_of(intervals - 1, wall_s)], "the last interval")
 
 
 def test_an_hour_is_a_file(tmp_path, kept):
@@ -320,7 +320,8 @@ def test_without_a_server(tmp_path, kept):
     def begin():
         p = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
         children = pathlib.Path(f"/proc/{p.pid}/task/{p.pid}/children")
-        wait_until(lambda: children.read_text() and recordings(kept) and all_readable(kept)[5:], "some intervals", within_s=DEADLINE_S)
+        wait_until(lambda: (child := children.read_text()) and recordings(kept) and rests(child.strip()) and all_readable(kept)[5:], "some intervals")
+        wait_until(lambda: rests(children.read_text().strip()), "its recorder to have them all")
         child, = children.read_text().split()
         return p, child
     p, child = begin()
