@@ -374,7 +374,9 @@ def test_a_run_without_ios(tmp_path):
     s = synthetic.Script()
     for _ in range(10):
         s.tick()
-    assert blklat("report", "--format", "text", s.write(tmp_path / "run.blklat")).splitlines()[-2:] == ["", "no IO"]
+    path = s.write(tmp_path / "run.blklat")
+    text = blklat("report", "--format", "text", path)
+    assert text.splitlines()[-2:] == ["", "no IO"] and "rates" not in text + blklat("compare", path, path, "--format", "text")
 
 
 def test_the_text_has_what_the_document_has(tail, report):

@@ -2,8 +2,10 @@
 #include "report/active.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "report/run.h"
+#include "util/units.h"
 
 #define ROUNDING 1e-9	/* a smaller difference, relative to what is compared, is a rounding error */
 
@@ -159,9 +161,15 @@ void active_windows_set(struct run *r)
 	}
 }
 
-const char *active_words(const struct run *r)
+const char *active_words(char ret[ACTIVE_TEXT], const char *lead, const struct run *r)
 {
-	return r->asked.from || r->asked.to ? "as asked" : "the active window";
+	bool asked = r->asked.from || r->asked.to, any = asked;
+
+	run_for_each_whole(w, r)
+		any |= watch_run_ios(w) > 0;
+	snprintf(ret, ACTIVE_TEXT, any ? "%srates over %s to %s, %s" : "", lead, UNITS(seconds, r->active.from_s),
+		 UNITS(seconds, r->active.to_s), asked ? "as asked" : "the active window");
+	return ret;
 }
 
 u64 active_sum(const struct run *r, const u64 *of)

@@ -34,8 +34,10 @@ struct watch_run;
  */
 void active_windows_set(struct run *r);
 
-/* How the window was chosen: "the active window", "as asked". */
-const char *active_words(const struct run *r);
+#define ACTIVE_TEXT 96
+
+/* @lead and "rates over 1.0 s to 9.0 s, the active window", or "as asked"; "" without IO, if nothing was asked for. */
+const char *active_words(char ret[ACTIVE_TEXT], const char *lead, const struct run *r);
 
 /* The sum of a series' array over the window; 0 if @of is NULL. */
 u64 active_sum(const struct run *r, const u64 *of);

@@ -102,8 +102,7 @@ static void put_run(const struct table *t, u32 i)
 		put_text(t, r->origin.label, t->columns / 3);
 	}
 	fputs(r->origin.finished ? "" : " (not finished)", t->f);
-	fprintf(t->f, "%srates over %s to %s, %s\n", t->markdown ? "; " : "\n        ",
-		UNITS(seconds, r->active.from_s), UNITS(seconds, r->active.to_s), active_words(r));
+	fprintf(t->f, "%s\n", active_words((char[ACTIVE_TEXT]){ 0 }, t->markdown ? "; " : "\n        ", r));
 }
 
 static void put_heads(const struct table *t)
