@@ -13,6 +13,7 @@
 struct sorted {
 	struct trace t;
 	u32 slow;
+	double middle;			/* logarithm of the percentile, between fast and slow */
 	u32 bursts, n_ends;		/* of the load */
 	double ends_s[LEVEL_CUTS_MAX];	/* where it comes and goes, in turn */
 	bool from_start;		/* it is there first */
@@ -21,35 +22,35 @@ struct sorted {
 /* Returns whether percentile @p is high for a part of the time. */
 static bool sort_by(const struct trace *t, u32 p, u32 *room, struct sorted *ret)
 {
-	double low, high, middle;
+	double low, high;
 	u32 n = 0;
 
 	for (u32 i = 0; i < t->n; i++)
 		t->y[i] = trace_log_ns(t, i, p);
 	trace_ends(t, &low, &high);
-	middle = (low + high) / 2;
-	*ret = (struct sorted){ .t = *t };
+	*ret = (struct sorted){ .t = *t, .middle = (low + high) / 2 };
 	ret->t.interval = room;
 	for (u32 i = 0; i < t->n; i++)
-		if (t->y[i] <= middle)
+		if (t->y[i] <= ret->middle)
 			room[n++] = t->interval[i];
 	ret->t.n_cuts = 1;
 	ret->t.cuts[0] = n;
 	ret->slow = t->n - n;
 	for (u32 i = 0; i < t->n; i++)
-		if (t->y[i] > middle)
+		if (t->y[i] > ret->middle)
 			room[n++] = t->interval[i];
 	return high - low >= log(STEP(p)) && ret->slow >= LEVEL_LEAST && t->n - ret->slow >= LEVEL_LEAST;
 }
 
-/* Returns whether the load comes in bursts. It may be slow by chance in between. */
+/* Returns whether the load comes in bursts in which it is slow. It may be slow by chance in between. */
 static bool find_bursts(const struct trace *t, const struct other *load, struct sorted *ret)
 {
 	double middle_iops = (load->before.iops + load->after.iops) / 2;
 	bool was_there = false;
 
 	for (u32 i = 0; i < t->n; i++) {
-		bool there = run_iops(t->q->run, load->watch->ops[load->op].ios, t->interval[i]) > middle_iops;
+		bool there = run_iops(t->q->run, load->watch->ops[load->op].ios, t->interval[i]) > middle_iops &&
+			     (was_there || t->y[i] > ret->middle);
 
 		ret->bursts += there && !was_there;
 		ret->from_start |= there && !i;
