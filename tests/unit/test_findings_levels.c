@@ -256,15 +256,22 @@ TEST(many_levels)
 	assert_calm();
 }
 
-/* Named by what moved: every 30 s latency alone, by a factor of 4. The load alone is worth knowing, but not wrong. */
+/* Named by what moved: every 30 s latency alone, to two levels in turn or to three. The load alone is worth knowing, but not wrong. */
 TEST(many_levels_of_latency)
 {
 	for (u32 i = 0; i < 300; i++)
 		second(READ, i / 30 % 2 ? 400000 : 100000, 1000);
 	judge();
-	assert_text("level_change", "sda read: the level changed 9 times from 30.0 s to 270.0 s; the mean is 100 us in the fastest and 400 us in "
-		    "the slowest, at 1.00k IOPS");
+	assert_text("level_change", "sda read: mean latency rose 4.00 times at 30.0 s for 30.0 s, and 4 times more, every 60.0 s, from 100 us to "
+		    "400 us, after 10.0 % of the IOs, at 1.00k IOPS; p50 from 100 us to 400 us");
+	assert_value("level_change", "episodes", 5, 0);
 	assert_int_equal(only("level_change")->grade, FINDING_WRONG);
+	begin(1);
+	for (u32 i = 0; i < 300; i++)
+		second(READ, i / 30 % 3 ? i / 30 % 3 * 400000 : 100000, 1000);
+	judge();
+	assert_text("level_change", "sda read: the level changed 9 times from 30.0 s to 270.0 s; the mean is 100 us in the fastest and 800 us in "
+		    "the slowest, at 1.00k IOPS");
 	begin(1);
 	for (u32 i = 0; i < 300; i++)
 		second(READ, 100000, i / 30 % 2 ? 4000 : 1000);
@@ -272,13 +279,20 @@ TEST(many_levels_of_latency)
 	assert_int_equal(only("level_change")->grade, FINDING_DIFFERS);
 }
 
-/* Six slow seconds of every twenty: each of them is found, although one between others explains little of the whole variance. */
+/*
+ * Six slow seconds of every twenty, from the start on or not: each of them is found, although one between others explains
+ * little of the whole variance.
+ */
 TEST(bursts_in_a_row)
 {
-	for (u32 i = 0; i < 100; i++)
-		second(READ, i % 20 >= 14 ? 450000 : 90000, 2000);
-	judge();
-	assert_value("level_change", "changes", 9, 0);
+	for (u32 start = 0; start < 2; start++) {
+		begin(1);
+		for (u32 i = 0; i < 106; i++)
+			second(READ, (i + 14 * start) % 20 >= 14 ? 450000 : 90000, 2000);
+		judge();
+		assert_non_null(strstr(only("level_change")->text, start ? " at 20.0 s for 6.0 s, and 4 times more, every 20.0 s, and from the start until 6.0 s, "
+				       : " at 14.0 s for 6.0 s, and 4 times more, every 20.0 s, "));
+	}
 }
 
 /* From 80k to 7k in even steps over 200 s: no sudden change anywhere. */

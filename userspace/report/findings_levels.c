@@ -16,6 +16,7 @@
 #define FALLS 1.05		/* from one to the next, by more than noise */
 #define CACHE 2.0		/* times slower, at least, without one */
 #define TOLD_MAX 3		/* if there are more changes, one finding sums them up */
+#define TURNS_LEAST 5		/* changes */
 
 static void place_change(const struct trace *t, u32 cut, struct change *c)
 {
@@ -213,6 +214,35 @@ static u32 marked_cuts(const struct trace *t)
 	return n;
 }
 
+/*
+ * Whether change @i of @n is one of those for the worse, each to the same level but for the last one, which the run may cut
+ * off, and for the better in turn.
+ */
+static bool is_turn(const struct change *all, u32 n, u32 i)
+{
+	const struct change *c = &all[i];
+	double period_s = (all[(n - 1) & ~1U].at_s - all[0].at_s) / ((n - 1) / 2);
+	u32 p = all[0].tail;	/* or the median */
+
+	if (c->lasts_s || change_has_culprit(c) || fabs(c->at_s - all[i % 2].at_s - i / 2 * period_s) > REGULAR * period_s)
+		return false;
+	return i % 2 ? c->latency < 0
+		     : change_is_worse(c) && (i + 1 == n || !direction(c->after.ns[p], all[0].after.ns[p], FACTOR));
+}
+
+/* Where an op is slower for regular times of one length, sets how long, so that they are told together like short rises. */
+static void find_turns(struct change *all, u32 n)
+{
+	u32 first = n && all[0].latency < 0, m = 0;
+
+	all += first;
+	n -= first;
+	while (n >= TURNS_LEAST && m < n && is_turn(all, n, m))
+		m++;
+	for (u32 i = 0; i < n && m == n; i += 2)
+		all[i].lasts_s = all[1].at_s - all[0].at_s;
+}
+
 /* How many changes are short rises of the same, each followed by its end. The last may go on until the run ends. */
 static u32 gather_shorts(const struct change *all, u32 n)
 {
@@ -250,10 +280,10 @@ static u32 gather(struct change *all, u32 n)
 	return m;
 }
 
-/* Whether the run began as slow as it is in the short rise @c. */
+/* Whether the run began as slow as it is in @c, a short rise or a turn. */
 static bool is_first_of(const struct change *first, const struct change *c)
 {
-	return c->lasts_s && first->span[0].to < LEVEL_LEAST && change_is_tail(first) == change_is_tail(c) &&
+	return c->lasts_s && change_is_tail(first) == change_is_tail(c) &&
 	       !direction(first->before.mean_ns, c->after.mean_ns, FACTOR);
 }
 
@@ -327,7 +357,9 @@ static int report_changes(struct trace *t, bool sweep)
 	if (!all)
 		return -ENOMEM;
 	add_handovers(t);
-	n = fold_first(all, make_changes(t, sweep, all));
+	n = make_changes(t, sweep, all);
+	find_turns(all, n);
+	n = fold_first(all, n);
 	for (u32 i = 0; i < n; i += gather(&all[i], n - i))
 		told++;
 	for (u32 p = 0; !t->n_cuts && !drifts && p < PERCENTILES_OVER_TIME; p++)

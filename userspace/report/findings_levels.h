@@ -13,6 +13,7 @@
 #define SAME_CUT 2
 #define NEAR 10
 #define EVEN 1.2		/* figures that differ by a smaller factor count as unchanged */
+#define REGULAR 0.1		/* of the period; rises at most so far from their places are regular */
 #define STEP(p) ((p) == RUN_P50 ? FACTOR : 2.0)	/* the least by which a percentile changes between levels */
 #define TAIL_IOS 2		/* IOs that an interval must have beyond a percentile */
 
@@ -70,7 +71,7 @@ struct other {
 struct change {
 	double at_s, share;
 	bool gradual;		/* no step: before and after are the first and the last fifth of the time */
-	double lasts_s;		/* of a rise of latency that is too short for a level; else 0 */
+	double lasts_s;		/* of a rise of latency that is too short for a level, or comes in turns; else 0 */
 	double rest_s;		/* pause of the workload before the change */
 	/* before (at a handover, before the first load) and after; up to NEAR intervals of each next to the change */
 	struct span span[2], near[2];

@@ -5,8 +5,6 @@
 
 #include "report/findings_levels.h"
 
-#define REGULAR 0.1		/* of the period; rises at most so far from their places are regular */
-
 /* By how much latency changed, and in what. */
 static double times_of(const struct change *c, const char **ret_what)
 {

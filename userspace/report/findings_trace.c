@@ -271,9 +271,11 @@ double moment_of(const struct trace *t, const struct series_run *s, u32 cut, dou
 {
 	const struct run *r = t->q->run;
 	u32 a = t->interval[cut - 1], b = t->interval[cut];
-	double begin = r->start_s[a], length = run_end_of(r, b) - begin;
-	double at_first = (s->ios[a] + s->ios[b] - after * length) / (before - after);
+	double least = fmin(before, after), most = fmax(before, after), at_first = 0;
 
+	/* What a load makes up for in one of them says nothing of the other. */
+	for (u32 i = a; i <= b; i++)
+		at_first += (fmin(fmax(run_iops(r, s->ios, i), least), most) - after) * r->length_s[i] / (before - after);
 	/* After a rest, it came with the load. */
-	return b > a + 1 || before == after || !s->ios[a] ? r->start_s[b] : begin + fmin(fmax(at_first, 0), length);
+	return b > a + 1 || before == after || !s->ios[a] ? r->start_s[b] : r->start_s[a] + at_first;
 }
