@@ -290,6 +290,19 @@ def test_a_drift_is_told_once(tmp_path):
     assert [one for one in sentences(s.write(tmp_path / "late.blklat")) if one.endswith("; five such rounds from 30.0 s on were steady")]
 
 
+def test_a_mean_that_drifts(tmp_path):
+    """A limit sinks from 2000 to 400 IOPS. As ever more of the IOs wait 100 ms for it, p90 jumps from 40 us to 100 ms."""
+    s = synthetic.Script()
+    for t in range(100):
+        iops = 20 * round(100 * 0.2 ** (t / 100))
+        s.io("read", 40e3, iops - 60)
+        s.io("read", 100e6, 60)
+        s.tick()
+    told = sentences(s.write(tmp_path / "run.blklat"), grade="!!")
+    assert len(told) == 1 and re.match(r"sda read: mean latency rose 3\.\d\d times little by little, from 3\.\d\d ms to 12\.\d ms, at 1\.\d\dk to 4\d\d IOPS; "
+                                       r"p50 unchanged at 40\.\d us; p90 from 40\.\d us to 99\.\d ms$", told[0]), told
+
+
 @pytest.mark.parametrize("down", [False, True])
 @pytest.mark.parametrize("rates,told", [((5000, 8100, 8080, 8060, 8040, 8020), "QD 2' on: 8.10k IOPS there and 8.02k in 'QD 32', while the "
                                          "mean latency rose from 200 us to 3.20 ms"),

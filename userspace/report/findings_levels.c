@@ -132,6 +132,20 @@ static void keep_to_phase(const struct trace *t, u32 cut, struct change *c)
 	}
 }
 
+/* The logarithm of how many times longer IOs take on average in the second of two spans. */
+static double rise_of(const struct trace *t, const struct span in[2])
+{
+	return log(rates_of(t, t->s, in[1]).mean_ns / rates_of(t, t->s, in[0]).mean_ns);
+}
+
+/* Whether only a percentile has a step there, while the mean drifts from one level to the other. */
+static bool drifts(const struct trace *t, const struct change *c)
+{
+	double all = fabs(rise_of(t, c->span)), near = fabs(rise_of(t, c->near));
+
+	return all >= log(FACTOR) && near < fmin(all / 2, log(FACTOR));
+}
+
 struct change change_at(const struct trace *t, u32 i)
 {
 	struct change c = { .span = { { 0 }, trace_span(t, i + 1) } };
@@ -141,9 +155,12 @@ struct change change_at(const struct trace *t, u32 i)
 		first--;
 	c.span[0] = trace_span(t, first);
 	keep_to_phase(t, t->cuts[i], &c);
-	compare(t, &c);
 	c.near[0] = (struct span){ max_u64(c.span[0].from + NEAR, c.span[0].to) - NEAR, c.span[0].to };
 	c.near[1] = (struct span){ c.span[1].from, min_u64(c.span[1].from + NEAR, c.span[1].to) };
+	c.local = first == i && drifts(t, &c);
+	if (c.local)
+		memcpy(c.span, c.near, sizeof(c.span));
+	compare(t, &c);
 	place_change(t, t->cuts[i], &c);
 	for (u32 k = 0; k < t->n_shorts; k++)
 		if (t->shorts[k] == t->cuts[i])
@@ -174,31 +191,40 @@ static void add_handovers(struct trace *t)
 	}
 }
 
+static double level_ns(const struct level *l, u32 p)
+{
+	return p == LEVEL_MEAN ? l->mean_ns : l->ns[p];
+}
+
 /*
- * Without a step: whether percentile @p falls from no fifth of the time to the next, and rises in all by as much as a
+ * Without a step: whether percentile @p, or the mean, falls from no fifth of the time to the next, and rises in all by as much as a
  * step has to, as clearly.
  */
 static bool find_drift(const struct trace *t, u32 p, struct change *ret)
 {
-	double squares = 0;
+	double squares = 0, rise, most = 0;
 
 	if (t->q->run->phases.n || t->n < FIFTHS * LEVEL_LEAST)
 		return false;
 	*ret = (struct change){ .gradual = true, .at_s = t->q->run->start_s[t->interval[0]] };
 	for (u32 i = 0; i < FIFTHS; i++) {
-		double before_ns = ret->after.ns[p];
+		double before_ns = level_ns(&ret->after, p), after_ns;
 
 		ret->span[1] = (struct span){ i * t->n / FIFTHS, (i + 1) * t->n / FIFTHS };
 		ret->after = figures_of(t, t->s, ret->span[1]);
-		if (ret->after.ns[p] * FALLS < before_ns)
+		after_ns = level_ns(&ret->after, p);
+		if (after_ns * FALLS < before_ns)
 			return false;
+		most = i ? fmax(most, log(after_ns / before_ns)) : 0;
 		for (u32 k = ret->span[1].from; k < ret->span[1].to; k++)
-			squares += pow(trace_log_ns(t, k, p) - log(ret->after.ns[p]), 2);
+			squares += pow(trace_log_ns(t, k, p) - log(after_ns), 2);
 	}
 	ret->span[0].to = t->n / FIFTHS;
 	compare(t, ret);
-	return log(ret->after.ns[p] / ret->before.ns[p]) >=
-	       fmax(log(STEP(p)), sqrt(squares / t->n) * fmax(2, 5 / sqrt(t->n / FIFTHS / 2.0)));
+	rise = log(level_ns(&ret->after, p) / level_ns(&ret->before, p));
+	/* Steps of the mean alone are not looked for. */
+	return rise >= fmax(log(STEP(p)), sqrt(squares / t->n) * fmax(2, 5 / sqrt(t->n / FIFTHS / 2.0))) &&
+	       (p != LEVEL_MEAN || most < rise / 2);
 }
 
 /*
@@ -351,7 +377,8 @@ static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 static int report_changes(struct trace *t, bool sweep)
 {
 	CLEANUP(cleanup_free) struct change *all = calloc(LEVEL_CUTS_MAX, sizeof(*all));
-	bool drifts = false;
+	bool stepped = false, drifted = false;
+	struct change drift;
 	u32 told = 0, n;
 
 	if (!all)
@@ -362,10 +389,14 @@ static int report_changes(struct trace *t, bool sweep)
 	n = fold_first(all, n);
 	for (u32 i = 0; i < n; i += gather(&all[i], n - i))
 		told++;
-	for (u32 p = 0; !t->n_cuts && !drifts && p < PERCENTILES_OVER_TIME; p++)
-		drifts = t->backed[p] && find_drift(t, p, all);
-	if (drifts && is_own(t, false, all, 0))
-		report_change(t, all, 1);
+	for (u32 i = 0; i < n; i++)
+		stepped |= !all[i].local;
+	for (u32 p = 0; !stepped && !drifted && p <= LEVEL_MEAN; p++)
+		drifted = (p == LEVEL_MEAN || t->backed[p]) && find_drift(t, p, &drift);
+	if (drifted && is_own(t, false, &drift, 0)) {
+		report_change(t, &drift, 1);
+		return 0;
+	}
 	if (told > TOLD_MAX) {
 		report_many(t, all, n);
 		return 0;

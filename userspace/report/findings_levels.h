@@ -14,7 +14,7 @@
 #define NEAR 10
 #define EVEN 1.2		/* figures that differ by a smaller factor count as unchanged */
 #define REGULAR 0.1		/* of the period; rises at most so far from their places are regular */
-#define STEP(p) ((p) == RUN_P50 ? FACTOR : 2.0)	/* the least by which a percentile changes between levels */
+#define STEP(p) ((p) == RUN_P50 || (p) == LEVEL_MEAN ? FACTOR : 2.0)	/* the least by which a percentile changes between levels */
 #define TAIL_IOS 2		/* IOs that an interval must have beyond a percentile */
 
 /* An op of a watch in the intervals in which it was busy: not at rest, not stalled. */
@@ -71,6 +71,7 @@ struct other {
 struct change {
 	double at_s, share;
 	bool gradual;		/* no step: before and after are the first and the last fifth of the time */
+	bool local;		/* of a percentile alone: the mean drifts, so before and after are next to the change */
 	double lasts_s;		/* of a rise of latency that is too short for a level, or comes in turns; else 0 */
 	double rest_s;		/* pause of the workload before the change */
 	/* before (at a handover, before the first load) and after; up to NEAR intervals of each next to the change */
@@ -105,7 +106,9 @@ int trace_find_levels(struct trace *t);
  */
 void trace_add_short(struct trace *t);
 
-/* The logarithm of percentile @p in ns, of run_over_time, at a place of the trace. */
+#define LEVEL_MEAN PERCENTILES_OVER_TIME	/* in place of a percentile of run_over_time */
+
+/* The logarithm of percentile @p in ns, or of the mean, at a place of the trace. */
 double trace_log_ns(const struct trace *t, u32 place, u32 p);
 
 /* The values of t->y below and above which a twentieth of the places lies: outliers do not count. */

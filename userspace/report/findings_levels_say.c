@@ -177,8 +177,8 @@ static void state_rule(struct finding *f)
 {
 	finding_rule(f, "a step by a factor of 1.5 or more in IOPS or in the median latency, or of 2 in a percentile with %d IOs beyond "
 		     "it, between levels of %d intervals or more that scatter by at most half the step (of fewer, by two steps, and the "
-		     "mean by one); rests and stalls are left out; or a percentile that rises as much, and from no fifth of the time falls to the next, "
-		     "without one; another load is named if it changed by a factor of 1.5 or more at most %d intervals apart",
+		     "mean by one); rests and stalls are left out; or a percentile or mean that rises as much, and from no fifth of the time falls to the "
+		     "next, without one; another load is named if it changed by a factor of 1.5 or more at most %d intervals apart",
 		     TAIL_IOS, LEVEL_LEAST, SAME_CUT);
 }
 

@@ -17,7 +17,6 @@
 #define SHORT_APART 4		/* values between such rises, as of write-back each 5 s */
 #define SHORT_EDGE 2		/* at the run's begin and end */
 #define SHORT_NOISE 5.0		/* standard deviations */
-#define MEAN PERCENTILES_OVER_TIME
 
 void trace_uninit(struct trace *t)
 {
@@ -72,11 +71,11 @@ static int add_cuts(struct trace *t, double step)
 	return n < 0 ? n : 0;
 }
 
-/* Of a percentile, or the MEAN. */
+/* Of a percentile, or the LEVEL_MEAN. */
 double trace_log_ns(const struct trace *t, u32 place, u32 p)
 {
 	u32 i = t->interval[place];
-	double ns = p == MEAN ? (double)t->s->sum_ns[i] / t->s->ios[i] : percentiles_run_ns(&t->s->percentiles, i, p);
+	double ns = p == LEVEL_MEAN ? (double)t->s->sum_ns[i] / t->s->ios[i] : percentiles_run_ns(&t->s->percentiles, i, p);
 
 	return log(fmax(ns, 1));
 }
@@ -139,10 +138,10 @@ static u32 end_of_short(const struct trace *t, u32 p, double step, double mean_s
 
 	for (u32 i = max_u64(from, SHORT_APART) - SHORT_APART; i < from; i++) {
 		most = fmax(most, trace_log_ns(t, i, p));
-		most_mean = fmax(most_mean, trace_log_ns(t, i, MEAN));
+		most_mean = fmax(most_mean, trace_log_ns(t, i, LEVEL_MEAN));
 	}
 	while (to < t->n && trace_log_ns(t, to, p) >= most + step &&
-	       trace_log_ns(t, to, MEAN) >= most_mean + mean_step &&
+	       trace_log_ns(t, to, LEVEL_MEAN) >= most_mean + mean_step &&
 	       t->s->ios[t->interval[to]] * (1 - run_over_time.p[p].q) >= SHORT_IOS)
 		to++;
 	for (u32 i = to; i < t->n && i < to + SHORT_APART; i++)
@@ -170,7 +169,7 @@ static double gap_at(const struct trace *t, u32 p, u32 to)
 static u32 end_of_start(const struct trace *t, u32 p, double step, double mean_step)
 {
 	for (u32 to = 1; to < LEVEL_LEAST && to + SHORT_APART <= t->n; to++) {
-		double gap = gap_at(t, p, to), mean_gap = gap_at(t, MEAN, to);
+		double gap = gap_at(t, p, to), mean_gap = gap_at(t, LEVEL_MEAN, to);
 
 		if (t->s->ios[t->interval[to - 1]] * (1 - run_over_time.p[p].q) < SHORT_IOS)
 			break;
@@ -193,7 +192,7 @@ static double scatter_of(const struct trace *t, u32 p)
 
 void trace_add_short(struct trace *t)
 {
-	double mean_step = fmax(log(FACTOR), SHORT_NOISE * scatter_of(t, MEAN));
+	double mean_step = fmax(log(FACTOR), SHORT_NOISE * scatter_of(t, LEVEL_MEAN));
 
 	for (u32 p = 0; p < PERCENTILES_OVER_TIME; p++) {
 		double step = fmax(SHORT * log(STEP(p)), SHORT_NOISE * scatter_of(t, p));
