@@ -330,7 +330,7 @@ def test_a_sweep(tmp_path, rates, told, down):
     (1.5, 2.6, "36.5 %: 1.5 s of load and 2.6 s of pause, 49 times; 10.0k IOPS while busy, 3.65k over 48"),
     (5.4, 7.1, "43.3 %: 5.4 s of load and 7.1 s of pause, 16 times; 10.0k IOPS while busy, 4.33k over 15"),
     # Nothing tells whether any interval is all busy: these have 3.7k and 6.3k.
-    (1, 3, "at most 39.7 %: 1.6 s of load and 2.4 s of pause, 50 times; at least 6.30k IOPS while busy, 2.50k over 49")])
+    (1, 3, "at most 39.7 %: 1.6 s of load and at least 2.4 s of pause, 50 times; at least 6.30k IOPS while busy, 2.50k over 49")])
 def test_bursts_that_begin_anywhere(tmp_path, on, off, told):
     """10k writes a second, from 0.37 s on and again after each period."""
     s = synthetic.Script()

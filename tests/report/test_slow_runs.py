@@ -175,3 +175,17 @@ def test_too_few_to_say(report, tmp_path):
     slow(s, "write", 9 * MS, n=19)
     s.tick()
     assert not findings(report(s.write(tmp_path / "run.blklat")))
+
+
+def test_two_stages_have_different_things_in_common(report, tmp_path):
+    """Of one stage most slow IOs are writes, of the other those of a cgroup: neither is much the same."""
+    s = script(by="cgroup")
+    s.lines.append("watch sda total")
+    for stage in ("device", "total"):
+        s.on("sda", stage)
+        s.io("read", MS, 1000, more="in=/a")
+        slow(s, "write" if stage == "device" else "read", 9 * MS, n=30, more="in=" + ("/a" if stage == "device" else "/b"))
+        s.io("write", MS, 200, more="in=/a")
+    s.tick()
+    found = findings(report(s.write(tmp_path / "run.blklat")))
+    assert [f["text"].split(" are of ")[1].split(",")[0] for f in found] == ["op write", "cgroup /b"] and "much the same" not in found[0]["text"], found

@@ -35,6 +35,17 @@ TEST(short_runs)
 	assert_calm();
 	assert_string_equal(fs.f[0].text, "sda read: no IO from 10.0 s to 20.0 s, where the steady state is "
 			    "looked for");
+	begin(1);		/* the same, and the writes stall then for a second */
+	for (u32 i = 0; i < 20; i++) {
+		synthetic_io(&s, 0, WRITE, 27000, i == 15 ? 0 : 37000);
+		synthetic_io(&s, 0, WRITE, 1100000000, i == 16 ? 4 : 0);
+		synthetic_io(&s, 0, READ, 27000, i < 9 ? 37000 : 0);
+		synthetic_in_flight(&s, 0, 4, i == 15 ? 1000000000 : 13000);
+		synthetic_tick(&s, 1);
+	}
+	judge();
+	assert_count("stall", 1);
+	assert_string_equal(fs.f[1].text, "sda read: no IO from 10.0 s to 20.0 s, where the steady state is looked for");
 }
 
 /* The same change at 100 s with intervals of 0.1 s, of 5 s, and in a ring whose first 64 s were merged by 8. */

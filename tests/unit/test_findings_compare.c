@@ -76,6 +76,20 @@ TEST(order_and_gaps)
 	assert_int_equal(fs.f[2].grade, FINDING_WELL);
 }
 
+/* IOs of 4 and of 64 KiB. */
+TEST(sizes_that_differ)
+{
+	for (u32 i = 0; i < 2; i++) {
+		begin_named(i ? "large" : "small");
+		synthetic_io(&s, 0, READ, 100000 << i, 1000);
+		s.frames.f[0].ops[READ].bytes <<= 4 * i;
+		synthetic_tick(&s, 1);
+		keep();
+	}
+	compare(false);
+	assert_ends(only("pair"), "; large has p50 200 us, 1.00k IOPS and QD 0.20 with IOs of 64.0 KiB, small 100 us, 1.00k and 0.10 with IOs of 4.00 KiB");
+}
+
 /* Of compare, the first is the measure of all. Runs without a label or file of their own have a number. */
 TEST(against_the_first)
 {

@@ -41,18 +41,23 @@ static void say_load(struct finding *f, const struct other *o, const struct watc
 	const struct level *most = o->after.iops > o->before.iops ? &o->after : &o->before;
 	bool began = o->iops_before < ABSENT * o->iops_after, ended = o->iops_after < ABSENT * o->iops_before;
 	bool owned = is_owned(o->watch), again = owned && o->watch == said;
+	const struct device *d = o->watch->watch->device;
+	bool elsewhere = d != f->watch->device;
 
 	if (owned && !again)
 		say_owner(f, o->watch);
 	if (began || ended)
 		finding_say(f, "%s%s", !owned || again ? "" : began ? " began " : " ended its ", UNITS(short, began ? o->iops_after : o->iops_before));
 	else
-		finding_say(f, "%sfrom %s to %s", again ? "" : owned ? " went " : "the device went ", UNITS(short, o->iops_before), UNITS(short, o->iops_after));
+		finding_say(f, "%s%sfrom %s to %s", owned ? "" : elsewhere ? d->name : "the device", again ? "" : " went ",
+			    UNITS(short, o->iops_before), UNITS(short, o->iops_after));
 	finding_say(f, " %s/s", plurals[o->op]);
 	if (most->bytes_per_s > 0)
 		finding_say(f, " of %s", UNITS(memory, most->bytes_per_s / most->iops));
 	if (!owned && (began || ended))
 		finding_say(f, "%s", began ? " began" : " ended");
+	if (elsewhere && (owned || began || ended))
+		finding_say(f, " on %s", d->name);
 }
 
 /* "backup.service began 500 writes/s of 1.00 MiB and 200 reads/s of 128 KiB". */
@@ -69,8 +74,6 @@ void say_other(struct finding *f, const struct change *c)
 {
 	finding_say(f, "; at the same time ");
 	say_loads(f, c);
-	if (strncmp(f->text, c->cause.watch->watch->device->name, strcspn(f->text, " :")))
-		finding_say(f, " on %s", c->cause.watch->watch->device->name);
 }
 
 static void say_victim(struct finding *f, const struct trace *t, const struct change *c)

@@ -22,6 +22,7 @@
 #define FAR(q) ((q) > 0.99 ? 1.5 : (q) > 0.95 ? 1.2 : EQUAL)
 #define CHANCE 5.0		/* and those that differ by so many standard errors */
 #define CLASS 2.0		/* a gap between classes */
+#define SIZES 1.5		/* mean sizes of IOs that differ by less are not told */
 #define PAIRS_MOST 4		/* of more lines, only pairs that part are told */
 #define NAMED 8
 #define NAME 48
@@ -225,6 +226,15 @@ static bool say_ratios(struct finding *f, const struct split *s, double from, do
 	return alike;
 }
 
+/* Of IOs whose sizes differ. */
+static void say_size(struct finding *f, const struct line *l, const struct line *other)
+{
+	double bytes = (double)l->o->bytes / l->o->ios, others = (double)other->o->bytes / other->o->ios;
+
+	if (fmin(bytes, others) > 0 && fmax(bytes, others) >= SIZES * fmin(bytes, others))
+		finding_say(f, " with IOs of %s", UNITS(memory, bytes));
+}
+
 static void tell_pair(const struct lines *ls, const struct split *s)
 {
 	const struct line *a = s->a, *b = s->b;
@@ -253,9 +263,10 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 		say_ratios(f, s, part ? step(s->from) : 0, EQUAL);
 	if (close && fmax(depth, other_depth) >= CLASS * fmin(depth, other_depth))
 		finding_say(f, ": the same latency, %s at a lower depth", depth < other_depth ? a->name : b->name);
-	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s, %s %s, %s and %s", a->name, UNITS(ns, at(a, 0.5)), UNITS(short, a->o->iops),
-		    UNITS(short, depth), b->name, UNITS(ns, at(b, 0.5)), UNITS(short, b->o->iops),
-		    UNITS(short, other_depth));
+	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s", a->name, UNITS(ns, at(a, 0.5)), UNITS(short, a->o->iops), UNITS(short, depth));
+	say_size(f, a, b);
+	finding_say(f, ", %s %s, %s and %s", b->name, UNITS(ns, at(b, 0.5)), UNITS(short, b->o->iops), UNITS(short, other_depth));
+	say_size(f, b, a);
 	f->grade = alike ? FINDING_WELL : FINDING_DIFFERS;
 	f->times = ratio(s, step(s->n - 1));
 	finding_values(f, { "times_p50", ratio(s, 0.5) }, { "times_p90", ratio(s, 0.9) }, { "times_last", f->times },

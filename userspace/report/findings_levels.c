@@ -87,8 +87,9 @@ bool change_is_tail(const struct change *c)
 
 bool change_is_cache(const struct change *c)
 {
-	return c->alone && c->p50 > 0 && c->latency > 0 && !c->cause.watch && !change_is_load(c) &&
-	       !change_is_resized(c) && c->after.mean_ns >= CACHE * c->before.mean_ns &&
+	double mean = c->after.mean_ns / c->before.mean_ns, p50 = c->after.ns[RUN_P50] / c->before.ns[RUN_P50];
+
+	return c->alone && p50 >= fmax(EVEN, sqrt(mean)) && !c->cause.watch && !change_is_load(c) && !change_is_resized(c) && mean >= CACHE &&
 	       (c->iops < 0 || depth_of(&c->before) < 1) && c->span[1].to - c->span[1].from >= LEVEL_LEAST;
 }
 

@@ -67,6 +67,14 @@ static bool is_event(const struct finding *f)
 	return is_level_change(f) && f->grade == FINDING_WRONG;
 }
 
+/* Whether slow IOs have the same in common. */
+static bool is_common(const struct finding *a, const struct finding *b)
+{
+	const char *of_a = strstr(a->text, " are "), *of_b = strstr(b->text, " are ");
+
+	return !strncmp(of_a, of_b, strstr(of_a, ", of all IOs ") + 1 - of_a);
+}
+
 /* Else alike are the same op of several devices and, where they are steady, any ops. */
 static bool alike(const struct finding *a, const struct finding *b, const struct run *r)
 {
@@ -77,6 +85,8 @@ static bool alike(const struct finding *a, const struct finding *b, const struct
 		return a->by_chance && b->by_chance && steady_is_like(a, b);
 	if (strcmp(a->kind, b->kind) || a->grade != b->grade || strcmp(a->cause ?: "", b->cause ?: "") || fabs(a->from_s - b->from_s) > slack_s ||
 	    fabs(a->to_s - b->to_s) > slack_s)
+		return false;
+	if (!strcmp(a->kind, "slow_common") && !is_common(a, b))
 		return false;
 	return is_event(a) ||
 	       (of_others && (a->n == b->n || finding_get(a, "reached") == finding_get(b, "reached")) && fmax(a->times, b->times) <= LIKE * fmin(a->times, b->times) &&

@@ -75,27 +75,29 @@ static void say(struct finding *f, const struct steady_state *s, double stalled,
 			    UNITS(share, stalled));
 }
 
-/* Says so if for a whole round of the window the op had no IO, though the device did not stall. */
+/* Says so if for a whole round of the window the op had no IO, but for the time for which the device stalled. */
 static bool say_absence(const struct inquiry *q, u32 op, struct finding *f, const struct steady_state *s)
 {
 	const struct steady_window *w = q->window;
-	double from_s = w->from_s, absent_s = 0, absent_from_s = 0;
-	char from[UNITS_TEXT], to[UNITS_TEXT];
+	double from_s = w->from_s, stalled_s = 0, most_s = 0;
+	struct stall absent = { 0 };
 
 	for (u32 i = w->first; i < w->first + w->n; i++) {
 		double end_s = run_end_of(q->run, i);
 
-		if (q->watch->ops[op].ios[i] || q->stalled_s[i])
+		stalled_s += q->stalled_s[i];
+		if (q->watch->ops[op].ios[i]) {
 			from_s = end_s;
-		if (end_s - from_s <= absent_s)
+			stalled_s = 0;
+		}
+		if (end_s - from_s - stalled_s <= most_s)
 			continue;
-		absent_s = end_s - from_s;
-		absent_from_s = from_s;
+		most_s = end_s - from_s - stalled_s;
+		absent = (struct stall){ from_s, end_s };
 	}
-	if (absent_s < s->round_s)
+	if (most_s < s->round_s)
 		return false;
-	finding_say(f, "no IO from %s to %s, where the steady state is looked for", units_seconds(from, absent_from_s),
-		    units_seconds(to, absent_from_s + absent_s));
+	finding_say(f, "no IO from %s to %s, where the steady state is looked for", UNITS(seconds, absent.from_s), UNITS(seconds, absent.to_s));
 	return true;
 }
 
@@ -201,6 +203,7 @@ int steady_mark_chance(struct findings *fs)
 int find_duty_cycle(const struct inquiry *q)
 {
 	const struct duty d = duty_of(q->run, q->watch);
+	const char *most = d.at_least ? "at most " : "", *least = d.at_least ? "at least " : "";
 	struct finding *f;
 
 	if (!d.bursts)
@@ -209,10 +212,9 @@ int find_duty_cycle(const struct inquiry *q)
 	f->from_s = d.from_s;
 	finding_values(f, { "bursts", d.bursts }, { "period_s", d.period_s }, { "share", d.share },
 		       { "busy_iops", d.busy_iops }, { "overall_iops", d.overall_iops });
-	finding_say(f, "a duty cycle of %s%s: %s of load and %s of pause, %u times; %s%s IOPS while busy, %s over %u whole periods",
-		    d.at_least ? "at most " : "", UNITS(share, d.share), UNITS(seconds, d.share * d.period_s),
-		    UNITS(seconds, (1 - d.share) * d.period_s), d.bursts, d.at_least ? "at least " : "",
-		    UNITS(short, d.busy_iops), UNITS(short, d.overall_iops), d.bursts - 1);
+	finding_say(f, "a duty cycle of %s%s: %s of load and %s%s of pause, %u times; %s%s IOPS while busy, %s over %u whole periods", most,
+		    UNITS(share, d.share), UNITS(seconds, d.share * d.period_s), least, UNITS(seconds, (1 - d.share) * d.period_s), d.bursts,
+		    least, UNITS(short, d.busy_iops), UNITS(short, d.overall_iops), d.bursts - 1);
 	finding_rule(f, "five bursts or more of 100 IOs or more, at distances that deviate by at most 25 %%; between them intervals below "
 		     "1 %% of the mean rate with no IO in flight at their ends; the share is the rate of all whole periods over that while busy, "
 		     "which is of the intervals inside of bursts, or if there are none, of the ends that are not far below the other one");
