@@ -301,6 +301,11 @@ def test_a_mean_that_drifts(tmp_path):
     told = sentences(s.write(tmp_path / "run.blklat"), grade="!!")
     assert len(told) == 1 and re.match(r"sda read: mean latency rose 3\.\d\d times little by little, from 3\.\d\d ms to 12\.\d ms, at 1\.\d\dk to 4\d\d IOPS; "
                                        r"p50 unchanged at 40\.\d us; p90 from 40\.\d us to 99\.\d ms$", told[0]), told
+    s = synthetic.Script()      # A rate that steps is no such percentile.
+    for t in range(40):
+        spread(s, "read", 2e5 + 2e4 * min(t, 18), 2000 if t < 20 else 56000)
+        s.tick()
+    assert sentences(s.write(tmp_path / "step.blklat"))[0].startswith("sda read: IOPS rose from 2.00k to 56.0k at 20.0 s, after 3.45 % of the IOs; ")
 
 
 @pytest.mark.parametrize("down", [False, True])

@@ -133,18 +133,14 @@ static void keep_to_phase(const struct trace *t, u32 cut, struct change *c)
 	}
 }
 
-/* The logarithm of how many times longer IOs take on average in the second of two spans. */
-static double rise_of(const struct trace *t, const struct span in[2])
-{
-	return log(rates_of(t, t->s, in[1]).mean_ns / rates_of(t, t->s, in[0]).mean_ns);
-}
-
 /* Whether only a percentile has a step there, while the mean drifts from one level to the other. */
 static bool drifts(const struct trace *t, const struct change *c)
 {
-	double all = fabs(rise_of(t, c->span)), near = fabs(rise_of(t, c->near));
+	const struct level before = rates_of(t, t->s, c->near[0]), after = rates_of(t, t->s, c->near[1]);
+	double all = log(rates_of(t, t->s, c->span[1]).mean_ns / rates_of(t, t->s, c->span[0]).mean_ns);
 
-	return all >= log(FACTOR) && near < fmin(all / 2, log(FACTOR));
+	return fabs(all) >= log(FACTOR) && fabs(log(after.mean_ns / before.mean_ns)) < fmin(fabs(all) / 2, log(FACTOR)) &&
+	       !direction(before.iops, after.iops, FACTOR);
 }
 
 struct change change_at(const struct trace *t, u32 i)
