@@ -303,7 +303,7 @@ def test_a_mean_that_drifts(tmp_path):
                                        r"p50 unchanged at 40\.\d us; p90 from 40\.\d us to 99\.\d ms$", told[0]), told
     s = synthetic.Script()      # A rate that steps is no such percentile.
     for t in range(40):
-        spread(s, "read", 2e5 + 2e4 * min(t, 18), 2000 if t < 20 else 56000)
+        spread(s, "read", 1e5 + 1.5e4 * min(t, 19), 2000 if t < 20 else 56000)
         s.tick()
     assert sentences(s.write(tmp_path / "step.blklat"))[0].startswith("sda read: IOPS rose from 2.00k to 56.0k at 20.0 s, after 3.45 % of the IOs; ")
 
