@@ -279,6 +279,26 @@ TEST(many_levels_of_latency)
 	assert_int_equal(only("level_change")->grade, FINDING_DIFFERS);
 }
 
+/* Of 0.5 % of the IOs: 5 flushes a second of 2 ms, and of 40 ms from 60 s on, beside 40 ms of writes. The last run has too few. */
+TEST(flushes_that_cost)
+{
+	for (u32 n = 5; n; n -= 4) {
+		begin(1);
+		for (u32 i = 0; i < 90; i++) {
+			synthetic_io(&s, 0, BLKLAT_OP_FLUSH, i < 60 ? 2000000 : 40000000, n);
+			second(WRITE, 40000, 1000);
+		}
+		judge();
+		assert_count("flush_cost", n > 1);
+		if (n == 1)
+			continue;
+		assert_text("level_change", "sda flush: mean latency rose 20.0 times at 60.0 s, from 2.00 ms to 40.0 ms, after 66.7 % of the IOs, at 5 "
+			    "IOPS; p50 from 2.00 ms to 40.0 ms");
+		assert_text("flush_cost", "sda flush: 64.7 % of the device's time goes to flushes: 5 IOPS, mean 14.7 ms, p99 40.0 ms; that is 73.3 us "
+			    "for each write, which takes 40.0 us itself");
+	}
+}
+
 /*
  * Six slow seconds of every twenty, from the start on or not: each of them is found, although one between others explains
  * little of the whole variance.

@@ -14,6 +14,8 @@
 
 const char *const finding_grades[] = { "wrong", "differs", "well" };
 
+#define HEAVY 0.1		/* share of the time of all IOs */
+
 enum when { ALWAYS, IF_RATE_IS_ITS_OWN, WHEN_ALL_ARE_DONE };
 
 /*
@@ -36,6 +38,7 @@ static const struct rule {
 	{ "kernel_count", FINDING_WRONG, .of_watch = find_kernel_count },
 	{ "saturated", FINDING_DIFFERS, IF_RATE_IS_ITS_OWN, .of_op = find_saturated },
 	{ "beside", FINDING_DIFFERS, .of_op = find_beside },
+	{ "flush_cost", FINDING_DIFFERS, IF_RATE_IS_ITS_OWN, .of_watch = find_flush_cost },
 	{ "slow_common", FINDING_DIFFERS, .of_watch = find_slow_common },
 	{ "duty_cycle", FINDING_DIFFERS, IF_RATE_IS_ITS_OWN, .of_watch = find_duty_cycle },
 	{ "after_pause", FINDING_DIFFERS, .of_watch = find_after_pause },
@@ -152,6 +155,15 @@ bool op_matters(const struct watch_run *w, u32 op)
 	return n && n >= watch_run_ios(w) / 100.0;
 }
 
+double op_share_of_time(const struct watch_run *w, u32 op)
+{
+	double all = 0;
+
+	for (u32 i = 0; i < BLKLAT_OPS; i++)
+		all += w->ops[i].total->sum_ns;
+	return all > 0 ? w->ops[op].total->sum_ns / all : 0;
+}
+
 u32 main_op(const struct watch_run *w)
 {
 	u32 most = 0;
@@ -208,12 +220,18 @@ static void prove_ages(const struct run *r, const struct watch_run *w, bool *pro
 	}
 }
 
+/* Levels are looked for of rare ops as well if they take long, as flushes do. */
+static bool is_of(const struct rule *rule, const struct watch_run *w, u32 op)
+{
+	return op_matters(w, op) || (rule->of_op == find_level_changes && op_share_of_time(w, op) >= HEAVY);
+}
+
 static int apply(const struct rule *rule, const struct inquiry *q)
 {
 	int err = rule->of_watch ? rule->of_watch(q) : 0;
 
 	for (u32 op = 0; !err && rule->of_op && op < BLKLAT_OPS; op++)
-		if (op_matters(q->watch, op))
+		if (is_of(rule, q->watch, op))
 			err = rule->of_op(q, op);
 	return err;
 }

@@ -53,6 +53,8 @@ struct finding_value {
  *   after_pause    ios, share, first_p50_ns, rest_p50_ns, first_mean_ns
  *   beside         ios, share (of the op's), p50_ns, p99_ns, base_ios, base_p50_ns, base_p99_ns, times_p50, times_p99,
  *                  lost_s
+ *   flush_cost     share (of the time of all IOs), ios, mean_ns, p99_ns, per_write_ns (their time over the writes),
+ *                  write_mean_ns
  *   slow_common    slow (slow IOs for which it is known), share (of these), share_of_all (of all IOs), p_value
  *   hung           oldest_ns, at_s, in_flight, pending (at the end of the run); not told of an IO that waited in a
  *                  stall

@@ -45,7 +45,7 @@ static void say_cause(struct finding *f, const struct trace *t, const struct cha
 		finding_say(f, "; the device itself takes as long as before");
 	else if (!change_is_load(c) && c->latency > 0 && c->like)
 		finding_say(f, "; %u like it %s as fast as before", c->like, c->like > 1 ? "are" : "is");
-	else if (change_is_cache(c) && !rested)
+	else if (change_is_cache(c) && !rested && t->op != BLKLAT_OP_FLUSH)
 		finding_say(f, ", as when a cache is exhausted");
 	else if (phase_at(t->q->run, c->at_s))
 		finding_say(f, "; phase '%.64s' begins there", phase_at(t->q->run, c->at_s));

@@ -40,6 +40,7 @@ int find_losses(const struct inquiry *q);
 int find_kernel_count(const struct inquiry *q);
 int find_saturated(const struct inquiry *q, u32 op);
 int find_beside(const struct inquiry *q, u32 op);
+int find_flush_cost(const struct inquiry *q);
 int find_slow_common(const struct inquiry *q);
 int find_duty_cycle(const struct inquiry *q);
 int find_after_pause(const struct inquiry *q);
@@ -102,6 +103,9 @@ bool latency_is_its_own(const struct inquiry *q);
 
 /* True for an op with at least 1 % of the watch's IOs. A rarer one has no meaningful rate. */
 bool op_matters(const struct watch_run *w, u32 op);
+
+/* The op's share of the time of all IOs. */
+double op_share_of_time(const struct watch_run *w, u32 op);
 
 /* True for an op that matters and has IOs enough for percentiles. */
 static inline bool op_has_figures(const struct watch_run *w, u32 op)
