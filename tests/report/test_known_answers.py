@@ -290,6 +290,22 @@ def test_a_drift_is_told_once(tmp_path):
     assert [one for one in sentences(s.write(tmp_path / "late.blklat")) if one.endswith("; five such rounds from 30.0 s on were steady")]
 
 
+@pytest.mark.parametrize("owner,where,grows,told", [
+    (True, "sda", True, "batch.service went from 40 to 200 writes/s of 256 KiB"), (False, "sda", True, "the device went from 60 to 220 writes/s of 256 KiB"),
+    (False, "sdb", True, "sdb went from 40 to 200 writes/s of 256 KiB"), (True, "sda", False, None)])
+def test_what_grows_with_a_drift(tmp_path, owner, where, grows, told):
+    s = synthetic.Script(["sda", "sdb"], by="cgroup" if owner else None)
+    for t in range(300):
+        s.on("sda", "device")
+        spread(s, "read", 120e3 + 1600 * t, 1000, more="in=/system.slice/db.service" * owner)
+        s.on(where, "device")
+        spread(s, "write", 1e6, 20 * (2 + t // 30 if grows else 5), size=2 ** 18, more="in=/system.slice/batch.service" * owner)
+        s.tick()
+    first, *others = sentences(s.write(tmp_path / "run.blklat"))
+    assert re.match(r"sda read: mean latency rose 3\.\d\d times little by little, .*" + (f"; meanwhile {told}$" if told else r"; p50 from 1\d\d us to 5\d\d us$"), first), first
+    assert told and where != "sda" or not [one for one in others if "not reached" in one]
+
+
 def test_a_mean_that_drifts(tmp_path):
     """A limit sinks from 2000 to 400 IOPS. As ever more of the IOs wait 100 ms for it, p90 jumps from 40 us to 100 ms."""
     s = synthetic.Script()

@@ -54,16 +54,10 @@ static u32 step_in(const struct trace *t, const struct series_run *s, struct spa
 	return step;
 }
 
-/*
- * Sets the loads of @o on either side of its step. Returns by which direction it changed, 0 for none that could be a
- * cause.
- */
-static int measure_step(const struct trace *t, struct span both, const struct change *c, struct other *o)
+/* Sets the loads of @o in two spans. Returns by which direction it changed, 0 for none that could be a cause. */
+static int measure_step(const struct trace *t, struct span before, struct span after, const struct change *c, struct other *o)
 {
 	const struct series_run *s = &o->watch->ops[o->op];
-	/* The intervals beside the step may have some of both. */
-	const struct span before = { both.from, o->step - (o->step > both.from + 1) };
-	const struct span after = { o->step + (o->step + 1 < both.to), both.to };
 	const struct level *larger;
 	int way;
 
@@ -101,7 +95,9 @@ static int changed_with(const struct trace *t, u32 cut, struct span both, const 
 		o->step = step_in(t, &o->watch->ops[o->op], *in[i]);
 		if (o->step == in[i]->from || o->step + SAME_CUT < cut || o->step > cut + SAME_CUT)
 			continue;
-		way = measure_step(t, *in[i], c, o);
+		/* The intervals beside the step may have some of both. */
+		way = measure_step(t, (struct span){ in[i]->from, o->step - (o->step > in[i]->from + 1) },
+				   (struct span){ o->step + (o->step + 1 < in[i]->to), in[i]->to }, c, o);
 		o->at_s = moment_of(t, &o->watch->ops[o->op], o->step, o->iops_before, o->iops_after);
 	}
 	return way;
@@ -111,6 +107,25 @@ static int changed_with(const struct trace *t, u32 cut, struct span both, const 
 static struct span both_levels(const struct trace *t, u32 i)
 {
 	return (struct span){ i ? t->cuts[i - 1] : 0, i + 1 < t->n_cuts ? t->cuts[i + 1] : t->n };
+}
+
+/* Of a drift: the direction in which the load changes from fifth to fifth of the time; 0: it does not, or falls now and then. */
+static int grows_with(const struct trace *t, const struct change *c, struct other *o)
+{
+	double before = 0, after = 0;
+
+	for (u32 i = 0; i < FIFTHS; i++, before = after) {
+		after = rates_of(t, &o->watch->ops[o->op], fifth_of(t, i)).iops;
+		if (after * FALLS < before)
+			return 0;
+	}
+	return after > 0 ? measure_step(t, c->span[0], c->span[1], c, o) : 0;
+}
+
+/* Returns the direction in which the load @o, whose watch and op are given, changed with change @i, or 0. */
+static int changed_along(const struct trace *t, u32 i, const struct change *c, struct other *o)
+{
+	return c->gradual ? grows_with(t, c, o) : changed_with(t, t->cuts[i], both_levels(t, i), c, o);
 }
 
 /* Whether the change at which the level of place @k begins has another cause than @o. */
@@ -337,7 +352,7 @@ static void find_cause_elsewhere(const struct trace *t, u32 i, struct change *c)
 			struct other o = { .watch = w, .op = op };
 
 			if (is_apart(t, w) && w->watch->stage == t->q->watch->watch->stage && op_matters(w, op) &&
-			    changed_with(t, t->cuts[i], both_levels(t, i), c, &o) > 0)
+			    changed_along(t, i, c, &o) > 0)
 				keep_cause(c, &o);
 		}
 }
@@ -348,11 +363,11 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 	const struct watch_run *whole = t->q->watch;
 	u32 harmed;
 
-	c->alone = true;
+	c->alone = !c->gradual;
 	for (u32 part = owners_of(t) + 1; part-- && (part || !c->cause.watch);)
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			struct other o = { .watch = &whole[part], .op = op };
-			int way = op == t->op && !part ? 0 : changed_with(t, t->cuts[i], both_levels(t, i), c, &o);
+			int way = op == t->op && !part ? 0 : changed_along(t, i, c, &o);
 
 			o.harms = way > 0 && part && victim_of(t, c, o.watch, &harmed) && harmed;
 			/* An owner whose IOs are among those that changed is no other load, unless others suffer. */

@@ -12,8 +12,6 @@
 
 #include "util/cleanup.h"
 
-#define FIFTHS 5
-#define FALLS 1.05		/* from one to the next, by more than noise */
 #define CACHE 2.0		/* times slower, at least, without one */
 #define TOLD_MAX 3		/* if there are more changes, one finding sums them up */
 #define TURNS_LEAST 5		/* changes */
@@ -207,7 +205,7 @@ static bool find_drift(const struct trace *t, u32 p, struct change *ret)
 	for (u32 i = 0; i < FIFTHS; i++) {
 		double before_ns = level_ns(&ret->after, p), after_ns;
 
-		ret->span[1] = (struct span){ i * t->n / FIFTHS, (i + 1) * t->n / FIFTHS };
+		ret->span[1] = fifth_of(t, i);
 		ret->after = figures_of(t, t->s, ret->span[1]);
 		after_ns = level_ns(&ret->after, p);
 		if (after_ns * FALLS < before_ns)
@@ -216,7 +214,8 @@ static bool find_drift(const struct trace *t, u32 p, struct change *ret)
 		for (u32 k = ret->span[1].from; k < ret->span[1].to; k++)
 			squares += pow(trace_log_ns(t, k, p) - log(after_ns), 2);
 	}
-	ret->span[0].to = t->n / FIFTHS;
+	ret->span[0] = fifth_of(t, 0);
+	memcpy(ret->near, ret->span, sizeof(ret->near));
 	compare(t, ret);
 	rise = log(level_ns(&ret->after, p) / level_ns(&ret->before, p));
 	/* Steps of the mean alone are not looked for. */
@@ -391,6 +390,7 @@ static int report_changes(struct trace *t, bool sweep)
 	for (u32 p = 0; !stepped && !drifted && p <= LEVEL_MEAN; p++)
 		drifted = (p == LEVEL_MEAN || t->backed[p]) && find_drift(t, p, &drift);
 	if (drifted && is_own(t, false, &drift, 0)) {
+		find_cause(t, 0, &drift);
 		report_change(t, &drift, 1);
 		return 0;
 	}

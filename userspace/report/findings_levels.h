@@ -114,6 +114,11 @@ double trace_log_ns(const struct trace *t, u32 place, u32 p);
 /* The values of t->y below and above which a twentieth of the places lies: outliers do not count. */
 void trace_ends(const struct trace *t, double *ret_low, double *ret_high);
 
+/* Of a drift: a fifth of the time. */
+#define FIFTHS 5
+#define FALLS 1.05		/* from one to the next, by more than noise */
+struct span fifth_of(const struct trace *t, u32 i);
+
 /* Where a level is. The intervals in which it changes are left out if it is long enough. */
 struct span trace_span(const struct trace *t, u32 level);
 
@@ -173,7 +178,7 @@ bool change_have_one_cause(const struct change *a, const struct change *b);
 
 /* --- findings_cause.c --- */
 
-/* Sets cause and all behind it in the change at cut @i, but not whether the cause is sure. */
+/* Sets cause and all behind it in a drift, or the change at cut @i, but not whether the cause is sure. */
 void find_cause(const struct trace *t, u32 i, struct change *c);
 
 /* Where, in the level after cut @i, the load that may have caused @c ends while another begins; cut is 0: nowhere. */

@@ -255,6 +255,11 @@ struct level figures_of(const struct trace *t, const struct series_run *s, struc
 	return l;
 }
 
+struct span fifth_of(const struct trace *t, u32 i)
+{
+	return (struct span){ i * t->n / FIFTHS, (i + 1) * t->n / FIFTHS };
+}
+
 struct span trace_span(const struct trace *t, u32 level)
 {
 	struct span s = { level ? t->cuts[level - 1] : 0, level < t->n_cuts ? t->cuts[level] : t->n };
