@@ -265,14 +265,16 @@ def test_each_has_its_rate(tmp_path, rates, told):
 
 
 def test_phases_of_one_rate_are_no_sweep(tmp_path):
-    """From mark to mark the device is slower, or was: there are as many IOs, by a rate of their own."""
+    """From mark to mark the device is slower, or was: there are as many IOs, by a rate of their own. The phase that is slower than both beside it is told."""
     noise = random.Random(1)
     s = synthetic.Script()
     for t in range(150):
         spread(s, "read", (6e5 if 60 <= t < 90 else 1.2e5) * noise.gauss(1, 0.05), 20 * round(75 * noise.gauss(1, 0.02)))
         s.tick()
     path = mark(s.write(tmp_path / "run.blklat"), (0, "before"), (60, "upgrade"), (90, "after"))
-    assert not [one for one in sentences(path) if "saturated" in one]
+    [told] = [one for one in sentences(path) if not "steady" in one]
+    assert re.match(r"sda read: mean latency rose [45]\.\d\d times at 60\.0 s for 30\.0 s, from 12\d us to [56]\d\d us, after (39|40)\.\d % of the IOs, at 1\.\d\dk IOPS; .*; "
+                    r"phase 'upgrade' begins there$", told), told
 
 
 def test_a_drift_is_told_once(tmp_path):

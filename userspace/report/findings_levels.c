@@ -346,6 +346,13 @@ static bool is_own(const struct trace *t, bool sweep, const struct change *c, u3
 	return (!sweep && rate) || (change_is_worse(c) && !marked && (rate || !c->iops));
 }
 
+/* Slower at the same rate than before and after: a phase of a sweep whose load does not tell why. */
+static bool is_excursion(const struct change *c, const struct change *back)
+{
+	return change_is_worse(c) && !c->iops && !c->cause.watch && back->latency < 0 && !back->iops &&
+	       !direction(c->before.mean_ns, back->after.mean_ns, FACTOR);
+}
+
 /* Sets @ret to all changes that are told. Returns how many there are. */
 static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 {
@@ -364,9 +371,16 @@ static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 		ret[i].alone &= !was_worse;
 		was_worse |= change_is_worse(&ret[i]);
 	}
-	for (u32 i = 0; i < t->n_cuts; i++)
-		if (is_own(t, sweep, &ret[i], t->cuts[i]))
+	for (u32 i = 0; i < t->n_cuts; i++) {
+		bool there_and_back = sweep && i + 1 < t->n_cuts && is_excursion(&ret[i], &ret[i + 1]);
+
+		if (there_and_back)
+			ret[i].lasts_s = ret[i + 1].at_s - ret[i].at_s;
+		if (there_and_back || is_own(t, sweep, &ret[i], t->cuts[i]))
 			ret[n++] = ret[i];
+		if (there_and_back)
+			ret[n++] = ret[++i];
+	}
 	return n;
 }
 

@@ -15,12 +15,14 @@ static double times_of(const struct change *c, const char **ret_what)
 	return mean ? c->after.mean_ns / c->before.mean_ns : c->after.ns[p] / c->before.ns[p];
 }
 
-static const char *phase_at(const struct run *r, double at_s)
+static void say_phase(struct finding *f, const struct run *r, double at_s)
 {
-	for (u32 i = 0; i < r->phases.n; i++)
-		if (fabs(r->phases.p[i].from_s - at_s) <= SAME_CUT * r->interval_s)
-			return r->phases.p[i].name;
-	return NULL;
+	u32 i = 0;
+
+	while (i < r->phases.n && fabs(r->phases.p[i].from_s - at_s) > SAME_CUT * r->interval_s)
+		i++;
+	if (i < r->phases.n)
+		finding_say(f, "; phase '%.64s' begins there", r->phases.p[i].name);
 }
 
 /* Says what the figures tell about the cause. Whether it is a cache, only the drive knows. */
@@ -47,8 +49,8 @@ static void say_cause(struct finding *f, const struct trace *t, const struct cha
 		finding_say(f, "; %u like it %s as fast as before", c->like, c->like > 1 ? "are" : "is");
 	else if (change_is_cache(c) && !rested && t->op != BLKLAT_OP_FLUSH)
 		finding_say(f, ", as when a cache is exhausted");
-	else if (phase_at(t->q->run, c->at_s))
-		finding_say(f, "; phase '%.64s' begins there", phase_at(t->q->run, c->at_s));
+	else
+		say_phase(f, t->q->run, c->at_s);
 }
 
 /* "at 13.0 s for 1.0 s, and 10 times more, every 10.0 s" of a rise and its repetitions; "at 13.0 s" of a level. */
@@ -92,7 +94,7 @@ static void say_times(struct finding *f, const struct change *c)
 	finding_say(f, " %s %s times", c->latency > 0 ? "rose" : "fell", UNITS(times, fmax(f->times, 1 / f->times)));
 }
 
-static void say_tail(struct finding *f, const struct change *c, u32 n)
+static void say_tail(struct finding *f, const struct trace *t, const struct change *c, u32 n)
 {
 	finding_say(f, "%s", f->times_of);
 	say_times(f, c);
@@ -109,6 +111,8 @@ static void say_tail(struct finding *f, const struct change *c, u32 n)
 		say_other(f, c);
 	else if (c->only)
 		say_only(f, c);
+	else
+		say_phase(f, t->q->run, c->at_s);
 }
 
 /*
@@ -214,7 +218,7 @@ void report_change(const struct trace *t, const struct change *all, u32 n)
 	if (change_has_culprit(c))
 		say_culprit(f, t, all, n);
 	else if (change_is_tail(c))
-		say_tail(f, c, n);
+		say_tail(f, t, c, n);
 	else
 		say_change(f, t, c, n);
 	state_rule(f);
