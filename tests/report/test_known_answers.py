@@ -374,6 +374,22 @@ def test_rounds_differ_by_shares_of_their_mean(tmp_path):
         "falling by 161.5 % of it from first to last (limit 10 %); five such rounds from 0.0 s on were steady" in sentences(s.write(tmp_path / "run.blklat"))
 
 
+@pytest.mark.parametrize("bad,told", [
+    ({"read": (1.5e6, 400), "write": (2e6, 160)}, [r"sda write: mean latency rose 50\.0 times at 40\.0 s, .*; slower at the same time: sda read \(mean 12\.5 times\)",
+                                                   r"sda write: mean latency fell 50\.0 times at 80\.0 s, .*; faster at the same time: sda read \(mean 12\.5 times\)"]),
+    ({"read": (4e5, 800), "write": (5e5, 600)}, [r"sda write: IOPS rose from 160 to 600 at 40\.0 s, .*: the load changed; .*; changed at the same time: sda read \(from 400 to 800 IOPS\)",
+                                                 r"sda write: IOPS fell from 600 to 160 at 80\.0 s, .*; faster at the same time: sda read \(mean 3\.33 times\)"])])
+def test_a_step_of_two_ops_is_one_sentence(tmp_path, bad, told):
+    """From 40 to 80 s."""
+    s = synthetic.Script()
+    for t in range(120):
+        for op, ns, ios in (("read", 1.2e5, 400), ("write", 4e4, 160)):
+            spread(s, op, *(bad[op] if 40 <= t < 80 else (ns, ios)))
+        s.tick()
+    found = [one for one in sentences(s.write(tmp_path / "run.blklat")) if "steady" not in one]
+    assert len(found) == 2 and all(re.match(words, one) for words, one in zip(told, found)), found
+
+
 def test_two_drives_stall_at_once(tmp_path):
     """For 4.2 s, with 16 IOs in flight on each; then reads and writes end that waited."""
     s = synthetic.Script(("sda", "sdb"))

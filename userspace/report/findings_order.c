@@ -59,12 +59,21 @@ static bool is_well(const struct finding *f)
 }
 
 /*
- * What became slower at the same time, for the same reason if one is known, is one event: however much slower, of
- * which op and device.
+ * What became slower at the same time, for the same reason if one is known, or faster again, or whose load changed, is one
+ * event: by however much, of which op and device. NULL: it is none.
  */
-static bool is_event(const struct finding *f)
+static const char *event_of(const struct finding *f)
 {
-	return is_level_change(f) && f->grade == FINDING_WRONG;
+	double times = finding_get(f, "times_slower_by_latency");
+
+	if (!is_level_change(f))
+		return NULL;
+	return f->grade == FINDING_WRONG ? "slower" : isnan(times) ? NULL : times * LIKE <= 1 ? "faster" : "changed";
+}
+
+static bool is_event(const struct finding *f, const char *how)
+{
+	return event_of(f) && !strcmp(event_of(f), how);
 }
 
 /* Whether slow IOs have the same in common. */
@@ -78,17 +87,18 @@ static bool is_common(const struct finding *a, const struct finding *b)
 /* Else alike are the same op of several devices and, where they are steady, any ops. */
 static bool alike(const struct finding *a, const struct finding *b, const struct run *r)
 {
-	double slack_s = fmax(NEAR_INTERVALS * r->interval_s, is_event(a) ? 0 : NEAR_SHARE * r->duration_s);
+	double near_s = NEAR_INTERVALS * r->interval_s, slack_s = fmax(near_s, is_event(a, "slower") ? 0 : NEAR_SHARE * r->duration_s),
+	       apart_s = fmax(fabs(a->from_s - b->from_s), fabs(a->to_s - b->to_s));
 	bool of_others = !strcmp(a->kind, "steady_state") || (a->op == b->op && a->watch != b->watch);
 
 	if (a->by_chance || b->by_chance)
 		return a->by_chance && b->by_chance && steady_is_like(a, b);
-	if (strcmp(a->kind, b->kind) || a->grade != b->grade || strcmp(a->cause ?: "", b->cause ?: "") || fabs(a->from_s - b->from_s) > slack_s ||
-	    fabs(a->to_s - b->to_s) > slack_s)
+	if (strcmp(a->kind, b->kind) || a->grade != b->grade || strcmp(event_of(a) ?: "", event_of(b) ?: "") || apart_s > slack_s ||
+	    (is_event(a, "slower") && strcmp(a->cause ?: "", b->cause ?: "")))
 		return false;
 	if (!strcmp(a->kind, "slow_common") && !is_common(a, b))
 		return false;
-	return is_event(a) ||
+	return (event_of(a) && apart_s <= near_s) ||
 	       (of_others && (a->n == b->n || finding_get(a, "reached") == finding_get(b, "reached")) && fmax(a->times, b->times) <= LIKE * fmin(a->times, b->times) &&
 		(is_well(a) ? is_well(b) : alike_in_values(a, b)));
 }
@@ -117,8 +127,12 @@ static int name_length(const struct finding *f)
 static void say_names(struct finding *f, const struct finding *from, u32 n, bool rates)
 {
 	for (u32 i = 0; i < n && i < NAMED; i++) {
+		double before = finding_get(&from[i], "before_iops"), after = finding_get(&from[i], "after_iops");
+
 		finding_say(f, "%s%.*s", !i ? "" : i + 1 == n ? " and " : ", ", name_length(&from[i]), from[i].text);
-		if (is_event(f))
+		if (is_event(f, "changed") && fmax(before, after) > SLOWER * fmin(before, after))
+			finding_say(f, " (from %s to %s IOPS)", UNITS(short, before), UNITS(short, after));
+		else if (event_of(f))
 			finding_say(f, " (%s %s times)", from[i].times_of, UNITS(times, from[i].times));
 		if (rates)
 			finding_say(f, " (%s IOPS)", UNITS(short, finding_get(&from[i], "iops")));
@@ -246,7 +260,7 @@ int findings_order(struct findings *fs, const struct run *r)
 		if (f->also && (is_well(f) || f->by_chance)) {
 			say_well(f);
 		} else if (f->also) {
-			finding_say(f, is_event(f) ? "; slower at the same time: " : "; much the same on ");
+			finding_say(f, "; %s %s", event_of(f) ?: "much the same", event_of(f) ? "at the same time: " : "on ");
 			say_names(f, f + 1, f->also, !strcmp(f->kind, "steady_state"));
 		}
 	}
