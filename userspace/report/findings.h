@@ -23,45 +23,8 @@ struct finding_value {
 };
 
 /*
- * Kinds and their values; the names of both are stable. Shares are fractions of 1.
- *
- *   steady_state   known, iops, round_s, excursion_share, slope_share; if it is known: reached, stalled_share (share of
- *                  the window's time for which the device stalled); first_reached_s if any five rounds of the run pass
- *   stall          stalls, time_s, share (of the active window's time), intervals (with stalls), mean_s,
- *                  longest_s, longest_at_s, median_iops, pending (at the end of the run); if stalls are regular:
- *                  period_s (from the begin of one to that of the next), period_deviation_s
- *   level_change   at_s, share (of the IOs, done by then); iops, mean_ns, p50_ns and queue_depth (the device's, of all
- *                  ops), each with before_ and after_; times_slower_by_latency (of the means), times_slower_by_iops,
- *                  rest_s; tail (0.99: p99), before_ and after_tail_ns, if a percentile behind p50 changed; episodes,
- *                  cause_ before_iops, after_iops and share (of the device's time), victim_ before_ and after_ p50_ns
- *                  and p99_ns, if another load is surely the cause. If there are more than three: changes, first_at_s,
- *                  last_at_s, and least_ and most_ iops, iops_p50_ns, mean_ns
- *   unlike         times, p99_ns, like_p99_ns (the median of all alike), peers (others), intervals, agree (of these),
- *                  p_value
- *   saturated      iops and mean_ns, each with from_ (the first phase that is) and to_ (the last phase)
- *   duty_cycle     bursts, period_s, share (of the time, busy), busy_iops, overall_iops
- *   renamed        devices (pairs that are told)
- *   exchanged      devices
- *   order          lines, classes, slowest_p50_ns, fastest_p50_ns
- *   pair           of the slower line over the other: times_p50, times_p90, times_last (at last_share); equal_share (up
- *                  to which percentile they are equal), within_share (by how much); p50_ns, iops and queue_depth, each
- *                  also with other_
- *   regimes        least_share (of fast IOs), least_times, most_times (as long take the others), over all lines
- *   consistency    worst_share, the least of all lines
- *   layer          overhead_p50_ns, overhead_p10_ns, overhead_p90_ns, members, queue_depth, member_queue_depth
- *   peaks          peak1_ns, peak1_share, peak2_ns ... in order of latency
- *   after_pause    ios, share, first_p50_ns, rest_p50_ns, first_mean_ns
- *   beside         ios, share (of the op's), p50_ns, p99_ns, base_ios, base_p50_ns, base_p99_ns, times_p50, times_p99,
- *                  lost_s
- *   flush_cost     share (of the time of all IOs), ios, mean_ns, p99_ns, per_write_ns (their time over the writes),
- *                  write_mean_ns
- *   slow_common    slow (slow IOs for which it is known), share (of these), share_of_all (of all IOs), p_value
- *   hung           oldest_ns, at_s, in_flight, pending (at the end of the run); not told of an IO that waited in a
- *                  stall
- *   errors         errors, ios
- *   losses         lost, share, and each reason of lost_names
- *   kernel_count   kernel_ios, completed
- *   gone           at_s
+ * Kinds and their values are those in FINDINGS of docs/blklat-report.8, where the names of both are promised. Shares are
+ * fractions of 1.
  */
 struct finding {
 	const char *kind;
