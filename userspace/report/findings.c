@@ -14,7 +14,7 @@
 
 const char *const finding_grades[] = { "wrong", "differs", "well" };
 
-#define HEAVY 0.1		/* share of the time of all IOs */
+#define HEAVY 0.1		/* share of the time of all IOs, from which on rare ops have levels, too, as flushes */
 
 enum when { ALWAYS, IF_RATE_IS_ITS_OWN, WHEN_ALL_ARE_DONE };
 
@@ -220,18 +220,13 @@ static void prove_ages(const struct run *r, const struct watch_run *w, bool *pro
 	}
 }
 
-/* Levels are looked for of rare ops as well if they take long, as flushes do. */
-static bool is_of(const struct rule *rule, const struct watch_run *w, u32 op)
-{
-	return op_matters(w, op) || (rule->of_op == find_level_changes && op_share_of_time(w, op) >= HEAVY);
-}
-
 static int apply(const struct rule *rule, const struct inquiry *q)
 {
 	int err = rule->of_watch ? rule->of_watch(q) : 0;
 
 	for (u32 op = 0; !err && rule->of_op && op < BLKLAT_OPS; op++)
-		if (is_of(rule, q->watch, op))
+		if (op_matters(q->watch, op) ||
+		    (rule->of_op == find_level_changes && op_share_of_time(q->watch, op) >= HEAVY))
 			err = rule->of_op(q, op);
 	return err;
 }

@@ -23,8 +23,8 @@ struct finding_value {
 };
 
 /*
- * Kinds and their values are those in FINDINGS of docs/blklat-report.8, where the names of both are promised. Shares are
- * fractions of 1.
+ * Kinds and their values are those in FINDINGS of docs/blklat-report.8, where the names of both are promised.
+ * Shares are fractions of 1.
  */
 struct finding {
 	const char *kind;

@@ -55,7 +55,8 @@ static u32 step_in(const struct trace *t, const struct series_run *s, struct spa
 }
 
 /* Sets the loads of @o in two spans. Returns by which direction it changed, 0 for none that could be a cause. */
-static int measure_step(const struct trace *t, struct span before, struct span after, const struct change *c, struct other *o)
+static int measure_step(const struct trace *t, struct span before, struct span after, const struct change *c,
+			struct other *o)
 {
 	const struct series_run *s = &o->watch->ops[o->op];
 	const struct level *larger;
@@ -109,7 +110,7 @@ static struct span both_levels(const struct trace *t, u32 i)
 	return (struct span){ i ? t->cuts[i - 1] : 0, i + 1 < t->n_cuts ? t->cuts[i + 1] : t->n };
 }
 
-/* Of a drift: the direction in which the load changes from fifth to fifth of the time; 0: it does not, or falls now and then. */
+/* Of a drift: the direction in which the load changes from fifth to fifth; 0: it does not, or falls now and then. */
 static int grows_with(const struct trace *t, const struct change *c, struct other *o)
 {
 	double before = 0, after = 0;

@@ -18,8 +18,8 @@ int find_flush_cost(const struct inquiry *q)
 	finding_values(f, { "share", share }, { "ios", o->ios }, { "mean_ns", o->mean_ns }, { "p99_ns", p99_ns },
 		       { "per_write_ns", each_ns }, { "write_mean_ns", writes->mean_ns });
 	finding_say(f, "%s of the device's time goes to flushes: %s IOPS, mean %s, p99 %s; that is %s for each write, which takes %s itself",
-		    UNITS(share, share), UNITS(short, o->iops), UNITS(ns, o->mean_ns), UNITS(ns, p99_ns), UNITS(ns, each_ns),
-		    UNITS(ns, writes->mean_ns));
+		    UNITS(share, share), UNITS(short, o->iops), UNITS(ns, o->mean_ns), UNITS(ns, p99_ns),
+		    UNITS(ns, each_ns), UNITS(ns, writes->mean_ns));
 	finding_rule(f, "%d flushes or more that have %g %% or more of the time of all IOs", PART_IOS_LEAST, 100 * SHARE);
 	return 0;
 }

@@ -87,7 +87,8 @@ bool change_is_cache(const struct change *c)
 {
 	double mean = c->after.mean_ns / c->before.mean_ns, p50 = c->after.ns[RUN_P50] / c->before.ns[RUN_P50];
 
-	return c->alone && p50 >= fmax(EVEN, sqrt(mean)) && !c->cause.watch && !change_is_load(c) && !change_is_resized(c) && mean >= CACHE &&
+	return c->alone && p50 >= fmax(EVEN, sqrt(mean)) && mean >= CACHE && !c->cause.watch && !change_is_load(c) &&
+	       !change_is_resized(c) &&
 	       (c->iops < 0 || depth_of(&c->before) < 1) && c->span[1].to - c->span[1].from >= LEVEL_LEAST;
 }
 
@@ -137,8 +138,8 @@ static bool drifts(const struct trace *t, const struct change *c)
 	const struct level before = rates_of(t, t->s, c->near[0]), after = rates_of(t, t->s, c->near[1]);
 	double all = log(rates_of(t, t->s, c->span[1]).mean_ns / rates_of(t, t->s, c->span[0]).mean_ns);
 
-	return fabs(all) >= log(FACTOR) && fabs(log(after.mean_ns / before.mean_ns)) < fmin(fabs(all) / 2, log(FACTOR)) &&
-	       !direction(before.iops, after.iops, FACTOR);
+	return fabs(all) >= log(FACTOR) && !direction(before.iops, after.iops, FACTOR) &&
+	       fabs(log(after.mean_ns / before.mean_ns)) < fmin(fabs(all) / 2, log(FACTOR));
 }
 
 struct change change_at(const struct trace *t, u32 i)
@@ -192,8 +193,8 @@ static double level_ns(const struct level *l, u32 p)
 }
 
 /*
- * Without a step: whether percentile @p, or the mean, falls from no fifth of the time to the next, and rises in all by as much as a
- * step has to, as clearly.
+ * Without a step: whether percentile @p, or the mean, falls from no fifth of the time to the next, and rises in all by
+ * as much as a step has to, as clearly.
  */
 static bool find_drift(const struct trace *t, u32 p, struct change *ret)
 {
@@ -237,8 +238,8 @@ static u32 marked_cuts(const struct trace *t)
 }
 
 /*
- * Whether change @i of @n is one of those for the worse, each to the same level but for the last one, which the run may cut
- * off, and for the better in turn.
+ * Whether change @i of @n is one of those for the worse, each to the same level but for the last one, which the run
+ * may cut off, and for the better in turn.
  */
 static bool is_turn(const struct change *all, u32 n, u32 i)
 {
@@ -246,13 +247,14 @@ static bool is_turn(const struct change *all, u32 n, u32 i)
 	double period_s = (all[(n - 1) & ~1U].at_s - all[0].at_s) / ((n - 1) / 2);
 	u32 p = all[0].tail;	/* or the median */
 
-	if (c->lasts_s || change_has_culprit(c) || fabs(c->at_s - all[i % 2].at_s - i / 2 * period_s) > REGULAR * period_s)
+	if (c->lasts_s || change_has_culprit(c) ||
+	    fabs(c->at_s - all[i % 2].at_s - i / 2 * period_s) > REGULAR * period_s)
 		return false;
 	return i % 2 ? c->latency < 0
 		     : change_is_worse(c) && (i + 1 == n || !direction(c->after.ns[p], all[0].after.ns[p], FACTOR));
 }
 
-/* Where an op is slower for regular times of one length, sets how long, so that they are told together like short rises. */
+/* Where an op is slower for regular times of one length, sets how long: they are told together, like short rises. */
 static void find_turns(struct change *all, u32 n)
 {
 	u32 first = n && all[0].latency < 0, m = 0;

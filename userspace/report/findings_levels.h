@@ -14,7 +14,8 @@
 #define NEAR 10
 #define EVEN 1.2		/* figures that differ by a smaller factor count as unchanged */
 #define REGULAR 0.1		/* of the period; rises at most so far from their places are regular */
-#define STEP(p) ((p) == RUN_P50 || (p) == LEVEL_MEAN ? FACTOR : 2.0)	/* the least by which a percentile changes between levels */
+/* The least by which a percentile changes between levels. */
+#define STEP(p) ((p) == RUN_P50 || (p) == LEVEL_MEAN ? FACTOR : 2.0)
 #define TAIL_IOS 2		/* IOs that an interval must have beyond a percentile */
 
 /* An op of a watch in the intervals in which it was busy: not at rest, not stalled. */

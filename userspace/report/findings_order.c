@@ -60,45 +60,33 @@ static bool is_well(const struct finding *f)
 
 /*
  * What became slower at the same time, for the same reason if one is known, or faster again, or whose load changed, is one
- * event: by however much, of which op and device. NULL: it is none.
+ * event: by however much, of which op and device. "": it is none.
  */
 static const char *event_of(const struct finding *f)
 {
 	double times = finding_get(f, "times_slower_by_latency");
 
 	if (!is_level_change(f))
-		return NULL;
-	return f->grade == FINDING_WRONG ? "slower" : isnan(times) ? NULL : times * LIKE <= 1 ? "faster" : "changed";
-}
-
-static bool is_event(const struct finding *f, const char *how)
-{
-	return event_of(f) && !strcmp(event_of(f), how);
-}
-
-/* Whether slow IOs have the same in common. */
-static bool is_common(const struct finding *a, const struct finding *b)
-{
-	const char *of_a = strstr(a->text, " are "), *of_b = strstr(b->text, " are ");
-
-	return !strncmp(of_a, of_b, strstr(of_a, ", of all IOs ") + 1 - of_a);
+		return "";
+	return f->grade == FINDING_WRONG ? "slower" : isnan(times) ? "" : times * LIKE <= 1 ? "faster" : "changed";
 }
 
 /* Else alike are the same op of several devices and, where they are steady, any ops. */
 static bool alike(const struct finding *a, const struct finding *b, const struct run *r)
 {
-	double near_s = NEAR_INTERVALS * r->interval_s, slack_s = fmax(near_s, is_event(a, "slower") ? 0 : NEAR_SHARE * r->duration_s),
+	const char *event = event_of(a), *common = strstr(a->text, " are "), *other = strstr(b->text, " are ");
+	double near_s = NEAR_INTERVALS * r->interval_s, slack_s = fmax(near_s, a->grade == FINDING_WRONG && *event ? 0 : NEAR_SHARE * r->duration_s),
 	       apart_s = fmax(fabs(a->from_s - b->from_s), fabs(a->to_s - b->to_s));
 	bool of_others = !strcmp(a->kind, "steady_state") || (a->op == b->op && a->watch != b->watch);
 
 	if (a->by_chance || b->by_chance)
 		return a->by_chance && b->by_chance && steady_is_like(a, b);
-	if (strcmp(a->kind, b->kind) || a->grade != b->grade || strcmp(event_of(a) ?: "", event_of(b) ?: "") || apart_s > slack_s ||
-	    (is_event(a, "slower") && strcmp(a->cause ?: "", b->cause ?: "")))
+	if (strcmp(a->kind, b->kind) || a->grade != b->grade || strcmp(event, event_of(b)) || apart_s > slack_s ||
+	    (a->grade == FINDING_WRONG && strcmp(a->cause ?: "", b->cause ?: "")))
 		return false;
-	if (!strcmp(a->kind, "slow_common") && !is_common(a, b))
+	if (!strcmp(a->kind, "slow_common") && strncmp(common, other, strcspn(common, ",")))
 		return false;
-	return (event_of(a) && apart_s <= near_s) ||
+	return (*event && apart_s <= near_s) ||
 	       (of_others && (a->n == b->n || finding_get(a, "reached") == finding_get(b, "reached")) && fmax(a->times, b->times) <= LIKE * fmin(a->times, b->times) &&
 		(is_well(a) ? is_well(b) : alike_in_values(a, b)));
 }
@@ -130,9 +118,9 @@ static void say_names(struct finding *f, const struct finding *from, u32 n, bool
 		double before = finding_get(&from[i], "before_iops"), after = finding_get(&from[i], "after_iops");
 
 		finding_say(f, "%s%.*s", !i ? "" : i + 1 == n ? " and " : ", ", name_length(&from[i]), from[i].text);
-		if (is_event(f, "changed") && fmax(before, after) > SLOWER * fmin(before, after))
+		if (!strcmp(event_of(f), "changed") && fmax(before, after) > SLOWER * fmin(before, after))
 			finding_say(f, " (from %s to %s IOPS)", UNITS(short, before), UNITS(short, after));
-		else if (event_of(f))
+		else if (*event_of(f))
 			finding_say(f, " (%s %s times)", from[i].times_of, UNITS(times, from[i].times));
 		if (rates)
 			finding_say(f, " (%s IOPS)", UNITS(short, finding_get(&from[i], "iops")));
@@ -260,7 +248,7 @@ int findings_order(struct findings *fs, const struct run *r)
 		if (f->also && (is_well(f) || f->by_chance)) {
 			say_well(f);
 		} else if (f->also) {
-			finding_say(f, "; %s %s", event_of(f) ?: "much the same", event_of(f) ? "at the same time: " : "on ");
+			finding_say(f, *event_of(f) ? "; %s at the same time: " : "; much the same on %s", event_of(f));
 			say_names(f, f + 1, f->also, !strcmp(f->kind, "steady_state"));
 		}
 	}
