@@ -59,8 +59,8 @@ static bool is_well(const struct finding *f)
 }
 
 /*
- * What became slower at the same time, for the same reason if one is known, or faster again, or whose load changed, is one
- * event: by however much, of which op and device. "": it is none.
+ * What became slower at the same time, for the same reason if one is known, or faster again, or whose load changed, is
+ * one event: by however much, of which op and device. "": it is none.
  */
 static const char *event_of(const struct finding *f)
 {
@@ -75,8 +75,9 @@ static const char *event_of(const struct finding *f)
 static bool alike(const struct finding *a, const struct finding *b, const struct run *r)
 {
 	const char *event = event_of(a), *common = strstr(a->text, " are "), *other = strstr(b->text, " are ");
-	double near_s = NEAR_INTERVALS * r->interval_s, slack_s = fmax(near_s, a->grade == FINDING_WRONG && *event ? 0 : NEAR_SHARE * r->duration_s),
-	       apart_s = fmax(fabs(a->from_s - b->from_s), fabs(a->to_s - b->to_s));
+	double apart_s = fmax(fabs(a->from_s - b->from_s), fabs(a->to_s - b->to_s));
+	double near_s = NEAR_INTERVALS * r->interval_s;
+	double slack_s = a->grade == FINDING_WRONG && *event ? near_s : fmax(near_s, NEAR_SHARE * r->duration_s);
 	bool of_others = !strcmp(a->kind, "steady_state") || (a->op == b->op && a->watch != b->watch);
 
 	if (a->by_chance || b->by_chance)

@@ -213,8 +213,9 @@ int find_duty_cycle(const struct inquiry *q)
 	finding_values(f, { "bursts", d.bursts }, { "period_s", d.period_s }, { "share", d.share },
 		       { "busy_iops", d.busy_iops }, { "overall_iops", d.overall_iops });
 	finding_say(f, "a duty cycle of %s%s: %s of load and %s%s of pause, %u times; %s%s IOPS while busy, %s over %u whole periods", most,
-		    UNITS(share, d.share), UNITS(seconds, d.share * d.period_s), least, UNITS(seconds, (1 - d.share) * d.period_s), d.bursts,
-		    least, UNITS(short, d.busy_iops), UNITS(short, d.overall_iops), d.bursts - 1);
+		    UNITS(share, d.share), UNITS(seconds, d.share * d.period_s), least,
+		    UNITS(seconds, (1 - d.share) * d.period_s), d.bursts, least, UNITS(short, d.busy_iops),
+		    UNITS(short, d.overall_iops), d.bursts - 1);
 	finding_rule(f, "five bursts or more of 100 IOs or more, at distances that deviate by at most 25 %%; between them intervals below "
 		     "1 %% of the mean rate with no IO in flight at their ends; the share is the rate of all whole periods over that while busy, "
 		     "which is of the intervals inside of bursts, or if there are none, of the ends that are not far below the other one");

@@ -30,7 +30,8 @@ static void report(const struct inquiry *q, u32 op, u32 from, u32 last)
 	finding_values(f, { "from_iops", a->iops }, { "to_iops", b->iops }, { "from_mean_ns", a->mean_ns },
 		       { "to_mean_ns", b->mean_ns });
 	finding_say(f, "saturated from phase '%.64s' on: %s IOPS there and %s in '%.64s', while the mean latency rose from %s to %s",
-		    p[from].name, UNITS(short, a->iops), UNITS(short, b->iops), p[last].name, UNITS(ns, a->mean_ns), UNITS(ns, b->mean_ns));
+		    p[from].name, UNITS(short, a->iops), UNITS(short, b->iops), p[last].name, UNITS(ns, a->mean_ns),
+		    UNITS(ns, b->mean_ns));
 	finding_rule(f, "of %d or more phases between which the load changes, by their queue depths, the first behind which none has 5 %% more IOPS, "
 		     "if the mean latency rises by a factor of 1.5 or more until the last; in that one IOPS vary more than the queue depth does", PHASES_LEAST);
 }

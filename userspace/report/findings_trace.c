@@ -75,7 +75,8 @@ static int add_cuts(struct trace *t, double step)
 double trace_log_ns(const struct trace *t, u32 place, u32 p)
 {
 	u32 i = t->interval[place];
-	double ns = p == LEVEL_MEAN ? (double)t->s->sum_ns[i] / t->s->ios[i] : percentiles_run_ns(&t->s->percentiles, i, p);
+	double ns = p == LEVEL_MEAN ? (double)t->s->sum_ns[i] / t->s->ios[i]
+				    : percentiles_run_ns(&t->s->percentiles, i, p);
 
 	return log(fmax(ns, 1));
 }
@@ -279,7 +280,7 @@ double moment_of(const struct trace *t, const struct series_run *s, u32 cut, dou
 
 	/* What a load makes up for in one of them says nothing of the other. */
 	for (u32 i = a; i <= b; i++)
-		at_first += (fmin(fmax(run_iops(r, s->ios, i), least), most) - after) * r->length_s[i] / (before - after);
+		at_first += (fmin(fmax(run_iops(r, s->ios, i), least), most) - after) * r->length_s[i];
 	/* After a rest, it came with the load. */
-	return b > a + 1 || before == after || !s->ios[a] ? r->start_s[b] : r->start_s[a] + at_first;
+	return b > a + 1 || before == after || !s->ios[a] ? r->start_s[b] : r->start_s[a] + at_first / (before - after);
 }
