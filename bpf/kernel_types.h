@@ -15,6 +15,7 @@ typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
+typedef __s32 s32;
 typedef __s64 s64;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -123,7 +124,7 @@ struct bio {
 	unsigned int bi_opf;
 	unsigned short bi_flags;
 	u8 bi_status;
-	void *bi_io_vec;
+	struct bio_vec *bi_io_vec;
 	void *bi_private;
 	struct blkcg_gq *bi_blkg;	/* with CONFIG_BLK_CGROUP */
 	struct bvec_iter bi_iter;
@@ -134,9 +135,80 @@ struct bio___before_5_12 {
 	struct gendisk *bi_disk;
 };
 
-/* The object behind a file descriptor of a directory in sysfs. */
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct super_block {
+	u32 s_dev;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
 struct inode {
-	void *i_private;
+	unsigned short i_mode;
+	u32 i_rdev;
+	unsigned long i_ino;
+	struct super_block *i_sb;
+	struct hlist_head i_dentry;
+	struct address_space i_data;
+	void *i_private;	/* the object behind a directory of sysfs */
+};
+
+struct qstr {
+	u32 len;
+	const unsigned char *name;
+};
+
+struct seqcount {
+	unsigned int sequence;
+};
+
+struct seqcount_spinlock {
+	struct seqcount seqcount;
+};
+
+struct dentry {
+	struct seqcount_spinlock d_seq;
+	struct dentry *d_parent;
+	struct qstr d_name;
+	union {
+		struct hlist_node d_alias;
+	} d_u;
+};
+
+/* The union has no name in 7.2. */
+struct dentry___since_7_2 {
+	struct hlist_node d_alias;
+};
+
+struct page {
+	unsigned long flags;
+	unsigned long compound_head;	/* of a tail page: its head's address, plus 1 */
+	struct address_space *mapping;
+	unsigned int page_type;
+};
+
+/* Since 6.18 flags is a struct. */
+struct page___since_6_18 {
+	struct {
+		unsigned long f;
+	} flags;
+};
+
+/* In 7.2: also a mask for the tail's address, plus 1. */
+struct page___since_7_2 {
+	unsigned long compound_info;
+};
+
+struct bio_vec {
+	struct page *bv_page;
 };
 
 struct file {
@@ -172,6 +244,13 @@ enum req_flag_bits {
 	__REQ_FUA = 17,
 	__REQ_PREFLUSH = 18,
 	__REQ_RAHEAD = 19,
+};
+
+enum pageflags {
+	PG_locked = 0,
+	PG_writeback = 1,
+	PG_uptodate = 3,
+	PG_slab = 9,		/* until 6.9 */
 };
 
 /* Since 6.0 (ff07a02e9e8e "treewide: Rename enum req_opf into enum req_op"); the op's number has changed, too. */

@@ -12,13 +12,13 @@
 #define SLOW_BPF_H
 
 #include "counters.bpf.h"
+#include "file.bpf.h"
 #include "parts.bpf.h"
 #include "blklat/slow.h"
 
 #include <bpf/bpf_core_read.h>
 
 const volatile bool cfg_slow = false;		/* slow IOs are reported */
-const volatile bool cfg_owners = false;		/* notes include process and cgroup */
 const volatile u32 cfg_notes_shift = 31;	/* 32 - log2(places of notes) */
 
 /*
@@ -229,7 +229,6 @@ static __always_inline struct blklat_slow *tell_slow(u32 watch, u32 company)
 		s->end_cpu = bpf_get_smp_processor_id();
 		s->depth = blklat_company_depth(company);
 		s->beside = blklat_company_beside(company);
-		__builtin_memset(s->pad, 0, sizeof(s->pad));
 		return s;
 	}
 	untold = bpf_map_lookup_elem(&slow_untold, &row);
@@ -301,6 +300,7 @@ static __noinline int tell_request(struct request *rq, u32 watch, u64 ns, u32 er
 	s->known |= BLKLAT_SLOW_QUEUE | BLKLAT_SLOW_START_CPU;
 	if (s->sector != (u64)-1 && s->op != BLKLAT_OP_FLUSH)
 		s->known |= BLKLAT_SLOW_SECTOR;
+	tell_file(s, rq->bio ? number_of(rq->bio) : 0);
 	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -371,6 +371,7 @@ static __noinline int tell_bio(u64 number, u32 watch, const struct bio_start *st
 	s->hw_queue = 0;
 	if (tell_note(s, n, number) && start->op != BLKLAT_OP_FLUSH)
 		s->known |= BLKLAT_SLOW_SECTOR;
+	tell_file(s, number);
 	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
 	return 0;
 }

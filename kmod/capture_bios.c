@@ -151,9 +151,9 @@ void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
 		account_bio(s, &started, BLKLAT_TABLE_FULL);
 }
 
-/* @bio: the start of @of; @i: index of one of its watches. */
-static void end_watch(struct blklat_session *s, const struct bio *of, const struct blklat_bio *bio, u32 i, u64 now,
-		      int error)
+/* @bio: the start of @of; @ending: that bio, or a piece that was split off it; @i: index of one of its watches. */
+static void end_watch(struct blklat_session *s, const struct bio *of, const struct bio *ending,
+		      const struct blklat_bio *bio, u32 i, u64 now)
 {
 	u64 ns = now - bio->ns;
 	u32 watch = bio->watch[i];
@@ -166,20 +166,20 @@ static void end_watch(struct blklat_session *s, const struct bio *of, const stru
 		blklat_count_after_idle(s, watch, bio->op, ns);
 	series = blklat_this_series(s, watch, bio->op, &shared);
 	blklat_hist_add(&series->bytes, bio->bytes, shared);
-	if (error)
+	if (bio->error)
 		blklat_hist_add(&series->errors, 1, shared);
-	if (s->slow && (error || blklat_is_slow(s, blklat_whole_of(s, watch), bio->op, ns)))
-		blklat_tell_bio(s, of, bio, i, ns, error);
+	if (s->slow && (bio->error || blklat_is_slow(s, blklat_whole_of(s, watch), bio->op, ns)))
+		blklat_tell_bio(s, of, ending, bio, i, ns);
 	blklat_hist_add(blklat_hist_begin(s, series, ns, shared), 1, shared);
 }
 
-static __always_inline void end_bio_of(struct blklat_session *s, const struct bio *of, const struct blklat_bio *bio,
-				       u64 now, int error)
+static __always_inline void end_bio_of(struct blklat_session *s, const struct bio *of, const struct bio *ending,
+				       const struct blklat_bio *bio, u64 now)
 {
 	if (bio->watch[0])
-		end_watch(s, of, bio, 0, now, error);
+		end_watch(s, of, ending, bio, 0, now);
 	if (bio->watch[1])
-		end_watch(s, of, bio, 1, now, error);
+		end_watch(s, of, ending, bio, 1, now);
 }
 
 void blklat_capture_bio_split(struct blklat_session *s, const struct bio *piece)
@@ -209,11 +209,12 @@ void blklat_capture_bio_got(struct blklat_session *s, struct bio *bio)
 
 	if (!blklat_bio_got(s->bios, bio, &waited))
 		return;
+	waited.error = 0;
 	for (i = 0; i < 2; i++) {
 		waited.watch[i] = wait_watch(s, &waited, i);
 		waited.after_idle[i] = false;
 	}
-	end_bio_of(s, bio, &waited, blklat_now_ns(), 0);
+	end_bio_of(s, bio, bio, &waited, blklat_now_ns());
 }
 
 /*
@@ -222,8 +223,9 @@ void blklat_capture_bio_got(struct blklat_session *s, struct bio *bio)
  * would have had to (bio_wouldblock_error(), @would_block as an error), is taken back: its sender may
  * send it again. @alone: not with a request.
  */
-static void end_bio(struct blklat_session *s, const void *bio, int error, int would_block, bool alone, u64 now)
+static void end_bio(struct blklat_session *s, const struct bio *ending, int error, int would_block, bool alone, u64 now)
 {
+	const void *bio = ending;
 	struct blklat_bio started;
 
 	if (!blklat_bio_take(s->bios, &bio, error, alone, &started))
@@ -236,7 +238,7 @@ static void end_bio(struct blklat_session *s, const void *bio, int error, int wo
 		account_bio(s, &started, BLKLAT_REQUEUED);
 		return;
 	}
-	end_bio_of(s, bio, &started, now, started.error);
+	end_bio_of(s, bio, ending, &started, now);
 }
 
 void blklat_capture_bio_complete(struct blklat_session *s, struct bio *bio)

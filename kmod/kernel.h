@@ -11,6 +11,7 @@
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/cgroup.h>
+#include <linux/dcache.h>
 #include <linux/device.h>
 #include <linux/kernfs.h>
 #include <linux/mm.h>
@@ -95,6 +96,28 @@ static inline void blklat_vma_flags(struct vm_area_struct *vma, unsigned long se
 	vm_flags_mod(vma, set, clear);	/* the member is const since "mm: introduce vma->vm_flags wrapper functions" */
 #else
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+#endif
+}
+
+/* 7b230db3b8d3 "mm: Introduce struct folio", 5.16. @page is no tail. */
+static inline bool blklat_is_of_slab(struct page *page)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 16, 0)
+	return folio_test_slab(page_folio(page));
+#else
+	return PageSlab(page);
+#endif
+}
+
+/* The macro came when the union lost its name, in 7.2. */
+static inline const struct dentry *blklat_first_alias(const struct inode *inode)
+{
+	struct hlist_node *first = READ_ONCE(inode->i_dentry.first);
+
+#ifdef for_each_alias
+	return first ? hlist_entry(first, struct dentry, d_alias) : NULL;
+#else
+	return first ? hlist_entry(first, struct dentry, d_u.d_alias) : NULL;
 #endif
 }
 

@@ -14,7 +14,7 @@ enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_SPARE = 1 << 24, MAX_SLOTS 
 enum { MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL, WAIT = BLKLAT_STAGE_WAIT };
 
-#define SETUP(...) { .version = 16, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 17, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -177,7 +177,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	u32 i;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 16);
+	EXPECT_U64(test, h->version, 17);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);
@@ -236,7 +236,7 @@ static void blklat_session_test_slow_layout(struct kunit *test)
 	EXPECT_U64(test, h->slow_from_offset, from);
 	EXPECT_U64(test, h->slow_untold_offset, untold);
 	EXPECT_U64(test, h->slow_ring_offset, ring);
-	EXPECT_U64(test, h->bytes, ring + pages(128 + 512 * 104));
+	EXPECT_U64(test, h->bytes, ring + pages(128 + 512 * 248));
 	for (word = (void *)h + from; word < (u64 *)((void *)h + untold); word++)
 		ones += *word == U64_MAX;
 	EXPECT_U64(test, ones, 30 * 5);

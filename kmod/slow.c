@@ -11,6 +11,7 @@
 
 #include "bios.h"
 #include "count.h"
+#include "file.h"
 #include "kernel.h"
 #include "parts.h"
 
@@ -288,15 +289,17 @@ void blklat_tell_request(const struct blklat_session *s, const struct request *r
 
 	if (io.sector != (u64)-1 && io.op != BLKLAT_OP_FLUSH)
 		io.known |= BLKLAT_SLOW_SECTOR;
+	if (s->slow->owners)
+		blklat_tell_file(&io, rq->bio);
 	tell(s, watch, &io, &note, company);
 }
 
 /* A bio's hardware queue is not known. */
-void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, const struct blklat_bio *start, u32 i,
-		     u64 ns, int error)
+void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, const struct bio *ending,
+		     const struct blklat_bio *start, u32 i, u64 ns)
 {
 	struct blklat_note note = { .bio = NULL };
-	struct blklat_slow io = { .latency_ns = ns, .bytes = start->bytes, .error = error, .op = start->op };
+	struct blklat_slow io = { .latency_ns = ns, .bytes = start->bytes, .error = start->error, .op = start->op };
 
 	if (s->slow->notes && read_note(s->slow, bio, &note)) {
 		io.sector = note.sector;
@@ -307,5 +310,7 @@ void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, cons
 	} else {
 		note = (struct blklat_note){ .bio = NULL };
 	}
+	if (s->slow->owners)
+		blklat_tell_file(&io, ending);
 	tell(s, start->watch[i], &io, &note, kept_bio_company(s, bio, i));
 }

@@ -35,7 +35,7 @@ struct blklat_teller {
 	u32 note_shift;			/* 32 - log2(places of notes) */
 	struct blklat_note *notes;	/* NULL: there are none */
 	struct blklat_bio_company *bio_company;	/* as many; NULL: it is not kept */
-	bool owners;			/* notes include process and cgroup */
+	bool owners;			/* notes include process and cgroup; reports, the file */
 	atomic_t next ____cacheline_aligned_in_smp;	/* number of the next report */
 };
 
@@ -65,9 +65,12 @@ static inline bool blklat_is_slow(const struct blklat_session *s, u32 whole, u32
 void blklat_tell_request(const struct blklat_session *s, const struct request *rq, u32 watch, u64 ns, int error,
 			 u32 company);
 
-/* The same for @bio, begun as @start says, in its watch @i. */
-void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, const struct blklat_bio *start, u32 i,
-		     u64 ns, int error);
+/*
+ * The same for @bio, begun as @start says, in its watch @i. Its address is all that is used of it: what ends is
+ * @ending, perhaps a piece that was split off it; NULL: nothing to look into.
+ */
+void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, const struct bio *ending,
+		     const struct blklat_bio *start, u32 i, u64 ns);
 
 /* Keeps the company of a bio that begins, in its two watches, for the report. */
 void blklat_keep_bio_company(const struct blklat_session *s, const struct bio *bio, const u32 company[2]);

@@ -124,7 +124,7 @@ static void tell_many(struct work_struct *work)
 
 	for (i = 0; i < EACH; i++) {
 		preempt_disable();
-		blklat_tell_bio(t->crowd->s, NULL, &start, 0, i, 0);
+		blklat_tell_bio(t->crowd->s, NULL, NULL, &start, 0, i);
 		preempt_enable();
 		if (!(i % 64))
 			cond_resched();

@@ -6,6 +6,8 @@
 #include "blklat/abi.h"
 
 #define BLKLAT_COMM 16		/* TASK_COMM_LEN */
+#define BLKLAT_NAME 44		/* of a file, with the 0 */
+#define BLKLAT_NAMES 3
 
 enum blklat_slow_known {
 	BLKLAT_SLOW_SECTOR = 1,		/* the sector is known: the IO has a place on the device */
@@ -13,6 +15,16 @@ enum blklat_slow_known {
 	BLKLAT_SLOW_START_CPU = 4,
 	BLKLAT_SLOW_SUBMITTER = 8,
 	BLKLAT_SLOW_KERNEL_THREAD = 16,	/* the submitter is a kernel thread */
+	BLKLAT_SLOW_FILE = 32,		/* the file's name is known */
+};
+
+/* What the memory of an IO is, judged by the first page of its first bio. */
+enum blklat_pages {
+	BLKLAT_PAGES_UNKNOWN,		/* the kernel's own, as of a journal, an encrypted file or a command */
+	BLKLAT_PAGES_DIRECT,		/* a process's: direct IO, or swapping */
+	BLKLAT_PAGES_FILE,		/* a file's page cache */
+	BLKLAT_PAGES_DEVICE,		/* a block device's page cache: a file system's metadata, or IO on the device */
+	BLKLAT_PAGES_KINDS
 };
 
 struct blklat_slow {
@@ -39,9 +51,17 @@ struct blklat_slow {
 	__u32 depth;		/* IOs in the stage when this one began it, including it; 0: not known */
 	__u8 beside;		/* enum blklat_kind: the strongest among the others; 0: not known */
 	__u8 flags;		/* enum blklat_flags_part: the class of its flags (parts.h); 0: not known */
-	__u8 pad[2];
+	__u8 pages;		/* enum blklat_pages */
+	__u8 pad;
+	__u64 inode;		/* the file's; 0: not known */
+	__u32 file_dev;		/* of the file's file system, or the block device: major << 20 | minor; 0: not known */
+	/*
+	 * With BLKLAT_SLOW_FILE, the last names of its path: its own (one of them, if it has several), its folder's,
+	 * that one's folder's. Longer ones are cut. The root's name is "/", and its folder is the root.
+	 */
+	char names[BLKLAT_NAMES][BLKLAT_NAME];
 };
-_Static_assert(sizeof(struct blklat_slow) == 96, "no padding");
+_Static_assert(sizeof(struct blklat_slow) == 240, "no padding");
 
 /*
  * The place, below 2^(32 - @shift), for what an engine notes of a bio; @low: the lower half of its address or number.
@@ -73,7 +93,7 @@ struct blklat_slow_ring {
 	__u32 pad[31];		/* a pair of cache lines of its own */
 	struct blklat_slow_place place[];
 };
-_Static_assert(sizeof(struct blklat_slow_place) == 104 && sizeof(struct blklat_slow_ring) == 128, "no padding");
+_Static_assert(sizeof(struct blklat_slow_place) == 248 && sizeof(struct blklat_slow_ring) == 128, "no padding");
 
 #define BLKLAT_SLOW_RING_BYTES(places) (sizeof(struct blklat_slow_ring) + (places) * sizeof(struct blklat_slow_place))
 

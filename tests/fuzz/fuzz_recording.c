@@ -26,6 +26,7 @@ static const struct { const char *table, *columns[21]; } values[] = {
 	{ "mark", { "mono_ns", "wall_ns", "text" } },
 	{ "slow", { "interval", "n", "watch", "end_wall_ns", "latency_ns", "queue_ns", "device_ns", "op", "bytes", "sector", "error",
 		    "hw_queue", "start_cpu", "end_cpu", "pid", "comm", "kernel_thread", "cgroup", "depth", "beside", "flags" } },
+	{ "slow_file", { "n", "pages", "file_device", "inode", "file" } },
 	{ "slow_found", { "interval", "watch", "found" } },
 };
 

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reports of slow IOs: all that there were, each with the facts that its sender knows."""
-from devices import loop_on
+import os
+import pathlib
+import shutil
+import subprocess
+
+from devices import loop_on, run, unmount
 from groups import ours
 from load import Blklat, Fio, assert_all_counted, exact, missing
+from needs import need
 from slow import dd, dropped, slow_of, watch
 
 STAGES = "device", "queue", "total"
@@ -67,3 +73,27 @@ def test_kernel_threads_are_named_as_such(loop):
     slow = [io for io in slow_of(b, loop) if io["op"] == "read"]
     assert sorted(io["sector"] for io in slow) == [8 * i for i in range(30)]
     assert all(io["kernel_thread"] and io["comm"].startswith("kworker") and io["cgroup"] == ours() for io in slow), slow
+
+
+def test_file(loop, tmp_path):
+    """A file that is read through the page cache: the inode is that of stat, the name the end of its path."""
+    need(shutil.which("mkfs.ext4") and "\text4\n" in pathlib.Path("/proc/filesystems").read_text(), "no ext4")
+    run("mkfs.ext4", "-q", "-F", loop.path)
+    run("mount", loop.path, tmp_path)
+    try:
+        file = tmp_path / "a/b/c/file"
+        file.parent.mkdir(parents=True)
+        file.write_bytes(os.urandom(65536))
+        run("sync", "-f", tmp_path)
+        run("dd", f"of={file}", "oflag=nocache", "conv=notrunc,fdatasync", "count=0")
+        with watch(loop, "1us") as b:
+            reader = subprocess.Popen(["dd", f"if={file}", "of=/dev/null", "status=none"])
+            assert reader.wait(60) == 0
+            b.next(loop, n=2)
+        ios = [io for io in slow_of(b, loop) if io["pid"] == reader.pid and io["pages"] != "device"]
+        device = os.stat(loop.path).st_rdev
+        assert sum(io["bytes"] for io in ios) == 65536
+        assert {(io["pages"], io["file_device"], io["inode"], io["file"]) for io in ios} == \
+            {("file", f"{os.major(device)}:{os.minor(device)}", file.stat().st_ino, "b/c/file")}
+    finally:
+        unmount(tmp_path)

@@ -58,7 +58,7 @@ def test_each_with_its_time(report, tmp_path):
     assert failed == {
         "time": "2026-11-21T07:35:04.500Z", "t_s": 4.5, "latency_ns": 5000000, "queue_ns": 2000000, "device_ns": 3000000, "op": "write",
         "bytes": 65536, "sector": None, "flags": None, "error": "medium", "depth": None, "beside": None, "hw_queue": None, "start_cpu": None, "end_cpu": 0, "pid": 12,
-        "comm": "kworker/0:1H", "kernel_thread": True, "cgroup": None,
+        "comm": "kworker/0:1H", "kernel_thread": True, "cgroup": None, "pages": None, "file_device": None, "inode": None, "file": None,
     }
     assert [(io["t_s"], io["latency_ns"], io["sector"], io["error"], io["cgroup"], io["depth"], io["beside"], io["flags"]) for io in rest] == \
         [(i + 0.75, (10 + i) * 10 ** 6, 8 * i, None, "/a", i + 1, "big write", "readahead") for i in reversed(range(4))]

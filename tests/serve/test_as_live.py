@@ -84,5 +84,5 @@ def test_slow_ios(slow):
     assert seen[0]["slow"][0] | {"time": ""} == {
         "time": "", "latency_ns": 30000000, "queue_ns": 1000000, "device_ns": None, "op": "read", "bytes": 4096, "sector": 8, "flags": "readahead", "error": None,
         "part": {"by": "size", "label": "4 KiB"}, "depth": 12, "beside": "big write", "hw_queue": 1, "start_cpu": 2, "end_cpu": 0, "pid": 77, "comm": "dd", "kernel_thread": False,
-        "cgroup": "/a/b",
+        "cgroup": "/a/b", "pages": None, "file_device": None, "inode": None, "file": None,
     }

@@ -89,7 +89,7 @@ TEST(test_follows)
 }
 
 /* In the place of libbpf's ring and of the maps. */
-enum { RING_BYTES = 4096, RING_PLACES = RING_BYTES / (8 + 96) };
+enum { RING_BYTES = 4096, RING_PLACES = RING_BYTES / (8 + 240) };
 
 static struct {
 	ring_buffer_sample_fn take;

@@ -410,7 +410,7 @@ TEST(slow_ios_take_memory)
 	cfg.slow = (struct slow_wanted){ .wanted = true, .most = 10000 };
 	room = slow_room(&cfg);
 	assert_int_equal(room.notes, 4096);
-	assert_in_range(room.ring_bytes, 8 * 10000 * sizeof(struct blklat_slow), 8 << 20);
+	assert_in_range(room.ring_bytes, 3 * 10000 * sizeof(struct blklat_slow), 8 << 20);
 	assert_int_equal(room.ring_bytes & (room.ring_bytes - 1), 0);
 	assert_int_equal(fixed_bytes(&cfg, 2, 3, 6) - without, room.ring_bytes + 4096 * 64);
 	/* Their company takes 16 bytes for a note and 4 for a slot. */
@@ -433,7 +433,7 @@ TEST(slow_ios_take_memory)
 	/* The module's ring is as large as fits. */
 	for (cfg.slow.most = 1; cfg.slow.most <= 10000; cfg.slow.most += 7) {
 		room = slow_room(&cfg);
-		assert_in_range(128 + room.places * 104, room.ring_bytes / 3, room.ring_bytes);
+		assert_in_range(128 + room.places * 248, room.ring_bytes / 3, room.ring_bytes);
 		assert_int_equal(room.places & (room.places - 1), 0);
 	}
 }

@@ -431,3 +431,15 @@ TEST(what_comes_before)
 
 	assert_rest(&io, "[kworker/0:1H] 12 /a/b, failed: medium, queue 1.20 ms, device 65.0 ms, flags metadata, depth 3, beside write");
 }
+
+TEST(what_file)
+{
+	struct slow_io io = { .told = { .pages = BLKLAT_PAGES_FILE, .inode = 12 }, .file_device = "8:1" };
+
+	assert_rest(&io, "?, file 8:1 inode 12");
+	io.told.known = BLKLAT_SLOW_FILE;
+	strcpy(io.told.names[0], "a/\x1b[2Jb");
+	assert_rest(&io, "?, file a/?[2Jb");
+	io.told.pages = BLKLAT_PAGES_DIRECT;
+	assert_rest(&io, "?, direct");
+}

@@ -28,6 +28,11 @@ static void make_slow(struct slow_ios *s, u64 i)
 			io.told.depth = DEPTH(i);
 			io.told.beside = 1 + i % BLKLAT_BESIDE_PARTS;
 			io.told.flags = 1 + i % BLKLAT_FLAGS_PARTS;
+			io.told.pages = BLKLAT_PAGES_FILE;
+			io.told.file_dev = 254 << 20 | i;
+			io.told.inode = 1 + i;
+			io.told.known |= i % 2 ? BLKLAT_SLOW_FILE : 0;
+			strcpy(io.told.names[0], i % 2 ? "a/b" : "");
 			io.cgroup = strdup("/a/b");
 		}
 		assert_int_equal(slow_ios_add(s, &io), 0);
@@ -87,7 +92,15 @@ static void check_io(const struct slow_io *io, u64 first, u64 last)
 	assert_int_equal(io->told.depth, k & 1 ? DEPTH(i) : 0);
 	assert_int_equal(io->told.beside, k & 1 ? 1 + i % BLKLAT_BESIDE_PARTS : 0);
 	assert_int_equal(io->told.flags, k & 1 ? 1 + i % BLKLAT_FLAGS_PARTS : 0);
+	assert_int_equal(io->told.pages, k & 1 ? BLKLAT_PAGES_FILE : 0);
+	assert_int_equal(io->told.inode, k & 1 ? 1 + i : 0);
+	assert_string_equal(io->told.names[0], k & 1 && i % 2 ? "a/b" : "");
+	assert_int_equal(!!(io->told.known & BLKLAT_SLOW_FILE), k & 1 && i % 2);
 	if (k & 1) {
+		char device[32];
+
+		snprintf(device, sizeof(device), "254:%llu", i);
+		assert_string_equal(io->file_device, device);
 		assert_int_equal(io->told.sector, i);
 		assert_string_equal(io->cgroup, "/a/b");
 	} else {
@@ -183,6 +196,9 @@ TEST(test_lies)
 		"UPDATE slow_found SET found = 0", "UPDATE slow_found SET watch = 3",
 		"UPDATE slow_found SET interval = 99 WHERE interval = 5", "DROP VIEW slow_io; DROP TABLE slow",
 		"DROP TABLE slow_found; CREATE TABLE slow_found(interval, watch, found)",
+		"UPDATE slow_file SET pages = 'heap'", "UPDATE slow_file SET file_device = '8:1:'",
+		"UPDATE slow_file SET file_device = '4096:1'", "UPDATE slow_file SET inode = 0",
+		"UPDATE slow_file SET file = printf('%132s', 'x')", "DROP VIEW slow_io; ALTER TABLE slow_file ADD COLUMN more",
 		"UPDATE meta SET value = 10001 WHERE key = 'slow_most'",
 		"UPDATE meta SET value = 'many' WHERE key = 'slow_most'",
 	};

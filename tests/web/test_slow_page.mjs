@@ -16,7 +16,8 @@ const N = 20;
 function slowIo(more = {}) {
     return {
         time: "2026-11-21T07:35:04.500Z", t_s: 4.5, latency_ns: 30e6, queue_ns: null, device_ns: null, op: "read", bytes: 4096, sector: 8, flags: null, error: null, depth: null, beside: null,
-        hw_queue: 1, start_cpu: 0, end_cpu: 1, pid: 77, comm: "dd", kernel_thread: false, cgroup: "/a/b", ...more,
+        hw_queue: 1, start_cpu: 0, end_cpu: 1, pid: 77, comm: "dd", kernel_thread: false, cgroup: "/a/b",
+        pages: null, file_device: null, inode: null, file: null, ...more,
     };
 }
 
@@ -50,6 +51,14 @@ test("many of one moment all have a dot", () => {
     assert.equal(new Set(xs).size, 500);
     assert.equal(ys.length, 500);
     assert.ok(xs[499] - xs[0] < 1e-6);
+});
+
+test("the file is its names, or its inode, or that there is none", () => {
+    const said = (more) => told(slowIo(more)).find((line) => line.startsWith("file"));
+    assert.equal(said({}), undefined);
+    assert.equal(said({ pages: "file", file_device: "8:1", inode: 12, file: null }), "file 8:1 inode 12");
+    assert.equal(said({ pages: "file", file_device: "8:1", inode: 12, file: "a/<b>" }), "file a/<b>");
+    assert.equal(said({ pages: "direct" }), "file direct");
 });
 
 test("all that is known is said, and no more", () => {

@@ -2,6 +2,7 @@
 #include "core/slow.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +81,9 @@ int slow_ios_add(struct slow_ios *s, const struct slow_io *io)
 	*to = *io;
 	to->part = NULL;
 	part_keep(&to->part, io->part);
+	if (io->told.file_dev)
+		snprintf(to->file_device, sizeof(to->file_device), "%u:%u", io->told.file_dev >> 20,
+			 io->told.file_dev & 0xfffff);
 	return 0;
 }
 
@@ -190,6 +194,15 @@ const char *slow_part_label(enum blklat_by by, u8 number)
 	return number ? part_numbered(by, number)->label : NULL;
 }
 
+const char *slow_pages_name(u8 pages)
+{
+	static const char *const names[BLKLAT_PAGES_KINDS] = {
+		[BLKLAT_PAGES_DIRECT] = "direct", [BLKLAT_PAGES_FILE] = "file", [BLKLAT_PAGES_DEVICE] = "device",
+	};
+
+	return pages < BLKLAT_PAGES_KINDS ? names[pages] : NULL;
+}
+
 #define TIME_MOST (1ULL << 62)
 #define FIELD(key, is, member, ...) { .name = #key, .kind = SLOW_KIND_##is, \
 	.offset = offsetof(struct blklat_slow, member), .size = sizeof(((struct blklat_slow *)0)->member), __VA_ARGS__ }
@@ -212,6 +225,10 @@ const struct slow_field slow_io_fields[SLOW_FIELDS] = {
 	FIELD(depth, NOT_0, depth, .most = UINT32_MAX),
 	FIELD(beside, PART, beside, .of = BLKLAT_BY_BESIDE),
 	FIELD(flags, PART, flags, .of = BLKLAT_BY_FLAGS),
+	FIELD(pages, PAGES, pages),
+	FIELD(file_device, DEVICE, file_dev),
+	FIELD(inode, NOT_0, inode, .most = INT64_MAX),
+	FIELD(file, TEXT, names, .known = BLKLAT_SLOW_FILE),
 };
 
 const struct slow_field *slow_field_named(const char *name)
@@ -244,6 +261,10 @@ static const char *text_of(const struct slow_io *io, const struct slow_field *f,
 		return (const char *)&io->told + f->offset;
 	case SLOW_KIND_CGROUP:
 		return io->cgroup;
+	case SLOW_KIND_PAGES:
+		return slow_pages_name(n);
+	case SLOW_KIND_DEVICE:
+		return io->file_device[0] ? io->file_device : NULL;
 	default:
 		return NULL;
 	}

@@ -7,6 +7,7 @@
 #include "blklat/slow.h"
 #include "core/part.h"
 
+#define SLOW_DEVICE_BYTES 16
 #define SLOW_MOST 100		/* slow_wanted.most unless the user says otherwise */
 
 struct slow_wanted {
@@ -22,6 +23,7 @@ struct slow_io {
 	u32 watch;		/* number of the whole in the run */
 	const struct part *part;	/* the part that it is in, kept in a list; NULL: the whole has no parts */
 	s64 end_ns;		/* CLOCK_REALTIME */
+	char file_device[SLOW_DEVICE_BYTES];	/* "8:1", of told.file_dev; "": not known */
 	char *cgroup;		/* cgroup charged for it, malloc'ed; NULL: unknown, or gone */
 };
 
@@ -45,8 +47,8 @@ void slow_ios_uninit(struct slow_ios *s);
 void slow_ios_clear(struct slow_ios *s);
 
 /*
- * Adds an IO, counts it as found, and takes over its cgroup. Returns 0, or -ENOMEM if the IO was only counted. If the
- * list is already very large, the IO is also only counted.
+ * Adds an IO, counts it as found, and takes over its cgroup. Sets its file_device. Returns 0, or -ENOMEM if the IO was
+ * only counted. If the list is already very large, the IO is also only counted.
  */
 int slow_ios_add(struct slow_ios *s, const struct slow_io *io);
 
@@ -77,6 +79,9 @@ s32 slow_error_named(const char *name);
  */
 const char *slow_part_label(enum blklat_by by, u8 number);
 
+/* What the memory of an IO is, as pages: "file", "direct"; NULL for 0, and out of range. */
+const char *slow_pages_name(u8 pages);
+
 /* --- its fields --- */
 
 enum slow_kind {
@@ -88,6 +93,8 @@ enum slow_kind {
 	SLOW_KIND_PART,		/* a part's number, see slow_part_label() */
 	SLOW_KIND_TEXT,		/* of blklat_slow */
 	SLOW_KIND_CGROUP,	/* slow_io.cgroup */
+	SLOW_KIND_PAGES,	/* enum blklat_pages */
+	SLOW_KIND_DEVICE,	/* slow_io.file_device */
 };
 
 /* A field, under the name that it has in JSON and in recordings. */
@@ -101,7 +108,7 @@ struct slow_field {
 };
 
 /* In the order of a recording's columns. Does not include when, on which watch and in which part an IO completed. */
-#define SLOW_FIELDS 17
+#define SLOW_FIELDS 21
 extern const struct slow_field slow_io_fields[SLOW_FIELDS];
 
 /* The field of this name; NULL: there is none. */

@@ -31,16 +31,40 @@ void slow_begin(struct kernel_capture *k, const struct snapshot *s)
 	k->wall_less_mono_ns = s->wall_ns - (s64)s->mono_ns;
 }
 
+/*
+ * Makes a path of a file's names, in their place: they take no more room. A file that is not found by a path, as a file
+ * server may have it, is its own root.
+ */
+static void join_names(struct blklat_slow *told)
+{
+	char *path = told->names[0], names[BLKLAT_NAMES][BLKLAT_NAME];
+
+	memcpy(names, told->names, sizeof(names));
+	*path = '\0';
+	for (u32 i = BLKLAT_NAMES; told->known & BLKLAT_SLOW_FILE && i--;) {
+		names[i][BLKLAT_NAME - 1] = '\0';
+		if (!names[i][0] || !strcmp(names[i], "/"))
+			continue;
+		strcat(path, names[i]);
+		if (i)
+			strcat(path, "/");
+	}
+	text_clean(path);
+	if (!*path)
+		told->known &= ~BLKLAT_SLOW_FILE;
+}
+
 int slow_take(struct kernel_capture *k, const struct blklat_slow *told)
 {
 	struct slow_io io = { .told = *told, .end_ns = told->end_ns + k->wall_less_mono_ns };
 
 	if (told->watch >= k->capture.n_watches || told->op >= BLKLAT_OPS || told->beside > BLKLAT_BESIDE_PARTS ||
-	    told->flags > BLKLAT_FLAGS_PARTS)
+	    told->flags > BLKLAT_FLAGS_PARTS || told->pages >= BLKLAT_PAGES_KINDS || told->inode > INT64_MAX)
 		return 0;
 	io.watch = whole_of(k, told->watch);
 	io.told.comm[BLKLAT_COMM - 1] = '\0';
 	text_clean(io.told.comm);	/* any process can choose it, and /metrics is read on terminals, too */
+	join_names(&io.told);
 	return slow_ios_add(k->capture.slow, &io);
 }
 

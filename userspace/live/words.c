@@ -71,6 +71,22 @@ static void put_stage(FILE *f, const char *stage, u64 ns)
 		fprintf(f, ", %s %s", stage, units_ns(text, ns));
 }
 
+static void put_file(FILE *f, const struct slow_io *io, u32 columns, bool utf8)
+{
+	char name[3 * sizeof(io->told.names)];
+
+	if (!io->told.pages)
+		return;
+	if (io->told.pages != BLKLAT_PAGES_FILE) {
+		fprintf(f, ", %s", slow_pages_name(io->told.pages));
+	} else if (io->told.known & BLKLAT_SLOW_FILE) {
+		utf8_for_terminal(name, sizeof(name), io->told.names[0], columns, utf8);
+		fprintf(f, ", file %s", name);
+	} else {
+		fprintf(f, ", file %s inode %llu", io->file_device, io->told.inode);
+	}
+}
+
 /* Is the class of the IO's flags known, unusual for its op, and not already given by its part? */
 static bool flags_tell(const struct slow_io *io)
 {
@@ -106,6 +122,7 @@ void words_slow_rest(FILE *f, const struct slow_io *io, u32 columns, bool utf8)
 		fprintf(f, ", failed: %s", slow_error(io->told.error));
 	put_stage(f, stage_names[BLKLAT_STAGE_QUEUE], io->told.queue_ns);
 	put_stage(f, stage_names[BLKLAT_STAGE_DEVICE], io->told.device_ns);
+	put_file(f, io, columns, utf8);
 	if (flags_tell(io))
 		fprintf(f, ", flags %s", slow_part_label(BLKLAT_BY_FLAGS, io->told.flags));
 	if (io->told.depth)

@@ -22,9 +22,13 @@ static const struct {
 	[READER_SERIES] = { ROWS(series, " INDEXED BY sqlite_autoindex_series_1 ORDER BY interval, watch, op"), 3,
 			    reader_take_series },
 	[READER_HALT] = { ROWS(halt, " ORDER BY interval, watch, from_ns"), 3, reader_take_halt },
-	[READER_SLOW] = { ROWS(slow, " ORDER BY interval, n"), 2, reader_take_slow },
+	[READER_SLOW] = { "slow", "SELECT " SQL_NAMES(slow) ", pages, file_device, inode, file "
+				  "FROM slow LEFT JOIN slow_file USING(n) ORDER BY interval, n", 2, reader_take_slow },
 	[READER_SLOW_FOUND] = { ROWS(slow_found, " ORDER BY interval, watch"), 2, reader_take_slow_found },
 };
+
+static const char slow_without_files[] =
+	"SELECT " SQL_NAMES(slow) ", NULL, NULL, NULL, NULL FROM slow ORDER BY interval, n";
 
 /* Steps to the next row; @rows->left tells whether there is one. Returns 0, or a negative errno and a sentence. */
 static int next_row(struct recording_reader *r, enum reader_table table, struct problem *p)
@@ -166,25 +170,28 @@ static int check_intervals(struct recording_reader *r, struct problem *p)
 	return rc ? reader_failed(r, rc, p) : 0;
 }
 
-/* Whether halts were looked for is known by their table, whether slow IOs were by table meta. */
+/* Whether halts and files were looked for is known by their tables, whether slow IOs were by table meta. */
 static int find_parts(struct recording_reader *r, u32 *ret_parts, struct problem *p)
 {
-	int rc;
+	int rc, rc2;
 	s64 halts = sqlite_number(r->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'halt'", &rc);
+	s64 files = sqlite_number(r->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'slow_file'", &rc2);
 
-	if (rc)
-		return reader_failed(r, rc, p);
+	if (rc || rc2)
+		return reader_failed(r, rc ?: rc2, p);
 	r->capture.glanced = halts;
 	if (r->slow_most && slow_ios_init(&r->slow, r->n_watches, r->slow_most))
 		return problem_set(p, -ENOMEM, "%s: out of memory", r->file);
-	*ret_parts = (halts ? RECORDING_HALTS : 0) | (r->slow_most ? RECORDING_SLOW : 0);
+	*ret_parts = (halts ? RECORDING_HALTS : 0) | (r->slow_most ? RECORDING_SLOW : 0) |
+		     (files ? RECORDING_FILES : 0);
 	return reader_check_tables(r, *ret_parts, p);
 }
 
-static int begin_rows(struct recording_reader *r, enum reader_table table, struct problem *p)
+static int begin_rows(struct recording_reader *r, enum reader_table table, u32 parts, struct problem *p)
 {
 	struct reader_rows *rows = &r->rows[table];
-	int rc = sqlite3_prepare_v2(r->db, tables[table].sql, -1, &rows->s, NULL);
+	bool no_files = table == READER_SLOW && !(parts & RECORDING_FILES);
+	int rc = sqlite3_prepare_v2(r->db, no_files ? slow_without_files : tables[table].sql, -1, &rows->s, NULL);
 
 	rows->key[0] = -1;
 	if (rc)
@@ -199,7 +206,7 @@ int reader_begin(struct recording_reader *r, struct problem *p)
 
 	for (u32 i = 0; !err && i < READER_TABLES; i++)
 		if (i < READER_HALT || parts & (i == READER_HALT ? RECORDING_HALTS : RECORDING_SLOW))
-			err = begin_rows(r, i, p);
+			err = begin_rows(r, i, parts, p);
 	r->id = -1;
 	err = err ?: reader_next(r, p);
 	if (err)

@@ -4,6 +4,7 @@
  * IOs.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "recording/bins_codec.h"
@@ -167,12 +168,14 @@ int reader_take_halt(struct recording_reader *r, sqlite3_stmt *s, struct problem
 
 /* --- slow IOs --------------------------------------------------------------------------------- */
 
-#define LABEL_BYTES 32		/* of an error or a part */
+#define LABEL_BYTES 32		/* of an error, a part, pages or a device */
 
 /* Sets a field that is known. Returns false if it can't have this value. */
 static bool set_field(struct blklat_slow *t, const struct slow_field *f, u64 n, const char *text)
 {
 	const struct part *part;
+	u32 major, minor;
+	int end = 0;
 
 	t->known |= f->known;
 	switch (f->kind) {
@@ -181,6 +184,17 @@ static bool set_field(struct blklat_slow *t, const struct slow_field *f, u64 n, 
 		return true;
 	case SLOW_KIND_CGROUP:
 		return true;
+	case SLOW_KIND_DEVICE:
+		if (sscanf(text, "%u:%u%n", &major, &minor, &end) != 2 || text[end] || major > 0xfff || minor > 0xfffff)
+			return false;
+		n = major << 20 | minor;
+		break;
+	case SLOW_KIND_PAGES:
+		while (++n < BLKLAT_PAGES_KINDS && strcmp(text, slow_pages_name(n)))
+			;
+		if (n == BLKLAT_PAGES_KINDS)
+			return false;
+		break;
 	case SLOW_KIND_ERROR:
 		n = slow_error_named(text);
 		break;
@@ -192,7 +206,7 @@ static bool set_field(struct blklat_slow *t, const struct slow_field *f, u64 n, 
 		break;
 	}
 	memcpy((char *)t + f->offset, f->kind == SLOW_KIND_TEXT ? text : (const char *)&n, f->size);
-	return n || (f->kind != SLOW_KIND_NOT_0 && f->kind != SLOW_KIND_PART);
+	return n || (f->kind != SLOW_KIND_NOT_0 && f->kind != SLOW_KIND_PART && f->kind != SLOW_KIND_DEVICE);
 }
 
 /* @text has room for a cgroup's path. @unknown: the bits of blklat_slow.known whose fields are NULL. */

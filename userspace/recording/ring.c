@@ -109,8 +109,10 @@ static int merge_slow(struct recording_ring *r, s64 a, s64 b, bool start)
 	if (!r->slow)
 		return SQLITE_OK;
 	if (start)
-		return run(r->db, "DELETE FROM slow WHERE interval IN (%lld, %lld); DELETE FROM slow_found WHERE interval IN (%lld, %lld)",
-			   a, b, a, b);
+		return run(r->db,
+			   "DELETE FROM slow_file WHERE n IN (SELECT n FROM slow WHERE interval IN (%lld, %lld));"
+			   "DELETE FROM slow WHERE interval IN (%lld, %lld); DELETE FROM slow_found WHERE interval IN (%lld, %lld)",
+			   a, b, a, b, a, b);
 	return run(r->db,
 		   "UPDATE slow SET interval = %lld WHERE interval = %lld;"
 		   "INSERT INTO slow_found SELECT %lld, watch, found FROM slow_found WHERE interval = %lld "

@@ -34,6 +34,7 @@ int recording_rows_init(struct recording_rows *r, sqlite3 *db, const struct run_
 			    "SELECT ?1, device, stage, id, ?3, ?4 FROM watch WHERE id = ?2" },
 		{ run->glanced ? &r->halt : NULL, "INSERT INTO " SQL_INTO(halt) },
 		{ run->slow_most ? &r->slow : NULL, "INSERT INTO " SQL_INTO(slow) },
+		{ run->slow_most ? &r->slow_file : NULL, "INSERT INTO " SQL_INTO(slow_file) },
 		{ run->slow_most ? &r->slow_found : NULL, "INSERT INTO " SQL_INTO(slow_found) },
 	};
 	u32 most = run_most_watches(run) + 1;
@@ -59,6 +60,7 @@ void recording_rows_uninit(struct recording_rows *r)
 	sqlite3_finalize(r->part);
 	sqlite3_finalize(r->halt);
 	sqlite3_finalize(r->slow);
+	sqlite3_finalize(r->slow_file);
 	sqlite3_finalize(r->slow_found);
 	for (u32 i = 0; r->first && i < r->n; i++)
 		part_keep(&r->first[i], NULL);
@@ -339,9 +341,30 @@ static u32 watch_of(const struct run_info *run, u32 whole, const struct slow_io 
 	return whole;
 }
 
+/* Fields from number @field on, as they have columns from @values on. */
+static void fill_fields(struct sqlite_value *values, const struct slow_io *io, u32 field, u32 end)
+{
+	for (; field < end; field++) {
+		const struct slow_value v = slow_value(io, &slow_io_fields[field]);
+		bool text = v.text && slow_io_fields[field].kind != SLOW_KIND_OP;
+
+		*values++ = !v.known ? NONE : text ? TEXT(v.text) : NUMBER(v.n);
+	}
+}
+
+static int put_file(struct recording_rows *r, s64 n, const struct slow_io *io)
+{
+	struct sqlite_value *values = VALUES([SLOW_FILE_n] = NUMBER(n));
+
+	if (!io->told.pages)
+		return SQLITE_OK;
+	fill_fields(values + SLOW_FILE_pages, io, SLOW_FIELDS_OF_SLOW, SLOW_FIELDS);
+	return sqlite_put_row(r->slow_file, values);
+}
+
 static int put_slow(struct recording_rows *r, s64 id, const struct run_info *run, u32 whole, const struct slow_io *io)
 {
-	struct sqlite_value *values = VALUES([SLOW_interval] = NUMBER(id), [SLOW_n] = NUMBER(r->n_slow++),
+	struct sqlite_value *values = VALUES([SLOW_interval] = NUMBER(id), [SLOW_n] = NUMBER(r->n_slow),
 					     [SLOW_end_wall_ns] = NUMBER(io->end_ns));
 	u32 watch = watch_of(run, whole, io);
 	int rc = has_owner(run, watch) ? find_id(r, run, watch) : SQLITE_OK;
@@ -349,14 +372,9 @@ static int put_slow(struct recording_rows *r, s64 id, const struct run_info *run
 	if (rc)
 		return rc;
 	values[SLOW_watch] = NUMBER(r->ids[watch]);
-	for (u32 i = 0; i < SLOW_FIELDS; i++) {
-		const struct slow_value v = slow_value(io, &slow_io_fields[i]);
-		bool text = v.text && slow_io_fields[i].kind != SLOW_KIND_OP;
-
-		values[SLOW_latency_ns + i] = !v.known ? NONE : text ? TEXT(v.text) : NUMBER(v.n);
-	}
+	fill_fields(values + SLOW_latency_ns, io, 0, SLOW_FIELDS_OF_SLOW);
 	values[SLOW_cgroup] = TEXT(end_of(io->cgroup));
-	return sqlite_put_row(r->slow, values);
+	return put_file(r, r->n_slow++, io) ?: sqlite_put_row(r->slow, values);
 }
 
 static int put_found(struct recording_rows *r, s64 id, u32 watch, u64 found)

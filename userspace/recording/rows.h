@@ -39,7 +39,7 @@ struct recorded_part {
 struct recording_rows {
 	sqlite3_stmt *interval, *state, *series, *part;
 	sqlite3_stmt *halt;		/* NULL if halts were not looked for */
-	sqlite3_stmt *slow, *slow_found;	/* NULL if slow IOs are not recorded */
+	sqlite3_stmt *slow, *slow_file, *slow_found;	/* NULL if slow IOs are not recorded */
 	s64 n_slow;				/* so far */
 	/*
 	 * A watch has an id, which by cgroup is that of the first cgroup that owns the part. Cgroups that get

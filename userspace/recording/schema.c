@@ -21,7 +21,7 @@ const int recording_account_columns[] = {
 	[BLKLAT_EMPTY_FLUSH] = STATE_empty_flush,
 	[BLKLAT_STARTED] = STATE_bios_started,
 };
-static_assert(SLOW_flags - SLOW_latency_ns + 1 == SLOW_FIELDS, "each field has a column");
+static_assert(SLOW_FIELDS_OF_SLOW + SLOW_FILE_file == SLOW_FIELDS, "each field has a column");
 static_assert(BLKLAT_ACCOUNTS == STATE_bios_started - STATE_requeued + 1, "each cell has a column");
 
 #define DEFINITION(TABLE, name, ...) #name __VA_OPT__(" " #__VA_ARGS__)
@@ -88,6 +88,7 @@ const struct recording_table recording_tables[] = {
 	TABLE(RECORDING_HALTS, halt, ", PRIMARY KEY(interval, watch, from_ns)) WITHOUT ROWID"),
 	/* n counts through the whole recording, so rows stay in order when intervals are merged. */
 	TABLE(RECORDING_SLOW, slow, ", PRIMARY KEY(interval, n)) WITHOUT ROWID"),
+	TABLE(RECORDING_FILES, slow_file, ")"),
 	TABLE(RECORDING_SLOW, slow_found, ", PRIMARY KEY(interval, watch)) WITHOUT ROWID"),
 	VIEW(RECORDING_ALWAYS, INTERVAL_TIME),
 	VIEW(RECORDING_ALWAYS, "op_interval AS SELECT l.time, l.interval, l.interval_s, s.watch, " NAMED ", s.ios, "
@@ -114,7 +115,7 @@ const struct recording_table recording_tables[] = {
 	VIEW(RECORDING_ALWAYS, "mark_time AS SELECT " TIME("wall_ns") " AS time, mono_ns, text FROM mark ORDER BY mono_ns"),
 	VIEW(RECORDING_SLOW, "slow_io AS SELECT " TIME("s.end_wall_ns") " AS time, s.interval, " NAMED ", s.latency_ns, "
 	     "s.queue_ns, s.device_ns, s.bytes, s.sector, s.error, s.hw_queue, s.start_cpu, s.end_cpu, s.pid, s.comm, "
-	     "s.kernel_thread, s.cgroup, s.depth, s.beside, s.flags "
-	     "FROM slow s " NAMES),
+	     "s.kernel_thread, s.cgroup, s.depth, s.beside, s.flags, f.pages, f.file_device, f.inode, f.file "
+	     "FROM slow s LEFT JOIN slow_file f ON f.n = s.n " NAMES),
 	{ 0 },
 };

@@ -158,6 +158,14 @@
 	C(SLOW, beside, TEXT) SEP \
 	C(SLOW, flags, TEXT)
 
+/* What is known of the file of the slow IO with this n. Recordings of versions that did not look do not have it. */
+#define COLUMNS_slow_file(C, SEP) \
+	C(SLOW_FILE, n, INTEGER PRIMARY KEY) SEP \
+	C(SLOW_FILE, pages, TEXT) SEP \
+	C(SLOW_FILE, file_device, TEXT) SEP \
+	C(SLOW_FILE, inode, INTEGER) SEP \
+	C(SLOW_FILE, file, TEXT)
+
 #define COLUMNS_slow_found(C, SEP) \
 	C(SLOW_FOUND, interval, INTEGER) SEP \
 	C(SLOW_FOUND, watch, INTEGER) SEP \
@@ -177,6 +185,7 @@ enum { COLUMNS_series(COLUMN_NUMBER, ) };
 enum { COLUMNS_mark(COLUMN_NUMBER, ) };
 enum { COLUMNS_halt(COLUMN_NUMBER, ) };
 enum { COLUMNS_slow(COLUMN_NUMBER, ) };
+enum { COLUMNS_slow_file(COLUMN_NUMBER, ) };
 enum { COLUMNS_slow_found(COLUMN_NUMBER, ) };
 
 /* All columns of a table, for SELECT; and the table with a parameter for each column, for INSERT INTO. */
@@ -184,6 +193,9 @@ enum { COLUMNS_slow_found(COLUMN_NUMBER, ) };
 #define SQL_INTO(table) #table " VALUES(" COLUMNS_##table(COLUMN_PARAMETER, ", ") ")"
 #define COLUMN_NAME(TABLE, name, ...) #name
 #define COLUMN_PARAMETER(TABLE, name, ...) "?"
+
+/* So many of slow_io_fields are in table slow, the others in slow_file. */
+#define SLOW_FIELDS_OF_SLOW (SLOW_flags - SLOW_latency_ns + 1)
 
 /* [enum blklat_account] Its column in table state. */
 extern const int recording_account_columns[];
@@ -194,6 +206,7 @@ enum recording_part {
 	RECORDING_HALTS = 2,	/* halts were looked for */
 	RECORDING_SLOW = 4,	/* slow IOs were recorded (slow_most in table meta) */
 	RECORDING_IDENTITY = 8,
+	RECORDING_FILES = 16,	/* the files of slow IOs */
 };
 
 /* The CREATE statements. A reader accepts only a file whose tables are the same to the letter. */

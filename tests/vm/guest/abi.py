@@ -6,7 +6,7 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 16
+VERSION = 17
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
 ACCOUNTS = 9
@@ -62,7 +62,8 @@ class Slow(ctypes.Structure):
             "watch", "bytes", "error", "submitter")] + [(name, ctypes.c_uint16) for name in (
                 "hw_queue", "start_cpu", "end_cpu")] + [("op", ctypes.c_uint8), ("known", ctypes.c_uint8), ("comm", ctypes.c_char * 16),
                                                         ("depth", ctypes.c_uint32), ("beside", ctypes.c_uint8),
-                                                        ("flags", ctypes.c_uint8), ("pad1", ctypes.c_uint8 * 2),
+                                                        ("flags", ctypes.c_uint8), ("pages", ctypes.c_uint8), ("pad1", ctypes.c_uint8),
+                                                        ("inode", ctypes.c_uint64), ("file_dev", ctypes.c_uint32), ("names", ctypes.c_char * 132),
                                                         ("next", ctypes.c_uint32), ("pad", ctypes.c_uint32)]
 
 

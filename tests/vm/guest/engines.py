@@ -17,7 +17,7 @@ from slow import slow_of
 
 # Of a slow IO, equal in both engines; time and latency are not, as each engine reads the clock for itself.
 SAME = ("pid", "comm", "kernel_thread", "cgroup", "op", "flags", "bytes", "sector", "error", "hw_queue", "start_cpu", "end_cpu", "depth",
-        "beside")
+        "beside", "pages", "file_device", "inode", "file")
 MODULE = os.environ.get("BLKLAT_KO", "")
 
 

@@ -81,6 +81,7 @@ export interface SlowIo {
     depth: number | null; beside: string | null;
     hw_queue: number | null; start_cpu: number | null; end_cpu: number;
     pid: number | null; comm: string | null; kernel_thread: boolean | null; cgroup: string | null;
+    pages: string | null; file_device: string | null; inode: number | null; file: string | null;
 }
 
 /**

@@ -27,6 +27,11 @@ function sender({ pid, comm, kernel_thread }: SlowIo): string | null {
     return pid === null ? null : `${kernel_thread ? `[${comm}]` : comm} ${pid}`;
 }
 
+/** "sub/name", "8:1 inode 12" without names, and what else its pages are: "direct"; null: unknown. */
+function fileOf({ pages, file_device, inode, file }: SlowIo): string | null {
+    return pages === "file" ? file ?? `${file_device} inode ${inode}` : pages;
+}
+
 /** How the time of an IO's end is written: in a table's cell, and where there is more room. */
 export interface When { cell: (io: SlowIo) => string; words: (io: SlowIo) => string }
 
@@ -43,7 +48,7 @@ export function told(io: SlowIo, when = sinceStart): string[] {
         `${latency(io.latency_ns)}, ended at ${when.words(io)}`,
         ...some(`${io.op} ${ioSize(io.bytes)}`, one("sector", io.sector), one("flags", io.flags)), ...some(one("failed:", io.error)),
         ...some(one("queue", io.queue_ns, latency), one("device", io.device_ns, latency)),
-        ...some(one("depth", io.depth), one("beside", io.beside), one("", partOf(io))), ...some(one("by", sender(io))), ...some(one("cgroup", io.cgroup)),
+        ...some(one("depth", io.depth), one("beside", io.beside), one("", partOf(io))), ...some(one("by", sender(io))), ...some(one("cgroup", io.cgroup)), ...some(one("file", fileOf(io))),
         ...some(one("hardware queue", io.hw_queue), one("CPU", io.start_cpu), `ended on CPU ${io.end_cpu}`),
     ];
 }
@@ -112,7 +117,7 @@ export const COLUMNS: Column[] = [
     { head: "time", key: (io) => io.t_s, left: false, text: (io, when) => when.cell(io) }, figures("latency", (io) => io.latency_ns, latency),
     figures("queue", (io) => io.queue_ns, latency), figures("device", (io) => io.device_ns, latency),
     names("op", (io) => io.op), figures("size", (io) => io.bytes, ioSize), figures("sector", (io) => io.sector), names("flags", (io) => io.flags),
-    names("error", (io) => io.error), figures("depth", (io) => io.depth), names("beside", (io) => io.beside), names("part", partOf), names("sent by", sender), names("cgroup", (io) => io.cgroup),
+    names("error", (io) => io.error), figures("depth", (io) => io.depth), names("beside", (io) => io.beside), names("part", partOf), names("sent by", sender), names("cgroup", (io) => io.cgroup), names("file", fileOf),
     figures("hardware queue", (io) => io.hw_queue), figures("CPU", (io) => io.start_cpu),
 ];
 
