@@ -56,14 +56,22 @@ static __always_inline bool is_of_slab(struct page *page)
 	return (s32)BPF_CORE_READ(page, page_type) < -128;	/* page_type_has_type() */
 }
 
-/* Whether a page's content comes or goes: it is read into the page cache, or written back. */
-static __always_inline bool is_busy(struct page *page)
+/* Whether a page's content comes as by a read into the page cache, or goes as by write-back. */
+static __always_inline bool is_busy(struct page *page, u32 op)
 {
 	u64 flags = flags_of(page);
-	u64 incomplete = flags >> bpf_core_enum_value(enum pageflags, PG_locked) &
-			 ~(flags >> bpf_core_enum_value(enum pageflags, PG_uptodate));
 
-	return (flags >> bpf_core_enum_value(enum pageflags, PG_writeback) | incomplete) & 1;
+	if (op == BLKLAT_OP_WRITE)
+		return flags >> bpf_core_enum_value(enum pageflags, PG_writeback) & 1;
+	return flags >> bpf_core_enum_value(enum pageflags, PG_locked) &
+	       ~(flags >> bpf_core_enum_value(enum pageflags, PG_uptodate)) & 1;
+}
+
+/* Of all writes of pages that files have, direct ones alone have both flags (as wbt_should_throttle() tells them). */
+static __always_inline bool writes_directly(u32 op, u32 flags)
+{
+	return op == BLKLAT_OP_WRITE && flags >> bpf_core_enum_value(enum req_flag_bits, __REQ_SYNC) &
+					flags >> bpf_core_enum_value(enum req_flag_bits, __REQ_IDLE) & 1;
 }
 
 /*
@@ -76,6 +84,7 @@ __noinline u64 pages_of(u64 number, u32 bytes, u32 op)
 	struct page *page = head_of(BPF_CORE_READ(bio, bi_io_vec, bv_page));
 	u64 mapping = (u64)BPF_CORE_READ(page, mapping);
 	struct inode *inode;
+	u32 type;
 
 	if (!number || !bytes || op > BLKLAT_OP_WRITE || is_of_slab(page))
 		return BLKLAT_PAGES_UNKNOWN;
@@ -85,10 +94,14 @@ __noinline u64 pages_of(u64 number, u32 bytes, u32 op)
 	/* Else it was no mapping: a driver's page may have anything there. */
 	if (mapping - (u64)inode != bpf_core_field_offset(inode->i_data))
 		return BLKLAT_PAGES_UNKNOWN;
-	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFBLK)
+	type = BPF_CORE_READ(inode, i_mode) & S_IFMT;
+	if (type == S_IFBLK)
 		return (u64)inode | BLKLAT_PAGES_DEVICE;
-	/* Else it may be a process's buffer for direct IO, of a file that it has mapped. */
-	return is_busy(page) ? (u64)inode | BLKLAT_PAGES_FILE : BLKLAT_PAGES_UNKNOWN;
+	/* A process's buffer for direct IO may be a file that it has mapped. */
+	if (writes_directly(op, BPF_CORE_READ(bio, bi_opf)))
+		return BLKLAT_PAGES_DIRECT;
+	/* Inodes without a type are the file system's own, for its metadata. */
+	return type && is_busy(page, op) ? (u64)inode | BLKLAT_PAGES_FILE : BLKLAT_PAGES_UNKNOWN;
 }
 
 static __always_inline struct dentry *alias_of(struct inode *inode)
@@ -149,6 +162,8 @@ static __noinline int tell_file(struct blklat_slow *s, u64 number)
 		return 0;
 	s->file_dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	s->inode = BPF_CORE_READ(inode, i_ino);
+	if (!BPF_CORE_READ(inode, i_nlink))
+		s->known |= BLKLAT_SLOW_DELETED;
 	tell_names(s, alias_of(inode));
 	return 0;
 }

@@ -153,6 +153,7 @@ struct address_space {
 
 struct inode {
 	unsigned short i_mode;
+	unsigned int i_nlink;
 	u32 i_rdev;
 	unsigned long i_ino;
 	struct super_block *i_sb;
@@ -241,6 +242,7 @@ struct bpf_iter__task_file {
 enum req_flag_bits {
 	__REQ_SYNC = 11,	/* all are relocated */
 	__REQ_META = 12,
+	__REQ_IDLE = 16,
 	__REQ_FUA = 17,
 	__REQ_PREFLUSH = 18,
 	__REQ_RAHEAD = 19,

@@ -56,7 +56,22 @@ static void tell_names(struct blklat_slow *io, const struct dentry *d)
 		io->known |= BLKLAT_SLOW_FILE;
 }
 
-static void tell_inode(struct blklat_slow *io, const struct inode *inode, bool busy)
+/*
+ * What busy pages do not tell: a process's buffer for direct IO may be a file that it has mapped. Of all writes of pages
+ * that files have, direct ones alone have both flags (as wbt_should_throttle() tells them).
+ */
+static bool writes_directly(const struct blklat_slow *io, const struct bio *bio)
+{
+	return io->op == BLKLAT_OP_WRITE && (bio->bi_opf & (REQ_SYNC | REQ_IDLE)) == (REQ_SYNC | REQ_IDLE);
+}
+
+/* Whether a page's content comes as by a read into the page cache, or goes as by write-back. */
+static bool is_busy(struct page *page, u32 op)
+{
+	return op == BLKLAT_OP_WRITE ? PageWriteback(page) : PageLocked(page) && !PageUptodate(page);
+}
+
+static void tell_inode(struct blklat_slow *io, const struct inode *inode, bool direct, bool busy)
 {
 	const struct dentry *d;
 
@@ -65,12 +80,16 @@ static void tell_inode(struct blklat_slow *io, const struct inode *inode, bool b
 		io->file_dev = inode->i_rdev;
 		return;
 	}
-	/* Else it may be a process's buffer for direct IO, of a file that it has mapped. */
-	if (!busy)
+	if (direct)
+		io->pages = BLKLAT_PAGES_DIRECT;
+	/* Inodes without a type are the file system's own, for its metadata. */
+	if (direct || !busy || !(inode->i_mode & S_IFMT))
 		return;
 	io->pages = BLKLAT_PAGES_FILE;
 	io->file_dev = inode->i_sb->s_dev;
 	io->inode = inode->i_ino;
+	if (!inode->i_nlink)
+		io->known |= BLKLAT_SLOW_DELETED;
 	d = blklat_first_alias(inode);
 	/* Dentries of file systems that users do not see may be freed at once (DCACHE_NORCU). */
 	if (d && !(inode->i_sb->s_flags & SB_NOUSER))
@@ -95,12 +114,12 @@ void blklat_tell_file(struct blklat_slow *io, const struct bio *bio)
 		return;
 	rcu_read_lock();
 	mapping = READ_ONCE(page->mapping);
-	busy = PageWriteback(page) || (PageLocked(page) && !PageUptodate(page));
+	busy = is_busy(page, io->op);
 	if ((uintptr_t)mapping & 1)	/* PAGE_MAPPING_ANON */
 		io->pages = BLKLAT_PAGES_DIRECT;
 	/* A driver's page may have anything as its mapping. */
 	else if (mapping && !((uintptr_t)mapping & 2) && !get_kernel_nofault(inode, &mapping->host) &&
 		 mapping == &inode->i_data)
-		tell_inode(io, inode, busy);
+		tell_inode(io, inode, writes_directly(io, bio), busy);
 	rcu_read_unlock();
 }

@@ -16,6 +16,7 @@ enum blklat_slow_known {
 	BLKLAT_SLOW_SUBMITTER = 8,
 	BLKLAT_SLOW_KERNEL_THREAD = 16,	/* the submitter is a kernel thread */
 	BLKLAT_SLOW_FILE = 32,		/* the file's name is known */
+	BLKLAT_SLOW_DELETED = 64,	/* the file has no name any more; the one that is known is its last */
 };
 
 /* What the memory of an IO is, judged by the first page of its first bio. */

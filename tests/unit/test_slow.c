@@ -171,6 +171,39 @@ TEST(test_names_that_others_chose)
 	folder_remove(devices.root);
 }
 
+/* [BLKLAT_NAMES] as told by an engine, the file's own first. @path: NULL: unknown. */
+static void check_names(u32 known, const char *const names[BLKLAT_NAMES], const char *path)
+{
+	struct slow_ios slow = { 0 };
+	struct watch watch = { 0 };
+	struct kernel_capture k = { .capture = { .n_watches = 1, .watches = &watch, .slow = &slow } };
+	struct blklat_slow told = { .known = known };
+
+	for (u32 i = 0; i < BLKLAT_NAMES; i++)
+		memcpy(told.names[i], names[i], strlen(names[i]));
+	assert_int_equal(slow_ios_init(&slow, 1, 1), 0);
+	assert_int_equal(slow_take(&k, &told), 0);
+	assert_int_equal(slow.io[0].told.known & BLKLAT_SLOW_FILE, path ? BLKLAT_SLOW_FILE : 0);
+	assert_string_equal(slow.io[0].told.names[0], path ?: "");
+	slow_ios_uninit(&slow);
+}
+
+TEST(test_joins_names_of_files)
+{
+	static const char cut[BLKLAT_NAME + 1] = "123456789012345678901234567890123456789012\xC3\xA9";
+#define CUT "123456789012345678901234567890123456789012?"
+
+	check_names(BLKLAT_SLOW_FILE, (const char *[]){ "a", "b", "c" }, "c/b/a");
+	check_names(BLKLAT_SLOW_FILE, (const char *[]){ "a", "/", "/" }, "a");
+	check_names(BLKLAT_SLOW_FILE, (const char *[]){ "a\n", "\x1B[2J", "/" }, "?[2J/a");
+	check_names(BLKLAT_SLOW_FILE, (const char *[]){ cut, cut, cut }, CUT "/" CUT "/" CUT);
+	check_names(BLKLAT_SLOW_FILE | BLKLAT_SLOW_DELETED, (const char *[]){ cut, cut, cut }, CUT "/" CUT " (deleted)");
+	check_names(BLKLAT_SLOW_FILE | BLKLAT_SLOW_DELETED, (const char *[]){ "a", "/", "/" }, "a (deleted)");
+	/* No folder has it; or nothing was read. */
+	check_names(BLKLAT_SLOW_FILE, (const char *[]){ "/", "/", "/" }, NULL);
+	check_names(BLKLAT_SLOW_DELETED, (const char *[]){ "stale", "", "" }, NULL);
+}
+
 /* --- limits -------------------------------------------------------------------------------- */
 
 static struct {

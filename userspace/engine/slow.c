@@ -32,16 +32,17 @@ void slow_begin(struct kernel_capture *k, const struct snapshot *s)
 }
 
 /*
- * Makes a path of a file's names, in their place: they take no more room. A file that is not found by a path, as a file
- * server may have it, is its own root.
+ * Makes a path of a file's names, in their place. They take no more room, and of a deleted file the first is left out for
+ * what /proc adds, too. A file that is not found by a path, as a file server may have it, is its own root.
  */
 static void join_names(struct blklat_slow *told)
 {
 	char *path = told->names[0], names[BLKLAT_NAMES][BLKLAT_NAME];
+	bool deleted = told->known & BLKLAT_SLOW_DELETED;
 
 	memcpy(names, told->names, sizeof(names));
 	*path = '\0';
-	for (u32 i = BLKLAT_NAMES; told->known & BLKLAT_SLOW_FILE && i--;) {
+	for (u32 i = BLKLAT_NAMES - deleted; told->known & BLKLAT_SLOW_FILE && i--;) {
 		names[i][BLKLAT_NAME - 1] = '\0';
 		if (!names[i][0] || !strcmp(names[i], "/"))
 			continue;
@@ -52,6 +53,8 @@ static void join_names(struct blklat_slow *told)
 	text_clean(path);
 	if (!*path)
 		told->known &= ~BLKLAT_SLOW_FILE;
+	else if (deleted)
+		strcat(path, " (deleted)");
 }
 
 int slow_take(struct kernel_capture *k, const struct blklat_slow *told)

@@ -61,7 +61,7 @@ class Both:
         """Asserts that both list the same slow IOs; returns each engine's list."""
         self.agree(device, stage)
         lists = [slow_of(b, device, stage) for b in self]
-        one, other = (sorted([io[key] for key in SAME] for io in ios) for ios in lists)
+        one, other = (sorted(([io[key] for key in SAME] for io in ios), key=str) for ios in lists)
         assert one == other
         return lists
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Slow IOs name their file, on each kernel and by both engines: the inode is that of stat, the name the end of the path."""
 import contextlib
+import mmap
 import os
 import pathlib
 import tempfile
@@ -81,6 +82,27 @@ def test_files():
                 assert {io["file"] for io in ios} == {f"{LONG[:43]}/{'w' * 43}"} and {io["inode"] for io in ios} == {written.stat().st_ino}
                 metadata = [io for io in slow[stage] if io["pages"] == "device"]
                 assert {(io["file_device"], io["inode"], io["file"]) for io in metadata} <= {(device.number, None, None)}
+
+
+def test_deleted_and_mapped():
+    """A file that has no name any more says so, and one that is mapped as a buffer for direct IO is not that one's file."""
+    with mounted() as (device, folder):
+        buffer, _, direct = files_in(folder)
+        with both(device, stage=",".join(STAGES), bpf_args=TELL, kmod_args=TELL) as engines:
+            with open(buffer, "r+b") as f, mmap.mmap(f.fileno(), 64 * KIB) as mapped, open(folder / "gone", "wb", buffering=0) as gone:
+                gone.write(bytes(64 * KIB))
+                (folder / "gone").unlink()
+                os.fsync(gone.fileno())
+                mapped[:] = bytes(64 * KIB)
+                fd = os.open(direct, os.O_WRONLY | os.O_DIRECT)
+                os.pwrite(fd, mapped, 0)
+                os.close(fd)
+            engines.settle()
+            for stage in STAGES:
+                for slow in engines.slow(device, stage):
+                    ios = [io for io in slow if (io["op"], io["pid"]) == ("write", os.getpid()) and io["pages"] != "device"]
+                    assert {(io["pages"], io["file"]) for io in ios} == {("file", "gone (deleted)"), ("direct", None)}
+                    assert sum(io["bytes"] for io in ios) == 128 * KIB
 
 
 def test_no_owners():
