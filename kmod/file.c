@@ -57,8 +57,8 @@ static void tell_names(struct blklat_slow *io, const struct dentry *d)
 }
 
 /*
- * A process's buffer for direct IO may be a file that it has mapped, and so under write-back. Of all writes of pages that
- * files have, direct ones alone have both flags (as wbt_should_throttle() tells them).
+ * A process's buffer for direct IO may be a file that it has mapped, and so under write-back. Of all writes of pages
+ * that files have, direct ones alone have both flags (as wbt_should_throttle() tells them).
  */
 static bool writes_directly(const struct blklat_slow *io, const struct bio *bio)
 {

@@ -32,8 +32,8 @@ void slow_begin(struct kernel_capture *k, const struct snapshot *s)
 }
 
 /*
- * Makes a path of a file's names, in their place. They take no more room; of a deleted file, the first gives way to what
- * /proc adds, too. A file that is not found by a path, as a file server may have it, is its own root.
+ * Makes a path of a file's names, in their place. They take no more room; of a deleted file, the first gives way to
+ * what /proc adds, too. A file that is not found by a path, as a file server may have it, is its own root.
  */
 static void join_names(struct blklat_slow *told)
 {
