@@ -37,7 +37,7 @@ static __always_inline void tell_if_slow(const struct target *t, struct request 
 		return;
 	if (cfg_company)
 		kept = company_at(t, rq);
-	tell_request(rq, watch_of(t, stage, start, mode), ns, error, kept ? *kept : 0);
+	tell_request(number_of(rq), watch_of(t, stage, start, mode), ns, error, kept ? *kept : 0);
 }
 
 /* Whether the times of a slot may be those of stage queue; @mode is a constant in the caller. */

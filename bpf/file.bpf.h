@@ -29,6 +29,15 @@ static __always_inline void *object_of(u64 number)
 	return (void *)(number + *base);
 }
 
+/* The reverse. */
+static __always_inline u64 number_at(const void *object)
+{
+	volatile u64 *base = &epoch_address;
+
+	*base = (u64)&epoch;
+	return (u64)object - *base;
+}
+
 /* Its head, if it is the tail of a folio. No address of a page is as high as the masks are. */
 static __always_inline struct page *head_of(struct page *page)
 {

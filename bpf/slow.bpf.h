@@ -84,26 +84,20 @@ static __always_inline struct note *note_of(u64 number)
 
 /*
  * The note of a request's first bio, or of the bio from which that one was split off, to which bio_chain()
- * has made it point. That pointer is read from memory, so the verifier lets only its lower half be a number.
- * @ret_number: of the bio whose note it is.
+ * has made it point. @ret_number: of the bio whose note it is.
  */
 static __always_inline struct note *note_of_sender(const struct bio *bio, u64 *ret_number)
 {
 	struct note *n;
-	u32 low;
 
 	if (!bio)
 		return NULL;
-	*ret_number = number_of(bio);
+	*ret_number = number_at(bio);
 	n = note_of(*ret_number);
 	if (n)
 		return n;
-	low = low_half(bio->bi_private) - low_half(&epoch);
-	n = note_at(low);
-	if (!n)
-		return NULL;
-	*ret_number = n->bio;
-	return *ret_number > NOTE_CLAIMED && (u32)*ret_number == low ? n : NULL;
+	*ret_number = number_at(BPF_CORE_READ(bio, bi_private));
+	return note_of(*ret_number);
 }
 
 /*
@@ -274,33 +268,36 @@ static __always_inline bool tell_note(struct blklat_slow *s, const struct note *
 
 /*
  * Reports a request if it failed or reached the limit of its own watch. @error: from block_rq_complete; 0
- * for a request that is being issued. @company: 0 if it is not known.
+ * for a request that is being issued. @company: 0 if it is not known. It is verified once, not at each call.
  */
-static __noinline int tell_request(struct request *rq, u32 watch, u64 ns, u32 error, u32 company)
+__noinline int tell_request(u64 rq_number, u32 watch, u64 ns, u32 error, u32 company)
 {
+	struct request *rq = object_of(rq_number);
+	u32 flags = BPF_CORE_READ(rq, cmd_flags), op = op_of(flags);
+	struct bio *bio = BPF_CORE_READ(rq, bio);
 	struct blklat_slow *s;
 	const struct note *n;
 	u64 number = 0;
 
-	if (!rq || !(error || is_slow(whole_watch(watch), op_of(rq->cmd_flags), ns)))
+	if (!(error || is_slow(whole_watch(watch), op, ns)))
 		return 0;
 	s = tell_slow(watch, company);
 	if (!s)
 		return 0;
-	n = note_of_sender(rq->bio, &number);
+	n = note_of_sender(bio, &number);
 	tell_note(s, n, number);
 	s->latency_ns = ns;
-	s->bytes = rq->__data_len;
+	s->bytes = BPF_CORE_READ(rq, __data_len);
 	s->error = error;
-	s->op = op_of(rq->cmd_flags);
-	s->sector = rq->__sector;
-	s->hw_queue = rq->mq_hctx->queue_num;
-	s->start_cpu = rq->mq_ctx->cpu;
-	s->flags = flags_part(s->op, rq->cmd_flags);
+	s->op = op;
+	s->sector = BPF_CORE_READ(rq, __sector);
+	s->hw_queue = BPF_CORE_READ(rq, mq_hctx, queue_num);
+	s->start_cpu = BPF_CORE_READ(rq, mq_ctx, cpu);
+	s->flags = flags_part(op, flags);
 	s->known |= BLKLAT_SLOW_QUEUE | BLKLAT_SLOW_START_CPU;
-	if (s->sector != (u64)-1 && s->op != BLKLAT_OP_FLUSH)
+	if (s->sector != (u64)-1 && op != BLKLAT_OP_FLUSH)
 		s->known |= BLKLAT_SLOW_SECTOR;
-	tell_file(s, rq->bio ? number_of(rq->bio) : 0);
+	tell_file(s, bio ? number_at(bio) : 0);
 	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
 	return 0;
 }
