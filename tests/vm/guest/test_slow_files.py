@@ -18,12 +18,12 @@ KIB = 1024
 
 @contextlib.contextmanager
 def mounted():
-    """An ext4 without a journal on a disk that splits large IOs, its own reads done."""
+    """An ext4 without a journal on a disk that splits large IOs, its own reads done. What is not synchronized it would write later."""
     with null_blks({"size": 64, "memory_backed": 1}) as (device,), tempfile.TemporaryDirectory(prefix="blklat-test-") as folder:
         device.setting("max_sectors_kb", 64)
         run("modprobe", "ext4")
         run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0", device.path)
-        run("mount", "-o", "noinit_itable", device.path, folder)
+        run("mount", "-o", "noinit_itable,noatime", device.path, folder)
         try:
             yield device, pathlib.Path(folder)
         finally:
@@ -72,6 +72,7 @@ def test_files():
         with both(device, stage=",".join(STAGES), bpf_args=TELL, kmod_args=TELL) as engines:
             dd("if=/dev/zero", f"of={written}", "bs=256K", "count=1", "conv=notrunc,fsync")
             dd(f"if={direct}", "of=/dev/null", "bs=64K", "iflag=direct")
+            run("sync", "-f", folder)
             engines.settle()
             seen = [{stage: engines.slow(device, stage)[i] for stage in STAGES} for i in range(2)]
         for slow in seen:
@@ -97,6 +98,7 @@ def test_deleted_and_mapped():
                 fd = os.open(direct, os.O_WRONLY | os.O_DIRECT)
                 os.pwrite(fd, mapped, 0)
                 os.close(fd)
+            run("sync", "-f", folder)
             engines.settle()
             for stage in STAGES:
                 for slow in engines.slow(device, stage):
