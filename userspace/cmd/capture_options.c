@@ -112,7 +112,7 @@ const struct option_row capture_option_list[] = {
 	  "ten intervals), and each that failed: when, where, whose", TO_OWN(slow, take_slow)),
 	OPTION("slow-max", 0, "N", "Show at most N slow IOs for each device, stage and interval (default "
 	  "100): failed ones first, then the slowest; the others are only counted", TO(COUNT, slow_most)),
-	OPTION("no-owners", 0, NULL, "Show slow IOs without the process and cgroup that sent them",
+	OPTION("no-owners", 0, NULL, "Show slow IOs without who sent them and their file",
 	  TO(SWITCH, slow.no_owners)),
 	OPTION("kubernetes", 0, "DIR", "Name containers by namespace and pod, and devices by volume, by the node's files below DIR ('/' on "
 	  "the node itself)", TO(WORD, node)),
