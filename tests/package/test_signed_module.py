@@ -16,16 +16,15 @@ import chroot  # noqa: E402
 from kernels import KERNELS, fetch  # noqa: E402
 from module_signature import MAGIC, signature, verify  # noqa: E402
 
-BUILD = (ROOT / os.environ.get("O", "build")).resolve()
 DEBS = pathlib.Path(os.environ.get("DEBS", ROOT / "build/deb"))
 KERNEL = KERNELS["6.1"]
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a chroot takes root, and so do the guests' headers")
 
 
-def make(target, *words):
+def make(build, target, *words):
     """Without OpenSSL's loadable modules, as on a machine that has none."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(BUILD), "OPENSSL_MODULES": "/none"}
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(build), "OPENSSL_MODULES": "/none"}
     return subprocess.run(["make", "-s", "-C", ROOT, target, *map(str, words)], capture_output=True, text=True, env=env, timeout=300)
 
 
@@ -43,12 +42,18 @@ def keys(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def package(keys):
+def build(tmp_path_factory):
+    """A folder of its own: guests load the module from where others build it."""
+    return tmp_path_factory.mktemp("build")
+
+
+@pytest.fixture(scope="module")
+def package(build, keys):
     """Path of the package, with a module that was built and signed for it."""
     fetch([KERNEL])
-    r = make("deb-module", f"KDIR={KERNEL.headers}", f"KEY={keys[0][0]}", f"CERT={keys[0][1]}")
+    r = make(build, "deb-module", f"KDIR={KERNEL.headers}", f"KEY={keys[0][0]}", f"CERT={keys[0][1]}")
     assert r.returncode == 0, r.stderr
-    return next((BUILD / "deb-module").glob(f"blklat-modules-{KERNEL.release}_*.deb"))
+    return next((build / "deb-module").glob(f"blklat-modules-{KERNEL.release}_*.deb"))
 
 
 @pytest.fixture
@@ -71,11 +76,11 @@ def test_signature(module, keys, tmp_path):
     assert ".debug_info" not in sections and ".modinfo" in sections
 
 
-def test_the_built_one_stays(module):
-    assert MAGIC not in (BUILD / f"kmod/{KERNEL.release}/blklat.ko").read_bytes()
+def test_the_built_one_stays(build, module):
+    assert MAGIC not in (build / f"kmod/{KERNEL.release}/blklat.ko").read_bytes()
 
 
-def test_what_is_missing_is_said(package, keys, tmp_path):
+def test_what_is_missing_is_said(build, package, keys, tmp_path):
     (key, certificate), (other, _) = keys
     here = f"KDIR={KERNEL.headers}"
     wrong = {
@@ -89,7 +94,7 @@ def test_what_is_missing_is_said(package, keys, tmp_path):
         f"the module is not built for {KERNEL.release}: run make kmod": (here, f"KEY={key}", f"CERT={certificate}", f"O={tmp_path}"),
     }
     for said, words in wrong.items():
-        r = make("kmod-sign", *words)
+        r = make(build, "kmod-sign", *words)
         ours = [line for line in r.stderr.splitlines() if not re.match(r"make(\[\d+\])?: \*\*\*", line)]
         assert r.returncode and len(ours) == 1 and ours[0].startswith("make kmod-sign: ") and said in ours[0], r.stderr
 

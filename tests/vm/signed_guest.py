@@ -30,8 +30,9 @@ def make_key(folder, name):
     return f"KEY={key}", f"CERT={certificate}"
 
 
-def make(target, *words):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(matrix.BUILD)}
+def make(build, target, *words):
+    """Makes it in folder @build: guests load the module from where others build it."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(build)}
     run("make", "-s", "-C", matrix.ROOT, target, f"KDIR={KERNEL.headers}", *words, env=env)
 
 
@@ -39,15 +40,15 @@ def boot(keyword, folder):
     fetch([KERNEL])
     out = folder / "out"
     out.mkdir()
-    unsigned = matrix.build_kmod(KERNEL)
-    shutil.copy(unsigned, out / "unsigned.ko")
+    shutil.copy(matrix.build_kmod(KERNEL), out / "unsigned.ko")
+    make(folder, "kmod")
     for name in ("unknown", "known"):
         key = make_key(folder, name)
-        make("kmod-sign", *key)
-        shutil.copy(unsigned.parent / "signed/blklat.ko", out / f"{name}.ko")
+        make(folder, "kmod-sign", *key)
+        shutil.copy(folder / f"kmod/{KERNEL.release}/signed/blklat.ko", out / f"{name}.ko")
     # The module to be loaded is the package's.
-    make("deb-module", *key)
-    package = next((matrix.BUILD / "deb-module").glob(f"blklat-modules-{KERNEL.release}_*.deb"))
+    make(folder, "deb-module", *key)
+    package = next((folder / "deb-module").glob(f"blklat-modules-{KERNEL.release}_*.deb"))
     run("dpkg-deb", "-x", package, folder / "package")
     shutil.copy(folder / f"package/lib/modules/{KERNEL.release}/updates/blklat.ko", out / "known.ko")
     machine = Machine(KERNEL, disks=("virtio",), qemu_args=firmware(folder, folder / "known.crt"), append="module.sig_enforce=1")
