@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The snapshot of a feed: of the last interval, also after its frames have gone, before the next run's first ones come. */
+/* A feed. Its snapshot: of the last interval, also after its frames have gone, before the next run's first ones come. */
 #include "any_frames.h"
 
 #include "core/json_parts.h"
@@ -60,4 +60,16 @@ TEST(test_a_snapshot_outlives_its_frames)
 	expect_snapshot(second);
 	free(first);
 	free(second);
+}
+
+/* It opened for a minute, and its first interval is to come. */
+TEST(test_a_capture_that_has_just_begun_is_on_time)
+{
+	char why[FEED_WORDS];
+
+	feed.last_ns -= 60 * NSEC_PER_SEC;
+	assert_false(feed_well(&feed, false, why));
+	assert_string_equal(why, "no interval for 60 s");
+	assert_int_equal(feed.follower.begin(&feed.follower, &w.run), 0);
+	assert_true(feed_well(&feed, false, why));
 }

@@ -187,9 +187,13 @@ static int feed_interval(struct follower *follower, const struct frames *fs)
 	return 0;
 }
 
-static int feed_begin(struct follower *f, const struct run_info *run)
+/* Opening took its time: it is no interval that is late. */
+static int feed_begin(struct follower *follower, const struct run_info *run)
 {
-	((struct feed *)f)->info = run;
+	struct feed *f = (struct feed *)follower;
+
+	f->info = run;
+	f->last_ns = now_ns();
 	return 0;
 }
 

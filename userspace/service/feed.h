@@ -41,7 +41,7 @@ struct feed {
 	struct kept *kept;		/* a ring: interval number i at i & (room - 1) */
 	u64 room;
 	size_t bytes;
-	u64 last_ns;			/* when the last interval came, or the start */
+	u64 last_ns;			/* when the last interval came, or the capture began */
 	u64 loss_ns;			/* 0: none */
 	char loss[FEED_WORDS];		/* a notable share of the IOs was lost, or may be: a sentence */
 	char stop[FEED_WORDS / 2];	/* "": it goes on */
