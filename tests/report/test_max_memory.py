@@ -123,13 +123,15 @@ def test_intervals_of_devices_that_are_gone(tmp_path):
 def test_more_watches_than_there_is_room_for(tmp_path):
     file = make(tmp_path, *devices(400), GONE)
     assert file.stat().st_size < MIB
-    sentence = "its 1200 watches need 6694K of memory, and"
+    sentence = "its 1200 watches need 9038K of memory, and"
     for args in (["report", "--format", "json"], ["compare", file]):
         assert_refused(run(*args, file, "--max-memory", "6M"), 6 * MIB, sentence)
     # As where a device's counters need more than the limit.
     for args in (["live"], ["record", "--quiet", "-o", tmp_path / "again"]):
         assert_refused(run(*args, "--replay", file, "--max-memory", "6M"), 6 * MIB, sentence, expected=2)
     assert not (tmp_path / "again").exists()
+    # The first device has IOs, whose histograms no longer fit.
+    assert_refused(run("live", "--replay", file, "--max-memory", "9M"), 9 * MIB, "what its 1200 watches count does not fit in the memory limit")
     # Only histograms of what has IOs take memory: all of them would need 650 MiB.
     for args in (["report", "--format", "json"], ["live", "--replay"]):
         status, said, used = run(*args, file, "--max-memory", "64M")

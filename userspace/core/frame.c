@@ -7,6 +7,14 @@
 
 #include "util/array.h"
 
+#define REPLAY_COUNTS 4	/* the stored interval, two snapshots, and what is collected */
+#define REPLAY_FRAMES 2	/* of an interval, and their sum */
+
+u64 replay_watch_bytes(void)
+{
+	return REPLAY_COUNTS * sizeof(struct watch_counts) + REPLAY_FRAMES * sizeof(struct frame);
+}
+
 int frames_init_room(struct frames *fs, u32 room, u32 scale)
 {
 	struct frames made = {

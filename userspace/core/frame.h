@@ -171,6 +171,9 @@ bool frames_agree_with_kernel(const struct frames *fs);
 int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale);
 void frames_uninit(struct frames *fs);
 
+/* Bytes that a replay takes for each watch, without those of its histograms (replay_op_bytes()). */
+u64 replay_watch_bytes(void);
+
 /* As snapshot_init_room() and snapshot_enter(). @watches points to the first that enters, which gets @number. */
 int frames_init_room(struct frames *fs, u32 room, u32 scale);
 void frames_enter(struct frames *fs, const struct watch *watches, u32 first, u32 n, u32 number);

@@ -102,11 +102,6 @@ u64 *op_cells_make(u32 watches, u32 scale)
 	return sparse_calloc((size_t)watches * BLKLAT_OPS + 1, OP_CELLS(scale) * sizeof(u64));
 }
 
-u64 replay_watch_bytes(void)
-{
-	return RUN_COPIES * sizeof(struct watch_counts);
-}
-
 u64 replay_op_bytes(u32 scale)
 {
 	return RUN_COPIES * OP_CELLS(scale) * sizeof(u64);

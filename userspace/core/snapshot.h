@@ -79,11 +79,7 @@ static inline u32 idle_scale(u32 scale)
 u64 *op_cells_make(u32 watches, u32 scale);
 void op_cells_take(u64 *cells, u32 watch, u32 op, u32 scale, struct hist *hist, struct hist *after_idle);
 
-/*
- * Bytes that a replay takes for each watch (its counts; frames are not in it), and for each op of one that has IOs (its
- * histograms): in the stored interval, in two snapshots, in frames and in their sums.
- */
-u64 replay_watch_bytes(void);
+/* Bytes that a replay takes for each op that has IOs (its histograms): in the stored interval, in two snapshots, in frames and in their sums. */
 u64 replay_op_bytes(u32 scale);
 
 /* A time during which a whole had IOs in flight and none completed (CLOCK_MONOTONIC). */

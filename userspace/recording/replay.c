@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/capture.h"
+#include "core/frame.h"
 #include "recording/reader.h"
 #include "util/cleanup.h"
 #include "util/process.h"
