@@ -50,7 +50,8 @@ def test_slow_clients_and_wrong_passwords_at_once(tmp_path, script, spread):
                 took = scrape_times(serve, 10, right)
                 told = attack.end()
             late, held_up_s = behind(since, stream.newest()), serve.held_up_s() - held_up_s
-            assert max(took) < 1 and late < 1 + held_up_s, (took, late, held_up_s)
+            # A connection that a service without a CPU could not take is tried again by TCP, after 1, 2, 4 s.
+            assert max(took) < 1 + held_up_s and late < 1 + held_up_s, (took, late, held_up_s)
             assert serve.rss_kib() - rss < 8192
     assert not refused["streams"], refused
     # The pressure was real: all were connected, and more than 80 refused.
