@@ -264,15 +264,6 @@ static int add(struct monitor *m, const struct watch *w, u32 n, struct problem *
 	return 0;
 }
 
-static u32 watches_of_device(const struct watch *w, u32 n)
-{
-	u32 i = 1;
-
-	while (i < n && w[i].device == w->device)
-		i++;
-	return i;
-}
-
 /* Adds what is not watched yet. Returns 0, or the first failure. */
 static int add_all(struct monitor *m, const struct watch *w, u32 n, struct problem *p)
 {

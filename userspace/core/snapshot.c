@@ -24,6 +24,15 @@ u32 watch_parts(const struct watch *w, u32 n, u32 i)
 	return behind;
 }
 
+u32 watches_of_device(const struct watch *w, u32 n)
+{
+	u32 i = 1;
+
+	while (i < n && w[i].device == w->device)
+		i++;
+	return i;
+}
+
 int watches_divide(const struct watch *w, u32 n, enum blklat_by by, u32 cgroups, struct watch **ret, u32 *ret_n)
 {
 	u32 n_parts = blklat_parts(by, cgroups), made = 0;

@@ -35,6 +35,9 @@ extern const char *const stage_spans[BLKLAT_STAGES];
 /* Returns the number of parts of watch @i of @n; 0 if it is undivided, or a part itself. */
 u32 watch_parts(const struct watch *w, u32 n, u32 i);
 
+/* Of @n watches, how many from the first on are of its device; those of a device are next to each other. */
+u32 watches_of_device(const struct watch *w, u32 n);
+
 /*
  * Makes a list of the @n wholes @w, each followed by its parts; by cgroup or process, there is room for @cgroups.
  * Returns 0 or -ENOMEM. The caller frees the list, but never its parts.

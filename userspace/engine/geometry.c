@@ -76,8 +76,7 @@ struct capture_room capture_room(const struct capture_config *cfg)
 	const u32 each = 1 + blklat_parts(cfg->by, cfg->cgroups);
 
 	for (u32 i = 0, n; i < cfg->n_watches; i += n) {
-		for (n = 1; i + n < cfg->n_watches && cfg->watches[i + n].device == cfg->watches[i].device;)
-			n++;
+		n = watches_of_device(&cfg->watches[i], cfg->n_watches - i);
 		devices++;
 		most_watches = max_u64(most_watches, n);
 		slots = slots_for(cfg->watches, i, cfg->n_watches);

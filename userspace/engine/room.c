@@ -11,12 +11,7 @@
 /* The number of watches, from @first on, of the same device. */
 static u32 same_device(const struct kernel_capture *k, u32 first)
 {
-	u32 n = 1;
-
-	while (first + n < k->capture.n_watches &&
-	       k->capture.watches[first + n].device == k->capture.watches[first].device)
-		n++;
-	return n;
+	return watches_of_device(&k->capture.watches[first], k->capture.n_watches - first);
 }
 
 /* --- slots ----------------------------------------------------------------------------------- */
