@@ -42,17 +42,6 @@ static bool is_taken(const char *label, u32 but)
 	return false;
 }
 
-/* The end of a path that is too long, since the end says most. Begins at a character boundary. */
-static const char *end_of(const char *path, size_t room)
-{
-	size_t len = strlen(path);
-	const char *end = len > room ? path + len - room : path;
-
-	while (*end && !utf8_begins(*end))
-		end++;
-	return end;
-}
-
 /*
  * Another owner that has ended may have had the same label, such as that of a restarted service. Then this one's gets a
  * number, as the two are different. @label is clean, without blanks at its end.
@@ -74,7 +63,8 @@ static const struct part *part_of(u32 number, const char *path, const char *name
 	const char *end;
 
 	path = pod ?: path;
-	end = path ? end_of(path, sizeof(label) - 16) : NULL;
+	/* The end of a path says most. */
+	end = path ? utf8_tail(path, sizeof(label) - 16) : NULL;
 	if (path)
 		snprintf(label, sizeof(label), "%s%s", end == path ? "" : "...", end);
 	else

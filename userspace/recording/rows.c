@@ -319,19 +319,6 @@ static int put_op(struct recording_rows *r, s64 id, u32 watch, u32 op, const str
 
 /* --- slow IOs --------------------------------------------------------------------------------- */
 
-/* The end of a path that is too long, as the end says most. */
-static const char *end_of(const char *path)
-{
-	size_t len = path ? strlen(path) : 0;
-
-	if (len < RECORDING_CGROUP_BYTES)
-		return path;
-	path += len - (RECORDING_CGROUP_BYTES - 1);
-	while (*path && !utf8_begins(*path))
-		path++;
-	return path;
-}
-
 /* The watch whose part the IO is in, or the whole. */
 static u32 watch_of(const struct run_info *run, u32 whole, const struct slow_io *io)
 {
@@ -373,7 +360,8 @@ static int put_slow(struct recording_rows *r, s64 id, const struct run_info *run
 		return rc;
 	values[SLOW_watch] = NUMBER(r->ids[watch]);
 	fill_fields(values + SLOW_latency_ns, io, 0, SLOW_FIELDS_OF_SLOW);
-	values[SLOW_cgroup] = TEXT(end_of(io->cgroup));
+	/* The end of a path says most. */
+	values[SLOW_cgroup] = io->cgroup ? TEXT(utf8_tail(io->cgroup, RECORDING_CGROUP_BYTES - 1)) : NONE;
 	return put_file(r, r->n_slow++, io) ?: sqlite_put_row(r->slow, values);
 }
 

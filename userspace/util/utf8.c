@@ -55,6 +55,16 @@ const char *utf8_end(const char *text, u32 columns)
 	return at;
 }
 
+const char *utf8_tail(const char *text, size_t bytes)
+{
+	size_t len = strlen(text);
+
+	text += len > bytes ? len - bytes : 0;
+	while (*text && !utf8_begins(*text))
+		text++;
+	return text;
+}
+
 /* C0, DEL, and C1 (U+0080 to U+009F), which some terminals obey as well. */
 static bool is_control(const char *text, u32 len)
 {

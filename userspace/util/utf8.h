@@ -17,6 +17,9 @@ u32 utf8_columns(const char *text, size_t len);
 /* A pointer to the last @columns characters of a well-formed text, or to all of it if it is shorter. */
 const char *utf8_end(const char *text, u32 columns);
 
+/* The same for as many characters as are in the last @bytes. */
+const char *utf8_tail(const char *text, size_t bytes);
+
 /* Whether @text is UTF-8 without control characters. */
 bool text_is_clean(const char *text);
 
