@@ -58,24 +58,15 @@ static u64 started(const struct bpf_capture *b, const struct snapshot *s)
 static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
 	struct bpf_capture *b = (struct bpf_capture *)c;
-	int err = kernel_capture_read(&b->kernel, s, p);
+	/* Cgroups after the slow IOs: one may be its cgroup's first, or last. */
+	int err = kernel_capture_read(&b->kernel, s, p) ?:
+		  kernel_capture_step(bpf_slow_read(b, s), "read the slow IOs", p) ?:
+		  kernel_capture_step(bpf_cgroups_name(b), "read the cgroups", p) ?:
+		  kernel_capture_step(b->slow ? slow_finish(&b->kernel) : 0, "list the slow IOs", p) ?:
+		  kernel_capture_step(bpf_cgroups_leave(b, s), "let go of cgroups that have ended", p);
 
 	if (err)
 		return err;
-	err = bpf_slow_read(b, s);
-	if (err)
-		return problem_set(p, err, "could not read the slow IOs: %s", strerror(-err));
-	/* After the slow IOs: one may be its cgroup's first. */
-	err = bpf_cgroups_name(b);
-	if (err)
-		return problem_set(p, err, "could not read the cgroups: %s", strerror(-err));
-	err = b->slow ? slow_finish(&b->kernel) : 0;
-	if (err)
-		return problem_set(p, err, "could not list the slow IOs: %s", strerror(-err));
-	/* After the slow IOs: a cgroup's last IO may be among them. */
-	err = bpf_cgroups_leave(b, s);
-	if (err)
-		return problem_set(p, err, "could not let go of cgroups that have ended: %s", strerror(-err));
 	s->skipped = bpf_skipped_runs(b, started(b, s));
 	kernel_capture_end_read(&b->kernel, s);
 	return 0;

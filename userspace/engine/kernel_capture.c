@@ -331,6 +331,11 @@ static bool read_kernel(struct kernel_capture *k, struct snapshot *s)
 	return any;
 }
 
+int kernel_capture_step(int err, const char *what, struct problem *p)
+{
+	return err ? problem_set(p, err, "could not %s: %s", what, strerror(-err)) : 0;
+}
+
 int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, struct problem *p)
 {
 	int err;
@@ -343,7 +348,7 @@ int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, struct pro
 		err = read_once(k, s);
 	}
 	if (err)
-		return problem_set(p, err, "could not read the bios in flight: %s", strerror(-err));
+		return kernel_capture_step(err, "read the bios in flight", p);
 	note_gaps(k, s);
 	gone_take_frozen(k, s);
 	if (read_kernel(k, s))

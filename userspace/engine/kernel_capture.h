@@ -150,6 +150,9 @@ void kernel_capture_check_statistics(struct kernel_capture *k, u32 at, u32 n);
  */
 int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, struct problem *p);
 
+/* For a step of a read: returns @err, with a sentence that says @what could not be done. */
+int kernel_capture_step(int err, const char *what, struct problem *p);
+
 /*
  * Ends an engine's read: devices that are gone have been reported, and one that has outgrown its slots is given more.
  */

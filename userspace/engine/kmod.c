@@ -360,24 +360,16 @@ static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
 	struct kmod_capture *k = (struct kmod_capture *)c;
 	struct blklat_cgroup list[BLKLAT_CGROUPS_MAX];
-	int err = kernel_capture_read(&k->kernel, s, p);
+	/* Cgroups after the slow IOs: one may be its cgroup's first, or last. */
+	int err = kernel_capture_read(&k->kernel, s, p) ?:
+		  kernel_capture_step(kmod_slow_read(&k->slow, &k->kernel, s), "read the slow IOs", p) ?:
+		  kernel_capture_step(name_cgroups(k, list), "read the cgroups", p) ?:
+		  kernel_capture_step(k->slow.ring ? slow_finish(&k->kernel) : 0, "list the slow IOs", p) ?:
+		  kernel_capture_step(k->kernel.cgroups ? cgroups_leave(&k->kernel, list, s, let_go) : 0,
+				      "let go of cgroups that have ended", p);
 
 	if (err)
 		return err;
-	err = kmod_slow_read(&k->slow, &k->kernel, s);
-	if (err)
-		return problem_set(p, err, "could not read the slow IOs: %s", strerror(-err));
-	/* After the slow IOs: one may be its cgroup's first. */
-	err = name_cgroups(k, list);
-	if (err)
-		return problem_set(p, err, "could not read the cgroups: %s", strerror(-err));
-	err = k->slow.ring ? slow_finish(&k->kernel) : 0;
-	if (err)
-		return problem_set(p, err, "could not list the slow IOs: %s", strerror(-err));
-	/* After the slow IOs: a cgroup's last IO may be among them. */
-	err = k->kernel.cgroups ? cgroups_leave(&k->kernel, list, s, let_go) : 0;
-	if (err)
-		return problem_set(p, err, "could not let go of cgroups that have ended: %s", strerror(-err));
 	s->skipped = 0;
 	kernel_capture_end_read(&k->kernel, s);
 	return 0;
