@@ -145,12 +145,9 @@ static bool is_there(const struct finished *f)
 
 static int fill(struct finished *f, int to, const char *text, struct problem *p)
 {
-	int err = private_copy_to(f->fd, to, f->file, p), added;
+	int err = copy_file(f->fd, to) ?: add(f, to, text);
 
-	if (err)
-		return err;
-	added = add(f, to, text);
-	err = added ? failed(f, added, p) : make_alike(f, to, p);
+	err = err ? failed(f, err, p) : make_alike(f, to, p);
 	if (err)
 		return err;
 	if (!is_there(f))

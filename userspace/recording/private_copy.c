@@ -59,7 +59,7 @@ static int copy(int from, int to, s64 room)
 	return at >= 0 || errno == ENXIO ? 0 : -errno;
 }
 
-static int copy_all(int from, int to)
+int copy_file(int from, int to)
 {
 	struct statvfs fs;
 
@@ -71,18 +71,11 @@ int private_copy(int from, const char *name, int *ret_fd, struct problem *p)
 	int to CLEANUP(cleanup_close) = make_file(), err = to < 0 ? to : 0;
 
 	if (!err)
-		err = copy_all(from, to);
+		err = copy_file(from, to);
 	if (err)
 		return problem_set(p, err, "%s: can't be copied to %s, which has to be done while it is written to: %s "
 				   "(TMPDIR names another directory)", name, folder(), strerror(-err));
 	*ret_fd = to;
 	to = -1;
 	return 0;
-}
-
-int private_copy_to(int from, int to, const char *name, struct problem *p)
-{
-	int err = copy_all(from, to);
-
-	return err ? problem_set(p, err, "%s: can't be copied: %s", name, strerror(-err)) : 0;
 }

@@ -49,7 +49,7 @@ void sqlite_reader_close(struct sqlite_reader *r);
  */
 int private_copy(int from, const char *name, int *ret_fd, struct problem *p);
 
-/* The same into @to, on any file system. */
-int private_copy_to(int from, int to, const char *name, struct problem *p);
+/* The same into @to, on any file system. Returns 0 or a negative errno. */
+int copy_file(int from, int to);
 
 #endif
