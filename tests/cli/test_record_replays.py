@@ -10,11 +10,9 @@ import time
 
 import pytest
 from asked import FORMATS
-from attacks import NVME, one_line, readings, record, run, shown
-from script import TESTS, recorded
+from attacks import NVME, one_line, record, run, shown
 from sql import change, query
 
-SIZES = recorded(TESTS / "cli/replay/sizes.txt")
 OUTPUTS = [[form, *more] for form in FORMATS for more in ([], ["--bins"]) if form != "text" or not more]
 
 
@@ -144,13 +142,6 @@ def test_replay_into_itself(file, tmp_path):
     for name in (file, link):
         one_line(run("record", "--replay", file, "-o", name, "--overwrite"), 2, "can't be replayed into itself")
     assert file.read_bytes() == before
-
-
-def test_parts_that_can_not_be(file, tmp_path):
-    """Each command that reads a recording prints one line, no output, and ends with status 1. Its watches are 0, 10 and 20, each with nine parts."""
-    change(record(file, SIZES), "UPDATE watch SET part_of = 30 WHERE id = 12")
-    for args in readings(file, tmp_path)[:5]:
-        one_line(run(*args), 1, "watch 12 is part of one that it does not follow")
 
 
 def test_marks_that_can_not_be_noted(file, tmp_path):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Stage wait: as many bios as wait in the kernel's own trace, for as long; whether they are merged, split or neither. And where the
-time goes.
+Stage wait: as many bios as wait in the kernel's own trace, for as long, whether they are merged or not; split ones are in the guests'
+tests of both engines (test_wait_engines.py). And where the time goes.
 """
 import subprocess
 
@@ -46,21 +46,6 @@ def test_merged(loop):
     merged, b = watched(loop, rw="write", iodepth_batch_submit=16)
     assert merged >= stat()["write_merges"] > 0
     assert b.ops(loop, "wait") == b.ops(loop, "total") == {"write": IOS}
-
-
-@exact
-def test_split(loop):
-    """A bio that becomes four requests waits until it has the last of them."""
-    loop.setting("max_sectors_kb", 64)
-    stat = Delta(loop)
-    with Blklat(loop, stage="wait") as b:
-        fio(loop, rw="read", bs="256k", number_ios=200)
-        b.next(loop, "wait", 2)
-    assert stat()["reads"] == 800
-    for stage in "total", "wait":
-        assert assert_all_counted(b, loop, stage)["started"] == 200
-        assert b.ops(loop, stage) == {"read": 200}
-        assert b.total("bytes", "read", loop, stage) == 200 * 256 * 1024
 
 
 @exact

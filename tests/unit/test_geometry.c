@@ -225,7 +225,7 @@ TEST(test_memory)
 	}
 }
 
-/* Parts have series, but no accounts. */
+/* Parts have series, but no accounts. Their whole has one row more than there are CPUs, for the standbys. */
 TEST(test_memory_of_parts)
 {
 	struct watch watches[10];
@@ -235,16 +235,6 @@ TEST(test_memory_of_parts)
 		watches[i] = (struct watch){ .device = &dm, .stage = BLKLAT_STAGE_DEVICE };
 	for (u32 scale = 0; scale <= 6; scale++)
 		assert_int_equal(fixed_bytes(&cfg, 16, 17, scale), 10 * watch_bytes(scale, 16) - (9 * 16 - 1) * BLKLAT_ACCOUNTS * 8);
-}
-
-/* One more row, for the standbys, costs one more of each watch's accounts. */
-TEST(test_memory_of_rows)
-{
-	struct watch watches[] = { { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_DEVICE } };
-	const struct capture_config cfg = { .watches = watches, .n_watches = 2 };
-
-	for (u32 scale = 0; scale <= 6; scale++)
-		assert_int_equal(fixed_bytes(&cfg, 16, 17, scale) - fixed_bytes(&cfg, 16, 16, scale), 2 * BLKLAT_ACCOUNTS * 8);
 }
 
 TEST(test_bio_buckets)
