@@ -33,8 +33,7 @@ TEST(short_runs)
 	}
 	judge();
 	assert_calm();
-	assert_string_equal(fs.f[0].text, "sda read: no IO from 10.0 s to 20.0 s, where the steady state is "
-			    "looked for");
+	assert_count("steady_state", 1);	/* of the writes */
 	begin(1);		/* the same, and the writes stall then for a second */
 	for (u32 i = 0; i < 20; i++) {
 		synthetic_io(&s, 0, WRITE, 27000, i == 15 ? 0 : 37000);
@@ -45,7 +44,7 @@ TEST(short_runs)
 	}
 	judge();
 	assert_count("stall", 1);
-	assert_string_equal(fs.f[1].text, "sda read: no IO from 10.0 s to 20.0 s, where the steady state is looked for");
+	assert_count("steady_state", 1);
 }
 
 /* The same change at 100 s with intervals of 0.1 s, of 5 s, and in a ring whose first 64 s were merged by 8. */

@@ -107,7 +107,7 @@ TEST(the_culprit_speaks)
 	judge();
 	assert_memory_equal(fs.f[0].text, "sdb read: mean latency rose 50.0 times at 45.0 s", 48);
 	assert_memory_equal(fs.f[1].text, "sda read: at 30.0 s backup began 500 discards/s", 47);
-	assert_ends(&fs.f[1], " (10.0 times slower); slower at the same time: sda write (mean 20.0 times)");
+	assert_ends(&fs.f[1], " (10.0 times slower); also slower: sda write (mean 20.0 times)");
 	assert_int_equal(fs.f[1].also, 1);
 	assert_int_equal(fs.f[2].also, 0);
 }
@@ -213,7 +213,7 @@ TEST(all_ops_in_one_sentence)
 	judge();
 	assert_int_equal(fs.f[0].also, 2);
 	assert_memory_equal(fs.f[0].text, "sda read: at 30.0 s backup began ", 33);
-	assert_ends(&fs.f[0], " (10.0 times slower); slower at the same time: sda flush (mean 8.00 times) and sda write (mean 4.00 times)");
+	assert_ends(&fs.f[0], " (10.0 times slower); also slower: sda flush (mean 8.00 times) and sda write (mean 4.00 times)");
 	assert_string_equal(fs.f[3].text, "4 are steady from 30.0 s to 60.0 s: sda read (1.00k IOPS), sda write (300 IOPS), "
 			    "sda flush (100 IOPS) and sda discard (500 IOPS)");
 	assert_int_equal(fs.n, 7);

@@ -178,5 +178,5 @@ TEST(an_event_is_said_once)
 		assert_count("level_change", 3);
 		assert_int_equal(fs.f[0].also + (strcmp(fs.f[0].watch->device->name, "sdc") || fs.f[0].also ? 0 : fs.f[1].also), cases[c].also);
 	}
-	assert_ends(&fs.f[0], "; slower at the same time: sda read (mean 10.0 times) and sdb read (mean 10.0 times)");
+	assert_ends(&fs.f[0], "; also slower: sda read (mean 10.0 times) and sdb read (mean 10.0 times)");
 }

@@ -97,6 +97,17 @@ bool change_is_worse(const struct change *c)
 	return change_has_culprit(c) || (c->latency > 0 && !change_is_load(c) && !change_is_resized(c));
 }
 
+/* A few IOs that took very long may move the mean the other way. */
+static int direction_of_latency(const struct change *c)
+{
+	int tail = c->tail ? direction(c->before.ns[c->tail], c->after.ns[c->tail], FACTOR) : 0;
+	double mean = log(c->after.mean_ns / c->before.mean_ns), p50 = log(c->after.ns[RUN_P50] / c->before.ns[RUN_P50]);
+
+	if (change_is_tail(c))
+		return tail;
+	return c->p50 == -c->mean && fabs(p50) > fabs(mean) && c->p50 ? c->p50 : c->mean ?: c->p50 ?: tail;
+}
+
 /* Sets what changed from one span to the other. */
 static void compare(const struct trace *t, struct change *c)
 {
@@ -108,7 +119,7 @@ static void compare(const struct trace *t, struct change *c)
 	for (u32 p = PERCENTILES_OVER_TIME; --p > RUN_P50;)
 		if (t->backed[p] && direction(c->before.ns[p], c->after.ns[p], FACTOR))
 			c->tail = p;
-	c->latency = c->mean ?: c->p50 ?: c->tail ? direction(c->before.ns[c->tail], c->after.ns[c->tail], FACTOR) : 0;
+	c->latency = direction_of_latency(c);
 	c->keeps_depth = direction(c->before.queue_depth, c->after.queue_depth, FACTOR) ==
 			 direction(depth_of(&c->before), depth_of(&c->after), FACTOR);
 	for (const struct span *in = c->span; in < c->span + 2; in++)
@@ -156,12 +167,16 @@ struct change change_at(const struct trace *t, u32 i)
 	c.local = first == i && drifts(t, &c);
 	if (c.local)
 		memcpy(c.span, c.near, sizeof(c.span));
-	compare(t, &c);
-	place_change(t, t->cuts[i], &c);
 	for (u32 k = 0; k < t->n_shorts; k++)
 		if (t->shorts[k] == t->cuts[i])
 			c.lasts_s = t->q->run->start_s[t->interval[t->cuts[i + 1]]] -
 				    t->q->run->start_s[t->interval[t->cuts[i]]];
+	compare(t, &c);
+	if (c.lasts_s && c.mean <= 0) {	/* what was long before is no part of it */
+		c.span[0] = (struct span){ max_u64(c.span[0].from + SHORT_APART, t->cuts[i]) - SHORT_APART, t->cuts[i] };
+		compare(t, &c);
+	}
+	place_change(t, t->cuts[i], &c);
 	/* So few intervals have more or fewer IOs by chance. */
 	if (c.lasts_s)
 		c.iops = direction(c.before.iops, c.after.iops, FACTOR);

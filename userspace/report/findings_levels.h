@@ -12,6 +12,7 @@
 /* a change of IOPS and one of latency are the same if at most this many intervals apart */
 #define SAME_CUT 2
 #define NEAR 10
+#define SHORT_APART 4		/* values between rises that are too short for a level, as of write-back each 5 s */
 #define EVEN 1.2		/* figures that differ by a smaller factor count as unchanged */
 #define REGULAR 0.1		/* of the period; rises at most so far from their places are regular */
 /* The least by which a percentile changes between levels. */
@@ -79,7 +80,7 @@ struct change {
 	struct span span[2], near[2];
 	struct level before, after;
 	int iops, mean, p50;	/* 1: rose, -1: fell, 0: about the same */
-	int latency;		/* of the mean or, if that is about the same, of the lowest percentile that is not */
+	int latency;		/* of the mean or, if that is about the same, or less clear, of the lowest percentile that is not */
 	double first_until_s;	/* the cause was there before, from the run's start until then; 0: it was not */
 	bool keeps_depth;	/* the load does, and by that it changed, if it did: a slow device has the same queue */
 	u32 tail;		/* the lowest percentile behind p50 that changed by FACTOR; 0: none did */

@@ -9,7 +9,7 @@
 static double times_of(const struct change *c, const char **ret_what)
 {
 	u32 p = shown_by(c);
-	bool mean = c->mean && !change_is_tail(c);
+	bool mean = c->mean == c->latency && !change_is_tail(c);
 
 	*ret_what = mean ? "mean" : p == RUN_P50 ? "median" : run_over_time.p[p].name;
 	return mean ? c->after.mean_ns / c->before.mean_ns : c->after.ns[p] / c->before.ns[p];
@@ -80,10 +80,15 @@ static bool is_same(double before_ns, double after_ns)
 	return !strcmp(UNITS(ns, before_ns), UNITS(ns, after_ns));
 }
 
-static void say_from_to(struct finding *f, double before_ns, double after_ns)
+/* What moved the other way by less than EVEN did not move. */
+static void say_from_to(struct finding *f, const struct change *c, double before_ns, double after_ns)
 {
+	bool other_way = c->latency && (after_ns > before_ns) != (c->latency > 0);
+
 	if (is_same(before_ns, after_ns))
 		finding_say(f, " unchanged at %s", UNITS(ns, after_ns));
+	else if (other_way && !direction(before_ns, after_ns, EVEN))
+		finding_say(f, " about the same at %s", UNITS(ns, after_ns));
 	else
 		finding_say(f, " from %s to %s", UNITS(ns, before_ns), UNITS(ns, after_ns));
 }
@@ -103,9 +108,9 @@ static void say_tail(struct finding *f, const struct trace *t, const struct chan
 	else
 		say_when(f, c, n);
 	finding_say(f, ",");
-	say_from_to(f, c->before.ns[c->tail], c->after.ns[c->tail]);
+	say_from_to(f, c, c->before.ns[c->tail], c->after.ns[c->tail]);
 	finding_say(f, "; p50 did not (%s); mean", UNITS(ns, c->after.ns[RUN_P50]));
-	say_from_to(f, c->before.mean_ns, c->after.mean_ns);
+	say_from_to(f, c, c->before.mean_ns, c->after.mean_ns);
 	finding_say(f, ", at %s IOPS", UNITS(short, c->after.iops));
 	if (c->cause.watch)
 		say_other(f, c);
@@ -136,7 +141,7 @@ static void say_first(struct finding *f, const struct change *c, u32 n)
 		say_when(f, c, n);
 	if (!steps) {
 		finding_say(f, ",");
-		say_from_to(f, median ? c->before.ns[RUN_P50] : c->before.mean_ns,
+		say_from_to(f, c, median ? c->before.ns[RUN_P50] : c->before.mean_ns,
 			    median ? c->after.ns[RUN_P50] : c->after.mean_ns);
 	}
 	if (!c->gradual)
@@ -161,18 +166,18 @@ static void say_change(struct finding *f, const struct trace *t, const struct ch
 		finding_say(f, "; mean latency");
 		say_times(f, c);
 		finding_say(f, ",");
-		say_from_to(f, c->before.mean_ns, c->after.mean_ns);
+		say_from_to(f, c, c->before.mean_ns, c->after.mean_ns);
 	} else if (steps || median) {
 		finding_say(f, "; mean");
-		say_from_to(f, c->before.mean_ns, c->after.mean_ns);
+		say_from_to(f, c, c->before.mean_ns, c->after.mean_ns);
 	}
 	if (!same && (steps || !median)) {
 		finding_say(f, "; p50");
-		say_from_to(f, c->before.ns[RUN_P50], c->after.ns[RUN_P50]);
+		say_from_to(f, c, c->before.ns[RUN_P50], c->after.ns[RUN_P50]);
 	}
 	if (tail) {
 		finding_say(f, "; %s", run_over_time.p[c->tail].name);
-		say_from_to(f, c->before.ns[c->tail], c->after.ns[c->tail]);
+		say_from_to(f, c, c->before.ns[c->tail], c->after.ns[c->tail]);
 	}
 	say_cause(f, t, c);
 }

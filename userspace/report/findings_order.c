@@ -249,7 +249,7 @@ int findings_order(struct findings *fs, const struct run *r)
 		if (f->also && (is_well(f) || f->by_chance)) {
 			say_well(f);
 		} else if (f->also) {
-			finding_say(f, *event_of(f) ? "; %s at the same time: " : "; much the same on %s", event_of(f));
+			finding_say(f, *event_of(f) ? "; also %s: " : "; much the same on %s", event_of(f));
 			say_names(f, f + 1, f->also, !strcmp(f->kind, "steady_state"));
 		}
 	}

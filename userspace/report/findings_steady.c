@@ -11,17 +11,12 @@
 
 static void say_unknown(const struct inquiry *q, struct finding *f, const struct steady_state *s)
 {
-	const struct steady_window *w = q->window;
-
 	if (s->known)
 		finding_say(f, "IOPS scatter too much to tell whether it reached a steady state: by %s from interval to interval; rounds of %s may "
 			    "differ by %s by chance", UNITS(share, s->scatter), UNITS(seconds, s->round_s), UNITS(share, s->excursion));
 	else if (s->few)
 		finding_say(f, "too few IOs to tell whether it reached a steady state (%s in each round of %s)", UNITS(short, s->mean * s->round_s),
 			    UNITS(seconds, s->round_s));
-	else if (q->run->n >= STEADY_INTERVALS && w->n >= STEADY_ROUNDS)
-		finding_say(f, "no IO from %s to %s, where the steady state is looked for",
-			    UNITS(seconds, w->from_s), UNITS(seconds, w->to_s));
 	else
 		finding_say(f, "run too short to tell whether it reached a steady state (%u interval%s)",
 			    q->run->active.n, q->run->active.n == 1 ? "" : "s");
@@ -75,30 +70,17 @@ static void say(struct finding *f, const struct steady_state *s, double stalled,
 			    UNITS(share, stalled));
 }
 
-/* Says so if for a whole round of the window the op had no IO, but for the time for which the device stalled. */
-static bool say_absence(const struct inquiry *q, u32 op, struct finding *f, const struct steady_state *s)
+/* Whether the load came or went: for half a round of the window the op had no IO, although the device did not stall. */
+static bool is_absent(const struct inquiry *q, u32 op, const struct steady_state *s)
 {
 	const struct steady_window *w = q->window;
-	double from_s = w->from_s, stalled_s = 0, most_s = 0;
-	struct stall absent = { 0 };
+	double absent_s = 0, most_s = 0;
 
 	for (u32 i = w->first; i < w->first + w->n; i++) {
-		double end_s = run_end_of(q->run, i);
-
-		stalled_s += q->stalled_s[i];
-		if (q->watch->ops[op].ios[i]) {
-			from_s = end_s;
-			stalled_s = 0;
-		}
-		if (end_s - from_s - stalled_s <= most_s)
-			continue;
-		most_s = end_s - from_s - stalled_s;
-		absent = (struct stall){ from_s, end_s };
+		absent_s = q->watch->ops[op].ios[i] ? 0 : absent_s + q->run->length_s[i] - q->stalled_s[i];
+		most_s = fmax(most_s, absent_s);
 	}
-	if (most_s < s->round_s)
-		return false;
-	finding_say(f, "no IO from %s to %s, where the steady state is looked for", UNITS(seconds, absent.from_s), UNITS(seconds, absent.to_s));
-	return true;
+	return most_s >= s->round_s / 2 && !s->few && !s->reached && !(s->known && s->while_busy);
 }
 
 int find_steady_state(const struct inquiry *q, u32 op)
@@ -107,28 +89,25 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	struct finding *f;
 	const struct steady_state s = steady_state_of(q->run, q->watch, op, q->window);
 	double first_s, end_s;
-	bool absent, scatters;
+	bool scatters;
 
 	/*
-	 * A sweep changes the load, so there is nothing to be steady; nor is a rate known of bursts that are too
-	 * short.
+	 * A sweep changes the load, so there is nothing to be steady; nor is there in one that came or went, and no
+	 * rate is known of bursts that are too short.
 	 */
-	if (q->sweeps[op] || !s.there || duty_of(q->run, q->watch).at_least)
+	if (q->sweeps[op] || !s.there || duty_of(q->run, q->watch).at_least || is_absent(q, op, &s))
 		return 0;
 	f = finding_add(q, "steady_state", op);
 	finding_rule(f, "SNIA PTS 2.0: five rounds, each a fifth of the window (%s), whose largest and smallest average "
 		     "differ by at most 20 %% of the mean, and the least-squares line through them by at most 10 %% "
 		     "from first to last; pauses of a duty cycle are left out", q->window->rule);
-	absent = s.known && !s.reached && !s.while_busy && say_absence(q, op, f, &s);
-	scatters = s.known && !absent && !stalled_share(q) && steady_by_chance(&s, s.error);
-	finding_value(f, "known", s.known && !scatters && !absent);
+	scatters = s.known && !stalled_share(q) && steady_by_chance(&s, s.error);
+	finding_value(f, "known", s.known && !scatters);
 	if (s.known || s.few) {
 		f->from_s = q->window->from_s;
 		f->to_s = q->window->to_s;
 		finding_values(f, { "iops", s.mean }, { "round_s", s.round_s }, { "excursion_share", s.excursion }, { "slope_share", s.slope });
 	}
-	if (absent)
-		return 0;
 	if (!s.known || scatters) {
 		say_unknown(q, f, &s);
 		return 0;

@@ -14,7 +14,6 @@
 
 #define SHORT 2			/* by how many steps latency rises for less than LEVEL_LEAST intervals, */
 #define SHORT_IOS 20		/* and IOs beyond the percentile then; at least by */
-#define SHORT_APART 4		/* values between such rises, as of write-back each 5 s */
 #define SHORT_EDGE 2		/* at the run's begin and end */
 #define SHORT_NOISE 5.0		/* standard deviations */
 
