@@ -325,6 +325,73 @@ def test_what_grows_with_a_drift(tmp_path, owner, where, grows, told):
     assert told and where != "sda" or not [one for one in others if "not reached" in one]
 
 
+def test_the_mean_is_noisy(tmp_path):
+    """For a second of each ten the median is 13 times as long, and the mean six, which varies by half: all six are told."""
+    s = synthetic.Script()
+    for t in range(60):
+        spread(s, "read", 4.8e6 if t % 10 == 5 else 3.6e5, 180)
+        spread(s, "read", 4e6 if t % 2 else 1.5e6, 20)
+        s.tick()
+    assert re.match(r"sda read: mean latency rose [\d.]+ times at 5\.0 s for 1\.0 s, and 5 times more, every 10\.0 s, ", sentences(s.write(tmp_path / "run.blklat"))[0])
+
+
+def test_a_cache_after_a_hiccup(tmp_path):
+    s = synthetic.Script()
+    for t in range(60):
+        spread(s, "write", 3e6 if t in (5, 6) else 2e6 if t >= 20 else 1.5e5, 1000 if t in (5, 6) else 1500 if t >= 20 else 20000)
+        s.tick()
+    assert len([one for one in sentences(s.write(tmp_path / "run.blklat")) if one.endswith(", as when a cache is exhausted") and " at 20.0 s, " in one]) == 1
+
+
+@pytest.mark.parametrize("every,seconds,at,rates", [(6, 80, 46, "from 200 to 6[46]0"), (3, 60, 28, "from 140 to 840"), (30, 400, 190, "from 220 to 700")])
+def test_a_load_that_grows_in_small_steps(tmp_path, every, seconds, at, rates):
+    """By 70 writes/s each; reads are slow from the seventh on. That the load is not steady is said with it."""
+    s = synthetic.Script()
+    for t in range(seconds):
+        steps = max(0, min(11 if every > 3 else 17, (t - 10) // every + 1))
+        spread(s, "read", (4e5 if steps < 7 else 2e6) * s.random.gauss(1, 0.03), 200, width=0.4)
+        spread(s, "write", 1e6, 20 * round(steps * 3.5 * s.random.gauss(1, 0.02)), size=16384)
+        s.tick()
+    first, *others = sentences(s.write(tmp_path / "run.blklat"))
+    assert re.fullmatch(rf"sda read: mean latency rose (4\.9|5\.0)\d times at {at}\.0 s, .*; meanwhile the device went {rates} writes/s of 16\.0 KiB", first) and not [one for one in others if "write" in one], (first, others)
+
+
+def test_what_waits_for_flushes(tmp_path):
+    """Writes, each with a flush: these take three times as long from 30 s on, so there are half as many of both."""
+    s = synthetic.Script()
+    for t in range(60):
+        s.io("write", 2e6, 80 if t >= 30 else 160)
+        s.io("flush", 10e6 if t >= 30 else 4e6, 80 if t >= 30 else 160, size=0)
+        s.tick()
+    told = [one for one in sentences(s.write(tmp_path / "run.blklat")) if "steady" not in one and "device's time" not in one]
+    assert len(told) == 1 and told[0].startswith("sda flush: IOPS fell from 160 to 80 at 30.0 s, "), told
+
+
+def test_slower_at_two_stages(tmp_path):
+    """The whole time has what the device takes."""
+    s = synthetic.Script()
+    s.lines.append("watch sda total")
+    for t in range(60):
+        for stage, more in (("device", 0), ("total", 5e3)):
+            s.on("sda", stage)
+            s.io("read", (9e5 if t >= 30 else 9e4) + more, 3000)
+        s.tick()
+    told = sentences(s.write(tmp_path / "run.blklat"), grade="!!")
+    assert len(told) == 1 and "(total)" not in told[0], told
+
+
+def test_a_load_that_comes_and_goes_or_rests(tmp_path):
+    """Nobody asks whether the one was steady; of the other, which of its rounds had none."""
+    for words, there in ((None, range(35, 45)), (None, range(0, 40)), ("; the load rested for 7.0 s of that time; ", {*range(60)} - {*range(40, 47)})):
+        s = synthetic.Script()
+        for t in range(60):
+            s.io("write", 1e5, 1000 * (t in there))
+            s.io("read", 1e5, 20000 if words is None else 0)
+            s.tick()
+        told = [one for one in sentences(s.write(tmp_path / "run.blklat")) if "sda write" in one and ("steady" in one or "no IO" in one)]
+        assert (words in told[0] if words else not told), told
+
+
 def test_a_mean_that_drifts(tmp_path):
     """A limit sinks from 2000 to 400 IOPS. As ever more of the IOs wait 100 ms for it, p90 jumps from 40 us to 100 ms."""
     s = synthetic.Script()
@@ -462,16 +529,16 @@ def test_the_text_has_what_the_document_has(tail, report):
     assert re.findall(r"^(run [12]:)\s(\S+):\s", both, re.M) == [(f"run {i}:", str(tail)) for i in (1, 2)]
 
 
-@pytest.mark.parametrize("of_100", [0, 2])
-def test_few_losses_are_told_last(tmp_path, of_100):
-    """An IO in 5000, or in one interval 2 %."""
+@pytest.mark.parametrize("of_100,ios", [(0, 5000), (2, 5000), (0, 200)])
+def test_few_losses_are_told_last(tmp_path, of_100, ios):
+    """An IO in 5000, or in 200 but in one interval of 20; or in one interval 2 %."""
     s = synthetic.Script()
     for t in range(60):
-        s.peak("read", 90e3 if t % 2 else 180e3, 5000)
+        s.peak("read", 90e3 if t % 2 else 180e3, 20 if t == 5 and ios == 200 else ios)
         s.lines.append(f"account overwritten {50 * of_100 if t == 30 and of_100 else 1}")
         s.tick()
     told = sentences(s.write(tmp_path / "run.blklat"))
-    lost = "sda: 159 IOs are lost from the figures (0.053 %): 159 " if of_100 else "sda: 60 IOs are lost from the figures (0.020 %): 60 "
+    lost = "sda: 159 IOs are lost from the figures (0.053 %): 159 " if of_100 else f"sda: 60 IOs are lost from the figures ({'0.020' if ios == 5000 else '0.51'} %): 60 "
     assert ["lost" in one for one in told] == ([True, False, False] if of_100 else [False, True, False])    # before what is well
     assert [one.startswith(lost) for one in told].count(True) == 1
 

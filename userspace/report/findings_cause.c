@@ -11,6 +11,7 @@
 /* share of the busy intervals in which both the load and the effect are there, or neither is */
 #define TOGETHER 0.9
 #define BOTH 0.6		/* of those in which either is there */
+#define RISES 3			/* between fifths, of a load that grows; one that steps has two at most */
 #define HEAVY 0.05		/* share of the time for which it is in flight, or of the time of all IOs */
 
 /* How many watches behind the whole are owners. */
@@ -83,6 +84,17 @@ static int measure_step(const struct trace *t, struct span before, struct span a
 	       depth_of(larger) >= HEAVY ? way : 0;
 }
 
+/* Whether half of the whole change of the load, or a factor of FACTOR, lies in the intervals next to the step. */
+static bool is_sharp(const struct trace *t, struct span in, const struct other *o)
+{
+	const struct series_run *s = &o->watch->ops[o->op];
+	double all = fabs(log(o->after.iops / o->before.iops)),
+	       before = rates_of(t, s, (struct span){ max_u64(in.from + LEVEL_LEAST, o->step) - LEVEL_LEAST, o->step }).iops,
+	       after = rates_of(t, s, (struct span){ o->step, min_u64(in.to, o->step + LEVEL_LEAST) }).iops;
+
+	return fabs(log(after / before)) >= fmin(all / 2, log(FACTOR));
+}
+
 /*
  * Finds the step of @o, whose watch and op are given, in @both levels around place @cut, or if there is none next to
  * it, within NEAR intervals: it may end before the level does. Returns the step's direction, or 0.
@@ -99,6 +111,7 @@ static int changed_with(const struct trace *t, u32 cut, struct span both, const 
 		/* The intervals beside the step may have some of both. */
 		way = measure_step(t, (struct span){ in[i]->from, o->step - (o->step > in[i]->from + 1) },
 				   (struct span){ o->step + (o->step + 1 < in[i]->to), in[i]->to }, c, o);
+		way = is_sharp(t, *in[i], o) ? way : 0;
 		o->at_s = moment_of(t, &o->watch->ops[o->op], o->step, o->iops_before, o->iops_after);
 	}
 	return way;
@@ -110,23 +123,30 @@ static struct span both_levels(const struct trace *t, u32 i)
 	return (struct span){ i ? t->cuts[i - 1] : 0, i + 1 < t->n_cuts ? t->cuts[i + 1] : t->n };
 }
 
-/* Of a drift: the direction in which the load changes from fifth to fifth; 0: it does not, or falls now and then. */
-static int grows_with(const struct trace *t, const struct change *c, struct other *o)
+/* Returns 1 if the load grows from fifth to fifth, and falls between none; 0: it does not. */
+static int grows_with(const struct trace *t, struct span in, const struct change *c, struct other *o)
 {
 	double before = 0, after = 0;
+	u32 rises = 0;
 
 	for (u32 i = 0; i < FIFTHS; i++, before = after) {
-		after = rates_of(t, &o->watch->ops[o->op], fifth_of(t, i)).iops;
+		after = rates_of(t, &o->watch->ops[o->op], fifth_of(in, i)).iops;
 		if (after * FALLS < before)
 			return 0;
+		rises += i && after > before * FALLS;
 	}
-	return after > 0 ? measure_step(t, c->span[0], c->span[1], c, o) : 0;
+	o->grows = rises >= RISES && measure_step(t, c->span[0], c->span[1], c, o) > 0;
+	return o->grows;
 }
 
 /* Returns the direction in which the load @o, whose watch and op are given, changed with change @i, or 0. */
 static int changed_along(const struct trace *t, u32 i, const struct change *c, struct other *o)
 {
-	return c->gradual ? grows_with(t, c, o) : changed_with(t, t->cuts[i], both_levels(t, i), c, o);
+	const struct span all = { 0, t->n }, both = both_levels(t, i);
+
+	if (c->gradual)
+		return grows_with(t, all, c, o);
+	return changed_with(t, t->cuts[i], both, c, o) ?: grows_with(t, both, c, o);
 }
 
 /* Whether the change at which the level of place @k begins has another cause than @o. */
@@ -441,8 +461,9 @@ bool cause_is_sure(const struct trace *t, const struct change *all, u32 i)
 {
 	const struct change *c = &all[i];
 
-	return c->cause.watch && !cause_is_elsewhere(t, c) && c->latency > 0 && c->cause.step <= t->cuts[i] &&
-	       (is_heavy(c) || is_cause_at_both_ends(t, all, c)) && goes_together(t, all, c) && !changed_without(t, c);
+	return c->cause.watch && !c->cause.grows && !cause_is_elsewhere(t, c) && c->latency > 0 &&
+	       c->cause.step <= t->cuts[i] && (is_heavy(c) || is_cause_at_both_ends(t, all, c)) &&
+	       goes_together(t, all, c) && !changed_without(t, c);
 }
 
 double cause_end_of(const struct trace *t, const struct change *c)

@@ -72,7 +72,7 @@ static void say_loads(struct finding *f, const struct change *c)
 
 void say_other(struct finding *f, const struct change *c)
 {
-	finding_say(f, c->gradual ? "; meanwhile " : "; at the same time ");
+	finding_say(f, c->cause.grows ? "; meanwhile " : "; at the same time ");
 	say_loads(f, c);
 }
 

@@ -17,10 +17,12 @@ static bool is_notable(const struct inquiry *q)
 {
 	const struct watch_run *w = q->watch;
 
+	if (w->account.lost >= HEALTH_LOST_SHARE * (w->account.completed + w->account.lost))
+		return true;
 	for (u32 i = 0; i < q->run->n; i++) {
 		double lost = (double)w->lost[i] - (i ? w->lost[i - 1] : 0);
 
-		if (lost > 0 && lost >= HEALTH_LOST_SHARE * (watch_run_ios_in(w, i) + lost))
+		if (lost > 1 && lost >= HEALTH_LOST_SHARE * (watch_run_ios_in(w, i) + lost))
 			return true;
 	}
 	return false;
@@ -48,8 +50,8 @@ int find_losses(const struct inquiry *q)
 		finding_say(f, "%s%s %s", separator, UNITS(count, a->lost_by[i]), lost_words[i]);
 		separator = ", ";
 	}
-	finding_rule(f, "started = completed + in flight + lost, at the end of the run; something is wrong if %g %% of the IOs of an interval are lost",
-		     100 * HEALTH_LOST_SHARE);
+	finding_rule(f, "started = completed + in flight + lost, at the end of the run; something is wrong if %g %% of all are lost, or more than one IO of an interval and %g %% of its",
+		     100 * HEALTH_LOST_SHARE, 100 * HEALTH_LOST_SHARE);
 	return 0;
 }
 

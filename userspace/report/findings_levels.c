@@ -101,7 +101,8 @@ bool change_is_worse(const struct change *c)
 static int direction_of_latency(const struct change *c)
 {
 	int tail = c->tail ? direction(c->before.ns[c->tail], c->after.ns[c->tail], FACTOR) : 0;
-	double mean = log(c->after.mean_ns / c->before.mean_ns), p50 = log(c->after.ns[RUN_P50] / c->before.ns[RUN_P50]);
+	double mean = log(c->after.mean_ns / c->before.mean_ns),
+	       p50 = log(c->after.ns[RUN_P50] / c->before.ns[RUN_P50]);
 
 	if (change_is_tail(c))
 		return tail;
@@ -171,11 +172,9 @@ struct change change_at(const struct trace *t, u32 i)
 		if (t->shorts[k] == t->cuts[i])
 			c.lasts_s = t->q->run->start_s[t->interval[t->cuts[i + 1]]] -
 				    t->q->run->start_s[t->interval[t->cuts[i]]];
-	compare(t, &c);
-	if (c.lasts_s && c.mean <= 0) {	/* what was long before is no part of it */
+	if (c.lasts_s)	/* what was long before is no part of it */
 		c.span[0] = (struct span){ max_u64(c.span[0].from + SHORT_APART, t->cuts[i]) - SHORT_APART, t->cuts[i] };
-		compare(t, &c);
-	}
+	compare(t, &c);
 	place_change(t, t->cuts[i], &c);
 	/* So few intervals have more or fewer IOs by chance. */
 	if (c.lasts_s)
@@ -221,7 +220,7 @@ static bool find_drift(const struct trace *t, u32 p, struct change *ret)
 	for (u32 i = 0; i < FIFTHS; i++) {
 		double before_ns = level_ns(&ret->after, p), after_ns;
 
-		ret->span[1] = fifth_of(t, i);
+		ret->span[1] = fifth_of((struct span){ 0, t->n }, i);
 		ret->after = figures_of(t, t->s, ret->span[1]);
 		after_ns = level_ns(&ret->after, p);
 		if (after_ns * FALLS < before_ns)
@@ -230,7 +229,7 @@ static bool find_drift(const struct trace *t, u32 p, struct change *ret)
 		for (u32 k = ret->span[1].from; k < ret->span[1].to; k++)
 			squares += pow(trace_log_ns(t, k, p) - log(after_ns), 2);
 	}
-	ret->span[0] = fifth_of(t, 0);
+	ret->span[0] = fifth_of((struct span){ 0, t->n }, 0);
 	memcpy(ret->near, ret->span, sizeof(ret->near));
 	compare(t, ret);
 	rise = log(level_ns(&ret->after, p) / level_ns(&ret->before, p));
@@ -386,7 +385,7 @@ static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 	/* A cache is exhausted once. */
 	for (u32 i = 0; i < t->n_cuts; i++) {
 		ret[i].alone &= !was_worse;
-		was_worse |= change_is_worse(&ret[i]);
+		was_worse |= change_is_worse(&ret[i]) && !ret[i].lasts_s;
 	}
 	for (u32 i = 0; i < t->n_cuts; i++) {
 		bool there_and_back = sweep && i + 1 < t->n_cuts && is_excursion(&ret[i], &ret[i + 1]);

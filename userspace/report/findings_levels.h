@@ -62,6 +62,7 @@ struct other {
 	u32 step;		/* the place where it did */
 	double at_s;
 	double iops_before, iops_after;	/* medians of the intervals' */
+	bool grows;		/* little by little; then step and at_s are meaningless */
 	bool harms;		/* the IOs of other owners take longer since, although they are no more */
 	/*
 	 * It did not change after the op; both go together, in the whole run but for levels that another load
@@ -80,7 +81,8 @@ struct change {
 	struct span span[2], near[2];
 	struct level before, after;
 	int iops, mean, p50;	/* 1: rose, -1: fell, 0: about the same */
-	int latency;		/* of the mean or, if that is about the same, or less clear, of the lowest percentile that is not */
+	/* of the mean or, if that is about the same, or less clear, of the lowest percentile that is not */
+	int latency;
 	double first_until_s;	/* the cause was there before, from the run's start until then; 0: it was not */
 	bool keeps_depth;	/* the load does, and by that it changed, if it did: a slow device has the same queue */
 	u32 tail;		/* the lowest percentile behind p50 that changed by FACTOR; 0: none did */
@@ -116,10 +118,10 @@ double trace_log_ns(const struct trace *t, u32 place, u32 p);
 /* The values of t->y below and above which a twentieth of the places lies: outliers do not count. */
 void trace_ends(const struct trace *t, double *ret_low, double *ret_high);
 
-/* Of a drift: a fifth of the time. */
+/* A fifth of the time, of what drifts or grows. */
 #define FIFTHS 5
 #define FALLS 1.05		/* from one to the next, by more than noise */
-struct span fifth_of(const struct trace *t, u32 i);
+struct span fifth_of(struct span in, u32 i);
 
 /* Where a level is. The intervals in which it changes are left out if it is long enough. */
 struct span trace_span(const struct trace *t, u32 level);

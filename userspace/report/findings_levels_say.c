@@ -198,7 +198,7 @@ void report_change(const struct trace *t, const struct change *all, u32 n)
 	const struct other *o = &c->cause;
 
 	f->from_s = c->at_s;
-	f->to_s = c->gradual ? f->to_s : all[n - 1].at_s;
+	f->to_s = c->gradual || o->grows ? f->to_s : all[n - 1].at_s;
 	f->times = times_of(c, &f->times_of);
 	if (!change_is_worse(c)) {
 		f->grade = FINDING_DIFFERS;

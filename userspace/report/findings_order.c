@@ -186,6 +186,23 @@ static bool is_same_rate(const struct finding *f, const struct finding *of, doub
 }
 
 /*
+ * Whether @of says of the same event why: a larger factor, of the same op at another stage, or how another op became
+ * slower, so that this one, which waits for it, is done as seldom.
+ */
+static bool is_same_event(const struct finding *f, const struct finding *of, double slack_s)
+{
+	double before = finding_get(f, "before_iops") / finding_get(of, "before_iops"),
+	       after = finding_get(f, "after_iops") / finding_get(of, "after_iops");
+	bool stage = f->grade == FINDING_WRONG && f->op == of->op && f->watch != of->watch,
+	     turn = !strcmp(event_of(f), "changed") && f->op != of->op && f->watch == of->watch && !of->culprit &&
+		    finding_get(of, "times_slower_by_iops") >= SLOWER;
+
+	return !strcmp(event_of(of), "slower") && fabs(f->from_s - of->from_s) <= slack_s && f->watch->device == of->watch->device &&
+	       fmax(before, 1 / before) <= SLOWER && fmax(after, 1 / after) <= SLOWER &&
+	       (turn || (stage && is_level_change(f) && (f->times < of->times || (f->times == of->times && of < f))));
+}
+
+/*
  * Whether @f says again what @of does: that a load changed, which is the cause of something; or in peaks that latency
  * did.
  */
@@ -194,7 +211,7 @@ static bool repeats(const struct finding *f, const struct finding *of, double sl
 	bool of_load = (!strcmp(f->kind, "steady_state") && finding_get(f, "reached") != 1) ||
 		       (is_level_change(f) && f->grade == FINDING_DIFFERS);
 
-	if (is_same_rate(f, of, slack_s))
+	if (is_same_rate(f, of, slack_s) || is_same_event(f, of, slack_s))
 		return true;
 	if (!strcmp(f->kind, "peaks"))
 		return is_level_change(of) && of->watch->device == f->watch->device && of->op == f->op &&

@@ -70,17 +70,21 @@ static void say(struct finding *f, const struct steady_state *s, double stalled,
 			    UNITS(share, stalled));
 }
 
-/* Whether the load came or went: for half a round of the window the op had no IO, although the device did not stall. */
-static bool is_absent(const struct inquiry *q, u32 op, const struct steady_state *s)
+/* Whether the load came or went: for half a round at an end of the window it is not there, without a stall. */
+static bool comes_or_goes(const struct inquiry *q, u32 op, const struct steady_state *s)
 {
 	const struct steady_window *w = q->window;
-	double absent_s = 0, most_s = 0;
+	double first_s = 0, last_s = 0;
+	bool came = false;
 
 	for (u32 i = w->first; i < w->first + w->n; i++) {
-		absent_s = q->watch->ops[op].ios[i] ? 0 : absent_s + q->run->length_s[i] - q->stalled_s[i];
-		most_s = fmax(most_s, absent_s);
+		double absent_s = q->run->length_s[i] - q->stalled_s[i];
+
+		came |= q->watch->ops[op].ios[i];
+		first_s += came ? 0 : absent_s;
+		last_s = q->watch->ops[op].ios[i] ? 0 : last_s + absent_s;
 	}
-	return most_s >= s->round_s / 2 && !s->few && !s->reached && !(s->known && s->while_busy);
+	return fmax(first_s, last_s) >= s->round_s / 2 && !s->few && !s->reached && !(s->known && s->while_busy);
 }
 
 int find_steady_state(const struct inquiry *q, u32 op)
@@ -95,13 +99,13 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	 * A sweep changes the load, so there is nothing to be steady; nor is there in one that came or went, and no
 	 * rate is known of bursts that are too short.
 	 */
-	if (q->sweeps[op] || !s.there || duty_of(q->run, q->watch).at_least || is_absent(q, op, &s))
+	if (q->sweeps[op] || !s.there || duty_of(q->run, q->watch).at_least || comes_or_goes(q, op, &s))
 		return 0;
 	f = finding_add(q, "steady_state", op);
 	finding_rule(f, "SNIA PTS 2.0: five rounds, each a fifth of the window (%s), whose largest and smallest average "
 		     "differ by at most 20 %% of the mean, and the least-squares line through them by at most 10 %% "
 		     "from first to last; pauses of a duty cycle are left out", q->window->rule);
-	scatters = s.known && !stalled_share(q) && steady_by_chance(&s, s.error);
+	scatters = s.known && !stalled_share(q) && rest_of(q) < s.round_s / 2 && steady_by_chance(&s, s.error);
 	finding_value(f, "known", s.known && !scatters);
 	if (s.known || s.few) {
 		f->from_s = q->window->from_s;

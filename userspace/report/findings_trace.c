@@ -15,7 +15,8 @@
 #define SHORT 2			/* by how many steps latency rises for less than LEVEL_LEAST intervals, */
 #define SHORT_IOS 20		/* and IOs beyond the percentile then; at least by */
 #define SHORT_EDGE 2		/* at the run's begin and end */
-#define SHORT_NOISE 5.0		/* standard deviations */
+#define SHORT_NOISE 5.0		/* standard deviations; the mean, which a few IOs move, by */
+#define SHORT_MEAN_NOISE 3.0
 
 void trace_uninit(struct trace *t)
 {
@@ -192,7 +193,7 @@ static double scatter_of(const struct trace *t, u32 p)
 
 void trace_add_short(struct trace *t)
 {
-	double mean_step = fmax(log(FACTOR), SHORT_NOISE * scatter_of(t, LEVEL_MEAN));
+	double mean_step = fmax(log(FACTOR), SHORT_MEAN_NOISE * scatter_of(t, LEVEL_MEAN));
 
 	for (u32 p = 0; p < PERCENTILES_OVER_TIME; p++) {
 		double step = fmax(SHORT * log(STEP(p)), SHORT_NOISE * scatter_of(t, p));
@@ -255,9 +256,11 @@ struct level figures_of(const struct trace *t, const struct series_run *s, struc
 	return l;
 }
 
-struct span fifth_of(const struct trace *t, u32 i)
+struct span fifth_of(struct span in, u32 i)
 {
-	return (struct span){ i * t->n / FIFTHS, (i + 1) * t->n / FIFTHS };
+	u32 n = in.to - in.from;
+
+	return (struct span){ in.from + i * n / FIFTHS, in.from + (i + 1) * n / FIFTHS };
 }
 
 struct span trace_span(const struct trace *t, u32 level)

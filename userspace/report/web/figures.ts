@@ -47,9 +47,12 @@ export function runsTable(runs: Run[]): HTMLElement {
 
 /** Says which window each run's rates are over, if nobody has chosen one. */
 export function activeWords(runs: Run[]): string {
-    const words = runs.map(({ active: a }) => a ? `${seconds(a.from_s)} to ${seconds(a.to_s)}` : "all of it");
-    const said = new Set(words).size === 1 ? [words[0]] : words.length > 4 ? ["each run's own time"] : words.map((word, r) => `${runs[r].name} ${word}`);
-    const over = said.join("; "), how = runs.some(({ active: a }) => a?.asked) ? "as asked" : "from the first IO to the last";
+    const busy = runs.filter(({ watches }) => watches.some(({ ops }) => ops.length));
+    const words = busy.map(({ active: a }) => a ? `${seconds(a.from_s)} to ${seconds(a.to_s)}` : "all of it");
+    const said = new Set(words).size === 1 ? [words[0]] : words.length > 4 ? ["each run's own time"] : words.map((word, r) => `${busy[r].name} ${word}`);
+    const over = said.join("; "), how = busy.some(({ active: a }) => a?.asked) ? "as asked" : "from the first IO to the last";
+    if (!busy.length)
+        return "There is no IO.";
     return `Rates are over ${over}, ${how}. Drag across a chart over time to choose a window.`;
 }
 
