@@ -46,6 +46,7 @@ int find_saturated(const struct inquiry *q, u32 op)
 {
 	const struct phases *ph = &q->run->phases;
 	u32 by_depth[PHASES_MAX], n = 0, from = 0;
+	double most = 0;
 
 	for (u32 i = 0; i < ph->n; i++) {
 		u32 at = n;
@@ -57,8 +58,8 @@ int find_saturated(const struct inquiry *q, u32 op)
 		by_depth[at] = i;
 	}
 	/* It is not yet saturated where more load gives more. */
-	for (u32 i = 1; i < n; i++)
-		if (of_phase(q, op, by_depth[i])->iops > MORE * of_phase(q, op, by_depth[from])->iops)
+	for (u32 i = n; i--; most = fmax(most, of_phase(q, op, by_depth[i])->iops))
+		if (most <= MORE * of_phase(q, op, by_depth[i])->iops)
 			from = i;
 	if (q->sweeps[op] && n >= PHASES_LEAST && !has_rate(q, &ph->p[by_depth[n - 1]]) &&
 	    of_phase(q, op, by_depth[n - 1])->mean_ns >= WAITS * of_phase(q, op, by_depth[from])->mean_ns)
