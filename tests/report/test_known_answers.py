@@ -44,6 +44,18 @@ def test_tails(tail):
     assert sentences(tail, grade="ok") == ["4 are steady from 30.0 s to 60.0 s, 5.00k IOPS each: nvme0n1 read, nvme1n1 read, nvme3n1 read and nvme5n1 read"]
 
 
+def test_a_disk_that_fails_slowly(tmp_path):
+    """80 reads/s: too few for their p99."""
+    s = synthetic.Script([f"sd{c}" for c in "abcdef"])
+    for _ in range(40):
+        for c in "abcdef":
+            s.on(f"sd{c}")
+            spread(s, "read", (20e6 if c == "d" else 8e6) * s.random.gauss(1, 0.1), 80, width=0.5)
+        s.tick()
+    told = sentences(s.write(tmp_path / "run.blklat"), grade="!!")
+    assert len(told) == 1 and re.match(r"sdd read: p90 is 2\.[45]\d times that of the 5 like it: [34]\d\.\d ms against 1\d\.\d ms, in 40 of 40 intervals$", told[0]), told
+
+
 def half(path, *loads):
     """60 s: of each load (op, median, IOs, more) in the first half, and in the second."""
     s = synthetic.Script()
@@ -341,6 +353,19 @@ def test_a_cache_after_a_hiccup(tmp_path):
         spread(s, "write", 3e6 if t in (5, 6) else 2e6 if t >= 20 else 1.5e5, 1000 if t in (5, 6) else 1500 if t >= 20 else 20000)
         s.tick()
     assert len([one for one in sentences(s.write(tmp_path / "run.blklat")) if one.endswith(", as when a cache is exhausted") and " at 20.0 s, " in one]) == 1
+
+
+def test_a_culprit_among_many_changes(tmp_path):
+    """Writes begin at 25 s. Later reads are slow three times, for other reasons, each for six seconds or one."""
+    s = synthetic.Script()
+    for t in range(90):
+        spread(s, "read", 2e7 if 40 <= t < 46 or 55 <= t < 61 or 70 <= t < 76 or t == 83 else 2e6 if t >= 25 else 4.8e5, 400)
+        spread(s, "write", 4e6, 300 * (t >= 25), size=65536)
+        s.tick()
+    many, culprit, *others = sentences(s.write(tmp_path / "run.blklat"))
+    assert culprit.startswith("sda read: at 25.0 s 300 writes/s of 64.0 KiB began; they have ") and "(4.17 times slower)" in culprit, culprit
+    assert re.match(r"sda read: the level changed \d times from 40\.0 s to 8[34]\.0 s; the mean is 2\.0\d ms in the fastest and 20\.1 ms in the slowest", many), many
+    assert not [one for one in others if "latency" in one], others
 
 
 @pytest.mark.parametrize("every,seconds,at,rates", [(6, 80, 46, "from 200 to 6[46]0"), (3, 60, 28, "from 140 to 840"), (30, 400, 190, "from 220 to 700")])

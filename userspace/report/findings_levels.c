@@ -13,7 +13,7 @@
 #include "util/cleanup.h"
 
 #define CACHE 2.0		/* times slower, at least, without one */
-#define TOLD_MAX 3		/* if there are more changes, one finding sums them up */
+#define TOLD_MAX 3		/* if there are more changes without a culprit, one finding sums them up */
 #define TURNS_LEAST 5		/* changes */
 
 static void place_change(const struct trace *t, u32 cut, struct change *c)
@@ -405,7 +405,7 @@ static int report_changes(struct trace *t, bool sweep)
 	CLEANUP(cleanup_free) struct change *all = calloc(LEVEL_CUTS_MAX, sizeof(*all));
 	bool stepped = false, drifted = false;
 	struct change drift;
-	u32 told = 0, n;
+	u32 told = 0, many = 0, n;
 
 	if (!all)
 		return -ENOMEM;
@@ -414,7 +414,7 @@ static int report_changes(struct trace *t, bool sweep)
 	find_turns(all, n);
 	n = fold_first(all, n);
 	for (u32 i = 0; i < n; i += gather(&all[i], n - i))
-		told++;
+		told += !change_has_culprit(&all[i]);
 	for (u32 i = 0; i < n; i++)
 		stepped |= !all[i].local;
 	for (u32 p = 0; !stepped && !drifted && p <= LEVEL_MEAN; p++)
@@ -424,14 +424,17 @@ static int report_changes(struct trace *t, bool sweep)
 		report_change(t, &drift, 1);
 		return 0;
 	}
-	if (told > TOLD_MAX) {
-		report_many(t, all, n);
-		return 0;
-	}
 	for (u32 i = 0, m; i < n; i += m) {
 		m = gather(&all[i], n - i);
-		report_change(t, &all[i], m);
+		if (told <= TOLD_MAX || change_has_culprit(&all[i])) {
+			report_change(t, &all[i], m);
+		} else {
+			memmove(&all[many], &all[i], m * sizeof(*all));
+			many += m;
+		}
 	}
+	if (many)
+		report_many(t, all, many);
 	return 0;
 }
 

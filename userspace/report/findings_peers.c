@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A device whose p99 is above that of others of its kind and model, which have a like load. */
+/* A device whose p99 is above that of others of its kind and model, which have a like load; or p90, of few IOs. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define FACTOR 1.5
 #define AGREE 0.75		/* share of the intervals in which it is slower, by */
 #define AGREE_FACTOR 1.2
-#define IOS_LEAST 100		/* of an interval, for its p99 */
+#define IOS_LEAST(p) ((p) == RUN_P99 ? 100 : 20)	/* of an interval, for its percentile */
 #define INTERVALS_LEAST 20
 #define MORE 2			/* a device with so many times as many IOs, or as large ones, has no like load, */
 #define FEWER 10		/* nor has one with so many times fewer; a slow one may have fewer, since it is slow */
@@ -22,9 +22,9 @@
 /* Devices alike, and an op. */
 struct peers {
 	const struct inquiry *q;
-	u32 op, n;
+	u32 op, n, p;			/* p: the place of the percentile in run_over_time */
 	const struct watch_run **of;
-	double *like_ns;		/* [interval] the median of their p99; 0: too few have IOs */
+	double *like_ns;		/* [interval] the median of their percentiles; 0: too few have IOs */
 	struct weighted *room;		/* for medians: of devices, or of intervals */
 };
 
@@ -70,11 +70,11 @@ static void gather(struct peers *p)
 }
 
 /* Negative: too few IOs. */
-static double p99_of(const struct peers *p, const struct watch_run *w, u32 i)
+static double ns_of(const struct peers *p, const struct watch_run *w, u32 i)
 {
 	const struct series_run *s = &w->ops[p->op];
 
-	return s->ios && s->ios[i] >= IOS_LEAST ? fmax(percentiles_run_ns(&s->percentiles, i, RUN_P99), 1) : -1;
+	return s->ios && s->ios[i] >= IOS_LEAST(p->p) ? fmax(percentiles_run_ns(&s->percentiles, i, p->p), 1) : -1;
 }
 
 /* The lower of two middle ones counts as the median, so it is seen if half of them are slow. */
@@ -84,8 +84,8 @@ static void measure(struct peers *p)
 		u32 n = 0;
 
 		for (u32 k = 0; k < p->n; k++)
-			if (p99_of(p, p->of[k], i) > 0)
-				p->room[n++] = (struct weighted){ p99_of(p, p->of[k], i), 1 };
+			if (ns_of(p, p->of[k], i) > 0)
+				p->room[n++] = (struct weighted){ ns_of(p, p->of[k], i), 1 };
 		p->like_ns[i] = n >= HEALTH_LIKE_MIN ? weighted_median(p->room, n) : 0;
 	}
 }
@@ -130,7 +130,7 @@ static double told_from(const struct peers *p, const struct watch_run *w)
 	return from_s;
 }
 
-/* The median over the intervals until then in which both have a p99: of its own, of the others', or of the ratio. */
+/* The median, over the intervals until then in which both have one, of its own, of the others', or of the ratio. */
 enum figure { OWN, OTHERS, TIMES };
 
 static u32 fill(const struct peers *p, const struct watch_run *w, double until_s, enum figure figure)
@@ -138,7 +138,7 @@ static u32 fill(const struct peers *p, const struct watch_run *w, double until_s
 	u32 n = 0;
 
 	for (u32 i = 0; i < p->q->run->n && p->q->run->start_s[i] < until_s; i++) {
-		double ns = p99_of(p, w, i), like_ns = p->like_ns[i];
+		double ns = ns_of(p, w, i), like_ns = p->like_ns[i];
 
 		if (ns > 0 && like_ns)
 			p->room[n++] = (struct weighted){ figure == OWN ? ns : figure == OTHERS ? like_ns : ns / like_ns, 1 };
@@ -151,29 +151,36 @@ static double median_of(const struct peers *p, const struct watch_run *w, double
 	return weighted_median(p->room, fill(p, w, until_s, figure));
 }
 
-static void judge(const struct peers *p, const struct watch_run *w, double until_s)
+/* Returns whether there are intervals enough. */
+static bool judge(const struct peers *p, const struct watch_run *w, double until_s)
 {
 	u32 n = fill(p, w, until_s, TIMES), agree = 0;
+	double chance, own_ns, like_ns;
 	struct inquiry q = *p->q;
 	struct finding *f;
-	double chance;
 
 	for (u32 i = 0; i < n; i++)
 		agree += p->room[i].value >= AGREE_FACTOR;
 	chance = signed_rank(p->room, n) * p->n;
 	if (n < INTERVALS_LEAST || agree < AGREE * n || chance >= SURE || median_of(p, w, until_s, TIMES) < FACTOR)
-		return;
+		return n >= INTERVALS_LEAST;
 	q.watch = w;
+	own_ns = median_of(p, w, until_s, OWN);
+	like_ns = median_of(p, w, until_s, OTHERS);
 	f = finding_add(&q, "unlike", p->op);
 	f->times = median_of(p, w, until_s, TIMES);
-	finding_values(f, { "times", f->times }, { "p99_ns", median_of(p, w, until_s, OWN) },
-		       { "like_p99_ns", median_of(p, w, until_s, OTHERS) }, { "peers", p->n - 1 }, { "intervals", n },
-		       { "agree", agree }, { "p_value", chance });
-	finding_say(f, "p99 is %s times that of the %u like it: %s against %s, in %u of %u intervals", UNITS(times, f->times), p->n - 1,
-		    UNITS(ns, finding_get(f, "p99_ns")), UNITS(ns, finding_get(f, "like_p99_ns")), agree, n);
+	finding_values(f, { "times", f->times }, { p->p == RUN_P99 ? "p99_ns" : "p90_ns", own_ns },
+		       { p->p == RUN_P99 ? "like_p99_ns" : "like_p90_ns", like_ns }, { "peers", p->n - 1 },
+		       { "intervals", n }, { "agree", agree }, { "p_value", chance });
+	finding_say(f, "%s is %s times that of the %u like it: %s against %s, in %u of %u intervals",
+		    run_over_time.p[p->p].name, UNITS(times, f->times), p->n - 1, UNITS(ns, own_ns), UNITS(ns, like_ns),
+		    agree, n);
 	finding_rule(f, "of %d or more devices of one kind and model, none with more than %d times the IOs or the size of IOs of the "
-		     "others: p99 is at least %g times their median, and %g times in 3/4 of %d intervals or more with %d IOs; p < %g (%s)",
-		     HEALTH_LIKE_MIN, MORE, FACTOR, AGREE_FACTOR, INTERVALS_LEAST, IOS_LEAST, SURE, METHOD);
+		     "others: %s is at least %g times their median, and %g times in 3/4 of %d intervals or more with %d IOs; "
+		     "p < %g (%s)",
+		     HEALTH_LIKE_MIN, MORE, run_over_time.p[p->p].name, FACTOR, AGREE_FACTOR, INTERVALS_LEAST,
+		     IOS_LEAST(p->p), SURE, METHOD);
+	return true;
 }
 
 int find_peers(const struct inquiry *q, u32 op)
@@ -182,19 +189,21 @@ int find_peers(const struct inquiry *q, u32 op)
 	CLEANUP(cleanup_free) double *like_ns = calloc(q->run->n, sizeof(*like_ns));
 	CLEANUP(cleanup_free) struct weighted *room = calloc(q->run->n_watches + q->run->n, sizeof(*room));
 	struct peers p = { .q = q, .op = op, .of = of, .like_ns = like_ns, .room = room };
+	bool judged = false;
 
 	if (!of || !like_ns || !room)
 		return -ENOMEM;
 	gather(&p);
 	if (p.n < HEALTH_LIKE_MIN || p.of[0] != q->watch)
 		return 0;
-	measure(&p);
-	for (u32 i = 0; i < p.n; i++) {
-		double until_s = told_from(&p, p.of[i]);
+	for (p.p = RUN_P99; !judged && p.p >= RUN_P90; p.p--) {
+		measure(&p);
+		for (u32 i = 0; i < p.n; i++) {
+			double until_s = told_from(&p, p.of[i]);
+			bool late = until_s >= q->run->start_s[INTERVALS_LEAST < q->run->n ? INTERVALS_LEAST : 0];
 
-		judge(&p, p.of[i],
-		      until_s >= q->run->start_s[INTERVALS_LEAST < q->run->n ? INTERVALS_LEAST : 0] ? until_s
-												    : INFINITY);
+			judged |= judge(&p, p.of[i], late ? until_s : INFINITY);
+		}
 	}
 	return 0;
 }
