@@ -392,6 +392,21 @@ def test_what_waits_for_flushes(tmp_path):
     assert len(told) == 1 and told[0].startswith("sda flush: IOPS fell from 160 to 80 at 30.0 s, "), told
 
 
+def test_few_flushes(tmp_path):
+    """Half a percent of the IOs, and 2 % of the time: they become slower, and in another run they are slow throughout."""
+    files = []
+    for run, late_ns in ("one", 2e6), ("two", 1e6):
+        s = synthetic.Script()
+        for t in range(60):
+            spread(s, "read", 1e5, 4000)
+            spread(s, "flush", late_ns if run == "two" or t >= 30 else 2.5e5, 20, size=0)
+            s.tick()
+        files.append(s.write(tmp_path / f"{run}.blklat"))
+    [told] = [one for one in sentences(files[0]) if "flush" in one]
+    assert re.match(r"sda flush: mean latency rose 8(\.0\d)? times at 30\.0 s, from 25\d us to 2\.0\d ms, after 50\.0 % of the IOs, at 20 IOPS; p50 from ", told), told
+    assert [one for one in sentences(*files) if re.match(r"sda flush: one\.blklat against two\.blklat: ", one)]
+
+
 def test_slower_at_two_stages(tmp_path):
     """The whole time has what the device takes."""
     s = synthetic.Script()

@@ -14,7 +14,7 @@
 
 const char *const finding_grades[] = { "wrong", "differs", "well" };
 
-#define HEAVY 0.1		/* share of the time of all IOs, from which on rare ops have levels, too, as flushes */
+#define HEAVY 0.1		/* share of the time of all IOs, from which on rare ops have levels, too */
 
 enum when { ALWAYS, IF_RATE_IS_ITS_OWN, WHEN_ALL_ARE_DONE };
 
@@ -226,7 +226,8 @@ static int apply(const struct rule *rule, const struct inquiry *q)
 
 	for (u32 op = 0; !err && rule->of_op && op < BLKLAT_OPS; op++)
 		if (op_matters(q->watch, op) ||
-		    (rule->of_op == find_level_changes && op_share_of_time(q->watch, op) >= HEAVY))
+		    (rule->of_op == find_level_changes &&
+		     (op_has_figures(q->watch, op) || op_share_of_time(q->watch, op) >= HEAVY)))
 			err = rule->of_op(q, op);
 	return err;
 }

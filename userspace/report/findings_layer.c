@@ -41,7 +41,8 @@ int find_layer(const struct inquiry *q)
 
 	for (u32 i = 0; !err && i < all.n; i++)
 		for (u32 op = 0; all.s[i].upper == q->watch && op < BLKLAT_OPS; op++)
-			if (all.s[i].ops[op].member_ios && op_has_figures(q->watch, op))
+			if (all.s[i].ops[op].member_ios && op_has_figures(q->watch, op) &&
+			    op_matters(q->watch, op))
 				tell_layer(q, &all.s[i], op);
 	return err;
 }

@@ -107,10 +107,10 @@ bool op_matters(const struct watch_run *w, u32 op);
 /* The op's share of the time of all IOs. */
 double op_share_of_time(const struct watch_run *w, u32 op);
 
-/* True for an op that matters and has IOs enough for percentiles. */
+/* True for an op that matters, or flushes, which applications wait for, and has IOs enough for percentiles. */
 static inline bool op_has_figures(const struct watch_run *w, u32 op)
 {
-	return op_matters(w, op) && w->ops[op].total->ios >= PART_IOS_LEAST;
+	return (op_matters(w, op) || op == BLKLAT_OP_FLUSH) && w->ops[op].total->ios >= PART_IOS_LEAST;
 }
 
 /* Whether @a is of the kind, model and stage of @b, so that they may be compared; not if @a lies on another device. */
