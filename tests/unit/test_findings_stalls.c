@@ -419,6 +419,22 @@ TEST(freezes_that_a_load_catches_up_with)
 	assert_close(only("stall")->from_s, 1.2, 1e-9);
 }
 
+/* None of its IOs ends any more, so those in flight tell when it began. */
+TEST(a_stall_until_the_end)
+{
+	begin_glanced();
+	for (u32 i = 0; i < 30; i++) {
+		synthetic_io(&s, 0, WRITE, 50000, i < 20 ? 3000 : i == 20 ? 600 : 0);
+		if (i >= 20)
+			synthetic_halt(&s, 0, i == 20 ? 0.2 : 0, 1);
+		synthetic_in_flight(&s, 0, 8, i < 20 ? 50000 : (i - 20) * 1000000000ULL + 800000000);
+		synthetic_tick(&s, 1);
+	}
+	judge();
+	assert_value("stall", "time_s", 9.8, 1e-6);
+	assert_close(only("stall")->from_s, 20.2, 1e-9);
+}
+
 /*
  * Not a stall: an IO whose end was missed, while the load rests, as none that ends took as long; a halt too short to be measured;
  * a load so slow that chance has none end for a while; what usually takes as long.

@@ -38,11 +38,12 @@ for (const [what, one] of Object.entries({
 }))
     test(`${what} is a report too`, async (t) => useAll(await open(t, documentOf(one))));
 
-test("without IO there is nothing that rates are over", async (t) => {
-    const rates = async (...runs) => words((await open(t, documentOf(...runs))).locator(".rates"));
-    const empty = run([watch("sda", "device", [])]), busy = run([watch("sda", "device", [op("read", [1, 1], () => 1e5)])]);
-    assert.equal(await rates(empty, empty), "There is no IO.");
-    assert.match(await rates(empty, busy), /^Rates are over (all of it|0 s to 2 s), from/);
+test("without IO there is nothing that rates are over, and no steady state", async (t) => {
+    const page = (...runs) => open(t, documentOf(...runs)), rates = async (at) => words(at.locator(".rates"));
+    const empty = run([watch("sda", "device", [])]), busy = run([watch("sda", "device", [op("read", [1, 1], () => 1e5)])]), none = await page(empty, empty);
+    assert.equal(await rates(none), "There is no IO.");
+    assert.doesNotMatch(await none.locator("body").innerText(), /Too short a run/);
+    assert.match(await rates(await page(empty, busy)), /^Rates are over (all of it|0 s to 2 s), from/);
 });
 
 test("no run", async (t) => useAll(await open(t, documentOf())));

@@ -280,9 +280,10 @@ static u32 interval_at(const struct run *r, double at_s)
 }
 
 /*
- * Whether an IO that ended right after the halt waited for most of it: an IO whose end was missed seems to be in
- * flight while the load rests. And whether so many IOs usually end in that time that by chance (Poisson) there is
- * always one. How even the load is does not matter, since it was not resting.
+ * Whether an IO that ended right after the halt, or surely is still in flight at the end of its interval, waited for
+ * most of it: an IO whose end was missed seems to be in flight while the load rests. And whether so many IOs usually
+ * end in that time that by chance (Poisson) there is always one. How even the load is does not matter, since it was
+ * not resting.
  */
 static bool is_stall(const struct flow *f, const struct stall *h)
 {
@@ -290,8 +291,10 @@ static bool is_stall(const struct flow *f, const struct stall *h)
 	u32 i = interval_at(r, h->to_s);
 	double took_ns = f->max_ns[i];
 
-	if (i + 1 < r->n && h->to_s > run_end_of(r, i) - r->interval_s * HALT)
-		took_ns = fmax(took_ns, f->max_ns[i + 1]);
+	if (h->to_s > run_end_of(r, i) - r->interval_s * HALT) {
+		took_ns = fmax(took_ns, i + 1 < r->n ? f->max_ns[i + 1] : 0);
+		took_ns = fmax(took_ns, f->q->age_proven[i] ? f->q->watch->oldest_ns[i] : 0);
+	}
 	return length_s(h) >= HALT * r->interval_s && took_ns >= PROOF * length_s(h) * NSEC_PER_SEC &&
 	       (usual_iops(f, i) ?: f->median) * length_s(h) >= DUE;
 }

@@ -188,7 +188,8 @@ class ReportPage extends Page {
 
     private steadyRule(): HTMLElement {
         const rules = [...new Set(this.lines.flatMap((line) => line.op.steady ? [line.op.steady.rule] : []))];
-        return el("p", { class: "hint" }, `${rules.length ? `Looked for in: ${rules.join(", ")}` : "Too short a run to look for a steady state; its second half is shown"}; or the page's window.`);
+        const none = this.lines.length ? "Too short a run to look for a steady state; its second half is shown" : "There is no IO";
+        return el("p", { class: "hint" }, `${rules.length ? `Looked for in: ${rules.join(", ")}` : none}; or the page's window.`);
     }
 
     private header(): HTMLElement {
