@@ -96,7 +96,7 @@ def test_the_long_table(recording):
 
 
 def test_polars_and_duckdb(recording, tmp_path):
-    """The module's frames, and the long table, queried for the IOs of each device, stage and op."""
+    """The module's frames, and the long table, queried for the IOs of each device, stage and op; both as Parquet, too."""
     sys.path += [wheels.unpacked(POLARS), wheels.unpacked(DUCKDB)]
     import duckdb
     import polars
@@ -109,6 +109,11 @@ def test_polars_and_duckdb(recording, tmp_path):
         assert {f"{device}.{stage}.{op}": ios for device, stage, op, ios in rows} == total
     assert run.figures().schema["time"] == polars.Datetime("us", "UTC")
     (tmp_path / "run.csv").write_text(exported(recording))
-    rows = duckdb.sql(f"SELECT device, stage, op, sum(ios), sum(bin_ios) FROM '{tmp_path}/run.csv' WHERE op <> '-' GROUP BY ALL").fetchall()
-    assert {f"{device}.{stage}.{op}": ios for device, stage, op, ios, _ in rows} == total
-    assert all(ios == bins for _, _, _, ios, bins in rows)
+    duckdb.sql(f"COPY (FROM '{tmp_path}/run.csv') TO '{tmp_path}/run.parquet'")
+    for table in ("run.csv", "run.parquet"):
+        rows = duckdb.sql(f"SELECT device, stage, op, sum(ios), sum(bin_ios) FROM '{tmp_path}/{table}' WHERE op <> '-' GROUP BY ALL").fetchall()
+        assert {f"{device}.{stage}.{op}": ios for device, stage, op, ios, _ in rows} == total
+        assert all(ios == bins for _, _, _, ios, bins in rows)
+    run.bins().write_parquet(tmp_path / "bins.parquet")
+    rows = duckdb.sql(f"SELECT device, stage, op, sum(ios) FROM '{tmp_path}/bins.parquet' GROUP BY ALL").fetchall()
+    assert {f"{device}.{stage}.{op}": ios for device, stage, op, ios in rows} == total
