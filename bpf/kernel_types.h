@@ -123,6 +123,7 @@ struct bio {
 	struct block_device *bi_bdev;
 	unsigned int bi_opf;
 	unsigned short bi_flags;
+	unsigned short bi_ioprio;
 	u8 bi_status;
 	struct bio_vec *bi_io_vec;
 	void *bi_private;

@@ -315,9 +315,12 @@ static __always_inline u32 process_part(void)
 	return new_cgroup(id, leader + bpf_core_field_offset(struct task_struct, comm));
 }
 
-static __always_inline u32 owner_part(struct bio *bio)
+/* By cgroup, process or priority. */
+static __always_inline u32 sender_part(struct bio *bio)
 {
-	return cfg_by == BLKLAT_BY_PROCESS ? process_part() : cgroup_part(bio);
+	if (cfg_by == BLKLAT_BY_PROCESS)
+		return process_part();
+	return cfg_by == BLKLAT_BY_CGROUP ? cgroup_part(bio) : blklat_priority_part(bio ? bio->bi_ioprio : 0);
 }
 
 /* NULL never happens: the number is that of a slot. */
@@ -344,8 +347,8 @@ static __always_inline u64 begin_in_part(const struct target *t, struct request 
 		return blklat_parted_start(now, blklat_size_part(rq->__data_len), 0);
 	if (cfg_by == BLKLAT_BY_FLAGS)
 		return blklat_parted_start(now, flags_part(op, rq->cmd_flags), 0);
-	if (blklat_has_owners(cfg_by))
-		return blklat_parted_start(now, owner_part(rq->bio), 0);
+	if (!blklat_counts_in_flight(cfg_by))
+		return blklat_parted_start(now, sender_part(rq->bio), 0);
 	kind = kind_of(op, rq->__data_len);
 	/* A path of its own, so that the other one has to keep fewer values. */
 	if (cfg_company) {
@@ -378,8 +381,8 @@ static __always_inline u32 bio_part(u32 whole, const struct bio_start *start, st
 		return blklat_size_part(start->bytes);
 	if (cfg_by == BLKLAT_BY_FLAGS)
 		return flags_part(start->op, bio->bi_opf);
-	if (blklat_has_owners(cfg_by))
-		return owner_part(bio);
+	if (!blklat_counts_in_flight(cfg_by))
+		return sender_part(bio);
 	found = company_now(whole);
 	if (!cfg_company)
 		return found;

@@ -90,6 +90,38 @@ static void blklat_by_test_flags(struct kunit *test)
 	}
 }
 
+/* --- priority ------------------------------------------------------------------------------ */
+
+static void blklat_by_test_priority(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct blklat_session *s = session(test, BLKLAT_BY_PRIORITY, 3);
+	const u32 rows = 1 + BLKLAT_PRIORITY_PARTS;
+	struct request *flush = request(test, 3, REQ_OP_FLUSH, 0);
+	u32 wanted[BLKLAT_PRIORITY_PARTS] = { 0 }, i;
+
+	for (i = 0; i < 16; i++) {
+		struct bio *bio = fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB);
+		struct request *rq = request(test, i, REQ_OP_READ, 4 * KIB);
+
+		bio->bi_ioprio = i / 4 << 13 | i % 4 << 1;
+		wanted[blklat_priority_part(bio->bi_ioprio) - 1]++;
+		rq->bio = bio;
+		fake_events(s, rq, "ID");
+		rq->bio = NULL;
+		fake_events(s, rq, "C");
+		fake_bio_queue(s, bio);
+		fake_bio_end(s, bio, BLK_STS_OK);
+	}
+	expect_parts(test, s, 2 * rows, "of bios", wanted);
+	/* A flush of the block layer has no bio. */
+	flush->bio = NULL;
+	fake_events(s, flush, "IDC");
+	wanted[BLKLAT_PRIORITY_NONE - 1]++;
+	expect_parts(test, s, 0, "at the device", wanted);
+	expect_parts(test, s, rows, "in the queue", wanted);
+}
+
 /* --- depth --------------------------------------------------------------------------------- */
 
 /*
@@ -486,6 +518,7 @@ static void blklat_by_test_memory(struct kunit *test)
 
 static struct kunit_case blklat_by_test_cases[] = {
 	KUNIT_CASE(blklat_by_test_flags),
+	KUNIT_CASE(blklat_by_test_priority),
 	KUNIT_CASE(blklat_by_test_depth),
 	KUNIT_CASE(blklat_by_test_depth_of_bios),
 	KUNIT_CASE(blklat_by_test_leaves),

@@ -85,6 +85,8 @@ static inline u32 blklat_part_now(const struct blklat_session *s, u32 whole, u32
 		return blklat_cgroup_part(s->cgroups, bio);
 	if (s->by == BLKLAT_BY_PROCESS)
 		return blklat_process_part(s->cgroups);
+	if (s->by == BLKLAT_BY_PRIORITY)
+		return blklat_priority_part(bio ? bio->bi_ioprio : 0);
 	if (s->by == BLKLAT_BY_SIZE)
 		return blklat_size_part(bytes);
 	if (s->by == BLKLAT_BY_FLAGS)

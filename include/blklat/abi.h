@@ -131,6 +131,7 @@ enum blklat_by {
 	BLKLAT_BY_BESIDE,	/* the strongest kind among the other IOs in flight there */
 	BLKLAT_BY_CGROUP,	/* the cgroup that is charged for the IO */
 	BLKLAT_BY_PROCESS,	/* the process that begins the stage */
+	BLKLAT_BY_PRIORITY,	/* the class and level of its bio's priority */
 	BLKLAT_BYS,
 };
 
@@ -138,7 +139,7 @@ enum blklat_by {
  * Modules of this version and recordings store these numbers, so add a new stage, op, account or by at
  * the end.
  */
-_Static_assert(BLKLAT_STAGE_WAIT == 3 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8 && BLKLAT_BY_PROCESS == 6,
+_Static_assert(BLKLAT_STAGE_WAIT == 3 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8 && BLKLAT_BY_PRIORITY == 7,
 	       "numbers stay");
 
 /*
@@ -180,8 +181,8 @@ _Static_assert(sizeof(struct blklat_slots) == 4 * 128, "whole pairs of cache lin
 /*
  * In a watch with parts, these bits of a time hold the number of the IO's part, from 1. So the part at
  * the IO's end is the part at its start, even if its size has changed since. If IOs in flight are
- * counted by kind, the upper four bits hold the IO's kind (parts.h), for the same reason; by cgroup
- * and by process, they belong to the part. Readers ignore the kind.
+ * counted by kind, the upper four bits hold the IO's kind (parts.h), for the same reason; otherwise
+ * they belong to the part. Readers ignore the kind.
  *
  * The clock's own bits in this place are left out. So a time means the moment nearest to the reader's
  * clock that has the remaining bits: an age is right up to 2^52 ns, 52 days.
@@ -232,7 +233,7 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 17
+#define BLKLAT_ABI_VERSION 18
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)

@@ -171,6 +171,23 @@ static inline __u32 blklat_process_tgid(__u64 id)
 	return id & ((1U << BLKLAT_TGID_BITS) - 1);
 }
 
+/*
+ * By priority: that of the bio, or of a request's first bio, as ioprio_set(2) packs it: the class in the upper 3 of 16
+ * bits, the level in the lowest 3. Parts 1 to 8 are the levels of class 1 (real-time), 9 to 16 those of class 2 (best
+ * effort).
+ */
+#define BLKLAT_PRIORITY_NONE 17	/* no class, or no bio */
+#define BLKLAT_PRIORITY_PARTS 18	/* the last is class 3 (idle) */
+
+static inline __u32 blklat_priority_part(__u32 ioprio)
+{
+	__u32 class = ioprio >> 13;
+
+	if (class == 1 || class == 2)
+		return class * 8 - 7 + (ioprio & 7);
+	return class == 3 ? BLKLAT_PRIORITY_PARTS : BLKLAT_PRIORITY_NONE;
+}
+
 /* Whether parts belong to owners, cgroups or processes, which get them when they appear. */
 static inline int blklat_has_owners(__u32 by)
 {
@@ -189,6 +206,8 @@ static inline __u32 blklat_parts(__u32 by, __u32 cgroups)
 		return BLKLAT_DEPTH_PARTS;
 	case BLKLAT_BY_BESIDE:
 		return BLKLAT_BESIDE_PARTS;
+	case BLKLAT_BY_PRIORITY:
+		return BLKLAT_PRIORITY_PARTS;
 	case BLKLAT_BY_CGROUP:
 	case BLKLAT_BY_PROCESS:
 		return BLKLAT_CGROUP_REST + cgroups;
@@ -207,7 +226,7 @@ static inline __u64 blklat_parted_start(__u64 now, __u32 part, __u32 kind)
 /* The part in a start time of a watch that is divided @by; 0: no part. */
 static inline __u32 blklat_slot_part(__u64 ns, __u32 by)
 {
-	__u32 bits = (blklat_has_owners(by) ? 61 : BLKLAT_SLOT_KIND_SHIFT) - BLKLAT_SLOT_PART_SHIFT;
+	__u32 bits = (blklat_counts_in_flight(by) ? BLKLAT_SLOT_KIND_SHIFT : 61) - BLKLAT_SLOT_PART_SHIFT;
 
 	return ns >> BLKLAT_SLOT_PART_SHIFT & ((1U << bits) - 1);
 }

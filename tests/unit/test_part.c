@@ -71,6 +71,18 @@ TEST(test_kinds)
 	assert_int_equal(part_find("beside", "nothing")->number, 7);
 }
 
+/* As ioprio_set(2) packs them; bits 3 to 12 are hints since Linux 6.5. */
+TEST(test_priorities)
+{
+	static const struct { u32 ioprio; const char *label; } of[] = {
+		{ 0, "none" }, { 4, "none" }, { 1 << 13, "rt/0" }, { 1 << 13 | 7, "rt/7" }, { 2 << 13, "be/0" }, { 2 << 13 | 4, "be/4" },
+		{ 2 << 13 | 0x1ff8 | 7, "be/7" }, { 3 << 13, "idle" }, { 3 << 13 | 7, "idle" }, { 4 << 13, "none" }, { 0xffff, "none" },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(of); i++)
+		assert_int_equal(blklat_priority_part(of[i].ioprio), part_find("priority", of[i].label)->number);
+}
+
 /* Part and kind do not overlap in a start time, nor do they overlap its marks. */
 TEST(test_start_times)
 {
@@ -89,7 +101,7 @@ TEST(test_start_times)
 
 		assert_int_equal(ns & (BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN), 0);
 		assert_int_equal(ns << (64 - BLKLAT_SLOT_PART_SHIFT), UINT64_MAX << (64 - BLKLAT_SLOT_PART_SHIFT));
-		for (u32 by = BLKLAT_BY_CGROUP; by <= BLKLAT_BY_PROCESS; by++)
+		for (u32 by = BLKLAT_BY_CGROUP; by <= BLKLAT_BY_PRIORITY; by++)
 			assert_int_equal(blklat_slot_part(ns | BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN, by), part);
 	}
 }
@@ -104,7 +116,7 @@ TEST(test_labels)
 	for (u32 by = BLKLAT_BY_SIZE; by < BLKLAT_BYS; by++) {
 		assert_int_equal(watches_divide(&whole, 1, by, 0, &all, &n), 0);
 		assert_int_equal(n, 1 + blklat_parts(by, 0));
-		assert_true(blklat_parts(by, 0) <= (by == BLKLAT_BY_CGROUP ? BLKLAT_PARTS_MAX : 15));
+		assert_true(blklat_parts(by, 0) <= (blklat_counts_in_flight(by) ? 15 : BLKLAT_PARTS_MAX));
 		for (u32 i = 1; i < n; i++) {
 			assert_string_equal(all[i].part->by, by_names[by]);
 			assert_int_equal(all[i].part->number, i);

@@ -27,7 +27,8 @@
 	X(BLKLAT_BY_DEPTH, "depth", "IOs in flight when it begins, including it") \
 	X(BLKLAT_BY_BESIDE, "beside", "the strongest of the others in flight when it begins") \
 	X(BLKLAT_BY_CGROUP, "cgroup", "the cgroup that is charged for it") \
-	X(BLKLAT_BY_PROCESS, "process", "the process that begins it")
+	X(BLKLAT_BY_PROCESS, "process", "the process that begins it") \
+	X(BLKLAT_BY_PRIORITY, "priority", "class and level, as set by ionice")
 
 /* Why IOs are lost (enum lost_reason), and what that means, for a sentence after a number of IOs. */
 #define LOSSES(X) \

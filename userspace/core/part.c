@@ -45,6 +45,16 @@ static const struct part beside_parts[] = {
 };
 static_assert(ARRAY_SIZE(beside_parts) == BLKLAT_BESIDE_PARTS, "a label for each");
 
+#define LEVELS(class, first) \
+	{ "priority", class "/0", first }, { "priority", class "/1", first + 1 }, { "priority", class "/2", first + 2 }, \
+	{ "priority", class "/3", first + 3 }, { "priority", class "/4", first + 4 }, { "priority", class "/5", first + 5 }, \
+	{ "priority", class "/6", first + 6 }, { "priority", class "/7", first + 7 }
+static const struct part priority_parts[] = {
+	LEVELS("rt", 1), LEVELS("be", 9), { "priority", "none", BLKLAT_PRIORITY_NONE },
+	{ "priority", "idle", BLKLAT_PRIORITY_PARTS },
+};
+static_assert(ARRAY_SIZE(priority_parts) == BLKLAT_PRIORITY_PARTS, "a label for each");
+
 /* The others depend on the machine: see find_owner(). */
 static const struct part cgroup_parts[] = {
 	{ "cgroup", "none", BLKLAT_CGROUP_NONE },
@@ -70,6 +80,7 @@ static const struct part *const parts[BLKLAT_BYS] = {
 	[BLKLAT_BY_BESIDE] = beside_parts,
 	[BLKLAT_BY_CGROUP] = cgroup_parts,
 	[BLKLAT_BY_PROCESS] = process_parts,
+	[BLKLAT_BY_PRIORITY] = priority_parts,
 };
 
 /* --- parts that are made when they are first seen ------------------------------------------- */

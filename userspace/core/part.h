@@ -15,7 +15,7 @@ struct part {
 	u32 number;		/* its position, from 1 */
 };
 
-/* [enum blklat_by], from BLKLAT_BY_SIZE on: "size", "flags", "depth", "beside", "cgroup", "process" */
+/* [enum blklat_by], from BLKLAT_BY_SIZE on: "size", "flags", ... */
 extern const char *const by_names[BLKLAT_BYS];
 
 /*

@@ -6,7 +6,7 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 17
+VERSION = 18
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
 ACCOUNTS = 9

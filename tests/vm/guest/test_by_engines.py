@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-IOs divided by flags, depth, neighbour and process. Each engine is the other's witness; so are the order in which IOs were sent, and the
+IOs divided by flags, depth, neighbour, process and priority. Each engine is the other's witness; so are the order in which IOs were sent, and the
 letters that the kernel traces for each request.
 """
 import contextlib
@@ -13,9 +13,9 @@ from aio import in_order
 from devices import MIB, run, unmount
 from engines import both
 from faulty import null_blks
-from guest import DEEP
+from guest import DEEP, at_least
 from load import fio
-from parts import BESIDE, DEPTHS, FLAGS, classes_in, depths_up_to, of_op, parts_of
+from parts import BESIDE, DEPTHS, FLAGS, classes_in, depths_up_to, labels_of, of_op, parts_of
 from senders import EVENTS, assert_senders, send
 from slow import slow_of
 from stack import file_loop
@@ -170,3 +170,18 @@ def test_processes():
         engines.agree(device, stage)
     for b in engines:
         assert_senders(b, device, done, seen)
+
+
+def test_priorities():
+    """Direct IO has its task's; that of the page cache has it since 6.0."""
+    with null_blks(BUSY) as (device,), divided(device, by="priority") as engines:
+        for n, options in enumerate([{"prioclass": 1, "prio": 3}, {"prioclass": 2, "prio": 0}, {"prioclass": 2, "prio": 7}, {"prioclass": 3}]):
+            assert fio(device, number_ios=10 + n, rw="randread", **options).ios("read") == 10 + n
+        run("ionice", "-c", "1", "-n", "5", "dd", f"if={device.path}", "of=/dev/null", "bs=4k", "count=32")
+        engines.settle()
+    direct = {"rt/3": 10, "be/0": 11, "be/7": 12, "idle": 13}
+    for stage in STAGES:
+        engines.agree(device, stage)
+        for b in engines:
+            found = of_op(b, labels_of(b), device, stage, "read")
+            assert found.pop("rt/5" if at_least(6, 1) else "none") and found == direct
