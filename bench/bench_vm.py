@@ -40,7 +40,7 @@ ROWS = (
     Row("blklat bpf, idle gap", "IOs after a pause told apart"),
     Row("blklat kmod, idle gap", "the same"),
     *(Row(f"blklat {engine}, by {by}", "divided into parts" if engine == "bpf" else "the same")
-      for by in ("size", "flags", "depth", "beside", "cgroup", "process", "priority") for engine in ("bpf", "kmod")),
+      for by in ("size", "flags", "depth", "beside", "cgroup", "process", "priority", "operation") for engine in ("bpf", "kmod")),
     *(Row(f"blklat {engine}, slow{owners}", about) for owners, about in ((", no owners", "of slow IOs, none is"), ("", "and who sent each"))
       for engine in ("bpf", "kmod")),
     *(Row(f"blklat {engine}, slow by depth", "and each one's company kept") for engine in ("bpf", "kmod")),

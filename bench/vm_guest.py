@@ -47,7 +47,7 @@ def contenders(build):
         "blklat bpf, 1 standby": [bpf(standbys=1)],
         "blklat bpf, idle gap": [bpf("--idle-gap", "0.1")],
         "blklat kmod, idle gap": [kmod("--idle-gap", "0.1")],
-        **{f"blklat {e}, by {by}": [engine("--by", by)] for by in ("size", "flags", "depth", "beside", "cgroup", "process", "priority")
+        **{f"blklat {e}, by {by}": [engine("--by", by)] for by in ("size", "flags", "depth", "beside", "cgroup", "process", "priority", "operation")
            for e, engine in (("bpf", bpf), ("kmod", kmod))},
         **{f"blklat {e}, slow{name}": [engine("--slow", "1h", *args)] for name, args in ((", no owners", ("--no-owners",)), ("", ()))
            for e, engine in (("bpf", bpf), ("kmod", kmod))},

@@ -399,20 +399,13 @@ static __always_inline u64 unmarked_latency(u64 now, u64 start, bool parted)
 	return (s64)((now - start) << no_time) >> no_time;
 }
 
-static __always_inline u32 zone_append_op(void)
-{
-	if (bpf_core_enum_value_exists(enum req_op, REQ_OP_ZONE_APPEND))
-		return bpf_core_enum_value(enum req_op, REQ_OP_ZONE_APPEND);
-	return bpf_core_enum_value(enum req_opf, REQ_OP_ZONE_APPEND___before_6_0);
-}
-
 /* A zone append is a write, in the kernel's statistics as well. */
 static __always_inline u32 op_of(u32 flags)
 {
 	u32 op = flags & REQ_OP_MASK;
 
 	if (op > BLKLAT_OP_OTHER)
-		op = op == zone_append_op() ? BLKLAT_OP_WRITE : BLKLAT_OP_OTHER;
+		op = op == REQ_OP_OF(REQ_OP_ZONE_APPEND) ? BLKLAT_OP_WRITE : BLKLAT_OP_OTHER;
 	/*
 	 * Without this, the compiler would merge the condition with the code that follows, which takes
 	 * more instructions.

@@ -259,11 +259,26 @@ enum pageflags {
 /* Since 6.0 (ff07a02e9e8e "treewide: Rename enum req_opf into enum req_op"); the op's number has changed, too. */
 enum req_op {
 	REQ_OP_ZONE_APPEND = 7,
+	REQ_OP_ZONE_OPEN = 10,	/* odd numbers, too, since 19de03b312d6 */
+	REQ_OP_ZONE_CLOSE = 11,
+	REQ_OP_ZONE_FINISH = 12,
+	REQ_OP_ZONE_RESET = 13,
+	REQ_OP_ZONE_RESET_ALL = 15,
 };
 
 enum req_opf {
 	REQ_OP_ZONE_APPEND___before_6_0 = 13,
+	REQ_OP_ZONE_OPEN___before_6_0 = 10,
+	REQ_OP_ZONE_CLOSE___before_6_0 = 11,
+	REQ_OP_ZONE_FINISH___before_6_0 = 12,
+	REQ_OP_ZONE_RESET___before_6_0 = 15,
+	REQ_OP_ZONE_RESET_ALL___before_6_0 = 17,
 };
+
+/* A constant, relocated. */
+#define REQ_OP_OF(name)											\
+	(bpf_core_enum_value_exists(enum req_op, name) ? bpf_core_enum_value(enum req_op, name) :		\
+							 bpf_core_enum_value(enum req_opf, name##___before_6_0))
 
 /* include/linux/blk_types.h, the same in all kernels from 5.10 to 7.2. */
 #define REQ_OP_MASK 0xff
@@ -271,6 +286,8 @@ enum req_opf {
 #define REQ_OP_WRITE 1
 #define REQ_OP_FLUSH 2
 #define REQ_OP_DISCARD 3
+#define REQ_OP_SECURE_ERASE 5
+#define REQ_OP_WRITE_ZEROES 9
 #define BLK_STS_AGAIN 12
 
 #endif

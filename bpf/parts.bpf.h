@@ -315,6 +315,32 @@ static __always_inline u32 process_part(void)
 	return new_cgroup(id, leader + bpf_core_field_offset(struct task_struct, comm));
 }
 
+/* @op: the enum blklat_op in @flags. */
+static __always_inline u32 operation_part(u32 op, u32 flags)
+{
+	u32 is = flags & REQ_OP_MASK;
+
+	if (is == REQ_OP_OF(REQ_OP_ZONE_APPEND))
+		return BLKLAT_OPERATION_ZONE_APPEND;
+	if (op < BLKLAT_OP_OTHER)
+		return BLKLAT_OPERATION_READ + op;
+	if (is >= BLKLAT_REQ_OP_PASSTHROUGH)
+		return BLKLAT_OPERATION_PASSTHROUGH_IN + is % 2;
+	if (is == REQ_OP_WRITE_ZEROES)
+		return BLKLAT_OPERATION_WRITE_ZEROES;
+	if (is == REQ_OP_SECURE_ERASE)
+		return BLKLAT_OPERATION_SECURE_ERASE;
+	if (is == REQ_OP_OF(REQ_OP_ZONE_OPEN))
+		return BLKLAT_OPERATION_ZONE_OPEN;
+	if (is == REQ_OP_OF(REQ_OP_ZONE_CLOSE))
+		return BLKLAT_OPERATION_ZONE_CLOSE;
+	if (is == REQ_OP_OF(REQ_OP_ZONE_FINISH))
+		return BLKLAT_OPERATION_ZONE_FINISH;
+	if (is == REQ_OP_OF(REQ_OP_ZONE_RESET))
+		return BLKLAT_OPERATION_ZONE_RESET;
+	return is == REQ_OP_OF(REQ_OP_ZONE_RESET_ALL) ? BLKLAT_OPERATION_ZONE_RESET_ALL : BLKLAT_OPERATION_OTHER;
+}
+
 /* By cgroup, process or priority. */
 static __always_inline u32 sender_part(struct bio *bio)
 {
@@ -347,6 +373,8 @@ static __always_inline u64 begin_in_part(const struct target *t, struct request 
 		return blklat_parted_start(now, blklat_size_part(rq->__data_len), 0);
 	if (cfg_by == BLKLAT_BY_FLAGS)
 		return blklat_parted_start(now, flags_part(op, rq->cmd_flags), 0);
+	if (cfg_by == BLKLAT_BY_OPERATION)
+		return blklat_parted_start(now, operation_part(op, rq->cmd_flags), 0);
 	if (!blklat_counts_in_flight(cfg_by))
 		return blklat_parted_start(now, sender_part(rq->bio), 0);
 	kind = kind_of(op, rq->__data_len);
@@ -381,6 +409,8 @@ static __always_inline u32 bio_part(u32 whole, const struct bio_start *start, st
 		return blklat_size_part(start->bytes);
 	if (cfg_by == BLKLAT_BY_FLAGS)
 		return flags_part(start->op, bio->bi_opf);
+	if (cfg_by == BLKLAT_BY_OPERATION)
+		return operation_part(start->op, bio->bi_opf);
 	if (!blklat_counts_in_flight(cfg_by))
 		return sender_part(bio);
 	found = company_now(whole);

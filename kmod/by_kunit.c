@@ -50,43 +50,59 @@ static void expect_parts(struct kunit *test, const struct blklat_session *s, u32
 
 static const struct {
 	const char *what;
-	u32 flags, part;
+	u32 flags, part, operation;
 } flags[] = {
-	{ "read", REQ_OP_READ, BLKLAT_FLAGS_SYNC },
-	{ "background read", REQ_OP_READ | REQ_BACKGROUND, BLKLAT_FLAGS_SYNC },
-	{ "readahead", REQ_OP_READ | REQ_RAHEAD, BLKLAT_FLAGS_READAHEAD },
-	{ "readahead of metadata", REQ_OP_READ | REQ_RAHEAD | REQ_META, BLKLAT_FLAGS_METADATA },
-	{ "read of metadata", REQ_OP_READ | REQ_META | REQ_PRIO, BLKLAT_FLAGS_METADATA },
-	{ "written back", REQ_OP_WRITE, BLKLAT_FLAGS_WRITE_BACK },
-	{ "written back in the background", REQ_OP_WRITE | REQ_BACKGROUND, BLKLAT_FLAGS_WRITE_BACK },
-	{ "direct write", REQ_OP_WRITE | REQ_SYNC | REQ_IDLE, BLKLAT_FLAGS_SYNC },
-	{ "metadata written back", REQ_OP_WRITE | REQ_META, BLKLAT_FLAGS_METADATA },
-	{ "journal's commit", REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA | REQ_PREFLUSH, BLKLAT_FLAGS_FUA },
-	{ "FUA", REQ_OP_WRITE | REQ_SYNC | REQ_FUA, BLKLAT_FLAGS_FUA },
-	{ "preflush", REQ_OP_WRITE | REQ_PREFLUSH, BLKLAT_FLAGS_FUA },
-	{ "flush", REQ_OP_FLUSH, BLKLAT_FLAGS_FUA },
-	{ "discard", REQ_OP_DISCARD, BLKLAT_FLAGS_OTHER },
-	{ "discard that is waited for", REQ_OP_DISCARD | REQ_SYNC, BLKLAT_FLAGS_SYNC },
-	{ "write zeroes", REQ_OP_WRITE_ZEROES, BLKLAT_FLAGS_OTHER },
+	{ "read", REQ_OP_READ, BLKLAT_FLAGS_SYNC, BLKLAT_OPERATION_READ },
+	{ "background read", REQ_OP_READ | REQ_BACKGROUND, BLKLAT_FLAGS_SYNC, BLKLAT_OPERATION_READ },
+	{ "readahead", REQ_OP_READ | REQ_RAHEAD, BLKLAT_FLAGS_READAHEAD, BLKLAT_OPERATION_READ },
+	{ "readahead of metadata", REQ_OP_READ | REQ_RAHEAD | REQ_META, BLKLAT_FLAGS_METADATA, BLKLAT_OPERATION_READ },
+	{ "read of metadata", REQ_OP_READ | REQ_META | REQ_PRIO, BLKLAT_FLAGS_METADATA, BLKLAT_OPERATION_READ },
+	{ "written back", REQ_OP_WRITE, BLKLAT_FLAGS_WRITE_BACK, BLKLAT_OPERATION_WRITE },
+	{ "written back in the background", REQ_OP_WRITE | REQ_BACKGROUND, BLKLAT_FLAGS_WRITE_BACK, BLKLAT_OPERATION_WRITE },
+	{ "direct write", REQ_OP_WRITE | REQ_SYNC | REQ_IDLE, BLKLAT_FLAGS_SYNC, BLKLAT_OPERATION_WRITE },
+	{ "metadata written back", REQ_OP_WRITE | REQ_META, BLKLAT_FLAGS_METADATA, BLKLAT_OPERATION_WRITE },
+	{ "journal's commit", REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA | REQ_PREFLUSH, BLKLAT_FLAGS_FUA, BLKLAT_OPERATION_WRITE },
+	{ "FUA", REQ_OP_WRITE | REQ_SYNC | REQ_FUA, BLKLAT_FLAGS_FUA, BLKLAT_OPERATION_WRITE },
+	{ "preflush", REQ_OP_WRITE | REQ_PREFLUSH, BLKLAT_FLAGS_FUA, BLKLAT_OPERATION_WRITE },
+	{ "flush", REQ_OP_FLUSH, BLKLAT_FLAGS_FUA, BLKLAT_OPERATION_FLUSH },
+	{ "discard", REQ_OP_DISCARD, BLKLAT_FLAGS_OTHER, BLKLAT_OPERATION_DISCARD },
+	{ "discard that is waited for", REQ_OP_DISCARD | REQ_SYNC, BLKLAT_FLAGS_SYNC, BLKLAT_OPERATION_DISCARD },
+	{ "write zeroes", REQ_OP_WRITE_ZEROES, BLKLAT_FLAGS_OTHER, BLKLAT_OPERATION_WRITE_ZEROES },
+	{ "secure erase", REQ_OP_SECURE_ERASE, BLKLAT_FLAGS_OTHER, BLKLAT_OPERATION_SECURE_ERASE },
+	{ "zone open", REQ_OP_ZONE_OPEN, BLKLAT_FLAGS_OTHER, BLKLAT_OPERATION_ZONE_OPEN },
+	{ "zone close", REQ_OP_ZONE_CLOSE, BLKLAT_FLAGS_OTHER, BLKLAT_OPERATION_ZONE_CLOSE },
+	{ "zone finish", REQ_OP_ZONE_FINISH, BLKLAT_FLAGS_OTHER, BLKLAT_OPERATION_ZONE_FINISH },
+	{ "zone reset", REQ_OP_ZONE_RESET, BLKLAT_FLAGS_OTHER, BLKLAT_OPERATION_ZONE_RESET },
+	{ "reset of all zones", REQ_OP_ZONE_RESET_ALL, BLKLAT_FLAGS_OTHER, BLKLAT_OPERATION_ZONE_RESET_ALL },
+	{ "passthrough that reads", REQ_OP_DRV_IN, BLKLAT_FLAGS_OTHER, BLKLAT_OPERATION_PASSTHROUGH_IN },
+	{ "passthrough that writes", REQ_OP_DRV_OUT, BLKLAT_FLAGS_OTHER, BLKLAT_OPERATION_PASSTHROUGH_OUT },
+	{ "an op that does not exist", 31, BLKLAT_FLAGS_OTHER, BLKLAT_OPERATION_OTHER },
+	{ "zone append", REQ_OP_ZONE_APPEND, BLKLAT_FLAGS_WRITE_BACK, BLKLAT_OPERATION_ZONE_APPEND },
 };
+
+static void expect_flags(struct kunit *test, u32 by, u32 i, u32 parts, u32 part)
+{
+	struct fake *f = test->priv;
+	struct blklat_session *s = session(test, by, 3);
+	struct bio *bio = fake_bio(test, f->disk[0], false, flags[i].flags, 4 * KIB);
+	u32 wanted[BLKLAT_OPERATION_PARTS] = { 0 };
+
+	wanted[part - 1] = 1;
+	fake_events(s, request(test, 3, flags[i].flags, 4 * KIB), "IDC");
+	fake_bio_queue(s, bio);
+	fake_bio_end(s, bio, BLK_STS_OK);
+	expect_parts(test, s, 0, flags[i].what, wanted);
+	expect_parts(test, s, 1 + parts, flags[i].what, wanted);
+	expect_parts(test, s, 2 * (1 + parts), flags[i].what, wanted);
+}
 
 static void blklat_by_test_flags(struct kunit *test)
 {
-	struct fake *f = test->priv;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(flags); i++) {
-		struct blklat_session *s = session(test, BLKLAT_BY_FLAGS, 3);
-		struct bio *bio = fake_bio(test, f->disk[0], false, flags[i].flags, 4 * KIB);
-		u32 wanted[BLKLAT_FLAGS_PARTS] = { 0 };
-
-		wanted[flags[i].part - 1] = 1;
-		fake_events(s, request(test, 3, flags[i].flags, 4 * KIB), "IDC");
-		fake_bio_queue(s, bio);
-		fake_bio_end(s, bio, BLK_STS_OK);
-		expect_parts(test, s, 0, flags[i].what, wanted);
-		expect_parts(test, s, 1 + BLKLAT_FLAGS_PARTS, flags[i].what, wanted);
-		expect_parts(test, s, 2 * (1 + BLKLAT_FLAGS_PARTS), flags[i].what, wanted);
+		expect_flags(test, BLKLAT_BY_FLAGS, i, BLKLAT_FLAGS_PARTS, flags[i].part);
+		expect_flags(test, BLKLAT_BY_OPERATION, i, BLKLAT_OPERATION_PARTS, flags[i].operation);
 	}
 }
 

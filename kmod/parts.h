@@ -35,6 +35,35 @@ static inline u32 blklat_flags_part_of(u32 op, u32 flags)
 				 !!(flags & REQ_SYNC));
 }
 
+/* @op: the enum blklat_op in @flags. */
+static inline u32 blklat_operation_part_of(u32 op, u32 flags)
+{
+	u32 is = flags & REQ_OP_MASK;
+
+	if (is >= BLKLAT_REQ_OP_PASSTHROUGH)
+		return BLKLAT_OPERATION_PASSTHROUGH_IN + is % 2;
+	switch (is) {
+	case (__force u32)REQ_OP_ZONE_APPEND:
+		return BLKLAT_OPERATION_ZONE_APPEND;
+	case (__force u32)REQ_OP_WRITE_ZEROES:
+		return BLKLAT_OPERATION_WRITE_ZEROES;
+	case (__force u32)REQ_OP_SECURE_ERASE:
+		return BLKLAT_OPERATION_SECURE_ERASE;
+	case (__force u32)REQ_OP_ZONE_OPEN:
+		return BLKLAT_OPERATION_ZONE_OPEN;
+	case (__force u32)REQ_OP_ZONE_CLOSE:
+		return BLKLAT_OPERATION_ZONE_CLOSE;
+	case (__force u32)REQ_OP_ZONE_FINISH:
+		return BLKLAT_OPERATION_ZONE_FINISH;
+	case (__force u32)REQ_OP_ZONE_RESET:
+		return BLKLAT_OPERATION_ZONE_RESET;
+	case (__force u32)REQ_OP_ZONE_RESET_ALL:
+		return BLKLAT_OPERATION_ZONE_RESET_ALL;
+	default:
+		return op < BLKLAT_OP_OTHER ? BLKLAT_OPERATION_READ + op : BLKLAT_OPERATION_OTHER;
+	}
+}
+
 /* By depth alone, all IOs in flight are counted as one kind. */
 static inline u32 blklat_kind_of(const struct blklat_session *s, u32 op, u32 bytes)
 {
@@ -85,6 +114,8 @@ static inline u32 blklat_part_now(const struct blklat_session *s, u32 whole, u32
 		return blklat_cgroup_part(s->cgroups, bio);
 	if (s->by == BLKLAT_BY_PROCESS)
 		return blklat_process_part(s->cgroups);
+	if (s->by == BLKLAT_BY_OPERATION)
+		return blklat_operation_part_of(op, flags);
 	if (s->by == BLKLAT_BY_PRIORITY)
 		return blklat_priority_part(bio ? bio->bi_ioprio : 0);
 	if (s->by == BLKLAT_BY_SIZE)

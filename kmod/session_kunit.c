@@ -14,7 +14,7 @@ enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_SPARE = 1 << 24, MAX_SLOTS 
 enum { MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL, WAIT = BLKLAT_STAGE_WAIT };
 
-#define SETUP(...) { .version = 18, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 19, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -28,7 +28,7 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.scale = U32_MAX), -EINVAL },
 		{ SETUP(.version = 0), -EPROTO },
 		{ SETUP(.version = 11), -EPROTO },
-		{ SETUP(.version = 17, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
+		{ SETUP(.version = 18, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
 		{ SETUP(.watches = 0), -EINVAL },
 		{ SETUP(.watches = MAX_WATCHES), 0 },
 		{ SETUP(.watches = MAX_WATCHES + 1), -E2BIG },
@@ -39,7 +39,7 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.max_bios = U32_MAX), -E2BIG },
 		{ SETUP(.by = 1), 0 },
 		{ SETUP(.by = 4), 0 },
-		{ SETUP(.by = 8), -EINVAL },
+		{ SETUP(.by = 9), -EINVAL },
 		{ SETUP(.by = U32_MAX), -EINVAL },
 		/* The limit is for watches including their nine parts. */
 		{ SETUP(.by = 1, .watches = MAX_WATCHES / 10), 0 },
@@ -177,7 +177,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	u32 i;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 18);
+	EXPECT_U64(test, h->version, 19);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);

@@ -15,7 +15,7 @@ word that begins with '#' starts a comment. First come the facts about the whole
   memory BYTES                 memory that the counters took; default 64 KiB
   idle-gap TIME                an IO that comes after a pause of at least TIME counts as after-idle; default: pauses are
                                not looked for
-  by size|flags|depth|beside|cgroup|process|priority
+  by size|flags|depth|beside|cgroup|process|priority|operation
                                divides each watch. Each 'io' and 'part' counts in the part that it names; by size, if it
                                names none, in that of its BYTES
   slow-max MOST                slow IOs are reported, at most MOST of a watch and interval
@@ -84,6 +84,8 @@ PARTS = {
     "beside": ("flush", "discard", "other", "big write", "write", "read", "nothing"),
     "cgroup": ("none", "rest"),  # and a path, or NAMESPACE/POD/CONTAINER, for each other
     "process": ("kworker", "rest"),  # and NAME (PID) for each other
+    "operation": ("read", "write", "flush", "discard", "zone append", "write zeroes", "secure erase", "zone open", "zone close", "zone finish",
+                  "zone reset", "zone reset all", "passthrough in", "passthrough out", "other"),
     "priority": (*(f"{name}/{level}" for name in ("rt", "be") for level in range(8)), "none", "idle"),
 }
 ACCOUNTS = ("requeued", "no_start", "overwritten", "tag_range", "table_full", "before_start", "unissued", "empty_flush", "bios_started")

@@ -132,6 +132,7 @@ enum blklat_by {
 	BLKLAT_BY_CGROUP,	/* the cgroup that is charged for the IO */
 	BLKLAT_BY_PROCESS,	/* the process that begins the stage */
 	BLKLAT_BY_PRIORITY,	/* the class and level of its bio's priority */
+	BLKLAT_BY_OPERATION,	/* what the kernel calls its op */
 	BLKLAT_BYS,
 };
 
@@ -139,7 +140,7 @@ enum blklat_by {
  * Modules of this version and recordings store these numbers, so add a new stage, op, account or by at
  * the end.
  */
-_Static_assert(BLKLAT_STAGE_WAIT == 3 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8 && BLKLAT_BY_PRIORITY == 7,
+_Static_assert(BLKLAT_STAGE_WAIT == 3 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8 && BLKLAT_BY_OPERATION == 8,
 	       "numbers stay");
 
 /*
@@ -233,7 +234,7 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 18
+#define BLKLAT_ABI_VERSION 19
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)

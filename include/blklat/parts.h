@@ -188,6 +188,28 @@ static inline __u32 blklat_priority_part(__u32 ioprio)
 	return class == 3 ? BLKLAT_PRIORITY_PARTS : BLKLAT_PRIORITY_NONE;
 }
 
+/* By operation: REQ_OP_READ and so on. The numbers of some differ between kernels, so the caller decodes them. */
+enum blklat_operation {
+	BLKLAT_OPERATION_READ = 1 + BLKLAT_OP_READ,
+	BLKLAT_OPERATION_WRITE,
+	BLKLAT_OPERATION_FLUSH,
+	BLKLAT_OPERATION_DISCARD,	/* up to here they are ops; a flush is an empty preflush, too */
+	BLKLAT_OPERATION_ZONE_APPEND,
+	BLKLAT_OPERATION_WRITE_ZEROES,
+	BLKLAT_OPERATION_SECURE_ERASE,
+	BLKLAT_OPERATION_ZONE_OPEN,
+	BLKLAT_OPERATION_ZONE_CLOSE,
+	BLKLAT_OPERATION_ZONE_FINISH,
+	BLKLAT_OPERATION_ZONE_RESET,
+	BLKLAT_OPERATION_ZONE_RESET_ALL,
+	BLKLAT_OPERATION_PASSTHROUGH_IN,
+	BLKLAT_OPERATION_PASSTHROUGH_OUT,
+	BLKLAT_OPERATION_OTHER,
+	BLKLAT_OPERATION_PARTS = BLKLAT_OPERATION_OTHER,
+};
+/* Passthrough are REQ_OP_DRV_IN and OUT, until 5.14 REQ_OP_SCSI_IN and OUT too, from this number on. Odd go out. */
+#define BLKLAT_REQ_OP_PASSTHROUGH 32
+
 /* Whether parts belong to owners, cgroups or processes, which get them when they appear. */
 static inline int blklat_has_owners(__u32 by)
 {
@@ -208,6 +230,8 @@ static inline __u32 blklat_parts(__u32 by, __u32 cgroups)
 		return BLKLAT_BESIDE_PARTS;
 	case BLKLAT_BY_PRIORITY:
 		return BLKLAT_PRIORITY_PARTS;
+	case BLKLAT_BY_OPERATION:
+		return BLKLAT_OPERATION_PARTS;
 	case BLKLAT_BY_CGROUP:
 	case BLKLAT_BY_PROCESS:
 		return BLKLAT_CGROUP_REST + cgroups;

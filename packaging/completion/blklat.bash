@@ -60,7 +60,7 @@ _blklat_value()
 	*:--scale)
 		COMPREPLY=($(compgen -W 'auto 0 1 2 3 4 5 6' -- "$cur")) ;;
 	*:--by)
-		COMPREPLY=($(compgen -W 'size flags depth beside cgroup process priority' -- "$cur")) ;;
+		COMPREPLY=($(compgen -W 'size flags depth beside cgroup process priority operation' -- "$cur")) ;;
 	*:--prom-schema)
 		COMPREPLY=($(compgen -W '0 1 2 3 4 5 6' -- "$cur")) ;;
 	*:--phases)

@@ -28,7 +28,8 @@
 	X(BLKLAT_BY_BESIDE, "beside", "the strongest of the others in flight when it begins") \
 	X(BLKLAT_BY_CGROUP, "cgroup", "the cgroup that is charged for it") \
 	X(BLKLAT_BY_PROCESS, "process", "the process that begins it") \
-	X(BLKLAT_BY_PRIORITY, "priority", "class and level, as set by ionice")
+	X(BLKLAT_BY_PRIORITY, "priority", "class and level, as set by ionice") \
+	X(BLKLAT_BY_OPERATION, "operation", "what the kernel calls its op")
 
 /* Why IOs are lost (enum lost_reason), and what that means, for a sentence after a number of IOs. */
 #define LOSSES(X) \

@@ -55,6 +55,15 @@ static const struct part priority_parts[] = {
 };
 static_assert(ARRAY_SIZE(priority_parts) == BLKLAT_PRIORITY_PARTS, "a label for each");
 
+#define OPERATION(label, number) { "operation", label, number }
+static const struct part operation_parts[] = {
+	OPERATION("read", 1), OPERATION("write", 2), OPERATION("flush", 3), OPERATION("discard", 4), OPERATION("zone append", 5),
+	OPERATION("write zeroes", 6), OPERATION("secure erase", 7), OPERATION("zone open", 8), OPERATION("zone close", 9),
+	OPERATION("zone finish", 10), OPERATION("zone reset", 11), OPERATION("zone reset all", 12),
+	OPERATION("passthrough in", 13), OPERATION("passthrough out", 14), OPERATION("other", 15),
+};
+static_assert(ARRAY_SIZE(operation_parts) == BLKLAT_OPERATION_PARTS, "a label for each");
+
 /* The others depend on the machine: see find_owner(). */
 static const struct part cgroup_parts[] = {
 	{ "cgroup", "none", BLKLAT_CGROUP_NONE },
@@ -81,6 +90,7 @@ static const struct part *const parts[BLKLAT_BYS] = {
 	[BLKLAT_BY_CGROUP] = cgroup_parts,
 	[BLKLAT_BY_PROCESS] = process_parts,
 	[BLKLAT_BY_PRIORITY] = priority_parts,
+	[BLKLAT_BY_OPERATION] = operation_parts,
 };
 
 /* --- parts that are made when they are first seen ------------------------------------------- */

@@ -6,7 +6,7 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 18
+VERSION = 19
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
 ACCOUNTS = 9

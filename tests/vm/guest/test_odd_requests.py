@@ -14,6 +14,7 @@ from engines import both
 from faulty import BAD_SECTORS, HOST_BUSY, IGNORED, MEDIUM_ERROR, SHORT, null_blks, scsi_fault, traced
 from guest import DEEP, at_least, nvme, virtio
 from load import fio
+from parts import labels_of, parts_of
 from passthrough import nvme_identify, nvme_read, scsi_ready
 from skips import as_is_and_skipped
 from stack import SECTOR, scsi_debug
@@ -166,6 +167,14 @@ def test_failed_by_null_blk():
 # --- not reads, not writes -------------------------------------------------------------------
 
 
+BY_OPERATION = "--by", "operation"
+
+
+def operations(b, device, stage):
+    """{operation: IOs}"""
+    return {part: sum(ops.values()) for part, ops in parts_of(b, labels_of(b), device, stage).items()}
+
+
 ZEROES, DISCARDS = (20, 64 * KIB), (30, 128 * KIB)
 
 
@@ -182,6 +191,8 @@ def assert_discarded(e, device, stat):
     for stage in "device", "total":
         e.agree(device, stage)
         assert e.kmod.ops(device, stage) == {op: 20, "discard": 30}, device.name
+        for b in e:
+            assert operations(b, device, stage) == {{"other": "write zeroes"}.get(op, op): 20, "discard": 30}
         assert e.totals(e.kmod, "bytes", device, stage) == {op: 20 * 64 * KIB, "discard": 30 * 128 * KIB}
     assert (s["discards"], s["discard_sectors"]) == (30, 30 * 128 * KIB // SECTOR)
     assert (s["writes"], s["write_sectors"]) == (20, 20 * 64 * KIB // SECTOR)
@@ -192,7 +203,7 @@ def test_discards_and_zeroes():
     with null_blks({"discard": 1, "memory_backed": 1}) as (null,), scsi_debug(delay=0, lbpu=1, lbpws=1) as scsi:
         devices = null, scsi, nvme(), virtio()
         stats = [Delta(device) for device in devices]
-        with both(*devices, stage="device,total") as e:
+        with both(*devices, stage="device,total", bpf_args=BY_OPERATION, kmod_args=BY_OPERATION) as e:
             for device in devices:
                 discard_and_zero(device)
             e.settle()
@@ -201,12 +212,26 @@ def test_discards_and_zeroes():
         assert {zeroes[scsi.name], zeroes["nvme0n1"]} == {"other"}
 
 
+def test_zone_commands():
+    """Each op of the kernel has a name, at both stages, where its number differs between kernels, too."""
+    with null_blks({"zoned": 1, "zone_size": 4, "zone_nr_conv": 0, "memory_backed": 1}) as (device,):
+        with both(device, stage="device,total", bpf_args=BY_OPERATION, kmod_args=BY_OPERATION) as e:
+            for command in 3 * ["open"] + ["close"] + 2 * ["finish"] + 4 * ["reset"]:
+                run("blkzone", command, "-o", 0, "-c", 1, device.path)
+            run("blkzone", "reset", device.path)
+            e.settle()
+    for stage in "device", "total":
+        assert e.agree(device, stage)["completed"] == 11 and e.kmod.ops(device, stage) == {"other": 11}
+        for b in e:
+            assert operations(b, device, stage) == {"zone open": 3, "zone close": 1, "zone finish": 2, "zone reset": 4, "zone reset all": 1}
+
+
 def test_passthrough():
     """A user's command is one IO of op other; a command to the controller takes another path."""
     with scsi_debug(delay=0) as scsi, direct(scsi) as scsi_fd, direct(nvme()) as nvme_fd:
         devices = nvme(), scsi
         stats = [Delta(device) for device in devices]
-        with both(*devices, stage="device,total") as e:
+        with both(*devices, stage="device,total", bpf_args=BY_OPERATION, kmod_args=BY_OPERATION) as e:
             assert read_at(nvme_fd, 0, 4 * KIB) and read_at(scsi_fd, 0, 4 * KIB)
             for _ in range(5):
                 nvme_read(nvme_fd, 8, 4 * KIB)
@@ -217,6 +242,7 @@ def test_passthrough():
             s = stat()
             print(e.agree(device, "device"), s)
             assert e.kmod.ops(device, "device") == {"read": 1, "other": 5}
+            assert [operations(b, device, "device") for b in e] == 2 * [{"read": 1, "passthrough in": 5}]
             assert e.totals(e.kmod, "bytes", device, "device") == {"read": 4 * KIB, "other": size}
             assert e.kmod.ops(device, "total") == {"read": 1}
             # 5.10 counts them in its statistics, as reads.

@@ -19,7 +19,7 @@ const MOST = 12;
 /** What the IOs are divided by, in words. */
 const WORDS: Record<string, string> = {
     size: "IO size", flags: "what the IO is for", depth: "IOs in flight at the start", beside: "what was in flight at the start",
-    cgroup: "cgroup", process: "process", priority: "IO priority",
+    cgroup: "cgroup", process: "process", priority: "IO priority", operation: "operation",
 };
 
 export function byWords({ by }: Part): string {
