@@ -92,10 +92,8 @@ class Bench:
     def complaint(self, name, outcome):
         """What is wrong about it, or None."""
         whole = self.expected(name)
-        # A recording that could not be made one file may stay two.
-        left = outcome.left - {"out-wal", "out-shm"} if name.startswith("record") else outcome.left
         if outcome.status == 0:
-            right = (outcome.stdout, left, outcome.made, outcome.stderr) == (whole.stdout, whole.left, whole.made, whole.stderr)
+            right = (outcome.stdout, outcome.left, outcome.made, outcome.stderr) == (whole.stdout, whole.left, whole.made, whole.stderr)
             return None if right else "says that all is well, and it is not"
         if outcome.status != 1:
             return f"status {outcome.status}"
@@ -103,8 +101,9 @@ class Bench:
             return "not one sentence"
         if not begins(whole.stdout, outcome.stdout):
             return "half an interval on the output"
-        if left - {"out"} or (left and not name.startswith("record")):
-            return f"left {left}"
+        # A recording that could not be made one file stays two.
+        if outcome.left - ({"out", "out-wal"} if name.startswith("record") else set()):
+            return "left something"
         # A recording that broke off is one of the intervals until then, or has none and says so.
         if outcome.made and not (begins(whole.made.csv, outcome.made.csv) and
                                  (outcome.made.status == 0 or SENTENCE.fullmatch(outcome.made.stderr))):

@@ -115,6 +115,35 @@ TEST(larger_than_a_file_may_be)
 	in_child(write_too_much);
 }
 
+static void end_in_no_room(void)
+{
+	const struct rlimit limit = { 4096, 4096 };
+
+	EXPECT(!feed_open(0));
+	feed_make();
+	EXPECT(!feed_write());
+	signal(SIGXFSZ, SIG_IGN);
+	EXPECT(!setrlimit(RLIMIT_FSIZE, &limit));
+	EXPECT(f.sink->ops->summary(f.sink, &f.is));
+	recorder_problem(f.sink, &p);
+	EXPECT(strstr(p.text, "/run.blklat: can't be written: "));
+	feed_close();
+}
+
+/* The last mark is lost, which is told; and the file does not claim to be whole. */
+TEST(a_mark_that_finds_no_room_at_the_end)
+{
+	static struct mark late = { 1ULL << 60, 2, "late" };
+
+	feed_begin(1);
+	f.origin.marks = &late;
+	f.origin.n_marks = 1;
+	in_child(end_in_no_room);
+	assert_int_equal(count_intervals(at.file), 1);
+	replay(at.file, -1);
+	assert_true(!c->origin->finished && !c->origin->n_marks);
+}
+
 /* --- where it lies is not for writing ---------------------------------------------------------------- */
 
 static u32 intervals;

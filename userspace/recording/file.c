@@ -244,7 +244,7 @@ int recording_file_make_in_memory(struct recording_file *f, const char *name, st
 	return rc ? recording_file_failed(f, rc, p) : 0;
 }
 
-static int finish(struct recording_file *f)
+static int set_finished(struct recording_file *f)
 {
 	return sqlite_run(f->db, "UPDATE meta SET value = 1 WHERE key = 'finished'");
 }
@@ -252,7 +252,7 @@ static int finish(struct recording_file *f)
 int recording_file_bytes(struct recording_file *f, char **ret, size_t *ret_len, struct problem *p)
 {
 	sqlite3_int64 len;
-	int rc = finish(f);
+	int rc = set_finished(f);
 	unsigned char *bytes = rc ? NULL : sqlite3_serialize(f->db, "main", &len, 0);
 
 	*ret = bytes ? malloc(len) : NULL;
@@ -303,12 +303,16 @@ int recording_file_check(const struct recording_file *f, struct problem *p)
 	return 0;
 }
 
-void recording_file_close(struct recording_file *f, bool finished)
+int recording_file_finish(struct recording_file *f, struct problem *p)
 {
-	if (f->db && finished) {
-		finish(f);
-		sqlite_run(f->db, "PRAGMA journal_mode = MEMORY");
-	}
+	int rc = set_finished(f) ?: sqlite_run(f->db, "PRAGMA journal_mode = MEMORY");
+	int err = rc ? recording_file_failed(f, rc, p) : 0;
+
+	return err ? problem_set(p, err, "%s: can't be made one file: %s; keep %s-wal beside it", f->name, strerror(-err), f->name) : 0;
+}
+
+void recording_file_close(struct recording_file *f)
+{
 	sqlite3_close(f->db);
 	/* Last, since closing any descriptor of a file drops the locks that SQLite has on it. */
 	cleanup_close(&f->lock);
@@ -321,7 +325,7 @@ void recording_file_remove(struct recording_file *f)
 	bool made = f->lock >= 0;
 	char *name CLEANUP(cleanup_free) = TAKE(f->name);
 
-	recording_file_close(f, false);
+	recording_file_close(f);
 	if (made)
 		recording_delete(name);
 }

@@ -37,8 +37,12 @@ int recording_file_failed(const struct recording_file *f, int rc, struct problem
 /* A finished file as bytes of malloc(). Returns 0, or a negative errno and a sentence. */
 int recording_file_bytes(struct recording_file *f, char **ret, size_t *ret_len, struct problem *p);
 
-/* Closes the file, with @finished as one plain file. Takes an @f that could not be made, too. */
-void recording_file_close(struct recording_file *f, bool finished);
+/*
+ * Makes it one plain file, which nothing is added to. Returns 0, or a negative errno and a sentence; what was recorded
+ * can be read all the same.
+ */
+int recording_file_finish(struct recording_file *f, struct problem *p);
+void recording_file_close(struct recording_file *f);	/* takes an @f that could not be made, too */
 
 /* Closes the file and deletes it, if it was made. */
 void recording_file_remove(struct recording_file *f);

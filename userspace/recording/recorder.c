@@ -21,6 +21,7 @@ struct recorder {
 	struct sink *also;
 	s64 next;			/* number of the next interval; 0: the start is not written yet */
 	int err;			/* of the first write that failed; nothing is written after that */
+	bool finished;
 	struct problem problem;
 };
 
@@ -185,11 +186,24 @@ static int recorder_interval(struct sink *s, const struct frames *is)
 	return r->also ? also_result(r, r->also->ops->interval(r->also, is)) : 0;
 }
 
+/* Writes the last marks, takes no more, and makes it one plain file; but once. */
+static int finish(struct recorder *r)
+{
+	if (r->err || r->finished)
+		return r->err;
+	r->finished = true;
+	r->err = recording_file_check(&r->file, &r->problem) ?: write_until(r, UINT64_MAX, NULL);
+	recording_marks_close(&r->marks);
+	if (!r->err)
+		r->err = recording_file_finish(&r->file, &r->problem);
+	return r->err;
+}
+
 static int recorder_summary(struct sink *s, const struct frames *run)
 {
 	struct recorder *r = (struct recorder *)s;
 
-	if (r->err)
+	if (finish(r))
 		return r->err;
 	return r->also ? also_result(r, r->also->ops->summary(r->also, run)) : 0;
 }
@@ -198,10 +212,9 @@ static void recorder_close(struct sink *s)
 {
 	struct recorder *r = (struct recorder *)s;
 
-	if (!r->err)
-		write_until(r, UINT64_MAX, NULL);
+	finish(r);
 	recorder_uninit(r);
-	recording_file_close(&r->file, !r->err);
+	recording_file_close(&r->file);
 	recorder_free(r);
 }
 

@@ -30,7 +30,8 @@ struct recorder_config {
  *
  * The sink's hooks: interval and summary return the first error, of the file or of the other sink. If the other sink's
  * pipe lost its reader, that sink is closed and the recording goes on. After a failed write nothing more is written,
- * and the file stays readable up to there. close turns the recording into one plain file.
+ * and the file stays readable up to there. summary, or else close, makes the recording one plain file, which takes
+ * nothing more.
  */
 int recorder_open(const struct run_info *run, const struct recorder_config *cfg, struct sink **ret, struct problem *p);
 
