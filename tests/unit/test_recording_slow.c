@@ -234,3 +234,25 @@ TEST(test_long_path)
 	assert_string_equal(c->slow->io[0].cgroup, path + 3000 - 1022);
 	slow_ios_uninit(&slow);
 }
+
+/* As many as may be, all of whose paths are long, take most of what the last try gives up: half of the file. */
+TEST(test_long_paths_find_room)
+{
+	enum { MANY = 4000, LEN = 900 };
+	struct slow_ios slow;
+
+	feed_begin(1);
+	f.info.slow_most = MANY;
+	assert_int_equal(slow_ios_init(&slow, 1, MANY), 0);
+	for (u32 i = 0; i < MANY; i++) {
+		struct slow_io io = { .told.latency_ns = 1, .cgroup = calloc(1, LEN + 1) };
+
+		memset(io.cgroup, 'x', LEN);
+		assert_int_equal(slow_ios_add(&slow, &io), 0);
+	}
+	slow_ios_sort(&slow);
+	frames_set_slow(&f.is, &slow);
+	feed_record(ring_least_bytes(1) + ring_slow_bytes(MANY), 8);
+	assert_int_equal(ask("SELECT count(*) FROM slow_io WHERE interval = (SELECT max(id) FROM interval)"), MANY);
+	slow_ios_uninit(&slow);
+}
