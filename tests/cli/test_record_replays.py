@@ -6,12 +6,16 @@ import pathlib
 import re
 import shlex
 import sqlite3
+import subprocess
 import time
 
 import pytest
 from asked import FORMATS
 from attacks import NVME, one_line, record, run, shown
+from command import BLKLAT
 from sql import change, query
+from stalls import cpu_and_states, full_pipe
+from waiting import DEADLINE_S, wait_until
 
 OUTPUTS = [[form, *more] for form in FORMATS for more in ([], ["--bins"]) if form != "text" or not more]
 
@@ -142,6 +146,16 @@ def test_replay_into_itself(file, tmp_path):
     for name in (file, link):
         one_line(run("record", "--replay", file, "-o", name, "--overwrite"), 2, "can't be replayed into itself")
     assert file.read_bytes() == before
+
+
+def test_a_mark_waits_for_its_recording(file):
+    """Which the same script has just begun."""
+    with full_pipe() as (writer, _), subprocess.Popen([BLKLAT, "mark", file, "phase 1"]) as mark:
+        wait_until(lambda: cpu_and_states(mark.pid)[1] == {"S"}, "the mark's wait")
+        with subprocess.Popen([BLKLAT, "record", "--replay", NVME, "-o", file], stdout=writer, stderr=subprocess.DEVNULL) as recorder:
+            assert mark.wait(DEADLINE_S) == 0
+            recorder.terminate()
+    assert query(file, "SELECT text FROM mark") == [("phase 1",)]
 
 
 def test_marks_that_can_not_be_noted(file, tmp_path):

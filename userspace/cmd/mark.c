@@ -2,13 +2,17 @@
 /* blklat mark: notes an event in a recording, now or, once it has ended, at any time within it. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "recording/marks.h"
+#include "util/clock.h"
 #include "util/utf8.h"
 
 #define TEXT_MAX_BYTES 500
+#define WAIT_NS (10 * (u64)NSEC_PER_SEC)
+#define LOOK_US 20000
 
 struct mark_words {
 	const char *file;
@@ -45,8 +49,8 @@ static int take_word(void *into, const char *value, struct problem *p)
 
 static const struct options options = {
 	.about = "Notes an event that happens now in FILE, a recording that 'blklat record' is making. Reports and "
-		 "charts show it at that time, and the time between two marks is a phase. With --at it notes an event "
-		 "in a recording that has ended.",
+		 "charts show it at that time, and the time between two marks is a phase. If FILE is not there yet, it "
+		 "waits up to 10 s for it. With --at it notes an event in a recording that has ended.",
 	.arguments = "FILE TEXT",
 	.list = option_list,
 	.argument = take_word,
@@ -68,6 +72,17 @@ static int check(const struct mark_words *m, struct problem *p)
 	return 0;
 }
 
+/* A recorder that has just been started makes its file once it captures: that takes seconds on a busy machine. */
+static int mark_now(const struct mark_words *m, struct problem *p)
+{
+	u64 until_ns = access(m->file, F_OK) ? now_ns() + WAIT_NS : 0;
+	int err;
+
+	while ((err = recording_mark(m->file, m->text, p)) && now_ns() < until_ns)
+		usleep(LOOK_US);
+	return err;
+}
+
 static int run(int argc, char **argv)
 {
 	struct mark_words m = { 0 };
@@ -78,7 +93,7 @@ static int run(int argc, char **argv)
 		return status;
 	if (check(&m, &p))
 		return command_fail(argv[0], STATUS_USAGE, &p);
-	if (m.at ? recording_mark_at(m.file, &m.moment, m.text, &p) : recording_mark(m.file, m.text, &p))
+	if (m.at ? recording_mark_at(m.file, &m.moment, m.text, &p) : mark_now(&m, &p))
 		return command_fail(argv[0], STATUS_FAILED, &p);
 	return STATUS_DONE;
 }
