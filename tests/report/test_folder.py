@@ -3,11 +3,13 @@
 import datetime
 import json
 import re
+import shutil
 import subprocess
 
 import pytest
 from recordings import BLKLAT, blklat
 from script import write_recording
+from sql import change
 
 BEGIN = datetime.datetime(2026, 11, 21, 2, 59, tzinfo=datetime.timezone.utc)
 HEAD = """blklat-replay 1
@@ -106,6 +108,18 @@ def test_only_the_recordings_that_it_takes_are_read(folder, tmp_path):
     assert len(run_of(tmp_path, "--to", "03:00")["start_s"]) == 60
     status, said = refused("report", "-f", "text", tmp_path, "--to", "03:00:01")
     assert status == 1 and "03-00-00Z.blklat: is not a recording" in said
+
+
+def test_recorders_that_were_killed_as_they_began(folder, tmp_path):
+    """A file is empty, has no table or no interval. This hides nothing of the others."""
+    files = [tmp_path / f"2026-11-21T03-00-{second}Z.blklat" for second in (10, 20, 40)]
+    files[0].touch()
+    change(files[1], "CREATE TABLE some(thing)", "DROP TABLE some")
+    change(shutil.copy(next(folder.glob("*.blklat")), files[2]), "DELETE FROM interval")
+    status, said = refused("report", "-f", "text", tmp_path)
+    assert status == 1 and f"{files[2]}: has no intervals" in said
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    assert len(run_of(tmp_path)["start_s"]) == 120
 
 
 def test_a_time_of_day_is_the_last_one(tmp_path):

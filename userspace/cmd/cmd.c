@@ -13,7 +13,7 @@ int command_fail(const char *who, int status, const struct problem *p)
 bool command_err_is_ours(int err)
 {
 	return err == -ENOMEM || err == -EAGAIN || err == -EIO || err == -ENOSPC || err == -EDQUOT || err == -EMFILE ||
-	       err == -ENFILE || err == -EBADMSG;
+	       err == -ENFILE || err == -EBADMSG || err == -ENODATA;
 }
 
 int command_no_memory(const char *who)

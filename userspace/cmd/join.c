@@ -223,10 +223,17 @@ int join_open(struct join *j, const char *const *files, u32 n, const char *name,
 	j->part = calloc(n, sizeof(*j->part));
 	if (!j->part)
 		return problem_set(p, -ENOMEM, "out of memory");
-	while (!err && j->n < n)
-		err = open_part(j, files[j->n], b, p);
-	if (err)
-		return err;
+	for (u32 i = 0; !err && i < n; i++) {
+		err = open_part(j, files[i], b, p);
+		/* The recorder was killed, or lost its power, as it began this one. */
+		if (err == -ENODATA) {
+			monitor_close(&j->part[--j->n].m);
+			err = 0;
+		}
+	}
+	if (err || !j->n)
+		return err ?: -ENODATA;
+	n = j->n;
 	j->info = j->part[0].info;
 	j->origin = *j->info.origin;
 	j->origin.marks = NULL;

@@ -166,7 +166,7 @@ static int check_intervals(struct recording_reader *r, struct problem *p)
 
 	sqlite_number(r->db, "SELECT 1 FROM interval LIMIT 1 OFFSET 1", &rc);
 	if (rc == SQLITE_DONE)
-		return problem_set(p, -EBADMSG, "%s: has no intervals: it ended before the first one was complete", r->file);
+		return problem_set(p, -ENODATA, "%s: has no intervals: it ended before the first one was complete", r->file);
 	return rc ? reader_failed(r, rc, p) : 0;
 }
 

@@ -65,7 +65,8 @@ int reader_damaged(const struct recording_reader *r, struct problem *p, const ch
 
 /*
  * Opens @r->file, or the bytes that @cfg has of it, for reading, within a read transaction, and makes sure that it is
- * a recording of this version. Returns 0, or a negative errno and a sentence; -EBADMSG: it is not such a recording.
+ * a recording of this version. Returns 0, or a negative errno and a sentence; -EBADMSG: it is not such a recording,
+ * -ENODATA: there is nothing in it.
  */
 int reader_open_database(struct recording_reader *r, const struct capture_config *cfg, struct problem *p);
 

@@ -141,6 +141,8 @@ static int check_schema(const struct recording_reader *r, struct problem *p)
 
 	if (rc)
 		return reader_failed(r, rc, p);
+	if (!id && !sqlite_number(r->db, "SELECT count(*) FROM sqlite_schema", &rc))
+		return problem_set(p, -ENODATA, "%s: is an SQLite database with nothing in it", r->file);
 	if (id != RECORDING_APPLICATION_ID)
 		return problem_set(p, -EBADMSG, "%s: is an SQLite database, but not a recording", r->file);
 	version = sqlite_number(r->db, "PRAGMA user_version", &rc);

@@ -94,7 +94,7 @@ static int check_head(const struct sqlite_reader *r, struct problem *p)
 	if (len < 0)
 		return no_reading(r, -errno, p);
 	if (len < (ssize_t)sizeof(RECORDING_MAGIC) || memcmp(head, RECORDING_MAGIC, sizeof(RECORDING_MAGIC)))
-		return problem_set(p, -EBADMSG, "%s: is not a recording%s", r->file, len ? "" : " (it is empty)");
+		return problem_set(p, len ? -EBADMSG : -ENODATA, "%s: is not a recording%s", r->file, len ? "" : " (it is empty)");
 	if (len < HEAD_BYTES)
 		return problem_set(p, -EBADMSG, "%s: is damaged: it has %zd bytes", r->file, len);
 	return 0;

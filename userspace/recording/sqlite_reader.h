@@ -25,7 +25,7 @@ struct sqlite_reader {
 /*
  * Opens @file, whose name and @r stay where they are until sqlite_reader_close(), which has to be called either way.
  * Returns 0, or a negative errno and a sentence that names the file. -EBADMSG: it is not an SQLite database or
- * incomplete, or a side file is not its own. -EAGAIN: it was written to each time it was copied.
+ * incomplete, or a side file is not its own. -ENODATA: it is empty. -EAGAIN: it was written to each time it was copied.
  */
 int sqlite_reader_open(struct sqlite_reader *r, const char *file, struct problem *p);
 
