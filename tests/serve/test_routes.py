@@ -3,8 +3,9 @@
 import gzip
 
 import pytest
+import yaml
 from script import write_recording
-from service import MIXED, Serve, script_of
+from service import MIXED, ROOT, Serve, script_of
 
 ALWAYS = {
     "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
@@ -55,6 +56,23 @@ def test_readiness_is_a_share(tmp_path, words):
     with Serve("--replay", lossy(tmp_path / "few.blklat", *words, ios=397)) as s:
         s.until(lambda: any(l["accounting"]["lost"] + l["accounting"]["skipped_unexplained"] for l in s.snapshot()), "a loss")
         assert s.request("/readyz").text == "ok\n"
+
+
+def test_few_losses_restart_nothing(tmp_path):
+    """By the probes of the DaemonSet: ten minutes, each of which loses an IO, played in 12 s."""
+    container = list(yaml.safe_load_all((ROOT / "packaging/kubernetes/daemonset.yaml").read_text()))[-1]["spec"]["template"]["spec"]["containers"][0]
+    probes = [container[probe]["httpGet"]["path"] for probe in ("livenessProbe", "readinessProbe")]
+    minute = ["io read 1ms 4096 x5\ntick 0.02"] * 59 + ["io read 1ms 4096 x5\naccount overwritten 1\ntick 0.02"]
+    file = write_recording("\n".join(["blklat-replay 1\ndevice sda\nwatch sda device", *minute * 10]), tmp_path / "minutes.blklat")
+    with Serve("--replay", file) as s:
+        s.until(lambda: s.snapshot(), "an interval")
+
+        def probed():
+            answers = [s.request(path).text for path in probes]
+            assert all(answer == "ok\n" or "the replay is at its end" in answer for answer in answers)
+            return "ok\n" not in answers
+        s.until(probed, "the end of the replay")
+        assert s.metrics()['blklat_io_lost_total{device="sda",reason="overwritten",stage="device"}'] == 10
 
 
 def test_readiness_tells_of_skipped_programs(tmp_path):
