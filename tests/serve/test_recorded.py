@@ -156,6 +156,18 @@ def test_what_was_recorded_survives_sigkill(tmp_path, kept):
         s.until(lambda: len(all_readable(kept)) == len(after) + 20, "the intervals of the next service")
 
 
+def test_metrics_follow_a_recorder_that_is_late(tmp_path, kept):
+    """Also when no interval comes any more, after the end of a replay."""
+    def last():
+        return s.metrics().get("blklat_recorder_last_interval_timestamp_seconds", 0) - BEGIN.timestamp()
+    with Serve("--replay", played(tmp_path, 20, wall_s=1, seconds=0.1), "--record", kept) as s:
+        os.kill(s.recorder, signal.SIGSTOP)
+        s.replayed()
+        assert last() < 20
+        os.kill(s.recorder, signal.SIGCONT)
+        s.until(lambda: last() == 20, "the last interval")
+
+
 def test_a_recorder_that_ends_is_told_once(tmp_path, kept):
     with Serve("--replay", played(tmp_path, 1000, wall_s=1, seconds=0.04), "--record", kept) as s:
         os.kill(s.recorder, signal.SIGKILL)

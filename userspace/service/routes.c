@@ -92,10 +92,14 @@ static enum MHD_Result answer_cached(struct server *s, struct MHD_Connection *c,
 {
 	bool gzip = encoding_gzip_wanted(header(c, MHD_HTTP_HEADER_ACCEPT_ENCODING));
 	struct blob **plain = &s->cache.plain[kind], **packed = &s->cache.gzip[kind];
+	const struct feed *feed = s->cfg.feed;
+	u64 now = now_ns();
 
-	if (s->cache.next != s->cfg.feed->next)
+	if (s->cache.next != feed->next || now > s->cache.made_ns + feed->cfg.interval_s * NSEC_PER_SEC) {
 		cache_clear(&s->cache);
-	s->cache.next = s->cfg.feed->next;
+		s->cache.next = feed->next;
+		s->cache.made_ns = now;
+	}
 	if (!*plain && kind == CACHE_SNAPSHOT)
 		*plain = blob_ref(feed_snapshot(s->cfg.feed));
 	else if (!*plain)

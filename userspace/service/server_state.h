@@ -45,13 +45,14 @@ void source_failed(struct source *o, u64 now_ns);
 u64 source_until_ns(const struct source *o, u64 now_ns);
 
 /*
- * Answers for the current interval, made at the first request for them: many requests within one
- * interval cost little more than one.
+ * Answers for the current interval, made at the first request for them: many requests within one interval cost little
+ * more than one. They are made anew after as long without an interval, since the recorder's figures move on.
  */
 enum { CACHE_SNAPSHOT, CACHE_METRICS, CACHE_KINDS = CACHE_METRICS + PROMETHEUS_FORMATS };
 
 struct cache {
 	u64 next;		/* the number of the next interval */
+	u64 made_ns;		/* CLOCK_MONOTONIC */
 	struct blob *plain[CACHE_KINDS], *gzip[CACHE_KINDS];
 };
 
