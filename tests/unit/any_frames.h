@@ -125,6 +125,7 @@ static inline void any_slow(struct slow_ios *slow, const struct watch *watches, 
 	for (u32 k = any64() % 60; k; k--) {
 		struct slow_io io = { .watch = any64() % n, .end_ns = (s64)any64() };
 		u32 part = any64() % 3;
+		char path[300];
 
 		if (watches[io.watch].part)
 			continue;
@@ -136,12 +137,8 @@ static inline void any_slow(struct slow_ios *slow, const struct watch *watches, 
 			.depth = any(), .beside = any64() % (BLKLAT_BESIDE_PARTS + 1), .flags = any64() % (BLKLAT_FLAGS_PARTS + 1),
 		};
 		any_text(io.told.comm, sizeof(io.told.comm));
-		if (any64() % 2) {
-			char path[300];
-
-			any_text(path, sizeof(path));
-			io.cgroup = strdup(path);
-		}
+		any_text(path, sizeof(path));
+		io.cgroup = any64() % 2 ? path : NULL;
 		assert_int_equal(slow_ios_add(slow, &io), 0);
 	}
 	slow_ios_sort(slow);

@@ -118,7 +118,7 @@ TEST(test_very_many_slow_ios)
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	for (u32 i = 0; i < 30000; i++) {
-		struct slow_io io = { .watch = 0, .told.latency_ns = i, .cgroup = strdup(path) };
+		struct slow_io io = { .watch = 0, .told.latency_ns = i, .cgroup = path };
 
 		assert_int_equal(slow_ios_add(&w.slow, &io), 0);
 	}

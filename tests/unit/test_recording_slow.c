@@ -33,7 +33,7 @@ static void make_slow(struct slow_ios *s, u64 i)
 			io.told.inode = 1 + i;
 			io.told.known |= i % 2 ? BLKLAT_SLOW_FILE : 0;
 			strcpy(io.told.names[0], i % 2 ? "a/b" : "");
-			io.cgroup = strdup("/a/b");
+			io.cgroup = "/a/b";
 		}
 		assert_int_equal(slow_ios_add(s, &io), 0);
 	}
@@ -223,7 +223,7 @@ TEST(test_long_path)
 	for (u32 i = 0; i < 1498; i++)
 		strcat(path, "ü");
 	strcat(path, "/end");
-	io.cgroup = strdup(path);
+	io.cgroup = path;
 	begin_slow(&slow);
 	assert_int_equal(slow_ios_add(&slow, &io), 0);
 	slow_ios_sort(&slow);

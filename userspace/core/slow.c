@@ -73,12 +73,14 @@ int slow_ios_add(struct slow_ios *s, const struct slow_io *io)
 	int err = make_room(s);
 
 	s->of[io->watch].found++;
-	if (err || s->n == s->room) {
-		free(io->cgroup);
+	if (err || s->n == s->room)
 		return err;
-	}
-	to = &s->io[s->n++];
+	to = &s->io[s->n];
 	*to = *io;
+	to->cgroup = io->cgroup ? strdup(io->cgroup) : NULL;
+	if (io->cgroup && !to->cgroup)
+		return -ENOMEM;
+	s->n++;
 	to->part = NULL;
 	part_keep(&to->part, io->part);
 	if (io->told.file_dev)
@@ -93,12 +95,8 @@ int slow_ios_copy(struct slow_ios *to, u32 watch, const struct slow_ios *from, c
 
 	for (u32 i = 0; i < of->n; i++) {
 		struct slow_io io = from->io[of->first + i];
-		const char *cgroup = io.cgroup;
 
 		io.watch = watch;
-		io.cgroup = cgroup ? strdup(cgroup) : NULL;
-		if (cgroup && !io.cgroup)
-			err = -ENOMEM;
 		err = slow_ios_add(to, &io) ?: err;
 	}
 	to->of[watch].found += of->found - of->n;

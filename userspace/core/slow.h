@@ -47,8 +47,8 @@ void slow_ios_uninit(struct slow_ios *s);
 void slow_ios_clear(struct slow_ios *s);
 
 /*
- * Adds an IO, counts it as found, and takes over its cgroup. Sets its file_device. Returns 0, or -ENOMEM if the IO was
- * only counted. If the list is already very large, the IO is also only counted.
+ * Adds an IO, with a copy of its cgroup, and counts it as found. Sets its file_device. Returns 0, or -ENOMEM if the IO
+ * was only counted. If the list is already very large, the IO is also only counted.
  */
 int slow_ios_add(struct slow_ios *s, const struct slow_io *io);
 

@@ -262,8 +262,8 @@ int reader_take_slow(struct recording_reader *r, sqlite3_stmt *s, struct problem
 	if (r->slow_bytes > r->slow_bytes_most)
 		return problem_set(p, -E2BIG, "%s: the slow IOs of interval %lld exceed their share of the memory limit: raise --max-memory",
 				   r->file, r->id);
-	io.cgroup = *cgroup ? strdup(cgroup) : NULL;
-	err = *cgroup && !io.cgroup ? -ENOMEM : slow_ios_add(&r->slow, &io);
+	io.cgroup = *cgroup ? cgroup : NULL;
+	err = slow_ios_add(&r->slow, &io);
 	return err ? problem_set(p, err, "%s: out of memory", r->file) : 0;
 }
 

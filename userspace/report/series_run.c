@@ -190,7 +190,7 @@ int series_run_put(struct series_run *s, u32 i, const struct op_frame *o, struct
 	return heat_add(&s->heat, i, any ? &o->hist : NULL, b);
 }
 
-#define PATH_MOST 1023		/* limit of a cgroup's path, which bounds the memory that a damaged recording takes */
+#define PATH_MOST 1023		/* limit of a cgroup's path in a recording, RECORDING_CGROUP_BYTES */
 
 u32 slow_run_most(u32 n_wholes)
 {
@@ -216,13 +216,9 @@ int slow_run_add(struct slow_ios *to, const struct frames *interval, u64 start_m
 	int err = 0;
 
 	for (u32 i = 0; i < slow->n; i++) {
-		const char *cgroup = slow->io[i].cgroup;
 		struct slow_io io = slow->io[i];
 
 		io.told.end_ns = since_start(&io, interval->now, start_mono_ns);
-		io.cgroup = cgroup ? strndup(cgroup, PATH_MOST) : NULL;
-		if (cgroup && !io.cgroup)
-			err = -ENOMEM;
 		err = slow_ios_add(to, &io) ?: err;
 	}
 	for (u32 i = 0; i < slow->n_watches; i++)

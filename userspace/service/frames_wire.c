@@ -179,7 +179,7 @@ static int get_whole(struct wire_in *from, u32 watch, struct slow_ios *slow)
 		GET(from, io);
 		io.watch = watch;
 		io.part = get_part(from);
-		io.cgroup = wire_dup_text(from);
+		io.cgroup = (char *)wire_get_text(from);	/* slow_ios_add() copies it */
 		err = slow_ios_add(slow, &io) ?: err;
 	}
 	slow->of[watch].found = found;
