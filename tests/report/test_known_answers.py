@@ -337,6 +337,16 @@ def test_what_grows_with_a_drift(tmp_path, owner, where, grows, told):
     assert told and where != "sda" or not [one for one in others if "not reached" in one]
 
 
+def test_a_hiccup_before_a_step(tmp_path):
+    """For a second p99 is longer than it is from the third one on; then it is twice as long as before."""
+    s = synthetic.Script()
+    for t in range(40):
+        spread(s, "read", 4e5, 380)
+        spread(s, "read", 2e7 if t >= 20 else {17: 5.4e7, 18: 4.2e6, 19: 3.8e6}.get(t, 2.2e6), 20)
+        s.tick()
+    assert re.match(r"sda read: p99 rose 9\.\d\d times at 20\.0 s, from 2\.\d\d ms to 2\d\.\d ms; p50 did not ", sentences(s.write(tmp_path / "run.blklat"))[0])
+
+
 def test_the_mean_is_noisy(tmp_path):
     """For a second of each ten the median is 13 times as long, and the mean six, which varies by half: all six are told."""
     s = synthetic.Script()

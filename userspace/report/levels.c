@@ -215,6 +215,24 @@ static void refine(struct search *s)
 	}
 }
 
+/* A value far off draws a cut to it. Where two or more behind it are as before, the level begins behind these. */
+static void leave_out_one(struct search *s)
+{
+	for (u32 i = 0; i < s->n_cuts; i++) {
+		u32 cut = s->cuts[i], as_before = 0, last = cut;
+		double before = median_near(s->y + cut - LEVEL_LEAST), after = median_near(s->y + cut);
+
+		for (u32 k = cut; k < cut + LEVEL_LEAST; k++) {
+			if (fabs(s->y[k] - before) >= fabs(s->y[k] - after))
+				continue;
+			as_before++;
+			last = k + 1;
+		}
+		if (as_before >= 2 && last + LEVEL_LEAST <= end_of(s, i + 1))
+			s->cuts[i] = last;
+	}
+}
+
 int levels_find(const double *y, u32 n, double step, u32 *ret)
 {
 	CLEANUP(cleanup_free) double *sum = calloc(n + 1, sizeof(*sum));
@@ -236,5 +254,6 @@ int levels_find(const double *y, u32 n, double step, u32 *ret)
 	refine(&s);
 	while (take_back(&s))
 		refine(&s);
+	leave_out_one(&s);
 	return s.n_cuts;
 }
