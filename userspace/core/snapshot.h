@@ -82,7 +82,7 @@ static inline u32 idle_scale(u32 scale)
 u64 *op_cells_make(u32 watches, u32 scale);
 void op_cells_take(u64 *cells, u32 watch, u32 op, u32 scale, struct hist *hist, struct hist *after_idle);
 
-/* Bytes that a replay takes for each op that has IOs (its histograms): in the stored interval, in two snapshots, in frames and in their sums. */
+/* Bytes of histograms that a replay takes for each op that has IOs, in all copies: RUN_COPIES. */
 u64 replay_op_bytes(u32 scale);
 
 /* A time during which a whole had IOs in flight and none completed (CLOCK_MONOTONIC). */

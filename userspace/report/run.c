@@ -70,7 +70,8 @@ int run_init(struct run *r, const struct run_info *from, const struct collect_ho
 		run_uninit(&made);
 		return -ENOMEM;
 	}
-	made.budget.taken += made.phases.n * sizeof(*made.phases.p) + made.n_watches * (sizeof(*made.copies) + sizeof(*made.watches));
+	made.budget.taken += made.phases.n * sizeof(*made.phases.p) +
+			     made.n_watches * (sizeof(*made.copies) + sizeof(*made.watches));
 	columns = heat_columns_of(&made, made.n_wholes, HEAT_BYTES, HEAT_COLUMNS_LEAST, HEAT_COLUMNS_MAX);
 	part_columns = heat_columns_of(&made, made.n_watches - made.n_wholes, PART_BYTES, PART_COLUMNS_LEAST,
 				       PART_COLUMNS_MAX);
