@@ -16,6 +16,7 @@ MANDIR  ?= $(PREFIX)/share/man
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 DESTDIR ?=
 
 CC         ?= gcc
@@ -143,7 +144,7 @@ deps-bench := $(deps-demo) xz-utils libbpf-tools bpftrace chromium
 deps-deb   := $(deps) build-essential llvm debhelper dh-dkms dpkg-dev fakeroot
 deps-release := $(deps) libunistring-dev xz-utils
 deps-rpm   := $(deps-release) rpm
-deps-test  := $(deps-demo) $(deps-deb) $(deps-rpm) lintian zsh bash-completion systemd curl libcmocka-dev libclang-rt-14-dev sqlite3 \
+deps-test  := $(deps-demo) $(deps-deb) $(deps-rpm) lintian rpmlint zsh fish bash-completion systemd curl libcmocka-dev libclang-rt-14-dev sqlite3 \
 	      python3-pytest python3-pytest-xdist jq fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev \
 	      mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml python3-jsonschema python3-pip \
 	      bubblewrap openssl strace tmux gcc-aarch64-linux-gnu ccache
@@ -299,6 +300,7 @@ install: $(PROGRAM)
 	install -m 644 $(MANUAL) $(DESTDIR)$(MANDIR)/man8
 	install -D -m 644 packaging/completion/blklat.bash $(DESTDIR)$(BASHDIR)/blklat
 	install -D -m 644 packaging/completion/_blklat $(DESTDIR)$(ZSHDIR)/_blklat
+	install -D -m 644 packaging/completion/blklat.fish $(DESTDIR)$(FISHDIR)/blklat.fish
 	install -d $(DESTDIR)$(UNITDIR)
 	for unit in $(UNITS); do sed 's|/usr/sbin/|$(SBINDIR)/|' packaging/$$unit >$(DESTDIR)$(UNITDIR)/$$unit && \
 		chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit 1; done
@@ -308,7 +310,7 @@ install: $(PROGRAM)
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/blklat $(MANUAL:docs/%=$(DESTDIR)$(MANDIR)/man8/%) $(DESTDIR)$(BASHDIR)/blklat \
-		$(DESTDIR)$(ZSHDIR)/_blklat $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(BACK_OFF) $(DESTDIR)$(PREFIX)/share/blklat/blklat.py
+		$(DESTDIR)$(ZSHDIR)/_blklat $(DESTDIR)$(FISHDIR)/blklat.fish $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(BACK_OFF) $(DESTDIR)$(PREFIX)/share/blklat/blklat.py
 	@if cmp -s packaging/blklat.conf $(CONFIG_FILE); then rm -f $(CONFIG_FILE); \
 	elif [ -e $(CONFIG_FILE) ]; then echo "make uninstall: $(CONFIG_FILE) was changed and stays" >&2; fi
 
@@ -533,4 +535,4 @@ test-release: release-files deb-files
 
 FORCE:
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -type f -name '*.d' 2>/dev/null)

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 
 import pytest
+from asked import BLKLAT
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMPLETION = ROOT / "packaging/completion"
@@ -59,6 +60,10 @@ zpty -d shell
 """
 
 
+# The words for each line, before the tab the offered one.
+FISH = 'source $COMPLETION/blklat.fish; for line in $argv; complete -C "$line"; echo "<<>>"; end'
+
+
 def split_as_bash(line):
     """Splits a line into words by COMP_WORDBREAKS: '=' and ':' stand alone."""
     words = []
@@ -101,4 +106,16 @@ def bash_all(lines):
     return [bash(line) for line in lines]
 
 
-SHELLS = {"bash": bash_all, "zsh": zsh_all}
+def fish_all(lines):
+    """What fish offers at the end of each line, without the option that a value is of."""
+    if not shutil.which("fish"):
+        pytest.skip("fish is not installed")
+    with tempfile.TemporaryDirectory() as home:
+        os.symlink(pathlib.Path(BLKLAT).resolve(), f"{home}/blklat")
+        r = subprocess.run(["fish", "-N", "-c", FISH, *lines], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120,
+                           env=os.environ | {"COMPLETION": str(COMPLETION), "HOME": home, "PATH": f"{home}:{os.environ['PATH']}"})
+    assert (r.returncode, r.stderr) == (0, "")
+    return [[re.sub(r"^--[\w-]+=|\t.*", "", word) for word in answer.splitlines() if word] for answer in r.stdout.split("<<>>")[:-1]]
+
+
+SHELLS = {"bash": bash_all, "fish": fish_all, "zsh": zsh_all}

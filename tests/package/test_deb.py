@@ -20,6 +20,7 @@ DOC = "usr/share/doc/blklat"
 PROGRAM = {
     "etc/blklat/blklat.conf", "lib/systemd/system/blklat.service", "lib/systemd/system/blklat-record@.service", "usr/sbin/blklat",
     "usr/share/blklat/blklat.py", "usr/share/bash-completion/completions/blklat", "usr/share/zsh/vendor-completions/_blklat",
+    "usr/share/fish/vendor_completions.d/blklat.fish",
     *(f"usr/share/man/man8/{page.name}.gz" for page in ROOT.glob("docs/*.8")),
 }
 # Settings that only systemd 254 or later knows; packaged if the build finds such a systemd.

@@ -17,6 +17,7 @@ FILES = {
     "sbin/blklat": (0o755, None),
     "share/blklat/blklat.py": (0o644, "packaging/python/blklat.py"),
     "share/bash-completion/completions/blklat": (0o644, "packaging/completion/blklat.bash"),
+    "share/fish/vendor_completions.d/blklat.fish": (0o644, "packaging/completion/blklat.fish"),
     "share/zsh/site-functions/_blklat": (0o644, "packaging/completion/_blklat"),
     "lib/systemd/system/blklat.service": (0o644, None),
     "lib/systemd/system/blklat-record@.service": (0o644, None),

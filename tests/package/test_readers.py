@@ -19,6 +19,7 @@ import blklat  # noqa: E402
 import wheels  # noqa: E402
 
 POLARS, DUCKDB = "polars==1.9.0", "duckdb==1.1.3"
+PANDAS = "pandas==2.2.3", "numpy==1.26.4", "python-dateutil==2.9.0.post0", "pytz==2024.2", "six==1.16.0"
 HDR = "hdrhistogram==0.10.8"
 WITHIN = 0.0055 + 0.001  # half of a bin of 1.09 %, and the 3 digits of an HdrHistogram
 START_S = 1763710500  # 2025-11-21T07:35:00Z
@@ -117,3 +118,14 @@ def test_polars_and_duckdb(recording, tmp_path):
     run.bins().write_parquet(tmp_path / "bins.parquet")
     rows = duckdb.sql(f"SELECT device, stage, op, sum(ios) FROM '{tmp_path}/bins.parquet' GROUP BY ALL").fetchall()
     assert {f"{device}.{stage}.{op}": ios for device, stage, op, ios in rows} == total
+
+
+def test_pandas(recording):
+    sys.path += map(wheels.unpacked, PANDAS)
+    run = blklat.read(recording, frames="pandas")
+    total = collections.Counter()
+    for (_, tag), latencies in expected().items():
+        total[tag] += sum(latencies.values())
+    for frame in (run.figures(), run.bins()):
+        assert frame.groupby(frame.device + "." + frame.stage + "." + frame.op).ios.sum().to_dict() == total
+    assert str(run.figures().time.dtype).startswith("datetime64") and run.figures().time[0].timestamp() == START_S + 1

@@ -34,6 +34,7 @@ THIRD = f"{DOC}/third-party"
 FILES = {
     "share/blklat/blklat.py": "packaging/python/blklat.py",
     "share/bash-completion/completions/blklat": "packaging/completion/blklat.bash",
+    "share/fish/vendor_completions.d/blklat.fish": "packaging/completion/blklat.fish",
     "share/zsh/site-functions/_blklat": "packaging/completion/_blklat",
     f"{DOC}/README.md": "packaging/release/README.md",
     f"{DOC}/blklat.conf": "packaging/blklat.conf",

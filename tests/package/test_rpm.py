@@ -27,6 +27,7 @@ FILES = {
     "/usr/sbin/blklat": None,
     "/usr/share/blklat/blklat.py": "packaging/python/blklat.py",
     "/usr/share/bash-completion/completions/blklat": "packaging/completion/blklat.bash",
+    "/usr/share/fish/vendor_completions.d/blklat.fish": "packaging/completion/blklat.fish",
     "/usr/share/zsh/site-functions/_blklat": "packaging/completion/_blklat",
 } | {f"/usr/share/man/man8/{page.name}.gz": None for page in ROOT.glob("docs/*.8")}
 DOCUMENTS = {"back-off.conf", "examples/sweep.fio", "fleet.md", "grafana/blklat.json", "otlp.md", "prometheus.md", "prometheus/blklat.rules.test.yml",
@@ -96,6 +97,14 @@ def test_needs():
         return {line for line in rpm("-qp", "--requires", package(name)).splitlines() if not line.startswith("rpmlib(")}
     assert needs(MAIN) - {"config(blklat) = " + version() + "-1"} == {"/bin/sh"}
     assert needs(MODULE) == {"/bin/sh", "dkms"}
+
+
+def test_rpmlint():
+    """Errors are what is so on purpose; signatures are 'make repo's."""
+    if not shutil.which("rpmlint"):
+        pytest.skip("rpmlint is not installed")
+    said = subprocess.run(["rpmlint", package(MAIN), package(MODULE)], capture_output=True, text=True, timeout=300).stdout
+    assert set(re.findall(r": E: (\S+)", said)) == {"statically-linked-binary", "non-executable-script", "no-signature", "no-packager-tag", "no-changelogname-tag"}
 
 
 def test_nothing_of_the_build_shows():
