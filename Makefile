@@ -79,8 +79,8 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) $(NO_PLACE) -Wa
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-release deps-rpm deps-test deps-arm64 kmod kmod-sign signing-key \
-	deb-module install uninstall install-dkms uninstall-dkms clean demo deb deb-files release release-files release-source rpm rpm-files \
+.PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-release deps-rpm deps-repo deps-test deps-arm64 kmod kmod-sign signing-key \
+	deb-module install uninstall install-dkms uninstall-dkms clean demo deb deb-files release release-files release-source rpm rpm-files repo repo-files \
 	test test-quick test-programs unit-programs threaded-programs guest-programs arm64-program arm64-guest-programs fuzz-programs \
 	address-program address-programs thread-programs test-sanitized test-soak test-arm64 test-release bench bench-vm bench-serve bench-report \
 	bench-web bench-programs
@@ -117,13 +117,14 @@ help:
 	@echo "make bench-web    the page in headless Chromium: first paint, clicks, an interval by devices"
 	@echo "make bench-vm     as root: instructions per IO, counted in an emulator"
 	@echo "make deps         as root: install with apt what building and running takes;  deps-demo, deps-bench, deps-deb,"
-	@echo "                  deps-release, deps-rpm, deps-test: that and what the target of this name takes"
+	@echo "                  deps-release, deps-rpm, deps-repo, deps-test: that and what the target of this name takes"
 	@echo "make install      into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX);  make uninstall"
 	@echo "make deb          as root: install what is missing, build Debian packages in $(O)/deb"
 	@echo "make deb-module   build, sign (KEY= CERT=) and package the module for the kernel of KDIR=, in $(O)/deb-module"
 	@echo "make release      as root: install what is missing, pack one static program in $(O)/release"
 	@echo "make release-source  pack the sources with the page built, in $(O)/release: to build from it takes no Node.js"
 	@echo "make rpm          as root: install what is missing, build RPM packages of that program in $(O)/rpm"
+	@echo "make repo         as root: both kinds as a directory for apt and dnf to install from, signed: KEY= URL=, in $(O)/repo"
 	@echo "make install-dkms the module's sources into DESTDIR=/usr/src, for dkms;  make uninstall-dkms"
 	@echo "make clean        remove $(O)/"
 	@echo
@@ -144,7 +145,8 @@ deps-bench := $(deps-demo) xz-utils libbpf-tools bpftrace chromium
 deps-deb   := $(deps) build-essential llvm debhelper dh-dkms dpkg-dev fakeroot
 deps-release := $(deps) libunistring-dev xz-utils
 deps-rpm   := $(deps-release) rpm
-deps-test  := $(deps-demo) $(deps-deb) $(deps-rpm) lintian rpmlint zsh fish bash-completion systemd curl libcmocka-dev libclang-rt-14-dev sqlite3 \
+deps-repo  := $(deps-deb) $(deps-rpm) apt-utils createrepo-c gnupg
+deps-test  := $(deps-demo) $(deps-repo) lintian rpmlint dnf zsh fish bash-completion systemd curl libcmocka-dev libclang-rt-14-dev sqlite3 \
 	      python3-pytest python3-pytest-xdist jq fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev \
 	      mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml python3-jsonschema python3-pip \
 	      bubblewrap openssl strace tmux gcc-aarch64-linux-gnu ccache
@@ -152,7 +154,7 @@ deps-test  := $(deps-demo) $(deps-deb) $(deps-rpm) lintian rpmlint zsh fish bash
 deps-arm64 := $(deps-test) qemu-user-static
 
 # Each in one go, for two apt-get at a time get in each other's way.
-deps deps-demo deps-bench deps-deb deps-release deps-rpm deps-test deps-arm64:
+deps deps-demo deps-bench deps-deb deps-release deps-rpm deps-repo deps-test deps-arm64:
 	@missing=$$(for p in $($@); do dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok' || echo $$p; done); \
 	[ -z "$$missing" ] && exit 0; \
 	[ "$$(id -u)" = 0 ] || { echo "make $@: not root, cannot install:" $$missing >&2; exit 1; }; \
@@ -347,6 +349,7 @@ $(DEB)/.built: $(shell find $(DEB_SOURCES) -type f) $(if $(SYSROOT),$(SYSROOT)/c
 include packaging/release/release.mk
 include packaging/release/source.mk
 include packaging/rpm/rpm.mk
+include packaging/release/repo.mk
 
 # --- bench -----------------------------------------------------------------------------------
 
