@@ -156,6 +156,8 @@ static __always_inline struct bio_bucket *no_room_bucket(u64 key)
  */
 static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, u32 ret_company[2], enum mode mode)
 {
+	u64 op;
+
 	*ret = (struct bio_start){};
 	if (bpf_core_field_exists(bio->bi_bdev)) {
 		enter_total(ret, 0, bio->bi_bdev->bd_disk);
@@ -171,7 +173,9 @@ static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, u3
 	if (!ret->watch[0] && !ret->watch[1])
 		return false;
 	ret->bytes = bio->bi_iter.bi_size;
-	ret->op = bio_op(bio->bi_opf, ret->bytes);
+	op = bio_op(bio->bi_opf, ret->bytes);
+	BLKLAT_FORGET(op);
+	ret->op = op;
 	ret->ns = bpf_ktime_get_ns();
 	if (cfg_idle_gap_ns) {
 		ret->after_idle = bio_follows_pause(ret->watch[0], ret->ns) |

@@ -39,6 +39,24 @@
 static const __u64 blklat_mantissas[128] = BLKLAT_MANTISSAS;
 
 /*
+ * Has the kernel's verifier of BPF programs forget what it knows about a number below 2^29. It would go through all
+ * that follows once for each constant that a branch has set. But the difference of two addresses is any number to it.
+ * And after a jump it compares what it knows with what it has seen there; this one is removed (opt_remove_nops()).
+ */
+#ifdef __bpf__
+#define BLKLAT_FORGET(number)							\
+	do {									\
+		/* x86 shifts by this one: see bucket_of() */			\
+		register __u64 n asm("r4") = number;				\
+										\
+		asm volatile("%0 += r10; %0 -= r10; goto +0" : "+r"(n));	\
+		number = n;							\
+	} while (0)
+#else
+#define BLKLAT_FORGET(number)
+#endif
+
+/*
  * floor(log2(v)) for 1 <= v < 2^40. There is no count-leading-zeros: clang 14 crashes on it for BPF.
  * Three or four compares find the highest nonzero nibble. They are predicted well, as the latencies of
  * a device fall into few octaves. The nibble's own logarithm is looked up in a constant that has one
@@ -52,12 +70,13 @@ static inline __u32 blklat_log2(__u64 v)
 #else
 static inline __u32 blklat_log2(__u64 v)
 {
-	__u32 nibble;
+	__u64 nibble;
 
 	if (v >> 20)
 		nibble = v >> 28 ? (v >> 32 ? (v >> 36 ? 36 : 32) : 28) : (v >> 24 ? 24 : 20);
 	else
 		nibble = v >> 12 ? (v >> 16 ? 16 : 12) : (v >> 8 ? 8 : (v >> 4 ? 4 : 0));
+	BLKLAT_FORGET(nibble);
 	return nibble + (0x3333333322221100ULL >> ((v >> nibble) * 4) & 3);
 }
 #endif

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import pytest
-from kernel_objects import leaves_nothing
+from kernel_objects import descriptors, leaves_nothing
 from load import BLKLAT, BURST, DEADLINE_S, Blklat, assert_all_counted, assert_closed, blklat_argv, exact, fio
 from needs import need
 from recorder import busy
@@ -38,6 +38,13 @@ def test_first_line_comes_soon(loop):
     assert datetime.datetime.fromisoformat(line["time"].replace("Z", "+00:00")).timestamp() - line["interval_s"] < watched + 0.01
     print(f"{begin_s} s of CPU time to begin")
     assert begin_s < 1.5
+
+
+def test_little_to_verify(loop):
+    """Even of what takes the verifier longest it goes through less than a program may have, whatever the kernel prunes."""
+    with Blklat(loop, stage="device,total", args=("--by", "depth", "--slow", "1us")) as b:
+        verified = [int(d["verified_insns"]) for d in descriptors(b.pid) if "verified_insns" in d]
+    assert 0 < sum(verified) < 500000, verified
 
 
 def cpu_s(pid):
