@@ -130,14 +130,13 @@ int bpf_find_devices(struct bpf_finder *f, const struct device *const *devices, 
 		     struct problem *p)
 {
 	u32 done = 0;
-	int err;
+	int err = 0;
 
-	/* At least once: bpf_probe() calls this without devices, to check that it works. */
-	do {
+	while (!err && done < n) {
 		u32 some = n - done < AT_ONCE ? n - done : AT_ONCE;
 
 		err = find_some(f->link, devices + done, some, ret + done, p);
 		done += some;
-	} while (!err && done < n);
+	}
 	return err ?: check_found(devices, n, ret, p);
 }
