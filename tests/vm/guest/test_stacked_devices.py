@@ -3,12 +3,14 @@
 import contextlib
 
 import pytest
-from devices import Delta, partition, zram
+from devices import Delta, partition, run, zram
 from engines import both, histogram, quantile
-from guest import DEEP, SINGLE, at_least, module, null_blk, nvme
+from guest import DEEP, SINGLE, at_least, has_module, module, need_module, null_blk, nvme
 from jitter import assert_histograms_agree, assert_sums_are_bins
 from load import Fio
-from stack import Traffic, assert_seen, assert_told, dm, md, multipath, scsi_debug, traffic
+from network_disk import served
+from parts import labels_of, parts_of
+from stack import Traffic, assert_seen, assert_told, dm, mapped, md, multipath, scsi_debug, traffic
 
 MIXED = [SINGLE | {"rw": "randrw", "number_ios": 300}, DEEP | {"rw": "randrw", "number_ios": 600}]
 MS = 1000000
@@ -71,6 +73,35 @@ def test_stacks():
     assert_seen(e, mirror, "total", done[mirror])
     assert all(e.kmod.ops(device, "device")["write"] == done[mirror].ops["write"] for device in below[4:])
     assert_agree(e, *((device, "total") for device in loads), *((device, "device") for device in below))
+
+
+def test_crypt():
+    """The bios below are those of its workers; the upper device has those of the sender, and the time that encryption takes."""
+    need_module("dm_crypt")
+    run("modprobe", "-a", *filter(has_module, ("dm_crypt", "xts", "ecb", "aes_generic")))
+    by_process = "--by", "process"
+    with null_blk() as (below,), mapped(f"0 {below.size // 512} crypt aes-xts-plain64 {bytes(range(64)).hex()} 0 {below.path} 0") as top:
+        with both(top, below, stage="total", bpf_args=by_process, kmod_args=by_process) as e:
+            done = traffic(top, *MIXED)
+            e.settle()
+    for b in e:
+        senders, workers = (parts_of(b, labels_of(b), device, "total") for device in (top, below))
+        assert all(label.startswith("fio (") for label in senders) and not set(senders) & {w for w, ops in workers.items() if "write" in ops}, workers
+    for device in top, below:
+        assert_seen(e, device, "total", done)
+
+
+def test_nbd():
+    """It has requests, whose time in the device is that of its server, which counts them, too."""
+    need_module("nbd")
+    with served(delay_s=0.02) as (device, asked):
+        with both(device, stage="device,total") as e:
+            done = traffic(device, SINGLE | {"rw": "randrw", "number_ios": 40})
+            e.settle()
+    for stage in "device", "total":
+        assert assert_seen(e, device, stage, done)["completed"] == len(asked) == 40
+        for b in e:
+            assert all(quantile(histogram(b, op, device, stage), 0.01) >= 20 * MS for op in done.ops)
 
 
 def test_partition():
