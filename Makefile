@@ -108,7 +108,7 @@ help:
 	@echo "make test-host    this machine's kernel: loop and zram, fio as load and oracle"
 	@echo "make test-kunit   the kernel module's parts in a user-mode kernel with KASAN and lockdep"
 	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one, 6.12-arm64 an arm64 one"
-	@echo "make test-soak    15 minutes of a live page, two hours of hot-plug, 10^8 IOs here, 10^6 on each guest's kernel; not in 'make test'"
+	@echo "make test-soak    15 minutes of a live page, two hours of hot-plug, three days of recordings, 10^8 IOs here, 10^6 on each guest's kernel; not in 'make test'"
 	@echo "make test-arm64   cross built, emulated: unit tests, replays; not in 'make test'"
 	@echo "make test-release the release built again: the same bytes; in guests; Debian 13, its podman; a module signed by a token; not in 'make test'"
 	@echo "make bench        as root: cost per IO beside the other tools; also $(O)/bench.json"
