@@ -40,8 +40,8 @@ def assert_parts(engines, labels, device, stage, **wanted):
 
 # It takes so long that all of a row begin before the first one ends.
 HELD = {"irqmode": 2, "completion_nsec": 1500000000, "max_sectors": 512}
-# One tag, so IOs wait in the queue.
-ONE_TAG = {"irqmode": 2, "completion_nsec": 300000000, "hw_queue_depth": 1, "submit_queues": 1}
+# One tag, so IOs wait in the queue: the first one for so long that all of a row are sent.
+ONE_TAG = {"irqmode": 2, "completion_nsec": 600000000, "hw_queue_depth": 1, "submit_queues": 1}
 BUSY = {"irqmode": 2, "completion_nsec": 100000}
 KINDS = [("write", 4096, "nothing"), ("write", 131072, "write"), ("read", 4096, "big write"), ("read", 65536, "big write")]
 
