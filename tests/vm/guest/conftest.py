@@ -15,7 +15,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), *(str(HERE.parents[1] / level) for level in ("host", "serve", "vm"))]
+sys.path[:0] = [str(HERE), *(str(HERE.parents[1] / level) for level in ("host", "serve", "vm", "cli"))]
 
 from alarms import ALARM  # noqa: E402
 from engines import blklat_module  # noqa: E402
