@@ -163,6 +163,18 @@ def test_one_event_that_ends(tmp_path):
     assert re.search(r"backup\.service began 900 reads/s of 1\.00 MiB, until 120\.0 s; .*; also slower: sda (read|write) ", told), told
 
 
+def test_whose_load_changed(tmp_path):
+    """Both read, and none is slower: the IOPS that came are the backup's."""
+    s = synthetic.Script(by="cgroup")
+    for t in range(120):
+        spread(s, "read", 200e3, 400, more="in=/system.slice/db.service")
+        spread(s, "read", 450e3, 800 * (30 <= t < 90), size=2 ** 18, more="in=/system.slice/backup.service")
+        s.tick()
+    began, ended = [one for one in sentences(s.write(tmp_path / "run.blklat")) if "IOPS" in one][:2]
+    assert began.startswith("sda read: IOPS rose from 400 to 1.20k at 30.0 s") and began.endswith(": backup.service began 800 reads/s of 256 KiB")
+    assert ended.startswith("sda read: IOPS fell from 1.20k to 400 at 90.0 s") and ended.endswith(": backup.service ended its 800 reads/s of 256 KiB")
+
+
 @pytest.mark.parametrize("owner", [False, True])
 def test_short_bursts_of_another_load(tmp_path, report, owner):
     """Of one second to three, at any distance: too short for levels, but reads are slow whenever it is there."""

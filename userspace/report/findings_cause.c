@@ -365,6 +365,16 @@ static void keep_cause(struct change *c, const struct other *o)
 		c->with = (struct other){ 0 };
 }
 
+/* Keeps the owner by whom the op's own load changed, if half of that or more is its. */
+static void keep_load(struct change *c, const struct other *o)
+{
+	double own = fabs(o->after.iops - o->before.iops);
+
+	if (own >= fabs(c->after.iops - c->before.iops) / 2 &&
+	    (!c->whose.watch || own > fabs(c->whose.after.iops - c->whose.before.iops)))
+		c->whose = *o;
+}
+
 /* On another device of its own, where none on this one explains it: they may share a link or a controller. */
 static void find_cause_elsewhere(const struct trace *t, u32 i, struct change *c)
 {
@@ -392,7 +402,11 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 
 			o.harms = way > 0 && part && victim_of(t, c, o.watch, &harmed) && harmed;
 			/* An owner whose IOs are among those that changed is no other load, unless others suffer. */
-			if (!way || (op == t->op && way == c->iops && !o.harms))
+			if (way && op == t->op && way == c->iops && !o.harms) {
+				keep_load(c, &o);
+				continue;
+			}
+			if (!way)
 				continue;
 			c->alone = false;
 			if (way == c->latency)

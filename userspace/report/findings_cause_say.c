@@ -76,6 +76,15 @@ void say_other(struct finding *f, const struct change *c)
 	say_loads(f, c);
 }
 
+bool say_whose(struct finding *f, const struct change *c)
+{
+	if (!c->whose.watch || !is_owned(c->whose.watch))
+		return false;
+	finding_say(f, ": ");
+	say_load(f, &c->whose, NULL);
+	return true;
+}
+
 static void say_victim(struct finding *f, const struct trace *t, const struct change *c)
 {
 	u32 harmed;

@@ -88,6 +88,7 @@ struct change {
 	u32 tail;		/* the lowest percentile behind p50 that changed by FACTOR; 0: none did */
 	struct other cause;	/* the largest of the other loads that can explain it */
 	struct other with;	/* another one, at least half as large */
+	struct other whose;	/* the owner by whom the op's own load changed */
 	/* nothing else changed: neither the load nor the latency of another op or device; nor does it recover */
 	bool alone;
 	const struct watch_run *only;	/* the only part whose IOs take longer; NULL: there is none */
@@ -217,6 +218,9 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 
 /* Says that another load changed, too: "; at the same time 500 writes/s of 4.00 KiB began". */
 void say_other(struct finding *f, const struct change *c);
+
+/* Says by whom the op's own load changed: ": backup.service began 40 reads/s of 256 KiB". Returns false: not known. */
+bool say_whose(struct finding *f, const struct change *c);
 
 /* Says which part it is: "; by size, only 64 KiB takes longer". */
 void say_only(struct finding *f, const struct change *c);

@@ -28,16 +28,16 @@ static void say_phase(struct finding *f, const struct run *r, double at_s)
 /* Says what the figures tell about the cause. Whether it is a cache, only the drive knows. */
 static void say_cause(struct finding *f, const struct trace *t, const struct change *c)
 {
-	bool rested = c->rest_s && !duty_of(t->q->run, t->q->watch).bursts;
+	bool rested = c->rest_s && !duty_of(t->q->run, t->q->watch).bursts, whose = false;
 
 	if (rested)
 		finding_say(f, "; a rest of %s came before", UNITS(seconds, c->rest_s));
 	if (change_is_load(c) && c->latency > 0 && !c->iops)
 		finding_say(f, ": the load grew from QD %s to %s, and the device is saturated",
 			    UNITS(short, c->before.queue_depth), UNITS(short, c->after.queue_depth));
-	else if (change_is_load(c))
+	else if (change_is_load(c) && !(whose = say_whose(f, c)))
 		finding_say(f, ": the load changed");
-	if (change_is_resized(c))
+	if (change_is_resized(c) && !whose)
 		finding_say(f, ", as their size went from %s to %s", UNITS(memory, mean_bytes(&c->before)), UNITS(memory, mean_bytes(&c->after)));
 	else if (c->cause.watch)
 		say_other(f, c);
