@@ -31,7 +31,10 @@ def told(a):
 
 
 def at_rest(e, device):
-    """Each engine's accounts when all has ended: nothing else is lost or left over. As many requests as by the kernel's count."""
+    """
+    Each engine's accounts when all has ended: nothing else is lost or left over. As many requests as by the kernel's count, which
+    leaves out passthrough: a disk that has just come is still asked what it is.
+    """
     accounts = []
     for b in e:
         b.next(device, "total", n=3)
@@ -39,7 +42,7 @@ def at_rest(e, device):
         for stage in STAGES:
             assert a[stage]["in_flight"] == 0, (b.argv, stage, a)
             assert a[stage]["started"] == told(a[stage]), (b.argv, stage, a)
-        assert a["device"]["kernel_ios"] == told(a["device"]), (b.argv, a)
+        assert 0 <= told(a["device"]) - a["device"]["kernel_ios"] <= b.ops(device, "device").get("other", 0), (b.argv, a)
         accounts.append(a)
     return accounts
 
