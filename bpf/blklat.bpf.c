@@ -100,7 +100,11 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 	u32 number;
 	u64 now;
 
-	if (!slot_number(t, rq, &number)) {
+	if (!slot_number(t, rq, t->queues, &number)) {
+		/* Since an earlier program began it, the device may have lost its slots: targets_move(). */
+		if (turn != TURN_FIRST && !t->queues && slot_number(t, rq, -1, &number) && slot_at(number, &slot) &&
+		    has_begun(slot.ns, stage, turn, event))
+			return;
 		if (mode <= MODE_DEVICE_MORE || t->watch[stage])
 			account_tag_range(number_of(rq), t->watch[stage], event, turn);
 		return;

@@ -321,14 +321,14 @@ static __noinline int account_tag_range(u64 request, u32 watch, u32 event, u32 t
 	return 0;
 }
 
-/* False: the request's tag is beyond the slots. */
-static __always_inline bool slot_number(const struct target *t, struct request *rq, u32 *ret)
+/* False: the request's tag is beyond the slots of @queues hardware queues. */
+static __always_inline bool slot_number(const struct target *t, struct request *rq, u32 queues, u32 *ret)
 {
 	int internal_tag = rq->internal_tag;
 	u32 tag = internal_tag >= 0 ? internal_tag : rq->tag;
 	u32 queue = rq->mq_hctx->queue_num;
 
-	if (tag >= t->stride || queue >= t->queues)
+	if (tag >= t->stride || queue >= queues)
 		return false;
 	*ret = t->first_slot + queue * t->distance + tag;
 	return true;
@@ -357,7 +357,7 @@ static __always_inline bool slot_of(const struct target *t, struct request *rq, 
 {
 	u32 number;
 
-	return slot_number(t, rq, &number) && slot_at(number, ret);
+	return slot_number(t, rq, t->queues, &number) && slot_at(number, ret);
 }
 
 /* Wherever @mode is a parameter, it is a constant in the caller. */

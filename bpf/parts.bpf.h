@@ -354,7 +354,7 @@ static __always_inline u32 *company_at(const struct target *t, struct request *r
 {
 	u32 number;
 
-	return slot_number(t, rq, &number) ? bpf_map_lookup_elem(&request_company, &number) : NULL;
+	return slot_number(t, rq, t->queues, &number) ? bpf_map_lookup_elem(&request_company, &number) : NULL;
 }
 
 /* Where there is only one path, no function is called: that saves some 15 instructions. */
