@@ -159,7 +159,9 @@ def test_a_mark_waits_for_its_recording(file):
 
 
 def test_marks_that_can_not_be_noted(file, tmp_path):
-    one_line(run("mark", file, "late"), 1, "No such file or directory")
+    late = run("mark", file, "late")
+    assert (late.returncode, late.stderr) == (1, f"blklat mark: {file} is not there yet: waiting up to 10 s for it\n"
+                                                 f"blklat mark: {file}: can't be opened: No such file or directory\n")
     one_line(run("mark", tmp_path, "late"), 1, str(tmp_path))
     one_line(run("mark", __file__, "late"), 1, "is not a recording")
     record(file)

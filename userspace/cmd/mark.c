@@ -12,6 +12,7 @@
 
 #define TEXT_MAX_BYTES 500
 #define WAIT_NS (10 * (u64)NSEC_PER_SEC)
+#define TELL_NS ((u64)NSEC_PER_SEC)
 #define LOOK_US 20000
 
 struct mark_words {
@@ -73,13 +74,20 @@ static int check(const struct mark_words *m, struct problem *p)
 }
 
 /* A recorder that has just been started makes its file once it captures: that takes seconds on a busy machine. */
-static int mark_now(const struct mark_words *m, struct problem *p)
+static int mark_now(const char *who, const struct mark_words *m, struct problem *p)
 {
 	u64 until_ns = access(m->file, F_OK) ? now_ns() + WAIT_NS : 0;
+	bool told = false;
 	int err;
 
-	while ((err = recording_mark(m->file, m->text, p)) && now_ns() < until_ns)
+	while ((err = recording_mark(m->file, m->text, p)) && now_ns() < until_ns) {
+		if (!told && now_ns() > until_ns - WAIT_NS + TELL_NS) {
+			problem_set(p, err, "%s is not there yet: waiting up to 10 s for it", m->file);
+			command_fail(who, STATUS_DONE, p);
+			told = true;
+		}
 		usleep(LOOK_US);
+	}
 	return err;
 }
 
@@ -93,7 +101,7 @@ static int run(int argc, char **argv)
 		return status;
 	if (check(&m, &p))
 		return command_fail(argv[0], STATUS_USAGE, &p);
-	if (m.at ? recording_mark_at(m.file, &m.moment, m.text, &p) : mark_now(&m, &p))
+	if (m.at ? recording_mark_at(m.file, &m.moment, m.text, &p) : mark_now(argv[0], &m, &p))
 		return command_fail(argv[0], STATUS_FAILED, &p);
 	return STATUS_DONE;
 }
