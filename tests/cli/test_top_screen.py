@@ -333,17 +333,17 @@ def test_as_many_parts_as_there_are(tmp_path):
 
 
 POD = "8c9c8f5e-7d3c-4c6b-9a54-0f4b1f1f2a3c"
-# A cgroup, and what is shown of it at 80 columns and at 200.
+# A cgroup, and what is shown of it at 80 columns, at 100 and at 200.
 CGROUPS = [
-    ("none", "cgroup none", "cgroup none"), ("/a/plain", "/a/plain", "/a/plain"),
-    ("/system.slice/cron-of-root.service", "cron-of-root.service", "/system.slice/cron-of-root.service"),
-    (f"/kubepods-pod{POD.replace('-', '_')}.slice/cri-containerd-3f2a9d5b7c1e{52 * 'a'}.scope", "3f2a9d5b7c1e", f"container 3f2a9d5b7c1e of pod {POD}"),
-    ("/system.slice/wait-online@eth0.service", "...line@eth0.service", "/system.slice/wait-online@eth0.service"),
+    ("none", *3 * ["cgroup none"]), ("/a/plain", *3 * ["/a/plain"]),
+    ("/system.slice/cron-of-root.service", *2 * ["cron-of-root.service"], "/system.slice/cron-of-root.service"),
+    (f"/kubepods-pod{POD.replace('-', '_')}.slice/cri-containerd-3f2a9d5b7c1e{52 * 'a'}.scope", *2 * ["3f2a9d5b7c1e"], f"container 3f2a9d5b7c1e of pod {POD}"),
+    ("/system.slice/wait-online@eth0.service", "...-online@eth0.service", "wait-online@eth0.service", "/system.slice/wait-online@eth0.service"),
 ]
 
 
-@pytest.mark.parametrize("columns", [80, 200])
-def test_cgroups_by_what_their_paths_tell(tmp_path, columns):
+@pytest.mark.parametrize("width,columns", enumerate([80, 100, 200]))
+def test_cgroups_by_what_their_paths_tell(tmp_path, width, columns):
     """The whole path where there is room, else its end. Their figures are below those of the device, who took most of its time first."""
     lines = ["blklat-replay 1", "by cgroup", "device sda", "watch sda device"]
     lines += [*(f"io read 1ms 4096 x{n + 1} in={path}" for n, (path, *_) in enumerate(CGROUPS)), "tick 1"] * 3
@@ -354,7 +354,7 @@ def test_cgroups_by_what_their_paths_tell(tmp_path, columns):
         whose = s.until(lambda text: "|" not in text, "no map")
     end = lines[1].index("IOPS") + len("IOPS")
     found = [line[:end].rsplit(maxsplit=1) for line in lines if line.startswith("    ") and "1.00 ms" in line[end:]]
-    assert [(label.strip(), float(ios)) for label, ios in found] == [(label[columns // 200], n + 1) for n, (_, *label) in enumerate(CGROUPS)][::-1]
+    assert [(label.strip(), float(ios)) for label, ios in found] == [(label[width], n + 1) for n, (_, *label) in enumerate(CGROUPS)][::-1]
     assert lines[2][:end].split()[-1] == "15.0"
     # Fifteen IOs of 1 ms; the column is as wide as '100 %' and a blank.
     end = lines[1].index(" time") + len(" time")
@@ -372,7 +372,7 @@ def test_processes_are_no_paths(tmp_path):
         lines = ended(s)
     end = lines[1].index("IOPS") + len("IOPS")
     found = [line[:end].rsplit(maxsplit=1)[0].strip() for line in lines if line.startswith("    ") and "1.00 ms" in line[end:]]
-    assert found == ["process rest", "a long name (1) (12…", "/a.service/b (12)", "process kworker"]
+    assert found == ["process rest", "a long name (1) (12345…", "/a.service/b (12)", "process kworker"]
 
 
 def test_stages(tmp_path):

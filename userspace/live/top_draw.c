@@ -60,6 +60,7 @@ static void top_draw_slow(const struct top_draw *d, const struct top *t, const s
 
 #define SAY 256
 #define NAME 16		/* columns of names, at least */
+#define OWNER 24		/* of a part's, so that most units' are whole */
 #define SAY_ROOM 34	/* columns that longer names leave for what is wrong with a device */
 #define MAP_ROWS_MIN 5
 #define PARTS_MAX 16	/* lines; no watch is divided into more parts */
@@ -399,7 +400,8 @@ static u32 name_columns(const struct top *t, const struct top_item *selected)
 		name_part(text, selected[i].part, COLS);
 		label = max_u64(label, utf8_columns(text, strlen(text)));
 	}
-	return min_u64(label - more_columns(t), max_u64(NAME, room > SAY_ROOM ? room - SAY_ROOM : 0));
+	room = max_u64(min_u64(OWNER, room), room > SAY_ROOM ? room - SAY_ROOM : NAME);
+	return min_u64(label - more_columns(t), room);
 }
 
 /* Prints a line for each part that had IOs, at most @most. Returns the line behind them. */
