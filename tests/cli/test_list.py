@@ -3,15 +3,18 @@
 import json
 import os
 import random
+import shutil
+import subprocess
 
 import pytest
-from asked import values
+from asked import BLKLAT, values
 from attacks import run
 
 import sysfs_tree
 from sysfs_tree import GIB
 
 STAGES = values("live", "--stage")
+PLAIN = os.environ.get("BLKLAT_PLAIN", BLKLAT)
 
 
 def devices(root):
@@ -43,6 +46,14 @@ nvme0n1       nvme   512 GB  Samsung SSD 980 PRO~  none            8  all
   nvme0n1p2   part   268 GB                                           all
   nvme0n1p10  part  1.07 GB                                           all
 """
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace")
+def test_one_hardware_queue_is_asked(tmp_path):
+    """All have as many tags, and a large host has thousands of queues."""
+    disks = sysfs_tree.laptop(tmp_path).homes.values()
+    traced = subprocess.run(["strace", "-e", "trace=openat", PLAIN, "list", "--sysroot", tmp_path], capture_output=True, text=True)
+    assert traced.stderr.count('nr_tags"') == sum((home / "mq").exists() for home in disks) > 0
 
 
 def test_all_shows_what_has_no_size(tmp_path):

@@ -20,7 +20,7 @@ void set_up(void)
 {
 	static const char *const files[][2] = {
 		{ "/sys/block/sda/dev", "8:0\n" }, { "/sys/block/sda/size", "2048\n" },
-		{ "/sys/block/sda/mq/0/nr_tags", "32\n" }, { "/sys/block/sda/mq/1/nr_tags", "48\n" },
+		{ "/sys/block/sda/mq/0/nr_tags", "48\n" }, { "/sys/block/sda/mq/1/cpu_list", "1\n" },
 		{ "/sys/block/sda/mq/notes", "" }, { "/sys/block/sda/queue/nr_requests", "64\n" },
 		{ "/sys/block/sda/queue/iostats", "1\n" }, { "/sys/block/sda/queue/scheduler", "none [bfq]\n" },
 		{ "/sys/block/sda/stat", "  100 1 2 3  20 5 6 7 8 9 10  3 12 13 14  4 16\n" },
@@ -57,7 +57,7 @@ static const struct device *named(const char *name)
 	return NULL;
 }
 
-/* The most tags that one queue has; a partition's are its disk's. tests/cli/test_list.py has the other facts. */
+/* The tags of a queue that tells; a partition's are its disk's. tests/cli/test_list.py has the other facts. */
 TEST(test_queues)
 {
 	const struct device *sda = named("sda");

@@ -175,15 +175,15 @@ static void read_identity(struct device *d, int dir)
 static int add_hw_queue(int dir, const char *name, void *into)
 {
 	struct device *d = into;
-	CLEANUP(cleanup_close) int queue = isdigit((unsigned char)name[0]) ? sysfs_open_dir(dir, name) : -1;
-	u32 tags;
+	char path[32];
 
-	if (queue < 0)
+	if (!isdigit((unsigned char)name[0]))
 		return 0;
 	d->hw_queues++;
-	tags = sysfs_u32_or(queue, "nr_tags", 0);
-	if (tags > d->tags)
-		d->tags = tags;
+	/* All have as many (blk_mq_alloc_map_and_rqs()), and large hosts have thousands of queues. */
+	snprintf(path, sizeof(path), "%.20s/nr_tags", name);
+	if (!d->tags)
+		d->tags = sysfs_u32_or(dir, path, 0);
 	return 0;
 }
 
