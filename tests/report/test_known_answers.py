@@ -175,6 +175,19 @@ def test_whose_load_changed(tmp_path):
     assert ended.startswith("sda read: IOPS fell from 1.20k to 400 at 90.0 s") and ended.endswith(": backup.service ended its 800 reads/s of 256 KiB")
 
 
+@pytest.mark.parametrize("db,backup,names", [("/bench.slice/db", "/bench.slice/backup", ("backup", "db")), ("/a.scope/init.scope", "/b.scope/init.scope", None),
+                                             ("/system.slice/" + "日" * 60, "/b.service", ("b.service", "日" * 33))])
+def test_two_owners_have_two_names(tmp_path, db, backup, names):
+    """Neither that of a slice, which has both, nor one that both have; and none is cut within a character."""
+    s = synthetic.Script(by="cgroup")
+    for t in range(60):
+        spread(s, "read", 1e6 if t >= 30 else 1e5, 500, more=f"in={db}")
+        spread(s, "write", 5e6, 300 * (t >= 30), size=2 ** 20, more=f"in={backup}")
+        s.tick()
+    first = sentences(s.write(tmp_path / "run.blklat"))[0]
+    assert re.search(r" 30\.0 s (\S+) began 300 writes/s .* reads of (\S+) went from ", first).groups() == (names or (backup, db)), first
+
+
 @pytest.mark.parametrize("owner", [False, True])
 def test_short_bursts_of_another_load(tmp_path, report, owner):
     """Of one second to three, at any distance: too short for levels, but reads are slow whenever it is there."""

@@ -47,6 +47,14 @@ TEST(cache_exhausted_at_a_fixed_rate)
 		    "10.0k IOPS; p50 from 27.0 us to 212 us, as when a cache is exhausted");
 }
 
+TEST(discards_exhaust_no_cache)
+{
+	for (u32 i = 0; i < 60; i++)
+		second(BLKLAT_OP_DISCARD, i < 30 ? 27000 : 212000, 10000);
+	judge();
+	assert_ends(only("level_change"), "; p50 from 27.0 us to 212 us");
+}
+
 /*
  * The same beside another drive and another op. A cache is named only if neither is slower by a factor of 1.5, nor has the
  * drive that much more to do, and if it does not recover.

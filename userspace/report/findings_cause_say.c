@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Says who made a device slower (findings_cause.c), and to whom. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/cgroup.h"
 #include "report/findings_levels.h"
+#include "util/utf8.h"
 
+#define NAME 100
 #define ABSENT 0.01		/* a load with less than this share of its other rate has not begun yet, or has ended */
 
 static const char *const plurals[BLKLAT_OPS] = { "reads", "writes", "flushes", "discards", "other ops" };
@@ -17,26 +20,44 @@ static bool is_owned(const struct watch_run *w)
 }
 
 /* Of a cgroup the unit or container, as people call it; else the end of the path, or the label. */
-static void say_owner(struct finding *f, const struct watch_run *w)
+static void name_owner(char ret[NAME], const struct watch_run *w)
 {
 	const char *label = owner_of(w), *last = strrchr(label, '/');
 	const struct cgroup_names names = cgroup_names(label);
+	const char *kind = strrchr(names.unit, '.');
 
 	if (!part_is_by(w->watch->part, BLKLAT_BY_CGROUP))
-		finding_say(f, "%.100s", label);
+		utf8_clean(ret, NAME, label);
 	else if (names.container[0])
-		finding_say(f, "container %.12s", names.container);
+		snprintf(ret, NAME, "container %.12s", names.container);
 	else if (!strcmp(label, "/"))
-		finding_say(f, "the root cgroup");
-	else
-		finding_say(f, "%.100s", names.unit[0] ? names.unit : label[0] == '/' && last[1] ? last + 1 : label);
+		snprintf(ret, NAME, "the root cgroup");
+	else	/* a slice has others as well */
+		utf8_clean(ret, NAME, kind && strcmp(kind, ".slice") ? names.unit : label[0] == '/' && last[1] ? last + 1 : label);
+}
+
+/* By its path where another one has that name. */
+static void say_owner(struct finding *f, const struct trace *t, const struct watch_run *w)
+{
+	const struct run *r = t->q->run;
+	char name[NAME], other[NAME];
+	bool unique = true;
+
+	name_owner(name, w);
+	for (const struct watch_run *o = r->watches; unique && o < r->watches + r->n_watches; o++) {
+		if (!owner_of(o) || !strcmp(owner_of(o), owner_of(w)))
+			continue;
+		name_owner(other, o);
+		unique = strcmp(name, other);
+	}
+	finding_say(f, "%s", unique ? name : utf8_tail(owner_of(w), NAME));
 }
 
 /*
  * "backup.service began 500 writes/s of 1.00 MiB", "ended its 500", "went from 200 to 500"; without owners "500
  * writes/s began"; of an owner that was @said "500 writes/s" and "from 200 to 500".
  */
-static void say_load(struct finding *f, const struct other *o, const struct watch_run *said)
+static void say_load(struct finding *f, const struct trace *t, const struct other *o, const struct watch_run *said)
 {
 	const struct level *most = o->after.iops > o->before.iops ? &o->after : &o->before;
 	bool began = o->iops_before < ABSENT * o->iops_after, ended = o->iops_after < ABSENT * o->iops_before;
@@ -45,7 +66,7 @@ static void say_load(struct finding *f, const struct other *o, const struct watc
 	bool elsewhere = d != f->watch->device;
 
 	if (owned && !again)
-		say_owner(f, o->watch);
+		say_owner(f, t, o->watch);
 	if (began || ended)
 		finding_say(f, "%s%s", !owned || again ? "" : began ? " began " : " ended its ", UNITS(short, began ? o->iops_after : o->iops_before));
 	else
@@ -61,27 +82,27 @@ static void say_load(struct finding *f, const struct other *o, const struct watc
 }
 
 /* "backup.service began 500 writes/s of 1.00 MiB and 200 reads/s of 128 KiB". */
-static void say_loads(struct finding *f, const struct change *c)
+static void say_loads(struct finding *f, const struct trace *t, const struct change *c)
 {
-	say_load(f, &c->cause, NULL);
+	say_load(f, t, &c->cause, NULL);
 	if (!c->with.watch)
 		return;
 	finding_say(f, " and ");
-	say_load(f, &c->with, c->cause.watch);
+	say_load(f, t, &c->with, c->cause.watch);
 }
 
-void say_other(struct finding *f, const struct change *c)
+void say_other(struct finding *f, const struct trace *t, const struct change *c)
 {
 	finding_say(f, c->cause.grows ? "; meanwhile " : "; at the same time ");
-	say_loads(f, c);
+	say_loads(f, t, c);
 }
 
-bool say_whose(struct finding *f, const struct change *c)
+bool say_whose(struct finding *f, const struct trace *t, const struct change *c)
 {
 	if (!c->whose.watch || !is_owned(c->whose.watch))
 		return false;
 	finding_say(f, ": ");
-	say_load(f, &c->whose, NULL);
+	say_load(f, t, &c->whose, NULL);
 	return true;
 }
 
@@ -96,7 +117,7 @@ static void say_victim(struct finding *f, const struct trace *t, const struct ch
 	finding_say(f, "%s", plurals[t->op]);
 	if (is_owned(w)) {
 		finding_say(f, " of ");
-		say_owner(f, w);
+		say_owner(f, t, w);
 	}
 	finding_say(f, " went from");
 	if (t->backed[RUN_P99]) {
@@ -117,10 +138,10 @@ static void say_victim(struct finding *f, const struct trace *t, const struct ch
 		       { "victim_after_p50_ns", after.ns[RUN_P50] });
 }
 
-void say_only(struct finding *f, const struct change *c)
+void say_only(struct finding *f, const struct trace *t, const struct change *c)
 {
 	finding_say(f, "; by %s, only ", c->only->watch->part->by);
-	say_owner(f, c->only);
+	say_owner(f, t, c->only);
 	finding_say(f, " takes longer");
 }
 
@@ -166,7 +187,7 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 	f->culprit = true;
 	f->to_s = isfinite(end_s) ? fmax(f->to_s, end_s) : f->to_s;
 	finding_say(f, "at %s ", UNITS(seconds, o->at_s));
-	say_loads(f, &all[0]);
+	say_loads(f, t, &all[0]);
 	if (isfinite(end_s))
 		finding_say(f, ", until %s", UNITS(seconds, end_s));
 	if (n > 4)

@@ -217,13 +217,13 @@ double cause_end_of(const struct trace *t, const struct change *c);
 void say_culprit(struct finding *f, const struct trace *t, const struct change *all, u32 n);
 
 /* Says that another load changed, too: "; at the same time 500 writes/s of 4.00 KiB began". */
-void say_other(struct finding *f, const struct change *c);
+void say_other(struct finding *f, const struct trace *t, const struct change *c);
 
 /* Says by whom the op's own load changed: ": backup.service began 40 reads/s of 256 KiB". Returns false: not known. */
-bool say_whose(struct finding *f, const struct change *c);
+bool say_whose(struct finding *f, const struct trace *t, const struct change *c);
 
 /* Says which part it is: "; by size, only 64 KiB takes longer". */
-void say_only(struct finding *f, const struct change *c);
+void say_only(struct finding *f, const struct trace *t, const struct change *c);
 
 /* --- findings_turns.c --- */
 

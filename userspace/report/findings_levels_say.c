@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/findings_levels.h"
+#include "util/utf8.h"
 
 /* By how much latency changed, and in what. */
 static double times_of(const struct change *c, const char **ret_what)
@@ -17,12 +18,15 @@ static double times_of(const struct change *c, const char **ret_what)
 
 static void say_phase(struct finding *f, const struct run *r, double at_s)
 {
+	char name[64];
 	u32 i = 0;
 
 	while (i < r->phases.n && fabs(r->phases.p[i].from_s - at_s) > SAME_CUT * r->interval_s)
 		i++;
-	if (i < r->phases.n)
-		finding_say(f, "; phase '%.64s' begins there", r->phases.p[i].name);
+	if (i == r->phases.n)
+		return;
+	utf8_clean(name, sizeof(name), r->phases.p[i].name);
+	finding_say(f, "; phase '%s' begins there", name);
 }
 
 /* Says what the figures tell about the cause. Whether it is a cache, only the drive knows. */
@@ -35,19 +39,19 @@ static void say_cause(struct finding *f, const struct trace *t, const struct cha
 	if (change_is_load(c) && c->latency > 0 && !c->iops)
 		finding_say(f, ": the load grew from QD %s to %s, and the device is saturated",
 			    UNITS(short, c->before.queue_depth), UNITS(short, c->after.queue_depth));
-	else if (change_is_load(c) && !(whose = say_whose(f, c)))
+	else if (change_is_load(c) && !(whose = say_whose(f, t, c)))
 		finding_say(f, ": the load changed");
 	if (change_is_resized(c) && !whose)
 		finding_say(f, ", as their size went from %s to %s", UNITS(memory, mean_bytes(&c->before)), UNITS(memory, mean_bytes(&c->after)));
 	else if (c->cause.watch)
-		say_other(f, c);
+		say_other(f, t, c);
 	else if (!change_is_load(c) && c->only)
-		say_only(f, c);
+		say_only(f, t, c);
 	else if (!change_is_load(c) && c->latency > 0 && c->before_device)
 		finding_say(f, "; the device itself takes as long as before");
 	else if (!change_is_load(c) && c->latency > 0 && c->like)
 		finding_say(f, "; %u like it %s as fast as before", c->like, c->like > 1 ? "are" : "is");
-	else if (change_is_cache(c) && !rested && t->op != BLKLAT_OP_FLUSH)
+	else if (change_is_cache(c) && !rested && t->op <= BLKLAT_OP_WRITE)
 		finding_say(f, ", as when a cache is exhausted");
 	else
 		say_phase(f, t->q->run, c->at_s);
@@ -113,9 +117,9 @@ static void say_tail(struct finding *f, const struct trace *t, const struct chan
 	say_from_to(f, c, c->before.mean_ns, c->after.mean_ns);
 	finding_say(f, ", at %s IOPS", UNITS(short, c->after.iops));
 	if (c->cause.watch)
-		say_other(f, c);
+		say_other(f, t, c);
 	else if (c->only)
-		say_only(f, c);
+		say_only(f, t, c);
 	else
 		say_phase(f, t->q->run, c->at_s);
 }
