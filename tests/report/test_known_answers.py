@@ -346,6 +346,21 @@ def test_a_drift_is_told_once(tmp_path):
     assert [one for one in sentences(s.write(tmp_path / "late.blklat")) if one.endswith("; five such rounds from 30.0 s on were steady")]
 
 
+@pytest.mark.parametrize("of,told", [
+    (lambda t: 5 * max(0, 60 - abs(t - 90)) / 60, "33.0 s on for 115.0 s, from 103 us to 591 us, at 1.00k IOPS; p50 from 100 us to 593 us; meanwhile 295 writes/s of 64.0 KiB began"),
+    (lambda t: 3 * (t % 60) / 60, "8.0 s on for 52.0 s, and 2 times more, every 60.0 s, from 118 us to 387 us, at 1.00k IOPS; p50 from 114 us to 385 us"),
+    (lambda t: 1.2 * max(0, 60 - abs(t - 90)) / 60, None), (lambda t: 5 * (t % 90 > 80), None)])
+def test_what_rises_little_by_little_and_falls_again(tmp_path, of, told):
+    """By a factor of 2.25 or more. Writes come with it, but for the saw's."""
+    s = synthetic.Script()
+    for t in range(180):
+        spread(s, "read", 1e5 * (1 + of(t)), 1000)
+        s.io("write", 1e6, round(60 * of(t)) * (told is None or "meanwhile" in told), size=65536)
+        s.tick()
+    first = sentences(s.write(tmp_path / "run.blklat"))[0]
+    assert re.sub(" rose [0-9.]+ times", "", first) == f"sda read: mean latency little by little from {told}" if told else "little by little" not in first, first
+
+
 @pytest.mark.parametrize("owner,where,grows,told", [
     (True, "sda", True, "batch.service went from 40 to 200 writes/s of 256 KiB"), (False, "sda", True, "the device went from 40 to 200 writes/s of 256 KiB"),
     (False, "sdb", True, "sdb went from 40 to 200 writes/s of 256 KiB"), (True, "sda", False, None)])

@@ -139,16 +139,6 @@ static int grows_with(const struct trace *t, struct span in, const struct change
 	return o->grows;
 }
 
-/* Returns the direction in which the load @o, whose watch and op are given, changed with change @i, or 0. */
-static int changed_along(const struct trace *t, u32 i, const struct change *c, struct other *o)
-{
-	const struct span all = { 0, t->n }, both = both_levels(t, i);
-
-	if (c->gradual)
-		return grows_with(t, all, c, o);
-	return changed_with(t, t->cuts[i], both, c, o) ?: grows_with(t, both, c, o);
-}
-
 /* Whether the change at which the level of place @k begins has another cause than @o. */
 static bool has_other_cause(const struct trace *t, const struct change *all, u32 k, const struct other *o)
 {
@@ -165,7 +155,8 @@ static bool goes_together(const struct trace *t, const struct change *all, const
 {
 	const struct other *o = &c->cause;
 	u32 p = shown_by(c), agree = 0, both = 0, n = 0;
-	double middle_iops = (o->before.iops + o->after.iops) / 2, middle_ns = sqrt(c->before.ns[p] * c->after.ns[p]);
+	double middle_iops = (o->before.iops + o->after.iops) / 2, before = c->before.ns[p], after = c->after.ns[p],
+	       middle_ns = c->gradual ? (before + after) / 2 : sqrt(before * after);
 
 	for (u32 k = 0; k < t->n; k++) {
 		u32 at = t->interval[k];
@@ -179,6 +170,29 @@ static bool goes_together(const struct trace *t, const struct change *all, const
 		both += there && slow;
 	}
 	return agree >= TOGETHER * n && both >= BOTH * (n - agree + both);
+}
+
+/* The same of one that rises where the op's latency does, and falls there again. */
+static int comes_with(const struct trace *t, const struct change *c, struct other *o)
+{
+	struct change with = *c;
+
+	if (!(rates_of(t, &o->watch->ops[o->op], c->span[1]).iops > 0) ||
+	    measure_step(t, c->span[0], c->span[1], c, o) <= 0)
+		return 0;
+	with.cause = *o;
+	o->grows = goes_together(t, NULL, &with);
+	return o->grows;
+}
+
+/* Returns the direction in which the load @o, whose watch and op are given, changed with change @i, or 0. */
+static int changed_along(const struct trace *t, u32 i, const struct change *c, struct other *o)
+{
+	const struct span all = { 0, t->n }, both = both_levels(t, i);
+
+	if (c->gradual)
+		return c->lasts_s ? comes_with(t, c, o) : grows_with(t, all, c, o);
+	return changed_with(t, t->cuts[i], both, c, o) ?: grows_with(t, both, c, o);
 }
 
 /* Whether @w is of a device of its own: those on top of others, and partitions, are slow with those below. */

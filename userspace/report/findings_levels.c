@@ -238,6 +238,67 @@ static bool find_drift(const struct trace *t, u32 p, struct change *ret)
 	       (p != LEVEL_MEAN || most < rise / 2);
 }
 
+/* The logarithm of percentile @p without what lasts for two intervals. Returns its noise. */
+static double smooth(const struct trace *t, u32 p)
+{
+	double squares = 0;
+
+	for (u32 i = 0; i < t->n; i++) {
+		u32 first = min_u64(max_u64(i, LEVEL_LEAST / 2) - LEVEL_LEAST / 2, t->n - LEVEL_LEAST);
+
+		for (u32 k = 0; k < LEVEL_LEAST; k++)
+			t->room[k] = (struct weighted){ trace_log_ns(t, first + k, p), 1 };
+		t->y[i] = weighted_median(t->room, LEVEL_LEAST);
+		squares += pow(trace_log_ns(t, i, p) - t->y[i], 2);
+	}
+	return sqrt(squares / t->n);
+}
+
+/*
+ * Without a step: where percentile @p rises by two steps little by little and falls again, and is high for as long as
+ * two levels. Sets all changes, for the worse and for the better in turn; the first has the figures. Returns
+ * how many there are.
+ */
+static u32 find_humps(const struct trace *t, u32 p, struct change *ret)
+{
+	double noise, low, high, foot;
+	u32 n = 0;
+
+	if (t->q->run->phases.n || t->n < FIFTHS * LEVEL_LEAST)
+		return 0;
+	noise = smooth(t, p);
+	trace_ends(t, &low, &high);
+	foot = low + fmax(log(EVEN), 2 * noise);
+	for (u32 from = 0, to; from < t->n && n + 1 < LEVEL_CUTS_MAX; from = to + 1) {
+		u32 top = from, lower = 0, tall = 0;
+		double rise, most = 0;
+
+		for (to = from; to < t->n && lower < LEVEL_LEAST && (to == from || t->y[from] > foot); to++) {
+			lower = t->y[to] > foot ? 0 : lower + 1;
+			top = t->y[to] > t->y[top] ? to : top;
+		}
+		to -= lower;
+		rise = t->y[top] - low;
+		for (u32 i = from; i < to; i++) {
+			tall += t->y[i] > low + rise / 2;
+			most = fmax(most, i && i <= top ? t->y[i] - t->y[i - 1] : 0);
+		}
+		if (!from || tall < 2 * LEVEL_LEAST || rise < fmax(2 * log(STEP(p)), 4 * noise) || most > rise / 2)
+			continue;
+		ret[n] = (struct change){ .gradual = true, .at_s = t->q->run->start_s[t->interval[from]],
+					  .span = { { max_u64(from, NEAR) - NEAR, from }, { max_u64(top, 2) - 2, min_u64(top + 3, t->n) } } };
+		ret[n].lasts_s = run_end_of(t->q->run, t->interval[to - 1]) - ret[n].at_s;
+		n++;
+		if (to < t->n)
+			ret[n++].at_s = t->q->run->start_s[t->interval[to]];
+	}
+	if (!n)
+		return 0;
+	memcpy(ret->near, ret->span, sizeof(ret->near));
+	compare(t, ret);
+	return ret->latency > 0 && ret->after.ns[p] >= STEP(p) * STEP(p) * ret->before.ns[p] ? n : 0;
+}
+
 /*
  * How many changes are at the begin or end of a phase. Several are a sweep: what the user set, and the phases'
  * figures tell them.
@@ -422,6 +483,13 @@ static int report_changes(struct trace *t, bool sweep)
 	if (drifted && is_own(t, false, &drift, 0)) {
 		find_cause(t, 0, &drift);
 		report_change(t, &drift, 1);
+		return 0;
+	}
+	for (u32 p = 0; !t->n_cuts && !n && p < PERCENTILES_OVER_TIME; p++)
+		n = t->backed[p] ? find_humps(t, p, all) : 0;
+	if (n && all[0].gradual) {
+		find_cause(t, 0, &all[0]);
+		report_change(t, all, n);
 		return 0;
 	}
 	for (u32 i = 0, m; i < n; i += m) {

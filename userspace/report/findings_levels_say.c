@@ -63,7 +63,10 @@ static void say_when(struct finding *f, const struct change *all, u32 n)
 	double period_s = n > 2 ? (all[(n - 1) & ~1U].at_s - all[0].at_s) / ((n - 1) / 2) : 0;
 	bool regular = n > 4;
 
-	finding_say(f, " at %s", UNITS(seconds, all[0].at_s));
+	if (all[0].gradual)
+		finding_say(f, " little by little");
+	if (!all[0].gradual || all[0].lasts_s)
+		finding_say(f, all[0].gradual ? " from %s on" : " at %s", UNITS(seconds, all[0].at_s));
 	if (!all[0].lasts_s)
 		return;
 	finding_say(f, " for %s", UNITS(seconds, all[0].lasts_s));
@@ -107,10 +110,7 @@ static void say_tail(struct finding *f, const struct trace *t, const struct chan
 {
 	finding_say(f, "%s", f->times_of);
 	say_times(f, c);
-	if (c->gradual)
-		finding_say(f, " little by little");
-	else
-		say_when(f, c, n);
+	say_when(f, c, n);
 	finding_say(f, ",");
 	say_from_to(f, c, c->before.ns[c->tail], c->after.ns[c->tail]);
 	finding_say(f, "; p50 did not (%s); mean", UNITS(ns, c->after.ns[RUN_P50]));
@@ -139,10 +139,7 @@ static void say_first(struct finding *f, const struct change *c, u32 n)
 		finding_say(f, "%s latency", f->times_of);
 		say_times(f, c);
 	}
-	if (c->gradual)
-		finding_say(f, " little by little");
-	else
-		say_when(f, c, n);
+	say_when(f, c, n);
 	if (!steps) {
 		finding_say(f, ",");
 		say_from_to(f, c, median ? c->before.ns[RUN_P50] : c->before.mean_ns,
@@ -190,8 +187,8 @@ static void state_rule(struct finding *f)
 {
 	finding_rule(f, "a step by a factor of 1.5 or more in IOPS or in the median latency, or of 2 in a percentile with %d IOs beyond "
 		     "it, between levels of %d intervals or more that scatter by at most half the step (of fewer, by two steps, and the "
-		     "mean by one); rests and stalls are left out; or a percentile or mean that rises as much, and from no fifth of the time falls to the "
-		     "next, without one; another load is named if it changed by a factor of 1.5 or more at most %d intervals apart",
+		     "mean by one), without rests and stalls; or a percentile or mean that rises as much, falling from no fifth of the time to the "
+		     "next, or by two steps and falls again; another load is named if it changed by a factor of 1.5 or more at most %d intervals apart",
 		     TAIL_IOS, LEVEL_LEAST, SAME_CUT);
 }
 
@@ -202,7 +199,7 @@ void report_change(const struct trace *t, const struct change *all, u32 n)
 	const struct other *o = &c->cause;
 
 	f->from_s = c->at_s;
-	f->to_s = c->gradual || o->grows ? f->to_s : all[n - 1].at_s;
+	f->to_s = (c->gradual && !c->lasts_s) || o->grows ? f->to_s : all[n - 1].at_s;
 	f->times = times_of(c, &f->times_of);
 	if (!change_is_worse(c)) {
 		f->grade = FINDING_DIFFERS;
