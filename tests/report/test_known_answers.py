@@ -9,6 +9,7 @@ import pytest
 import synthetic
 from phases import mark
 from recordings import blklat, sentences
+from sql import change
 
 Z = [statistics.NormalDist().inv_cdf((i + 0.5) / 20) for i in range(20)]
 
@@ -230,6 +231,18 @@ def test_a_load_that_makes_slow_half_of_the_time_is_not_sure(tmp_path):
         s.tick()
     first = sentences(s.write(tmp_path / "run.blklat"))[0]
     assert re.match(r"sda read: mean latency rose 4\.00 times at 60\.0 s for 3\.0 s, .*; at the same time 2\.00k writes/s of 256 KiB began$", first), first
+
+
+def test_most_are_faster_and_the_mean_is_slower(tmp_path):
+    """As on a loop device: p50 and p90 fall, and p99 rises as writes begin, in the midst of a second."""
+    s = synthetic.Script()
+    for t in range(60):
+        for ns, late_ns, count in (15e3, 4e3, 460), (3e4, 15e3, 20), (2e5, 3e7, 20):
+            spread(s, "read", late_ns if t >= 30 else ns, count)
+        s.io("write", 1e7, 1000 if t > 30 else 580 * (t == 30), size=2 ** 20)
+        s.tick()
+    first = sentences(s.write(tmp_path / "run.blklat"))[0]
+    assert re.match(r"sda read: at 30\.4 s 1\.00k writes/s of 1\.00 MiB began; .* went from p99 2\d\d us to 3\d\.\d ms, p50 15\.\d us to 4\.\d\d us, mean ", first), first
 
 
 def test_an_owner_whose_load_takes_turns_may_be_a_culprit(tmp_path):
@@ -600,8 +613,9 @@ def test_a_run_without_ios(tmp_path):
     s = synthetic.Script()
     for _ in range(10):
         s.tick()
-    path = s.write(tmp_path / "run.blklat")
+    path = change(s.write(tmp_path / "run.blklat"), "UPDATE meta SET value = 0 WHERE key = 'finished'")
     text = blklat("report", "--format", "text", path)
+    assert " 10.0 s (not finished)\n" in text
     assert text.splitlines()[-2:] == ["", "no IO"] and "rates" not in text + blklat("compare", path, path, "--format", "text")
 
 

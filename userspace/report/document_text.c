@@ -44,9 +44,10 @@ static void put_run(const struct look *look, const struct run *r, const char *na
 	char text[FINDING_TEXT];
 	bool said = strstr(r->origin.file, name) || !strncmp(r->origin.label, name, strlen(name));
 
-	snprintf(text, sizeof(text), "%s%s%.200s: %.100s%s%.64s, %s, %s%s", said ? "" : name, said ? "" : ": ", r->origin.file,
+	snprintf(text, sizeof(text), "%s%s%.200s: %.100s%s%.64s, %s, %s%s%s", said ? "" : name, said ? "" : ": ", r->origin.file,
 		 r->origin.label, r->origin.label[0] ? ", " : "", r->origin.host, UNITS(utc, r->origin.start_wall_ns),
-		 UNITS(seconds, r->duration_s), active_words((char[ACTIVE_TEXT]){ 0 }, "; ", r));
+		 UNITS(seconds, r->duration_s), r->origin.finished ? "" : " (not finished)",
+		 active_words((char[ACTIVE_TEXT]){ 0 }, "; ", r));
 	put_paragraph(look, "", text);
 }
 

@@ -117,9 +117,14 @@ static void compare(const struct trace *t, struct change *c)
 	c->iops = direction(c->before.iops, c->after.iops, EVEN);
 	c->mean = direction(c->before.mean_ns, c->after.mean_ns, EVEN);
 	c->p50 = direction(c->before.ns[RUN_P50], c->after.ns[RUN_P50], EVEN);
-	for (u32 p = PERCENTILES_OVER_TIME; --p > RUN_P50;)
-		if (t->backed[p] && direction(c->before.ns[p], c->after.ns[p], FACTOR))
+	/* One that goes the way of the mean, if any does. */
+	for (u32 p = PERCENTILES_OVER_TIME; --p > RUN_P50;) {
+		int way = t->backed[p] ? direction(c->before.ns[p], c->after.ns[p], FACTOR) : 0;
+
+		if (way && (!c->mean || way == c->mean || !c->tail ||
+			    direction(c->before.ns[c->tail], c->after.ns[c->tail], FACTOR) != c->mean))
 			c->tail = p;
+	}
 	c->latency = direction_of_latency(c);
 	c->keeps_depth = direction(c->before.queue_depth, c->after.queue_depth, FACTOR) ==
 			 direction(depth_of(&c->before), depth_of(&c->after), FACTOR);

@@ -12,6 +12,7 @@
 #include "util/array.h"
 #include "util/cleanup.h"
 
+#define ALL 0.9			/* of a noisy rate */
 #define SHORT 2			/* by how many steps latency rises for less than LEVEL_LEAST intervals, */
 #define SHORT_IOS 20		/* and IOs beyond the percentile then; at least by */
 #define SHORT_EDGE 2		/* at the run's begin and end */
@@ -283,6 +284,8 @@ double moment_of(const struct trace *t, const struct series_run *s, u32 cut, dou
 	/* What a load makes up for in one of them says nothing of the other. */
 	for (u32 i = a; i <= b; i++)
 		at_first += (fmin(fmax(run_iops(r, s->ios, i), least), most) - after) * r->length_s[i];
-	/* After a rest, it came with the load. */
-	return b > a + 1 || before == after || !s->ios[a] ? r->start_s[b] : r->start_s[a] + at_first / (before - after);
+	/* After a rest, it came with the load. What is nearly all there in the first interval began with it. */
+	return b > a + 1 || before == after || (!s->ios[a] && run_iops(r, s->ios, b) >= ALL * after)
+		       ? r->start_s[b]
+		       : r->start_s[a] + at_first / (before - after);
 }
