@@ -495,6 +495,16 @@ def test_a_load_that_comes_and_goes_or_rests(tmp_path):
         assert (words in told[0] if words else not told), told
 
 
+def test_a_load_that_comes_once_beside_another_is_not_uneven(tmp_path):
+    """The queue depth is that of the reads."""
+    s = synthetic.Script()
+    for t in range(120):
+        s.io("read", 1e5, 1000)
+        s.io("discard", 4e3, 3000 * (40 <= t < 48), size=2 ** 22)
+        s.tick()
+    assert not [one for one in sentences(s.write(tmp_path / "run.blklat")) if "\u00b1" in one]
+
+
 def test_a_mean_that_drifts(tmp_path):
     """A limit sinks from 2000 to 400 IOPS. As ever more of the IOs wait 100 ms for it, p90 jumps from 40 us to 100 ms."""
     s = synthetic.Script()

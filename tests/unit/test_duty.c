@@ -53,6 +53,17 @@ TEST(duty_limits)
 	}
 }
 
+/* Too few to tell a duty cycle. The run's rate has the pauses, as the load's has not. */
+TEST(few_bursts)
+{
+	for (u32 i = 0; i < 4; i++) {
+		burst(20, 2000, 1, 1);
+		rest(20);
+	}
+	judge();
+	assert_text("duty_cycle", "sda write: the load came 4 times, with 60.0 s of pauses between: 2.00k IOPS while busy, 1.14k over the run");
+}
+
 /* An IO in flight is no pause: the device stalls. */
 TEST(stalls_are_no_pauses)
 {

@@ -91,7 +91,7 @@ static void begin_burst(struct duty *d, double at_s, double ios, double *last_s,
 struct duty duty_of(const struct run *r, const struct watch_run *w)
 {
 	struct duty d = { .first = r->active.first, .end = r->active.first + r->active.n };
-	double all = 0, ios = 0, last_s = 0, squares = 0, n;
+	double all = 0, ios = 0, last_s = 0, squares = 0, pause_s = 0, rest_s = 0, n;
 
 	for (u32 i = d.first; i < d.end; i++)
 		all += watch_run_ios_in(w, i);
@@ -99,14 +99,21 @@ struct duty duty_of(const struct run *r, const struct watch_run *w)
 	for (u32 i = d.first; i < d.end; i++) {
 		if (is_busy(&d, r, w, i) && !is_busy(&d, r, w, (s64)i - 1))
 			begin_burst(&d, r->start_s[i], ios, &last_s, &squares);
+		pause_s = is_busy(&d, r, w, i) ? 0 : pause_s + r->length_s[i];
+		rest_s += d.bursts && is_busy(&d, r, w, i + 1LL) ? pause_s : 0;
 		ios += watch_run_ios_in(w, i);
 	}
-	if (d.bursts < BURSTS_LEAST || all < IOS_LEAST * d.bursts)
+	if (all < IOS_LEAST * d.bursts)
 		return (struct duty){ 0 };
 	n = d.bursts - 1;
 	d.period_s = (last_s - d.from_s) / n;
 	d.has_inner = has_inner(&d, r, w);
 	set_busy_iops(&d, r, w);
+	if (d.bursts < BURSTS_LEAST) {
+		all /= r->active.to_s - r->active.from_s;
+		return (struct duty){ .few = d.has_inner && all <= SHARE_MOST * d.busy_iops ? d.bursts : 0, .from_s = d.from_s,
+				      .rest_s = rest_s, .busy_iops = d.busy_iops, .overall_iops = all };
+	}
 	d.share = d.overall_iops / d.busy_iops;
 	if (sqrt(fmax(squares / n - d.period_s * d.period_s, 0)) > DEVIATION * d.period_s || !(d.share <= SHARE_MOST))
 		return (struct duty){ 0 };

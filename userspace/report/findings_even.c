@@ -67,14 +67,18 @@ int evenness_of(const struct run *r, const struct watch_run *w, u32 op, const st
 		  end = trim ? r->active.first + r->active.n : in->first + in->n + 1;
 	struct weighted *sorted;
 	double mean, worst, ios, squares = 0;
-	u32 n = 0;
+	u32 n = 0, away = 0;
 
 	if (!y)
 		return -ENOMEM;
 	*ret = (struct evenness){ .share = -1 };
-	for (u32 i = first; i + 1 < end; i++)
+	for (u32 i = first; i + 1 < end; i++) {
+		away = w->ops[op].ios[i] || !watch_run_ios_in(w, i) ? 0 : away + 1;
+		if (away == LEVEL_LEAST)	/* only others go on: the load came or went */
+			return 0;
 		if (r->length_s[i] >= r->interval_s / 2 && !duty_leaves_out(&duty, r, w, i))
 			y[n++] = (struct weighted){ run_iops(r, w->ops[op].ios, i), w->queue_depth[i] };
+	}
 	mean = mean_of(y, n ?: 1, false);
 	if (n < INTERVALS_LEAST || !(mean > 0))
 		return 0;

@@ -189,10 +189,17 @@ int find_duty_cycle(const struct inquiry *q)
 	const char *most = d.at_least ? "at most " : "", *least = d.at_least ? "at least " : "";
 	struct finding *f;
 
-	if (!d.bursts)
+	if (!d.bursts && d.few < 2)
 		return 0;
 	f = finding_add(q, "duty_cycle", op_named(q->watch, -1));
 	f->from_s = d.from_s;
+	if (d.few) {
+		finding_values(f, { "bursts", d.few }, { "busy_iops", d.busy_iops }, { "overall_iops", d.overall_iops });
+		finding_say(f, "the load came %u times, with %s of pause%s between: %s IOPS while busy, %s over the run", d.few,
+			    UNITS(seconds, d.rest_s), d.few > 2 ? "s" : "", UNITS(short, d.busy_iops), UNITS(short, d.overall_iops));
+		finding_rule(f, "two to four bursts of 100 IOs or more, as by a duty cycle");
+		return 0;
+	}
 	finding_values(f, { "bursts", d.bursts }, { "period_s", d.period_s }, { "share", d.share },
 		       { "busy_iops", d.busy_iops }, { "overall_iops", d.overall_iops });
 	finding_say(f, "a duty cycle of %s%s: %s of load and %s%s of pause, %u times; %s%s IOPS while busy, %s over %u whole periods", most,

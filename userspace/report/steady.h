@@ -83,7 +83,9 @@ bool consistency_around(const struct run *r, const struct watch_run *of, u32 op,
  * at most 25 %, with pauses in between: intervals below 1 % of the mean rate, at whose ends no IO is in flight.
  */
 struct duty {
-	u32 bursts;			/* 0: there is none, and nothing else is meaningful */
+	u32 bursts;			/* 0: there is none; without few, nothing else is meaningful */
+	u32 few;			/* bursts, of two to four; then overall_iops is of the active window */
+	double rest_s;			/* between the first one and the last */
 	double from_s;			/* begin of the first burst */
 	double period_s;		/* mean, from the begin of a burst to that of the next */
 	double busy_iops;		/* of all ops, while busy: of the intervals that are busy all the time */
