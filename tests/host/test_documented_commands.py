@@ -28,7 +28,7 @@ ELSEWHERE = {
     "systemctl": "needs systemd: tests/vm/systemd", "curl": "asks the installed service, as tests/vm/systemd does",
     "helm": "needs a cluster; tests/package/test_helm.py renders the chart", "tests/vm/vm.py": "boots a guest, as make test-vm does",
     "apt": "installs: tests/package/test_repo.py", "dnf": "as apt", "zypper": "there is none for Debian",
-    "semodule": "changes the policy: tests/release/test_selinux.py", "insmod": "changes the kernel: tests/vm", "modprobe": "changes the kernel: tests/vm", "dkms": "builds for a kernel: tests/package/test_deb.py",
+    "semodule": "changes the policy: tests/release/test_selinux.py", "apparmor_parser": "changes the kernel: tests/vm/systemd", "cp": "as apparmor_parser", "insmod": "changes the kernel: tests/vm", "modprobe": "changes the kernel: tests/vm", "dkms": "builds for a kernel: tests/package/test_deb.py",
 }
 HERE = {"blklat", "podman", "make", "sed", "sqlite3", "export", "tests/script.py", "/usr/bin/python3", "FAIL_AT=3523"}
 # How blocks begin that have no commands: figures, other programs' languages.

@@ -11,7 +11,7 @@ OURS = "GPL-2.0-only"
 SHARED = "GPL-2.0-only WITH Linux-syscall-note OR MIT"
 PATTERNS = ["userspace/**/*.[ch]", "bpf/*.[ch]", "kmod/*.[ch]", "include/blklat/*", "tests/**/*.[ch]", "tests/**/*.py", "bench/*.[ch]",
             "bench/*.py", "bench/*.sh", "userspace/report/web/**/*.ts", "userspace/report/web/*.mjs", "userspace/report/web/*.css",
-            "tests/**/*.mjs", "tests/**/*.sh", "packaging/*", "packaging/release/*", "packaging/completion/*", "packaging/selinux/*", "packaging/dkms/*",
+            "tests/**/*.mjs", "tests/**/*.sh", "packaging/*", "packaging/release/*", "packaging/completion/*", "packaging/apparmor/*", "packaging/selinux/*", "packaging/dkms/*",
             "packaging/prometheus/*", "packaging/debian/rules", "docs/*.8", ".ci/*", "Makefile", "Kbuild", ".clang-format", ".editorconfig"]
 SPDX = re.compile(r"^(?://|/\*|\*|#|;|\.\\\"|<!--)\s*SPDX-License-Identifier: (.*?)(?:\s*(?:\*/|-->))?$")
 

@@ -13,7 +13,7 @@ from cache import CACHE, keyed, locked, read_stamp, write_stamp
 from packages import HOST, Failure, Staged, bootstrap, run
 
 # To build the module, to boot, and to inspect what runs then.
-PACKAGES = ("apt", "bash-completion", "ccache", "curl", "dkms", "gcc", "kmod", "linux-headers-amd64", "make", "man-db",
+PACKAGES = ("apparmor", "apt", "bash-completion", "ccache", "curl", "dkms", "gcc", "kmod", "linux-headers-amd64", "make", "man-db",
             "procps", "python3-pytest", "systemd-sysv", "udev")
 # What was compiled there.
 COMPILED = CACHE / "ccache"
