@@ -163,7 +163,7 @@ def guests(build):
     What runs in guests, in the order in which it begins: {name: (what make builds for it, program)}. The module's suites as a
     module of each kernel; several tasks where they can be preempted anywhere; 384 possible CPUs; a weakly ordered CPU; the
     service; with all kernels, Secure Boot; and then all tests of what needs devices, which the last guests share. On some kernels,
-    as in 'make test', without those of before_release (tests/vm/guest/conftest.py) and several tasks once more.
+    as in 'make test', without those of before_release (tests/vm/guest/conftest.py) and AppArmor's, and several tasks once more.
     """
     kernels = os.environ.get("KERNEL", "").split()
     fewer = " and not before_release" * bool(kernels)
@@ -175,7 +175,7 @@ def guests(build):
     elif FOREIGN not in kernels:
         found["foreign"] = "arm64-program", ("tests/vm/vm.py", "test", FOREIGN, "-k", FOREIGN_TEST)
     if not kernels or "6.1" in kernels:  # Debian 12's
-        found["service"] = "deb-files", ("tests/vm/service_guest.py",)
+        found["service"] = "deb-files", ("tests/vm/service_guest.py", *(["-k", "not apparmor"] if kernels else []))
     chosen = ["-k", f"not test_tasks{fewer}"] if kernels else []
     for number in range(1, GUESTS + 1):
         found[f"shared {number}"] = "" if kernels else "arm64-guest-programs", ("tests/vm/vm.py", "test", *kernels, *chosen, "--share", str(shared(build)))
