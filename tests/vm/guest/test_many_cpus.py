@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-A machine that may get 384 CPUs, with drives of many hardware queues: the counters take the memory that they are given, at
-full resolution, and every IO is counted, whether its CPU has series of its own or shares those of all.
+A machine that may get 384 CPUs, with drives of many hardware queues, or LUNs of one adapter: the counters take the memory that
+they are given, at full resolution, and every IO is counted, whether its CPU has series of its own or shares those of all.
 """
 import json
 import pathlib
@@ -18,9 +18,13 @@ from service import Serve
 CPUS = 384
 POSSIBLE = pathlib.Path("/sys/devices/system/cpu/possible").read_text().strip()
 STAGES = "device", "queue", "total"
-WIDE = {"submit_queues": 128, "hw_queue_depth": 1023, "no_sched": 1}
+WIDE = {"submit_queues": 128, "no_sched": 1}
+DRIVES = WIDE | {"nr_devices": 24, "hw_queue_depth": 1023}
+# All queues of all LUNs have the same tags: were there slots for each queue's, they alone would take 600 MiB.
+LUNS = WIDE | {"nr_devices": 60, "hw_queue_depth": 5089, "shared_tags": 1, "shared_tag_bitmap": 1}
 # Somewhat more than is fixed, in MiB. All CPUs' own series would take 2.3 GiB for the drives' three stages, and more by cgroup.
-LIMITS = {"nvme": 48, "drives": 256, "cgroups": 320}
+LIMITS = {1: 48, 24: 256, 60: 64}
+CGROUPS_MIB = 320
 # Of a process, its program and its histograms.
 PROCESS_MIB = 64
 # The table of targets, and what kernels before 6.4 add for keys that arrays do not have (bpf_map_memory_footprint()).
@@ -28,9 +32,9 @@ BESIDES_MIB = 8
 pytestmark = pytest.mark.skipif(POSSIBLE != f"0-{CPUS - 1}", reason=f"for a machine of {CPUS} possible CPUs: vm.py test --large")
 
 
-@pytest.fixture(scope="module")
-def drives():
-    with null_blk(nr_devices=24, **WIDE) as devices:
+@pytest.fixture(scope="module", params=[DRIVES, LUNS], ids=["drives", "luns"])
+def drives(request):
+    with null_blk(**request.param) as devices:
         yield devices
 
 
@@ -70,22 +74,24 @@ def watch(devices, limit, *args, stages=STAGES):
 
 @pytest.mark.before_release
 def test_drives(drives):
-    watch(drives, LIMITS["drives"])
+    watch(drives, LIMITS[len(drives)])
 
 
 @pytest.mark.before_release
+@pytest.mark.parametrize("drives", [DRIVES], ids=["drives"], indirect=True)
 def test_drives_by_cgroup(drives):
     with hierarchy():
-        engines, done = watch(drives, LIMITS["cgroups"], "--by", "cgroup", stages=["device"])
+        engines, done = watch(drives, CGROUPS_MIB, "--by", "cgroup", stages=["device"])
     for b in engines:
         assert all(parts_of(b, labels_of(b), device, "device") == {"/": {"read": ios}} for device, ios in done.items())
 
 
 @pytest.mark.before_release
+@pytest.mark.parametrize("drives", [DRIVES], ids=["drives"], indirect=True)
 @pytest.mark.parametrize("engine", sorted(PREPARED))
 def test_service(drives, engine):
     with PREPARED[engine](), Serve("--dev", "nullb*", "--engine", engine, "--stage", ",".join(STAGES),
-                                   "--max-memory", f"{LIMITS['drives']}M") as s:
+                                   "--max-memory", f"{LIMITS[24]}M") as s:
         expected = {f'blklat_io_latency_seconds_count{{device="{d.name}",op="read",stage="{stage}"}}': ios
                     for d, ios in reads(drives[::8]).items() for stage in ("device", "total")}
 
@@ -100,4 +106,4 @@ def test_service(drives, engine):
 def test_nvme_of_64_queues():
     device = nvme()
     assert len(list((device.sysfs / "mq").iterdir())) == 64
-    watch([device], LIMITS["nvme"])
+    watch([device], LIMITS[1])
