@@ -495,6 +495,16 @@ def test_a_load_that_comes_and_goes_or_rests(tmp_path):
         assert (words in told[0] if words else not told), told
 
 
+def test_a_load_that_begins_within_an_interval_has_no_lower_rate_there(tmp_path):
+    s = synthetic.Script()
+    for t in range(60):
+        s.io("read", 1e5, 1000)
+        spread(s, "write", 8e5 if t == 10 else 1e5, 200 if t == 10 else 1000 * (t > 10))
+        s.tick()
+    [told] = [one for one in sentences(s.write(tmp_path / "run.blklat")) if one.startswith("sda write: ")]
+    assert re.fullmatch(r"sda write: mean latency fell 8\.00 times at 11\.0 s, from 80\d us to 100 us, after 0\.4\d* % of the IOs, at 1\.00k IOPS; p50 from 80\d us to 100 us", told), told
+
+
 def test_a_load_that_comes_once_beside_another_is_not_uneven(tmp_path):
     """The queue depth is that of the reads."""
     s = synthetic.Script()

@@ -180,6 +180,12 @@ struct change change_at(const struct trace *t, u32 i)
 	if (c.lasts_s)	/* what was long before is no part of it */
 		c.span[0] = (struct span){ max_u64(c.span[0].from + SHORT_APART, t->cuts[i]) - SHORT_APART, t->cuts[i] };
 	compare(t, &c);
+	/* The load began somewhere within its first interval. */
+	if (c.span[0].to == 1 && t->interval[0] && c.iops > 0) {
+		c.before.bytes_per_s *= c.after.iops / c.before.iops;
+		c.before.iops = c.after.iops;
+		c.iops = 0;
+	}
 	place_change(t, t->cuts[i], &c);
 	/* So few intervals have more or fewer IOs by chance. */
 	if (c.lasts_s)
