@@ -126,7 +126,7 @@ static __always_inline void account_missed_bio(const struct bio_start *start, u3
 {
 	account_bio(start, BLKLAT_OVERWRITTEN, turn);
 	if (blklat_counts_in_flight(cfg_by))
-		count_bio_in_flight(start, -1);
+		count_bio_in_flight(start, -1, bpf_ktime_get_ns());
 }
 
 /* --- the table of cells -------------------------------------------------------------------- */
@@ -196,7 +196,7 @@ static __always_inline void count_starts(u64 key, const struct bio_start *start,
 		count_started(wait_watch(start, 1), turn);
 	}
 	if (has_parts(mode) && blklat_counts_in_flight(cfg_by))
-		count_bio_in_flight(start, 1);
+		count_bio_in_flight(start, 1, start->ns & ~BLKLAT_SLOT_SEEN);
 	if (has_parts(mode) && cfg_company)
 		keep_bio_company(key, company);
 }
@@ -324,8 +324,10 @@ static __always_inline void end_in_mode(u64 key, u32 error, u64 now, bool alone,
 	error = error ?: (u32)start.error;
 	if (cfg_wait && start.waits)
 		end_without_request(&start, alone, turn);
-	if (has_parts(mode) && blklat_counts_in_flight(cfg_by))
-		count_bio_in_flight(&start, -1);
+	if (has_parts(mode) && blklat_counts_in_flight(cfg_by)) {
+		now = now ?: bpf_ktime_get_ns();
+		count_bio_in_flight(&start, -1, now);
+	}
 	/* Until 5.15 block_rq_complete had an errno. */
 	if (error == BLK_STS_AGAIN || error == (u32)-EAGAIN) {
 		account_bio(&start, BLKLAT_REQUEUED, turn);

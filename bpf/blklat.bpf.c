@@ -50,7 +50,7 @@ static __always_inline bool has_queue(enum mode mode)
 static __always_inline void end_queue(struct target *t, struct request *rq, struct slot slot, u32 turn, enum mode mode)
 {
 	u32 op = op_of(rq->cmd_flags);
-	u64 start = *slot.ns, ns, *bin;
+	u64 start = *slot.ns, now, ns, *bin;
 	enum sharing sharing;
 	struct blklat_series *s;
 
@@ -59,7 +59,8 @@ static __always_inline void end_queue(struct target *t, struct request *rq, stru
 	s = series_of(watch_of(t, BLKLAT_STAGE_QUEUE, start, mode), op, turn, &sharing);
 	if (!s)
 		return;
-	ns = unmarked_latency(bpf_ktime_get_ns(), start, has_parts(mode));
+	now = bpf_ktime_get_ns();
+	ns = unmarked_latency(now, start, has_parts(mode));
 	bin = count_latency(s, ns, sharing);
 	add(&s->bytes, rq->__data_len, sharing);
 	if (tells_slow(mode)) {
@@ -68,7 +69,7 @@ static __always_inline void end_queue(struct target *t, struct request *rq, stru
 	}
 	free_slot(slot.ns, BLKLAT_SLOT_UNUSED);
 	if (has_parts(mode))
-		end_in_part(t->watch[BLKLAT_STAGE_QUEUE], start, mode);
+		end_in_part(t->watch[BLKLAT_STAGE_QUEUE], start, now, mode);
 	if (bin)
 		add(bin, 1, sharing);
 }
@@ -81,7 +82,7 @@ static __always_inline void account_missed_request(struct target *t, u64 start, 
 	if (start & BLKLAT_SLOT_QUEUED)
 		account(watch, BLKLAT_OVERWRITTEN, turn);
 	if (has_parts(mode))
-		end_in_part(watch, start, mode);
+		end_in_part(watch, start, bpf_ktime_get_ns(), mode);
 }
 
 /* For a standby: did an earlier program begin the stage? */
@@ -182,7 +183,7 @@ static __always_inline void unstart(struct target *t, struct slot slot, u32 turn
 	free_slot(slot.ns, BLKLAT_SLOT_FREE);
 	if (cfg_idle_gap_ns && stage == BLKLAT_STAGE_DEVICE)
 		note_use(&t->seen_ns, bpf_ktime_get_ns());
-	end_in_part(watch, start, MODE_PARTS);
+	end_in_part(watch, start, bpf_ktime_get_ns(), MODE_PARTS);
 	account(watch, BLKLAT_REQUEUED, turn);
 }
 
@@ -321,7 +322,7 @@ static __always_inline void complete_in(struct blklat_series *s, enum sharing sh
 	}
 	free_slot(slot, BLKLAT_SLOT_FREE | (leaves_mark(turn, BPF_RQ_COMPLETE) ? BLKLAT_SLOT_SEEN_FREE : 0));
 	if (has_parts(mode))
-		end_in_part(t->watch[BLKLAT_STAGE_DEVICE], start, mode);
+		end_in_part(t->watch[BLKLAT_STAGE_DEVICE], start, now, mode);
 	add(bin, 1, sharing);
 }
 

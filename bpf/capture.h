@@ -45,7 +45,8 @@ enum mode {
 
 /* A watch's IOs in flight; the index is enum blklat_kind - 1. */
 struct in_flight {
-	__u64 of_kind[8];
+	__u64 of_kind[7];	/* unused if they are of one kind */
+	__u64 all;
 };
 
 #define BLKLAT_TARGET_BITS 14		/* largest hash with a single lookup: 1 MiB */

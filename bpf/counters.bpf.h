@@ -294,6 +294,16 @@ static __noinline int account_standby(u32 watch, u32 cell)
 	return 0;
 }
 
+/* The first IO of a whole's begins, or the last one ends: see BLKLAT_BUSY. */
+static __noinline int add_busy(u32 watch, u64 ns)
+{
+	u64 *at = account_cell(watch, BLKLAT_BUSY, 1);
+
+	if (at)
+		ADD_ATOMICALLY(at, ns);
+	return 0;
+}
+
 static __always_inline void account(u32 watch, u32 cell, u32 turn)
 {
 	if (turn == TURN_FIRST)

@@ -111,12 +111,22 @@ static __always_inline struct in_flight *in_flight_of(u32 whole)
 	return bpf_map_lookup_elem(&in_flight, &number);
 }
 
-/* @kind comes from memory, so the verifier knows nothing about it. */
-static __always_inline void count_in_flight(struct in_flight *f, u32 kind, u64 n)
+/*
+ * @n more IOs are in flight since @now: 1 or -1. @kind comes from memory, so the verifier knows nothing about it. On a
+ * kernel that has only additions, @was is @n (fit_program()), so no period begins or ends.
+ */
+static __always_inline void count_in_flight(struct in_flight *f, u32 whole, u32 kind, u64 n, u64 now)
 {
+	u64 was;
+
 	kind--;
-	if (kind < BLKLAT_KINDS)
+	if (kind >= BLKLAT_KINDS)
+		return;
+	if (!cfg_one_kind)
 		ADD_ATOMICALLY(&f->of_kind[kind], n);
+	was = __sync_fetch_and_add(&f->all, n);
+	if (was == (n != 1))
+		add_busy(whole, n == 1 ? -(now + BLKLAT_PERIOD) : now + BLKLAT_PERIOD);
 }
 
 static __always_inline u32 strongest(const struct in_flight *f)
@@ -131,16 +141,9 @@ static __always_inline u32 strongest(const struct in_flight *f)
 /* The company of an IO that begins now and is not counted yet; or, if that is not kept, only its part. */
 static __always_inline u32 company_in(const struct in_flight *f)
 {
-	u32 depth = 1;
-
 	if (cfg_one_kind)
-		return blklat_depth_part(f->of_kind[0] + 1);
-	if (!cfg_company)
-		return strongest(f);
-#pragma unroll
-	for (u32 kind = 1; kind <= BLKLAT_KINDS; kind++)
-		depth += f->of_kind[kind - 1];
-	return blklat_company(depth, strongest(f));
+		return blklat_depth_part(f->all + 1);
+	return cfg_company ? blklat_company(f->all + 1, strongest(f)) : strongest(f);
 }
 
 /*
@@ -160,7 +163,7 @@ __noinline int company_now(u32 whole)
  * The same for a request of @kind that begins in a slot, and is counted. If @was is a time, the slot's
  * previous request began at @was, and its end was missed.
  */
-static __always_inline u32 enter_here(u32 whole, u32 kind, u64 was)
+static __always_inline u32 enter_here(u32 whole, u32 kind, u64 was, u64 now)
 {
 	struct in_flight *f = in_flight_of(whole);
 	u32 found;
@@ -168,28 +171,28 @@ static __always_inline u32 enter_here(u32 whole, u32 kind, u64 was)
 	if (!f)
 		return 0;
 	if (was > BLKLAT_SLOT_VACANT)
-		count_in_flight(f, blklat_slot_kind(was), -1);
+		count_in_flight(f, whole, blklat_slot_kind(was), -1, now);
 	found = company_in(f);
-	count_in_flight(f, kind, 1);
+	count_in_flight(f, whole, kind, 1, now);
 	return found;
 }
 
-__noinline int enter(u32 whole, u32 kind, u64 was)
+__noinline int enter(u32 whole, u32 kind, u64 was, u64 now)
 {
-	return enter_here(whole, kind, was);
+	return enter_here(whole, kind, was, now);
 }
 
-static __always_inline void change_here(u32 whole, u32 kind, u64 more)
+static __always_inline void change_here(u32 whole, u32 kind, u64 more, u64 now)
 {
 	struct in_flight *f = in_flight_of(whole);
 
 	if (f)
-		count_in_flight(f, kind, more);
+		count_in_flight(f, whole, kind, more, now);
 }
 
-__noinline int change_in_flight(u32 whole, u32 kind, u64 more)
+__noinline int change_in_flight(u32 whole, u32 kind, u64 more, u64 now)
 {
-	change_here(whole, kind, more);
+	change_here(whole, kind, more, now);
 	return 0;
 }
 
@@ -358,9 +361,9 @@ static __always_inline u32 *company_at(const struct target *t, struct request *r
 }
 
 /* Where there is only one path, no function is called: that saves some 15 instructions. */
-static __always_inline u32 enter_in(u32 whole, u32 kind, u64 was, enum mode mode)
+static __always_inline u32 enter_in(u32 whole, u32 kind, u64 was, u64 now, enum mode mode)
 {
-	return mode == MODE_DEVICE_MORE ? enter_here(whole, kind, was) : (u32)enter(whole, kind, was);
+	return mode == MODE_DEVICE_MORE ? enter_here(whole, kind, was, now) : (u32)enter(whole, kind, was, now);
 }
 
 /* The start time of a request that begins @stage @now in a slot which holds @was. */
@@ -381,23 +384,23 @@ static __always_inline u64 begin_in_part(const struct target *t, struct request 
 	/* A path of its own, so that the other one has to keep fewer values. */
 	if (cfg_company) {
 		keep = company_at(t, rq);
-		found = enter_in(t->watch[stage], kind, was, mode);
+		found = enter_in(t->watch[stage], kind, was, now, mode);
 		if (keep)
 			*keep = found;
 		return blklat_parted_start(now, blklat_company_part(found, cfg_by), kind);
 	}
-	return blklat_parted_start(now, enter_in(t->watch[stage], kind, was, mode), kind);
+	return blklat_parted_start(now, enter_in(t->watch[stage], kind, was, now, mode), kind);
 }
 
-/* An IO that began at @start is no longer in flight. */
-static __always_inline void end_in_part(u32 whole, u64 start, enum mode mode)
+/* An IO that began at @start is no longer in flight since @now. */
+static __always_inline void end_in_part(u32 whole, u64 start, u64 now, enum mode mode)
 {
 	if (!blklat_counts_in_flight(cfg_by))
 		return;
 	if (mode == MODE_DEVICE_MORE)
-		change_here(whole, blklat_slot_kind(start), -1);
+		change_here(whole, blklat_slot_kind(start), -1, now);
 	else
-		change_in_flight(whole, blklat_slot_kind(start), -1);
+		change_in_flight(whole, blklat_slot_kind(start), -1, now);
 }
 
 /* The part of a bio that is to be remembered. Sets @ret_company if company is kept. */
@@ -429,13 +432,13 @@ static __always_inline void choose_parts(struct bio_start *start, struct bio *bi
 		start->watch[1] += bio_part(start->watch[1], start, bio, &ret_company[1]);
 }
 
-/* @n more bios like @start are in flight: 1 or -1. */
-static __always_inline void count_bio_in_flight(const struct bio_start *start, u64 n)
+/* @n more bios like @start are in flight since @now: 1 or -1. */
+static __always_inline void count_bio_in_flight(const struct bio_start *start, u64 n, u64 now)
 {
 	if (start->watch[0])
-		change_in_flight(whole_watch(start->watch[0]), kind_of(start->op, start->bytes), n);
+		change_in_flight(whole_watch(start->watch[0]), kind_of(start->op, start->bytes), n, now);
 	if (start->watch[1])
-		change_in_flight(whole_watch(start->watch[1]), kind_of(start->op, start->bytes), n);
+		change_in_flight(whole_watch(start->watch[1]), kind_of(start->op, start->bytes), n, now);
 }
 
 #endif

@@ -199,8 +199,58 @@ static void blklat_by_test_leaves(struct kunit *test)
 		fake_events(s, request(test, 3, REQ_OP_WRITE, 4 * KIB), "IDC");
 		EXPECT_U64_MSG(test, fake_ios(s, 1, REQ_OP_WRITE), 1, "%s, at the device", lives[i]);
 		EXPECT_U64_MSG(test, fake_ios(s, 1 + BLKLAT_DEPTH_PARTS + 1, REQ_OP_WRITE), 1, "%s, in the queue", lives[i]);
-		EXPECT_U64_MSG(test, atomic_read(&s->in_flight[0].of_kind[0]), 0, "%s, at the device", lives[i]);
-		EXPECT_U64_MSG(test, atomic_read(&s->in_flight[1 + BLKLAT_DEPTH_PARTS].of_kind[0]), 0, "%s, in the queue", lives[i]);
+		EXPECT_U64_MSG(test, atomic_read(&s->in_flight[0].all), 0, "%s, at the device", lives[i]);
+		EXPECT_U64_MSG(test, atomic_read(&s->in_flight[1 + BLKLAT_DEPTH_PARTS].all), 0, "%s, in the queue", lives[i]);
+		EXPECT_U64_MSG(test, fake_account(s, 0, BLKLAT_BUSY) / BLKLAT_PERIOD, 0, "%s, at the device", lives[i]);
+		EXPECT_U64_MSG(test, fake_account(s, 1 + BLKLAT_DEPTH_PARTS, BLKLAT_BUSY) / BLKLAT_PERIOD, 0,
+			       "%s, in the queue", lives[i]);
+	}
+}
+
+/* @ios of them, one after the other or @together. Returns how long the device was busy. */
+static u64 busy_with(struct kunit *test, struct blklat_session *s, u32 total, struct bio **bio, u32 ios, bool together)
+{
+	u64 was = fake_account(s, total, BLKLAT_BUSY);
+	u32 i;
+
+	for (i = 0; i < ios; i++) {
+		fake_bio_queue(s, bio[i]);
+		if (!together)
+			fake_bio_end(s, bio[i], BLK_STS_OK);
+	}
+	KUNIT_EXPECT_EQ(test, fake_account(s, total, BLKLAT_BUSY) / (BLKLAT_PERIOD / 2) > 0, together);
+	for (i = 0; together && i < ios; i++)
+		fake_bio_end(s, bio[i], BLK_STS_OK);
+	return fake_account(s, total, BLKLAT_BUSY) - was;
+}
+
+/* IOs that follow each other: the sum of their latencies. Together: no longer than it took, and less than the sum. */
+static void blklat_by_test_busy(struct kunit *test)
+{
+	static const struct { u32 by, parts; } divided[] = {
+		{ BLKLAT_BY_DEPTH, BLKLAT_DEPTH_PARTS }, { BLKLAT_BY_BESIDE, BLKLAT_BESIDE_PARTS },
+	};
+	struct fake *f = test->priv;
+	struct bio *bio[8];
+	u32 i, part;
+
+	for (i = 0; i < ARRAY_SIZE(bio); i++)
+		bio[i] = fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB);
+	for (i = 0; i < ARRAY_SIZE(divided); i++) {
+		struct blklat_session *s = session(test, divided[i].by, 3);
+		const u32 total = 2 * (1 + divided[i].parts);
+		u64 began, sum_ns = 0, alone = busy_with(test, s, total, bio, ARRAY_SIZE(bio), false), together;
+
+		for (part = 1; part <= divided[i].parts; part++)
+			sum_ns += fake_sum(s, total + part, BLKLAT_OP_READ, AT_SUM);
+		EXPECT_U64(test, alone, sum_ns);
+		began = blklat_now_ns();
+		together = busy_with(test, s, total, bio, ARRAY_SIZE(bio), true);
+		KUNIT_EXPECT_LE(test, together, blklat_now_ns() - began);
+		for (part = 1; part <= divided[i].parts; part++)
+			sum_ns -= fake_sum(s, total + part, BLKLAT_OP_READ, AT_SUM);
+		KUNIT_EXPECT_LT(test, together, -sum_ns);
+		KUNIT_EXPECT_LE(test, -sum_ns, together * ARRAY_SIZE(bio));
 	}
 }
 
@@ -210,7 +260,7 @@ static void blklat_by_test_bios_leave(struct kunit *test)
 	struct blklat_session *s = session(test, BLKLAT_BY_DEPTH, 3);
 	const u32 total = 2 * (1 + BLKLAT_DEPTH_PARTS);
 	struct bio *bio = fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB);
-	atomic_t *in_flight = &s->in_flight[total].of_kind[0];
+	atomic_t *in_flight = &s->in_flight[total].all;
 	u32 i;
 
 	fake_bio_queue(s, bio);
@@ -243,12 +293,12 @@ static void blklat_by_test_held(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(other); i++)
 		fake_bio_queue(s, other[i] = fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB));
 	fake_bio_queue(s, held);
-	EXPECT_U64(test, atomic_read(&s->in_flight[total].of_kind[0]), 4);
+	EXPECT_U64(test, atomic_read(&s->in_flight[total].all), 4);
 	fake_bio_end(s, held, BLK_STS_OK);
 	for (i = 0; i < ARRAY_SIZE(other); i++)
 		fake_bio_end(s, other[i], BLK_STS_OK);
 	expect_parts(test, s, total, "held", wanted);
-	EXPECT_U64(test, atomic_read(&s->in_flight[total].of_kind[0]), 0);
+	EXPECT_U64(test, atomic_read(&s->in_flight[total].all), 0);
 }
 
 /* --- beside -------------------------------------------------------------------------------- */
@@ -538,6 +588,7 @@ static struct kunit_case blklat_by_test_cases[] = {
 	KUNIT_CASE(blklat_by_test_depth),
 	KUNIT_CASE(blklat_by_test_depth_of_bios),
 	KUNIT_CASE(blklat_by_test_leaves),
+	KUNIT_CASE(blklat_by_test_busy),
 	KUNIT_CASE(blklat_by_test_bios_leave),
 	KUNIT_CASE(blklat_by_test_held),
 	KUNIT_CASE(blklat_by_test_beside),

@@ -67,7 +67,7 @@ static noinline void account_missed(struct blklat_session *s, const struct blkla
 
 	if (!watch)
 		return;
-	blklat_leave(s, watch, began);
+	blklat_leave(s, watch, began, blklat_now_ns());
 	if (queued)
 		blklat_account_here(s, watch, BLKLAT_OVERWRITTEN);
 }
@@ -91,7 +91,7 @@ static noinline void unstart(struct blklat_session *s, struct blklat_target *t, 
 		blklat_slot_unqueue(slot, BLKLAT_SLOT_FREE);
 	else
 		blklat_slot_end(slot);
-	blklat_leave(s, t->watch[stage], began);
+	blklat_leave(s, t->watch[stage], began, blklat_now_ns());
 	if (s->idle_gap_ns && stage == BLKLAT_STAGE_DEVICE)
 		blklat_note_use(&t->seen_ns, blklat_now_ns());
 	blklat_account_here(s, t->watch[stage], BLKLAT_REQUEUED);
@@ -144,7 +144,7 @@ static noinline void end_queue(struct blklat_session *s, struct blklat_target *t
 	u32 watch = t->watch[BLKLAT_STAGE_QUEUE];
 	struct blklat_slot slot;
 	struct blklat_series *series;
-	u64 began, ns, *bin;
+	u64 began, now, ns, *bin;
 	bool shared;
 
 	if (!blklat_slot_of(s, t, rq, &slot))
@@ -152,9 +152,10 @@ static noinline void end_queue(struct blklat_session *s, struct blklat_target *t
 	began = blklat_slot_ns(slot);
 	if (!(began & BLKLAT_SLOT_QUEUED))
 		return;
-	ns = blklat_latency(s, blklat_now_ns() - began);
+	now = blklat_now_ns();
+	ns = blklat_latency(s, now - began);
 	if (s->parts) {
-		blklat_leave(s, watch, began);
+		blklat_leave(s, watch, began, now);
 		watch += blklat_part_of(s, began);
 	}
 	series = blklat_this_series(s, watch, blklat_op_of(rq->cmd_flags), &shared);
@@ -259,7 +260,7 @@ static __always_inline u64 read_marks(struct blklat_session *s, struct blklat_ta
 
 	if (s->parts) {
 		if (ends)
-			blklat_leave(s, *watch, began);
+			blklat_leave(s, *watch, began, now);
 		*watch += blklat_part_of(s, began);
 	}
 	if (!ends || !s->idle_gap_ns)

@@ -46,15 +46,15 @@ static void account_bio(const struct blklat_session *s, const struct blklat_bio 
 	account_wait(s, bio, cell);
 }
 
-/* @n more bios like @bio are in flight: 1 or -1. */
-static void count_bio(const struct blklat_session *s, const struct blklat_bio *bio, int n)
+/* @n more bios like @bio are in flight since @now: 1 or -1. */
+static void count_bio(const struct blklat_session *s, const struct blklat_bio *bio, int n, u64 now)
 {
 	u32 i;
 
 	for (i = 0; i < 2; i++)
 		if (bio->watch[i])
 			blklat_count_in_flight(s, blklat_whole_of(s, bio->watch[i]),
-					       blklat_kind_of(s, bio->op, bio->bytes), n);
+					       blklat_kind_of(s, bio->op, bio->bytes), n, now);
 }
 
 /*
@@ -105,7 +105,7 @@ static __always_inline void count_start(struct blklat_session *s, const struct b
 {
 	account_bio(s, started, BLKLAT_STARTED);
 	if (unlikely(s->in_flight))
-		count_bio(s, started, 1);
+		count_bio(s, started, 1, started->ns);
 	if (s->keeps_company)
 		blklat_keep_bio_company(s, bio, company);
 }
@@ -131,7 +131,7 @@ static noinline void account_missed_bio(struct blklat_session *s, const struct b
 	blklat_bio_replace(s->bios, bio, started, &missed);
 	account_bio(s, &missed, BLKLAT_OVERWRITTEN);
 	if (s->in_flight)
-		count_bio(s, &missed, -1);
+		count_bio(s, &missed, -1, started->ns);
 }
 
 void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
@@ -231,7 +231,7 @@ static void end_bio(struct blklat_session *s, const struct bio *ending, int erro
 	if (!blklat_bio_take(s->bios, &bio, error, alone, &started))
 		return;
 	if (unlikely(s->in_flight))
-		count_bio(s, &started, -1);
+		count_bio(s, &started, -1, now);
 	if (unlikely(started.waits[0] || started.waits[1]))
 		end_without_request(s, &started, alone);
 	if (unlikely(started.error == would_block)) {

@@ -386,10 +386,10 @@ static inline u32 fake_slot_count(const struct blklat_session *s, u32 number, u3
 	return fake_slots(s, number)[at + number % 32];
 }
 
-/* All that a watch counts except latencies. Fields that an initializer does not name are 0. */
+/* All that a watch counts except times. Fields that an initializer does not name are 0. */
 struct fake_totals {
 	u32 ios[BLKLAT_OPS], bytes[BLKLAT_OPS], errors[BLKLAT_OPS];
-	u32 accounts[BLKLAT_ACCOUNTS];
+	u32 accounts[BLKLAT_BUSY];
 	/* slots; at stage queue, where they count nothing, what follows from the rest */
 	u32 started, ended, occupied;
 };
@@ -406,7 +406,7 @@ static inline struct fake_totals fake_totals_of(const struct blklat_session *s, 
 		t.bytes[i] = fake_sum(s, watch, i, AT_BYTES);
 		t.errors[i] = fake_sum(s, watch, i, AT_ERRORS);
 	}
-	for (i = 0; i < BLKLAT_ACCOUNTS; i++)
+	for (i = 0; i < BLKLAT_BUSY; i++)
 		t.accounts[i] = fake_account(s, watch, i);
 	for (i = w->first_slot; i < w->first_slot + w->queues * w->stride; i++) {
 		u64 ns = *fake_slot(s, i);

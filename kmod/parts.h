@@ -20,7 +20,8 @@
  * table of bios.
  */
 struct blklat_in_flight {
-	atomic_t of_kind[BLKLAT_KINDS];
+	atomic_t of_kind[BLKLAT_KINDS];	/* unused if they are of one kind */
+	atomic_t all;
 } ____cacheline_aligned;
 
 /* From a watch (number + 1) to its whole. */
@@ -65,16 +66,31 @@ static inline u32 blklat_operation_part_of(u32 op, u32 flags)
 }
 
 /* By depth alone, all IOs in flight are counted as one kind. */
-static inline u32 blklat_kind_of(const struct blklat_session *s, u32 op, u32 bytes)
+static inline bool blklat_one_kind(const struct blklat_session *s)
 {
-	return s->by == BLKLAT_BY_DEPTH && !s->keeps_company ? 1 : blklat_kind(op, bytes);
+	return s->by == BLKLAT_BY_DEPTH && !s->keeps_company;
 }
 
-/* @n more IOs are in flight: 1 or -1. @whole: number + 1. */
-static inline void blklat_count_in_flight(const struct blklat_session *s, u32 whole, u32 kind, int n)
+static inline u32 blklat_kind_of(const struct blklat_session *s, u32 op, u32 bytes)
 {
-	if (kind && kind <= BLKLAT_KINDS)
-		atomic_add(n, &s->in_flight[whole - 1].of_kind[kind - 1]);
+	return blklat_one_kind(s) ? 1 : blklat_kind(op, bytes);
+}
+
+/* @n more IOs are in flight since @now: 1 or -1. @whole: number + 1. */
+static inline void blklat_count_in_flight(const struct blklat_session *s, u32 whole, u32 kind, int n, u64 now)
+{
+	struct blklat_in_flight *f = &s->in_flight[whole - 1];
+	size_t row;
+
+	if (!kind || kind > BLKLAT_KINDS)
+		return;
+	if (!blklat_one_kind(s))
+		atomic_add(n, &f->of_kind[kind - 1]);
+	if (atomic_fetch_add(n, &f->all) != (n < 0))
+		return;
+	row = (size_t)(s->cpus - 1) * s->wholes + blklat_whole_number(s, whole);
+	now += BLKLAT_PERIOD;
+	blklat_hist_add(&s->accounts[row * BLKLAT_ACCOUNTS + BLKLAT_BUSY], n < 0 ? now : -now, true);
 }
 
 static inline u32 blklat_part_beside(const struct blklat_session *s, u32 whole)
@@ -83,7 +99,7 @@ static inline u32 blklat_part_beside(const struct blklat_session *s, u32 whole)
 	u32 kind;
 
 	if (s->by == BLKLAT_BY_DEPTH)
-		return blklat_depth_part(atomic_read(&f->of_kind[0]) + 1);
+		return blklat_depth_part(atomic_read(&f->all) + 1);
 	for (kind = 1; kind <= BLKLAT_KINDS; kind++)
 		if (atomic_read(&f->of_kind[kind - 1]))
 			return kind;
@@ -94,16 +110,12 @@ static inline u32 blklat_part_beside(const struct blklat_session *s, u32 whole)
 static inline u32 blklat_company_now(const struct blklat_session *s, u32 whole)
 {
 	const struct blklat_in_flight *f = &s->in_flight[whole - 1];
-	u32 beside = BLKLAT_BESIDE_NOTHING, depth = 1, kind;
+	u32 beside = BLKLAT_BESIDE_NOTHING, kind;
 
-	for (kind = BLKLAT_KINDS; kind; kind--) {
-		u32 n = atomic_read(&f->of_kind[kind - 1]);
-
-		depth += n;
-		if (n)
+	for (kind = BLKLAT_KINDS; kind; kind--)
+		if (atomic_read(&f->of_kind[kind - 1]))
 			beside = kind;
-	}
-	return blklat_company(depth, beside);
+	return blklat_company(atomic_read(&f->all) + 1, beside);
 }
 
 /* The part of an IO that begins now; @bio is its first bio. Sets @ret_company in a session that keeps it. */
@@ -128,11 +140,11 @@ static inline u32 blklat_part_now(const struct blklat_session *s, u32 whole, u32
 	return blklat_company_part(*ret_company, s->by);
 }
 
-/* A request that began at @start is not in flight any more. Does nothing if @start is not a time. */
-static inline void blklat_leave(const struct blklat_session *s, u32 whole, u64 start)
+/* A request that began at @start is not in flight any more since @now. Does nothing if @start is not a time. */
+static inline void blklat_leave(const struct blklat_session *s, u32 whole, u64 start, u64 now)
 {
 	if (s->in_flight && start > BLKLAT_SLOT_FREE)
-		blklat_count_in_flight(s, whole, blklat_slot_kind(start), -1);
+		blklat_count_in_flight(s, whole, blklat_slot_kind(start), -1, now);
 }
 
 /*
@@ -145,10 +157,10 @@ static inline u64 blklat_begin_in_part(const struct blklat_session *s, const str
 	u32 op = blklat_op_of(rq->cmd_flags), kind = s->in_flight ? blklat_kind_of(s, op, rq->__data_len) : 0;
 	u32 whole = t->watch[stage], part, company = 0, number;
 
-	blklat_leave(s, whole, was);
+	blklat_leave(s, whole, was, now);
 	part = blklat_part_now(s, whole, op, rq->cmd_flags, rq->__data_len, rq->bio, &company);
 	if (kind)
-		blklat_count_in_flight(s, whole, kind, 1);
+		blklat_count_in_flight(s, whole, kind, 1, now);
 	if (s->keeps_company && blklat_slot_number(t, rq, &number))
 		s->company[number] = company;
 	return blklat_parted_start(now, part, kind);

@@ -285,7 +285,7 @@ static void expect_sums(struct kunit *test, u32 by)
 					       cells[k] == AT_BINS ? fake_ios(f->s[1], i, op) :
 								     fake_sum(f->s[1], i, op, cells[k]),
 					       "by %u, watch %u, op %u, cell %u", by, i, op, cells[k]);
-		for (k = 0; k < BLKLAT_ACCOUNTS; k++)
+		for (k = 0; k < BLKLAT_BUSY; k++)
 			EXPECT_U64_MSG(test, fake_account(f->s[0], i * rows, k), fake_account(f->s[1], i, k),
 				       "by %u, watch %u, account %u", by, i, k);
 	}

@@ -14,7 +14,7 @@ enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_SPARE = 1 << 24, MAX_SLOTS 
 enum { MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL, WAIT = BLKLAT_STAGE_WAIT };
 
-#define SETUP(...) { .version = 19, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 20, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -170,14 +170,14 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	u64 rows = (u64)nr_cpu_ids * watches, series_bytes = fake_series_words(scale) * 8, *word, n = 0;
 	u64 series = PAGE_SIZE, own = series + pages((watches * 5 + spare) * series_bytes),
 	    accounts = own + pages(rows * 40);
-	u64 at = accounts + pages(rows / (1 + s->parts) * 9 * 8), idle = at + pages(slots * 16);
+	u64 at = accounts + pages(rows / (1 + s->parts) * 10 * 8), idle = at + pages(slots * 16);
 	u64 end = idle + (pauses ? pages(watches * 5ULL * 8 * (1 + fake_cells(min(scale, 3U)))) : 0);
 	const u64 wanted[] = { series, own, accounts, at, pauses ? idle : 0, 0, 0, 0, end };
 	const struct blklat_header *h = s->header;
 	u32 i;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 19);
+	EXPECT_U64(test, h->version, 20);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);

@@ -118,8 +118,18 @@ enum blklat_account {
 	BLKLAT_EMPTY_FLUSH,	/* requests without data that asked for a flush: the flush is the IO,
 				   but the kernel's statistics count a write as well */
 	BLKLAT_STARTED,		/* started; at stage device the slots count it instead */
+	BLKLAT_BUSY,		/* see below */
 	BLKLAT_ACCOUNTS,
 };
+
+/*
+ * For how long at least one IO was in flight, if IOs in flight are counted (parts.h): a cell of the last row alone, to
+ * which all CPUs add. An IO that begins while there is none adds -(its start time + BLKLAT_PERIOD); the one that leaves
+ * none behind adds its end + BLKLAT_PERIOD. So at any time t the cell is the time so far less n * (t + BLKLAT_PERIOD),
+ * where n periods have not ended; that time is smaller than half of BLKLAT_PERIOD, so it is the remainder nearest to 0.
+ * n is 0 or 1, but for edges that follow each other on two CPUs: either may be added first.
+ */
+#define BLKLAT_PERIOD (1ULL << 58)
 
 /* What the IOs of a watch are divided by. */
 enum blklat_by {
@@ -140,7 +150,7 @@ enum blklat_by {
  * Modules of this version and recordings store these numbers, so add a new stage, op, account or by at
  * the end.
  */
-_Static_assert(BLKLAT_STAGE_WAIT == 3 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8 && BLKLAT_BY_OPERATION == 8,
+_Static_assert(BLKLAT_STAGE_WAIT == 3 && BLKLAT_OP_OTHER == 4 && BLKLAT_BUSY == 9 && BLKLAT_BY_OPERATION == 8,
 	       "numbers stay");
 
 /*
@@ -234,7 +244,7 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 19
+#define BLKLAT_ABI_VERSION 20
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)

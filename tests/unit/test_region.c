@@ -148,8 +148,9 @@ TEST(test_accounts)
 			u64 sum = (watch * 100 + cell) * 3000 + 6;
 
 			assert_int_equal(region_account(&f->r, watch, cell), sum);
-			/* For requests these are in started. */
-			assert_int_equal(f->now.w[watch].accounts[cell], cell == BLKLAT_STARTED && watch < 2 ? 0 : sum);
+			/* For requests these are in started. A time is not a sum over CPUs: test_region_busy.c. */
+			if (cell != BLKLAT_BUSY)
+				assert_int_equal(f->now.w[watch].accounts[cell], cell == BLKLAT_STARTED && watch < 2 ? 0 : sum);
 		}
 }
 

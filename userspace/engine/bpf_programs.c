@@ -98,8 +98,9 @@ static void choose_throttle(const struct bpf_capture *b, bool wanted)
 }
 
 /*
- * Replaces each exchange, a barrier, by nothing, and each compare-and-exchange by a load, which leaves the
- * comparison. That does for notes of bios (slow.bpf.h). Octaves are marked beforehand, see region_use_all_octaves().
+ * Replaces each exchange, a barrier, by nothing, each compare-and-exchange by a load, which leaves the comparison, and
+ * each addition that fetches by one that does not, which leaves what was added. That does for notes of bios
+ * (slow.bpf.h). Octaves are marked beforehand, see region_use_all_octaves().
  * The table of bios needs more; its programs are not among those that are loaded.
  */
 static int fit_program(struct bpf_program *prog)
@@ -118,6 +119,8 @@ static int fit_program(struct bpf_program *prog)
 		else if (insns[i].imm == BPF_CMPXCHG)
 			insns[i] = (struct bpf_insn){ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_0,
 						      .src_reg = insns[i].dst_reg, .off = insns[i].off };
+		else if (insns[i].imm == (BPF_ADD | BPF_FETCH))
+			insns[i].imm = BPF_ADD;
 	}
 	return bpf_program__set_insns(prog, insns, n);
 }

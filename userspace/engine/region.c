@@ -291,7 +291,7 @@ static void read_all_series(const struct region *r, u32 i, u64 now_ns, struct wa
 
 static void read_accounts(const struct region *r, u32 i, const struct scan *scan, struct watch_counts *w)
 {
-	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
+	for (u32 cell = 0; cell < BLKLAT_BUSY; cell++)
 		w->accounts[cell] = region_account(r, i, cell);
 	if (r->ranges[i].n)
 		take_scan(scan, &r->ranges[i], w);
@@ -339,8 +339,21 @@ static void read_once(const struct region *r, u32 i, u64 now_ns, struct watch_co
 	take_scan_after(&scan, &r->ranges[i], w);
 }
 
+/* BLKLAT_BUSY at @now_ns. An edge that is not added yet can make it negative, which is 0. */
+static u64 busy_ns(const struct region *r, u32 i, u64 now_ns)
+{
+	s64 period = BLKLAT_PERIOD + now_ns, ns = (s64)load(account_in(r, r->rows - 1, i) + BLKLAT_BUSY) % period;
+
+	if (ns < -period / 2)
+		ns += period;
+	else if (ns > period / 2)
+		ns -= period;
+	return ns > 0 ? ns : 0;
+}
+
 void region_read(const struct region *r, u32 i, u64 now_ns, struct watch_counts *w)
 {
+	w->accounts[BLKLAT_BUSY] = busy_ns(r, i, now_ns);
 	/* If a CPU is held up between freeing a slot and counting in a bin, it is usually done a moment later. */
 	for (int tries = 0; tries < 3; tries++) {
 		read_once(r, i, now_ns, w);

@@ -32,7 +32,7 @@ static bool take_whole_state(sqlite3_stmt *s, struct watch_counts *w)
 	    !column_bool(s, STATE_unsettled, &w->unsettled) ||
 	    !column_u64(s, STATE_waited_ns, RECORDING_TOTAL_MAX, &w->waited_ns))
 		return false;
-	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
+	for (u32 i = 0; i < BLKLAT_BUSY; i++)
 		if (!column_u64(s, recording_account_columns[i], RECORDING_COUNT_MAX, &w->accounts[i]))
 			return false;
 	w->kernel_ios = 0;

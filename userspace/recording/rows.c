@@ -89,7 +89,7 @@ static int put_state(struct recording_rows *r, s64 id, u32 watch, const struct w
 		[STATE_kernel_in_flight] = KNOWN(w->kernel_known, w->kernel_in_flight), [STATE_gone] = NUMBER(w->gone),
 		[STATE_replaced] = NUMBER(w->replaced), [STATE_unsettled] = NUMBER(w->unsettled), [STATE_waited_ns] = NUMBER(w->waited_ns));
 
-	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
+	for (u32 i = 0; i < BLKLAT_BUSY; i++)
 		values[recording_account_columns[i]] = NUMBER(w->accounts[i]);
 	return sqlite_put_row(r->state, values);
 }

@@ -22,7 +22,7 @@ const int recording_account_columns[] = {
 	[BLKLAT_STARTED] = STATE_bios_started,
 };
 static_assert(SLOW_FIELDS_OF_SLOW + SLOW_FILE_file == SLOW_FIELDS, "each field has a column");
-static_assert(BLKLAT_ACCOUNTS == STATE_bios_started - STATE_requeued + 1, "each cell has a column");
+static_assert(BLKLAT_BUSY == STATE_bios_started - STATE_requeued + 1, "each cell but this has a column");
 
 #define DEFINITION(TABLE, name, ...) #name __VA_OPT__(" " #__VA_ARGS__)
 #define TABLE(part, name, key) { part, #name, "CREATE TABLE " #name "(" COLUMNS_##name(DEFINITION, ", ") key }

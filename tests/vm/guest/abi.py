@@ -6,10 +6,10 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 19
+VERSION = 20
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
-ACCOUNTS = 9
+ACCOUNTS = 10
 BY_SIZE, SIZE_PARTS = 1, 9
 BY_CGROUP = 5
 
