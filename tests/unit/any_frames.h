@@ -110,6 +110,8 @@ static inline void any_frames(struct frames *fs)
 		f->in_flight = any();
 		f->oldest_ns = any();
 		f->queue_depth = any_double();
+		f->busy_known = any() % 2;
+		f->busy = any_double();
 		f->gone = any() % 2;
 		f->replaced = any() % 2;
 		f->pauses_hidden = any() % 2;
@@ -158,6 +160,7 @@ static inline void assert_same_frame(const struct frame *a, const struct frame *
 	assert_int_equal(a->number, b->number);
 	assert_memory_equal(&a->end_ns, &b->end_ns, sizeof(u64) + sizeof(double));
 	assert_true(a->in_flight == b->in_flight && a->oldest_ns == b->oldest_ns && a->queue_depth == b->queue_depth);
+	assert_true(a->busy_known == b->busy_known && a->busy == b->busy);
 	assert_true(a->gone == b->gone && a->replaced == b->replaced && a->pauses_hidden == b->pauses_hidden);
 	assert_memory_equal(&a->accounting, &b->accounting, sizeof(a->accounting));
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {

@@ -207,6 +207,24 @@ TEST(depth_of_long_ios)
 	assert_near(f.run.f[0].queue_depth, 14 * 2.2 / 4);
 }
 
+/* Not known before the first IO; neither negative nor longer than an interval if a read was off, and right in the sum. */
+TEST(busy_share)
+{
+	static const struct { u64 so_far_ns; double share; } intervals[] = {
+		{ 0, 0 }, { 400000000, 0.4 }, { 400000000, 0 }, { 1400000900, 1 }, { 1000000000, 0 }, { 1650000000, 0.25 },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(intervals); i++) {
+		advance();
+		f.now.w[0].accounts[BLKLAT_BUSY] = intervals[i].so_far_ns;
+		between(1000000000);
+		assert_true(f.frames.f[0].busy_known == (i > 0) && f.run.f[0].busy_known == (i > 0));
+		assert_true(fabs(f.frames.f[0].busy - intervals[i].share) < 1e-9);
+	}
+	assert_true(fabs(f.run.f[0].busy - 1.65 / ARRAY_SIZE(intervals)) < 1e-9);
+	assert_false(f.frames.f[1].busy_known);
+}
+
 /* If an age disappears without a latency, nothing known is subtracted: an end was missed, or the device went away. */
 TEST(depth_without_an_end)
 {

@@ -164,6 +164,7 @@ static void derive(struct frame *f, const struct percentiles *ps)
 			o->percentile_ns[i] = op_quantile_ns(o, ps->p[i].q);
 	}
 	f->queue_depth = f->in_flight_ns > 0 ? (double)f->in_flight_ns / NSEC_PER_SEC * per_s : 0;
+	f->busy = (double)f->busy_ns / NSEC_PER_SEC * per_s;
 }
 
 static void sums_add(struct op_sums *to, const struct op_sums *more)
@@ -314,6 +315,20 @@ static s64 in_flight_between(const struct frame *f, const struct watch_counts *b
 	return ns + now->waited_ns - before->waited_ns;
 }
 
+/*
+ * A CPU may be about to add a moment at a read (BLKLAT_BUSY), and what begins between the reading of the clock and that
+ * of the cell is below 0 until it ends. So the share is kept within 0 and 1, and the rest is left to the next interval:
+ * all intervals add up to the whole time.
+ */
+static void take_busy(struct frame *f, const struct snapshot *before, const struct snapshot *now, u32 i)
+{
+	s64 ns = f->busy_left_ns + now->w[i].accounts[BLKLAT_BUSY] - before->w[i].accounts[BLKLAT_BUSY];
+
+	f->busy_known = now->w[i].accounts[BLKLAT_BUSY];
+	f->busy_ns = ns > 0 ? min_u64(ns, now->mono_ns - before->mono_ns) : 0;
+	f->busy_left_ns = ns - f->busy_ns;
+}
+
 /* --- parts whose owner has ended ------------------------------------------------------------- */
 
 static void after_idle_add(struct op_frame *to, const struct op_frame *more)
@@ -392,6 +407,7 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		f->gone_before = w->gone && before->w[i].gone && w->awaited == before->w[i].awaited;
 		f->replaced = w->replaced;
 		f->counts = w;
+		take_busy(f, before, now, i);
 		if (whole)
 			accounting_make(now, i, cpus, &skipped_left, &f->accounting);
 		/*
@@ -463,6 +479,8 @@ void frame_accumulate(struct frame *r, const struct frame *f, const struct perce
 	r->interval_s += f->interval_s;
 	/* Modulo 2^64, as a recording may hold any value. */
 	r->in_flight_ns = (u64)r->in_flight_ns + f->in_flight_ns;
+	r->busy_ns += f->busy_ns;
+	r->busy_known |= f->busy_known;
 	r->in_flight = f->in_flight;
 	r->oldest_ns = f->oldest_ns;
 	r->gone = f->gone;

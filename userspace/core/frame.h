@@ -77,6 +77,10 @@ struct frame {
 	u64 oldest_ns;
 	s64 in_flight_ns;	/* total time that IOs spent in flight, see in_flight_between() */
 	double queue_depth;	/* mean number in flight: in_flight_ns over the interval */
+	bool busy_known;	/* of a whole: IOs in flight are counted (--by depth, beside), and there has been one */
+	u64 busy_ns;		/* if so, the time in which at least one was in flight */
+	double busy;		/* its share of the interval */
+	s64 busy_left_ns;	/* left to the next interval, see take_busy() */
 	struct accounting accounting;	/* of a whole; a part has none */
 	u64 tag_range;		/* of the interval's lost IOs, those with a tag beyond the slots */
 	bool gone;

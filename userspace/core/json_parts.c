@@ -259,6 +259,7 @@ void json_add_frame(struct json_object *to, const struct json_interval *of, cons
 		 { "part", json_part(w->part) }, { "ops", ops(of, f) }, { "partial", json_partial(f) },
 		 { "in_flight", JSON({ "ios", json_count(f->in_flight) }, { "oldest_ns", json_count(f->oldest_ns) }) },
 		 { "queue_depth", json_decimal(f->queue_depth, 3) },
+		 { "busy", f->busy_known ? json_decimal(f->busy, 6) : json_absent },
 		 { "accounting", w->part ? json_absent : json_accounting(&f->accounting) },
 		 { "slow", slow ? slow_ios(of->frames->slow, slow) : json_absent },
 		 { "slow_dropped", slow ? json_count(slow->found - slow->n) : json_absent },

@@ -260,6 +260,8 @@ static void put_state(const struct text *t, FILE *f, const struct frame *fr)
 		n += sprintf(state + n, "no IO completed%s", fr->in_flight ? ", " : "");
 	else
 		n += sprintf(state + n, "queue depth %s, ", units_number(text, fr->queue_depth));
+	if (fr->busy_known && frame_has_ios(fr))
+		n += sprintf(state + n, "busy %s, ", units_share(text, fr->busy));
 	if (frame_is_busy(fr))
 		n += sprintf(state + n, "%s in flight", units_count(text, fr->in_flight));
 	if (fr->in_flight && fr->oldest_ns)

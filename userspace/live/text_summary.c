@@ -333,6 +333,8 @@ static void put_figures(const struct text *t, FILE *f, const struct frames *run,
 
 	snprintf(state, sizeof(state), frame_has_ios(fr) ? "queue depth %s" : "no IO completed",
 		 units_number(depth, fr->queue_depth));
+	if (fr->busy_known && frame_has_ios(fr))
+		sprintf(state + strlen(state), ", busy %s", UNITS(share, fr->busy));
 	if (fr->gone)
 		strcat(state, "; the device went away");
 	text_say(t, f, text_name(t, name, fr->watch, t->columns / 3), fr->gone ? ALARM : PLAIN, "%s", state);
