@@ -41,6 +41,7 @@ Then comes what happens. It belongs to the watch that 'on' chose last, and befor
                                with comm, thread (a kernel thread's pid), cgroup
   in-flight N [oldest=AGE [waited=TIME]]
                                as seen at each tick from now on; TIME is the sum of the ages
+  busy TIME                    in the interval, at least one IO was in flight for so long
   account CELL N               N more in an account: requeued, no_start, overwritten, tag_range, table_full, before or
                                unissued
   starts +N|-N                 N start events more or less were seen than follow from the rest
@@ -111,6 +112,7 @@ TABLES = {
     "series": "(interval INTEGER, watch INTEGER, op INTEGER, ios INTEGER, bytes INTEGER, errors INTEGER, sum_ns INTEGER, min_ns INTEGER, "
               "max_ns INTEGER, bins BLOB, idle_ios INTEGER, idle_sum_ns INTEGER, idle_bins BLOB, PRIMARY KEY(interval, watch, op))",
     "mark": "(mono_ns INTEGER, wall_ns INTEGER, text TEXT)",
+    "busy": "(interval INTEGER, watch INTEGER, busy_ns INTEGER, PRIMARY KEY(interval, watch)) WITHOUT ROWID",
 }
 SLOW_TABLES = {
     "slow": "(interval INTEGER, n INTEGER, watch INTEGER, end_wall_ns INTEGER, latency_ns INTEGER, queue_ns INTEGER, device_ns INTEGER, "
@@ -207,7 +209,7 @@ class Watch:
     def begin(self):
         self.series = collections.defaultdict(Series)
         self.slow = []
-        self.ended = self.starts = self.after_starts = 0
+        self.ended = self.starts = self.after_starts = self.busy_ns = 0
         self.after_in_flight = None
 
 
@@ -323,6 +325,9 @@ class Run:
         self.on.in_flight = int(n)
         self.on.oldest_ns, self.on.waited_ns = (nanoseconds(facts.get(key, "0ns")) for key in ("oldest", "waited"))
 
+    def do_busy(self, time):
+        self.on.busy_ns = nanoseconds(time)
+
     def do_account(self, cell, n):
         self.on.accounts["before_start" if cell == "before" else cell] += int(n)
         if cell in ("requeued", "overwritten"):
@@ -384,6 +389,9 @@ class Run:
         self.rows["state"].append((self.intervals, (watch, None), watch.started, watch.started + watch.after_starts, watch.in_flight,
                                    in_flight_after, watch.oldest_ns, *watch.accounts.values(), *kernel, int(watch.gone), 0, 0,
                                    watch.waited_ns))
+
+        if watch.busy_ns:
+            self.rows["busy"].append((self.intervals, (watch, None), watch.busy_ns))
 
     def end_series(self, watch):
         for (part, op), s in watch.series.items():

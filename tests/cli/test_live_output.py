@@ -219,6 +219,14 @@ def test_figures_are_those_of_the_script(script):
     assert whole["skipped_unexplained"] == whole["skipped"] - explained
 
 
+def test_busy():
+    """Of each interval and of the run; not of one in which no IO completed; nowhere else."""
+    script = HERE / "replay" / "depth.txt"
+    assert [json.loads(line)["busy"] for line in out(script, "--format", "json").splitlines()] == [0.4, 1, 0.701]
+    assert re.findall(r"queue depth \S+, busy (\S+ %)", out(script).decode()) == ["40.0 %", "70.1 %", "70.0 %"]
+    assert b"busy" not in out(HERE / "replay" / "sizes.txt") + out(HERE / "replay" / "sizes.txt", "--format", "json")
+
+
 def check_bins(bins, want):
     """Each IO is in the bin whose bounds hold it: lower exclusive, upper inclusive."""
     left = {(low, high): n for low, high, n in bins}

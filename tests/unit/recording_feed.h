@@ -180,6 +180,7 @@ static inline void feed_make(void)
 			ios += feed_op(&w->ops[op]);
 		w->started += ios + 32 - w->in_flight;
 		w->started_after = w->started;
+		w->accounts[BLKLAT_BUSY] += NSEC_PER_SEC / 4;
 		w->in_flight = w->in_flight_after = 32;
 		w->oldest_ns = feed_random(100000);
 		w->waited_ns = w->oldest_ns * 20;

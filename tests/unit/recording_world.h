@@ -216,7 +216,7 @@ static inline void same_watch(const struct watch_counts *a, const struct watch_c
 	assert_true(a->started == b->started && a->started_after == b->started_after);
 	assert_true(a->in_flight == b->in_flight && a->in_flight_after == b->in_flight_after);
 	assert_true(a->oldest_ns == b->oldest_ns && a->waited_ns == b->waited_ns);
-	assert_memory_equal(a->accounts, b->accounts, sizeof(a->accounts));
+	assert_memory_equal(a->accounts, b->accounts, BLKLAT_BUSY * sizeof(*a->accounts));
 	assert_true(a->kernel_known == b->kernel_known && a->kernel_ios == b->kernel_ios && a->kernel_in_flight == b->kernel_in_flight);
 	assert_true(a->gone == b->gone && a->replaced == b->replaced && a->unsettled == b->unsettled);
 }

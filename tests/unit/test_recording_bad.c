@@ -18,7 +18,7 @@ static void make_good(const char *by)
 	char script[512];
 
 	snprintf(script, sizeof(script), "blklat-replay 1\nscale 2\ncpus 2\n%sdevice d\ndevice e kind=md\nwatch d device\nwatch e total\n"
-		 "io read 60us 4096 x1000\nio write 1ms 4096 x10\ntick 1\nio read 61us 4096 x7\ntick 1\n"
+		 "io read 60us 4096 x1000\nio write 1ms 4096 x10\ntick 1\nio read 61us 4096 x7\nbusy 20ms\ntick 1\n"
 		 "on e total\nio read 2ms 512\ntick 1\n", by);
 	place_script(script);
 	recording_of(at.script, -1);
@@ -117,6 +117,9 @@ TEST(figures_that_cannot_be)
 		{ "interval 2 has an invalid row in table state", "UPDATE state SET %s WHERE interval = 2",
 		  { "started = -1", "started = 1 << 59", "requeued = 1.5", "bios_started = NULL", "kernel_ios = 'many'",
 		    "kernel_in_flight = -1", "gone = 2", "replaced = 2", "waited_ns = -1", "unsettled = NULL" } },
+		{ "interval 2 has an invalid row in table busy", "UPDATE busy SET %s",
+		  { "busy_ns = -1", "busy_ns = 'long'", "watch = 7" } },
+		ONE("table busy is missing or altered", "DROP TABLE busy; CREATE TABLE busy(interval, watch, busy_ns)"),
 		ONE("interval 1 has an invalid row in table series", "UPDATE series SET watch = 2 WHERE interval = 1"),
 		ONE("a row of its table series has an invalid key", "UPDATE series SET op = NULL WHERE interval = 2"),
 		ONE("an invalid row in table series", "UPDATE series SET bytes = 1 << 62 WHERE interval < 3"),

@@ -78,6 +78,7 @@ static u32 check_interval(const struct snapshot *before, struct frames *is)
 	same_snapshot(&f.now, &sum, MERGED_IS_KNOWN);
 	frames_between(is, before, &sum, &none, f.info.cpus);
 	assert_memory_equal(&is->f[0].accounting, &f.is.f[0].accounting, sizeof(struct accounting));
+	assert_int_equal(is->f[0].busy_ns, merged * NSEC_PER_SEC / 4);
 	for (u32 op = 0; op < FEED_OPS; op++) {
 		assert_int_equal(hist_count(&sum.w[0].ops[op].after_idle), hist_count(&f.now.w[0].ops[op].after_idle));
 		assert_int_equal(is->f[0].ops[op].bytes, bytes[op]);

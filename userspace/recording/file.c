@@ -267,7 +267,7 @@ int recording_file_bytes(struct recording_file *f, char **ret, size_t *ret_len, 
 
 static int make_tables(sqlite3 *db, const struct run_info *run)
 {
-	u32 parts = RECORDING_ALWAYS | RECORDING_IDENTITY | (run->glanced ? RECORDING_HALTS : 0) |
+	u32 parts = RECORDING_ALWAYS | RECORDING_IDENTITY | RECORDING_BUSY | (run->glanced ? RECORDING_HALTS : 0) |
 		    (run->slow_most ? RECORDING_SLOW | RECORDING_FILES : 0);
 	char *head CLEANUP(cleanup_free) = NULL;
 	int rc;

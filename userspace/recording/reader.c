@@ -15,16 +15,19 @@ static const struct {
 	const char *name, *sql;
 	u32 n_keys;
 	int (*take)(struct recording_reader *r, sqlite3_stmt *s, struct problem *p);
+	enum recording_part part;	/* 0: always there */
 } tables[READER_TABLES] = {
 #define ROWS(table, order) #table, "SELECT " SQL_NAMES(table) " FROM " #table order
 	[READER_INTERVAL] = { ROWS(interval, " ORDER BY id"), 1, NULL },
 	[READER_STATE] = { ROWS(state, " ORDER BY interval, watch"), 2, reader_take_state },
 	[READER_SERIES] = { ROWS(series, " INDEXED BY sqlite_autoindex_series_1 ORDER BY interval, watch, op"), 3,
 			    reader_take_series },
-	[READER_HALT] = { ROWS(halt, " ORDER BY interval, watch, from_ns"), 3, reader_take_halt },
+	[READER_BUSY] = { ROWS(busy, " ORDER BY interval, watch"), 2, reader_take_busy, RECORDING_BUSY },
+	[READER_HALT] = { ROWS(halt, " ORDER BY interval, watch, from_ns"), 3, reader_take_halt, RECORDING_HALTS },
 	[READER_SLOW] = { "slow", "SELECT " SQL_NAMES(slow) ", pages, file_device, inode, file "
-				  "FROM slow LEFT JOIN slow_file USING(n) ORDER BY interval, n", 2, reader_take_slow },
-	[READER_SLOW_FOUND] = { ROWS(slow_found, " ORDER BY interval, watch"), 2, reader_take_slow_found },
+				  "FROM slow LEFT JOIN slow_file USING(n) ORDER BY interval, n", 2, reader_take_slow, RECORDING_SLOW },
+	[READER_SLOW_FOUND] = { ROWS(slow_found, " ORDER BY interval, watch"), 2, reader_take_slow_found,
+				RECORDING_SLOW },
 };
 
 static const char slow_without_files[] =
@@ -170,20 +173,21 @@ static int check_intervals(struct recording_reader *r, struct problem *p)
 	return rc ? reader_failed(r, rc, p) : 0;
 }
 
-/* Whether halts and files were looked for is known by their tables, whether slow IOs were by table meta. */
+/* Whether halts, files and busy times were looked for is known by their tables, whether slow IOs were by table meta. */
 static int find_parts(struct recording_reader *r, u32 *ret_parts, struct problem *p)
 {
-	int rc, rc2;
+	int rc, rc2, rc3;
 	s64 halts = sqlite_number(r->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'halt'", &rc);
 	s64 files = sqlite_number(r->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'slow_file'", &rc2);
+	s64 busy = sqlite_number(r->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'busy'", &rc3);
 
-	if (rc || rc2)
-		return reader_failed(r, rc ?: rc2, p);
+	if (rc || rc2 || rc3)
+		return reader_failed(r, rc ?: rc2 ?: rc3, p);
 	r->capture.glanced = halts;
 	if (r->slow_most && slow_ios_init(&r->slow, r->n_watches, r->slow_most))
 		return problem_set(p, -ENOMEM, "%s: out of memory", r->file);
 	*ret_parts = (halts ? RECORDING_HALTS : 0) | (r->slow_most ? RECORDING_SLOW : 0) |
-		     (files ? RECORDING_FILES : 0);
+		     (files ? RECORDING_FILES : 0) | (busy ? RECORDING_BUSY : 0);
 	return reader_check_tables(r, *ret_parts, p);
 }
 
@@ -205,7 +209,7 @@ int reader_begin(struct recording_reader *r, struct problem *p)
 	int err = check_intervals(r, p) ?: find_parts(r, &parts, p);
 
 	for (u32 i = 0; !err && i < READER_TABLES; i++)
-		if (i < READER_HALT || parts & (i == READER_HALT ? RECORDING_HALTS : RECORDING_SLOW))
+		if (!tables[i].part || tables[i].part & parts)
 			err = begin_rows(r, i, parts, p);
 	r->id = -1;
 	err = err ?: reader_next(r, p);

@@ -18,6 +18,7 @@ enum reader_table {
 	READER_INTERVAL,
 	READER_STATE,
 	READER_SERIES,
+	READER_BUSY,		/* not of older programs */
 	READER_HALT,		/* only if halts were looked for */
 	READER_SLOW,		/* only if slow IOs were recorded; likewise: */
 	READER_SLOW_FOUND,
@@ -93,6 +94,7 @@ void reader_end(struct recording_reader *r);
  */
 int reader_take_state(struct recording_reader *r, sqlite3_stmt *s, struct problem *p);
 int reader_take_series(struct recording_reader *r, sqlite3_stmt *s, struct problem *p);
+int reader_take_busy(struct recording_reader *r, sqlite3_stmt *s, struct problem *p);
 int reader_take_halt(struct recording_reader *r, sqlite3_stmt *s, struct problem *p);
 int reader_take_slow(struct recording_reader *r, sqlite3_stmt *s, struct problem *p);
 int reader_take_slow_found(struct recording_reader *r, sqlite3_stmt *s, struct problem *p);

@@ -149,6 +149,18 @@ int reader_take_series(struct recording_reader *r, sqlite3_stmt *s, struct probl
 	return err || !watch_parts(r->watches, r->n_watches, i) ? err : add_row(r, &r->state.w[i].ops[op], p);
 }
 
+int reader_take_busy(struct recording_reader *r, sqlite3_stmt *s, struct problem *p)
+{
+	u64 ns;
+	u32 i;
+
+	(void)p;
+	if (!column_watch(r, s, BUSY_watch, &i) || r->watches[i].part || !take_sum(r, s, BUSY_busy_ns, &ns))
+		return 1;
+	r->state.w[i].accounts[BLKLAT_BUSY] += ns;
+	return 0;
+}
+
 int reader_take_halt(struct recording_reader *r, sqlite3_stmt *s, struct problem *p)
 {
 	struct watch_counts *w;

@@ -120,6 +120,17 @@ static int merge_slow(struct recording_ring *r, s64 a, s64 b, bool start)
 		   "DELETE FROM slow_found WHERE interval = %lld", b, a, b, a, a);
 }
 
+/* Adds the busy times of @a to those of @b, or drops them. */
+static int merge_busy(struct recording_ring *r, s64 a, s64 b, bool start)
+{
+	if (start)
+		return run(r->db, "DELETE FROM busy WHERE interval IN (%lld, %lld)", a, b);
+	return run(r->db,
+		   "INSERT INTO busy SELECT %lld, watch, busy_ns FROM busy WHERE interval = %lld "
+		   "ON CONFLICT(interval, watch) DO UPDATE SET busy_ns = busy_ns + excluded.busy_ns;"
+		   "DELETE FROM busy WHERE interval = %lld", b, a, a);
+}
+
 /*
  * Moves the halts of @a to @b, or drops them. So that there are at most HALTS_MOST, only those are kept that take a
  * share of @b.
@@ -145,7 +156,7 @@ static int merge(struct recording_ring *r, s64 a, s64 b, u64 merged)
 {
 	s64 behind = next_after(r, b);
 	int rc = (behind < 0 ? SQLITE_OK : move_series(r, b, behind, "ios = 0")) ?: move_series(r, a, b, "true") ?:
-		 merge_slow(r, a, b, !merged) ?: merge_halts(r, a, b, !merged);
+		 merge_slow(r, a, b, !merged) ?: merge_halts(r, a, b, !merged) ?: merge_busy(r, a, b, !merged);
 
 	if (rc)
 		return rc;

@@ -32,6 +32,7 @@ int recording_rows_init(struct recording_rows *r, sqlite3 *db, const struct run_
 		{ &r->series, "INSERT INTO " SQL_INTO(series) ADD_TO_SERIES },
 		{ &r->part, "INSERT OR IGNORE INTO watch(id, device, stage, part_of, part_by, part) "
 			    "SELECT ?1, device, stage, id, ?3, ?4 FROM watch WHERE id = ?2" },
+		{ &r->busy, "INSERT INTO " SQL_INTO(busy) },
 		{ run->glanced ? &r->halt : NULL, "INSERT INTO " SQL_INTO(halt) },
 		{ run->slow_most ? &r->slow : NULL, "INSERT INTO " SQL_INTO(slow) },
 		{ run->slow_most ? &r->slow_file : NULL, "INSERT INTO " SQL_INTO(slow_file) },
@@ -58,6 +59,7 @@ void recording_rows_uninit(struct recording_rows *r)
 	sqlite3_finalize(r->state);
 	sqlite3_finalize(r->series);
 	sqlite3_finalize(r->part);
+	sqlite3_finalize(r->busy);
 	sqlite3_finalize(r->halt);
 	sqlite3_finalize(r->slow);
 	sqlite3_finalize(r->slow_file);
@@ -102,6 +104,12 @@ static int put_halts(struct recording_rows *r, s64 id, u32 watch, const struct w
 		rc = sqlite_put_row(r->halt, VALUES([HALT_interval] = NUMBER(id), [HALT_watch] = NUMBER(watch),
 						    [HALT_from_ns] = NUMBER(w->halts[i].from_ns), [HALT_to_ns] = NUMBER(w->halts[i].to_ns)));
 	return rc;
+}
+
+static int put_busy(struct recording_rows *r, s64 id, u32 watch, u64 busy_ns)
+{
+	return !busy_ns ? SQLITE_OK : sqlite_put_row(r->busy, VALUES(
+		[BUSY_interval] = NUMBER(id), [BUSY_watch] = NUMBER(watch), [BUSY_busy_ns] = NUMBER(busy_ns)));
 }
 
 /* Everything else about a part is in the whole's row, and NULL here. Writes no row if nothing is in flight. */
@@ -396,7 +404,8 @@ int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_i
 		const struct frame *f = &is->f[i];
 		u32 watch = f->watch - run->watches;
 
-		rc = put_state_of(r, id, run, watch, f->counts) ?: put_halts(r, id, r->ids[watch], f->counts);
+		rc = put_state_of(r, id, run, watch, f->counts) ?: put_busy(r, id, r->ids[watch], f->busy_ns) ?:
+		     put_halts(r, id, r->ids[watch], f->counts);
 		for (u32 op = 0; !rc && has_series(run, watch) && op < BLKLAT_OPS; op++)
 			rc = put_op(r, id, r->ids[watch], op, &f->ops[op]);
 	}

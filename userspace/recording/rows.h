@@ -38,6 +38,7 @@ struct recorded_part {
 
 struct recording_rows {
 	sqlite3_stmt *interval, *state, *series, *part;
+	sqlite3_stmt *busy;
 	sqlite3_stmt *halt;		/* NULL if halts were not looked for */
 	sqlite3_stmt *slow, *slow_file, *slow_found;	/* NULL if slow IOs are not recorded */
 	s64 n_slow;				/* so far */

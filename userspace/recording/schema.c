@@ -86,6 +86,7 @@ const struct recording_table recording_tables[] = {
 	TABLE(RECORDING_ALWAYS, series, ", PRIMARY KEY(interval, watch, op))"),
 	TABLE(RECORDING_ALWAYS, mark, ")"),
 	TABLE(RECORDING_HALTS, halt, ", PRIMARY KEY(interval, watch, from_ns)) WITHOUT ROWID"),
+	TABLE(RECORDING_BUSY, busy, ", PRIMARY KEY(interval, watch)) WITHOUT ROWID"),
 	/* n counts through the whole recording, so rows stay in order when intervals are merged. */
 	TABLE(RECORDING_SLOW, slow, ", PRIMARY KEY(interval, n)) WITHOUT ROWID"),
 	TABLE(RECORDING_FILES, slow_file, ")"),

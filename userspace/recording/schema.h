@@ -134,6 +134,12 @@
 	C(HALT, from_ns, INTEGER) SEP \
 	C(HALT, to_ns, INTEGER)
 
+/* Recordings of older programs do not have this table. */
+#define COLUMNS_busy(C, SEP) \
+	C(BUSY, interval, INTEGER) SEP \
+	C(BUSY, watch, INTEGER) SEP \
+	C(BUSY, busy_ns, INTEGER)
+
 /* These tables exist only if slow IOs were recorded (slow_most in table meta). */
 #define COLUMNS_slow(C, SEP) \
 	C(SLOW, interval, INTEGER) SEP \
@@ -184,6 +190,7 @@ enum { COLUMNS_state(COLUMN_NUMBER, ) };
 enum { COLUMNS_series(COLUMN_NUMBER, ) };
 enum { COLUMNS_mark(COLUMN_NUMBER, ) };
 enum { COLUMNS_halt(COLUMN_NUMBER, ) };
+enum { COLUMNS_busy(COLUMN_NUMBER, ) };
 enum { COLUMNS_slow(COLUMN_NUMBER, ) };
 enum { COLUMNS_slow_file(COLUMN_NUMBER, ) };
 enum { COLUMNS_slow_found(COLUMN_NUMBER, ) };
@@ -207,6 +214,7 @@ enum recording_part {
 	RECORDING_SLOW = 4,	/* slow IOs were recorded (slow_most in table meta) */
 	RECORDING_IDENTITY = 8,
 	RECORDING_FILES = 16,	/* the files of slow IOs */
+	RECORDING_BUSY = 32,
 };
 
 /* The CREATE statements. A reader accepts only a file whose tables are the same to the letter. */
