@@ -17,7 +17,7 @@ INTERVAL_S = 15  # of scrapes of a fleet
 
 
 def test_metrics_and_labels(tmp_path):
-    path = script(tmp_path / "s", ["sda model=M"], ["io read 1ms 4096 errors=1", "slow read 1ms 4096 error=7", "tick 1"], facts=["slow-max 1"])
+    path = script(tmp_path / "s", ["sda model=M"], ["io read 1ms 4096 errors=1", "slow read 1ms 4096 error=7", "busy 1ms", "tick 1"], facts=["slow-max 1"])
     with Player() as p:
         p.open(path)
         p.tick()

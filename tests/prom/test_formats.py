@@ -176,6 +176,7 @@ account requeued 4
 account no_start 2
 account tag_range 1
 in-flight 7 oldest=31.5s
+busy 250ms
 on sda queue
 io read 2us 4096 x10
 on loop0 device
@@ -185,6 +186,7 @@ on sda device
 io read 100us 4096 x10 errors=1
 account requeued 1
 in-flight 6 oldest=32.5s
+busy 2s
 tick 2
 """.splitlines()
 
@@ -216,6 +218,7 @@ WANTED = {
     ("blklat_capture_intervals_total", ""): 2,
     ("blklat_capture_interval_seconds", ""): 1,
     ("blklat_capture_last_read_timestamp_seconds", ""): START + 3,
+    ("blklat_device_busy_seconds_total", "sda device"): 2.25,
     ("blklat_device_info", "loop0 loop backing.img none"): 1,
     ("blklat_device_info", "sda disk Example SSD mq-deadline"): 1,
 }

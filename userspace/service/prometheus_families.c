@@ -217,6 +217,18 @@ static void walk_pushes(struct walk *w)
 	}
 }
 
+static void walk_busy(struct walk *w)
+{
+	const struct series *s;
+
+	for_each_whole(s, w->t) {
+		const struct labels l = of_series(s);
+
+		if (s->busy_known)
+			put(w, &l, seconds_of(s->busy_ns));
+	}
+}
+
 static void walk_slow(struct walk *w)
 {
 	const struct series *s;
@@ -359,6 +371,8 @@ static const struct exposed {
 	    "Program runs that the kernel skipped, where it is not known what they missed.", FAMILY_COUNTER },
 	  walk_skipped },
 	{ { "blklat_device", NULL, "What a device is.", FAMILY_INFO }, walk_devices },
+	{ { "blklat_device_busy_seconds", "seconds", "Time in which at least one IO was in flight, with --by depth or beside.",
+	    FAMILY_COUNTER }, walk_busy },
 	{ { "blklat_device_health", NULL, "Is something wrong with a device? 0: it is well, 1: worth a look, 2: it is sick.",
 	    FAMILY_GAUGE }, walk_health },
 	{ { "blklat_device_health_since_timestamp_seconds", "seconds", "Since when something has been wrong, where it is.",

@@ -61,6 +61,8 @@ struct series {
 	u64 in_flight;
 	u64 oldest_ns;
 	double queue_depth;
+	bool busy_known;
+	u64 busy_ns;			/* so far */
 	struct health health;
 	struct rising started;
 	struct rising requeued;

@@ -142,6 +142,8 @@ static void add_watch(struct series *s, const struct frame *f, u64 interval)
 	s->in_flight = missed ? 0 : f->in_flight;
 	s->oldest_ns = missed ? 0 : f->oldest_ns;
 	s->queue_depth = f->queue_depth;
+	s->busy_known |= f->busy_known;
+	s->busy_ns += f->busy_ns;
 	s->health = f->health;
 	raise_to(&s->started, f->accounting.started);
 	raise_to(&s->requeued, f->accounting.requeued);
