@@ -6,6 +6,7 @@ import math
 import statistics
 
 import pytest
+from script import TESTS, write_recording
 
 import synthetic
 from recordings import blklat
@@ -169,3 +170,11 @@ def test_several_files_keep_their_order(tmp_path, report):
     document = report(*files)
     assert [r["file"] for r in document["runs"]] == [str(f) for f in files]
     assert [round(r["watches"][0]["ops"][0]["total"]["iops"], -2) for r in document["runs"]] == [300, 100, 200]
+
+
+def test_busy(tmp_path, report):
+    """Of each interval, and over the active window, where the recording has it."""
+    watch, = report(write_recording(TESTS / "cli/replay/depth.txt", tmp_path / "depth.blklat"))["runs"][0]["watches"]
+    assert (watch["busy"], watch["busy_mean"]) == ([0.4, 1, 0.701], pytest.approx(2.101 / 3, abs=1e-6))
+    watch = report(write_recording(TESTS / "cli/replay/sizes.txt", tmp_path / "sizes.blklat"))["runs"][0]["watches"][0]
+    assert "busy" not in watch and "busy_mean" not in watch

@@ -37,7 +37,7 @@ def keys_of(value, path=""):
 def stacked(tmp_path):
     """A recording with everything that one can have: stacked devices, a mark, pauses, losses."""
     script = synthetic.mixed()
-    script.lines += ["account no_start 3", "io read 90000ns 4096 x10", "part write 4096 errors=1", "tick 1"]
+    script.lines += ["account no_start 3", "busy 1ms", "io read 90000ns 4096 x10", "part write 4096 errors=1", "tick 1"]
     file = script.write(tmp_path / "run.blklat")
     return change(file, "INSERT INTO lower SELECT a.id, b.id FROM device a, device b WHERE a.name = 'sda' AND b.name = 'sdb'",
                   "INSERT INTO identity VALUES(0, 'S', 'W', 'F', 'P', 'V')",

@@ -113,7 +113,7 @@ def test_a_small_file_with_large_charts(tmp_path):
 
 
 def test_intervals_of_devices_that_are_gone(tmp_path):
-    """An interval of 40 bytes takes 32 bytes for every watch, even if the watch is not in it."""
+    """An interval of 40 bytes takes 40 bytes for every watch, even if the watch is not in it."""
     file = make(tmp_path, *devices(34), GONE, *intervals(3000))
     assert file.stat().st_size < MIB
     assert_merged(run("report", "--format", "json", "--max-memory", "30M", file), 30 * MIB)
@@ -123,7 +123,7 @@ def test_intervals_of_devices_that_are_gone(tmp_path):
 def test_more_watches_than_there_is_room_for(tmp_path):
     file = make(tmp_path, *devices(400), GONE)
     assert file.stat().st_size < MIB
-    sentence = "its 1200 watches need 9038K of memory, and"
+    sentence = "its 1200 watches need 9150K of memory, and"
     for args in (["report", "--format", "json"], ["compare", file]):
         assert_refused(run(*args, file, "--max-memory", "6M"), 6 * MIB, sentence)
     # As where a device's counters need more than the limit.

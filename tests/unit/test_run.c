@@ -250,8 +250,8 @@ TEST(parts)
 	assert_int_equal(s.run.watches[4].ops[READ].ios[0], 7);
 	assert_int_equal(s.run.watches[5].ops[READ].total->ios, 3);
 	assert_string_equal(s.run.watches[5].watch->part->label, "8 KiB");
-	/* The watches; 64 intervals: two numbers each, four per watch, ten per series; heat maps with room for 16 columns. */
-	assert_int_equal(s.run.budget.taken, 6 * (sizeof(struct watch) + sizeof(struct watch_run)) + 64 * 8 * (2 + 6 * 4 + 3 * 10) +
+	/* The watches; 64 intervals: two numbers each, five per watch, ten per series; heat maps with room for 16 columns. */
+	assert_int_equal(s.run.budget.taken, 6 * (sizeof(struct watch) + sizeof(struct watch_run)) + 64 * 8 * (2 + 6 * 5 + 3 * 10) +
 					     3 * 16 * heat_column_bytes(6));
 	synthetic_uninit(&whole);
 }

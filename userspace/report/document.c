@@ -28,6 +28,7 @@ static struct json_object *watch_figures(const struct run *r, const struct watch
 	return !frame_has_ios(w->total) ? json_absent : JSON({ "device", json_text(w->watch->device->name) },
 		    { "stage", json_text(stage_names[w->watch->stage]) }, { "part", json_part(w->watch->part) },
 		    { "queue_depth", json_decimal(w->total->queue_depth, 3) },
+		    { "busy", w->total->busy_known ? json_decimal(w->total->busy, 6) : json_absent },
 		    { "ops", JSON_LIST(op, BLKLAT_OPS, op_figures(r, w, op)) });
 }
 
@@ -119,6 +120,8 @@ static struct json_object *watch(const struct run *r, const struct watch_run *w,
 		    { "all_ops", part ? document_all_ops(r, w) : json_absent }, { "gone", json_bool(w->gone) },
 		    { "there_from_s", json_decimal(there.from_s, 6) }, { "there_to_s", json_decimal(there.to_s, 6) },
 		    { "queue_depth", json_decimals(w->queue_depth, r->n, 3) },
+		    { "busy", w->total->busy_known ? json_decimals(w->busy, r->n, 6) : json_absent },
+		    { "busy_mean", w->total->busy_known ? json_decimal(w->total->busy, 6) : json_absent },
 		    { "in_flight", json_counts(w->in_flight, r->n) }, { "oldest_ns", json_counts(w->oldest_ns, r->n) },
 		    { "accounting", part ? json_absent : json_accounting(&w->account) },
 		    { "slow", document_slow(r, w) }, { "partial", json_partial(w->total) },

@@ -206,7 +206,7 @@ static struct series_run series_from(const struct series_run *s, u32 first, cons
 static struct watch_run watch_from(const struct watch_run *w, u32 first, const struct frame *total)
 {
 	struct watch_run part = {
-		.watch = w->watch, .total = total, .queue_depth = w->queue_depth + first, .in_flight = w->in_flight + first,
+		.watch = w->watch, .total = total, .queue_depth = w->queue_depth + first, .busy = w->busy + first, .in_flight = w->in_flight + first,
 		.oldest_ns = w->oldest_ns + first, .lost = w->lost + first, .gone = w->gone,
 		.first_there = w->first_there > first ? w->first_there - first : 0, .n_there = w->n_there > first ? w->n_there - first : 0,
 	};

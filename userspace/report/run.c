@@ -98,6 +98,7 @@ void run_uninit(struct run *r)
 			series_run_uninit(&w->ops[op]);
 		percentiles_run_uninit(&w->all_ops);
 		free(w->queue_depth);
+		free(w->busy);
 		free(w->in_flight);
 		free(w->oldest_ns);
 		free(w->lost);
@@ -124,6 +125,7 @@ void run_uninit(struct run *r)
 static int grow_watch(struct watch_run *w, u32 had, u32 room, struct budget *b)
 {
 	int err = budget_grow(b, &w->queue_depth, sizeof(double), had, room) ?:
+		  budget_grow(b, &w->busy, sizeof(double), had, room) ?:
 		  budget_grow(b, &w->in_flight, sizeof(u64), had, room) ?:
 		  budget_grow(b, &w->oldest_ns, sizeof(u64), had, room) ?:
 		  budget_grow(b, &w->lost, sizeof(u64), had, room);
@@ -190,6 +192,7 @@ static int watch_put(struct run *r, u32 watch, const struct frame *f)
 	u32 i = r->n;
 
 	w->queue_depth[i] = f ? f->queue_depth : 0;
+	w->busy[i] = f ? f->busy : 0;
 	w->in_flight[i] = f ? f->in_flight : 0;
 	w->oldest_ns[i] = f ? f->oldest_ns : 0;
 	w->lost[i] = f ? lost_since(&f->accounting, &r->before[watch]) : i ? w->lost[i - 1] : 0;
@@ -323,11 +326,14 @@ static void set_rates(struct run *r, u32 watch)
 {
 	const struct watch_run *w = &r->watches[watch];
 	struct frame *total = &r->total.f[watch];
-	double time = active_time(r, w), per_s = time > 0 ? 1 / time : 0, waited = 0;
+	double time = active_time(r, w), per_s = time > 0 ? 1 / time : 0, waited = 0, busy = 0;
 
-	for (u32 i = r->active.first; i < r->active.first + r->active.n; i++)
+	for (u32 i = r->active.first; i < r->active.first + r->active.n; i++) {
 		waited += w->queue_depth[i] * r->length_s[i];
+		busy += w->busy[i] * r->length_s[i];
+	}
 	total->queue_depth = waited * per_s;
+	total->busy = busy * per_s;
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		total->ops[op].iops = active_sum(r, w->ops[op].ios) * per_s;
 		total->ops[op].bytes_per_s = active_sum(r, w->ops[op].bytes) * per_s;

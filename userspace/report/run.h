@@ -48,8 +48,9 @@ struct watch_run {
 	struct accounting account;	/* only for the window asked for; all 0 for a part */
 	struct series_run ops[BLKLAT_OPS];
 	struct percentiles_run all_ops;	/* an owner's, of the merged bins of all of its ops; else not begun */
-	/* [interval], like the next three; 0 before the device came and once it is gone */
+	/* [interval], like the next four; 0 before the device came and once it is gone */
 	double *queue_depth;
+	double *busy;
 	u64 *in_flight;
 	u64 *oldest_ns;
 	/* [n_halts] when IOs were in flight and none ended, as the looks between the reads have it */
