@@ -69,7 +69,7 @@ static __always_inline void end_queue(struct target *t, struct request *rq, stru
 	}
 	free_slot(slot.ns, BLKLAT_SLOT_UNUSED);
 	if (has_parts(mode))
-		end_in_part(t->watch[BLKLAT_STAGE_QUEUE], start, now, mode);
+		end_in_part(t->watch[BLKLAT_STAGE_QUEUE], start, now);
 	if (bin)
 		add(bin, 1, sharing);
 }
@@ -82,7 +82,7 @@ static __always_inline void account_missed_request(struct target *t, u64 start, 
 	if (start & BLKLAT_SLOT_QUEUED)
 		account(watch, BLKLAT_OVERWRITTEN, turn);
 	if (has_parts(mode))
-		end_in_part(watch, start, bpf_ktime_get_ns(), mode);
+		end_in_part(watch, start, bpf_ktime_get_ns());
 }
 
 /* For a standby: did an earlier program begin the stage? */
@@ -124,7 +124,7 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 	if (has_parts(mode)) {
 		u64 marked = stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode) ? marked_start(t, now) : now;
 
-		now = begin_in_part(t, rq, stage, now, *slot.ns, mode) | (marked & BLKLAT_SLOT_AFTER_IDLE);
+		now = begin_in_part(t, rq, stage, now, *slot.ns) | (marked & BLKLAT_SLOT_AFTER_IDLE);
 	} else if (stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode)) {
 		now = marked_start(t, now);
 	}
@@ -183,7 +183,7 @@ static __always_inline void unstart(struct target *t, struct slot slot, u32 turn
 	free_slot(slot.ns, BLKLAT_SLOT_FREE);
 	if (cfg_idle_gap_ns && stage == BLKLAT_STAGE_DEVICE)
 		note_use(&t->seen_ns, bpf_ktime_get_ns());
-	end_in_part(watch, start, bpf_ktime_get_ns(), MODE_PARTS);
+	end_in_part(watch, start, bpf_ktime_get_ns());
 	account(watch, BLKLAT_REQUEUED, turn);
 }
 
@@ -322,7 +322,7 @@ static __always_inline void complete_in(struct blklat_series *s, enum sharing sh
 	}
 	free_slot(slot, BLKLAT_SLOT_FREE | (leaves_mark(turn, BPF_RQ_COMPLETE) ? BLKLAT_SLOT_SEEN_FREE : 0));
 	if (has_parts(mode))
-		end_in_part(t->watch[BLKLAT_STAGE_DEVICE], start, now, mode);
+		end_in_part(t->watch[BLKLAT_STAGE_DEVICE], start, now);
 	add(bin, 1, sharing);
 }
 

@@ -113,7 +113,7 @@ static __always_inline struct in_flight *in_flight_of(u32 whole)
 
 /*
  * @n more IOs are in flight since @now: 1 or -1. @kind comes from memory, so the verifier knows nothing about it. On a
- * kernel that has only additions, @was is @n (fit_program()), so no period begins or ends.
+ * kernel that has only additions, @was is @n, so no period begins or ends. Inline, as fit_program() sees only programs.
  */
 static __always_inline void count_in_flight(struct in_flight *f, u32 whole, u32 kind, u64 n, u64 now)
 {
@@ -163,7 +163,7 @@ __noinline int company_now(u32 whole)
  * The same for a request of @kind that begins in a slot, and is counted. If @was is a time, the slot's
  * previous request began at @was, and its end was missed.
  */
-static __always_inline u32 enter_here(u32 whole, u32 kind, u64 was, u64 now)
+static __always_inline u32 enter(u32 whole, u32 kind, u64 was, u64 now)
 {
 	struct in_flight *f = in_flight_of(whole);
 	u32 found;
@@ -177,23 +177,12 @@ static __always_inline u32 enter_here(u32 whole, u32 kind, u64 was, u64 now)
 	return found;
 }
 
-__noinline int enter(u32 whole, u32 kind, u64 was, u64 now)
-{
-	return enter_here(whole, kind, was, now);
-}
-
-static __always_inline void change_here(u32 whole, u32 kind, u64 more, u64 now)
+static __always_inline void change_in_flight(u32 whole, u32 kind, u64 more, u64 now)
 {
 	struct in_flight *f = in_flight_of(whole);
 
 	if (f)
 		count_in_flight(f, whole, kind, more, now);
-}
-
-__noinline int change_in_flight(u32 whole, u32 kind, u64 more, u64 now)
-{
-	change_here(whole, kind, more, now);
-	return 0;
 }
 
 /* The number found for @id may belong to another one by now. Then @id has lost its part, and this IO gets none. */
@@ -360,15 +349,8 @@ static __always_inline u32 *company_at(const struct target *t, struct request *r
 	return slot_number(t, rq, t->queues, &number) ? bpf_map_lookup_elem(&request_company, &number) : NULL;
 }
 
-/* Where there is only one path, no function is called: that saves some 15 instructions. */
-static __always_inline u32 enter_in(u32 whole, u32 kind, u64 was, u64 now, enum mode mode)
-{
-	return mode == MODE_DEVICE_MORE ? enter_here(whole, kind, was, now) : (u32)enter(whole, kind, was, now);
-}
-
 /* The start time of a request that begins @stage @now in a slot which holds @was. */
-static __always_inline u64 begin_in_part(const struct target *t, struct request *rq, u32 stage, u64 now, u64 was,
-					 enum mode mode)
+static __always_inline u64 begin_in_part(const struct target *t, struct request *rq, u32 stage, u64 now, u64 was)
 {
 	u32 op = op_of(rq->cmd_flags), kind, found, *keep;
 
@@ -384,22 +366,18 @@ static __always_inline u64 begin_in_part(const struct target *t, struct request 
 	/* A path of its own, so that the other one has to keep fewer values. */
 	if (cfg_company) {
 		keep = company_at(t, rq);
-		found = enter_in(t->watch[stage], kind, was, now, mode);
+		found = enter(t->watch[stage], kind, was, now);
 		if (keep)
 			*keep = found;
 		return blklat_parted_start(now, blklat_company_part(found, cfg_by), kind);
 	}
-	return blklat_parted_start(now, enter_in(t->watch[stage], kind, was, now, mode), kind);
+	return blklat_parted_start(now, enter(t->watch[stage], kind, was, now), kind);
 }
 
 /* An IO that began at @start is no longer in flight since @now. */
-static __always_inline void end_in_part(u32 whole, u64 start, u64 now, enum mode mode)
+static __always_inline void end_in_part(u32 whole, u64 start, u64 now)
 {
-	if (!blklat_counts_in_flight(cfg_by))
-		return;
-	if (mode == MODE_DEVICE_MORE)
-		change_here(whole, blklat_slot_kind(start), -1, now);
-	else
+	if (blklat_counts_in_flight(cfg_by))
 		change_in_flight(whole, blklat_slot_kind(start), -1, now);
 }
 

@@ -72,18 +72,16 @@ def test_depths():
 
 
 def assert_busy(engines, busy, held, one_tag):
-    """Three rows of 1.5 s, and ten IOs of 0.6 s one after the other, as the kernel has it too; of short IOs both engines say the same."""
+    """Three rows of 1.5 s, and ten IOs of 0.6 s one after the other, as the kernel has it too; of short IOs both engines say about the same."""
     def seconds(b, device, stage="device"):
         assert all(0 <= l.get("busy", 0) <= 1 for l in b.of(device, stage))
         return sum(l.get("busy", 0) * l["interval_s"] for l in b.of(device, stage))
 
-    has = [b for b in engines if any("busy" in l for l in b.lines)]
-    assert len(has) == 2 or (not at_least(5, 12) and has == [engines.kmod])  # whose BPF fetches nothing
-    for b in has:
+    for b in engines:
         for moved, least_s in (held, 4.5), (one_tag, 6):
             assert least_s * 0.99 < seconds(b, moved.device) == pytest.approx(moved()["io_ms"] / 1000, rel=0.05)
         for stage in STAGES:
-            assert seconds(b, busy, stage) == pytest.approx(seconds(has[0], busy, stage), rel=0.05)
+            assert seconds(b, busy, stage) == pytest.approx(seconds(engines.kmod, busy, stage), rel=0.2)
 
 
 def assert_depths_of_a_row(engines, device):
