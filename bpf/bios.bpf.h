@@ -326,7 +326,7 @@ static __always_inline void end_in_mode(u64 key, u32 error, u64 now, bool alone,
 		end_without_request(&start, alone, turn);
 	if (has_parts(mode) && blklat_counts_in_flight(cfg_by)) {
 		now = now ?: bpf_ktime_get_ns();
-		count_bio_in_flight(&start, -1, now);
+		count_bio_in_flight(&start, -1, table == TABLE_HASH ? 0 : now);
 	}
 	/* Until 5.15 block_rq_complete had an errno. */
 	if (error == BLK_STS_AGAIN || error == (u32)-EAGAIN) {

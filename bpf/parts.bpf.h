@@ -113,7 +113,8 @@ static __always_inline struct in_flight *in_flight_of(u32 whole)
 
 /*
  * @n more IOs are in flight since @now: 1 or -1. @kind comes from memory, so the verifier knows nothing about it. On a
- * kernel that has only additions, @was is @n, so no period begins or ends. Inline, as fit_program() sees only programs.
+ * kernel that has only additions, @was is @n, so no period begins or ends. All inline, as fit_program() sees no
+ * functions; one for such kernels alone has a constant 0 as @now.
  */
 static __always_inline void count_in_flight(struct in_flight *f, u32 whole, u32 kind, u64 n, u64 now)
 {
@@ -124,6 +125,10 @@ static __always_inline void count_in_flight(struct in_flight *f, u32 whole, u32 
 		return;
 	if (!cfg_one_kind)
 		ADD_ATOMICALLY(&f->of_kind[kind], n);
+	if (!now) {
+		ADD_ATOMICALLY(&f->all, n);
+		return;
+	}
 	was = __sync_fetch_and_add(&f->all, n);
 	if (was == (n != 1))
 		add_busy(whole, n == 1 ? -(now + BLKLAT_PERIOD) : now + BLKLAT_PERIOD);
