@@ -95,6 +95,7 @@ TEST(every_order_of_two_cpus)
 	struct world w = { .cpus = { { .ios = 2 }, { .ios = 1 } }, .now = START };
 
 	f = fake_new(0);
+	f->r.by = BLKLAT_BY_DEPTH;
 	run_all(&w);
 	assert_int_equal(runs, 18564);
 }
@@ -106,6 +107,7 @@ TEST(alone_it_is_exact)
 	u64 cell = 0;
 
 	f = fake_new(0);
+	f->r.by = BLKLAT_BY_DEPTH;
 	for (u64 now = years, busy = 0, ns = 12345; ns < 12400; busy += ns, now += 2 * ns++) {
 		cell -= now + (1ULL << 58);
 		assert_int_equal(busy_at(now, cell), busy);

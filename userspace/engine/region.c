@@ -353,7 +353,8 @@ static u64 busy_ns(const struct region *r, u32 i, u64 now_ns)
 
 void region_read(const struct region *r, u32 i, u64 now_ns, struct watch_counts *w)
 {
-	w->accounts[BLKLAT_BUSY] = busy_ns(r, i, now_ns);
+	if (blklat_counts_in_flight(r->by))
+		w->accounts[BLKLAT_BUSY] = busy_ns(r, i, now_ns);
 	/* If a CPU is held up between freeing a slot and counting in a bin, it is usually done a moment later. */
 	for (int tries = 0; tries < 3; tries++) {
 		read_once(r, i, now_ns, w);
