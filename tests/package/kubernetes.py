@@ -29,7 +29,7 @@ def go_program(module):
     path = CACHE / name / name
     with locked():
         if not path.exists():
-            go = shutil.which("go", path=f"{os.environ['PATH']}:/usr/local/go/bin")
+            go = shutil.which("go", path=f"/usr/local/go/bin:{os.environ['PATH']}")
             if not go:
                 pytest.skip(f"no go, which builds {name}")
             subprocess.run([go, "install", module], check=True, timeout=1200, env=os.environ | {"GOBIN": str(path.parent), "GOFLAGS": "-p=2"})
