@@ -105,7 +105,7 @@ def test_a_comparison_leaves_room_for_what_plays_the_second(long_run, tmp_path):
     assert [r["duration_s"] for r in runs] == [SECONDS, 40]
     assert runs[0]["merged"] == runs[1]["merged"] > 1 and f"up to {runs[0]['merged']} are merged into one" in said
     # What does not fit even when merged fails, and the message names what is too large.
-    for memory, why in ("60K", "its 12 watches need 91K of memory, and 60K are left"), ("1M", "not even its first interval, of 12 watches,"):
+    for memory, why in ("60K", "its 12 watches need 92K of memory, and 60K are left"), ("1M", "not even its first interval, of 12 watches,"):
         done = subprocess.run([BLKLAT, "compare", "--max-memory", memory, many, long_run], capture_output=True, text=True, env=ENV, timeout=60)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
         assert f"{many}: {why}" in done.stderr and "raise --max-memory" in done.stderr
