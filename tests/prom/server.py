@@ -146,7 +146,7 @@ class Prometheus:
         failed = [line for line in self.said().splitlines() if "Scrape failed" in line or "Append failed" in line]
         odd = [line for line in failed if "deadline exceeded" not in line]
         assert not odd, odd
-        assert self.query("avg_over_time(up[5m])") and all(share > 0.5 for _, share in self.query("avg_over_time(up[5m])"))
+        wait_until(lambda: (shares := self.query("avg_over_time(up[5m])")) and all(share > 0.5 for _, share in shares), "answers in time")
 
     def api(self, path, **parameters):
         query = urllib.parse.urlencode(parameters, doseq=True)
