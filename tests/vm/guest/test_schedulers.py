@@ -2,6 +2,7 @@
 """Where a request's slot is depends on the scheduler, which changes under load."""
 import contextlib
 import pathlib
+import signal
 
 import pytest
 from devices import Delta, run
@@ -178,7 +179,14 @@ def test_more_requests_than_slots():
             with Fio(beside, **ENDLESS) as steady, Fio(device, **ENDLESS | {"rw": "randread", "iodepth": 3 * RESERVED}) as load:
                 for f, stat in ((steady, stats[1]), (load, stats[0])):
                     f.until(lambda stat=stat: stat()["ios"] > 1000, "its first IOs")
+                # Neither reads before such tags were used.
+                for b in e:
+                    b.signal(signal.SIGSTOP)
                 device.setting("nr_requests", 2 * RESERVED)
+                used = stats[0]()["ios"]
+                load.until(lambda: stats[0]()["ios"] > used + 1000, "IOs of more tags")
+                for b in e:
+                    b.signal(signal.SIGCONT)
                 for b in e:
                     b.until(lambda b=b: f"{device.name} had more tags" in b.stderr, "more slots")
                     b.next(device, "total", n=2)
