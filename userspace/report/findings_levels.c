@@ -109,8 +109,7 @@ static int direction_of_latency(const struct change *c)
 	return c->p50 == -c->mean && fabs(p50) > fabs(mean) && c->p50 ? c->p50 : c->mean ?: c->p50 ?: tail;
 }
 
-/* Sets what changed from one span to the other. */
-static void compare(const struct trace *t, struct change *c)
+void change_compare(const struct trace *t, struct change *c)
 {
 	c->before = figures_of(t, t->s, c->span[0]);
 	c->after = figures_of(t, t->s, c->span[1]);
@@ -179,7 +178,7 @@ struct change change_at(const struct trace *t, u32 i)
 				    t->q->run->start_s[t->interval[t->cuts[i]]];
 	if (c.lasts_s)	/* what was long before is no part of it */
 		c.span[0] = (struct span){ max_u64(c.span[0].from + SHORT_APART, t->cuts[i]) - SHORT_APART, t->cuts[i] };
-	compare(t, &c);
+	change_compare(t, &c);
 	/* The load began somewhere within its first interval. */
 	if (c.span[0].to == 1 && t->interval[0] && c.iops > 0) {
 		c.before.bytes_per_s *= c.after.iops / c.before.iops;
@@ -210,104 +209,6 @@ static void add_handovers(struct trace *t)
 		t->cuts[i + 1] = h.cut;
 		t->n_cuts++;
 	}
-}
-
-static double level_ns(const struct level *l, u32 p)
-{
-	return p == LEVEL_MEAN ? l->mean_ns : l->ns[p];
-}
-
-/*
- * Without a step: whether percentile @p, or the mean, falls from no fifth of the time to the next, and rises in all by
- * as much as a step has to, as clearly.
- */
-static bool find_drift(const struct trace *t, u32 p, struct change *ret)
-{
-	double squares = 0, rise, most = 0;
-
-	if (t->q->run->phases.n || t->n < FIFTHS * LEVEL_LEAST)
-		return false;
-	*ret = (struct change){ .gradual = true, .at_s = t->q->run->start_s[t->interval[0]] };
-	for (u32 i = 0; i < FIFTHS; i++) {
-		double before_ns = level_ns(&ret->after, p), after_ns;
-
-		ret->span[1] = fifth_of((struct span){ 0, t->n }, i);
-		ret->after = figures_of(t, t->s, ret->span[1]);
-		after_ns = level_ns(&ret->after, p);
-		if (after_ns * FALLS < before_ns)
-			return false;
-		most = i ? fmax(most, log(after_ns / before_ns)) : 0;
-		for (u32 k = ret->span[1].from; k < ret->span[1].to; k++)
-			squares += pow(trace_log_ns(t, k, p) - log(after_ns), 2);
-	}
-	ret->span[0] = fifth_of((struct span){ 0, t->n }, 0);
-	memcpy(ret->near, ret->span, sizeof(ret->near));
-	compare(t, ret);
-	rise = log(level_ns(&ret->after, p) / level_ns(&ret->before, p));
-	/* Steps of the mean alone are not looked for. */
-	return rise >= fmax(log(STEP(p)), sqrt(squares / t->n) * fmax(2, 5 / sqrt(t->n / FIFTHS / 2.0))) &&
-	       (p != LEVEL_MEAN || most < rise / 2);
-}
-
-/* The logarithm of percentile @p without what lasts for two intervals. Returns its noise. */
-static double smooth(const struct trace *t, u32 p)
-{
-	double squares = 0;
-
-	for (u32 i = 0; i < t->n; i++) {
-		u32 first = min_u64(max_u64(i, LEVEL_LEAST / 2) - LEVEL_LEAST / 2, t->n - LEVEL_LEAST);
-
-		for (u32 k = 0; k < LEVEL_LEAST; k++)
-			t->room[k] = (struct weighted){ trace_log_ns(t, first + k, p), 1 };
-		t->y[i] = weighted_median(t->room, LEVEL_LEAST);
-		squares += pow(trace_log_ns(t, i, p) - t->y[i], 2);
-	}
-	return sqrt(squares / t->n);
-}
-
-/*
- * Without a step: where percentile @p rises by two steps little by little and falls again, and is high for as long as
- * two levels. Sets all changes, for the worse and for the better in turn; the first has the figures. Returns
- * how many there are.
- */
-static u32 find_humps(const struct trace *t, u32 p, struct change *ret)
-{
-	double noise, low, high, foot;
-	u32 n = 0;
-
-	if (t->q->run->phases.n || t->n < FIFTHS * LEVEL_LEAST)
-		return 0;
-	noise = smooth(t, p);
-	trace_ends(t, &low, &high);
-	foot = low + fmax(log(EVEN), 2 * noise);
-	for (u32 from = 0, to; from < t->n && n + 1 < LEVEL_CUTS_MAX; from = to + 1) {
-		u32 top = from, lower = 0, tall = 0;
-		double rise, most = 0;
-
-		for (to = from; to < t->n && lower < LEVEL_LEAST && (to == from || t->y[from] > foot); to++) {
-			lower = t->y[to] > foot ? 0 : lower + 1;
-			top = t->y[to] > t->y[top] ? to : top;
-		}
-		to -= lower;
-		rise = t->y[top] - low;
-		for (u32 i = from; i < to; i++) {
-			tall += t->y[i] > low + rise / 2;
-			most = fmax(most, i && i <= top ? t->y[i] - t->y[i - 1] : 0);
-		}
-		if (!from || tall < 2 * LEVEL_LEAST || rise < fmax(2 * log(STEP(p)), 4 * noise) || most > rise / 2)
-			continue;
-		ret[n] = (struct change){ .gradual = true, .at_s = t->q->run->start_s[t->interval[from]],
-					  .span = { { max_u64(from, NEAR) - NEAR, from }, { max_u64(top, 2) - 2, min_u64(top + 3, t->n) } } };
-		ret[n].lasts_s = run_end_of(t->q->run, t->interval[to - 1]) - ret[n].at_s;
-		n++;
-		if (to < t->n)
-			ret[n++].at_s = t->q->run->start_s[t->interval[to]];
-	}
-	if (!n)
-		return 0;
-	memcpy(ret->near, ret->span, sizeof(ret->near));
-	compare(t, ret);
-	return ret->latency > 0 && ret->after.ns[p] >= STEP(p) * STEP(p) * ret->before.ns[p] ? n : 0;
 }
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Levels of an op (findings_trace.c), the changes between them (findings_levels.c), who caused them
- * (findings_cause.c), and the words (findings_*_say.c).
+ * Levels of an op (findings_trace.c), the changes between them (findings_levels.c), or without levels
+ * (findings_gradual.c), who caused them (findings_cause.c), and the words (findings_*_say.c).
  */
 #ifndef REPORT_FINDINGS_LEVELS_H
 #define REPORT_FINDINGS_LEVELS_H
@@ -150,6 +150,9 @@ double moment_of(const struct trace *t, const struct series_run *s, u32 cut, dou
 /* The change at cut @i. */
 struct change change_at(const struct trace *t, u32 i);
 
+/* Sets what changed from one span to the other. */
+void change_compare(const struct trace *t, struct change *c);
+
 /* 1: rose by @factor or more, -1: fell, 0: neither. */
 int direction(double before, double after, double factor);
 
@@ -180,6 +183,21 @@ bool change_is_worse(const struct change *c);
 
 /* The same other load changed with both. */
 bool change_have_one_cause(const struct change *a, const struct change *b);
+
+/* --- findings_gradual.c --- */
+
+/*
+ * Without a step: whether percentile @p, or the mean, falls from no fifth of the time to the next, and rises in all by
+ * as much as a step has to, as clearly.
+ */
+bool find_drift(const struct trace *t, u32 p, struct change *ret);
+
+/*
+ * Without a step: where percentile @p rises by two steps little by little and falls again, and is high for as long as
+ * two levels. Sets all changes, for the worse and for the better in turn; the first has the figures. Returns
+ * how many there are.
+ */
+u32 find_humps(const struct trace *t, u32 p, struct change *ret);
 
 /* --- findings_cause.c --- */
 
