@@ -13,13 +13,14 @@
 #include <unistd.h>
 
 #include "core/capture.h"
+#include "folder.h"
 #include "live/loop.h"
 #include "recording/recorder.h"
 #include "util/cleanup.h"
 
 /* A directory of its own, in memory where possible; it is removed with all its contents. */
 static struct {
-	char dir[64];
+	char dir[FOLDER_ROOT];
 	char script[96], source[96], file[96];
 } at;
 
@@ -50,9 +51,7 @@ static inline __attribute__((format(printf, 1, 2))) void run_command(const char 
 
 static inline void place_make(void)
 {
-	strcpy(at.dir, access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
-	strcat(at.dir, "/blklat-recording-XXXXXX");
-	assert_non_null(mkdtemp(at.dir));
+	folder_make(at.dir);
 	snprintf(at.script, sizeof(at.script), "%s/script", at.dir);
 	snprintf(at.source, sizeof(at.source), "%s/source.blklat", at.dir);
 	snprintf(at.file, sizeof(at.file), "%s/run.blklat", at.dir);
