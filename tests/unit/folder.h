@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A folder of its own for a test, in which it makes up parts of /sys. */
+/* A folder of its own for a test. */
 #ifndef TEST_FOLDER_H
 #define TEST_FOLDER_H
 

@@ -97,6 +97,17 @@ TEST(limited_in_bursts)
 		    "from 300 us to 19.8 ms; p50 from 300 us to 30.1 us; p90 from 300 us to 98.7 ms");
 }
 
+/* Half the queue depth gives half the IOPS: not the drive's doing. */
+TEST(load_changed)
+{
+	for (u32 i = 0; i < 60; i++)
+		second(READ, 100000, i < 30 ? 320000 : 10000);
+	judge();
+	assert_value("level_change", "at_s", 30, 1e-6);
+	assert_text("level_change", "sda read: IOPS fell from 320k to 10.0k at 30.0 s, after 97.0 % of the IOs, at the "
+		    "same latency (mean 100 us, p50 100 us): the load changed");
+}
+
 /*
  * Reads, 1000 a second, take ten times as long (or as short) from 30 s on, and writes go from one rate to another, at the
  * same time or not. These are of 4 KiB and 5 ms, and count from 1 % of the IOs, a factor of 1.5 and within two intervals on.
@@ -215,6 +226,19 @@ TEST(crawling_or_slow)
 		assert_count("stall", seconds == 6);
 		assert_count("level_change", seconds == 6 ? 0 : 2);
 	}
+}
+
+/* 20k, 5k, 20k: a drive that cleans up in between. */
+TEST(three_levels)
+{
+	for (u32 i = 0; i < 300; i++)
+		second(WRITE, 1000000, i / 100 == 1 ? 5000 : 20000);
+	judge();
+	assert_count("level_change", 2);
+	assert_close(value(&fs.f[0], "at_s"), 100, 1e-6);
+	assert_close(value(&fs.f[1], "at_s"), 200, 1e-6);
+	assert_close(value(&fs.f[1], "share"), 2.5 / 4.5, 1e-6);
+	assert_count("stall", 0);
 }
 
 /* Every 30 s: reported once. Every second: that is scatter, not a level. */
