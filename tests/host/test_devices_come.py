@@ -35,11 +35,16 @@ def come(many, device, p):
 
 
 def come_and_go(many, p, n):
-    """All but the first device go and come again, @n times in all. Returns the names and reads of each, in the order of their coming."""
+    """
+    All but the first device go, which is waited for, and come again, @n times in all. Returns the names and reads of
+    each, in the order of their coming.
+    """
     done = [[device.name, 0] for device in many]
     for i in range(n):
         device = many[1 + i % (len(many) - 1)]
+        before = told(p, device, "went away")
         many.remove(device)
+        p.until(lambda: told(p, device, "went away") > before, f"the end of {device.name}")
         come(many, device, p)
         read(device, 50 + i)
         done.append([device.name, 50 + i])
