@@ -56,7 +56,7 @@ def test_merged_and_split():
 def test_partition_and_parts():
     """A partition waits as its disk does. An IO is in the part in which it is at stage total."""
     args = "--by", "depth"
-    with null_blks({"irqmode": 2, "completion_nsec": 100000}) as (disk,), partition(disk, 1, 2 ** 20, 2 ** 26) as part:
+    with null_blks({"irqmode": 2, "completion_nsec": 10000000}) as (disk,), partition(disk, 1, 2 ** 20, 2 ** 26) as part:
         # Before 5.12 a bio does not know its partition.
         watched = (disk, part) if at_least(5, 12) else (disk,)
         with both(*watched, stage="wait", bpf_args=args, kmod_args=args) as e:
