@@ -133,7 +133,7 @@ static __always_inline void account_missed_bio(const struct bio_start *start, u3
 
 static __always_inline struct bio_bucket *bio_bucket_of(u64 key, u32 choice)
 {
-	u32 number = BIO_BUCKET_NUMBER(key, choice, cfg_buckets_shift);
+	u32 number = BIO_BUCKET_NUMBER(low_half((const void *)key), choice, cfg_buckets_shift);
 
 	return bpf_map_lookup_elem(&bio_cells, &number);
 }

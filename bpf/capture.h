@@ -102,12 +102,11 @@ _Static_assert(sizeof(struct bio_start) == 24, "as small as before pieces were c
 #define BIO_PIECES_MAX 0x7fff
 
 /*
- * The table of bios: cells in buckets. A bio's address gives two buckets; the bio is in the first free one of
- * the first bucket's usual cells, else of the second one's, else of the first one's. So few buckets are ever
- * full: with max_bios in flight, for which half of the cells are, 0.0015 % of bios find no room, and 0.12 %
- * would if the first bucket were filled to its end (simulated: 3 million bios at random addresses). A program
- * owns a cell when it has changed its key from 0 by compare-and-exchange. ns is written last, and cleared
- * first when the bio ends.
+ * The table of bios: cells in buckets. A bio's address gives two buckets; the bio is in the first free one of the first
+ * bucket's usual cells, else of the second one's, else of the first one's. So few buckets are ever full: with max_bios
+ * in flight, for which half of the cells are, at most 0.004 % of bios find no room (unit test as_many_as_promised: bios
+ * of 192 bytes and more in slabs at random addresses, each used up). A program owns a cell when it has changed its key
+ * from 0 by compare-and-exchange. ns is written last, and cleared first when the bio ends.
  */
 struct bio_cell {
 	__u64 key;			/* stands for the bio's address; 0: free */
@@ -116,8 +115,14 @@ struct bio_cell {
 
 #define BIO_BUCKET 8
 #define BIO_USUAL 6
-/* Of 2^(32 - @shift). 2^32 / golden ratio, and another odd number: Knuth's multiplicative hashing with both. */
-#define BIO_BUCKET_NUMBER(key, choice, shift) ((__u32)(key) * ((choice) ? 0x85ebca6b : 0x9e3779b1) >> (shift))
+/*
+ * Of 2^(32 - @shift), for the lower half of a key. First buckets are in the order of the bios' addresses, so that bios
+ * which an allocator gives and takes one after the other, those of a few slabs, use a few pages of the table, whose
+ * translations stay in the caches. One bucket stands for 207 bytes, not 256: bios at any power of two from each other
+ * use all buckets. Second buckets are anywhere. 2^15 and 2^32 / golden ratio: Knuth's multiplicative hashing.
+ */
+#define BIO_BUCKET_NUMBER(low, choice, shift) \
+	(((choice) ? (low) * 0x9e3779b1 : (__u32)((low) * 20251ull >> 22) << (shift)) >> (shift))
 struct bio_bucket {
 	struct bio_cell cell[BIO_BUCKET];
 };

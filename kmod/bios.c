@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Each bio may be in either of two buckets of eight, chosen by two hashes. It goes to the first; if half of that is
+ * Each bio may be in either of two buckets of eight, chosen by its address. It goes to the first; if half of that is
  * taken, to the emptier one. With the table half full, the chance that both are full is negligible (Azar et al.,
  * "Balanced Allocations", 1999), so a bound on the table is a bound on the bios in flight.
  *
@@ -71,26 +71,20 @@ void blklat_bio_table_free(struct blklat_bio_table *t)
 	kfree(t);
 }
 
-static __always_inline u64 hash_of(const void *bio)
+/*
+ * First buckets are in the order of the bios' addresses, so that bios which an allocator gives and takes one after the
+ * other, those of a few slabs, use a few pages of the table. One bucket stands for 207 bytes (2^15 / golden ratio is
+ * 20251), so bios at any power of two from each other use all buckets.
+ */
+static __always_inline u32 first_of(const struct blklat_bio_table *t, const void *bio)
 {
-	u64 hash = (u64)(uintptr_t)bio * GOLDEN_RATIO_64;
-
-	/*
-	 * Hash once more: if addresses are evenly spaced, the upper and the lower bits of a single
-	 * product repeat together.
-	 */
-	return (hash ^ hash >> 32) * GOLDEN_RATIO_64;
-}
-
-static __always_inline u32 first_of(const struct blklat_bio_table *t, u64 hash)
-{
-	return hash >> (64 - t->bits);
+	return ((u64)(uintptr_t)bio * 20251 >> 22) & ((1U << t->bits) - 1);
 }
 
 /* A different bucket: the distance is odd, so never 0. */
-static __always_inline u32 second_of(const struct blklat_bio_table *t, u64 hash)
+static u32 second_of(const struct blklat_bio_table *t, const void *bio)
 {
-	return (first_of(t, hash) + (hash >> 8 | 1)) & ((1U << t->bits) - 1);
+	return (first_of(t, bio) + (hash_ptr(bio, t->bits) | 1)) & ((1U << t->bits) - 1);
 }
 
 static __always_inline struct place find_in(struct bucket *b, const void *bio)
@@ -104,13 +98,13 @@ static __always_inline struct place find_in(struct bucket *b, const void *bio)
 	return (struct place){ NULL };
 }
 
-static __always_inline struct place find(const struct blklat_bio_table *t, const void *bio, u64 hash)
+static __always_inline struct place find(const struct blklat_bio_table *t, const void *bio)
 {
-	u32 first = first_of(t, hash);
+	u32 first = first_of(t, bio);
 	struct place at = find_in(&t->buckets[first], bio);
 
 	if (!at.bucket && unlikely(READ_ONCE(t->spilled[first])))
-		at = find_in(&t->buckets[second_of(t, hash)], bio);
+		at = find_in(&t->buckets[second_of(t, bio)], bio);
 	return at;
 }
 
@@ -134,10 +128,10 @@ static __always_inline struct place claim_in(struct bucket *b, u32 n, const void
 	return (struct place){ NULL };
 }
 
-static noinline struct place claim_emptier(struct blklat_bio_table *t, const void *bio, u64 hash)
+static noinline struct place claim_emptier(struct blklat_bio_table *t, const void *bio)
 {
-	u32 first = first_of(t, hash);
-	struct bucket *b[2] = { &t->buckets[first], &t->buckets[second_of(t, hash)] };
+	u32 first = first_of(t, bio);
+	struct bucket *b[2] = { &t->buckets[first], &t->buckets[second_of(t, bio)] };
 	bool second = n_free(b[1]) > n_free(b[0]);
 	struct place at;
 
@@ -147,11 +141,11 @@ static noinline struct place claim_emptier(struct blklat_bio_table *t, const voi
 	return at.bucket ? at : claim_in(b[!second], BUCKET, bio);
 }
 
-static __always_inline struct place claim(struct blklat_bio_table *t, const void *bio, u64 hash)
+static __always_inline struct place claim(struct blklat_bio_table *t, const void *bio)
 {
-	struct place at = claim_in(&t->buckets[first_of(t, hash)], BUCKET / 2, bio);
+	struct place at = claim_in(&t->buckets[first_of(t, bio)], BUCKET / 2, bio);
 
-	return likely(at.bucket) ? at : claim_emptier(t, bio, hash);
+	return likely(at.bucket) ? at : claim_emptier(t, bio);
 }
 
 static __always_inline struct blklat_bio *entry(struct place at)
@@ -188,12 +182,11 @@ static bool let_go(const struct blklat_bio_table *t, struct blklat_bio *before, 
 
 int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start)
 {
-	u64 hash = hash_of(bio);
-	struct place at = find(t, bio, hash);
+	struct place at = find(t, bio);
 
 	if (unlikely(at.bucket))
 		return let_go(t, entry(at), start) ? -EALREADY : -EEXIST;
-	at = claim(t, bio, hash);
+	at = claim(t, bio);
 	if (!at.bucket)
 		return -ENOSPC;
 	fill(at, start);
@@ -203,7 +196,7 @@ int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blk
 void blklat_bio_replace(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start,
 			struct blklat_bio *missed)
 {
-	struct place at = find(t, bio, hash_of(bio));
+	struct place at = find(t, bio);
 
 	if (!at.bucket)
 		return;
@@ -215,12 +208,11 @@ void blklat_bio_replace(struct blklat_bio_table *t, const void *bio, const struc
 
 bool blklat_bio_hold(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start)
 {
-	u64 hash = hash_of(bio);
 	struct place at;
 
-	if (find(t, bio, hash).bucket)
+	if (find(t, bio).bucket)
 		return false;
-	at = claim(t, bio, hash);
+	at = claim(t, bio);
 	if (at.bucket)
 		fill(at, start);
 	return at.bucket;
@@ -250,11 +242,11 @@ static const void *bio_of_piece(const struct blklat_bio *piece)
 void blklat_bio_split(struct blklat_bio_table *t, const void *piece, const void *bio)
 {
 	struct blklat_bio start = { .pieces = ATOMIC_INIT(IS_PIECE) };
-	struct place at = find(t, bio, hash_of(bio));
+	struct place at = find(t, bio);
 
 	if (at.bucket && atomic_read(&entry(at)->pieces) == IS_PIECE) {
 		bio = bio_of_piece(entry(at));
-		at = find(t, bio, hash_of(bio));
+		at = find(t, bio);
 	}
 	if (!at.bucket)
 		return;
@@ -277,7 +269,7 @@ static noinline struct place ending_with(const struct blklat_bio_table *t, struc
 		bio = bio_of_piece(entry(at));
 		free_entry(at);
 		change = -1;
-		at = find(t, bio, hash_of(bio));
+		at = find(t, bio);
 		/* The second: the bio has ended, since the end of another of its pieces was missed. */
 		if (!at.bucket || atomic_read(&entry(at)->pieces) % REST_ENDED <= 0)
 			return none;
@@ -289,7 +281,7 @@ static noinline struct place ending_with(const struct blklat_bio_table *t, struc
 
 bool blklat_bio_take(struct blklat_bio_table *t, const void **bio, int error, bool alone, struct blklat_bio *ret)
 {
-	struct place at = find(t, *bio, hash_of(*bio));
+	struct place at = find(t, *bio);
 	int pieces;
 
 	if (!at.bucket)
@@ -309,7 +301,7 @@ bool blklat_bio_take(struct blklat_bio_table *t, const void **bio, int error, bo
 
 bool blklat_bio_got(struct blklat_bio_table *t, const void *bio, struct blklat_bio *ret)
 {
-	struct place at = find(t, bio, hash_of(bio));
+	struct place at = find(t, bio);
 	struct blklat_bio *found;
 
 	if (!at.bucket)

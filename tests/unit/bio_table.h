@@ -23,7 +23,7 @@ static bool has_next(u32 turn, enum bpf_event event)
 
 static struct bio_bucket *bio_bucket_of(u64 key, u32 choice)
 {
-	return table ? &table[BIO_BUCKET_NUMBER(key, choice, table_shift)] : &buckets[choice];
+	return table ? &table[BIO_BUCKET_NUMBER((u32)key, choice, table_shift)] : &buckets[choice];
 }
 
 static struct bio_bucket *no_room_bucket(u64 key)
