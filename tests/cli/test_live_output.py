@@ -240,7 +240,7 @@ def csv_rows(line):
     """What CSV says of a line of JSON: a row for each op, or one at rest, and one for each bin."""
     a, partial = line.get("accounting", {}), line.get("partial", [])
     of = {key: line[key] for key in ("time", "interval_s", "device", "stage", "engine")} | {"part": label_of(line) or ""}
-    watch = {"in_flight": line["in_flight"]["ios"], "oldest_ns": line["in_flight"]["oldest_ns"], "queue_depth": line["queue_depth"],
+    watch = {"in_flight": line["in_flight"]["ios"], "oldest_ns": line["in_flight"]["oldest_ns"], "queue_depth": line["queue_depth"], "busy": line.get("busy"),
              **{key: a.get(key) for key in ("started", "completed", "lost", "requeued", "kernel_ios", "skipped_unexplained")},
              **{f"partial_{key}": sum(p[key] for p in partial) for key in ("bytes", "errors")}}
     for o in line["ops"] or [{"op": "-", "ios": 0, "bytes": 0, "errors": 0, "iops": 0, "latency_ns": {}}]:

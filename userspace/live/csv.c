@@ -58,7 +58,7 @@ static void put_header(const struct csv *c, FILE *f)
 	for (u32 i = 0; i < ps->n; i++)
 		fprintf(f, ",%s_ns", ps->p[i].name);
 	fputs(",in_flight,oldest_ns,queue_depth,started,completed,lost,requeued,kernel_ios,partial_bytes,"
-	      "partial_errors,skipped_unexplained", f);
+	      "partial_errors,skipped_unexplained,busy", f);
 	fputs(c->bins ? ",bin_lower_ns,bin_upper_ns,bin_ios\n" : "\n", f);
 }
 
@@ -124,6 +124,7 @@ static void put_watch(const struct csv *c, FILE *f, const struct frame *fr)
 	fprintf(f, ",%llu,%llu,", bytes, errors);
 	if (!fr->watch->part)
 		fprintf(f, "%llu", fr->accounting.skipped_unexplained);
+	put_decimal(f, fr->busy_known ? fr->busy : NAN, 6);
 	put_empty(f, c->bins ? 3 : 0);
 	putc('\n', f);
 }
@@ -136,7 +137,7 @@ static void put_bins(const struct csv *c, FILE *f, const struct frame *fr, u32 o
 		u64 upper_ns = hist_upper_ns(h->scale, cell);
 
 		put_key(c, f, fr, op_names[op]);
-		put_empty(f, 19 + c->run->percentiles.n);
+		put_empty(f, 20 + c->run->percentiles.n);
 		fprintf(f, ",%llu,", hist_lower_ns(h->scale, cell));
 		if (upper_ns != UINT64_MAX)
 			fprintf(f, "%llu", upper_ns);
