@@ -78,6 +78,13 @@ def test_what_is_shown(steady, columns, rows):
         assert any(line.split()[:1] == ["07:35:01"] for line in lines)
 
 
+def test_busy_where_it_is_known():
+    with top(recorded(TESTS / "cli/replay/depth.txt")) as s:
+        lines = ended(s)
+    assert lines[1].split() == "device depth busy IOPS MB/s oldest p50 p99 max".split()
+    assert lines[2].split()[:4] == ["sda", "8.60", "70", "%"] and max(map(len, lines)) <= 80
+
+
 def test_more_devices_than_lines(tmp_path):
     """Ten devices do IO, and 24 lines have room for seven: the heading says which ones are shown."""
     names = [f"sd{c}" for c in "abcdefghij"]

@@ -226,6 +226,8 @@ static void take_figures(struct top_item *item, const struct frame *f, const str
 	item->in_flight = f->in_flight;
 	item->oldest_ns = f->oldest_ns;
 	item->depth = f->queue_depth;
+	item->busy_known = f->busy_known;
+	item->busy = f->busy;
 	item->gone = f->gone;
 	item->idle = !all->ios && !f->in_flight && !f->gone;
 	item->health = f->health;
@@ -280,6 +282,7 @@ static void begin_interval(struct top *t)
 		memset(item->figures, 0, sizeof(item->figures));
 		item->in_flight = item->oldest_ns = 0;
 		item->depth = 0;
+		item->busy_known = false;
 		item->health = (struct health){ 0 };
 		item->idle = item->gone = true;
 	}
@@ -302,6 +305,7 @@ int top_take(struct top *t, const struct frames *fs)
 		frame_merge_ops(f, &t->all);
 		take_figures(item, f, &t->all);
 		take_shares(item, fs, i);
+		t->busy_known |= f->busy_known;
 	}
 	if (fs->n)
 		t->end_ns[t->samples % TOP_SAMPLES] = fs->f[0].end_ns;

@@ -91,6 +91,8 @@ struct top_item {
 	struct top_figures figures[BLKLAT_OPS + 1];
 	u64 in_flight, oldest_ns;
 	double depth;
+	bool busy_known;		/* see struct frame */
+	double busy;
 	u64 lost;			/* since the capture began */
 	struct health health;
 	s64 acknowledged_ns;		/* the illness that began then is not marked any more; 0: none */
@@ -104,6 +106,7 @@ struct top {
 	struct top_item *items;		/* one for each watch that there was, in the run's order */
 	u32 stages;			/* bit set, over all watches */
 	bool divided;			/* they have parts */
+	bool busy_known;		/* of a watch, so far */
 	u32 stage, op;			/* chosen; op may be TOP_ALL_OPS */
 	enum top_sort sort;
 	char filter[TOP_FILTER_MAX];	/* part of a name; "": all */

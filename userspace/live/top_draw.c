@@ -171,10 +171,10 @@ struct cell {
 };
 
 /* Parts have no stage and depth of their own, so their labels take these columns, too. */
-enum { CELL_STAGE, CELL_DEPTH, CELL_IOPS, CELL_MBPS, CELL_TIME, CELL_OLDEST, CELL_P50, CELL_P99, CELL_P999, CELL_MAX, CELLS };
+enum { CELL_STAGE, CELL_DEPTH, CELL_BUSY, CELL_IOPS, CELL_MBPS, CELL_TIME, CELL_OLDEST, CELL_P50, CELL_P99, CELL_P999, CELL_MAX, CELLS };
 
 static const struct cell cells[CELLS] = {
-	[CELL_STAGE] = { "stage", 7 }, [CELL_DEPTH] = { "depth", 7 }, [CELL_IOPS] = { "IOPS", 7 }, [CELL_MBPS] = { "MB/s", 7 },
+	[CELL_STAGE] = { "stage", 7 }, [CELL_DEPTH] = { "depth", 7 }, [CELL_BUSY] = { "busy", 6 }, [CELL_IOPS] = { "IOPS", 7 }, [CELL_MBPS] = { "MB/s", 7 },
 	[CELL_TIME] = { "time", 6 }, [CELL_OLDEST] = { "oldest", 8 }, [CELL_P50] = { "p50", 8 }, [CELL_P99] = { "p99", 8 },
 	[CELL_P999] = { "p99.9", 8 }, [CELL_MAX] = { "max", 8 },
 };
@@ -184,13 +184,14 @@ static bool shows(const struct top *t, u32 cell)
 {
 	static const u8 order[] = {
 		CELL_STAGE, CELL_P99,	 CELL_IOPS, CELL_TIME, CELL_MBPS,
-		CELL_DEPTH, CELL_OLDEST, CELL_MAX,  CELL_P50,  CELL_P999,
+		CELL_DEPTH, CELL_BUSY, CELL_OLDEST, CELL_MAX,  CELL_P50,  CELL_P999,
 	};
 	u32 room = COLS - 2 - NAME;
 
 	for (u32 i = 0; i < ARRAY_SIZE(order); i++) {
 		const struct cell *c = &cells[order[i]];
-		bool is_wanted = order[i] == CELL_STAGE ? has_stages(t) : order[i] != CELL_TIME || t->divided;
+		bool is_wanted = order[i] == CELL_STAGE ? has_stages(t) : order[i] == CELL_BUSY ? t->busy_known :
+				 order[i] != CELL_TIME || t->divided;
 
 		if (order[i] == cell)
 			return is_wanted && c->columns <= room;
@@ -253,6 +254,8 @@ static u32 put_figures(const struct top_draw *d, const struct top *t, const stru
 		units_ns(text[CELL_OLDEST], item->oldest_ns);
 	if (!item->watch->part)
 		units_number(text[CELL_DEPTH], item->depth);
+	if (item->busy_known)
+		share_text(text[CELL_BUSY], item->busy);
 	if (g->ios) {
 		units_number(text[CELL_IOPS], g->iops);
 		units_number(text[CELL_MBPS], g->bytes_per_s / 1e6);
