@@ -7,7 +7,7 @@ import { op, run, watch } from "./documents.mjs";
 
 const { heatMap } = await load("charts/heat.ts");
 const { iops } = await load("charts/iops.ts");
-const { inFlight, queueDepth, throughput } = await load("charts/load.ts");
+const { busy, inFlight, queueDepth, throughput } = await load("charts/load.ts");
 const { ninesChart, percentile } = await load("charts/percentile.ts");
 const { makeLines } = await load("lines.ts");
 
@@ -54,6 +54,18 @@ test("in flight: samples are dots, the mean depth is the line, both of one axis"
     const { series, y } = inFlight(all);
     assert.deepEqual(series.map((s) => [s.kind, s.name, s.note, s.ys.map((place) => y.value(place))]), [
         ["dots", "sda", "highest 9", [4, 0, 9]], ["line", "sda, mean depth", "", [2.5, 3.5, 1]]]);
+});
+
+test("busy: of devices where it is known, the mean of the window, else the report's, else of the time in which it was there", () => {
+    const all = makeLines([run(["sda", "sdb"].map((name) => watch(name, "device", [op("read", [10, 10, 10], () => 1e5)])))]), { watch: known } = all[0];
+    const said = (window) => busy(all, window).series.map(({ name, note, ys }) => [name, note, ys]);
+    known.busy = [0.4, 1, 0.7];
+    assert.deepEqual(said(null), [["sda", "mean 70\u00a0%", known.busy]]);
+    assert.match(said([1, 3])[0][1], /^mean 85.%$/);
+    known.there_s = [0.5, 1, 0];
+    assert.match(said(null)[0][1], /^mean 80.%$/);
+    known.busy_mean = 0.9;
+    assert.match(said(null)[0][1], /^mean 90.%$/);
 });
 
 test("where the capture paused, no line is drawn, and an interval between two pauses is a dot", () => {

@@ -23,7 +23,7 @@ test("values move with each interval", async (t) => {
     assert.equal(first.iops[0], 2);
     // It neither divides nor looks for slow IOs.
     assert.equal(await page.locator("h3", { hasText: "By " }).count(), 0);
-    assert.equal(await page.locator(".slow").isVisible(), false);
+    assert.equal(await page.locator(".slow, #chart-busy").filter({ visible: true }).count(), 0);
     assert.equal(await page.getByRole("heading", { name: "Where the time goes" }).count(), 0);
     for (const id of ["distribution", "percentile", "nines", "iops", "heat", "depth", "throughput", "flight", "oldest"])
         assert.ok(first[id][0] >= 1 && first[id][1] >= 3, id);
@@ -42,6 +42,14 @@ test("values move with each interval", async (t) => {
     });
     const [said, want] = await sums.jsonValue();
     assert.deepEqual(said, [want, want, want]);
+});
+
+test("the busy share of a device", async (t) => {
+    const service = await serve(t, script(["nvme0n1"], 400, () => [...steady(0, 0), "busy 150ms"]));
+    const page = await openAt(t, service.url);
+    await holdAt(page, service, 3);
+    assert.match(await words(page.locator(".devices button")), / p99 90\.0 us busy 75 %$/);
+    assert.match(await words(page.locator("#chart-busy .legend")), /nvme0n1 mean 75 %/);
 });
 
 test("devices are switched by a click, alone and back", async (t) => {

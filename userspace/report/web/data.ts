@@ -136,6 +136,8 @@ export type PartWatch = Omit<Watch, "accounting" | "ops" | "parts"> & { part: Pa
 export interface Watch {
     device: string; stage: string; gone: boolean;
     queue_depth: number[]; in_flight: number[]; oldest_ns: number[];
+    /** The share of each interval in which an IO was in flight, and that of the active window; absent where not known, the latter also in a live page. */
+    busy?: number[]; busy_mean?: number;
     /** How long the device was there in each interval; only in a live page. */
     there_s?: number[];
     /** The intervals between are those for all of which it was there; absent in a live page. */

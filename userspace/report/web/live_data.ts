@@ -28,7 +28,7 @@ export interface Health { grade: Grade; reason: string; text: string; since?: st
  * flight, are present.
  */
 export interface LiveWatch {
-    device: string; stage: string; part?: Part; interval_s: number; queue_depth: number; in_flight: { ios: number; oldest_ns: number };
+    device: string; stage: string; part?: Part; interval_s: number; queue_depth: number; busy?: number; in_flight: { ios: number; oldest_ns: number };
     accounting: Accounting; ends_missed?: boolean; seems_stalled?: boolean; gone?: boolean; health?: Health; partial?: Partial[]; ops: LiveOp[];
     /** Those of the interval, if there were any, and how many more there were. */
     slow?: Omit<SlowIo, "t_s">[]; slow_dropped?: number;
@@ -157,7 +157,8 @@ function makeWatch(run: Run, key: string, found: Found): Watch {
     const [device, stage] = JSON.parse(key) as string[];
     if (!series.ops.length)
         series.ops.push(makeOp(run, "read", found.map(() => undefined), found));
-    return { device, stage, gone: last.gone ?? false, there_s: found.map((w) => w?.interval_s ?? 0), accounting: last.accounting, partial: last.partial, ...series };
+    return { device, stage, gone: last.gone ?? false, there_s: found.map((w) => w?.interval_s ?? 0), accounting: last.accounting, partial: last.partial, ...series,
+        busy: there.some((w) => w.busy !== undefined) ? found.map((w) => w?.busy ?? 0) : undefined };
 }
 
 /** Shares of what the device did with these ops, in the time that this page keeps, by the rule of report/document_parts.c. */

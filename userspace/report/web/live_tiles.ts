@@ -69,7 +69,7 @@ export class Tiles {
             type: "button", click: () => this.click(watch.device), "data-device": keyOf(watch), "data-state": state.grade,
             "data-reason": state.reason, "aria-pressed": this.pressed(keyOf(watch)),
         }, el("b", {}, stages ? `${watch.device} ${watch.stage}` : watch.device), el("span", {}, `${amount(state.iops)} IOPS`),
-        el("span", {}, `p99 ${latency(state.p99_ns)}`), state.grade !== "well" && el("strong", { class: "alarm" }, state.text),
+        el("span", {}, `p99 ${latency(state.p99_ns)}`), watch.busy !== undefined && el("span", {}, `busy ${percent(watch.busy, 0)}`), state.grade !== "well" && el("strong", { class: "alarm" }, state.text),
         state.grade !== "well" && !!state.since && this.now_ms > 0 && el("small", {}, sinceWords(Date.parse(state.since), this.now_ms)),
         ...owners.map(({ part, share, bytes_per_s: rate }) =>
             el("small", { class: "owner", title: part.label }, el("bdi", {}, names.get(part.label)!), ` ${percent(share, 0)} of its time, ${megabytes(rate / 1e6)} MB/s`)),

@@ -6,7 +6,7 @@ import { Chart, type ChartConfig } from "./chart";
 import { distribution } from "./charts/distribution";
 import { heatMap } from "./charts/heat";
 import { iops } from "./charts/iops";
-import { inFlight, oldest, queueDepth, throughput } from "./charts/load";
+import { busy, inFlight, oldest, queueDepth, throughput } from "./charts/load";
 import { ninesChart, percentile } from "./charts/percentile";
 import type { Window } from "./charts/times";
 import type { Weight } from "./curves";
@@ -19,7 +19,7 @@ import { dark, light, type Theme } from "./theme";
 import { windowed } from "./windowed";
 
 const SMALL = 240;
-export const LOAD = ["depth", "throughput", "flight", "oldest"];
+export const LOAD = ["depth", "busy", "throughput", "flight", "oldest"];
 const TIME = ["iops", "heat", ...LOAD, "parts-time", "owners", "slow"];
 /** Separates a chart's name from its subject, if there are several charts of this name. */
 export const OF = "_of_";
@@ -95,7 +95,9 @@ export abstract class Page {
         const { lines, time } = this;
         this.chart("iops", () => iops(lines, "run", this.window, this.clock), { ...time, each: true });
         this.chart("heat", () => heatMap(lines, this.heatLine(), this.clock), { ...time, tools, height: 320 });
-        for (const [id, make] of Object.entries({ depth: queueDepth, throughput, flight: inFlight, oldest }))
+        // Of a live page nothing is known yet.
+        const counted = !lines.length || lines.some(({ watch }) => watch.busy);
+        for (const [id, make] of Object.entries({ depth: queueDepth, ...counted && { busy }, throughput, flight: inFlight, oldest }))
             this.chart(id, () => make(lines, this.window, this.clock), { ...time, height: SMALL, half: true });
     }
 
@@ -115,8 +117,9 @@ export abstract class Page {
 
     // --- parts of the layout
 
+    /** Those that there are. */
     protected figures(...ids: string[]): HTMLElement[] {
-        return ids.map((id) => this.charts[id].figure);
+        return ids.flatMap((id) => this.charts[id]?.figure ?? []);
     }
 
     /** Charts side by side, if there is room. */
@@ -149,6 +152,8 @@ export abstract class Page {
     }
 
     protected redraw(ids?: string[]): void {
+        if (this.charts.busy)
+            this.charts.busy.figure.hidden = !this.lines.some(({ on, watch }) => on && watch.busy);
         this.schedule.redraw(this.theme, ids?.map((id) => this.charts[id]));
     }
 

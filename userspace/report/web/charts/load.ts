@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The load on devices over time: queue depth, throughput, IOs in flight, the oldest of these.
-import { type Axis, latencyAxis, linear, log, named, tickAmount, tickLatency, timeAxis } from "../axes";
-import { amount, latency } from "../format";
+// The load on devices over time: queue depth, busy share, throughput, IOs in flight, the oldest of these.
+import { type Axis, latencyAxis, linear, log, named, shareAxis, tickAmount, tickLatency, timeAxis } from "../axes";
+import { amount, latency, percent } from "../format";
 import { type Line, sources } from "../lines";
 import { fromZero, type Plot, type Series } from "../plot";
 import { inside, marksOf, middles, placed, rateIn, ratesOf, timeRows, timeSpan, type Window } from "./times";
@@ -51,6 +51,18 @@ export function queueDepth(lines: Line[], window: Window, x = timeAxis): Plot {
     return chart(lines, all, linear("IOs", tickAmount, (v) => amount(v, 2)), {
         x, title: "Queue depth", hint: "Mean number of IOs in flight during each interval: the time that IOs spent in flight in it, over its length.",
     }, fromZero);
+}
+
+/** Of devices whose IOs in flight are counted. */
+export function busy(lines: Line[], window: Window, x = timeAxis): Plot {
+    const mean = ({ run, watch }: Line, busy: number[]) => {
+        const length_s = watch.there_s ?? run.length_s;
+        return window || watch.busy_mean === undefined ? rateIn({ ...run, length_s }, window, (i) => busy[i] * length_s[i]) : watch.busy_mean;
+    };
+    const all = watches(lines.filter(({ watch }) => watch.busy), ({ watch }) => watch.busy!, (_, line) => `mean ${percent(mean(line, line.watch.busy!), 1)}`);
+    return chart(lines, all, named(shareAxis, "share of time (%)"), {
+        x, title: "Busy", hint: "Share of each interval in which at least one IO was in flight, however many there were at once.",
+    }, () => [0, 1.05]);
 }
 
 export function throughput(lines: Line[], window: Window, x = timeAxis): Plot {
