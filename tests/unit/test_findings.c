@@ -19,6 +19,13 @@ TEST(short_runs)
 	assert_calm();
 	assert_text("steady_state", "sda read: run too short to tell whether it reached a steady state "
 			    "(1 interval)");
+	begin(1);		/* a single IO in a minute */
+	for (u32 i = 0; i < 60; i++)
+		second(READ, 27000, i == 30);
+	judge();
+	assert_calm();
+	assert_text("steady_state", "sda read: load too short to tell whether it reached a steady state "
+			    "(1 of 60 intervals)");
 	begin(1);		/* 20 s */
 	for (u32 i = 0; i < 20; i++)
 		second(READ, 27000, 37000);

@@ -17,6 +17,9 @@ static void say_unknown(const struct inquiry *q, struct finding *f, const struct
 	else if (s->few)
 		finding_say(f, "too few IOs to tell whether it reached a steady state (%s in each round of %s)", UNITS(short, s->mean * s->round_s),
 			    UNITS(seconds, s->round_s));
+	else if (q->run->active.n < q->run->n)
+		finding_say(f, "load too short to tell whether it reached a steady state (%u of %u intervals)",
+			    q->run->active.n, q->run->n);
 	else
 		finding_say(f, "run too short to tell whether it reached a steady state (%u interval%s)",
 			    q->run->active.n, q->run->active.n == 1 ? "" : "s");
