@@ -12,30 +12,33 @@ static double level_ns(const struct level *l, u32 p)
 
 bool find_drift(const struct trace *t, u32 p, struct change *ret)
 {
-	double squares = 0, rise, most = 0;
+	double ns[FIFTHS], squares = 0, most = 0, change, way;
 
 	if (t->q->run->phases.n || t->n < FIFTHS * LEVEL_LEAST)
 		return false;
 	*ret = (struct change){ .gradual = true, .at_s = t->q->run->start_s[t->interval[0]] };
 	for (u32 i = 0; i < FIFTHS; i++) {
-		double before_ns = level_ns(&ret->after, p), after_ns;
-
 		ret->span[1] = fifth_of((struct span){ 0, t->n }, i);
 		ret->after = figures_of(t, t->s, ret->span[1]);
-		after_ns = level_ns(&ret->after, p);
-		if (after_ns * FALLS < before_ns)
-			return false;
-		most = i ? fmax(most, log(after_ns / before_ns)) : 0;
+		ns[i] = level_ns(&ret->after, p);
 		for (u32 k = ret->span[1].from; k < ret->span[1].to; k++)
-			squares += pow(trace_log_ns(t, k, p) - log(after_ns), 2);
+			squares += pow(trace_log_ns(t, k, p) - log(ns[i]), 2);
+	}
+	change = log(ns[FIFTHS - 1] / ns[0]);
+	way = change < 0 ? -1 : 1;
+	for (u32 i = 1; i < FIFTHS; i++) {
+		double by = way * log(ns[i] / ns[i - 1]);
+
+		if (by < -log(FALLS))
+			return false;
+		most = fmax(most, by);
 	}
 	ret->span[0] = fifth_of((struct span){ 0, t->n }, 0);
 	memcpy(ret->near, ret->span, sizeof(ret->near));
 	change_compare(t, ret);
-	rise = log(level_ns(&ret->after, p) / level_ns(&ret->before, p));
 	/* Steps of the mean alone are not looked for. */
-	return rise >= fmax(log(STEP(p)), sqrt(squares / t->n) * fmax(2, 5 / sqrt(t->n / FIFTHS / 2.0))) &&
-	       (p != LEVEL_MEAN || most < rise / 2);
+	return way * change >= fmax(log(STEP(p)), sqrt(squares / t->n) * fmax(2, 5 / sqrt(t->n / FIFTHS / 2.0))) &&
+	       (p != LEVEL_MEAN || most < way * change / 2);
 }
 
 /* The logarithm of percentile @p without what lasts for two intervals. Returns its noise. */

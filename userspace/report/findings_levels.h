@@ -188,7 +188,7 @@ bool change_have_one_cause(const struct change *a, const struct change *b);
 
 /*
  * Without a step: whether percentile @p, or the mean, falls from no fifth of the time to the next, and rises in all by
- * as much as a step has to, as clearly.
+ * as much as a step has to, as clearly; or the other way round.
  */
 bool find_drift(const struct trace *t, u32 p, struct change *ret);
 
