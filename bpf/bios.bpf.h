@@ -31,7 +31,7 @@ enum table {
 	TABLE_HASH,
 };
 
-const volatile u32 cfg_buckets_shift = 31;	/* 32 - log2(buckets) of the table of cells */
+const volatile u32 cfg_buckets_mask = 1;	/* buckets of the table of cells, less one */
 
 /* The sizes of both are set before loading. */
 struct {
@@ -133,7 +133,7 @@ static __always_inline void account_missed_bio(const struct bio_start *start, u3
 
 static __always_inline struct bio_bucket *bio_bucket_of(u64 key, u32 choice)
 {
-	u32 number = BIO_BUCKET_NUMBER(low_half((const void *)key), choice, cfg_buckets_shift);
+	u32 number = BIO_BUCKET_NUMBER(low_half((const void *)key), choice, cfg_buckets_mask);
 
 	return bpf_map_lookup_elem(&bio_cells, &number);
 }

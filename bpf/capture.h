@@ -116,13 +116,13 @@ struct bio_cell {
 #define BIO_BUCKET 8
 #define BIO_USUAL 6
 /*
- * Of 2^(32 - @shift), for the lower half of a key. First buckets are in the order of the bios' addresses, so that bios
- * which an allocator gives and takes one after the other, those of a few slabs, use a few pages of the table, whose
+ * Of @mask + 1, for the lower half of a key. First buckets are in the order of the bios' addresses, so that bios which
+ * an allocator gives and takes one after the other, those of a few slabs, use a few pages of the table, whose
  * translations stay in the caches. One bucket stands for 207 bytes, not 256: bios at any power of two from each other
- * use all buckets. Second buckets are anywhere. 2^15 and 2^32 / golden ratio: Knuth's multiplicative hashing.
+ * use all buckets. Second buckets are anywhere. 2^15 and 2^32 / golden ratio: Knuth's multiplicative hashing. (A mask,
+ * as BPF's shifts by what is only known when the program is loaded take several instructions of x86.)
  */
-#define BIO_BUCKET_NUMBER(low, choice, shift) \
-	(((choice) ? (low) * 0x9e3779b1 : (__u32)((low) * 20251ull >> 22) << (shift)) >> (shift))
+#define BIO_BUCKET_NUMBER(low, choice, mask) ((__u32)((low) * ((choice) ? 0x9e3779b1ull : 20251ull) >> 22) & (mask))
 struct bio_bucket {
 	struct bio_cell cell[BIO_BUCKET];
 };

@@ -12,7 +12,7 @@
 
 static struct bio_bucket buckets[2], notes;
 static struct bio_bucket *table;
-static u32 table_shift;
+static u32 table_mask;
 static u32 standbys;
 
 static bool has_next(u32 turn, enum bpf_event event)
@@ -23,7 +23,7 @@ static bool has_next(u32 turn, enum bpf_event event)
 
 static struct bio_bucket *bio_bucket_of(u64 key, u32 choice)
 {
-	return table ? &table[BIO_BUCKET_NUMBER((u32)key, choice, table_shift)] : &buckets[choice];
+	return table ? &table[BIO_BUCKET_NUMBER((u32)key, choice, table_mask)] : &buckets[choice];
 }
 
 static struct bio_bucket *no_room_bucket(u64 key)

@@ -273,7 +273,7 @@ TEST(as_many_as_promised)
 	u64 seed = 1;
 
 	standbys = 0;
-	table_shift = 32 - BITS;
+	table_mask = (1 << BITS) - 1;
 	assert_int_equal((BIO_BUCKET << BITS), 2 * BIOS);
 	for (u32 s = 0; s < ARRAY_SIZE(sizes); s++) {
 		u32 refused = 0;
@@ -298,13 +298,13 @@ TEST(as_many_as_promised)
 /* Bios of one slab of two pages have their cells in three pages or four. */
 TEST(neighbours)
 {
-	enum { SHIFT = 18, PAGE = 4096 / sizeof(struct bio_bucket) };
-	bool used[1 << (32 - SHIFT)] = { 0 };
+	enum { BUCKETS = 1 << 14, PAGE = 4096 / sizeof(struct bio_bucket) };
+	bool used[BUCKETS] = { 0 };
 	u64 seed = 1;
 	u32 pages = 0;
 
 	for (u32 i = 0; i < 42; i++)
-		used[BIO_BUCKET_NUMBER((u32)slab_address(i, 192, &seed), 0, SHIFT) / PAGE] = true;
+		used[BIO_BUCKET_NUMBER((u32)slab_address(i, 192, &seed), 0, BUCKETS - 1) / PAGE] = true;
 	for (u32 i = 0; i < ARRAY_SIZE(used); i++)
 		pages += used[i];
 	assert_in_range(pages, 3, 4);

@@ -118,7 +118,7 @@ static void size_bios(struct bpf_capture *b, u32 max_bios)
 		return;
 	}
 	bpf_map__set_max_entries(b->skel->maps.bio_cells, buckets);
-	b->skel->rodata->cfg_buckets_shift = 32 - __builtin_ctz(buckets);
+	b->skel->rodata->cfg_buckets_mask = buckets - 1;
 }
 
 static void size_maps(struct bpf_capture *b, const struct capture_config *cfg)
