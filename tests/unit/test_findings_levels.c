@@ -358,6 +358,16 @@ TEST(a_drift)
 			assert_close(fs.f[0].to_s, 100, 1e-9);
 		}
 	}
+	/* In the first 30 s, and in the last: when most of it is, if not for a third of the time or longer. */
+	for (u32 late = 0; late < 2; late++) {
+		begin(1);
+		for (u32 i = 0; i < 100; i++)
+			second(READ, 100000 * (1 + (late ? fmax(0, i - 70.0) : fmin(0, i - 30.0) * -1) / 10), 1000);
+		judge();
+		assert_non_null(strstr(only("level_change")->text,
+				       late ? " rose 2.95 times little by little from 72.0 s on, from 100 us to 295 us, "
+					    : " fell 3.05 times little by little until 29.0 s, from 305 us to 100 us, "));
+	}
 	begin(1);
 	for (u32 i = 0; i < 100; i++) {
 		synthetic_io(&s, 0, READ, 100000, 980);

@@ -10,6 +10,40 @@ static double level_ns(const struct level *l, u32 p)
 	return p == LEVEL_MEAN ? l->mean_ns : l->ns[p];
 }
 
+/* The logarithm of percentile @p without what lasts for two intervals. Returns its noise. */
+static double smooth(const struct trace *t, u32 p)
+{
+	double squares = 0;
+
+	for (u32 i = 0; i < t->n; i++) {
+		u32 first = min_u64(max_u64(i, LEVEL_LEAST / 2) - LEVEL_LEAST / 2, t->n - LEVEL_LEAST);
+
+		for (u32 k = 0; k < LEVEL_LEAST; k++)
+			t->room[k] = (struct weighted){ trace_log_ns(t, first + k, p), 1 };
+		t->y[i] = weighted_median(t->room, LEVEL_LEAST);
+		squares += pow(trace_log_ns(t, i, p) - t->y[i], 2);
+	}
+	return sqrt(squares / t->n);
+}
+
+/* When most of a drift by @change from @first is, if not for a third of the time or longer before or after. */
+static void find_moving(const struct trace *t, u32 p, double first, double change, struct change *c)
+{
+	u32 from = 0, to = 0;
+
+	smooth(t, p);
+	for (u32 i = 0; i < t->n; i++) {
+		double share = (t->y[i] - first) / change;
+
+		from = share < 0.1 ? i + 1 : from;
+		to = share < 0.9 ? i + 1 : to;
+	}
+	if (from >= t->n / 3.0 && from < t->n)
+		c->from_s = t->q->run->start_s[t->interval[from]];
+	if (to <= t->n * 2 / 3.0 && to)
+		c->until_s = run_end_of(t->q->run, t->interval[to - 1]);
+}
+
 bool find_drift(const struct trace *t, u32 p, struct change *ret)
 {
 	double ns[FIFTHS], squares = 0, most = 0, change, way;
@@ -37,24 +71,13 @@ bool find_drift(const struct trace *t, u32 p, struct change *ret)
 	memcpy(ret->near, ret->span, sizeof(ret->near));
 	change_compare(t, ret);
 	/* Steps of the mean alone are not looked for. */
-	return way * change >= fmax(log(STEP(p)), sqrt(squares / t->n) * fmax(2, 5 / sqrt(t->n / FIFTHS / 2.0))) &&
-	       (p != LEVEL_MEAN || most < way * change / 2);
-}
-
-/* The logarithm of percentile @p without what lasts for two intervals. Returns its noise. */
-static double smooth(const struct trace *t, u32 p)
-{
-	double squares = 0;
-
-	for (u32 i = 0; i < t->n; i++) {
-		u32 first = min_u64(max_u64(i, LEVEL_LEAST / 2) - LEVEL_LEAST / 2, t->n - LEVEL_LEAST);
-
-		for (u32 k = 0; k < LEVEL_LEAST; k++)
-			t->room[k] = (struct weighted){ trace_log_ns(t, first + k, p), 1 };
-		t->y[i] = weighted_median(t->room, LEVEL_LEAST);
-		squares += pow(trace_log_ns(t, i, p) - t->y[i], 2);
-	}
-	return sqrt(squares / t->n);
+	if (way * change < fmax(log(STEP(p)), sqrt(squares / t->n) * fmax(2, 5 / sqrt(t->n / FIFTHS / 2.0))) ||
+	    (p == LEVEL_MEAN && most >= way * change / 2))
+		return false;
+	/* A percentile behind the median may step where the mean, of which is told, does not. */
+	if (p == RUN_P50 || p == LEVEL_MEAN)
+		find_moving(t, p, log(ns[0]), change, ret);
+	return true;
 }
 
 u32 find_humps(const struct trace *t, u32 p, struct change *ret)

@@ -75,6 +75,7 @@ struct change {
 	double at_s, share;
 	bool gradual;		/* no step: before and after are the first and the last fifth of the time */
 	bool local;		/* of a percentile alone: the mean drifts, so before and after are next to the change */
+	double from_s, until_s;	/* of a drift: most of it is after the one and before the other; 0: not known better */
 	double lasts_s;		/* of a rise of latency that is too short for a level, or comes in turns; else 0 */
 	double rest_s;		/* pause of the workload before the change */
 	/* before (at a handover, before the first load) and after; up to NEAR intervals of each next to the change */
@@ -188,7 +189,7 @@ bool change_have_one_cause(const struct change *a, const struct change *b);
 
 /*
  * Without a step: whether percentile @p, or the mean, falls from no fifth of the time to the next, and rises in all by
- * as much as a step has to, as clearly; or the other way round.
+ * as much as a step has to, as clearly; or the other way round. Uses @t's y.
  */
 bool find_drift(const struct trace *t, u32 p, struct change *ret);
 

@@ -65,6 +65,10 @@ static void say_when(struct finding *f, const struct change *all, u32 n)
 
 	if (all[0].gradual)
 		finding_say(f, " little by little");
+	if (all[0].from_s)
+		finding_say(f, " from %s on", UNITS(seconds, all[0].from_s));
+	if (all[0].until_s)
+		finding_say(f, " until %s", UNITS(seconds, all[0].until_s));
 	if (!all[0].gradual || all[0].lasts_s)
 		finding_say(f, all[0].gradual ? " from %s on" : " at %s", UNITS(seconds, all[0].at_s));
 	if (!all[0].lasts_s)
