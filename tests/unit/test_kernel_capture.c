@@ -359,6 +359,23 @@ TEST(test_a_halt_goes_on)
 	assert_int_equal(w->halts[0].to_ns, 2250 * MS);
 }
 
+/* The last look comes late, so the read soon after it is none: until when the halt lasted is told by then, and not taken back. */
+TEST(test_a_halt_that_ends_before_a_read)
+{
+	const struct watch_counts *w;
+
+	begin_halts();
+	looks(1000, 1300, true);
+	in_flight_since(1250 * MS);
+	looks(1400, 1500, false);
+	halts_look(&t.k, 1900 * MS);
+	w = halts_at(2000, false);
+	assert_int_equal(w->n_halts, 1);
+	assert_int_equal(w->halts[0].to_ns, 2000 * MS);
+	looks(2050, 2950, true);	/* halfway from 1.9 to 2.05 s */
+	assert_int_equal(halts_at(3000, true)->n_halts, 0);
+}
+
 /* No IO is in flight at the read, and the first one after it waits. */
 TEST(test_a_halt_from_a_read_on)
 {

@@ -40,9 +40,10 @@ static bool waits_since(struct kernel_capture *k, u32 whole, u64 since_ns, u64 n
 	return oldest_start_ns(k, whole) <= since_ns;
 }
 
+/* Nothing is left of one that was over before a read that was no look of its own. */
 static void add(struct halts *h, u64 to_ns)
 {
-	if (h->n < HALTS_MOST)
+	if (h->n < HALTS_MOST && to_ns > h->from_ns)
 		h->done[h->n++] = (struct halt){ h->from_ns, to_ns };
 }
 

@@ -62,7 +62,7 @@ class Both:
         self.agree(device, stage)
         lists = [slow_of(b, device, stage) for b in self]
         one, other = (sorted(([io[key] for key in SAME] for io in ios), key=str) for ios in lists)
-        assert one == other
+        assert one == other, [pair for pair in zip(one, other) if pair[0] != pair[1]][:3]
         return lists
 
     @staticmethod
