@@ -88,7 +88,8 @@ def query(file, sql):
     with tempfile.TemporaryDirectory() as folder:
         copy = f"{folder}/copy"
         if is_recorded(file):
-            subprocess.run([BLKLAT, "record", "--quiet", "--replay", file, "-o", copy], check=True, timeout=DEADLINE_S)
+            subprocess.run([BLKLAT, "record", "--quiet", "--replay", file, "-o", copy], check=True, timeout=DEADLINE_S,
+                           stderr=subprocess.PIPE, text=True)
         elif os.path.exists(f"{file}-wal"):
             for end in ("", "-wal"):
                 shutil.copy(f"{file}{end}", f"{copy}{end}")
@@ -104,7 +105,8 @@ def value(file, sql):
 def intervals(file):
     try:
         return value(file, "SELECT count(*) FROM interval_time")
-    except subprocess.CalledProcessError:
+    except subprocess.CalledProcessError as e:
+        assert "damaged" not in e.stderr, e.stderr
         return 0  # there is no file to copy yet
 
 
