@@ -192,7 +192,7 @@ static void state_rule(struct finding *f)
 	finding_rule(f, "a step by a factor of 1.5 or more in IOPS or in the median latency, or of 2 in a percentile with %d IOs beyond "
 		     "it, between levels of %d intervals or more that scatter by at most half the step (of fewer, by two steps, and the "
 		     "mean by one), without rests and stalls; or a percentile or mean that rises as much, falling from no fifth of the time to the "
-		     "next, or by two steps and falls again; another load is named if it changed by a factor of 1.5 or more at most %d intervals apart",
+		     "next, or the reverse, or by two steps and falls again; another load is named if it changed by a factor of 1.5 or more at most %d intervals apart",
 		     TAIL_IOS, LEVEL_LEAST, SAME_CUT);
 }
 
