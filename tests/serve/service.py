@@ -244,6 +244,12 @@ def status(task, key):
     return re.search(rf"^{key}:[ \t]*(.*)$", pathlib.Path(f"/proc/{task}/status").read_text(), re.M)[1]
 
 
+def gone(pid):
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return status(pid, "State").startswith(("Z", "X"))
+    return True
+
+
 def policy(task):
     return (os.sched_getscheduler(task) & ~os.SCHED_RESET_ON_FORK, os.sched_getparam(task).sched_priority,
             os.getpriority(os.PRIO_PROCESS, task))

@@ -17,7 +17,7 @@ import time
 import pytest
 from collector import Collector
 from load import wait_until
-from service import DEADLINE_S, PLAIN, ROOT, Serve, let_all_reach, refused, status
+from service import DEADLINE_S, PLAIN, ROOT, Serve, gone, let_all_reach, refused, status
 from service_manager import Manager
 
 INTRUDER = os.environ.get("INTRUDER", str(ROOT / "build/tests/serve/intruder.so"))
@@ -273,12 +273,6 @@ def test_root_that_may_not_change_its_user_does_not_serve(script):
 
 
 # --- together and apart ---------------------------------------------------------------------------
-
-def gone(pid):
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        return status(pid, "State").startswith(("Z", "X"))
-    return True
-
 
 @pytest.mark.parametrize("where, status, said", [
     ("bounds", 1, "blklat serve: could not give up capabilities"),
