@@ -155,11 +155,11 @@ static void check(void)
 		assert_int_equal(snapshot_init(&s, 1, SCALE), 0);
 		o = &s.w[0].ops[0];
 		o->late_min_ns = UINT64_MAX;
-		region_add_series(&w.r, row, o);
+		region_add_series(&w.r, row, row, o);
 		for (u32 n = owns_first(&w.r.owns, row); n; n = owns_next(&w.r.owns, n), listed++) {
 			const struct spare *spare = &w.r.owns.spare[n - w.r.owns.first];
 
-			region_add_series(&w.r, n, o);
+			region_add_series(&w.r, n, n, o);
 			assert_int_equal(spare->row, row);
 			assert_int_equal(region_series(&w.r, n)->octaves & w.r.octaves_used, w.r.octaves_used);
 			assert_int_equal(own_of(&w.r, spare->cpu, row)->series[row % BLKLAT_OPS], n);

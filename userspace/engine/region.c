@@ -74,21 +74,25 @@ void region_use_all_octaves(struct region *r)
 		__atomic_store_n(&region_series(r, number)->octaves, r->octaves_used, __ATOMIC_RELAXED);
 }
 
-/* Cells that are 0 are not written to: if all octaves are marked as in use, most are in fact empty. */
-static void add_octave(const struct blklat_series *s, u32 octave, struct hist *h)
+/*
+ * Octaves that are 0 are not written to: if all are marked as in use, most are in fact empty. The processor does not
+ * foresee which series is @next. Most CPUs have latencies alike, so the octaves in use here are likely in use there.
+ */
+static void add_octave(const struct blklat_series *s, const struct blklat_series *next, u32 octave, struct hist *h)
 {
 	u32 first, n = hist_octave(h->scale, octave, &first);
-	u64 *cells = h->cells, any = 0;
+	u64 ios[1 << BLKLAT_SCALE_MAX], any = 0;
 
-	for (u32 cell = first; cell < first + n; cell++) {
-		u64 ios = load(&s->bins[cell]);
-
-		if (ios)
-			cells[cell] += ios;
-		any |= ios;
+	for (u32 i = 0; i < n; i++) {
+		if (i % 8 == 0)
+			__builtin_prefetch(&next->bins[first + i]);
+		any |= ios[i] = load(&s->bins[first + i]);
 	}
-	if (any)
-		h->octaves |= 1ULL << octave;
+	if (!any)
+		return;
+	h->octaves |= 1ULL << octave;
+	for (u32 i = 0; i < n; i++)
+		h->cells[first + i] += ios[i];
 }
 
 static void add_extremes(const struct blklat_series *s, u32 parity, u64 *min_ns, u64 *max_ns)
@@ -102,12 +106,13 @@ static void add_extremes(const struct blklat_series *s, u32 parity, u64 *min_ns,
 }
 
 /* @epoch has just begun: the extremes of IOs that end from here on are in its cells. */
-static void add_series(const struct blklat_series *s, u32 epoch, struct op_counts *op)
+static void add_series(const struct blklat_series *s, const struct blklat_series *next, u32 epoch, struct op_counts *op)
 {
 	u64 octaves = load(&s->octaves);
 
+	__builtin_prefetch(next);
 	for (; octaves; octaves &= octaves - 1)
-		add_octave(s, __builtin_ctzll(octaves), &op->hist);
+		add_octave(s, next, __builtin_ctzll(octaves), &op->hist);
 	/* The engine writes extremes before the bin, so those of all IOs just read are there now. */
 	atomic_thread_fence(memory_order_acquire);
 	/* Also for a row without bins: a portion of a request may have ended here, the rest elsewhere. */
@@ -161,26 +166,12 @@ static void clear_op(struct op_counts *op)
 	no_extremes(op);
 }
 
-void region_add_series(const struct region *r, u32 number, struct op_counts *ret)
+void region_add_series(const struct region *r, u32 number, u32 next, struct op_counts *ret)
 {
 	/* Read before the other bins, so that all IOs counted here are in those as well. */
 	if (is_shared(r, number))
 		add_after_idle(r, number, ret);
-	add_series(region_series(r, number), *r->epoch, ret);
-}
-
-/*
- * The processor does not foresee which series is next. Most CPUs have latencies alike, so the octaves that are in use
- * here are likely to be in use there.
- */
-static void foresee_series(const struct region *r, u32 number, const struct hist *like)
-{
-	const struct blklat_series *s = region_series(r, number);
-	u32 first, n = like->octaves ? hist_octave(like->scale, __builtin_ctzll(like->octaves), &first) : 0;
-
-	__builtin_prefetch(s);
-	for (u32 cell = 0; cell < n; cell += 8)
-		__builtin_prefetch(&s->bins[first + cell]);
+	add_series(region_series(r, number), region_series(r, next), *r->epoch, ret);
 }
 
 static void read_series(const struct region *r, u32 i, u64 now_ns, struct watch_counts *w)
@@ -189,12 +180,10 @@ static void read_series(const struct region *r, u32 i, u64 now_ns, struct watch_
 		u32 row = i * BLKLAT_OPS + op;
 
 		clear_op(&w->ops[op]);
-		region_add_series(r, row, &w->ops[op]);
+		region_add_series(r, row, owns_first(&r->owns, row), &w->ops[op]);
 		for (u32 n = owns_first(&r->owns, row), next; n; n = next) {
 			next = owns_next(&r->owns, n);
-			if (next)
-				foresee_series(r, next, &w->ops[op].hist);
-			region_add_series(r, n, &w->ops[op]);
+			region_add_series(r, n, next, &w->ops[op]);
 			owns_note(&r->owns, n, region_progress(r, n), now_ns);
 		}
 	}

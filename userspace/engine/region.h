@@ -64,8 +64,11 @@ void region_read(const struct region *r, u32 i, u64 now_ns, struct watch_counts 
 /* The series with this number: watch * BLKLAT_OPS + op is a shared one. */
 struct blklat_series *region_series(const struct region *r, u32 number);
 
-/* Adds the bins and sums of a series to @ret; with a shared one also the IOs after a pause. */
-void region_add_series(const struct region *r, u32 number, struct op_counts *ret);
+/*
+ * Adds the bins and sums of a series to @ret; with a shared one also the IOs after a pause. Fetches the memory of
+ * @next, likely the one that is read after it.
+ */
+void region_add_series(const struct region *r, u32 number, u32 next, struct op_counts *ret);
 
 /* Makes a series that nobody counts in what it was when the capture began. */
 void region_clear_series(const struct region *r, u32 number);
