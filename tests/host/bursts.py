@@ -63,14 +63,16 @@ def waits(done, op):
     return [ended - began for name, began, ended in done if name == op]
 
 
+def sure(certain, done, gap_s):
+    """Of an interval in which an IO was held up for about as long as the gap blklat does not say which came after a pause."""
+    return certain if all(ended - began < gap_s / 2 for _, began, ended in done) else []
+
+
 def assert_after_idle(b, done, gap_s, device=None, stage=None):
-    """
-    blklat's figures of an op agree with what the caller of these IOs saw: as many, and none slower. Of an interval in which an IO
-    was held up for about as long as the gap blklat does not say which came after a pause.
-    """
+    """blklat's figures of an op agree with what the caller of these IOs saw: as many, and none slower."""
     assert_all_counted(b, device, stage)
     certain, possible = after_rests(done, gap_s)
-    certain = certain if all(ended - began < gap_s / 2 for _, began, ended in done) else []
+    certain = sure(certain, done, gap_s)
     for op in {op for op, *_ in done}:
         ios, bins, sum_ns = after_idle(b, op, device, stage)
         longest = waits(possible, op)
