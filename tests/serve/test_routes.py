@@ -220,16 +220,17 @@ def test_names_are_escaped(tmp_path, name):
 
 
 def test_many_who_ask_cost_one_rendering(tmp_path):
-    """Within an interval everybody gets the same bytes, rendered and compressed once; the next interval has others."""
+    """Within --interval everybody gets the same bytes, rendered and compressed once; the next interval has others."""
     path = write_recording(script_of(2, 0.2, devices=64) + "\ntick 1000", tmp_path / "run.blklat")
-    with Serve("--replay", path) as s:
+    with Serve("--replay", path, "--interval", 600) as s:
         def ask(times):
             before = s.cpu_ms()
             bodies = {s.request("/metrics", headers={"Accept-Encoding": "gzip"}).body for _ in range(times)}
             return bodies, s.cpu_ms() - before
-        ask(1)
+        _, first_ms = ask(1)
         s.until(lambda: s.snapshot() and s.snapshot()[0]["accounting"]["completed"] == 2600, "the second interval")
-        first, first_ms = ask(1)
+        second, second_ms = ask(1)
         bodies, ms = ask(40)
-        assert bodies == first and b"blklat_capture_intervals_total 2\n" in gzip.decompress(bodies.pop())
-        assert ms < 10 * first_ms, (ms, first_ms)
+        assert bodies == second and b"blklat_capture_intervals_total 2\n" in gzip.decompress(bodies.pop())
+        # The second is of the first one's bytes if the machine let both intervals go by.
+        assert ms < 10 * max(first_ms, second_ms), (ms, first_ms, second_ms)
