@@ -201,7 +201,8 @@ class Serve:
 
     @property
     def recorder(self):
-        return self.children()["blklat-rec"]
+        """The service listens without waiting for it to have its name."""
+        return self.until(lambda: self.children().get("blklat-rec"), "the recorder")
 
     @property
     def pids(self):
