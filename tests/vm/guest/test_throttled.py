@@ -13,6 +13,7 @@ from load import BLKLAT, assert_closed, fio_argv
 IOS = 40
 TOLD = 3  # limits by name
 MS = 1e6
+LEAST_MS = 400  # the limit's waits are longer, and this machine's are not
 
 
 def sees_waits(b, engines):
@@ -80,10 +81,10 @@ def test_unlimited_and_limited():
             engines.settle()
         for b in engines:
             reads, writes = ([o for l in b.of(device, "total") for o in l["ops"] if o["op"] == op] for op in ("read", "write"))
-            assert sum(o["ios"] for o in reads) == 500 and max(o["latency_ns"]["max"] for o in reads) < 100 * MS
+            assert sum(o["ios"] for o in reads) == 500 and max(o["latency_ns"]["max"] for o in reads) < LEAST_MS * MS
             assert_closed(b, device, "total")
             if not sees_waits(b, engines):
-                assert max(o["latency_ns"]["max"] for o in writes) < 100 * MS
+                assert max(o["latency_ns"]["max"] for o in writes) < LEAST_MS * MS
                 continue
             assert max(o["latency_ns"]["max"] for o in writes) == pytest.approx(write["lat_ns"]["max"], rel=0.05)
             assert max(l["in_flight"]["oldest_ns"] or 0 for l in b.of(device, "total")) > 1000 * MS

@@ -25,7 +25,7 @@ def assert_waited(engines, device, lines):
 
 def test_tags():
     """Sixteen threads, four tags: at any time four IOs are in the driver, and up to twelve wait for a tag."""
-    with null_blk(irqmode=2, completion_nsec=4000000, hw_queue_depth=4, submit_queues=1) as (device,):
+    with null_blk(irqmode=2, completion_nsec=20000000, hw_queue_depth=4, submit_queues=1) as (device,):
         with both(device, stage=STAGES) as e, traced_events(device, *WAITS) as lines:
             fio(device, rw="randread", norandommap=1, numjobs=16, number_ios=30, **SINGLE)
             e.settle()
