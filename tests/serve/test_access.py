@@ -5,12 +5,12 @@ import shutil
 import signal
 import ssl
 import subprocess
-import time
 import warnings
 
 import pytest
 from service import Serve, refused
 from service_manager import Manager
+from stalls import readable
 from users import AHEAD, SALT, basic, bcrypt
 
 
@@ -91,8 +91,9 @@ def test_users_are_read_again_while_a_password_is_checked(web, script, tmp_path)
     file, address = web(f'basic_auth_users: {{prometheus: {bcrypt("secret", 14)}}}'), str(tmp_path / "notify")
     with Manager(address) as manager, Serve("--replay", script(1000), "--web-config", file, env={"NOTIFY_SOCKET": address}) as s:
         assert manager.after_beats().startswith(b"READY=1")
+        threads = len(s.tasks())
         waiting = s.raw(s.get_request("/metrics", headers=basic("prometheus", "secret")))
-        time.sleep(0.3)
+        s.until(lambda: len(s.tasks()) > threads or readable(waiting), "its check")
         web(f'basic_auth_users: {{another: {bcrypt("changed")}}}')
         s.process.send_signal(signal.SIGHUP)
         # Until then a request can come too late for the server that ends.
