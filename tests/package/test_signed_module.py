@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a chroot takes root, 
 def make(build, target, *words):
     """Without OpenSSL's loadable modules, as on a machine that has none."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(build), "OPENSSL_MODULES": "/none"}
-    return subprocess.run(["make", "-s", "-C", ROOT, target, *map(str, words)], capture_output=True, text=True, env=env, timeout=300)
+    return subprocess.run(["make", "-s", f"-j{os.cpu_count()}", "-C", ROOT, target, *map(str, words)], capture_output=True, text=True, env=env, timeout=300)
 
 
 def make_key(folder, name):
@@ -42,9 +42,11 @@ def keys(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def build(tmp_path_factory):
-    """A folder of its own: guests load the module from where others build it."""
-    return tmp_path_factory.mktemp("build")
+def build():
+    """A folder of its own, as guests load the module from where others build it; it stays, so that only changes are compiled."""
+    folder = pathlib.Path(os.environ.get("BLKLAT", ROOT / "build/blklat")).resolve().with_name("signed-module")
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="module")
