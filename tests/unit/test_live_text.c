@@ -47,20 +47,6 @@ static const char *summary(void)
 	return r.text + told;
 }
 
-TEST(a_block_of_reads)
-{
-	sink_run_reads();
-	/*
-	 * Decades 10 us to 10 ms, 24 columns each: 60 to 61 us is column 24 * log10(6) = 18.7 to 18.8
-	 * with three IOs, 2 ms is 24 * log10(200) = 55.2 with one, a third of the height.
-	 */
-	assert_string_equal(interval_text(), "\n07:35:01    IOPS    MB/s    mean     p50   p99.9     max\n"
-		"loop0   queue depth <0.01, 32 in flight, oldest 81.2 us\n"
-		"read        4.00    0.02  545 us 60.2 us 2.00 ms 2.00 ms\n"
-		"                          █                                    ▃\n"
-		"        ╵10us                   ╵100us                  ╵1ms\n");
-}
-
 TEST(idle_stalled_and_late)
 {
 	static const struct {
@@ -187,31 +173,6 @@ TEST(a_device_comes)
 	assert_non_null(strstr(r.text + told, "loop1 total  no IO"));
 	assert_non_null(strstr(r.text + told, "warning: 4 IOs lost"));
 	frames_uninit(&both);
-}
-
-TEST(summary_adds_up)
-{
-	sink_run_reads();
-	r.frames.interval_s = r.frames.f[0].interval_s = 10;
-	r.frames.f[0].accounting = (struct accounting){
-		.started = 5237090, .completed = 5237058, .in_flight = 32, .kernel_ios = 5237058,
-		.kernel_known = true, .requeued = 3,
-	};
-	sink_run_open();
-	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
-	assert_string_equal(r.text + strlen(header), "\nsummary of 10.0 s\n"
-		"            IOPS    MB/s    mean     p50   p99.9     max\n"
-		"loop0   queue depth <0.01\n"
-		"read        4.00    0.02  545 us 60.2 us 2.00 ms 2.00 ms\n"
-		"\nloop0 read\n"
-		"          latency                                      IOs      share cumulative\n"
-		/* 2^-14 s is 61035 ns, 2^-13.5 s 86316; 61 us lies below the former. */
-		"43.2 us - 61.0 us ████████████████████████████████████   3  75.0000 %  75.0000 %\n"
-		"              ...\n"
-		"1.95 ms - 2.76 ms ████████████                           1  25.0000 % 100.0000 %\n"
-		"\nloop0   started 5 237 090 = completed 5 237 058 + in flight 32 + lost 0;\n"
-		"        the kernel counted 5 237 058\n"
-		"        3 requeued and started again\n");
 }
 
 /* The axis spans eleven decades, and the outermost bins have one bound each. Nothing else counts such IOs. */
@@ -411,21 +372,6 @@ TEST(depth_neighbour_and_flags)
 			io.part = part_find(cases[i].by, cases[i].label);
 		assert_rest(&io, cases[i].says);
 	}
-}
-
-TEST(what_comes_before)
-{
-	char cgroup[] = "/a/b";
-	struct slow_io io = {
-		.told = {
-			.known = BLKLAT_SLOW_SUBMITTER | BLKLAT_SLOW_KERNEL_THREAD, .comm = "kworker/0:1H", .submitter = 12, .error = 7,
-			.queue_ns = 1200000, .device_ns = 65000000, .depth = 3, .beside = BLKLAT_KIND_WRITE,
-			.flags = BLKLAT_FLAGS_METADATA,
-		},
-		.cgroup = cgroup,
-	};
-
-	assert_rest(&io, "[kworker/0:1H] 12 /a/b, failed: medium, queue 1.20 ms, device 65.0 ms, flags metadata, depth 3, beside write");
 }
 
 TEST(what_file)

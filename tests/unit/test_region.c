@@ -17,13 +17,6 @@ void set_up(void)
 	f = without_slots(6);
 }
 
-/* Numbers that are the same in each run (Numerical Recipes' generator). */
-static u32 random_below(u32 *state, u32 n)
-{
-	*state = *state * 1664525 + 1013904223;
-	return (u64)*state * n >> 32;
-}
-
 /* What an op of a watch must yield, added up IO by IO. */
 struct expected {
 	u64 sum_ns, bytes, errors, min_ns, max_ns, ios;
@@ -47,12 +40,12 @@ static void check_op(u32 watch, u32 o, const struct expected *e)
 	assert_int_equal(extremes.max_ns, e->max_ns);
 }
 
-static void add_random_io(u32 *seed, struct expected *all)
+static void add_random_io(u64 *seed, struct expected *all)
 {
-	u32 cpu = random_below(seed, FAKE_CPUS + 1), watch = random_below(seed, FAKE_WATCHES);
-	u32 op = random_below(seed, FAKE_OPS), bytes = random_below(seed, 1 << 20);
-	bool failed = !random_below(seed, 10);
-	struct latency l = latency_of(320 + random_below(seed, 33 * 64 - 320));
+	u32 cpu = next_random(seed) % (FAKE_CPUS + 1), watch = next_random(seed) % FAKE_WATCHES;
+	u32 op = next_random(seed) % FAKE_OPS, bytes = next_random(seed) % (1 << 20);
+	bool failed = !(next_random(seed) % 10);
+	struct latency l = latency_of(320 + next_random(seed) % (33 * 64 - 320));
 	struct expected *e = &all[watch * FAKE_OPS + op];
 	u64 *s = fake_series(f, cpu, watch, op);
 
@@ -72,7 +65,7 @@ static void add_random_io(u32 *seed, struct expected *all)
 TEST(test_every_cpu_watch_and_op)
 {
 	struct expected *all = calloc(FAKE_WATCHES * FAKE_OPS, sizeof(*all));
-	u32 seed = 1;
+	u64 seed = 1;
 
 	for (u32 scale = 0; scale <= 6; scale++) {
 		f = without_slots(scale);

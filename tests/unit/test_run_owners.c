@@ -86,34 +86,6 @@ TEST(of_merged_bins)
 		}
 }
 
-/* Before an owner's first IO and once the device is gone there are none; nor of wholes, and of parts of another kind. */
-TEST(where_there_are_none)
-{
-	begin();
-	io(2, READ, 30000);
-	synthetic_tick(&s, 1);
-	io(1, WRITE, 5000000);
-	synthetic_tick(&s, 1);
-	s.frames.n = 1;
-	synthetic_tick(&s, 1);
-	s.frames.n = 3;
-	run_finish(&s.run);
-	assert_true(at(&s.run, 1, 0, RUN_P50) < 0);
-	assert_close(at(&s.run, 1, 1, RUN_P50), 5000000, 0);
-	assert_true(at(&s.run, 1, 2, RUN_P50) < 0);
-	assert_close(at(&s.run, 2, 0, RUN_P50), 30000, 0);
-	assert_null(s.run.watches[0].all_ops.ns);
-
-	init_run();
-	s.watch[1] = s.watch[0];
-	s.watch[1].part = part_numbered(BLKLAT_BY_SIZE, 1);
-	synthetic_begin(&s, 2, SCALE, 1);
-	io(1, READ, 30000);
-	synthetic_tick(&s, 1);
-	assert_false(watch_run_is_owner(&s.run.watches[1]));
-	assert_null(s.run.watches[1].all_ops.ns);
-}
-
 /* A limit that has room for all but them. */
 TEST(limited)
 {

@@ -54,21 +54,6 @@ TEST(test_exact)
 	assert_true(check(600000, 3, 100000, 300000).exact);
 }
 
-/* Four bios are one request: each of them takes as long there as the request does. */
-TEST(test_merged)
-{
-	struct shares s;
-
-	had(TOTAL, 8, 8000);
-	had(WAIT, 8, 800);
-	had(QUEUE, 2, 600);
-	had(DEVICE, 2, 1000);
-	s = check(800, 800, 2400, 4000);
-	assert_false(s.exact);
-	assert_int_equal(s.bios, 8);
-	assert_int_equal(s.requests, 2);
-}
-
 /* IOs in flight at the beginning may have more time at the device than at stage total. */
 TEST(test_no_more_than_all)
 {
