@@ -120,33 +120,3 @@ TEST(only_one_encoding)
 	}
 	assert_true(taken > 1000);
 }
-
-TEST(random_histograms_come_back)
-{
-	u8 *bytes = malloc(BINS_CODEC_MAX);
-	u64 seed = 88172645463325252ULL;
-
-	for (u32 round = 0; round < 2000; round++) {
-		u32 scale = round % (BLKLAT_SCALE_MAX + 1), share = next_random(&seed) % 100, len;
-		struct made m, back;
-
-		made_init(&m, scale);
-		made_init(&back, scale);
-		for (u32 i = 0; i < BLKLAT_CELLS(scale); i++)
-			if (next_random(&seed) % 100 < share)
-				hist_put(&m.h, i, next_random(&seed) >> (12 + next_random(&seed) % 52));
-		len = bins_encode(&m.h, bytes);
-		assert_true(len <= BINS_CODEC_MAX);
-		assert_int_equal(bins_decode(bytes, len, &back.h, &back.ios), 0);
-		assert_true(back.ios == hist_count(&m.h));
-		assert_memory_equal(back.h.cells, m.h.cells, BLKLAT_CELLS(scale) * sizeof(u64));
-		/* Cut off anywhere, it may be the encoding of another histogram, but not of this one. */
-		if (len) {
-			hist_clear(&back.h);
-			back.ios = 0;
-			assert_true(bins_decode(bytes, next_random(&seed) % len, &back.h, &back.ios) ||
-				    back.ios < hist_count(&m.h));
-		}
-	}
-	free(bytes);
-}

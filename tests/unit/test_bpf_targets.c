@@ -210,20 +210,6 @@ TEST(test_neighbours_in_a_slab)
 	}
 }
 
-TEST(test_same_devices_give_the_same_table)
-{
-	const struct watch watches[] = { { .device = &disk, .stage = BLKLAT_STAGE_DEVICE }, { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE } };
-	const struct found_device found[] = { { .queue = 0xffff888012345000 }, { .queue = 0xffff888054321000 } };
-	u32 factor, bits;
-
-	assert_int_equal(make(watches, found, 2), 0);
-	factor = t.factor[0];
-	bits = t.bits;
-	assert_int_equal(make(watches, found, 2), 0);
-	assert_int_equal(t.factor[0], factor);
-	assert_int_equal(t.bits, bits);
-}
-
 /* The target that the programs find by a key; NULL: none. */
 static const struct target *look_up(u64 key)
 {

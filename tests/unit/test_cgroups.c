@@ -147,19 +147,6 @@ TEST(test_kubernetes)
 	assert_label(0, 0, "/cri-containerd-" ID ".scope");
 }
 
-/* A service that is restarted is another cgroup with the same path. */
-TEST(test_same_path_again)
-{
-	w.list[0].id = make("/db.service");
-	assert_int_equal(cgroups_name(&w.k[0], w.list), 0);
-	take_away("/db.service");
-	make("/another");	/* otherwise the number of the directory is used again */
-	w.list[1].id = make("/db.service");
-	assert_int_equal(cgroups_name(&w.k[0], w.list), 0);
-	assert_label(0, 0, "/db.service");
-	assert_label(0, 1, "/db.service #2");
-}
-
 /* Whoever may make cgroups may give them any names. What differs only in bytes that can't be shown stays apart. */
 TEST(test_odd_names)
 {

@@ -17,67 +17,27 @@ TEST(init_fails_clean)
 	frames_uninit(&fs);
 }
 
-/* All figures of one interval; what was counted before it must not show. */
+/* What was counted before an interval does not show in it; all figures are in tests/cli/test_live_output.py. */
 TEST(one_interval)
 {
-	const struct op_frame *o;
-	const struct frame *fr;
+	struct op_counts *counts = &f.now.w[0].ops[BLKLAT_OP_READ];
+	const struct op_frame *o = &f.frames.f[0].ops[BLKLAT_OP_READ];
 
 	for (u32 i = 0; i < 50; i++)
 		put(&f.now, 0, BLKLAT_OP_READ, 900000, 8192);
-	f.now.w[0].ops[BLKLAT_OP_READ].errors = 3;
+	counts->errors = 3;
 	advance();
-
 	for (u32 i = 0; i < 99; i++)
 		put(&f.now, 0, BLKLAT_OP_READ, 60000 + i, 4096);
 	put(&f.now, 0, BLKLAT_OP_READ, 5000000, 65536);
-	put(&f.now, 0, BLKLAT_OP_FLUSH, 2000000, 0);
-	f.now.w[0].ops[BLKLAT_OP_READ].errors += 2;
-	f.now.wall_ns = 1795246501000000000;
-	f.now.skipped = 4;
-	f.now.w[0].accounts[BLKLAT_NO_START] = 1;
-	f.now.w[1].accounts[BLKLAT_NO_START] = 5;
-	f.now.w[0].started += 7;
-	f.now.w[0].started_after += 7;
-	f.now.w[0].in_flight = f.now.w[0].in_flight_after = 7;
-	f.now.w[0].oldest_ns = 81234;
+	counts->errors += 2;
 	between(500000000);
-
-	fr = &f.frames.f[0];
-	assert_ptr_equal(fr->watch, &watches[0]);
-	assert_int_equal(fr->end_ns, 1795246501000000000);
-	assert_near(fr->interval_s, 0.5);
-	assert_int_equal(fr->in_flight, 7);
-	assert_int_equal(fr->oldest_ns, 81234);
-	assert_false(fr->gone);
-	/* Sum of latencies: 99 * 60000 + 0 + ... + 98 + 5000000 + 2000000 = 12944851 ns in 0.5 s */
-	assert_near(fr->queue_depth, 0.025889702);
-
-	o = &fr->ops[BLKLAT_OP_READ];
-	assert_int_equal(o->ios, 100);
-	assert_int_equal(o->bytes, 99 * 4096 + 65536);
-	assert_int_equal(o->errors, 2);
-	assert_int_equal(o->sum_ns, 10944851);
+	assert_true(o->ios == 100 && o->bytes == 99 * 4096 + 65536 && o->errors == 2 && o->min_ns == 60000 && o->max_ns == 5000000);
 	assert_near(o->iops, 200);
-	assert_near(o->bytes_per_s, 942080);
 	assert_near(o->mean_ns, 109448.51);
-	assert_int_equal(o->min_ns, 60000);
-	assert_int_equal(o->max_ns, 5000000);
 	/* p50, rank 50 of 99 in a bin cut to [60000, 60377]: 60000 * (60377 / 60000)^0.5 */
 	assert_near(o->percentile_ns[0], 60188.204824533519);
-	assert_near(o->percentile_ns[3], 5000000);
-
-	assert_int_equal(fr->ops[BLKLAT_OP_FLUSH].ios, 1);
-	assert_near(fr->ops[BLKLAT_OP_FLUSH].percentile_ns[0], 2000000);
-	assert_near(fr->ops[BLKLAT_OP_FLUSH].mean_ns, 2000000);
-	assert_int_equal(fr->ops[BLKLAT_OP_WRITE].ios, 0);
-
-	/* Cumulative, unlike the rest; and of 4 skipped runs 3 are left for watch 1. */
-	assert_int_equal(fr->accounting.completed, 151);
-	assert_int_equal(fr->accounting.started, 159);
-	assert_int_equal(fr->accounting.lost_by[LOST_RECURSION], 1);
-	assert_int_equal(f.frames.f[1].accounting.lost_by[LOST_RECURSION], 3);
-	assert_int_equal(f.frames.f[1].accounting.lost_by[LOST_NO_START], 2);
+	assert_int_equal(f.frames.f[0].accounting.completed, 150);
 }
 
 /* Skipped runs that explain no loss are of the whole capture: in each watch's account, and once for all. */

@@ -321,57 +321,47 @@ static void begin_halts(void)
 	t.k.gone[0] = (struct gone_watch){ 0 };
 }
 
+static void assert_halt(const struct watch_counts *w, u64 from_ms, u64 to_ms)
+{
+	assert_int_equal(w->n_halts, 1);
+	assert_int_equal(w->halts[0].from_ns, from_ms * MS);
+	assert_int_equal(w->halts[0].to_ns, to_ms * MS);
+}
+
 /* The last IO before it ends between 1.2 and 1.3 s, the next one between 1.7 and 1.8 s. */
 TEST(test_a_halt_within_an_interval)
 {
-	const struct watch_counts *w;
-
 	begin_halts();
 	looks(1000, 1300, true);
 	in_flight_since(1250 * MS);
 	looks(1400, 1700, false);
 	looks(1800, 1900, true);
-	w = halts_at(2000, true);
-	assert_int_equal(w->n_halts, 1);
-	assert_int_equal(w->halts[0].from_ns, 1250 * MS);
-	assert_int_equal(w->halts[0].to_ns, 1750 * MS);
+	assert_halt(halts_at(2000, true), 1250, 1750);
 	assert_int_equal(halts_at(3000, false)->n_halts, 1);	/* the IO still is in flight, and none ends */
 }
 
 /* It is told in both intervals, without a gap. */
 TEST(test_a_halt_goes_on)
 {
-	const struct watch_counts *w;
-
 	begin_halts();
 	looks(1000, 1500, true);
 	in_flight_since(1450 * MS);
 	looks(1600, 1900, false);
-	w = halts_at(2000, false);
-	assert_int_equal(w->n_halts, 1);
-	assert_int_equal(w->halts[0].from_ns, 1450 * MS);
-	assert_int_equal(w->halts[0].to_ns, 2000 * MS);
+	assert_halt(halts_at(2000, false), 1450, 2000);
 	looks(2100, 2200, false);
 	looks(2300, 2900, true);
-	w = halts_at(3000, true);
-	assert_int_equal(w->n_halts, 1);
-	assert_int_equal(w->halts[0].from_ns, 2000 * MS);
-	assert_int_equal(w->halts[0].to_ns, 2250 * MS);
+	assert_halt(halts_at(3000, true), 2000, 2250);
 }
 
 /* The last look comes late, so the read soon after it is none: until when the halt lasted is told by then, and not taken back. */
 TEST(test_a_halt_that_ends_before_a_read)
 {
-	const struct watch_counts *w;
-
 	begin_halts();
 	looks(1000, 1300, true);
 	in_flight_since(1250 * MS);
 	looks(1400, 1500, false);
 	halts_look(&t.k, 1900 * MS);
-	w = halts_at(2000, false);
-	assert_int_equal(w->n_halts, 1);
-	assert_int_equal(w->halts[0].to_ns, 2000 * MS);
+	assert_halt(halts_at(2000, false), 1250, 2000);
 	looks(2050, 2950, true);	/* halfway from 1.9 to 2.05 s */
 	assert_int_equal(halts_at(3000, true)->n_halts, 0);
 }
@@ -379,18 +369,13 @@ TEST(test_a_halt_that_ends_before_a_read)
 /* No IO is in flight at the read, and the first one after it waits. */
 TEST(test_a_halt_from_a_read_on)
 {
-	const struct watch_counts *w;
-
 	begin_halts();
 	looks(1000, 1900, true);
 	assert_int_equal(halts_at(2000, true)->n_halts, 0);
 	in_flight_since(2010 * MS);
 	looks(2100, 2700, false);
 	looks(2800, 2900, true);
-	w = halts_at(3000, true);
-	assert_int_equal(w->n_halts, 1);
-	assert_int_equal(w->halts[0].from_ns, 2050 * MS);
-	assert_int_equal(w->halts[0].to_ns, 2750 * MS);
+	assert_halt(halts_at(3000, true), 2050, 2750);
 }
 
 /* A load that rests; and IOs that began only after the last look. */
@@ -418,9 +403,7 @@ TEST(test_a_halt_of_bios)
 	t.bios = 3;
 	looks(1100, 1900, false);
 	halts_at(2000, false);
-	assert_int_equal(t.f->now.w[2].n_halts, 1);
-	assert_int_equal(t.f->now.w[2].halts[0].from_ns, 1050 * MS);
-	assert_int_equal(t.f->now.w[2].halts[0].to_ns, 2000 * MS);
+	assert_halt(&t.f->now.w[2], 1050, 2000);
 	assert_int_equal(t.f->now.w[0].n_halts, 0);
 	/* Its device goes: what is in flight does not wait for it. */
 	t.k.gone[2].gone = true;

@@ -243,19 +243,10 @@ TEST(test_list)
 	assert_int_equal(watches_divide(wholes, 2, BLKLAT_BY_SIZE, 0, &all, &n), 0);
 	assert_int_equal(n, 20);
 	for (u32 i = 0; i < n; i++) {
-		assert_int_equal(all[i].stage, wholes[i / 10].stage);
-		if (i % 10 == 0) {
-			assert_null(all[i].part);
-			continue;
-		}
 		/* The largest IO of a part is what the label says. */
 		snprintf(label, sizeof(label), i % 10 < 9 ? "%u KiB" : "1 MiB+", 2u << i % 10);
-		assert_string_equal(all[i].part->by, "size");
-		assert_string_equal(all[i].part->label, label);
-		assert_int_equal(all[i].part->number, i % 10);
-		assert_ptr_equal(part_find("size", label), all[i].part);
-		assert_int_equal(blklat_size_part(2048ULL << i % 10), i % 10);
-		assert_ptr_equal(all[i].part, all[(i + 10) % 20].part);
+		assert_int_equal(all[i].stage, wholes[i / 10].stage);
+		assert_ptr_equal(all[i].part, i % 10 ? part_find("size", label) : NULL);
 	}
 	assert_null(part_find("size", "1 MiB"));
 	assert_null(part_find("op", "4 KiB"));

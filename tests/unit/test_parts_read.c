@@ -189,35 +189,6 @@ static void put(u64 ns, u64 bytes, bool after_idle)
 	in.now.w[0].started_after++;
 }
 
-TEST(test_frames_of_parts)
-{
-	const struct frame *is = in.frames.f;
-
-	for (u32 i = 0; i < 100; i++)
-		put(50000 + i, 4096, false);
-	put(3000000, 131072, true);
-	in.now.skipped = 5;
-	in.now.w[0].accounts[BLKLAT_NO_START] = 2;
-	frames_between(&in.frames, &in.before, &in.now, &percentiles_default, 1);
-	assert_int_equal(frames_parts(&in.frames, 0), 9);
-	assert_int_equal(is[0].ops[BLKLAT_OP_READ].ios, 101);
-	assert_int_equal(is[1].ops[BLKLAT_OP_READ].ios, 100);
-	assert_int_equal(is[1].ops[BLKLAT_OP_READ].max_ns, 50099);
-	assert_int_equal(is[6].ops[BLKLAT_OP_READ].bytes, 131072);
-	assert_int_equal(is[6].ops[BLKLAT_OP_READ].after_idle_ios, 1);
-	assert_true(frame_has_ios(&is[6]));
-	assert_false(frame_has_ios(&is[2]));
-	/* Mean numbers in flight: 100 * 50049.5 ns, and 3 ms, in a second. */
-	assert_true(is[1].queue_depth > 0.00500494 && is[1].queue_depth < 0.00500496);
-	assert_true(is[6].queue_depth > 0.00299999 && is[6].queue_depth < 0.00300001);
-	/* Skipped runs explain a loss once, and parts have no account. */
-	assert_int_equal(is[0].accounting.lost_by[LOST_RECURSION], 2);
-	assert_int_equal(in.frames.skipped_unexplained, 3);
-	for (u32 i = 1; i < in.n; i++)
-		assert_int_equal(is[i].accounting.skipped + is[i].accounting.started + is[i].accounting.completed +
-				 is[i].accounting.skipped_unexplained, 0);
-}
-
 /* An IO of one part that takes as long as the gap hides the pauses of all parts, since pauses are the device's. */
 TEST(test_a_long_io_hides_pauses_of_all_parts)
 {

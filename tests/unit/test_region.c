@@ -201,24 +201,6 @@ TEST(test_ended_between_flip_and_read)
 	assert_int_equal(e.min_ns, floor(1e9 * exp2(-26 + middle.bin / 64.)) + 1);
 }
 
-TEST(test_torn_minimum)
-{
-	struct latency small = latency_of(800), middle = latency_of(900);
-	struct extremes e;
-
-	region_next_epoch(&f->r);
-	fake_io(f, 0, 0, BLKLAT_OP_READ, small);
-	fake_read(f, 0);
-	e = fake_extremes(f, 0, BLKLAT_OP_READ);
-	assert_int_equal(e.min_ns, small.ns);
-	assert_int_equal(e.max_ns, small.ns);
-	fake_io(f, 0, 0, BLKLAT_OP_READ, middle);
-	fake_drain(f, 0);
-	e = fake_extremes(f, 0, BLKLAT_OP_READ);
-	assert_int_equal(e.min_ns, floor(1e9 * exp2(-26 + middle.bin / 64.)) + 1);
-	assert_int_equal(e.max_ns, middle.ns);
-}
-
 /* "None" must not pass for an extreme in the cells at the grid's ends. */
 TEST(test_torn_outside_of_the_grid)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* IOs of watch 0 of a fake region, which has slots: what the slots tell, and slots and bins that change while they are read. */
+/* IOs of watch 0 of a fake region, which has slots: what the slots tell, and slots and bins that change while they are read. In any order: test_slots_order.c. */
 #include "core/accounting.h"
 #include "fake_region.h"
 
@@ -43,37 +43,16 @@ static struct blklat_slots *block_of(u32 n)
 	return &f->slots[1 + n / 32];
 }
 
-/* The two writes of a start and of an end, in the order of abi.h; the bin comes after them. */
-static void start_write(u32 n, int step, u64 ns)
-{
-	struct blklat_slots *s = block_of(n);
-
-	if (step == 0)
-		__atomic_store_n(&s->ns[n % 32], ns, __ATOMIC_RELEASE);
-	else
-		__atomic_store_n(&s->started[n % 32], s->started[n % 32] + 1, __ATOMIC_RELEASE);
-}
-
-static void end_write(u32 n, int step)
-{
-	struct blklat_slots *s = block_of(n);
-
-	if (step == 0)
-		__atomic_store_n(&s->ended[n % 32], s->ended[n % 32] + 1, __ATOMIC_RELEASE);
-	else
-		__atomic_store_n(&s->ns[n % 32], BLKLAT_SLOT_FREE, __ATOMIC_RELEASE);
-}
-
 static void start(u32 n, u64 ns)
 {
-	start_write(n, 0, ns);
-	start_write(n, 1, ns);
+	block_of(n)->ns[n % 32] = ns;
+	block_of(n)->started[n % 32]++;
 }
 
 static void end(u32 n)
 {
-	end_write(n, 0);
-	end_write(n, 1);
+	block_of(n)->ended[n % 32]++;
+	block_of(n)->ns[n % 32] = BLKLAT_SLOT_FREE;
 }
 
 static void complete(u32 n, u64 bin)
@@ -179,25 +158,6 @@ TEST(test_total_has_no_slots)
 	assert_int_equal(w->in_flight_after, 14);
 	assert_int_equal(w->oldest_ns, 15);
 	assert_int_equal(w->accounts[BLKLAT_OVERWRITTEN], 16);
-}
-
-/* A read after each single write of three IOs in one slot: an IO on its way is not a missed end. */
-TEST(test_half_written_is_not_overwritten)
-{
-	for (u64 io = 0; io < 3; io++) {
-		start_write(5, 0, 100 + io);
-		/* The time is there already, but a watch at rest is only checked for starts. */
-		check(fake_drain(f, 0), io, 0, 0);
-		start_write(5, 1, 0);
-		check(fake_drain(f, 0), io + 1, 1, 0);
-		end_write(5, 0);
-		check(fake_drain(f, 0), io + 1, 1, 0);
-		end_write(5, 1);
-		check(fake_drain(f, 0), io + 1, 0, 0);
-		fake_io(f, 0, 0, BLKLAT_OP_READ, latency_of(1000));
-		check(fake_drain(f, 0), io + 1, 0, 0);
-	}
-	assert_int_equal(completed(&f->now.w[0]), 3);
 }
 
 /* A watch at rest is checked once, by its starts alone; one not at rest, or with a gap, is read as always. */

@@ -51,19 +51,29 @@ static struct steady_state steady_state(void)
 	return steady;
 }
 
-TEST(consistency_of_seconds)
+/* The last two: Ctrl-C came 0.4 s into the last second, before anything had completed, or after half a second, which counts. */
+TEST(consistency_by_hand)
 {
-	static const double seconds[][2] = { { 1, 100 }, { 1, 200 }, { 1, 0 }, { 1, 100 } };
-	struct consistency c;
+	static const struct { double seconds[4][2]; u32 n; double mean, deviation, worst, worst_at_s; u32 at_0; } cases[] = {
+		/* sqrt((0 + 100^2 + 100^2 + 0) / 4) */
+		{ { { 1, 100 }, { 1, 200 }, { 1, 0 }, { 1, 100 } }, 4, 100, 70.710678118654755, 0, 2, 1 },
+		/* 1 s at 100 and 3 s at 300: variance (150^2 + 3 * 50^2) / 4 */
+		{ { { 1, 100 }, { 3, 900 } }, 2, 250, 86.602540378443865, 100, 0, 0 },
+		{ { { 1, 100 }, { 1, 90 }, { 0.4, 0 } }, 3, 190 / 2.4, 35.697416651, 90, 1, 0 },
+		{ { { 1, 100 }, { 0.5, 1 } }, 2, 101 / 1.5, 46.197643038, 2, 1, 0 },
+	};
 
-	make(seconds, 4);
-	c = consistency();
-	assert_int_equal(c.ios, 400);
-	assert_close(c.mean, 100, 1e-9);
-	assert_close(c.deviation, 70.710678118654755, 1e-9);	/* sqrt((0 + 100^2 + 100^2 + 0) / 4) */
-	assert_close(c.worst, 0, 0);
-	assert_close(c.worst_at_s, 2, 1e-9);
-	assert_int_equal(c.intervals_at_0, 1);
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct consistency c;
+
+		make(cases[i].seconds, cases[i].n);
+		c = consistency();
+		assert_close(c.mean, cases[i].mean, 1e-9);
+		assert_close(c.deviation, cases[i].deviation, 1e-8);
+		assert_close(c.worst, cases[i].worst, 1e-9);
+		assert_close(c.worst_at_s, cases[i].worst_at_s, 1e-9);
+		assert_int_equal(c.intervals_at_0, cases[i].at_0);
+	}
 }
 
 /* 100 IOs a second in intervals of 0.1, 0.3 and 0.7 s, whose sums and quotients are not exact in doubles. */
@@ -78,35 +88,6 @@ TEST(a_constant_rate_has_no_deviation)
 	c = consistency_of(&s.run, &s.run.watches[0], WRITE, &all);
 	assert_close(c.mean, 100, 1e-9);
 	assert_true(c.deviation == 0);
-}
-
-/* 1 s at 100 and 3 s at 300: mean 250, variance (150^2 + 3 * 50^2) / 4 = 7500. */
-TEST(merged_intervals_weigh_more)
-{
-	static const double seconds[][2] = { { 1, 100 }, { 3, 900 } };
-	struct consistency c;
-
-	make(seconds, 2);
-	c = consistency();
-	assert_close(c.mean, 250, 1e-9);
-	assert_close(c.deviation, 86.602540378443865, 1e-9);
-	assert_close(c.worst, 100, 1e-9);
-	assert_int_equal(c.intervals_at_0, 0);
-}
-
-/* Ctrl-C came 0.4 s into the last second, before anything had completed. Half a second would count. */
-TEST(a_stub_is_no_worst_second)
-{
-	static const double stub[][2] = { { 1, 100 }, { 1, 90 }, { 0.4, 0 } }, half[][2] = { { 1, 100 }, { 0.5, 1 } };
-	struct consistency c;
-
-	make(stub, 3);
-	c = consistency();
-	assert_close(c.mean, 190 / 2.4, 1e-9);
-	assert_close(c.worst, 90, 1e-9);
-	assert_int_equal(c.intervals_at_0, 0);
-	make(half, 2);
-	assert_close(consistency().worst, 2, 0);
 }
 
 /* It comes within the third second and goes within the sixth; the others are whole. */
