@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "frame_fixture.h"
 
-#include <errno.h>
-
 #include "core/quantile.h"
 
 #define SEED 31415ULL
-
-TEST(init_fails_clean)
-{
-	struct frames fs = { .n = 99 };
-
-	assert_int_equal(frames_init(&fs, watches, 2, 7), -EINVAL);
-	assert_int_equal(fs.n, 99);
-	fs = (struct frames){};
-	frames_uninit(&fs);
-}
 
 /* What was counted before an interval does not show in it; all figures are in tests/cli/test_live_output.py. */
 TEST(one_interval)

@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "core/hist.h"
-#include "core/snapshot.h"
 
 TEST(scales)
 {
@@ -147,35 +146,4 @@ TEST(octaves)
 		hist_uninit(&plain[i]);
 		hist_uninit(&kept[i]);
 	}
-}
-
-/* 2^(bucket / 2^scale) s is the upper bound: bucket 0 ends at 1 s; the lowest and the highest bound are known. */
-TEST(bucket_numbers)
-{
-	for (u32 scale = 0; scale <= 6; scale++) {
-		u32 second = 26U << scale;
-
-		assert_int_equal(hist_upper_ns(scale, second), NSEC_PER_SEC);
-		assert_int_equal(hist_bucket(scale, second), 0);
-		assert_int_equal(hist_bucket(scale, second + (1U << scale)), 1 << scale);
-		assert_int_equal(hist_bucket(scale, 1), -26 * (1 << scale) + 1);
-		assert_int_equal(hist_bucket(scale, BLKLAT_BINS(scale)), 7 << scale);
-	}
-}
-
-TEST(snapshots)
-{
-	struct snapshot s = { .n = 99 };
-
-	assert_int_equal(snapshot_init(&s, 2, 7), -EINVAL);
-	assert_int_equal(s.n, 99);
-	assert_int_equal(snapshot_init(&s, 2, 5), 0);
-	assert_int_equal(s.n, 2);
-	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		assert_int_equal(s.w[1].ops[op].hist.scale, 5);
-		assert_int_equal(hist_count(&s.w[1].ops[op].hist), 0);
-	}
-	snapshot_uninit(&s);
-	assert_null(s.w);
-	snapshot_uninit(&s);	/* twice does no harm */
 }

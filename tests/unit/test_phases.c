@@ -136,33 +136,6 @@ TEST(rests)
 	assert_close(s.run.phases.p[1].of[0]->queue_depth, (1200000000 + 9000) / 1.5e9, 1e-9);
 }
 
-/* As a run: the slices of all series. */
-TEST(as_a_run)
-{
-	struct mark marks[] = { mark(1, "a"), mark(3, "pause") };
-	struct run part;
-
-	begin(marks, 2, 2);
-	for (u32 i = 1; i <= 5; i++) {
-		synthetic_in_flight(&s, 0, i, 1);
-		synthetic_io(&s, 0, WRITE, 5000 * i, i == 5);
-		reads(1000 * i, 10 * i);
-	}
-	run_finish(&s.run);
-	assert_int_equal(phase_run_make(&s.run, &s.run.phases.p[0], &part), 0);
-	assert_int_equal(part.n, 2);
-	assert_close(part.start_s[0], 1, 1e-9);
-	assert_close(part.duration_s, 2, 1e-9);
-	assert_int_equal(part.watches[0].in_flight[1], 3);
-	assert_int_equal(part.watches[0].ops[READ].ios[0], 20);
-	assert_int_equal(part.watches[0].ops[READ].max_ns[1], 3000);
-	assert_int_equal(part.watches[0].ops[READ].total->ios, 50);
-	assert_null(part.watches[0].ops[WRITE].ios);
-	assert_int_equal(part.watches[1].total->ops[READ].ios, 0);
-	assert_true(part.watches[1].total->watch->device == &s.run.devices.d[1]);
-	phase_run_free(&part);
-}
-
 /* More marks than phases can be shown; their memory is counted, and bounded. */
 TEST(bounded)
 {

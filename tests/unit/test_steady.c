@@ -230,10 +230,6 @@ TEST(seconds_are_shared_by_rounds)
 
 TEST(too_short_or_idle)
 {
-	static const double ten_and_a_rest[20][2] = {
-		{ 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 },
-		{ 1 }, { 1 }, { 1 }, { 1 }, { 1 }, { 1 }, { 1 }, { 1 }, { 1 }, { 1 },
-	};
 	struct steady_window w;
 	struct steady_state steady;
 
@@ -248,7 +244,10 @@ TEST(too_short_or_idle)
 	steady = steady_state_of(&s.run, &s.run.watches[0], WRITE, &w);
 	assert_false(steady.known);
 
-	make(ten_and_a_rest, 20);
+	begin_run(1, 0, 1);
+	for (u32 i = 0; i < 20; i++)
+		interval(1, i < 10);
+	finish_all();
 	w = steady_window_set(&s.run, 10, 20);
 	assert_int_equal(w.n, 10);
 	steady = steady_state_of(&s.run, &s.run.watches[0], WRITE, &w);

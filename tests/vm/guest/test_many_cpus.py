@@ -9,11 +9,10 @@ import pathlib
 import pytest
 from cgroups import hierarchy
 from devices import run
-from engines import PREPARED, both
+from engines import both
 from guest import DEEP, null_blk, nvme
 from load import fio
 from parts import labels_of, parts_of
-from service import Serve
 
 CPUS = 384
 POSSIBLE = pathlib.Path("/sys/devices/system/cpu/possible").read_text().strip()
