@@ -65,7 +65,7 @@ static void spread(struct op_frame *o, double median_ns)
 	o->bytes = o->counted.bytes = 4096ULL * IOS;
 }
 
-static int host_init(struct host *h, u32 n, struct prometheus *p)
+static int host_init(struct host *h, u32 n, struct totals *p)
 {
 	h->n = n;
 	h->devices = calloc(n, sizeof(*h->devices));
@@ -88,7 +88,7 @@ static int host_init(struct host *h, u32 n, struct prometheus *p)
 		.scale = BLKLAT_SCALE_MAX, .interval_s = 1,
 	};
 	return frames_init(&h->frames, h->watches, n, BLKLAT_SCALE_MAX) ?:
-	       prometheus_follower(p)->begin(h->totals = prometheus_follower(p), &h->run);
+	       p->follower.begin(h->totals = &p->follower, &h->run);
 }
 
 static void host_uninit(struct host *h)
@@ -118,7 +118,7 @@ static int time_intervals(struct host *h)
 	return 0;
 }
 
-static int time_format(struct prometheus *p, enum prometheus_format format, const char *name, const char *end)
+static int time_format(struct totals *p, enum prometheus_format format, const char *name, const char *end)
 {
 	CLEANUP(cleanup_free) Bytef *packed = NULL;
 	struct blob *b = NULL;
@@ -145,19 +145,18 @@ static int time_format(struct prometheus *p, enum prometheus_format format, cons
 
 static int bench(u32 n, u32 schema)
 {
-	struct prometheus *p;
+	struct totals p;
 	struct host h = { 0 };
-	int err = prometheus_new(schema, &p);
+	int err;
 
-	if (err)
-		return err;
-	err = host_init(&h, n, p);
+	totals_init(&p, schema);
+	err = host_init(&h, n, &p);
 	printf("{\"devices\":%u,\"ops\":2,\"schema\":%u,", n, schema);
-	err = err ?: time_intervals(&h) ?: time_format(p, PROMETHEUS_PROTOBUF, "protobuf", ",") ?:
-	      time_format(p, PROMETHEUS_OPENMETRICS, "openmetrics", ",") ?:
-	      time_format(p, PROMETHEUS_TEXT, "text", "}\n");
+	err = err ?: time_intervals(&h) ?: time_format(&p, PROMETHEUS_PROTOBUF, "protobuf", ",") ?:
+	      time_format(&p, PROMETHEUS_OPENMETRICS, "openmetrics", ",") ?:
+	      time_format(&p, PROMETHEUS_TEXT, "text", "}\n");
 	host_uninit(&h);
-	prometheus_free(p);
+	totals_uninit(&p);
 	return err;
 }
 

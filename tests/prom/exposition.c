@@ -22,7 +22,7 @@
 #define DRAIN_NS 1500000
 
 struct player {
-	struct prometheus *prometheus;
+	struct totals totals;
 	struct capture *capture;
 	struct run_info run;
 	struct snapshot snapshots[2];
@@ -61,7 +61,7 @@ static int begin(struct player *p, const char *file, struct problem *problem)
 	err = snapshot_init(&p->snapshots[0], c->n_watches, c->scale) ?:
 	      snapshot_init(&p->snapshots[1], c->n_watches, c->scale) ?:
 	      frames_init(&p->frames, c->watches, c->n_watches, c->scale) ?:
-	      prometheus_follower(p->prometheus)->begin(prometheus_follower(p->prometheus), &p->run);
+	      p->totals.follower.begin(&p->totals.follower, &p->run);
 	for (u32 i = 0; !err && i < p->frames.n; i++)
 		p->frames.f[i].number = p->numbers++;	/* all are counted from 0 */
 	return err ? err : c->ops->read(c, &p->snapshots[p->now], problem);
@@ -85,7 +85,7 @@ static int tick(struct player *p, struct problem *problem)
 	err = health_judge(&p->frames);
 	frames_set_slow(&p->frames, c->slow);
 	p->frames.drain_ns = DRAIN_NS;
-	err = err ?: prometheus_follower(p->prometheus)->interval(prometheus_follower(p->prometheus), &p->frames);
+	err = err ?: p->totals.follower.interval(&p->totals.follower, &p->frames);
 	if (!err)
 		puts("ok");
 	return err;
@@ -96,7 +96,7 @@ static int get(struct player *p, bool otlp, const char *accept)
 {
 	enum prometheus_format format = prometheus_negotiate(accept);
 	struct blob *b = NULL;
-	int err = otlp ? prometheus_render_otlp(p->prometheus, "host1", &b) : prometheus_render(p->prometheus, format, &b);
+	int err = otlp ? prometheus_render_otlp(&p->totals, "host1", &b) : prometheus_render(&p->totals, format, &b);
 
 	if (err)
 		return err;
@@ -145,9 +145,10 @@ int main(int argc, char **argv)
 	struct player p = { 0 };
 	int err;
 
-	if (argc > 2 || schema > BLKLAT_SCALE_MAX || prometheus_new(schema, &p.prometheus))
+	if (argc > 2 || schema > BLKLAT_SCALE_MAX)
 		return 2;
+	totals_init(&p.totals, schema);
 	err = play(&p);
-	prometheus_free(p.prometheus);
+	totals_uninit(&p.totals);
 	return err ? 1 : 0;
 }

@@ -15,7 +15,7 @@
 #define CELL_60US 767	/* at scale 6, see bins.h */
 
 struct service {
-	struct prometheus *p;
+	struct totals p;
 	struct device devices[WATCHES];
 	struct watch watches[WATCHES];
 	struct run_info run;
@@ -44,7 +44,7 @@ static void begin(u32 n)
 	s.run = (struct run_info){
 		.version = "1.2.3", .engine = "bpf", .watches = s.watches, .n_watches = n, .scale = BLKLAT_SCALE_MAX,
 	};
-	s.totals = prometheus_follower(s.p);
+	s.totals = &s.p.follower;
 	assert_int_equal(s.totals->begin(s.totals, &s.run), 0);
 	assert_int_equal(frames_init(&s.frames, s.watches, n, BLKLAT_SCALE_MAX), 0);
 	for (u32 i = 0; i < n; i++)
@@ -56,14 +56,14 @@ void set_up(void)
 	s = (struct service){ .now_ns = START_NS };
 	for (u32 i = 0; i < WATCHES; i++)
 		snprintf(s.devices[i].name, DEVICE_NAME_MAX, "sd%c", 'a' + i);
-	assert_int_equal(prometheus_new(3, &s.p), 0);
+	totals_init(&s.p, 3);
 }
 
 void tear_down(void)
 {
 	if (s.totals)
 		end();
-	prometheus_free(s.p);
+	totals_uninit(&s.p);
 	blob_unref(s.scraped);
 }
 
@@ -91,7 +91,7 @@ static const char *scrape(enum prometheus_format format)
 {
 	blob_unref(s.scraped);
 	s.scraped = NULL;
-	assert_int_equal(prometheus_render(s.p, format, &s.scraped), 0);
+	assert_int_equal(prometheus_render(&s.p, format, &s.scraped), 0);
 	return s.scraped->data;	/* which ends in a 0 */
 }
 
@@ -159,11 +159,11 @@ TEST(refusals_are_counted)
 	begin(1);
 	interval(1);
 	expect("blklat_http_refused_total{reason=\"crowded\"}", "0");
-	prometheus_refused(s.p, REFUSAL_PASSWORD);
-	prometheus_refused(s.p, REFUSAL_STREAMS);
-	prometheus_refused(s.p, REFUSAL_STREAMS);
+	s.p.refused[REFUSAL_PASSWORD]++;
+	s.p.refused[REFUSAL_STREAMS]++;
+	s.p.refused[REFUSAL_STREAMS]++;
 	begin(1);
-	prometheus_refused(s.p, REFUSAL_STREAMS);
+	s.p.refused[REFUSAL_STREAMS]++;
 	interval(1);
 	expect("blklat_http_refused_total{reason=\"password\"}", "1");
 	expect("blklat_http_refused_total{reason=\"streams\"}", "3");

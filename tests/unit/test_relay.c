@@ -62,12 +62,10 @@ static void fake_end(struct follower *f)
 
 /* Both ends in one process. */
 static struct {
-	struct channel *channel;
-	struct relay *relay;
+	struct relay relay;
 	struct follower *sender;
 	struct channel_reader reader;
-	struct relayed_config cfg;
-	struct relayed *relayed;
+	struct relayed relayed;
 	struct told told;
 	u64 ios, bytes, slow;		/* that were sent */
 	struct snapshot now;
@@ -81,7 +79,7 @@ static int take(void *unused, u32 kind, struct wire_in *bytes)
 	l.runs += kind == RELAY_RUN;
 	if (kind == RELAY_STOP)
 		snprintf(l.told.stopped, sizeof(l.told.stopped), "%s", wire_get_text(bytes));
-	return relayed_take(l.relayed, kind, bytes);
+	return relayed_take(&l.relayed, kind, bytes);
 }
 
 void set_up(void)
@@ -96,22 +94,19 @@ void set_up(void)
 	for (u32 i = 0; i < WATCHES; i++)
 		w.frames.f[i].number = i;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-	assert_int_equal(channel_new(pair[0], &l.channel), 0);
-	assert_int_equal(relay_new(l.channel, &l.relay), 0);
+	relay_init(&l.relay, pair[0]);
 	l.reader.fd = pair[1];
-	l.cfg = (struct relayed_config){ .n = 1, .followers = { &l.told.follower } };
-	assert_int_equal(relayed_new(&l.cfg, &l.relayed), 0);
+	l.relayed = (struct relayed){ .n = 1, .followers = { &l.told.follower } };
 	l.told.follower = (struct follower){ fake_begin, fake_interval, fake_end };
-	l.sender = relay_follower(l.relay);
+	l.sender = &l.relay.follower;
 	assert_int_equal(l.sender->begin(l.sender, &w.run), 0);
 }
 
 void tear_down(void)
 {
 	l.sender->end(l.sender);
-	relay_free(l.relay);
-	channel_free(l.channel);
-	relayed_free(l.relayed);
+	relay_uninit(&l.relay);
+	relayed_uninit(&l.relayed);
 	channel_reader_uninit(&l.reader);
 	close(l.reader.fd);
 	assert_int_equal(l.told.begun, l.told.ended);
@@ -156,10 +151,10 @@ static void line_interval(u32 spread)
 /* The reader takes what the relay holds, and what was sent before it: nothing of @n intervals is missing. */
 static void end_relay(u32 n)
 {
-	assert_int_equal(relay_stop(l.relay, "the end"), 0);
+	assert_int_equal(relay_stop(&l.relay, "the end"), 0);
 	while (!l.told.stopped[0]) {
 		assert_int_equal(channel_read(&l.reader, take, NULL), 0);
-		channel_flush(l.channel);
+		channel_flush(&l.relay.channel);
 	}
 	assert_string_equal(l.told.stopped, "the end");
 	assert_true(l.told.reads == n && l.told.drain_ns == n * 1000 && l.told.length_s == n);
@@ -187,7 +182,7 @@ TEST(test_a_slow_reader_gets_longer_intervals)
 		size_t waits;
 
 		line_interval(300);
-		waits = channel_waiting(l.channel);
+		waits = channel_waiting(&l.relay.channel);
 		most = waits > most ? waits : most;
 	}
 	assert_true(most > RELAY_HOLD && most < RELAY_HOLD + (1 << 20));
@@ -204,7 +199,7 @@ TEST(test_devices_that_change_while_nobody_reads)
 	for (u32 gone = 0; gone < 2; gone++) {
 		u32 n = 2;
 
-		for (; channel_waiting(l.channel) <= RELAY_HOLD; n++)
+		for (; channel_waiting(&l.relay.channel) <= RELAY_HOLD; n++)
 			line_interval(300);
 		line_interval(300);		/* held */
 		w.frames.n -= gone;
@@ -223,7 +218,7 @@ TEST(test_devices_that_change_while_nobody_reads)
 /* Owners of parts that come and go make no other run for those that begin again; devices do. */
 TEST(test_followers_begin_again_for_devices)
 {
-	l.cfg.begins_again = true;
+	l.relayed.begins_again = true;
 	line_interval(20);
 	w.frames.f[0].number++;		/* has the run told anew */
 	line_interval(20);
@@ -245,7 +240,7 @@ TEST(test_what_waits_has_an_end)
 		w.run.memory_bytes = i;
 		any_frames(&w.frames);
 		err = l.sender->interval(l.sender, &w.frames);
-		assert_true(channel_waiting(l.channel) <= CHANNEL_MOST + (1 << 20));
+		assert_true(channel_waiting(&l.relay.channel) <= CHANNEL_MOST + (1 << 20));
 	}
 	assert_int_equal(err, -ENOBUFS);
 }
@@ -255,17 +250,15 @@ TEST(test_a_reader_that_has_gone)
 	shutdown(l.reader.fd, SHUT_RDWR);
 	for (u32 i = 0; i < 1000; i++)
 		line_interval(300);
-	assert_true(channel_waiting(l.channel) <= RELAY_HOLD + (1 << 20));
+	assert_true(channel_waiting(&l.relay.channel) <= RELAY_HOLD + (1 << 20));
 }
 
 TEST(test_messages_out_of_order_are_refused)
 {
-	struct relayed_config cfg = { 0 };
-	struct relayed *r;
+	struct relayed r = { 0 };
 
-	assert_int_equal(relayed_new(&cfg, &r), 0);
 	for (u32 kind = 0; kind < RELAY_MESSAGES + 3; kind++)
 		if (kind != RELAY_STOP)
-			assert_int_equal(relayed_take(r, kind, &(struct wire_in){ 0 }), -EBADMSG);
-	relayed_free(r);
+			assert_int_equal(relayed_take(&r, kind, &(struct wire_in){ 0 }), -EBADMSG);
+	relayed_uninit(&r);
 }

@@ -37,16 +37,16 @@ static void record_for_ever(u64 keep_ns, u64 max_bytes, int tell)
 		.who = "blklat serve", .folder = at.dir, .keep_ns = keep_ns, .max_bytes = max_bytes, .state = &state,
 		.origin = &recording_origin,
 	};
-	struct archiver *r;
+	struct archiver r;
 
-	EXPECT(!archiver_new(&cfg, ARCHIVER_HOURS, &r));
-	EXPECT(!archiver_follower(r)->begin(archiver_follower(r), &f.info));
+	archiver_init(&r, &cfg, ARCHIVER_HOURS);
+	EXPECT(!r.follower.begin(&r.follower, &f.info));
 	for (u32 n = 1;; n++) {
 		feed_make();
 		f.now.wall_ns = f.origin.start_wall_ns + n * EVERY_NS;
 		for (u32 i = 0; i < f.is.n; i++)
 			f.is.f[i].number = i;
-		EXPECT(!archiver_follower(r)->interval(archiver_follower(r), &f.is));
+		EXPECT(!r.follower.interval(&r.follower, &f.is));
 		EXPECT(state.last_ns == f.now.wall_ns && !state.failures);
 		EXPECT(bytes_in(at.dir) <= max_bytes);
 		EXPECT(write(tell, &n, sizeof(n)) == sizeof(n));

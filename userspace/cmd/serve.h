@@ -154,8 +154,7 @@ struct serve_server {
 	int taken, alive;		/* its signs (pipes) */
 	int keeps;			/* closing it kills the process */
 	int leave;			/* ours: readable once nobody shall wait any more */
-	struct channel *channel;
-	struct relay *relay;		/* of intervals */
+	struct relay relay;		/* of intervals */
 	u64 alive_ns;			/* when its last sign of life was seen */
 };
 

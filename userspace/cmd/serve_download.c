@@ -51,13 +51,14 @@ int serve_download(void *of, enum download kind, const struct recent *from, char
 	char *recording CLEANUP(cleanup_free) = NULL;
 	struct problem p;
 	size_t len;
-	int err = player_init(&player, &cfg, ARCHIVER_MEMORY) ?: player_play(&player, from) ?:
-		  archiver_bytes(player.archiver, &recording, &len, &p);
+	int err;
 
+	player_init(&player, &cfg, ARCHIVER_MEMORY);
+	err = player_play(&player, from) ?: archiver_bytes(&player.archiver, &recording, &len, &p);
 	if (err)
 		return err;
 	if (kind == DOWNLOAD_REPORT)
-		return report(recording, len, archiver_run_bytes(player.archiver), server->who, ret, ret_len);
+		return report(recording, len, archiver_run_bytes(&player.archiver), server->who, ret, ret_len);
 	*ret = TAKE(recording);
 	*ret_len = len;
 	return 0;

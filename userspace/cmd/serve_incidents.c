@@ -73,12 +73,12 @@ static void begin(struct incidents *k, const struct keep_if *c, const struct fra
 		snprintf(now.reason, sizeof(now.reason), "%s-%.*s", name, (int)strcspn(c->condition.text, " \t<>"), c->condition.text);
 	}
 	k->begins_ns = k->now_ns;
-	archiver_begin(k->player.archiver, &now);
+	archiver_begin(&k->player.archiver, &now);
 }
 
 static void end(struct incidents *k)
 {
-	archiver_begin(k->player.archiver, &(struct incident){ 0 });
+	archiver_begin(&k->player.archiver, &(struct incident){ 0 });
 	k->begins_ns = 0;
 }
 
@@ -101,7 +101,7 @@ static int judge(struct incidents *k, const struct frame *f, u32 condition)
 static int on_interval(struct follower *f, const struct frames *fs)
 {
 	struct incidents *k = (struct incidents *)f;
-	bool full = archiver_is_full(k->player.archiver);
+	bool full = k->player.archiver.full;
 	int err = 0;
 
 	k->now_ns = fs->now->wall_ns;
@@ -141,48 +141,21 @@ static int incidents_take(struct incidents *k, u32 kind, const struct wire_in *b
 	return err;
 }
 
-/* --- life ---------------------------------------------------------------------------------------- */
-
-static void incidents_free(struct incidents *k)
-{
-	if (!k)
-		return;
-	player_uninit(&k->player);
-	recent_clear(&k->waiting);
-	free(k->holding);
-	free(k);
-}
-
-static int incidents_new(const struct serve_recorder_config *cfg, struct incidents **ret)
-{
-	struct incidents *k = calloc(1, sizeof(*k));
-	int err;
-
-	if (!k)
-		return -ENOMEM;
-	k->cfg = cfg;
-	k->judge = (struct follower){ on_begin, on_interval, on_end };
-	err = player_init(&k->player, cfg, ARCHIVER_INCIDENTS);
-	if (err)
-		incidents_free(k);
-	else
-		*ret = k;
-	return err;
-}
-
 /* --- the process --------------------------------------------------------------------------------- */
 
 struct process {
-	struct archiver *hours;
-	struct incidents *incidents;	/* NULL: none are kept */
-	struct relayed *relayed;
+	struct archiver hours;
+	struct incidents incidents;
+	struct relayed relayed;
 };
 
 static void process_end(struct process *s)
 {
-	relayed_free(s->relayed);
-	incidents_free(s->incidents);
-	archiver_free(s->hours);
+	relayed_uninit(&s->relayed);
+	player_uninit(&s->incidents.player);
+	recent_clear(&s->incidents.waiting);
+	free(s->incidents.holding);
+	archiver_uninit(&s->hours);
 }
 
 /* An interval is judged before it is passed on for what that finds. */
@@ -190,28 +163,24 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 {
 	struct process *s = process;
 	const struct wire_in message = *bytes;
-	int err = relayed_take(s->relayed, kind, bytes);
+	int err = relayed_take(&s->relayed, kind, bytes);
 
-	return err || !s->incidents ? err : incidents_take(s->incidents, kind, &message);
+	return err || !s->incidents.cfg->n_keep_if ? err : incidents_take(&s->incidents, kind, &message);
 }
 
 static int work(const void *of, int messages, int taken, int alive, struct problem *p)
 {
 	const struct serve_recorder_config *cfg = of;
 	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
-	struct relayed_config to = { .n = 1, .begins_again = true };
-	struct process CLEANUP(process_end) s = { 0 };
-	int err = archiver_new(cfg, ARCHIVER_HOURS, &s.hours);
+	struct process CLEANUP(process_end) s = {
+		.incidents = { .judge = { on_begin, on_interval, on_end }, .cfg = cfg },
+		.relayed = { cfg->n_keep_if ? 2 : 1, { &s.hours.follower, &s.incidents.judge }, .begins_again = true },
+	};
+	int err = 0;
 
 	(void)taken, (void)alive, (void)p;
-	if (!err && cfg->n_keep_if)
-		err = incidents_new(cfg, &s.incidents);
-	if (err)
-		return err;
-	to.followers[0] = archiver_follower(s.hours);
-	if (s.incidents)
-		to.followers[to.n++] = &s.incidents->judge;
-	err = relayed_new(&to, &s.relayed);
+	archiver_init(&s.hours, cfg, ARCHIVER_HOURS);
+	player_init(&s.incidents.player, cfg, ARCHIVER_INCIDENTS);
 	while (!err)
 		err = channel_read(&reader, take, &s);
 	return err;

@@ -73,7 +73,7 @@ static void on_stopped(void *serve, const char *why)
 	struct serve *s = serve;
 
 	if (!s->o->unheard)
-		relay_stop(s->links[SERVER].relay, why);
+		relay_stop(&s->links[SERVER].relay, why);
 	fprintf(stderr, "blklat: the capture has stopped: %s\n", why);
 	notify_send(&s->notify, "STATUS=The capture has stopped");
 }
@@ -353,9 +353,7 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 	};
 	for (u32 i = 0; i < SERVICE_LINKS; i++)
 		if (s->links[i].pid)
-			s->config.links[i] = (struct service_link){
-				relay_follower(s->links[i].relay), s->links[i].channel, s->links[i].process,
-			};
+			s->config.links[i] = (struct service_link){ &s->links[i].relay, s->links[i].process };
 }
 
 static int serve(struct serve *s, struct problem *p)

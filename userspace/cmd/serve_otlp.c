@@ -18,8 +18,8 @@
 
 struct pusher {
 	const struct serve_otlp_config *cfg;
-	struct prometheus *totals;
-	struct relayed *relayed;
+	struct totals totals;
+	struct relayed relayed;
 	struct otlp_push *push;
 	char host[HOST_NAME_MAX + 1];
 	bool fresh;			/* there was an interval since the last request */
@@ -38,13 +38,13 @@ static int take(void *pusher, u32 kind, struct wire_in *bytes)
 	struct pusher *s = pusher;
 
 	s->fresh |= kind == RELAY_INTERVAL;
-	return relayed_take(s->relayed, kind, bytes);
+	return relayed_take(&s->relayed, kind, bytes);
 }
 
 static int add_request(struct pusher *s)
 {
 	struct blob *request = NULL;
-	int err = prometheus_render_otlp(s->totals, s->host, &request);
+	int err = prometheus_render_otlp(&s->totals, s->host, &request);
 
 	s->fresh = false;
 	if (!err)
@@ -92,23 +92,20 @@ static int confine_pusher(const void *of, pid_t parent, struct problem *p)
 static int work(const void *of, int messages, int taken, int alive, struct problem *p)
 {
 	const struct serve_otlp_config *cfg = of;
-	struct pusher s = { .cfg = cfg };
+	struct pusher s = { .cfg = cfg, .relayed = { 1, { &s.totals.follower } } };
 	const struct otlp_push_config push = {
 		.target = cfg->target, .state = cfg->state, .told = on_told, .into = &s,
 	};
-	struct relayed_config to = { .n = 1 };
-	int err = prometheus_new(BLKLAT_SCALE_MAX, &s.totals);
+	int err;
 
 	(void)taken, (void)alive, (void)p;
 	gethostname(s.host, sizeof(s.host) - 1);
-	if (!err) {
-		prometheus_add_otlp(s.totals, cfg->state);
-		to.followers[0] = prometheus_follower(s.totals);
-		err = relayed_new(&to, &s.relayed) ?: otlp_push_new(&push, &s.push) ?: push_all(&s, messages);
-	}
+	totals_init(&s.totals, BLKLAT_SCALE_MAX);
+	s.totals.otlp = cfg->state;
+	err = otlp_push_new(&push, &s.push) ?: push_all(&s, messages);
 	otlp_push_free(s.push);
-	relayed_free(s.relayed);
-	prometheus_free(s.totals);
+	relayed_uninit(&s.relayed);
+	totals_uninit(&s.totals);
 	return err;
 }
 

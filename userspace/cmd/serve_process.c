@@ -20,9 +20,8 @@ struct process {
 	struct downloads downloads;
 	int taken;
 	struct feed feed;
-	struct prometheus *prometheus;
-	struct relayed_config to;
-	struct relayed *relayed;
+	struct totals totals;
+	struct relayed relayed;
 	struct server *server;
 	bool serves;			/* since the first SERVER_WEB */
 	struct problem *problem;	/* why it ends */
@@ -98,7 +97,7 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 			return err;
 	}
 	if (kind != SERVER_WEB)
-		return relayed_take(s->relayed, kind, bytes);
+		return relayed_take(&s->relayed, kind, bytes);
 	err = take_web(s, bytes);
 	if (!err)
 		give_sign(s->taken);
@@ -111,31 +110,25 @@ static int make_room(struct process *s)
 {
 	const struct serve_server_config *cfg = s->cfg;
 	const struct feed_config feed = { cfg->interval_s, cfg->history_s, cfg->bins };
-	struct server_config server = { .listen_fd = cfg->listen_fd, .address = cfg->address, .feed = &s->feed, .downloads = &s->downloads };
-	int err = feed_init(&s->feed, &feed) ?: prometheus_new(cfg->schema, &s->prometheus);
+	struct server_config server = { .listen_fd = cfg->listen_fd, .address = cfg->address, .feed = &s->feed, .totals = &s->totals, .downloads = &s->downloads };
+	int err = feed_init(&s->feed, &feed);
 
 	s->downloads = (struct downloads){ .make = serve_download, .into = (void *)cfg, .keep_ns = cfg->history_s * NSEC_PER_SEC };
-	server.prometheus = s->prometheus;
-	if (!err) {
-		prometheus_add_recorder(s->prometheus, cfg->recorder);
-		prometheus_add_otlp(s->prometheus, cfg->otlp);
-	}
-	err = err ?: server_new(&server, &s->server);
-	if (err)
-		return err;
-	s->to = (struct relayed_config){
-		.n = 2,
-		.followers = { prometheus_follower(s->prometheus), &s->feed.follower },
-	};
-	return relayed_new(&s->to, &s->relayed);
+	totals_init(&s->totals, cfg->schema);
+	s->totals.recorder = cfg->recorder;
+	s->totals.otlp = cfg->otlp;
+	s->relayed.n = 2;
+	s->relayed.followers[0] = &s->totals.follower;
+	s->relayed.followers[1] = &s->feed.follower;
+	return err ?: server_new(&server, &s->server);
 }
 
 static void process_end(struct process *s)
 {
 	server_free(s->server);
 	downloads_uninit(&s->downloads);
-	relayed_free(s->relayed);
-	prometheus_free(s->prometheus);
+	relayed_uninit(&s->relayed);
+	totals_uninit(&s->totals);
 	feed_uninit(&s->feed);
 }
 

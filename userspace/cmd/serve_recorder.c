@@ -15,7 +15,6 @@
 #include "cmd/cmd.h"
 #include "cmd/serve_recorder.h"
 #include "recording/recorder.h"
-#include "service/held.h"
 #include "util/array.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -34,35 +33,6 @@ struct base {
 struct last {
 	u32 number;			/* see struct frame */
 	struct watch_counts counts;
-};
-
-struct file {
-	struct sink *sink;		/* NULL: it is not open */
-	struct run_info run;
-	struct origin origin;
-	char *path;
-};
-
-struct archiver {
-	struct follower follower;
-	const struct serve_recorder_config *cfg;
-	const struct run_info *run;	/* as given; another one has another begin */
-	struct file fine, coarse;
-	/* CLOCK_REALTIME, when they begin, and that by their names; 0: they are not open */
-	s64 begins_ns, second_ns;
-	bool full;
-	enum archiver_kind kind;
-	struct incident incident;	/* that is kept */
-	bool only_remembers;		/* what was counted by the end of an interval */
-	struct base *base;		/* [watch] */
-	u64 skipped;			/* before they began */
-	struct frames shown;		/* an interval, as it is written */
-	struct watch_counts *counts;
-	struct held held;		/* intervals that become one of the coarse file's */
-	struct last *last;		/* [n_last], also while nothing can be written */
-	u32 n_last;
-	u64 last_skipped;
-	u64 retry_ns;			/* CLOCK_MONOTONIC; 0: the last interval was written */
 };
 
 /* --- the accounts of a file ---------------------------------------------------------------------- */
@@ -124,7 +94,7 @@ static int remember(struct archiver *r, const struct frames *fs)
 
 /* --- files --------------------------------------------------------------------------------------- */
 
-static int file_write(struct file *f, const struct frames *fs, struct problem *p)
+static int file_write(struct archiver_file *f, const struct frames *fs, struct problem *p)
 {
 	int err = f->sink->ops->interval(f->sink, fs);
 
@@ -146,7 +116,7 @@ static int write_held(struct archiver *r, struct problem *p)
 	return err;
 }
 
-static void file_end(struct file *f, bool in_memory)
+static void file_end(struct archiver_file *f, bool in_memory)
 {
 	bool empty = f->sink && !recorder_intervals(f->sink);
 
@@ -166,7 +136,7 @@ static void files_end(struct archiver *r)
 	r->begins_ns = r->second_ns = 0;
 }
 
-static int file_begin(struct archiver *r, struct file *f, bool coarse, u64 idle_gap_ns, struct problem *p)
+static int file_begin(struct archiver *r, struct archiver_file *f, bool coarse, u64 idle_gap_ns, struct problem *p)
 {
 	struct recorder_config cfg = { .lazy = true };
 	char name[ARCHIVE_NAME];
@@ -385,11 +355,6 @@ void archiver_begin(struct archiver *r, const struct incident *incident)
 	r->full = false;
 }
 
-bool archiver_is_full(const struct archiver *r)
-{
-	return r->full;
-}
-
 /* --- a run --------------------------------------------------------------------------------------- */
 
 static void on_end(struct follower *f)
@@ -429,55 +394,37 @@ u64 archiver_run_bytes(const struct archiver *r)
 	return r->run->n_watches * (replay_watch_bytes() + BLKLAT_OPS * replay_op_bytes(r->run->scale));
 }
 
-int archiver_new(const struct serve_recorder_config *cfg, enum archiver_kind kind, struct archiver **ret)
+void archiver_init(struct archiver *r, const struct serve_recorder_config *cfg, enum archiver_kind kind)
 {
-	struct archiver *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return -ENOMEM;
 	*r = (struct archiver){ .follower = { on_begin, on_interval, on_end }, .cfg = cfg, .kind = kind };
-	*ret = r;
-	return 0;
 }
 
-void archiver_free(struct archiver *r)
+void archiver_uninit(struct archiver *r)
 {
-	if (!r)
-		return;
 	free(r->last);
 	free(r->fine.path);
 	free(r->coarse.path);
-	free(r);
-}
-
-struct follower *archiver_follower(struct archiver *r)
-{
-	return &r->follower;
 }
 
 /* --- messages ------------------------------------------------------------------------------------ */
 
-int player_init(struct player *p, const struct serve_recorder_config *cfg, enum archiver_kind kind)
+void player_init(struct player *p, const struct serve_recorder_config *cfg, enum archiver_kind kind)
 {
-	int err = archiver_new(cfg, kind, &p->archiver);
-
-	if (err)
-		return err;
-	p->to = (struct relayed_config){ .n = 1, .followers = { archiver_follower(p->archiver) }, .begins_again = true };
-	return relayed_new(&p->to, &p->relayed);
+	archiver_init(&p->archiver, cfg, kind);
+	p->relayed = (struct relayed){ .n = 1, .followers = { &p->archiver.follower }, .begins_again = true };
 }
 
 void player_uninit(struct player *p)
 {
-	relayed_free(p->relayed);
-	archiver_free(p->archiver);
+	relayed_uninit(&p->relayed);
+	archiver_uninit(&p->archiver);
 }
 
 static int play_one(struct player *p, const struct recent_message *m)
 {
 	struct wire_in bytes = { m->data, m->data + m->len, false };
 
-	return relayed_take(p->relayed, m->kind, &bytes);
+	return relayed_take(&p->relayed, m->kind, &bytes);
 }
 
 int player_play(struct player *p, const struct recent *from)
@@ -486,7 +433,7 @@ int player_play(struct player *p, const struct recent *from)
 	int err = from->run ? play_one(p, from->run) : 0;
 
 	for (const struct recent_message *m = from->first; m && !err; m = m->next) {
-		p->archiver->only_remembers = gap;
+		p->archiver.only_remembers = gap;
 		gap &= m->kind != RELAY_INTERVAL;
 		err = play_one(p, m);
 		if (m == from->last)

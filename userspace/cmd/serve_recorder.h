@@ -7,18 +7,11 @@
 #include "recording/archive.h"
 #include "service/recent.h"
 
-struct archiver;
-
 enum archiver_kind {
 	ARCHIVER_HOURS,
 	ARCHIVER_INCIDENTS,
 	ARCHIVER_MEMORY,	/* one recording of all; of @cfg only the origin counts */
 };
-
-/* @cfg is borrowed. Returns 0 or -ENOMEM. */
-int archiver_new(const struct serve_recorder_config *cfg, enum archiver_kind kind, struct archiver **ret);
-void archiver_free(struct archiver *r);		/* takes NULL */
-struct follower *archiver_follower(struct archiver *r);
 
 /* For a file's name, and a sentence. */
 struct incident {
@@ -27,14 +20,44 @@ struct incident {
 	struct problem why;
 };
 
+struct archiver_file {
+	struct sink *sink;		/* NULL: it is not open */
+	struct run_info run;
+	struct origin origin;
+	char *path;
+};
+
+struct archiver {
+	struct follower follower;
+	const struct serve_recorder_config *cfg;
+	const struct run_info *run;	/* as given; another one has another begin */
+	struct archiver_file fine, coarse;
+	/* CLOCK_REALTIME, when they begin, and that by their names; 0: they are not open */
+	s64 begins_ns, second_ns;
+	bool full;			/* its file has its share of the space, or can't be written */
+	enum archiver_kind kind;
+	struct incident incident;	/* that is kept */
+	bool only_remembers;		/* what was counted by the end of an interval */
+	struct base *base;		/* [watch] */
+	u64 skipped;			/* before they began */
+	struct frames shown;		/* an interval, as it is written */
+	struct watch_counts *counts;
+	struct held held;		/* intervals that become one of the coarse file's */
+	struct last *last;		/* [n_last], also while nothing can be written */
+	u32 n_last;
+	u64 last_skipped;
+	u64 retry_ns;			/* CLOCK_MONOTONIC; 0: the last interval was written */
+};
+
+/* @cfg is borrowed. */
+void archiver_init(struct archiver *r, const struct serve_recorder_config *cfg, enum archiver_kind kind);
+void archiver_uninit(struct archiver *r);	/* takes a struct that is all 0 */
+
 /*
  * What comes from now on belongs to @incident, which is copied. Where there is none, its file ends, and intervals are
  * dropped.
  */
 void archiver_begin(struct archiver *r, const struct incident *incident);
-
-/* Whether its file has its share of the space, or can't be written. */
-bool archiver_is_full(const struct archiver *r);
 
 /*
  * The recording in memory, since devices came or went last: bytes of malloc(). Returns 0, or a negative errno and a
@@ -47,14 +70,12 @@ u64 archiver_run_bytes(const struct archiver *r);
 
 /* An archiver that gets messages. When devices come or go, it begins anew. */
 struct player {
-	struct archiver *archiver;
-	struct relayed_config to;
-	struct relayed *relayed;
+	struct archiver archiver;
+	struct relayed relayed;
 };
 
-/* Returns 0 or -ENOMEM. Call player_uninit() either way; it takes one that is all 0. */
-int player_init(struct player *p, const struct serve_recorder_config *cfg, enum archiver_kind kind);
-void player_uninit(struct player *p);
+void player_init(struct player *p, const struct serve_recorder_config *cfg, enum archiver_kind kind);
+void player_uninit(struct player *p);		/* takes a struct that is all 0 */
 
 /* Returns 0 or an error as relayed_take() does. */
 int player_play(struct player *p, const struct recent *from);

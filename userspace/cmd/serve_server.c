@@ -189,8 +189,8 @@ int serve_server_start(const struct serve_child *c, const void *cfg, int keep_fd
 	s.alive_ns = now_ns();
 	s.leave = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	*ret = s;
-	err = channel_new(e.captures, &ret->channel) ?: relay_new(ret->channel, &ret->relay);
-	return err ? problem_set(p, err, "could not connect to %s: %s", c->name, strerror(-err)) : 0;
+	relay_init(&ret->relay, e.captures);
+	return 0;
 }
 
 int serve_server_tell(struct serve_server *s, const struct web_config *web)
@@ -205,7 +205,7 @@ int serve_server_tell(struct serve_server *s, const struct web_config *web)
 		wire_put_text(&bytes, web->users[i].name);
 		wire_put_text(&bytes, web->users[i].hash);
 	}
-	return channel_post(s->channel, SERVER_WEB, &bytes);
+	return channel_post(&s->relay.channel, SERVER_WEB, &bytes);
 }
 
 static bool has_ended(const struct serve_server *s, int timeout_ms)
@@ -224,12 +224,12 @@ int serve_server_wait(struct serve_server *s)
 			{ .fd = s->taken, .events = POLLIN },
 			{ .fd = s->process, .events = POLLIN },
 			{ .fd = s->leave, .events = POLLIN },
-			channel_pollfd(s->channel),
+			channel_pollfd(&s->relay.channel),
 		};
 
 		if (poll(fds, ARRAY_SIZE(fds), (until_ns - now) / 1000000 + 1) <= 0)
 			continue;
-		channel_flush(s->channel);
+		channel_flush(&s->relay.channel);
 		if (take_signs(s->taken))
 			return 0;
 		if (fds[2].revents)
@@ -282,8 +282,7 @@ void serve_server_end(struct serve_server *s, int ms)
 
 	if (!s->pid)
 		return;
-	relay_free(s->relay);
-	channel_free(s->channel);
+	relay_uninit(&s->relay);
 	has_ended(s, ms);
 	serve_server_kill(s);
 	if (has_ended(s, ENDS_MS))

@@ -93,7 +93,7 @@ static void make_room(struct server *s, const struct source *of)
 	if (!first)
 		return;
 	if (first->phase != PEER_RESTING)
-		prometheus_refused(s->cfg.prometheus, REFUSAL_CROWDED);
+		s->cfg.totals->refused[REFUSAL_CROWDED]++;
 	cut_off(first);
 }
 
@@ -220,7 +220,7 @@ void peers_sweep(struct server *s)
 		if (!fds[i].revents && (now <= peer->until_ns || peer->phase == PEER_WAITING))
 			continue;
 		if (!fds[i].revents && peer->phase != PEER_RESTING)
-			prometheus_refused(s->cfg.prometheus, REFUSAL_SLOW);
+			s->cfg.totals->refused[REFUSAL_SLOW]++;
 		cut_off(peer);
 	}
 }

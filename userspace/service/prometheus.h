@@ -43,19 +43,6 @@ enum prometheus_refusal {
 	REFUSALS,
 };
 
-struct prometheus;
-
-/* With native histograms of @schema. Returns 0 or -ENOMEM. */
-int prometheus_new(u32 schema, struct prometheus **ret);
-void prometheus_free(struct prometheus *p);	/* takes NULL */
-
-/*
- * Adds intervals. If the run's bins are coarser than the schemas, the schemas are lowered for good, since buckets can
- * be merged but not split. After an interval that fails (-ENOMEM) the totals must not be used any more. They refer to
- * the run until another one begins.
- */
-struct follower *prometheus_follower(struct prometheus *p);
-
 /* What a recorder says of itself, in memory that two processes share: one only writes, the other one only reads. */
 struct recorder_state {
 	_Atomic u64 bytes;	/* on the disk */
@@ -65,22 +52,50 @@ struct recorder_state {
 	_Atomic s64 last_ns, incident_ns;
 };
 
-/* Exposes @state, which is borrowed, too. NULL: there is none. */
-void prometheus_add_recorder(struct prometheus *p, const struct recorder_state *state);
+/*
+ * Makes a total that never falls of a figure that begins at 0 again when its device comes back, and that may be
+ * corrected downwards.
+ */
+struct rising {
+	u64 total;
+	u64 since;			/* the share of it since it was 0 */
+	u64 last;			/* the last figure */
+};
 
-struct otlp_state;
-void prometheus_add_otlp(struct prometheus *p, const struct otlp_state *state);
+/*
+ * The follower adds intervals. If the run's bins are coarser than the schemas, the schemas are lowered for good, since
+ * buckets can be merged but not split. After an interval that fails (-ENOMEM) the totals must not be used any more.
+ */
+struct totals {
+	struct follower follower;
+	u32 schema;			/* of native histograms */
+	u32 scale;			/* of those that are kept */
+	/* To be set by the owner, and borrowed; NULL: there is none. */
+	const struct recorder_state *recorder;
+	const struct otlp_state *otlp;
+	u64 refused[REFUSALS];		/* counted by the server */
+	/* The rest is for service/prometheus_*.c. */
+	const struct run_info *run;	/* the last one; NULL: there is no capture yet */
+	u64 intervals;			/* so far; the number of the last one */
+	u64 drain_ns;
+	struct rising skipped;		/* program runs, unexplained */
+	s64 begin_ns;			/* of the first interval with a device, CLOCK_REALTIME; 0: there was none */
+	s64 end_ns;			/* of the last one */
+	u32 n, room;
+	struct series **series;		/* by device name (numbers by value), then stage, then part */
+};
 
-/* Counts a refusal. */
-void prometheus_refused(struct prometheus *p, enum prometheus_refusal why);
+/* With native histograms of @schema. */
+void totals_init(struct totals *t, u32 schema);
+void totals_uninit(struct totals *t);	/* takes a struct that is all 0 */
 
 /* Makes a text of the totals. Returns 0 or -ENOMEM. */
-int prometheus_render(const struct prometheus *p, enum prometheus_format format, struct blob **ret);
+int prometheus_render(const struct totals *t, enum prometheus_format format, struct blob **ret);
 
 /*
  * Makes a request of OTLP (OpenTelemetry) of them, an ExportMetricsServiceRequest of this @host. The same, and -EAGAIN
  * while there was no interval yet.
  */
-int prometheus_render_otlp(const struct prometheus *p, const char *host, struct blob **ret);
+int prometheus_render_otlp(const struct totals *t, const char *host, struct blob **ret);
 
 #endif

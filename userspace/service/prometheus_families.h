@@ -38,16 +38,6 @@ struct op_total {
 };
 
 /*
- * Makes a total that never falls of a figure that begins at 0 again when its device comes back, and that may be
- * corrected downwards.
- */
-struct rising {
-	u64 total;
-	u64 since;			/* the share of it since it was 0 */
-	u64 last;			/* the last figure */
-};
-
-/*
  * A device and stage, or a part of it. If it is divided, only its parts have ops, so that a sum of series counts no IO
  * twice; all other figures are in the whole's series only.
  */
@@ -71,20 +61,6 @@ struct series {
 	u64 slow;			/* found so far */
 	u64 failed[SLOW_ERRORS];	/* slow IOs that failed, by error */
 	struct op_total ops[BLKLAT_OPS];
-};
-
-struct totals {
-	const struct run_info *run;	/* NULL: there is no capture yet */
-	u64 intervals;			/* so far; the number of the last one */
-	u64 drain_ns;
-	struct rising skipped;		/* program runs, unexplained */
-	u64 refused[REFUSALS];		/* by the server */
-	const struct recorder_state *recorder;	/* NULL: there is none */
-	const struct otlp_state *otlp;	/* the same */
-	s64 begin_ns;			/* of the first interval with a device, CLOCK_REALTIME; 0: there was none */
-	s64 end_ns;			/* of the last one */
-	u32 n, room;
-	struct series **series;		/* by device name (numbers by value), then stage, then part */
 };
 
 /* Whether a series is exposed: the last interval has it, and its device did not go away. */

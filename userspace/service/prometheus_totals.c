@@ -192,7 +192,7 @@ static void add_slow(struct series *s, const struct slow_ios *slow, const struct
 }
 
 /* Adds frame @i of @fs. Returns 0 or -ENOMEM. */
-static int add_frame(struct series *s, const struct totals *t, const struct frames *fs, u32 i, u32 scale)
+static int add_frame(struct series *s, const struct totals *t, const struct frames *fs, u32 i)
 {
 	const struct frame *f = &fs->f[i];
 	int err = 0;
@@ -203,7 +203,7 @@ static int add_frame(struct series *s, const struct totals *t, const struct fram
 		return 0;
 	for (u32 op = 0; !err && op < BLKLAT_OPS; op++) {
 		if (op_exposed(&s->ops[op], f, op))
-			err = add_op(&s->ops[op], &f->ops[op], begin_of(f), scale);
+			err = add_op(&s->ops[op], &f->ops[op], begin_of(f), t->scale);
 		if (s->tells_slow && s->ops[op].hist.cells)
 			take_exemplars(&s->ops[op], fs, i, op);
 	}
@@ -221,7 +221,7 @@ static struct series **find(const struct totals *t, u32 n, const struct watch *w
 	return bsearch(&at, t->series, n, sizeof(at), by_name);
 }
 
-static int put_frame(struct totals *t, u32 n_before, const struct frames *fs, u32 i, u32 scale)
+static int put_frame(struct totals *t, u32 n_before, const struct frames *fs, u32 i)
 {
 	struct series **at = find(t, n_before, fs->f[i].watch);
 
@@ -232,7 +232,7 @@ static int put_frame(struct totals *t, u32 n_before, const struct frames *fs, u3
 			return -ENOMEM;
 		t->n++;
 	}
-	return add_frame(*at, t, fs, i, scale);
+	return add_frame(*at, t, fs, i);
 }
 
 /* While there are too many series, removes the one that went away first. */
@@ -290,25 +290,23 @@ static void forget_ended(struct totals *t)
 }
 
 /* Adds the frames of devices that are gone, or of the others. Returns 0 or -ENOMEM. */
-static int put_those(struct totals *t, const struct frames *fs, bool gone, u32 scale)
+static int put_those(struct totals *t, const struct frames *fs, bool gone)
 {
 	u32 n_before = t->n;
 	int err = 0;
 
 	for (u32 i = 0; !err && i < fs->n; i++)
 		if (fs->f[i].gone == gone && !is_vacant(fs->f[i].watch))
-			err = put_frame(t, n_before, fs, i, scale);
+			err = put_frame(t, n_before, fs, i);
 	if (t->n > n_before)
 		qsort(t->series, t->n, sizeof(*t->series), by_name);
 	return err;
 }
 
-/*
- * Adds an interval of the run, with new histograms at @scale. Returns 0, or -ENOMEM when a part of the interval may
- * have been added.
- */
-static int totals_add(struct totals *t, const struct frames *fs, u32 scale)
+/* Returns 0, or -ENOMEM when a part of the interval may have been added. */
+static int on_interval(struct follower *f, const struct frames *fs)
 {
+	struct totals *t = (struct totals *)f;
 	u32 most = t->n + fs->n;
 	int err;
 
@@ -318,7 +316,7 @@ static int totals_add(struct totals *t, const struct frames *fs, u32 scale)
 	t->intervals += fs->reads ?: 1;
 	t->drain_ns += fs->drain_ns;
 	/* A device that took the place of one that went in this interval continues its series. */
-	err = put_those(t, fs, true, scale) ?: put_those(t, fs, false, scale);
+	err = put_those(t, fs, true) ?: put_those(t, fs, false);
 	if (err)
 		return err;
 	raise_to(&t->skipped, fs->skipped_unexplained);
@@ -333,81 +331,37 @@ static int totals_add(struct totals *t, const struct frames *fs, u32 scale)
 
 /* --- the follower ---------------------------------------------------------------------------- */
 
-struct prometheus {
-	struct follower follower;
-	struct totals totals;
-	u32 schema;			/* of native histograms */
-	u32 scale;			/* of the totals' histograms */
-};
-
-static int prometheus_begin(struct follower *f, const struct run_info *run)
+static int on_begin(struct follower *f, const struct run_info *run)
 {
-	struct prometheus *p = (struct prometheus *)f;
+	struct totals *t = (struct totals *)f;
 
-	p->totals.run = run;
-	p->scale = min_u64(p->scale, run->scale);
+	t->run = run;
+	t->scale = min_u64(t->scale, run->scale);
 	return 0;
 }
 
-static int prometheus_interval(struct follower *f, const struct frames *interval)
-{
-	struct prometheus *p = (struct prometheus *)f;
-
-	return totals_add(&p->totals, interval, p->scale);
-}
-
-static void prometheus_end(struct follower *f)
+static void on_end(struct follower *f)
 {
 	(void)f;
 }
 
-int prometheus_new(u32 schema, struct prometheus **ret)
+void totals_init(struct totals *t, u32 schema)
 {
-	struct prometheus *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	p->follower = (struct follower){ prometheus_begin, prometheus_interval, prometheus_end };
-	p->schema = schema;
-	p->scale = max_u64(schema, PROMETHEUS_CLASSIC_SCHEMA);
-	*ret = p;
-	return 0;
+	*t = (struct totals){
+		.follower = { on_begin, on_interval, on_end }, .schema = schema, .scale = max_u64(schema, PROMETHEUS_CLASSIC_SCHEMA),
+	};
 }
 
-void prometheus_free(struct prometheus *p)
+void totals_uninit(struct totals *t)
 {
-	if (!p)
-		return;
-	for (u32 i = 0; i < p->totals.n; i++)
-		series_free(p->totals.series[i]);
-	free(p->totals.series);
-	free(p);
-}
-
-struct follower *prometheus_follower(struct prometheus *p)
-{
-	return &p->follower;
-}
-
-void prometheus_add_recorder(struct prometheus *p, const struct recorder_state *state)
-{
-	p->totals.recorder = state;
-}
-
-void prometheus_add_otlp(struct prometheus *p, const struct otlp_state *state)
-{
-	p->totals.otlp = state;
-}
-
-void prometheus_refused(struct prometheus *p, enum prometheus_refusal why)
-{
-	p->totals.refused[why]++;
+	for (u32 i = 0; i < t->n; i++)
+		series_free(t->series[i]);
+	free(t->series);
 }
 
 /* @host: of OTLP; NULL: another @format. */
-static int render(const struct prometheus *p, const char *host, enum prometheus_format format, struct blob **ret)
+static int render(const struct totals *t, const char *host, enum prometheus_format format, struct blob **ret)
 {
-	const struct totals *t = &p->totals;
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
@@ -418,9 +372,9 @@ static int render(const struct prometheus *p, const char *host, enum prometheus_
 	if (host)
 		err = exposition_otlp(t, host, out);
 	else if (format == PROMETHEUS_PROTOBUF)
-		err = exposition_protobuf(t, p->schema, out);
+		err = exposition_protobuf(t, t->schema, out);
 	else
-		err = exposition_text(t, format, p->schema, out);
+		err = exposition_text(t, format, t->schema, out);
 	err = err ?: ferror(out) ? -ENOMEM : 0;
 	if (fclose(out) || err) {
 		free(text);
@@ -430,12 +384,12 @@ static int render(const struct prometheus *p, const char *host, enum prometheus_
 	return *ret ? 0 : -ENOMEM;
 }
 
-int prometheus_render(const struct prometheus *p, enum prometheus_format format, struct blob **ret)
+int prometheus_render(const struct totals *t, enum prometheus_format format, struct blob **ret)
 {
-	return render(p, NULL, format, ret);
+	return render(t, NULL, format, ret);
 }
 
-int prometheus_render_otlp(const struct prometheus *p, const char *host, struct blob **ret)
+int prometheus_render_otlp(const struct totals *t, const char *host, struct blob **ret)
 {
-	return p->totals.end_ns ? render(p, host, PROMETHEUS_FORMATS, ret) : -EAGAIN;
+	return t->end_ns ? render(t, host, PROMETHEUS_FORMATS, ret) : -EAGAIN;
 }

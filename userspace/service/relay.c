@@ -5,36 +5,108 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/held.h"
-#include "util/clock.h"
+/* --- intervals that are added up ---------------------------------------------------------------- */
 
-struct relay {
-	struct follower follower;
-	struct channel *to;
-	const struct run_info *run;	/* that began last */
-	struct wire_out sent;		/* the watches that the other end knows */
-	struct wired_run copy;		/* of what it knows, since devices may go away while intervals are held */
-	struct held held;		/* intervals that have not been sent, of the copy's watches */
-};
-
-void relay_free(struct relay *r)
+void held_drop(struct held *h)
 {
-	if (!r)
-		return;
-	held_drop(&r->held);
-	wired_run_free(&r->copy);
-	wire_out_free(&r->sent);
-	free(r);
+	frames_uninit(&h->frames);
+	slow_ios_uninit(&h->slow);
+	free(h->now.w);
+	*h = (struct held){ 0 };
 }
 
-/* --- intervals -------------------------------------------------------------------------------- */
+static int begin(struct held *h, const struct run_info *run, const struct watch *watches, const struct frames *fs)
+{
+	int err = frames_init(&h->frames, watches, fs->n, run->scale);
+
+	if (!err && run->slow_most)
+		err = slow_ios_init(&h->slow, fs->n, run->slow_most);
+	if (!err && fs->now) {
+		h->now.w = calloc(fs->n + 1, sizeof(*h->now.w));
+		err = h->now.w ? 0 : -ENOMEM;
+	}
+	if (err) {
+		held_drop(h);
+		return err;
+	}
+	for (u32 i = 0; i < fs->n; i++)
+		h->frames.f[i].number = fs->f[i].number;
+	frames_set_slow(&h->frames, run->slow_most ? &h->slow : NULL);
+	return 0;
+}
+
+/* If there is no memory, they are only counted. */
+static void add_slow(struct held *h, const struct frames *fs)
+{
+	for (u32 i = 0; i < fs->n; i++)
+		if (fs->f[i].slow)
+			slow_ios_copy(&h->slow, i, fs->slow, fs->f[i].slow);
+	slow_ios_sort(&h->slow);
+}
+
+/* Adds the halts of @more to those of @to before; one may go on. If they are too many, the shortest goes. */
+static void add_halts(struct watch_counts *to, const struct watch_counts *more)
+{
+	for (u32 n = 0; n < more->n_halts; n++) {
+		struct halt *last = to->n_halts ? &to->halts[to->n_halts - 1] : NULL, *shortest = to->halts;
+
+		if (last && last->to_ns == more->halts[n].from_ns) {
+			last->to_ns = more->halts[n].to_ns;
+			continue;
+		}
+		if (to->n_halts == HALTS_MOST) {
+			for (struct halt *h = to->halts; h <= last; h++)
+				if (h->to_ns - h->from_ns < shortest->to_ns - shortest->from_ns)
+					shortest = h;
+			memmove(shortest, shortest + 1, (char *)(last + 1) - (char *)(shortest + 1));
+			to->n_halts--;
+		}
+		to->halts[to->n_halts++] = more->halts[n];
+	}
+}
+
+/* Those at the end of the last interval are also those at the end of all. Only halts add up. */
+static void add_counts(struct held *h, const struct frames *fs)
+{
+	struct watch_counts *held = h->now.w;
+
+	for (u32 i = 0; i < fs->n; i++) {
+		struct watch_counts was = held[i];
+
+		add_halts(&was, fs->f[i].counts);
+		held[i] = *fs->f[i].counts;
+		memcpy(held[i].halts, was.halts, sizeof(was.halts));
+		held[i].n_halts = was.n_halts;
+		h->frames.f[i].counts = &held[i];
+	}
+	h->now = *fs->now;
+	h->now.w = held;
+	h->frames.now = &h->now;
+}
+
+int held_add(struct held *h, const struct run_info *run, const struct watch *watches, const struct frames *fs)
+{
+	static const struct percentiles none;
+	int err = h->frames.reads ? 0 : begin(h, run, watches, fs);
+
+	if (err)
+		return err;
+	if (run->slow_most)
+		add_slow(h, fs);
+	if (fs->now)
+		add_counts(h, fs);
+	frames_accumulate(&h->frames, fs, &none);
+	return 0;
+}
+
+/* --- the capture's end ------------------------------------------------------------------------- */
 
 static int post(struct relay *r, const struct frames *fs)
 {
 	struct wire_out bytes = { 0 };
 
 	wire_put_frames(&bytes, r->run, fs);
-	return channel_post(r->to, RELAY_INTERVAL, &bytes);
+	return channel_post(&r->channel, RELAY_INTERVAL, &bytes);
 }
 
 /* Sends the held intervals, if there are any. */
@@ -67,12 +139,10 @@ static int send_run(struct relay *r, const struct frames *fs)
 	wired_run_free(&r->copy);
 	err = err ?: bytes.failed ? -ENOMEM : wire_get_run(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &r->copy);
 	if (!err)
-		return channel_post(r->to, RELAY_RUN, &bytes);
+		return channel_post(&r->channel, RELAY_RUN, &bytes);
 	wire_out_free(&bytes);
 	return err;
 }
-
-/* --- the follower ----------------------------------------------------------------------------- */
 
 static int relay_begin(struct follower *f, const struct run_info *run)
 {
@@ -89,7 +159,7 @@ static int relay_interval(struct follower *f, const struct frames *fs)
 
 	if (err)
 		return err;
-	if (channel_waiting(r->to) > RELAY_HOLD)
+	if (channel_waiting(&r->channel) > RELAY_HOLD)
 		return held_add(&r->held, r->run, r->copy.watches, fs);
 	return let_go(r) ?: post(r, fs);
 }
@@ -99,21 +169,18 @@ static void relay_end(struct follower *f)
 	let_go((struct relay *)f);	/* if it fails, there is nobody left to tell */
 }
 
-int relay_new(struct channel *to, struct relay **ret)
+void relay_init(struct relay *r, int fd)
 {
-	struct relay *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return -ENOMEM;
-	r->follower = (struct follower){ relay_begin, relay_interval, relay_end };
-	r->to = to;
-	*ret = r;
-	return 0;
+	*r = (struct relay){ .follower = { relay_begin, relay_interval, relay_end } };
+	channel_init(&r->channel, fd);
 }
 
-struct follower *relay_follower(struct relay *r)
+void relay_uninit(struct relay *r)
 {
-	return &r->follower;
+	held_drop(&r->held);
+	wired_run_free(&r->copy);
+	wire_out_free(&r->sent);
+	channel_uninit(&r->channel);
 }
 
 int relay_stop(struct relay *r, const char *why)
@@ -124,5 +191,116 @@ int relay_stop(struct relay *r, const char *why)
 	if (err)
 		return err;
 	wire_put_text(&bytes, why);
-	return channel_post(r->to, RELAY_STOP, &bytes);
+	return channel_post(&r->channel, RELAY_STOP, &bytes);
+}
+
+/* --- the other end ------------------------------------------------------------------------------ */
+
+static void end_run(struct relayed *r)
+{
+	while (r->begun) {
+		struct follower *f = r->followers[--r->begun];
+
+		f->end(f);
+	}
+}
+
+void relayed_uninit(struct relayed *r)
+{
+	end_run(r);
+	slow_ios_uninit(&r->slow);
+	frames_uninit(&r->frames);
+	free(r->now.w);
+	wired_run_free(&r->run);
+}
+
+static int begin_run(struct relayed *r)
+{
+	int err = 0;
+
+	for (; !err && r->begun < r->n; r->begun += !err)
+		err = r->followers[r->begun]->begin(r->followers[r->begun], &r->run.info);
+	return err;
+}
+
+/* Whether @run only has other owners of parts, by cgroup, which the run then takes over. */
+static bool take_owners(struct relayed *r, const struct wired_run *run)
+{
+	bool same = r->begun && run->info.n_watches == r->run.info.n_watches;
+
+	for (u32 i = 0; same && i < run->info.n_watches; i++) {
+		const struct watch *w = &run->watches[i], *was = &r->run.watches[i];
+
+		same = w->stage == was->stage && !w->part == !was->part &&
+		       !memcmp(w->device, was->device, offsetof(struct device, absent));
+	}
+	for (u32 i = 0; same && i < run->info.n_watches; i++)
+		r->run.watches[i].part = run->watches[i].part;
+	return same;
+}
+
+/* The run must stay at its address, which followers keep. */
+static int take_run(struct relayed *r, struct wire_in *bytes)
+{
+	struct watch_counts *counts = NULL;
+	struct slow_ios slow = { 0 };
+	struct wired_run run;
+	struct frames frames;
+	int err = wire_get_run(bytes, &run);
+
+	if (err)
+		return err;
+	if (r->begins_again && take_owners(r, &run)) {
+		wired_run_free(&run);
+		return 0;
+	}
+	if (r->begins_again)
+		end_run(r);
+	err = frames_init(&frames, run.watches, run.info.n_watches, run.info.scale);
+	if (!err && run.info.slow_most)
+		err = slow_ios_init(&slow, run.info.n_watches, run.info.slow_most);
+	if (!err)
+		counts = calloc(run.info.n_watches + 1, sizeof(*counts));
+	if (err || !counts) {
+		slow_ios_uninit(&slow);
+		frames_uninit(&frames);
+		wired_run_free(&run);
+		return err ?: -ENOMEM;
+	}
+	free(r->now.w);
+	r->now.w = counts;
+	slow_ios_uninit(&r->slow);
+	r->slow = slow;
+	frames_uninit(&r->frames);
+	wired_run_free(&r->run);
+	r->run = run;
+	r->run.info.devices = &r->run.devices;
+	r->frames = frames;
+	return r->begun ? 0 : begin_run(r);
+}
+
+static int take_interval(struct relayed *r, struct wire_in *bytes)
+{
+	int err = wire_get_frames(bytes, &r->run.info, &r->frames, &r->slow, &r->now);
+
+	if (err)
+		return err;
+	frames_set_percentiles(&r->frames, &r->run.info.percentiles);
+	for (u32 i = 0; !err && i < r->begun; i++)
+		err = r->followers[i]->interval(r->followers[i], &r->frames);
+	return err;
+}
+
+int relayed_take(struct relayed *r, u32 kind, struct wire_in *bytes)
+{
+	switch (kind) {
+	case RELAY_RUN:
+		return take_run(r, bytes);
+	case RELAY_INTERVAL:
+		return r->begun ? take_interval(r, bytes) : -EBADMSG;
+	case RELAY_STOP:
+		return 0;
+	default:
+		return -EBADMSG;
+	}
 }

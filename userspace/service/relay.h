@@ -24,14 +24,34 @@ enum relay_message {
 /* Bytes that may wait in the channel before intervals are added up. */
 #define RELAY_HOLD (4u << 20)
 
-struct relay;
+/* Intervals that are added up to a longer one, with all that followers of a service, or a recording, need. */
+struct held {
+	struct frames frames;		/* the sum; of no reads: none. Without percentiles */
+	struct slow_ios slow;		/* of these */
+	struct snapshot now;		/* the counts at the end of the last one, if they have them */
+};
 
-/* @to is borrowed. Returns 0 or -ENOMEM. */
-int relay_new(struct channel *to, struct relay **ret);
-void relay_free(struct relay *r);	/* takes NULL */
+/*
+ * Adds an interval of @run; each has the same watches, in the same order. The first one begins the sum, in which they
+ * are @watches, which are borrowed. Returns 0, or -ENOMEM, and then the interval is not in the sum.
+ */
+int held_add(struct held *h, const struct run_info *run, const struct watch *watches, const struct frames *fs);
 
-/* It fails with -ENOMEM, or with the error of channel_post(). */
-struct follower *relay_follower(struct relay *r);
+/* Empties it. Takes one that is all 0. */
+void held_drop(struct held *h);
+
+struct relay {
+	struct follower follower;	/* fails with -ENOMEM, or with the error of channel_post() */
+	struct channel channel;
+	const struct run_info *run;	/* that began last */
+	struct wire_out sent;		/* the watches that the other end knows */
+	struct wired_run copy;		/* of what it knows, since devices may go away while intervals are held */
+	struct held held;		/* intervals that have not been sent, of the copy's watches */
+};
+
+/* Takes ownership of @fd, a connected socket. */
+void relay_init(struct relay *r, int fd);
+void relay_uninit(struct relay *r);
 
 /* Tells that there will be no more intervals. Fails as an interval does. */
 int relay_stop(struct relay *r, const char *why);
@@ -40,21 +60,23 @@ int relay_stop(struct relay *r, const char *why);
 
 #define RELAYED_MOST 2
 
-struct relayed_config {
+/*
+ * Its owner sets the first three; the rest is 0. The first run begins the followers. That parts have other owners does
+ * not make another run.
+ */
+struct relayed {
 	u32 n;
 	struct follower *followers[RELAYED_MOST];
 	/* they end and begin again when devices come or go: else they see that by themselves */
 	bool begins_again;
+	u32 begun;			/* followers */
+	struct wired_run run;
+	struct frames frames;
+	struct slow_ios slow;		/* of these */
+	struct snapshot now;		/* if it is sent */
 };
 
-struct relayed;
-
-/*
- * @cfg is borrowed. The first run begins. That parts have other owners does not make another run. Returns 0
- * or -ENOMEM.
- */
-int relayed_new(const struct relayed_config *cfg, struct relayed **ret);
-void relayed_free(struct relayed *r);	/* ends what has begun; takes NULL */
+void relayed_uninit(struct relayed *r);		/* ends what has begun; takes a struct that is all 0 */
 
 /*
  * Takes a message; RELAY_STOP means nothing to followers. Returns 0, -EBADMSG if it has not the length it should have,

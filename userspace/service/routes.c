@@ -103,7 +103,7 @@ static enum MHD_Result answer_cached(struct server *s, struct MHD_Connection *c,
 	if (!*plain && kind == CACHE_SNAPSHOT)
 		*plain = blob_ref(feed_snapshot(s->cfg.feed));
 	else if (!*plain)
-		prometheus_render(s->cfg.prometheus, kind - CACHE_METRICS, plain);
+		prometheus_render(s->cfg.totals, kind - CACHE_METRICS, plain);
 	if (gzip && *plain && !*packed)
 		*packed = encoding_gzip(*plain);
 	return answer_blob(c, blob_ref(gzip ? *packed : *plain), type, gzip);
@@ -314,10 +314,10 @@ enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, c
 	case ACCESS_REFUSED:
 		/* Every browser begins without a password and is then asked for it, so only wrong ones count. */
 		if (header(c, MHD_HTTP_HEADER_AUTHORIZATION))
-			prometheus_refused(s->cfg.prometheus, REFUSAL_PASSWORD);
+			s->cfg.totals->refused[REFUSAL_PASSWORD]++;
 		return answer_text(c, MHD_HTTP_UNAUTHORIZED, "a user name and a password are required\n", ask);
 	case ACCESS_LATER:
-		prometheus_refused(s->cfg.prometheus, REFUSAL_BUSY);
+		s->cfg.totals->refused[REFUSAL_BUSY]++;
 		return answer_text(c, MHD_HTTP_TOO_MANY_REQUESTS,
 				   "too many passwords are waiting for a check, or too many were wrong\n",
 				   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "5" });

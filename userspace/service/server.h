@@ -26,13 +26,13 @@
 #define SERVER_STREAMS 32	/* of these; the rest are for scrapes */
 
 struct downloads;
-struct prometheus;
+struct totals;
 
 struct server_config {
 	int listen_fd;			/* borrowed */
 	struct address address;		/* that it is bound to */
 	struct feed *feed;
-	struct prometheus *prometheus;
+	struct totals *totals;
 	struct downloads *downloads;	/* NULL: there are none */
 };
 

@@ -63,7 +63,7 @@ static void describe(struct service *s)
 static void end_run(struct service *s, u32 i)
 {
 	if (s->follows[i])
-		s->cfg->links[i].follower->end(s->cfg->links[i].follower);
+		s->cfg->links[i].relay->follower.end(&s->cfg->links[i].relay->follower);
 	s->follows[i] = false;
 }
 
@@ -83,8 +83,8 @@ static int publish(struct service *s, struct problem *p)
 	describe(s);
 	shown->drain_ns = s->drain_ns;
 	for (u32 i = 0; !err && i < SERVICE_LINKS; i++) {
-		struct follower *f = s->cfg->links[i].follower;
-		int failed = s->follows[i] ? f->interval(f, shown) : 0;
+		struct relay *r = s->cfg->links[i].relay;
+		int failed = s->follows[i] ? r->follower.interval(&r->follower, shown) : 0;
 
 		if (i == s->cfg->first)
 			err = failed;
@@ -153,7 +153,7 @@ static int begin_to_wait(struct service *s)
 	if (s->cfg->monitor->capture.follow)
 		s->uevents = uevents_open();
 	for (u32 i = 0; i < SERVICE_LINKS; i++)
-		s->lifelines[i] = s->cfg->links[i].follower ? s->cfg->links[i].lifeline : -1;
+		s->lifelines[i] = s->cfg->links[i].relay ? s->cfg->links[i].lifeline : -1;
 	return 0;
 }
 
@@ -185,15 +185,15 @@ static int wait_once(struct service *s, struct pollfd fds[FDS], u64 left_ns)
 	fds[0] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = s->uevents, .events = POLLIN };
 	for (u32 i = 0; i < SERVICE_LINKS; i++) {
-		struct channel *channel = s->cfg->links[i].channel;
+		struct relay *r = s->cfg->links[i].relay;
 
 		fds[ENDS + i] = (struct pollfd){ .fd = s->lifelines[i], .events = POLLIN };
-		fds[CHANNELS + i] = channel ? channel_pollfd(channel) : none;
+		fds[CHANNELS + i] = r ? channel_pollfd(&r->channel) : none;
 	}
 	ready = ppoll(fds, FDS, &t, NULL);
 	for (u32 i = 0; ready > 0 && i < SERVICE_LINKS; i++)
 		if (fds[CHANNELS + i].revents)
-			channel_flush(s->cfg->links[i].channel);
+			channel_flush(&s->cfg->links[i].relay->channel);
 	return ready;
 }
 
@@ -357,10 +357,10 @@ static int begin(struct service *s, struct problem *p)
 		return err;
 	describe(s);
 	for (u32 i = 0; !err && i < SERVICE_LINKS; i++) {
-		struct follower *f = s->cfg->links[i].follower;
+		struct relay *r = s->cfg->links[i].relay;
 
-		err = f ? f->begin(f, &s->info) : 0;
-		s->follows[i] = f && !err;
+		err = r ? r->follower.begin(&r->follower, &s->info) : 0;
+		s->follows[i] = r && !err;
 	}
 	return err ? problem_set(p, err, "could not show the devices: %s", strerror(-err)) : 0;
 }

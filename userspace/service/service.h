@@ -8,7 +8,7 @@
 
 #include "core/monitor.h"
 #include "core/sink.h"
-#include "util/channel.h"
+#include "service/relay.h"
 
 struct service_hooks {
 	/* The real-time priority was given up. The service goes on. */
@@ -24,8 +24,7 @@ struct service_hooks {
 
 /* What follows in a process of its own. */
 struct service_link {
-	struct follower *follower;	/* NULL: there is none */
-	struct channel *channel;	/* flushed while the loop waits */
+	struct relay *relay;		/* NULL: there is none */
 	int lifeline;			/* readable when the process has ended */
 };
 #define SERVICE_LINKS 3

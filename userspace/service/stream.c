@@ -133,7 +133,7 @@ enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c)
 	if (!peer_may_stream(s, peer))
 		peers_sweep(s);
 	if (!peer_may_stream(s, peer)) {
-		prometheus_refused(s->cfg.prometheus, REFUSAL_STREAMS);
+		s->cfg.totals->refused[REFUSAL_STREAMS]++;
 		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "too many streams are open\n",
 				   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "10" });
 	}

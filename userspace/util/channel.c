@@ -2,7 +2,6 @@
 #include "util/channel.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,26 +18,10 @@ struct header {
 	u32 len;
 };
 
-struct channel {
-	int fd;
-	pthread_mutex_t lock;	/* of what follows */
-	struct wire_out queue;	/* messages with their headers */
-	size_t sent;		/* bytes of it */
-	bool closed;		/* the other end */
-};
-
-int channel_new(int fd, struct channel **ret)
+void channel_init(struct channel *c, int fd)
 {
-	struct channel *c = calloc(1, sizeof(*c));
-
-	if (!c) {
-		close(fd);
-		return -ENOMEM;
-	}
-	c->fd = fd;
+	*c = (struct channel){ .fd = fd };
 	realtime_lock_init(&c->lock);
-	*ret = c;
-	return 0;
 }
 
 static void flush(struct channel *c)
@@ -120,14 +103,11 @@ struct pollfd channel_pollfd(struct channel *c)
 	return (struct pollfd){ .fd = channel_waiting(c) ? c->fd : -1, .events = POLLOUT };
 }
 
-void channel_free(struct channel *c)
+void channel_uninit(struct channel *c)
 {
-	if (!c)
-		return;
 	wire_out_free(&c->queue);
 	close(c->fd);
 	pthread_mutex_destroy(&c->lock);
-	free(c);
 }
 
 /* --- the other end ----------------------------------------------------------------------------- */

@@ -8,15 +8,21 @@
 #define UTIL_CHANNEL_H
 
 #include <poll.h>
+#include <pthread.h>
 
 #include "util/wire.h"
 
 #define CHANNEL_MOST (32u << 20)	/* bytes in the queue before the last message */
 
-struct channel;
+struct channel {
+	int fd;			/* connected; owned */
+	pthread_mutex_t lock;	/* of what follows */
+	struct wire_out queue;	/* messages with their headers */
+	size_t sent;		/* bytes of it */
+	bool closed;		/* the other end */
+};
 
-/* Takes ownership of @fd, which is connected, even if it fails. Returns 0 or a negative errno. */
-int channel_new(int fd, struct channel **ret);
+void channel_init(struct channel *c, int fd);
 
 /*
  * Sends a message of some @kind, or queues it. Takes ownership of the bytes, even if it fails. May be called by any
@@ -34,8 +40,8 @@ struct pollfd channel_pollfd(struct channel *c);
 /* Bytes that have not been sent yet; 0 if the other end is closed. */
 size_t channel_waiting(struct channel *c);
 
-/* Ends the stream at once and drops what is still queued. Takes NULL. */
-void channel_free(struct channel *c);
+/* Ends the stream at once and drops what is still queued. */
+void channel_uninit(struct channel *c);
 
 /* --- the other end ----------------------------------------------------------------------------- */
 
