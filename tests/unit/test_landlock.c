@@ -21,13 +21,13 @@ static bool refused(int result)
 	return result < 0 && errno == EACCES;
 }
 
-/* @shut: out of all but @from. */
-static void begin(int (*shut)(const char *file), const char *from)
+/* @how: see util/confine.h. */
+static void begin(int (*how)(const char *file), const char *at)
 {
 	int err;
 
 	EXPECT(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	err = shut ? shut(from) : landlock_shut_out();
+	err = how(at);
 	if (err == -EOPNOTSUPP)
 		_exit(MISSING);
 	EXPECT(!err);
@@ -37,7 +37,7 @@ static void shut_out(void)
 {
 	char byte;
 
-	begin(NULL, NULL);
+	begin(landlock_only_below, NULL);
 	EXPECT(refused(open(file, O_RDONLY)));
 	EXPECT(refused(open("/", O_RDONLY | O_DIRECTORY)));
 	EXPECT(refused(open(other, O_CREAT | O_WRONLY, 0600)) && refused(mkdir(other, 0700)));

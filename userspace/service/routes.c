@@ -54,8 +54,9 @@ enum MHD_Result answer_text(struct MHD_Connection *c, unsigned int status, const
 	return answer(c, status, r);
 }
 
-/* Answers with @b, whose reference it takes over; NULL: with status 500. */
-static enum MHD_Result answer_blob(struct MHD_Connection *c, struct blob *b, const char *type, bool gzip)
+/* Answers with @b, whose reference it takes over; NULL: with status 500. @more: as above. */
+static enum MHD_Result answer_blob(struct MHD_Connection *c, struct blob *b, const char *type,
+				   const char *const more[2])
 {
 	struct MHD_Response *r;
 
@@ -68,8 +69,8 @@ static enum MHD_Result answer_blob(struct MHD_Connection *c, struct blob *b, con
 	}
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	MHD_add_response_header(r, MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding");
-	if (gzip)
-		MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+	if (more)
+		MHD_add_response_header(r, more[0], more[1]);
 	return answer(c, MHD_HTTP_OK, r);
 }
 
@@ -90,6 +91,7 @@ void cache_clear(struct cache *c)
 
 static enum MHD_Result answer_cached(struct server *s, struct MHD_Connection *c, u32 kind, const char *type)
 {
+	static const char *const compressed[2] = { MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip" };
 	bool gzip = encoding_gzip_wanted(header(c, MHD_HTTP_HEADER_ACCEPT_ENCODING));
 	struct blob **plain = &s->cache.plain[kind], **packed = &s->cache.gzip[kind];
 	const struct feed *feed = s->cfg.feed;
@@ -106,7 +108,7 @@ static enum MHD_Result answer_cached(struct server *s, struct MHD_Connection *c,
 		prometheus_render(s->cfg.totals, kind - CACHE_METRICS, plain);
 	if (gzip && *plain && !*packed)
 		*packed = encoding_gzip(*plain);
-	return answer_blob(c, blob_ref(gzip ? *packed : *plain), type, gzip);
+	return answer_blob(c, blob_ref(gzip ? *packed : *plain), type, gzip ? compressed : NULL);
 }
 
 static enum MHD_Result metrics(struct server *s, struct MHD_Connection *c)
@@ -140,7 +142,6 @@ static enum MHD_Result answer_download(struct server *s, struct MHD_Connection *
 	char name[128], when[32];
 	struct utsname host;
 	time_t now = time(NULL);
-	struct MHD_Response *r;
 	struct blob *made = NULL;
 	int err = s->cfg.downloads ? download_get(s->cfg.downloads, kind, &made) : -ENODATA;
 	struct tm tm;
@@ -152,16 +153,9 @@ static enum MHD_Result answer_download(struct server *s, struct MHD_Connection *
 	if (err)
 		return answer_text(c, MHD_HTTP_INTERNAL_SERVER_ERROR, err == -E2BIG ? "what is watched is too much for a report\n" :
 				   "it could not be made\n", NULL);
-	r = MHD_create_response_from_buffer_with_free_callback_cls(made->len, made->data, blob_release, blob_ref(made));
-	if (!r) {
-		blob_unref(made);
-		return MHD_NO;
-	}
 	strftime(when, sizeof(when), "%Y-%m-%dT%H-%M-%SZ", gmtime_r(&now, &tm));
 	snprintf(name, sizeof(name), "attachment; filename=\"blklat-%.60s-%s%s\"", uname(&host) ? "host" : host.nodename, when, end);
-	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	MHD_add_response_header(r, "Content-Disposition", name);
-	return answer(c, MHD_HTTP_OK, r);
+	return answer_blob(c, blob_ref(made), type, (const char *const[]){ "Content-Disposition", name });
 }
 
 static enum MHD_Result recording(struct server *s, struct MHD_Connection *c)

@@ -328,14 +328,6 @@ void confine_thread(void)
 	must(none_left());
 }
 
-static int drop_capabilities(void)
-{
-	if (capng_get_caps_process())
-		return -EPERM;
-	capng_clear(CAPNG_SELECT_CAPS);
-	return capng_apply(CAPNG_SELECT_CAPS) ? -EPERM : 0;
-}
-
 /* Must come after the change of user, which resets some of this. Returns 0 or a negative errno. */
 static int shut(pid_t parent)
 {
@@ -348,7 +340,7 @@ static int shut(pid_t parent)
 	return getppid() == parent ? 0 : -ESRCH;
 }
 
-/* What both processes that talk to the network give up. @name: of the process, in messages. */
+/* What the processes beside the one that captures give up. @name: of the process, in messages. */
 static int give_up(const char *name, const struct user *user, pid_t parent, struct problem *p)
 {
 	int err = drop_bounds();
@@ -358,7 +350,7 @@ static int give_up(const char *name, const struct user *user, pid_t parent, stru
 	err = user ? user_become(user, p) : 0;
 	if (err)
 		return err;
-	if (drop_capabilities())
+	if (capng_get_caps_process() || none_left())
 		return problem_set(p, -EPERM, "%s could not give up capabilities", name);
 	err = shut(parent);
 	return err ? problem_set(p, err, "%s could not be confined: %s", name, strerror(-err)) : 0;
@@ -382,7 +374,8 @@ int confine_server(const struct user *user, pid_t parent, struct problem *p)
 {
 	static const char name[] = "the web server";
 
-	return give_up(name, user, parent, p) ?: shut_in(name, landlock_shut_out(), of_server, rules_of_server, p);
+	return give_up(name, user, parent, p) ?:
+	       shut_in(name, landlock_only_below(NULL), of_server, rules_of_server, p);
 }
 
 int confine_client(const struct user *user, pid_t parent, const char *const *files, struct problem *p)
@@ -394,11 +387,8 @@ int confine_client(const struct user *user, pid_t parent, const char *const *fil
 
 int confine_to_folder(const char *folder, pid_t parent, struct problem *p)
 {
-	int err = drop_bounds() ?: drop_capabilities() ?: shut(parent);
+	static const char name[] = "the recorder";
 
-	if (!err)
-		err = landlock_only_below(folder);
-	if (!err || is_missing(err))
-		err = confine_calls(of_files, rules_of_files);
-	return err && !is_missing(err) ? problem_set(p, err, "the recorder could not be confined to %s: %s", folder, strerror(-err)) : 0;
+	return give_up(name, NULL, parent, p) ?:
+	       shut_in(name, landlock_only_below(folder), of_files, rules_of_files, p);
 }

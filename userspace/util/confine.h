@@ -65,7 +65,7 @@ int user_find(const char *name, struct user *ret, struct problem *p);
  * - If root started it, it runs as another user, without supplementary groups.
  * - It has no permitted, inheritable or ambient capabilities, and its bounding set is emptied as far as allowed.
  * - no_new_privs, no core dump, and no other process of its user may look into it (not dumpable).
- * - Landlock if the kernel has it: see landlock_shut_out().
+ * - Landlock if the kernel has it: see landlock_only_below().
  * - A filter of system calls (libseccomp). What is not allowed fails with EPERM.
  * - It is killed when its parent ends, if both run as the same user. (The kernel checks whether the parent may
  *   signal it, and root without CAP_KILL may not.)
@@ -93,11 +93,12 @@ int confine_to_folder(const char *folder, pid_t parent, struct problem *p);
 
 /*
  * Landlock (Linux 5.13): from now on the calling thread, and those that it starts, can't open, make, remove
- * or execute any file. From Linux 6.7 on they can't bind or connect TCP sockets either; from 6.12 on they can't reach
- * abstract Unix sockets of other processes, or signal these. Open descriptors stay usable. Requires
- * no_new_privs. Returns 0, or a negative errno: -EOPNOTSUPP if the kernel can't do it.
+ * or execute any file, but those in @folder, as it exists now (NULL: none), which they read, write, make and remove.
+ * From Linux 6.7 on they can't bind or connect TCP sockets either; from 6.12 on they can't reach abstract Unix sockets
+ * of other processes, or signal these. Open descriptors stay usable. Requires no_new_privs. Returns 0, or a negative
+ * errno: -EOPNOTSUPP if the kernel can't do it.
  */
-int landlock_shut_out(void);
+int landlock_only_below(const char *folder);
 
 /*
  * The same for a process that still has to read files: it can make, remove or execute no file, and
@@ -110,11 +111,5 @@ int landlock_write_only(const char *file);
  * NULL.
  */
 int landlock_connect(const char *const *files);
-
-/*
- * The same for a process that reads, writes, makes and removes files in @folder, as it exists now, and none
- * elsewhere.
- */
-int landlock_only_below(const char *folder);
 
 #endif

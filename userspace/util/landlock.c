@@ -80,68 +80,56 @@ static int known(struct ruleset *ret)
 	return v->size;
 }
 
-/* Permits @access to @file and what is below it. Returns 0 or a negative errno. */
+/* Permits @access to @file and what is below it; what can't be reached needs no rule. Returns 0 or a negative errno. */
 static int except(int ruleset, const char *file, u64 access)
 {
 	int path CLEANUP(cleanup_close) = open(file, O_PATH | O_CLOEXEC);
-	const struct path_beneath rule = { .allowed_access = access, .parent_fd = path };
+	struct path_beneath rule = { .allowed_access = access, .parent_fd = path };
+	struct stat st;
 
-	return path < 0 || syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) ? -errno : 0;
+	if (path < 0 || fstat(path, &st))
+		return 0;
+	if (!S_ISDIR(st.st_mode))
+		rule.allowed_access &= FS_WRITE_FILE | FS_READ_FILE;
+	return syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) ? -errno : 0;
 }
 
-/* Denies everything that @set handles, except @access to @file and what is below it. NULL: no exception. */
-static int restrict_to(const struct ruleset *set, size_t size, const char *file, u64 access)
+/* Denies what this kernel can of @denied, except @access to @files (ended by NULL) and what is below them. */
+static int restrict_to(const struct ruleset *denied, const char *const *files, u64 access)
 {
-	int fd CLEANUP(cleanup_close) = syscall(SYS_landlock_create_ruleset, set, size, 0);
-	int err = fd < 0 ? -errno : file ? except(fd, file, access & set->handled_access_fs) : 0;
-
-	return err ?: syscall(SYS_landlock_restrict_self, fd, 0) ? -errno : 0;
-}
-
-int landlock_shut_out(void)
-{
-	struct ruleset all;
-	int size = known(&all);
-
-	return size < 0 ? size : restrict_to(&all, size, NULL, 0);
-}
-
-int landlock_only_below(const char *folder)
-{
-	struct ruleset all;
-	int size = known(&all);
-
-	return size < 0 ? size : restrict_to(&all, size, folder, FS_OF_FILES);
-}
-
-int landlock_connect(const char *const *files)
-{
-	const u64 reads = FS_READ_FILE | FS_READ_DIR;
 	struct ruleset set;
 	int size = known(&set), fd CLEANUP(cleanup_close) = -1, err = 0;
 
 	if (size < 0)
 		return size;
-	set.handled_access_net &= ~NET_CONNECT_TCP;
+	set.handled_access_fs &= denied->handled_access_fs;
+	set.handled_access_net &= denied->handled_access_net;
+	set.scoped &= denied->scoped;
 	fd = syscall(SYS_landlock_create_ruleset, &set, size, 0);
 	if (fd < 0)
 		return -errno;
-	for (; *files && !err; files++) {
-		struct stat st;
-
-		if (!stat(*files, &st))
-			err = except(fd, *files, S_ISDIR(st.st_mode) ? reads : FS_READ_FILE);
-	}
+	for (; *files && !err; files++)
+		err = except(fd, *files, access & set.handled_access_fs);
 	return err ?: syscall(SYS_landlock_restrict_self, fd, 0) ? -errno : 0;
+}
+
+static const struct ruleset everything = { UINT64_MAX, UINT64_MAX, UINT64_MAX };
+
+int landlock_only_below(const char *folder)
+{
+	return restrict_to(&everything, (const char *const[]){ folder, NULL }, FS_OF_FILES);
+}
+
+int landlock_connect(const char *const *files)
+{
+	static const struct ruleset denied = { UINT64_MAX, ~NET_CONNECT_TCP, UINT64_MAX };
+
+	return restrict_to(&denied, files, FS_READ_FILE | FS_READ_DIR);
 }
 
 int landlock_write_only(const char *file)
 {
-	struct ruleset set;
-	int size = known(&set);
+	static const struct ruleset denied = { .handled_access_fs = ~(FS_READ_FILE | FS_READ_DIR | FS_IOCTL_DEV) };
 
-	if (size < 0)
-		return size;
-	set = (struct ruleset){ .handled_access_fs = set.handled_access_fs & ~(FS_READ_FILE | FS_READ_DIR | FS_IOCTL_DEV) };
-	return restrict_to(&set, size, file, FS_WRITE_FILE);
+	return restrict_to(&denied, (const char *const[]){ file, NULL }, FS_WRITE_FILE);
 }
