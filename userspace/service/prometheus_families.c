@@ -36,12 +36,14 @@ static void label(struct labels *l, const char *name, const char *value)
 	l->l[l->n++] = (struct label){ name, value };
 }
 
-/* Labels are in the order of their names, as Prometheus sorts them. */
-static struct labels of_series(const struct series *s)
+/* Labels are in the order of their names, as Prometheus sorts them. @name: of one more; NULL: there is none. */
+static struct labels of_series(const struct series *s, const char *name, const char *value)
 {
 	struct labels l = { 0 };
 
 	label(&l, "device", s->device.name);
+	if (name)
+		label(&l, name, value);
 	label(&l, "stage", stage_names[s->stage]);
 	return l;
 }
@@ -138,31 +140,45 @@ static void walk_latency(struct walk *w)
 		} \
 	}
 
-#define WALK_SERIES(of, value_) \
+#define WALK_SERIES(of, there, value_) \
 	static void walk_##of(struct walk *w) \
 	{ \
 		const struct series *s; \
 		for_each_whole(s, w->t) { \
-			const struct labels l = of_series(s); \
-			put(w, &l, value_); \
+			const struct labels l = of_series(s, NULL, NULL); \
+			if (there) \
+				put(w, &l, value_); \
 		} \
 	}
 
-#define WALK_FACT(of, value_) \
+#define WALK_FACT(of, there, value_) \
 	static void walk_##of(struct walk *w) \
 	{ \
 		const struct totals *t = w->t; \
 		const struct labels none = { 0 }; \
-		put(w, &none, value_); \
+		if (there) \
+			put(w, &none, value_); \
 	}
+
+static double time_of(s64 ns)
+{
+	return ns / (double)NSEC_PER_SEC;
+}
+
+/* What is not of a device, under one label. */
+static void put_by(struct walk *w, const char *name, const char *of, u64 value)
+{
+	struct labels l = { 0 };
+
+	label(&l, name, of);
+	put(w, &l, value);
+}
 
 /* What is 1 for the value of a label. */
 #define WALK_INFO(of, name) \
 	static void walk_##of(struct walk *w) \
 	{ \
-		struct labels l = { 0 }; \
-		label(&l, #name, w->t->run->name); \
-		put(w, &l, 1); \
+		put_by(w, #name, w->t->run->name, 1); \
 	}
 
 WALK_INFO(build, version)
@@ -172,16 +188,25 @@ WALK_OPS(errors, errors)
 WALK_DISK(io, o->bytes)
 WALK_DISK(operations, hist_count(&o->hist))
 WALK_DISK(time, seconds_of(o->sum_ns))
-WALK_SERIES(started, s->started.total)
-WALK_SERIES(requeued, s->requeued.total)
-WALK_SERIES(in_flight, s->in_flight)
-WALK_SERIES(oldest, seconds_of(s->oldest_ns))
-WALK_SERIES(queue_depth, s->queue_depth)
-WALK_FACT(memory, t->run->memory_bytes)
-WALK_FACT(drain, seconds_of(t->drain_ns))
-WALK_FACT(intervals, t->intervals)
-WALK_FACT(interval, t->run->interval_s)
-WALK_FACT(skipped, t->skipped.total)
+WALK_SERIES(started, true, s->started.total)
+WALK_SERIES(requeued, true, s->requeued.total)
+WALK_SERIES(in_flight, true, s->in_flight)
+WALK_SERIES(oldest, true, seconds_of(s->oldest_ns))
+WALK_SERIES(queue_depth, true, s->queue_depth)
+WALK_SERIES(busy, s->busy_known, seconds_of(s->busy_ns))
+WALK_SERIES(slow, s->tells_slow, s->slow)
+WALK_SERIES(ill_since, s->health.since_ns, time_of(s->health.since_ns))
+WALK_FACT(memory, true, t->run->memory_bytes)
+WALK_FACT(drain, true, seconds_of(t->drain_ns))
+WALK_FACT(intervals, true, t->intervals)
+WALK_FACT(interval, true, t->run->interval_s)
+WALK_FACT(skipped, true, t->skipped.total)
+WALK_FACT(end, t->intervals, time_of(t->end_ns))
+WALK_FACT(recorder_bytes, t->recorder, t->recorder->bytes)
+WALK_FACT(recorder_failures, t->recorder, t->recorder->failures)
+WALK_FACT(recorder_incidents, t->recorder, t->recorder->incidents)
+WALK_FACT(recorder_incident, t->recorder && t->recorder->incident_ns, time_of(t->recorder->incident_ns))
+WALK_FACT(recorder_last, t->recorder && t->recorder->last_ns, time_of(t->recorder->last_ns))
 
 static void walk_refused(struct walk *w)
 {
@@ -193,12 +218,8 @@ static void walk_refused(struct walk *w)
 		[REFUSAL_STREAMS] = "streams",
 	};
 
-	for (u32 i = 0; i < REFUSALS; i++) {
-		struct labels l = { 0 };
-
-		label(&l, "reason", names[i]);
-		put(w, &l, w->t->refused[i]);
-	}
+	for (u32 i = 0; i < REFUSALS; i++)
+		put_by(w, "reason", names[i], w->t->refused[i]);
 }
 
 static void walk_pushes(struct walk *w)
@@ -209,36 +230,8 @@ static void walk_pushes(struct walk *w)
 		[OTLP_REJECTED] = "rejected",
 	};
 
-	for (u32 i = 0; w->t->otlp && i < OTLP_RESULTS; i++) {
-		struct labels l = { 0 };
-
-		label(&l, "result", names[i]);
-		put(w, &l, w->t->otlp->pushes[i]);
-	}
-}
-
-static void walk_busy(struct walk *w)
-{
-	const struct series *s;
-
-	for_each_whole(s, w->t) {
-		const struct labels l = of_series(s);
-
-		if (s->busy_known)
-			put(w, &l, seconds_of(s->busy_ns));
-	}
-}
-
-static void walk_slow(struct walk *w)
-{
-	const struct series *s;
-
-	for_each_whole(s, w->t) {
-		const struct labels l = of_series(s);
-
-		if (s->tells_slow)
-			put(w, &l, s->slow);
-	}
+	for (u32 i = 0; w->t->otlp && i < OTLP_RESULTS; i++)
+		put_by(w, "result", names[i], w->t->otlp->pushes[i]);
 }
 
 static void walk_failed(struct walk *w)
@@ -247,14 +240,10 @@ static void walk_failed(struct walk *w)
 
 	for_each_whole(s, w->t)
 		for (u32 i = 1; i < SLOW_ERRORS; i++) {
-			struct labels l = { 0 };
+			const struct labels l = of_series(s, "error", slow_error_name(i));
 
-			if (!s->failed[i])
-				continue;
-			label(&l, "device", s->device.name);
-			label(&l, "error", slow_error_name(i));
-			label(&l, "stage", stage_names[s->stage]);
-			put(w, &l, s->failed[i]);
+			if (s->failed[i])
+				put(w, &l, s->failed[i]);
 		}
 }
 
@@ -264,11 +253,8 @@ static void walk_lost(struct walk *w)
 
 	for_each_whole(s, w->t)
 		for (u32 i = 0; i < LOST_REASONS; i++) {
-			struct labels l = { 0 };
+			const struct labels l = of_series(s, "reason", lost_names[i]);
 
-			label(&l, "device", s->device.name);
-			label(&l, "reason", lost_names[i]);
-			label(&l, "stage", stage_names[s->stage]);
 			put(w, &l, s->lost_by[i].total);
 		}
 }
@@ -308,49 +294,11 @@ static void walk_health(struct walk *w)
 	const struct series *s;
 
 	for_each_whole(s, w->t) {
-		struct labels l = { 0 };
+		const struct labels l = of_series(s, "reason", ailment_names[s->health.ailment]);
 
-		label(&l, "device", s->device.name);
-		label(&l, "reason", ailment_names[s->health.ailment]);
-		label(&l, "stage", stage_names[s->stage]);
 		put(w, &l, health_grade(&s->health));
 	}
 }
-
-static void walk_ill_since(struct walk *w)
-{
-	const struct series *s;
-
-	for_each_whole(s, w->t) {
-		const struct labels l = of_series(s);
-
-		if (s->health.since_ns)
-			put(w, &l, s->health.since_ns / (double)NSEC_PER_SEC);
-	}
-}
-
-static void walk_end(struct walk *w)
-{
-	const struct labels none = { 0 };
-
-	if (w->t->intervals)
-		put(w, &none, w->t->end_ns / (double)NSEC_PER_SEC);
-}
-
-#define WALK_RECORDER(of, there, value_) \
-	static void walk_recorder_##of(struct walk *w) \
-	{ \
-		const struct recorder_state *r = w->t->recorder; \
-		const struct labels none = { 0 }; \
-		if (r && (there)) \
-			put(w, &none, value_); \
-	}
-
-WALK_RECORDER(bytes, true, r->bytes)
-WALK_RECORDER(failures, true, r->failures)
-WALK_RECORDER(incidents, true, r->incidents)
-WALK_RECORDER(incident, r->incident_ns, r->incident_ns / (double)NSEC_PER_SEC)
-WALK_RECORDER(last, r->last_ns, r->last_ns / (double)NSEC_PER_SEC)
 
 static const struct exposed {
 	struct family f;
