@@ -6,7 +6,6 @@
 #include "cmd/output.h"
 #include "cmd/run_capture.h"
 #include "live/formats.h"
-#include "util/cleanup.h"
 
 static const struct options options = {
 	.about = "Shows the latency of every IO of block devices, each interval."

@@ -15,7 +15,6 @@
 #include "live/formats.h"
 #include "recording/recorder.h"
 #include "util/cleanup.h"
-#include "util/parse.h"
 #include "util/shell.h"
 #include "util/units.h"
 #include "util/utf8.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "core/sink.h"

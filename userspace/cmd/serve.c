@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* blklat serve: watches devices as a service, for Prometheus and browsers. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -13,7 +13,6 @@
 #include "report/document.h"
 #include "util/cleanup.h"
 #include "util/json.h"
-#include "util/stream.h"
 
 #define RUN_BYTES (64u << 20)	/* most memory of the report's run; if that is too little, intervals are merged */
 #define NAME "the last minutes"	/* of the recording, in messages and in the report */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
 #include "cmd/serve_recorder.h"
 #include "util/array.h"
 #include "util/cleanup.h"

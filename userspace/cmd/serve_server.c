@@ -19,8 +19,6 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/confine.h"
-#include "util/process.h"
-#include "util/realtime.h"
 #include "util/stream.h"
 
 #define ALIVE_NS (20 * NSEC_PER_SEC)

@@ -9,7 +9,6 @@
 #include "cmd/run_capture.h"
 #include "core/cgroup.h"
 #include "live/formats.h"
-#include "util/cleanup.h"
 
 static int show(struct run_capture *r)
 {

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/bpf_probe.h"
 #include "find.skel.h"
 #include "util/cleanup.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "blklat/parts.h"
-#include "engine/gone.h"
 #include "engine/halts.h"
 
 /* The number of watches, from @first on, of the same device. */

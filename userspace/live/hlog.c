@@ -13,7 +13,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "core/kinds.h"
 #include "live/formats.h"
 #include "util/clock.h"
 #include "util/cleanup.h"

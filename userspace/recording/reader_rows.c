@@ -10,7 +10,6 @@
 #include "recording/bins_codec.h"
 #include "recording/reader.h"
 #include "recording/schema.h"
-#include "recording/sqlite.h"
 
 /* Whether @n may be added to a sum, which is bounded so that nothing computed from it can overflow. */
 static bool add(struct recording_reader *r, u64 n)

@@ -2,8 +2,6 @@
 #include "recording/sqlite.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "util/cleanup.h"
 

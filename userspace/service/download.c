@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "service/relay.h"
 #include "util/cleanup.h"
 
 #define NICE 15			/* of the thread */
