@@ -6,6 +6,15 @@
 
 static char last[64];
 
+static struct kept *begun(void)
+{
+	static struct kept k;
+
+	memset(&k, 0, sizeof(k));
+	assert_int_equal(kept_begin(&k), 0);
+	return &k;
+}
+
 static char *ended(struct kept *k, size_t *ret_len)
 {
 	char *text = NULL;
@@ -19,19 +28,19 @@ static char *ended(struct kept *k, size_t *ret_len)
 
 TEST(test_a_few_lines)
 {
-	struct kept *k = kept_new();
+	struct kept *k = begun();
 	size_t len;
 	char *text;
 
 	kept_last_line(k, last, sizeof(last));
 	assert_string_equal(last, "");
-	fprintf(kept_stream(k), "one\n\ntwo\n");
+	fprintf(k->f, "one\n\ntwo\n");
 	kept_last_line(k, last, sizeof(last));
 	assert_string_equal(last, "two");
-	fprintf(kept_stream(k), "thr");
+	fprintf(k->f, "thr");
 	kept_last_line(k, last, sizeof(last));
 	assert_string_equal(last, "thr");
-	fprintf(kept_stream(k), "ee\n");
+	fprintf(k->f, "ee\n");
 	text = ended(k, &len);
 	assert_string_equal(last, "three");
 	assert_string_equal(text, "one\n\ntwo\nthree\n");
@@ -42,16 +51,16 @@ TEST(test_a_few_lines)
 TEST(test_the_first_and_the_latest)
 {
 	enum { LINES = 100000, EACH = KEPT_BYTES / 16 };
-	struct kept *k = kept_new();
+	struct kept *k = begun();
 	char line[32], *text;
 	size_t len;
 
 	for (u32 i = 0; i < LINES; i++) {
 		snprintf(line, sizeof(line), "message %7u\n", i);
 		for (u32 at = 0; at < 16; at += 1 + i % 16)
-			fprintf(kept_stream(k), "%.*s", (int)(1 + i % 16 < 16 - at ? 1 + i % 16 : 16 - at), line + at);
+			fprintf(k->f, "%.*s", (int)(1 + i % 16 < 16 - at ? 1 + i % 16 : 16 - at), line + at);
 		if (i % 7 == 0)
-			fflush(kept_stream(k));
+			fflush(k->f);
 	}
 	text = ended(k, &len);
 	assert_string_equal(last, "message   99999");
@@ -70,15 +79,15 @@ TEST(test_the_first_and_the_latest)
 TEST(test_a_long_line)
 {
 	for (u32 before = 0; before < 2; before++) {
-		struct kept *k = kept_new();
+		struct kept *k = begun();
 		size_t len;
 		char *text;
 
 		if (before)
-			fprintf(kept_stream(k), "first\n");
+			fprintf(k->f, "first\n");
 		for (u32 i = 0; i < 5 * KEPT_BYTES; i++)
-			fputc('x', kept_stream(k));
-		fprintf(kept_stream(k), "\nbehind\n");
+			fputc('x', k->f);
+		fprintf(k->f, "\nbehind\n");
 		text = ended(k, &len);
 		assert_string_equal(last, "behind");
 		assert_true(len <= 2 * KEPT_BYTES + 100);

@@ -44,7 +44,7 @@ struct serve {
 	struct otlp_state *pushing;
 	struct monitor_config monitor;
 	struct service_config config;
-	struct service *service;
+	struct service service;
 };
 
 /* --- what the service tells ----------------------------------------------------------------- */
@@ -268,7 +268,7 @@ static void serve_end(struct serve *s)
 {
 	serve_server_leave(&s->links[SERVER]);
 	serve_web_end(&s->web);
-	service_close(s->service);
+	service_close(&s->service);
 	for (u32 i = SERVICE_LINKS; i--;)
 		serve_server_end(&s->links[i], ends_ms[i]);
 	origin_uninit(&s->origin);
@@ -374,7 +374,7 @@ static int serve(struct serve *s, struct problem *p)
 		fprintf(stderr, "blklat: warning: no real-time priority (%s): while all CPUs are busy, intervals may end late\n",
 			strerror(-late));
 	tell_status(s, "READY=1\n");
-	err = service_run(s->service, p);
+	err = service_run(&s->service, p);
 	notify_send(&s->notify, "STOPPING=1");
 	if (err == -ENOBUFS)
 		return problem_set(p, err, "%s has read nothing for too long, and its queue is full", first->name);
@@ -416,7 +416,7 @@ static int begin(struct serve *s)
 	/* A recording that is being made is copied first. Meanwhile a signal ends us as it does any program. */
 	if (!o->replay)
 		service_signals_block();
-	err = service_open(&s->config, &s->service, &p);
+	err = service_open(&s->service, &s->config, &p);
 	service_signals_block();
 	if (err)
 		return command_fail(s->who, serve_devices_exit(engine, err), &p);

@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "live/kept.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
-
-struct kept {
-	FILE *f;
-	u32 len;
-	u32 latest;		/* where the latest text begins; 0: nothing was dropped yet */
-	u64 dropped;		/* lines before it */
-	char text[2 * KEPT_BYTES];
-};
 
 /* Drops the first lines of the latest text until @len more bytes fit. Cuts a line that is longer than all the room. */
 static void make_room(struct kept *k, u32 len)
@@ -46,23 +38,10 @@ static ssize_t take(void *cookie, const char *text, size_t size)
 	return size;
 }
 
-struct kept *kept_new(void)
+int kept_begin(struct kept *k)
 {
-	struct kept *k = calloc(1, sizeof(*k));
-
-	if (!k)
-		return NULL;
 	k->f = fopencookie(k, "w", (cookie_io_functions_t){ .write = take });
-	if (!k->f) {
-		free(k);
-		return NULL;
-	}
-	return k;
-}
-
-FILE *kept_stream(struct kept *k)
-{
-	return k->f;
+	return k->f ? 0 : -ENOMEM;
 }
 
 void kept_last_line(struct kept *k, char *to, size_t room)
@@ -84,5 +63,4 @@ void kept_end(struct kept *k, FILE *to)
 	if (k->dropped)
 		fprintf(to, "... %llu more lines, not kept ...\n", (unsigned long long)k->dropped);
 	fwrite(k->text + k->latest, 1, k->len - k->latest, to);
-	free(k);
 }

@@ -28,7 +28,7 @@ struct screen {
 	SCREEN *curses;
 	struct winsize size;
 	FILE *errors;		/* the original stderr; NULL: nothing is kept */
-	struct kept *kept;
+	struct kept kept;
 };
 
 static struct screen *screen_of(struct loop_input *in)
@@ -38,8 +38,8 @@ static struct screen *screen_of(struct loop_input *in)
 
 static void draw(struct screen *s)
 {
-	if (s->kept)
-		kept_last_line(s->kept, s->draw.said, sizeof(s->draw.said));
+	if (s->errors)
+		kept_last_line(&s->kept, s->draw.said, sizeof(s->draw.said));
 	top_draw(&s->draw, &s->top);
 }
 
@@ -140,7 +140,7 @@ static void on_close(struct sink *sink)
 	cleanup_close(&s->input.fds[1]);
 	if (s->errors) {
 		stderr = s->errors;
-		kept_end(s->kept, stderr);
+		kept_end(&s->kept, stderr);
 	}
 	top_uninit(&s->top);
 	free(s);
@@ -238,11 +238,10 @@ static int keep_errors(struct screen *s)
 {
 	if (!isatty(STDERR_FILENO))
 		return 0;
-	s->kept = kept_new();
-	if (!s->kept)
+	if (kept_begin(&s->kept))
 		return -ENOMEM;
 	s->errors = stderr;
-	stderr = kept_stream(s->kept);
+	stderr = s->kept.f;
 	return 0;
 }
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -12,22 +11,6 @@
 #include "core/uevents.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
-#include "util/realtime.h"
-
-struct service {
-	const struct service_config *cfg;
-	int signals;			/* a signalfd */
-	int uevents;			/* -1: not available */
-	int lifelines[SERVICE_LINKS];	/* of the links' processes; -1: none, or it has ended */
-	u32 ended;			/* which of these */
-	struct monitor monitor;
-	struct run_info info;
-	bool follows[SERVICE_LINKS];	/* the link has begun */
-	bool stopped;
-	bool ordinary;			/* the real-time priority was given up */
-	struct realtime_share share;	/* of a CPU, taken by the loop */
-	u64 start_ns, read_ns, drain_ns, beat_ns, replayed_ns;
-};
 
 static bool is_live(const struct service *s)
 {
@@ -365,31 +348,19 @@ static int begin(struct service *s, struct problem *p)
 	return err ? problem_set(p, err, "could not show the devices: %s", strerror(-err)) : 0;
 }
 
-int service_open(const struct service_config *cfg, struct service **ret, struct problem *p)
+int service_open(struct service *s, const struct service_config *cfg, struct problem *p)
 {
-	struct service *s = calloc(1, sizeof(*s));
-	int err;
-
-	if (!s)
-		return problem_set(p, -ENOMEM, "out of memory");
-	s->cfg = cfg;
-	s->signals = s->uevents = -1;
-	err = begin(s, p);
-	if (err)
-		service_close(s);
-	else
-		*ret = s;
-	return err;
+	*s = (struct service){ .cfg = cfg, .signals = -1, .uevents = -1 };
+	return begin(s, p);
 }
 
 void service_close(struct service *s)
 {
-	if (!s)
+	if (!s->cfg)
 		return;
 	for (u32 i = 0; i < SERVICE_LINKS; i++)
 		end_run(s, i);
 	monitor_close(&s->monitor);
 	cleanup_close(&s->signals);
 	cleanup_close(&s->uevents);
-	free(s);
 }

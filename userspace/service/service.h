@@ -7,8 +7,8 @@
 #define SERVICE_SERVICE_H
 
 #include "core/monitor.h"
-#include "core/sink.h"
 #include "service/relay.h"
+#include "util/realtime.h"
 
 struct service_hooks {
 	/* The real-time priority was given up. The service goes on. */
@@ -41,20 +41,33 @@ struct service_config {
 	u32 first;			/* the link that the service ends with */
 };
 
-struct service;
+struct service {
+	const struct service_config *cfg;
+	int signals;			/* a signalfd */
+	int uevents;			/* -1: not available */
+	int lifelines[SERVICE_LINKS];	/* of the links' processes; -1: none, or it has ended */
+	u32 ended;			/* which of these */
+	struct monitor monitor;
+	struct run_info info;
+	bool follows[SERVICE_LINKS];	/* the link has begun */
+	bool stopped;
+	bool ordinary;			/* the real-time priority was given up */
+	struct realtime_share share;	/* of a CPU, taken by the loop */
+	u64 start_ns, read_ns, drain_ns, beat_ns, replayed_ns;
+};
 
 /*
  * Opens the capture, if there is anything to watch, and begins the run of all links. @cfg is borrowed. Returns 0, or
- * a negative errno and a sentence.
+ * a negative errno and a sentence; service_close() after either.
  */
-int service_open(const struct service_config *cfg, struct service **ret, struct problem *p);
+int service_open(struct service *s, const struct service_config *cfg, struct problem *p);
 
 /*
  * Runs until SIGINT, SIGTERM or the end of the first link, and then returns 0; or a negative errno and a
  * sentence if reading or that link failed.
  */
 int service_run(struct service *s, struct problem *p);
-void service_close(struct service *s);	/* takes NULL */
+void service_close(struct service *s);	/* takes a struct that is all 0 */
 
 /* Blocks the signals that service_run() takes. Must be called before any thread is started. */
 void service_signals_block(void);
