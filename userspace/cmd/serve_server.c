@@ -33,55 +33,36 @@
 #endif
 
 /*
- * Both processes' ends of their connection. Signs go through pipes, as each end of a pipe has its own
- * flags: with a shared open file, one process could make the other block on it.
+ * Both processes' ends of their connection: of the messages' socket, and of pipes, to read from and to write to. Signs
+ * go through pipes, as each end of a pipe has its own flags: with a shared open file, one process could make the other
+ * block on it.
  */
-struct ends {
-	int captures, server;	/* their ends of the messages' socket */
-	int taken, alive;	/* where this process reads signs */
-	int took, lives;	/* where the server writes them */
-	int keeps, kept;	/* a pipe without contents: see end_with_parent() */
+enum {
+	CAPTURES, SERVER,	/* messages */
+	TAKEN, TOOK,		/* signs, which the server gives */
+	ALIVE, LIVES,
+	KEPT, KEEPS,		/* without contents: see end_with_parent() */
+	ENDS
 };
 
-static void ends_close(struct ends *e)
+static void ends_close(int e[ENDS])
 {
-	cleanup_close(&e->captures);
-	cleanup_close(&e->server);
-	cleanup_close(&e->taken);
-	cleanup_close(&e->alive);
-	cleanup_close(&e->took);
-	cleanup_close(&e->lives);
-	cleanup_close(&e->keeps);
-	cleanup_close(&e->kept);
+	for (u32 i = 0; i < ENDS; i++)
+		cleanup_close(&e[i]);
 }
 
-static int open_pipe(int *ret_read, int *ret_write)
+static int ends_open(int e[ENDS])
 {
-	int ends[2];
+	int err;
 
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
-		return -errno;
-	*ret_read = ends[0];
-	*ret_write = ends[1];
-	return 0;
-}
-
-static int ends_open(struct ends *ret)
-{
-	struct ends e = { -1, -1, -1, -1, -1, -1, -1, -1 };
-	int pair[2], err = open_pipe(&e.taken, &e.took);
-
-	err = err ?: open_pipe(&e.alive, &e.lives) ?: open_pipe(&e.kept, &e.keeps);
-	if (!err && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		err = -errno;
-	if (err) {
-		ends_close(&e);
-		return err;
-	}
-	e.captures = pair[0];
-	e.server = pair[1];
-	*ret = e;
-	return 0;
+	memset(e, -1, ENDS * sizeof(*e));
+	if (!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, &e[CAPTURES]) &&
+	    !pipe2(&e[TAKEN], O_CLOEXEC | O_NONBLOCK) && !pipe2(&e[ALIVE], O_CLOEXEC | O_NONBLOCK) &&
+	    !pipe2(&e[KEPT], O_CLOEXEC | O_NONBLOCK))
+		return 0;
+	err = -errno;
+	ends_close(e);
+	return err;
 }
 
 /* Whether there are signs; their contents are ignored. */
@@ -104,9 +85,9 @@ static void leave_terminal(void)
 }
 
 /* Of the descriptors that we were started with, the process gets only standard error. */
-static void close_others(int keep_fd, const struct ends *e)
+static void close_others(int keep_fd, const int e[ENDS])
 {
-	const int kept[] = { keep_fd, e->server, e->took, e->lives, e->kept, streams_error_fd() };
+	const int kept[] = { keep_fd, e[SERVER], e[TOOK], e[LIVES], e[KEPT], streams_error_fd() };
 	u32 first = STDERR_FILENO + 1;
 
 	for (;;) {
@@ -135,10 +116,10 @@ static int end_with_parent(int kept)
 }
 
 /* Signals that end or reload the service are handled by its first process. */
-static int become_child(const struct serve_child *c, const void *cfg, int keep_fd, struct ends *e, pid_t parent)
+static int become_child(const struct serve_child *c, const void *cfg, int keep_fd, const int e[ENDS], pid_t parent)
 {
 	struct problem p = { "" };
-	int err = end_with_parent(e->kept);
+	int err = end_with_parent(e[KEPT]);
 
 	service_signals_block();
 	streams_drop_errors();
@@ -148,7 +129,7 @@ static int become_child(const struct serve_child *c, const void *cfg, int keep_f
 	err = err ? problem_set(&p, err, "%s could not be confined: %s", c->name, strerror(-err)) : c->confine(cfg, parent, &p);
 	if (!err) {
 		setpriority(PRIO_PROCESS, 0, c->nice);
-		err = c->work(cfg, e->server, e->took, e->lives, &p);
+		err = c->work(cfg, e[SERVER], e[TOOK], e[LIVES], &p);
 	}
 	if (err == -EPIPE)
 		return STATUS_DONE;
@@ -162,32 +143,31 @@ int serve_server_start(const struct serve_child *c, const void *cfg, int keep_fd
 {
 	struct serve_server s = { .name = c->name, .process = -1 };
 	pid_t parent = getpid();
-	struct ends e;
-	int err = ends_open(&e);
+	int e[ENDS], err = ends_open(e);
 
 	if (err)
 		return problem_set(p, err, "could not connect to %s: %s", c->name, strerror(-err));
 	s.pid = fork();
 	if (!s.pid)
-		_exit(become_child(c, cfg, keep_fd, &e, parent));
+		_exit(become_child(c, cfg, keep_fd, e, parent));
 	if (s.pid > 0)
 		s.process = syscall(SYS_pidfd_open, s.pid, 0);
 	if (s.process < 0) {
 		err = -errno;
-		ends_close(&e);	/* this also ends the server */
+		ends_close(e);	/* this also ends the server */
 		return problem_set(p, err, "could not start %s: %s", c->name, strerror(-err));
 	}
-	close(e.server);
-	close(e.took);
-	close(e.lives);
-	close(e.kept);
-	s.keeps = e.keeps;
-	s.taken = e.taken;
-	s.alive = e.alive;
+	close(e[SERVER]);
+	close(e[TOOK]);
+	close(e[LIVES]);
+	close(e[KEPT]);
+	s.keeps = e[KEEPS];
+	s.taken = e[TAKEN];
+	s.alive = e[ALIVE];
 	s.alive_ns = now_ns();
 	s.leave = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	*ret = s;
-	relay_init(&ret->relay, e.captures);
+	relay_init(&ret->relay, e[CAPTURES]);
 	return 0;
 }
 
