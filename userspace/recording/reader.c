@@ -173,28 +173,23 @@ static int check_intervals(struct recording_reader *r, struct problem *p)
 	return rc ? reader_failed(r, rc, p) : 0;
 }
 
-/* Whether halts, files and busy times were looked for is known by their tables, whether slow IOs were by table meta. */
-static int find_parts(struct recording_reader *r, u32 *ret_parts, struct problem *p)
+/* What was looked for is known by the tables that are there; only of slow IOs table meta says it. */
+static int find_parts(struct recording_reader *r, struct problem *p)
 {
-	int rc, rc2, rc3;
-	s64 halts = sqlite_number(r->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'halt'", &rc);
-	s64 files = sqlite_number(r->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'slow_file'", &rc2);
-	s64 busy = sqlite_number(r->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'busy'", &rc3);
-
-	if (rc || rc2 || rc3)
-		return reader_failed(r, rc ?: rc2 ?: rc3, p);
-	r->capture.glanced = halts;
-	if (r->slow_most && slow_ios_init(&r->slow, r->n_watches, r->slow_most))
+	r->capture.glanced = r->parts & RECORDING_HALTS;
+	if (!r->slow_most)
+		r->parts &= ~RECORDING_SLOW;
+	else if (!(r->parts & RECORDING_SLOW))
+		return reader_damaged(r, p, "table slow is missing or altered");
+	else if (slow_ios_init(&r->slow, r->n_watches, r->slow_most))
 		return problem_set(p, -ENOMEM, "%s: out of memory", r->file);
-	*ret_parts = (halts ? RECORDING_HALTS : 0) | (r->slow_most ? RECORDING_SLOW : 0) |
-		     (files ? RECORDING_FILES : 0) | (busy ? RECORDING_BUSY : 0);
-	return reader_check_tables(r, *ret_parts, p);
+	return 0;
 }
 
-static int begin_rows(struct recording_reader *r, enum reader_table table, u32 parts, struct problem *p)
+static int begin_rows(struct recording_reader *r, enum reader_table table, struct problem *p)
 {
 	struct reader_rows *rows = &r->rows[table];
-	bool no_files = table == READER_SLOW && !(parts & RECORDING_FILES);
+	bool no_files = table == READER_SLOW && !(r->parts & RECORDING_FILES);
 	int rc = sqlite3_prepare_v2(r->db, no_files ? slow_without_files : tables[table].sql, -1, &rows->s, NULL);
 
 	rows->key[0] = -1;
@@ -205,12 +200,11 @@ static int begin_rows(struct recording_reader *r, enum reader_table table, u32 p
 
 int reader_begin(struct recording_reader *r, struct problem *p)
 {
-	u32 parts = 0;
-	int err = check_intervals(r, p) ?: find_parts(r, &parts, p);
+	int err = check_intervals(r, p) ?: find_parts(r, p);
 
 	for (u32 i = 0; !err && i < READER_TABLES; i++)
-		if (!tables[i].part || tables[i].part & parts)
-			err = begin_rows(r, i, parts, p);
+		if (!tables[i].part || tables[i].part & r->parts)
+			err = begin_rows(r, i, p);
 	r->id = -1;
 	err = err ?: reader_next(r, p);
 	if (err)

@@ -30,6 +30,7 @@ struct recording_reader {
 	const char *file;		/* its name, for messages; belongs to origin */
 	struct sqlite_reader sqlite;
 	sqlite3 *db;			/* belongs to sqlite */
+	u32 parts;			/* bit set of enum recording_part: whose tables are there */
 	char *engine;
 	struct origin origin;
 	u32 marks_room;			/* in its marks */
@@ -70,12 +71,6 @@ int reader_damaged(const struct recording_reader *r, struct problem *p, const ch
  * -ENODATA: there is nothing in it.
  */
 int reader_open_database(struct recording_reader *r, const struct capture_config *cfg, struct problem *p);
-
-/*
- * Checks that the tables of @parts (enum recording_part) exist and are the same to the letter. Returns 0 or a negative
- * errno and a sentence.
- */
-int reader_check_tables(const struct recording_reader *r, u32 parts, struct problem *p);
 
 /*
  * Begins the queries, and reads the start into r->state; takes the next interval into it and r->slow (-ENODATA: that

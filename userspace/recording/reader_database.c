@@ -105,7 +105,8 @@ static int check_size(const struct recording_reader *r, struct problem *p)
 	return 0;
 }
 
-static int check_table(const struct recording_reader *r, const struct recording_table *t, struct problem *p)
+/* A table has to be the same to the letter, and only those that are always there may not be missing. */
+static int check_table(struct recording_reader *r, const struct recording_table *t, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	const char *sql;
@@ -118,25 +119,18 @@ static int check_table(const struct recording_reader *r, const struct recording_
 	rc = sqlite3_step(s);
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
 		return reader_failed(r, rc, p);
+	if (rc == SQLITE_DONE && t->part != RECORDING_ALWAYS)
+		return 0;
 	sql = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
 	if (!sql || strcmp(sql, t->sql))
 		return reader_damaged(r, p, "table %s is missing or altered", t->name);
+	r->parts |= t->part;
 	return 0;
 }
 
-int reader_check_tables(const struct recording_reader *r, u32 parts, struct problem *p)
+static int check_schema(struct recording_reader *r, struct problem *p)
 {
-	int err = 0;
-
-	for (const struct recording_table *t = recording_tables; !err && t->sql; t++)
-		if (t->name && t->part & parts)
-			err = check_table(r, t, p);
-	return err;
-}
-
-static int check_schema(const struct recording_reader *r, struct problem *p)
-{
-	int rc;
+	int rc, err = 0;
 	s64 id = sqlite_number(r->db, "PRAGMA application_id", &rc), version;
 
 	if (rc)
@@ -153,7 +147,9 @@ static int check_schema(const struct recording_reader *r, struct problem *p)
 	if (version != RECORDING_VERSION)
 		return problem_set(p, -EBADMSG, "%s: is a recording of version %lld, and this blklat reads version %d: %s", r->file,
 				   version, RECORDING_VERSION, version < RECORDING_VERSION ? "record again" : "use the one that recorded it");
-	return reader_check_tables(r, RECORDING_ALWAYS, p);
+	for (const struct recording_table *t = recording_tables; !err && t->sql; t++)
+		err = t->name ? check_table(r, t, p) : 0;
+	return err;
 }
 
 int reader_open_database(struct recording_reader *r, const struct capture_config *cfg, struct problem *p)

@@ -268,17 +268,6 @@ static int take_identity(struct recording_reader *r, sqlite3_stmt *s, u32 i, str
 	return DEVICE_IDENTITY(TAKE_TEXT, &&) ? 0 : reader_damaged(r, p, "the identity of %s is invalid", d->name);
 }
 
-static int read_identities(struct recording_reader *r, struct problem *p)
-{
-	int rc, err;
-	s64 there = sqlite_number(r->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'identity'", &rc);
-
-	if (rc)
-		return reader_failed(r, rc, p);
-	err = there ? reader_check_tables(r, RECORDING_IDENTITY, p) : 0;
-	return err || !there ? err : each_row(r, "SELECT " SQL_NAMES(identity) " FROM identity", take_identity, p);
-}
-
 static bool take_device_and_stage(struct recording_reader *r, sqlite3_stmt *s, struct watch *w)
 {
 	char name[16];
@@ -387,7 +376,11 @@ static int take_mark(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct 
 
 int reader_read_facts(struct recording_reader *r, struct problem *p)
 {
-	return read_meta(r, p) ?: read_devices(r, p) ?: read_identities(r, p) ?: read_watches(r, p) ?:
+	int err = read_meta(r, p) ?: read_devices(r, p);
+
+	if (!err && r->parts & RECORDING_IDENTITY)
+		err = each_row(r, "SELECT " SQL_NAMES(identity) " FROM identity", take_identity, p);
+	return err ?: read_watches(r, p) ?:
 	       each_row(r, "SELECT " SQL_NAMES(mark) " FROM mark ORDER BY mono_ns", take_mark, p);
 }
 
