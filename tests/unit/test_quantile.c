@@ -6,6 +6,9 @@
 
 #include "core/quantile.h"
 
+#define SAMPLES_MAX 20000
+#define SEED 20261121ULL
+
 static bool in_cell(double ns, u32 scale, u32 cell)
 {
 	return ns > hist_lower_ns(scale, cell) && ns <= hist_upper_ns(scale, cell);
@@ -137,6 +140,93 @@ TEST(ranks_of_many)
 		if (!in_cell(result, 6, cell))
 			fail_msg("case %zu: %.1f is not in cell %u", i, result, cell);
 		hist_uninit(&h);
+	}
+}
+
+static double unit(u64 *seed)
+{
+	return (next_random(seed) >> 11) * 0x1p-53;
+}
+
+static u64 log_uniform(u64 *seed, double low, double high)
+{
+	return low * pow(high / low, unit(seed));
+}
+
+enum shape { WHOLE_GRID, ONE_DECADE, TWO_PEAKS, LONG_TAIL, CONSTANT, FEW_VALUES, SHAPES };
+
+static u64 sample(enum shape shape, u64 *seed)
+{
+	switch (shape) {
+	case WHOLE_GRID:	/* and beyond both ends of it */
+		return log_uniform(seed, 2, 1e12);
+	case ONE_DECADE:
+		return 10000 + unit(seed) * 90000;
+	case TWO_PEAKS:
+		return unit(seed) < 0.22 ? log_uniform(seed, 27e3, 29e3) :
+					   log_uniform(seed, 5e6, 13e6);
+	case LONG_TAIL:
+		return 60000 / pow(1 - unit(seed), 1.5);
+	case FEW_VALUES:
+		return 20 + next_random(seed) % 5;
+	default:
+		return 123456;
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The sorted samples are the truth; at each resolution a percentile must be in the bin of the true value. */
+static void check_samples(const u64 *sorted, u32 n, u32 scale)
+{
+	static const u32 shares[] = { 1, 10, 100, 250, 500, 501, 750, 900, 990, 999, 1000 };
+	u64 min_ns = sorted[0], max_ns = sorted[n - 1];
+	double former = 0;
+	struct hist h;
+
+	assert_int_equal(hist_init(&h, scale), 0);
+	for (u32 i = 0; i < n; i++)
+		hist_put(&h, blklat_cell(sorted[i], scale), 1);
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
+		u64 truth = sorted[exact_rank(shares[i], n) - 1];
+		u32 cell = blklat_cell(truth, scale);
+		double result = quantile_ns(&h, shares[i] / 1000., min_ns, max_ns);
+
+		if (result < min_ns || result > max_ns)
+			fail_msg("n %u scale %u share %u: %.1f leaves the extremes", n, scale, shares[i], result);
+		if (result < former)
+			fail_msg("n %u scale %u share %u: %.1f falls below %.1f", n, scale, shares[i], result, former);
+		former = result;
+		if (!in_cell(result, scale, cell))
+			fail_msg("n %u scale %u share %u: %.1f is not in the bin of %llu", n, scale,
+				 shares[i], result, truth);
+	}
+	assert_true(former == max_ns);
+	hist_uninit(&h);
+}
+
+TEST(against_sorted_samples)
+{
+	static const u32 sizes[] = { 1, 2, 5, 100, 1001, SAMPLES_MAX };
+	static u64 samples[SAMPLES_MAX];
+	u64 seed = SEED;
+
+	print_message("seed %llu\n", seed);
+	for (enum shape shape = 0; shape < SHAPES; shape++) {
+		for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+			u32 n = sizes[i];
+
+			for (u32 j = 0; j < n; j++)
+				samples[j] = sample(shape, &seed);
+			qsort(samples, n, sizeof(samples[0]), by_value);
+			for (u32 scale = 0; scale <= 6; scale++)
+				check_samples(samples, n, scale);
+		}
 	}
 }
 
