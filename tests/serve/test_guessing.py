@@ -69,7 +69,7 @@ def test_a_first_right_password_among_wrong_ones(tmp_path, script, spread):
 
 def test_a_first_right_password_from_elsewhere(tmp_path, script):
     """All guesses come from one address, which has scraped before: another address has its turn after one check."""
-    with guarded(tmp_path, script) as (serve, right):
+    with guarded(tmp_path, script, prefix=AHEAD) as (serve, right):
         let_in(serve, right)
         (tmp_path / "web.yml").write_text(f"basic_auth_users: {{prometheus: {bcrypt('changed', 11)}}}")
         serve.process.send_signal(signal.SIGHUP)
