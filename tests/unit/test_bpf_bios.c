@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The table of bios: as the programs leave it, and while they write to it. */
+/* The table of bios, as the programs leave it. While they write to it: test_bio_cells_order.c. */
 #include "unit.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <pthread.h>
 
 #include "engine/bpf_engine.h"
 
@@ -85,42 +84,6 @@ TEST(test_waits)
 	check(0, 2, 200, 500);
 	check(1, 1, 200, 200);
 	check(2, 3, 100, 600);
-}
-
-static bool over;
-
-/* A cell that changes hands all the time: the fields of two bios never mix. */
-static void *change_hands(void *unused)
-{
-	struct bio_cell *c = cell(1, 2);
-
-	for (u64 n = 1; !__atomic_load_n(&over, __ATOMIC_RELAXED); n++) {
-		u32 watch = 1 + n % 2;
-
-		__atomic_store_n(&c->start.watch[0], watch, __ATOMIC_RELEASE);
-		__atomic_store_n(&c->start.ns, 2 * n + watch - 1, __ATOMIC_RELEASE);
-		__atomic_store_n(&c->start.ns, 0, __ATOMIC_RELEASE);
-	}
-	return unused;
-}
-
-TEST(test_while_written)
-{
-	pthread_t writer;
-	u64 seen = 0;
-
-	over = false;
-	assert_int_equal(pthread_create(&writer, NULL, change_hands, NULL), 0);
-	for (u32 i = 0; i < 200000 || !seen; i++) {
-		count();
-		assert_true(counts[0].in_flight + counts[1].in_flight <= 1);
-		for (u32 w = 0; w < 2; w++)
-			if (counts[w].in_flight)
-				assert_int_equal(counts[w].earliest_ns % 2, w);
-		seen += counts[0].in_flight + counts[1].in_flight;
-	}
-	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
-	pthread_join(writer, NULL);
 }
 
 /* --- the hash of kernels before 5.12 -------------------------------------------------------- */

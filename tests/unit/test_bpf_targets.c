@@ -194,22 +194,6 @@ TEST(test_a_bucket_each)
 	check_many(MOST, 2048, &seed);
 }
 
-/* Objects of one slab are adjacent: all their differences are multiples of one size. */
-TEST(test_neighbours_in_a_slab)
-{
-	struct watch watches[64];
-	struct found_device found[64];
-
-	for (u32 size = 192; size <= 4096; size += 64) {
-		for (u32 i = 0; i < 64; i++) {
-			watches[i] = (struct watch){ .device = &disk, .stage = BLKLAT_STAGE_DEVICE };
-			found[i] = (struct found_device){ .queue = 0xffff9c5ac1230000ULL + i * size };
-		}
-		assert_int_equal(make(watches, found, 64), 0);
-		check_buckets();
-	}
-}
-
 /* The target that the programs find by a key; NULL: none. */
 static const struct target *look_up(u64 key)
 {

@@ -10,8 +10,8 @@
 #include "core/accounting.h"
 #include "recording/schema.h"
 
-#define INTERVALS 4500
-#define LIMIT (1ULL << 20)
+#define INTERVALS 2400
+#define LIMIT (1ULL << 19)
 #define DROPPED_BEFORE 5	/* as if it were recorded again */
 
 /* The largest size of the files so far, all together. */
@@ -162,7 +162,7 @@ TEST(growing_intervals_find_room)
 	feed_begin(6);
 	begin_measured(limit);
 	for (u32 i = 0; i < 600; i++) {
-		f.cells = i < 300 ? 20 : 20000;
+		f.cells = i < 300 ? 20 : 5000;
 		measured_interval();
 	}
 	feed_close();
@@ -250,7 +250,7 @@ static void make_ring(struct recording_ring *r)
 		assert_int_equal(sqlite_run(db, recording_tables[i].sql), SQLITE_OK);
 	assert_int_equal(sqlite_run(db, "CREATE TABLE other(bytes)"), SQLITE_OK);
 	feed_begin(1);
-	assert_int_equal(ring_init(r, db, LIMIT, &(struct run_info){ .scale = SCALE }), SQLITE_OK);
+	assert_int_equal(ring_init(r, db, 2 * LIMIT, &(struct run_info){ .scale = SCALE }), SQLITE_OK);
 	assert_int_equal(recorded_ids_init(&ids, &f.info), 0);
 	assert_int_equal(recorder_write_watches(db, &f.info, &ids), SQLITE_OK);
 	assert_int_equal(recording_rows_init(&rows, db, &f.info, &ids), SQLITE_OK);
