@@ -87,12 +87,12 @@ def recorded(s, kept, intervals, wall_s=400):
 
 def test_an_hour_is_a_file(tmp_path, kept):
     """Each has what happened in it, and its accounts begin with it."""
-    with Serve("--replay", played(tmp_path, 60), "--record", kept) as s:
+    with Serve("--replay", played(tmp_path, 30), "--record", kept) as s:
         s.replayed()
         # Intervals that began in the same hour are in the same file.
-        begins = [BEGIN + datetime.timedelta(seconds=400 * (i + 1) - 0.02) for i in range(60)]
+        begins = [BEGIN + datetime.timedelta(seconds=400 * (i + 1) - 0.02) for i in range(30)]
         hours = sorted({b.strftime("%Y-%m-%dT%H") for b in begins})
-        recorded(s, kept, 60)
+        recorded(s, kept, 30)
     files = recordings(kept)
     assert [f.name[:13] for f in files] == hours and all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.blklat", f.name) for f in files)
     # Nothing is left beside them, but the coarse ones.

@@ -111,12 +111,6 @@ TEST(test_marked_starts)
 	start(4, 200000);
 	check(fake_drain(f, 0), 2, 2, 0);
 	assert_int_equal(f->now.w[0].oldest_ns, 800000);
-	start(5, 100000 | 1ULL << 63);
-	check(fake_drain(f, 0), 3, 3, 0);
-	assert_int_equal(f->now.w[0].oldest_ns, 900000);
-	complete(5, 1000);
-	check(fake_drain(f, 0), 3, 2, 0);
-	assert_int_equal(f->now.w[0].oldest_ns, 800000);
 }
 
 /* An IO that started after the clock was read has age 0. */
