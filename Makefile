@@ -217,8 +217,8 @@ endif
 
 # --- userspace -------------------------------------------------------------------------------
 
-$(O)/userspace/report/html.o $(O)/userspace/service/page.o: private INCLUDES += -Wa,-I$(WEB)/..
-$(O)/userspace/report/html.o $(O)/userspace/service/page.o: $(WEB_PAGES)
+$(O)/userspace/report/html.o $(O)/userspace/service/routes.o: private INCLUDES += -Wa,-I$(WEB)/..
+$(O)/userspace/report/html.o $(O)/userspace/service/routes.o: $(WEB_PAGES)
 WITH_SKELETON := bpf.o bpf_cgroups.o bpf_programs.o bpf_setup.o bpf_slow.o
 $(addprefix $(O)/userspace/engine/,$(WITH_SKELETON)): $(O)/bpf/blklat.skel.h
 $(O)/userspace/engine/bpf_find.o: $(O)/bpf/find.skel.h

@@ -14,7 +14,7 @@ VERSION = re.search(r"^VERSION\s*:= (.*)$", (ROOT / "Makefile").read_text(), re.
 NAME = f"blklat-{VERSION}"
 PAGE = {"report.html", "live.html", "live.policy", "LICENSE.uplot"}
 # The C files that have the pages in them.
-OBJECTS = {"userspace/report/html.o": ["report.html"], "userspace/service/page.o": ["live.html", "live.policy"]}
+OBJECTS = {"userspace/report/html.o": ["report.html"], "userspace/service/routes.o": ["live.html", "live.policy"]}
 
 
 def make(folder, *words, **env):

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "blklat/abi.h"
-#include "core/device_read.h"
 #include "core/kinds.h"
 #include "util/cleanup.h"
 #include "util/sysfs.h"

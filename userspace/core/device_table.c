@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "core/device_read.h"
+#include "core/device.h"
 #include "util/array.h"
 #include "util/cleanup.h"
 #include "util/sysfs.h"

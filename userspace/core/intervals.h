@@ -92,4 +92,12 @@ static inline u64 intervals_read_ns(const struct intervals *in)
 	return in->snapshots[in->now].mono_ns;
 }
 
+/* The first deadline after the last read, on the grid since the start. A read is always slightly later than its own. */
+static inline u64 intervals_deadline_ns(u64 start_ns, u64 read_ns, double interval_s)
+{
+	u64 interval_ns = interval_s * NSEC_PER_SEC;
+
+	return start_ns + ((read_ns - start_ns) / interval_ns + 1) * interval_ns;
+}
+
 #endif

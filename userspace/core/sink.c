@@ -1,21 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/sink.h"
 
-#include <stdlib.h>
-
 #include "core/capture.h"
-
-int sink_without_summary(struct sink *s, const struct frames *run)
-{
-	(void)s;
-	(void)run;
-	return 0;
-}
-
-void sink_free(struct sink *s)
-{
-	free(s);
-}
 
 void sink_close(struct sink *s)
 {

@@ -48,10 +48,6 @@ struct sink_ops {
 	void (*close)(struct sink *s);
 };
 
-/* Hooks for sinks that only show intervals, and for sinks that own nothing but their memory. */
-int sink_without_summary(struct sink *s, const struct frames *run);
-void sink_free(struct sink *s);
-
 /* Takes NULL. */
 void sink_close(struct sink *s);
 

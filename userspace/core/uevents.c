@@ -39,31 +39,27 @@ static bool of_new_device(const char *text, size_t len)
 	return len >= strlen(action) && !memcmp(text, action, strlen(action));
 }
 
-bool uevents_take(int fd, bool *ret_gone)
+enum monitor_news uevents_take(int fd)
 {
+	enum monitor_news news = MONITOR_NO_NEWS;
 	char text[UEVENT_MAX];
-	bool any = false;
-	ssize_t n;
 
-	*ret_gone = false;
 	for (;;) {
 		struct sockaddr_nl from = { 0 };
 		socklen_t size = sizeof(from);
+		ssize_t n = recvfrom(fd, text, sizeof(text), 0, (struct sockaddr *)&from, &size);
 
-		n = recvfrom(fd, text, sizeof(text), 0, (struct sockaddr *)&from, &size);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno != ENOBUFS)
-			return any;
-		/* Some were dropped, as too many came at once; they may have been about anything. */
-		if (n < 0) {
-			any = *ret_gone = true;
-			continue;
-		}
+			return news;
 		/* Only the kernel's messages count; other processes can send as well. */
-		if (from.nl_pid || !of_block_device(text, n))
+		if (n >= 0 && (from.nl_pid || !of_block_device(text, n)))
 			continue;
-		any = true;
-		*ret_gone |= !of_new_device(text, n);
+		/* If some were dropped, as too many came at once, they may have been about anything. */
+		if (n < 0 || !of_new_device(text, n))
+			news = MONITOR_DEVICES_GONE;
+		else if (!news)
+			news = MONITOR_DEVICES;
 	}
 }

@@ -3,15 +3,15 @@
 #ifndef CORE_UEVENTS_H
 #define CORE_UEVENTS_H
 
-#include "util/types.h"
+#include "core/monitor.h"
 
 /* Returns a descriptor to poll, or a negative errno if the kernel sends no events (in a container). */
 int uevents_open(void);
 
 /*
- * Takes all waiting events. Returns whether one was about a block device, or may have been. Sets *@ret_gone if a
- * device may have gone or got another medium. Events of added devices, of which many may come at once, do not set it.
+ * Takes all waiting events. Returns whether any was about a block device, or may have been; and whether a device may
+ * have gone or got another medium, as events of added devices, of which many may come at once, do not mean. Takes -1.
  */
-bool uevents_take(int fd, bool *ret_gone);
+enum monitor_news uevents_take(int fd);
 
 #endif

@@ -36,11 +36,18 @@ static int lines_interval(struct sink *s, const struct frames *interval)
 	return err;
 }
 
-static const struct sink_ops sink_lines = {
-	.interval = lines_interval,
-	.summary = sink_without_summary,
-	.close = sink_free,
-};
+static int lines_summary(struct sink *s, const struct frames *run)
+{
+	(void)s, (void)run;
+	return 0;
+}
+
+static void lines_close(struct sink *s)
+{
+	free(s);
+}
+
+static const struct sink_ops sink_lines = { lines_interval, lines_summary, lines_close };
 
 static int lines_open(const struct run_info *run, FILE *out, enum format format, bool bins, struct sink **ret)
 {

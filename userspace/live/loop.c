@@ -51,15 +51,6 @@ static bool ends_before(const struct loop *l, u64 deadline_ns)
 	return child ? child_tend(child) : fds[0].revents || fds[1].revents & POLLHUP;
 }
 
-static enum monitor_news take_news(const struct loop *l)
-{
-	bool gone;
-
-	if (l->uevents < 0 || !uevents_take(l->uevents, &gone))
-		return MONITOR_NO_NEWS;
-	return gone ? MONITOR_DEVICES_GONE : MONITOR_DEVICES;
-}
-
 /* The same, but handles devices that come and go. Also returns false when another capture is to take over. */
 static bool wait_until(struct loop *l, u64 deadline_ns)
 {
@@ -67,7 +58,7 @@ static bool wait_until(struct loop *l, u64 deadline_ns)
 
 	do {
 		end = ends_before(l, min_u64(deadline_ns, monitor_due_ns(l->monitor)));
-		monitor_tend(l->monitor, take_news(l));
+		monitor_tend(l->monitor, uevents_take(l->uevents));
 		end = end || (l->cfg->input && !l->cfg->input->take(l->cfg->input));
 	} while (!end && now_ns() < deadline_ns && !monitor_ends_interval(l->monitor));
 	return end;
@@ -200,23 +191,14 @@ static enum loop_end step(struct loop *l, struct problem *p)
 	return l->any_left || more ? LOOP_DONE : LOOP_GONE;
 }
 
-/* The first deadline after now, on the grid of intervals since the start. */
-static u64 next_deadline(const struct loop *l)
-{
-	u64 interval_ns = l->cfg->interval_s * NSEC_PER_SEC;
-	u64 elapsed = intervals_read_ns(&l->monitor->intervals) - l->start_ns;
-
-	/* A read is always slightly later than its deadline. */
-	return l->start_ns + (elapsed / interval_ns + 1) * interval_ns;
-}
-
 static enum loop_end run_live(struct loop *l, struct problem *p)
 {
 	enum loop_end end = LOOP_DONE;
 	bool stop = false;
 
 	while (!stop && end == LOOP_DONE) {
-		u64 deadline = next_deadline(l);
+		u64 read_ns = intervals_read_ns(&l->monitor->intervals);
+		u64 deadline = intervals_deadline_ns(l->start_ns, read_ns, l->cfg->interval_s);
 
 		stop = wait_until(l, deadline < l->end_ns ? deadline : l->end_ns);
 		end = step(l, p);

@@ -189,17 +189,28 @@ static enum MHD_Result readyz(struct server *s, struct MHD_Connection *c)
 	return answer_well(s, c, true);
 }
 
+/* Page and policy that userspace/report/web/build.mjs makes; the build passes their folder to the assembler. */
+__asm__(".pushsection .rodata\n"
+	"live_page:\n"
+	".incbin \"web/live.html\"\n"
+	"live_page_end:\n"
+	"live_policy:\n"
+	".incbin \"web/live.policy\"\n"
+	".byte 0\n"
+	".popsection\n");
+/* Hidden: see report/html.c. */
+extern const char __attribute__((visibility("hidden"))) live_page[], live_page_end[], live_policy[];
+
 static enum MHD_Result page(struct server *s, struct MHD_Connection *c)
 {
-	size_t len;
-	const char *text = page_text(&len);
-	struct MHD_Response *r = MHD_create_response_from_buffer(len, (void *)text, MHD_RESPMEM_PERSISTENT);
+	size_t len = live_page_end - live_page;
+	struct MHD_Response *r = MHD_create_response_from_buffer(len, (void *)live_page, MHD_RESPMEM_PERSISTENT);
 
 	(void)s;
 	if (!r)
 		return MHD_NO;
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/html; charset=utf-8");
-	MHD_add_response_header(r, "Content-Security-Policy", page_policy());
+	MHD_add_response_header(r, "Content-Security-Policy", live_policy);
 	return answer(c, MHD_HTTP_OK, r);
 }
 

@@ -189,12 +189,4 @@ bool encoding_gzip_wanted(const char *accept);
 /* Compresses @b, which stays the caller's. NULL if there is no memory. */
 struct blob *encoding_gzip(const struct blob *b);
 
-/* --- page.c: the page at /, which is part of the program --- */
-
-/* Its text, which is valid for the program's life. */
-const char *page_text(size_t *ret_len);
-
-/* The Content-Security-Policy to send with it. */
-const char *page_policy(void);
-
 #endif

@@ -100,8 +100,7 @@ enum service_event {
 	EVENT_END,		/* SIGINT, SIGTERM, or the first link's process has ended */
 	EVENT_RELOAD,		/* SIGHUP */
 	EVENT_LINK_ENDED,	/* the process of another one, see ended; told once */
-	EVENT_DEVICES,		/* the kernel reported block devices, */
-	EVENT_GONE,		/* and one may have gone, see uevents_take() */
+	EVENT_DEVICES,		/* the kernel reported block devices: see news */
 };
 
 static void signals_of_end(sigset_t *ret)
@@ -185,7 +184,6 @@ static enum service_event service_wait(struct service *s, u64 deadline_ns)
 {
 	struct pollfd fds[FDS];
 	enum service_event event;
-	bool gone;
 
 	for (;;) {
 		u64 now = now_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
@@ -205,8 +203,9 @@ static enum service_event service_wait(struct service *s, u64 deadline_ns)
 		}
 		if (!left)
 			return EVENT_TIME;
-		if (fds[1].revents && uevents_take(s->uevents, &gone))
-			return gone ? EVENT_GONE : EVENT_DEVICES;
+		s->news = fds[1].revents ? uevents_take(s->uevents) : MONITOR_NO_NEWS;
+		if (s->news)
+			return EVENT_DEVICES;
 	}
 }
 
@@ -224,7 +223,6 @@ static void beat(struct service *s)
 
 static void handle(struct service *s, enum service_event event)
 {
-	static const enum monitor_news news[] = { [EVENT_DEVICES] = MONITOR_DEVICES, [EVENT_GONE] = MONITOR_DEVICES_GONE };
 	struct monitor *m = &s->monitor;
 	const struct capture *capture = m->capture;
 
@@ -234,7 +232,7 @@ static void handle(struct service *s, enum service_event event)
 		s->cfg->hooks.reload(s->cfg->hooks.into);
 		monitor_look(m);
 	}
-	monitor_tend(m, news[event]);
+	monitor_tend(m, event == EVENT_DEVICES ? s->news : MONITOR_NO_NEWS);
 	/* Opening the first capture takes much time, once. */
 	if (m->capture != capture)
 		s->share = (struct realtime_share){ 0 };
@@ -256,14 +254,6 @@ static int wait_until(struct service *s, u64 deadline_ns)
 	return 0;
 }
 
-/* The first deadline after the last read, on the grid of intervals since the start. */
-static u64 next_deadline(const struct service *s)
-{
-	u64 interval_ns = s->cfg->interval_s * NSEC_PER_SEC;
-
-	return s->start_ns + ((s->read_ns - s->start_ns) / interval_ns + 1) * interval_ns;
-}
-
 /* A thread that runs before all others must leave them their share of time. */
 static void mind_priority(struct service *s)
 {
@@ -283,7 +273,8 @@ static void mind_priority(struct service *s)
 
 static int step_live(struct service *s, struct problem *p)
 {
-	int err = wait_until(s, next_deadline(s)) ?: read_interval(s, p) ?: publish(s, p);
+	u64 deadline = intervals_deadline_ns(s->start_ns, s->read_ns, s->cfg->interval_s);
+	int err = wait_until(s, deadline) ?: read_interval(s, p) ?: publish(s, p);
 
 	mind_priority(s);
 	return err;

@@ -47,6 +47,7 @@ struct service {
 	int uevents;			/* -1: not available */
 	int lifelines[SERVICE_LINKS];	/* of the links' processes; -1: none, or it has ended */
 	u32 ended;			/* which of these */
+	enum monitor_news news;
 	struct monitor monitor;
 	struct run_info info;
 	bool follows[SERVICE_LINKS];	/* the link has begun */
