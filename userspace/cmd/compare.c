@@ -15,8 +15,6 @@
 #include "util/stream.h"
 
 struct compare {
-	const char **files;
-	u32 n;
 	bool repeats;
 	u32 n_base;		/* files before "--"; the rest are behind it */
 	struct condition *conditions;
@@ -58,23 +56,14 @@ static const struct option_row option_list[] = {
 	{ 0 },
 };
 
-static int take_file(void *into, const char *value, struct problem *p)
-{
-	struct compare *c = into;
-
-	(void)p;
-	c->files[c->n++] = value;
-	return 0;
-}
-
 /* Takes the words behind "--". */
 static void take_others(char **words, void *into)
 {
 	struct compare *c = into;
 
-	c->n_base = c->n;
+	c->n_base = c->how.n;
 	while (*words)
-		c->files[c->n++] = *words++;
+		c->how.files[c->how.n++] = *words++;
 }
 
 static const struct options options = {
@@ -92,22 +81,23 @@ static const struct options options = {
 	.list = option_list,
 	.shared = load_option_list,
 	.shared_at = offsetof(struct compare, how),
-	.argument = take_file,
+	.argument = load_take_file,
+	.argument_at = offsetof(struct compare, how),
 	.take_command = take_others,
 };
 
 static int check_repeats(const struct compare *c, struct problem *p)
 {
-	u32 n_base = c->n_base, others = n_base ? c->n - n_base : 0;
+	u32 n_base = c->n_base, others = n_base ? c->how.n - n_base : 0;
 
 	/* An option behind "--" would be taken for a file; a file with such a name can be given with its folder. */
-	for (u32 i = n_base; n_base && i < c->n; i++)
-		if (c->files[i][0] == '-')
-			return problem_set(p, -EINVAL, "%s comes after '--', where only recordings are expected: put options before it", c->files[i]);
+	for (u32 i = n_base; n_base && i < c->how.n; i++)
+		if (c->how.files[i][0] == '-')
+			return problem_set(p, -EINVAL, "%s comes after '--', where only recordings are expected: put options before it", c->how.files[i]);
 	if (n_base < NOISE_REPEATS_MIN || others < NOISE_REPEATS_MIN)
 		return problem_set(p, -EINVAL, "--baseline needs %d repeats of each side to tell a change from noise: %u before '--' "
 				   "and %u after it; name more, as in --baseline A1 A2 A3 -- B1 B2 B3", NOISE_REPEATS_MIN,
-				   n_base ?: c->n - others, others);
+				   n_base ?: c->how.n - others, others);
 	if (n_base > REPEATS_MAX || others > REPEATS_MAX)
 		return problem_set(p, -EINVAL, "--baseline takes at most %d repeats of each side: name fewer", REPEATS_MAX);
 	return 0;
@@ -121,9 +111,9 @@ static int check(const struct compare *c, struct problem *p)
 					   "them, as in --baseline A1 A2 A3 -- B1 B2 B3", c->conditions[i].text);
 	if (c->repeats)
 		return check_repeats(c, p);
-	if (!c->n)
+	if (!c->how.n)
 		return problem_set(p, -EINVAL, "no recording given: name a baseline and what to compare with it");
-	if (c->n == 1 && !c->n_conditions)
+	if (c->how.n == 1 && !c->n_conditions)
 		return problem_set(p, -EINVAL, "only one recording given: name another one to compare with it, or a limit "
 				   "with --fail-if");
 	return 0;
@@ -153,7 +143,7 @@ static int compare(const struct compare *c, const char *who)
 
 	how.takes_fio = true;
 	how.max_bytes = how.max_bytes ?: limits_memory();
-	err = load_runs(c->files, c->n, &how, who, &runs, &p);
+	err = load_runs(&how, who, &runs, &p);
 	if (err)
 		return command_fail(who, load_status(err), &p);
 	n_base = c->repeats ? c->n_base : 0;
@@ -175,7 +165,7 @@ static int run(int argc, char **argv)
 {
 	const char **files CLEANUP(cleanup_free) = calloc(argc, sizeof(*files));
 	struct condition *conditions CLEANUP(cleanup_free) = calloc(argc, sizeof(*conditions));
-	struct compare c = { .files = files, .conditions = conditions };
+	struct compare c = { .how.files = files, .conditions = conditions };
 	struct problem p;
 	int status;
 

@@ -329,6 +329,15 @@ const struct option_row load_option_list[] = {
 	{ 0 },
 };
 
+int load_take_file(void *to, const char *value, struct problem *p)
+{
+	struct load_how *how = to;
+
+	(void)p;
+	how->files[how->n++] = value;
+	return 0;
+}
+
 int load_status(int err)
 {
 	switch (err) {
@@ -346,18 +355,18 @@ int load_status(int err)
  * Loads all files, with @merged intervals merged into one. After a failure, the last run in @ret is the
  * one that failed.
  */
-static int load_all(const char *const *files, u32 n, const struct load_how *how, struct runs *ret, struct problem *p)
+static int load_all(const struct load_how *how, struct runs *ret, struct problem *p)
 {
 	struct load_how left = *how;
 	int err = 0;
 
-	ret->r = calloc(n ? n : 1, sizeof(*ret->r));
+	ret->r = calloc(how->n ?: 1, sizeof(*ret->r));
 	if (!ret->r)
 		return problem_set(p, -ENOMEM, "out of memory");
-	for (; !err && ret->n < n; ret->n++) {
+	for (; !err && ret->n < how->n; ret->n++) {
 		u64 taken;
 
-		err = load_run(files[ret->n], &left, &ret->r[ret->n], p);
+		err = load_run(how->files[ret->n], &left, &ret->r[ret->n], p);
 		taken = ret->r[ret->n].budget.taken;
 		left.max_bytes = taken < left.max_bytes ? left.max_bytes - taken : 1;
 	}
@@ -405,14 +414,13 @@ static void tell_gaps(const struct run *r, const char *who)
 		fprintf(stderr, "%s: %s: and at %u more time%s\n", who, r->origin.file, n - GAPS_TOLD, n == GAPS_TOLD + 1 ? "" : "s");
 }
 
-int load_runs(const char *const *files, u32 n, const struct load_how *how, const char *who, struct runs *ret,
-	      struct problem *p)
+int load_runs(const struct load_how *how, const char *who, struct runs *ret, struct problem *p)
 {
 	struct load_how tried = *how;
 	int err;
 
 	tried.merged = 1;
-	while ((err = load_all(files, n, &tried, ret, p)) == -E2BIG && can_merge(ret, tried.merged)) {
+	while ((err = load_all(&tried, ret, p)) == -E2BIG && can_merge(ret, tried.merged)) {
 		tried.merged *= 2;
 		runs_free(ret);
 	}

@@ -16,8 +16,10 @@ struct window_words {
 	const char *from, *to;
 };
 
-/* How to make a run of a file. */
+/* How to make runs of files. */
 struct load_how {
+	const char **files;	/* with room for all arguments */
+	u32 n;
 	struct window_words window;
 	u32 level_phases;	/* 1: if a run has no marks, make each level that the findings see a phase */
 	u64 max_bytes;		/* limit for all runs together and the replay of one */
@@ -46,13 +48,15 @@ struct runs {
 	struct run *r;
 };
 
+/* Takes a file for a struct load_how; see struct options. */
+int load_take_file(void *how, const char *value, struct problem *p);
+
 /*
- * Loads each of @files. If they don't fit in memory, more and more of their intervals are merged,
+ * Loads each of the files. If they don't fit in memory, more and more of their intervals are merged,
  * equally in all of them, and a message on stderr says so. Returns 0, or an errno and a sentence as
  * load_run() does; runs_free() either way.
  */
-int load_runs(const char *const *files, u32 n, const struct load_how *how, const char *who, struct runs *ret,
-	      struct problem *p);
+int load_runs(const struct load_how *how, const char *who, struct runs *ret, struct problem *p);
 void runs_free(struct runs *runs);
 
 #endif

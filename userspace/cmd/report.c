@@ -19,8 +19,6 @@
 #include "util/stream.h"
 
 struct report {
-	const char **files;
-	u32 n;
 	const char *output;		/* NULL: stdout */
 	u32 format;
 	struct document_window steady;
@@ -53,15 +51,6 @@ static const struct option_row option_list[] = {
 	{ 0 },
 };
 
-static int take_file(void *into, const char *value, struct problem *p)
-{
-	struct report *r = into;
-
-	(void)p;
-	r->files[r->n++] = value;
-	return 0;
-}
-
 static const struct options options = {
 	.about = "Draws recordings: distribution, percentiles, IOPS and latency over time, findings."
 		 "\v"
@@ -73,7 +62,8 @@ static const struct options options = {
 	.list = option_list,
 	.shared = load_option_list,
 	.shared_at = offsetof(struct report, how),
-	.argument = take_file,
+	.argument = load_take_file,
+	.argument_at = offsetof(struct report, how),
 };
 
 static int write_text(const struct report *r, const struct runs *runs, FILE *out)
@@ -107,7 +97,7 @@ static int report(const struct report *r, const char *who)
 	int err;
 
 	how.max_bytes = (how.max_bytes ?: limits_memory()) / RUNS_SHARE;
-	err = load_runs(r->files, r->n, &how, who, &runs, &p);
+	err = load_runs(&how, who, &runs, &p);
 	if (err)
 		return command_fail(who, load_status(err), &p);
 	err = output_begin(&out, r->output, &p);
@@ -120,7 +110,7 @@ static int report(const struct report *r, const char *who)
 
 static int check(const struct report *r, struct problem *p)
 {
-	if (!r->n)
+	if (!r->how.n)
 		return problem_set(p, -EINVAL, "no recording given: say which ('blklat record' makes one)");
 	if (r->format == FORMAT_HTML && !r->output && isatty(STDOUT_FILENO))
 		return problem_set(p, -EINVAL, "a page can't be shown on a terminal: write it to a file with -o "
@@ -131,7 +121,7 @@ static int check(const struct report *r, struct problem *p)
 static int run(int argc, char **argv)
 {
 	const char **files CLEANUP(cleanup_free) = calloc(argc, sizeof(*files));
-	struct report r = { .files = files, .steady = { NAN, NAN } };
+	struct report r = { .how.files = files, .steady = { NAN, NAN } };
 	struct problem p;
 	int status;
 

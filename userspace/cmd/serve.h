@@ -137,13 +137,11 @@ struct serve_child {
 	const char *name;		/* in messages: "the web server" */
 	const char *comm;		/* as 'ps' shows it */
 	int nice;
-	/* In it: gives up privileges. @parent: the service. Returns 0, or a negative errno and a sentence. */
-	int (*confine)(const void *cfg, pid_t parent, struct problem *p);
 	/*
-	 * Then works until the stream of @messages ends, giving signs: returns -EPIPE, or another negative errno, and
-	 * a sentence or nothing in @p.
+	 * In it: gives up privileges, and then works until the stream of @messages ends, giving signs. @parent: the
+	 * service. Returns -EPIPE, or another negative errno, and a sentence or nothing in @p.
 	 */
-	int (*work)(const void *cfg, int messages, int taken, int alive, struct problem *p);
+	int (*work)(const void *cfg, pid_t parent, int messages, int taken, int alive, struct problem *p);
 };
 extern const struct serve_child server_process;	/* its cfg is a struct serve_server_config */
 

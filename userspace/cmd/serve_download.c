@@ -34,12 +34,11 @@ static int write_report(const struct runs *runs, char **ret, size_t *ret_len)
 /* Of a recording; what 'blklat report' would write. */
 static int report(const char *recording, size_t len, u64 run_bytes, const char *who, char **ret, size_t *ret_len)
 {
-	static const char *const name = NAME;
-	const struct load_how how = { .max_bytes = RUN_BYTES + run_bytes, .given = recording, .given_len = len };
+	const struct load_how how = { .files = (const char *[]){ NAME }, .n = 1, .max_bytes = RUN_BYTES + run_bytes, .given = recording, .given_len = len };
 	CLEANUP(runs_free) struct runs runs = { 0 };
 	struct problem p;
 
-	return load_runs(&name, 1, &how, who, &runs, &p) ?: write_report(&runs, ret, ret_len);
+	return load_runs(&how, who, &runs, &p) ?: write_report(&runs, ret, ret_len);
 }
 
 int serve_download(void *of, enum download kind, const struct recent *from, char **ret, size_t *ret_len)

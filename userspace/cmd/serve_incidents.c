@@ -167,7 +167,7 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 	return err || !s->incidents.cfg->n_keep_if ? err : incidents_take(&s->incidents, kind, &message);
 }
 
-static int work(const void *of, int messages, int taken, int alive, struct problem *p)
+static int work(const void *of, pid_t parent, int messages, int taken, int alive, struct problem *p)
 {
 	const struct serve_recorder_config *cfg = of;
 	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
@@ -175,9 +175,9 @@ static int work(const void *of, int messages, int taken, int alive, struct probl
 		.incidents = { .judge = { on_begin, on_interval, on_end }, .cfg = cfg },
 		.relayed = { cfg->n_keep_if ? 2 : 1, { &s.hours.follower, &s.incidents.judge }, .begins_again = true },
 	};
-	int err = 0;
+	int err = confine_to_folder(cfg->folder, parent, p);
 
-	(void)taken, (void)alive, (void)p;
+	(void)taken, (void)alive;
 	archiver_init(&s.hours, cfg, ARCHIVER_HOURS);
 	player_init(&s.incidents.player, cfg, ARCHIVER_INCIDENTS);
 	while (!err)
@@ -185,15 +185,9 @@ static int work(const void *of, int messages, int taken, int alive, struct probl
 	return err;
 }
 
-static int confine_recorder(const void *cfg, pid_t parent, struct problem *p)
-{
-	return confine_to_folder(((const struct serve_recorder_config *)cfg)->folder, parent, p);
-}
-
 const struct serve_child recorder_process = {
 	.name = "the recorder",
 	.comm = "blklat-rec",
 	.nice = 10,			/* recording gives way to that, */
-	.confine = confine_recorder,
 	.work = work,
 };

@@ -78,9 +78,8 @@ static int push_all(struct pusher *s, int messages)
 }
 
 /* Certificates, and what a resolver reads: resolv.conf is often a link to where a program renews it. */
-static int confine_pusher(const void *of, pid_t parent, struct problem *p)
+static int confine_pusher(const struct serve_otlp_config *cfg, pid_t parent, struct problem *p)
 {
-	const struct serve_otlp_config *cfg = of;
 	const char *trusts = otlp_push_trusts(cfg->target);
 	CLEANUP(cleanup_free) char *resolver = realpath("/etc/resolv.conf", NULL);
 	const char *const files[] = { "/etc", resolver ? dirname(resolver) : "/etc", trusts, NULL };
@@ -88,20 +87,20 @@ static int confine_pusher(const void *of, pid_t parent, struct problem *p)
 	return confine_client(cfg->user, parent, files, p);
 }
 
-static int work(const void *of, int messages, int taken, int alive, struct problem *p)
+static int work(const void *of, pid_t parent, int messages, int taken, int alive, struct problem *p)
 {
 	const struct serve_otlp_config *cfg = of;
 	struct pusher s = { .cfg = cfg, .relayed = { 1, { &s.totals.follower } } };
 	const struct otlp_push_config push = {
 		.target = cfg->target, .state = cfg->state, .told = on_told, .into = &s,
 	};
-	int err;
+	int err = confine_pusher(cfg, parent, p);
 
-	(void)taken, (void)alive, (void)p;
+	(void)taken, (void)alive;
 	gethostname(s.host, sizeof(s.host) - 1);
 	totals_init(&s.totals, BLKLAT_SCALE_MAX);
 	s.totals.otlp = cfg->state;
-	err = otlp_push_new(&push, &s.push) ?: push_all(&s, messages);
+	err = err ?: otlp_push_new(&push, &s.push) ?: push_all(&s, messages);
 	otlp_push_free(s.push);
 	relayed_uninit(&s.relayed);
 	totals_uninit(&s.totals);
@@ -112,6 +111,5 @@ const struct serve_child otlp_process = {
 	.name = "the process that pushes",
 	.comm = "blklat-otlp",
 	.nice = 11,			/* and pushing to that */
-	.confine = confine_pusher,
 	.work = work,
 };

@@ -154,22 +154,17 @@ static int go_round(struct process *s, int messages, int alive)
 	return err;
 }
 
-static int work(const void *cfg, int messages, int taken, int alive, struct problem *p)
+static int work(const void *of, pid_t parent, int messages, int taken, int alive, struct problem *p)
 {
+	const struct serve_server_config *cfg = of;
 	struct process CLEANUP(process_end) s = { .cfg = cfg, .taken = taken, .problem = p };
 
-	return make_room(&s) ?: go_round(&s, messages, alive);
-}
-
-static int confine_web(const void *cfg, pid_t parent, struct problem *p)
-{
-	return confine_server(((const struct serve_server_config *)cfg)->user, parent, p);
+	return confine_server(cfg->user, parent, p) ?: make_room(&s) ?: go_round(&s, messages, alive);
 }
 
 const struct serve_child server_process = {
 	.name = "the web server",
 	.comm = "blklat-web",
 	.nice = 5,			/* serving gives way to capturing, */
-	.confine = confine_web,
 	.work = work,
 };

@@ -126,11 +126,9 @@ static int become_child(const struct serve_child *c, const void *cfg, int keep_f
 	prctl(PR_SET_NAME, c->comm);
 	leave_terminal();
 	close_others(keep_fd, e);
-	err = err ? problem_set(&p, err, "%s could not be confined: %s", c->name, strerror(-err)) : c->confine(cfg, parent, &p);
-	if (!err) {
-		setpriority(PRIO_PROCESS, 0, c->nice);
-		err = c->work(cfg, e[SERVER], e[TOOK], e[LIVES], &p);
-	}
+	setpriority(PRIO_PROCESS, 0, c->nice);
+	err = err ? problem_set(&p, err, "%s could not be confined: %s", c->name, strerror(-err)) :
+	      c->work(cfg, parent, e[SERVER], e[TOOK], e[LIVES], &p);
 	if (err == -EPIPE)
 		return STATUS_DONE;
 	if (!p.text[0])
