@@ -328,12 +328,13 @@ def test_recordings_that_vanish(tmp_path, kept, what):
             assert not kept.exists()
 
 
-def test_without_a_server(tmp_path, kept):
+def test_without_a_server(tmp_path, kept, request):
     """It has no socket to listen on, says where it records, and ends with its recorder."""
     args = [*BLKLAT_LIVE[:1], "serve", "--listen", "none", "--replay", played(tmp_path, 1000, wall_s=1, seconds=0.2), "--record", kept, "--keep-if", "total.lost > 0"]
 
     def begin():
         p = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
+        request.addfinalizer(p.kill)
         children = pathlib.Path(f"/proc/{p.pid}/task/{p.pid}/children")
         wait_until(lambda: (child := children.read_text()) and recordings(kept) and rests(child.strip()) and all_readable(kept)[5:], "some intervals")
         wait_until(lambda: rests(children.read_text().strip()), "its recorder to have them all")
