@@ -4,8 +4,6 @@
 
 #include <errno.h>
 
-#include "report/run.h"
-
 #define FLUSH BLKLAT_OP_FLUSH
 #define SCALE 6
 #define IOS_MOST 4000
