@@ -17,6 +17,12 @@ static bool asked(void)
 	return poll_until(&fd, 1, 0) > 0;
 }
 
+/* Whoever runs us may have made us ignore it, as nohup(1) does. */
+void set_up(void)
+{
+	signal(SIGHUP, SIG_DFL);
+}
+
 /* Has a process of its own catch signals and run this. Returns its wait status. */
 static int end_of(bool pass_on, void (*run)(void))
 {
@@ -123,7 +129,6 @@ TEST(test_nohup)
 {
 	signal(SIGHUP, SIG_IGN);
 	assert_int_equal(WEXITSTATUS(end_of(false, hang_up)), 7);
-	signal(SIGHUP, SIG_DFL);
 }
 
 TEST(test_nothing_is_caught)
