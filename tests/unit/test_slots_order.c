@@ -139,7 +139,7 @@ static void end(struct fake *f, const struct writer *w, u32 slot, u32 io)
 /* All on one CPU: an IO in each of two slots; when both have ended another one starts in the first. */
 static void write_ios(struct fake *f, const struct writer *w)
 {
-	region_use_all_octaves(&f->r);
+	fake_series(f, 0, 0, BLKLAT_OP_READ)[AT_OCTAVES] = 1ULL << (blklat_cell(latency_ns(0), 0) - 1);
 	for (u32 slot = 0; slot < SLOTS; slot++) {
 		weak_watch(&f->slots[1].ns[slot]);
 		weak_watch(&f->slots[1].started[slot]);
