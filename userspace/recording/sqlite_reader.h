@@ -41,15 +41,7 @@ int sqlite_has_log(int fd);
 /* Takes an @r that is all 0, too. */
 void sqlite_reader_close(struct sqlite_reader *r);
 
-/* --- private_copy.c: a copy without a name, so nobody else can reach it, and it is gone once it is closed --- */
-
-/*
- * Copies the regular file @from into a file in $TMPDIR, or /var/tmp; holes stay holes. The copy takes at most half of
- * the free space there. Returns 0, or a negative errno and a sentence with @name in it.
- */
-int private_copy(int from, const char *name, int *ret_fd, struct problem *p);
-
-/* The same into @to, on any file system. Returns 0 or a negative errno. */
+/* Copies the regular file @from into @to, as a private copy is made. Returns 0 or a negative errno. */
 int copy_file(int from, int to);
 
 #endif
