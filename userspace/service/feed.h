@@ -69,29 +69,4 @@ void feed_detach(struct feed *f);
 /* Is the capture on time, and with @losses complete? If not, @why says what is wrong. */
 bool feed_well(const struct feed *f, bool losses, char why[FEED_WORDS]);
 
-/*
- * The events of /api/stream, as JSON and in the form in which they are sent (server-sent events: "id",
- * "event", "data", an empty line). docs/serve.md describes their keys.
- */
-
-struct event_interval {
-	const char *boot;
-	u64 number;
-	double end_s;			/* since the start */
-	const struct run_info *run;	/* the frames' run */
-};
-
-/* An interval: every whole in @frames, and every part that had IOs. NULL if there is no memory. */
-struct blob *event_interval(const struct frames *frames, const struct event_interval *at);
-
-struct event_run {
-	const struct run_info *run;
-	const struct frames *frames;	/* whose devices are described */
-	s64 start_ns;			/* CLOCK_REALTIME */
-	double history_s;
-};
-
-/* What intervals don't contain: where they come from, and their devices. NULL if there is no memory. */
-struct blob *event_run(const struct event_run *e);
-
 #endif
