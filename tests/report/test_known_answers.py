@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recordings with known answers: the sentences of the report, in their order, as text of 80 columns."""
+import math
 import random
 import re
 import statistics
@@ -84,6 +85,7 @@ def test_what_stays_the_same(tmp_path):
     (1e5, 3e6, range(20, 22), (12, 2e9, 3), "p99 rose 15.0 times at 20.0 s for 2.0 s, from 214 us to 3.21 ms; p50 did not (101 us); mean from 104 us to 217 us, at 5.00k IOPS"),
     (1e5, 2e6, range(30, 60), (30, 4e8, 4), "p99 rose 9.89 times at 30.0 s, from 215 us to 2.13 ms; p50 did not (101 us); mean from 424 us to 177 us, at 5.00k IOPS"),
     (1e5, 2e6, range(30, 60), (30, 1e8, 5), "p99 rose 9.88 times at 30.0 s, from 215 us to 2.13 ms; p50 did not (101 us); mean about the same at 177 us, at 5.00k IOPS"),
+    (4e4, 3e6, range(30, 60), (0, 1, 0), "mean latency rose 1.52 times at 30.0 s, from 104 us to 159 us, after 50.0 % of the IOs, at 5.00k IOPS; p50 from 101 us to 40.2 us; p99 from 214 us to 3.21 ms"),
     (1e6, 3e6, range(20, 22), (12, 2e9, 12), "mean latency rose 10.4 times at 20.0 s for 2.0 s, from 104 us to 1.09 ms, after 33.4 % of the IOs, at 5.00k IOPS; p50 from 101 us to 1.00 ms")])
 def test_few_that_took_long_before(tmp_path, ns, late_ns, late, outliers, told):
     """So the mean fell, or would have, as a tail or the median rose."""
@@ -113,16 +115,16 @@ def test_a_rate_at_two_stages(tmp_path):
 
 
 def test_a_throttle_at_two_stages(tmp_path):
-    """IOs wait before the device, from 40 to 80 s: told of stage total alone, as the device has the same IOs."""
+    """Fewer IOs, which wait before the device, from 40 to 80 s: told of stage total alone, as the device has the same IOs."""
     s = synthetic.Script()
     s.lines.append("watch sda total")
     for t in range(120):
-        for stage, ns in (("device", 90e3), ("total", 30e6 if 40 <= t < 80 else 100e3)):
+        for stage, ns in (("device", 50e3 if 40 <= t < 80 else 90e3), ("total", 30e6 if 40 <= t < 80 else 100e3)):
             s.on("sda", stage)
             spread(s, "read", ns, 200 if 40 <= t < 80 else 2000)
         s.tick()
     told = [one for one in sentences(s.write(tmp_path / "run.blklat")) if "IOPS fell" in one or "IOPS rose" in one]
-    assert len(told) == 2 and all(one.startswith("sda (total) read: ") for one in told) and "; the device itself takes as long as before" in told[0], told
+    assert len(told) == 2 and all(one.startswith("sda (total) read: ") for one in told) and "; the device itself takes no longer" in told[0], told
 
 
 def test_rates_that_are_not_steady_are_told_together(tmp_path):
@@ -360,7 +362,7 @@ def test_a_drift_is_told_once(tmp_path):
 
 
 @pytest.mark.parametrize("of,told", [
-    (lambda t: 5 * max(0, 60 - abs(t - 90)) / 60, "33.0 s on for 115.0 s, from 103 us to 591 us, at 1.00k IOPS; p50 from 100 us to 593 us; meanwhile 295 writes/s of 64.0 KiB began"),
+    (lambda t: 5 * max(0, 60 - abs(t - 90)) / 60, "33.0 s on for 115.0 s, from 101 us to 591 us, at 1.00k IOPS; p50 from 100 us to 593 us; meanwhile 295 writes/s of 64.0 KiB began"),
     (lambda t: 3 * (t % 60) / 60, "8.0 s on for 52.0 s, and 2 times more, every 60.0 s, from 118 us to 387 us, at 1.00k IOPS; p50 from 114 us to 385 us"),
     (lambda t: 1.2 * max(0, 60 - abs(t - 90)) / 60, None), (lambda t: 5 * (t % 90 > 80), None)])
 def test_what_rises_little_by_little_and_falls_again(tmp_path, of, told):
@@ -398,6 +400,24 @@ def test_a_hiccup_before_a_step(tmp_path):
         spread(s, "read", 2e7 if t >= 20 else {17: 5.4e7, 18: 4.2e6, 19: 3.8e6}.get(t, 2.2e6), 20)
         s.tick()
     assert re.match(r"sda read: p99 rose 9\.\d\d times at 20\.0 s, from 2\.\d\d ms to 2\d\.\d ms; p50 did not ", sentences(s.write(tmp_path / "run.blklat"))[0])
+
+
+@pytest.mark.parametrize("ns,tail_ns,told", [
+    (lambda t: 5e4 if 80 <= t < 100 else 1.5e5, 0, r"mean latency fell 3.00 times at 80.0 s for 20.0 s, from 151 us to 50.2 us, after 26.7 % of the IOs, at 1.00k IOPS"),
+    (lambda t: 5e4 if 20 <= t % 60 < 30 else 1.5e5, 0, r"mean latency fell 3.00 times at 20.0 s for 10.0 s, and 4 times more, every 60.0 s, from 151 us to 50.2 us"),
+    (lambda t: 6e5 * 6 ** -math.exp(-((t - 150) / 30) ** 2), 0, r"mean latency fell 5.[89]\d times little by little from 10[3-6].0 s on for 9\d.0 s, from (59|60)\d us to 10[12] us"),
+    (lambda t: 6e4 * 6 ** min(max(t - 99, 0) / 30, max(230 - t, 0) / 30, 1), 0, r"mean latency rose 5.[789]\d times little by little from 10[2-4].0 s on for 12\d.0 s, from 60.[2-5] us to 3[456]\d us"),
+    (lambda t: 1e5, lambda t: 5e5 if 100 <= t < 130 else 5e6, r"p99 fell 10.0 times at 100.0 s for 30.0 s, from 4.98 ms to 496 us; p50 did not"),
+    (lambda t: 1e5, lambda t: 5e5 * 20 ** min(max(t - 200, 0) / 50, 1), r"p99 rose \d\d.\d times little by little from 20\d.0 s on, from 496 us to")])
+def test_a_dip_and_a_drift(tmp_path, ns, tail_ns, told):
+    """Of 300 s: faster for a while, at once or little by little, or slower; or the tail is; or it grows late."""
+    s = synthetic.Script()
+    for t in range(300):
+        spread(s, "read", ns(t), 1000)
+        spread(s, "read", tail_ns(t) if tail_ns else 0, 20 * bool(tail_ns))
+        s.tick()
+    found = [one for one in sentences(s.write(tmp_path / "run.blklat")) if "steady" not in one and "peaks" not in one]
+    assert len(found) == 1 and re.match(f"sda read: {told}", found[0]), found
 
 
 def test_the_mean_is_noisy(tmp_path):
@@ -445,14 +465,14 @@ def test_a_load_that_grows_in_small_steps(tmp_path, every, seconds, at, rates):
 
 
 def test_what_waits_for_flushes(tmp_path):
-    """Writes, each with a flush: these take three times as long from 30 s on, so there are half as many of both."""
+    """Writes, each with a flush: these take three times as long for 20 s, so there are half as many of both."""
     s = synthetic.Script()
     for t in range(60):
-        s.io("write", 2e6, 80 if t >= 30 else 160)
-        s.io("flush", 10e6 if t >= 30 else 4e6, 80 if t >= 30 else 160, size=0)
+        s.io("write", 2e6, 80 if 20 <= t < 40 else 160)
+        s.io("flush", 10e6 if 20 <= t < 40 else 4e6, 80 if 20 <= t < 40 else 160, size=0)
         s.tick()
     told = [one for one in sentences(s.write(tmp_path / "run.blklat")) if "steady" not in one and "device's time" not in one]
-    assert len(told) == 1 and told[0].startswith("sda flush: IOPS fell from 160 to 80 at 30.0 s, "), told
+    assert [one[:50] for one in told] == ["sda flush: IOPS fell from 160 to 80 at 20.0 s, aft", "sda flush: IOPS rose from 80 to 160 at 40.0 s, aft"]
 
 
 def test_few_flushes(tmp_path):
@@ -625,8 +645,27 @@ def test_what_waits_in_the_scheduler(tmp_path, total):
         s.tick()
     told, = sentences(s.write(tmp_path / "run.blklat"), grade="!!")
     where, times = ("total", r"46\.3") if total else ("queue", "250")
-    assert re.fullmatch(rf"sda \({where}\) read: mean latency rose {times} times at 30\.0 s, .*; the device itself takes as "
-                        "long as before", told)
+    assert re.fullmatch(rf"sda \({where}\) read: mean latency rose {times} times at 30\.0 s, .*; the device itself takes "
+                        "no longer", told)
+
+
+def test_a_run_of_one_interval(tmp_path):
+    s = synthetic.repeated(1, ("read", 1e5, 100), ("write", 1e6, 100))
+    assert sentences(s.write(tmp_path / "run.blklat"))[0].endswith("; much the same on sda write")
+
+
+def test_devices_that_were_there_at_other_times(tmp_path):
+    """What one does after the other is gone sets nothing apart; the step is at the begin of its window, and no scatter."""
+    s = synthetic.Script(("sda", "sdb"))
+    for t in range(120):
+        s.on("sda")
+        spread(s, "read", 3e5 if t < 60 else 1e5, 8000 if t < 60 else 2000 - 20 * (t == 119))
+        s.on("sdb")
+        spread(s, "read", 3e5, 8000 * (t < 60))
+        s.lines += ["gone"] * (t == 59)
+        s.tick()
+    told = sentences(s.write(tmp_path / "run.blklat"))
+    assert not [one for one in told if "against" in one or "scatter" in one], told
 
 
 def test_a_run_without_ios(tmp_path):

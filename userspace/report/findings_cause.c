@@ -321,7 +321,7 @@ static const struct watch_run *only_part(const struct trace *t, const struct cha
 	return only;
 }
 
-/* Whether IOs take as long in the device as before, so that they wait somewhere else. */
+/* Whether IOs take no longer in the device than before, so that they wait somewhere else. */
 static bool waits_before_device(const struct trace *t, const struct change *c)
 {
 	const struct run *r = t->q->run;
@@ -332,7 +332,7 @@ static bool waits_before_device(const struct trace *t, const struct change *c)
 
 		if (w != t->q->watch && w->watch->device == t->q->watch->watch->device &&
 		    w->watch->stage == BLKLAT_STAGE_DEVICE)
-			return before.iops && after.iops && !direction(before.mean_ns, after.mean_ns, EVEN);
+			return before.iops && after.iops && direction(before.mean_ns, after.mean_ns, EVEN) <= 0;
 	}
 	return false;
 }

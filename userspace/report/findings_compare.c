@@ -393,12 +393,17 @@ static bool lies_on(const struct device *d, u32 lower)
 	return false;
 }
 
-/* Not what lies on another watched device, or is watched at a stage before, nor what stalled or became slow. */
+/*
+ * Not what lies on another watched device, is watched at a stage before, or was not there all the time, nor what
+ * stalled or became slow.
+ */
 static bool is_of_its_own(const struct inquiry *q, const struct watch_run *w)
 {
 	const struct run *r = q->run;
 	const struct device *d = w->watch->device;
 
+	if (w->first_there || w->n_there < r->n)
+		return false;
 	run_for_each_whole(of, r) {
 		u32 other = of->watch->device - r->devices.d;
 

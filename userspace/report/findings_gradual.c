@@ -5,11 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static double level_ns(const struct level *l, u32 p)
-{
-	return p == LEVEL_MEAN ? l->mean_ns : l->ns[p];
-}
-
 /* The logarithm of percentile @p without what lasts for two intervals. Returns its noise. */
 static double smooth(const struct trace *t, u32 p)
 {
@@ -54,7 +49,7 @@ bool find_drift(const struct trace *t, u32 p, struct change *ret)
 	for (u32 i = 0; i < FIFTHS; i++) {
 		ret->span[1] = fifth_of((struct span){ 0, t->n }, i);
 		ret->after = figures_of(t, t->s, ret->span[1]);
-		ns[i] = level_ns(&ret->after, p);
+		ns[i] = p == LEVEL_MEAN ? ret->after.mean_ns : ret->after.ns[p];
 		for (u32 k = ret->span[1].from; k < ret->span[1].to; k++)
 			squares += pow(trace_log_ns(t, k, p) - log(ns[i]), 2);
 	}
@@ -74,20 +69,22 @@ bool find_drift(const struct trace *t, u32 p, struct change *ret)
 	if (way * change < fmax(log(STEP(p)), sqrt(squares / t->n) * fmax(2, 5 / sqrt(t->n / FIFTHS / 2.0))) ||
 	    (p == LEVEL_MEAN && most >= way * change / 2))
 		return false;
-	/* A percentile behind the median may step where the mean, of which is told, does not. */
-	if (p == RUN_P50 || p == LEVEL_MEAN)
+	/* A percentile behind the median may step where the mean does not, of which is told unless the median stays. */
+	if (p == RUN_P50 || p == LEVEL_MEAN || (change_is_tail(ret) && p == ret->tail))
 		find_moving(t, p, log(ns[0]), change, ret);
 	return true;
 }
 
-u32 find_humps(const struct trace *t, u32 p, struct change *ret)
+u32 find_humps(const struct trace *t, u32 p, int way, struct change *ret)
 {
 	double noise, low, high, foot;
-	u32 n = 0;
+	u32 n = 0, last = 0;
 
 	if (t->q->run->phases.n || t->n < FIFTHS * LEVEL_LEAST)
 		return 0;
 	noise = smooth(t, p);
+	for (u32 i = 0; i < t->n; i++)
+		t->y[i] *= way;
 	trace_ends(t, &low, &high);
 	foot = low + fmax(log(EVEN), 2 * noise);
 	for (u32 from = 0, to; from < t->n && n + 1 < LEVEL_CUTS_MAX; from = to + 1) {
@@ -104,12 +101,15 @@ u32 find_humps(const struct trace *t, u32 p, struct change *ret)
 			tall += t->y[i] > low + rise / 2;
 			most = fmax(most, i && i <= top ? t->y[i] - t->y[i - 1] : 0);
 		}
-		if (!from || tall < 2 * LEVEL_LEAST || rise < fmax(2 * log(STEP(p)), 4 * noise) || most > rise / 2)
+		/* What is as at the run's start in the end is no hump: there was a dip before. */
+		if (!from || (to == t->n && t->y[0] > foot) || tall < 2 * LEVEL_LEAST ||
+		    rise < fmax(2 * log(STEP(p)), 4 * noise) || most > rise / 2)
 			continue;
 		ret[n] = (struct change){ .gradual = true, .at_s = t->q->run->start_s[t->interval[from]],
-					  .span = { { max_u64(from, NEAR) - NEAR, from }, { max_u64(top, 2) - 2, min_u64(top + 3, t->n) } } };
+					  .span = { { last, from }, { max_u64(top, 2) - 2, min_u64(top + 3, t->n) } } };
 		ret[n].lasts_s = run_end_of(t->q->run, t->interval[to - 1]) - ret[n].at_s;
 		n++;
+		last = to;
 		if (to < t->n)
 			ret[n++] = (struct change){ .at_s = t->q->run->start_s[t->interval[to]] };
 	}
@@ -117,5 +117,5 @@ u32 find_humps(const struct trace *t, u32 p, struct change *ret)
 		return 0;
 	memcpy(ret->near, ret->span, sizeof(ret->near));
 	change_compare(t, ret);
-	return ret->latency > 0 && ret->after.ns[p] >= STEP(p) * STEP(p) * ret->before.ns[p] ? n : 0;
+	return ret->latency == way && direction(ret->before.ns[p], ret->after.ns[p], STEP(p) * STEP(p)) == way ? n : 0;
 }

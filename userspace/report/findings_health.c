@@ -100,14 +100,6 @@ int find_errors(const struct inquiry *q)
 	return 0;
 }
 
-/* An IO that takes at least this long hangs. */
-static double hung_ns(const struct watch_run *w)
-{
-	double p50_ns = w->ops[main_op(w)].total->percentile_ns[RUN_P50];
-
-	return fmin(fmax(HUNG_LATENCIES * p50_ns, HUNG_LEAST_NS), HUNG_MOST_NS);
-}
-
 /* Whether the oldest IO in flight at the end of interval @i waited in a stall for most of its time. */
 static bool told_as_stall(const struct inquiry *q, u32 i)
 {
@@ -120,6 +112,7 @@ int find_hung(const struct inquiry *q)
 {
 	const struct watch_run *w = q->watch;
 	const u64 *ages = w->oldest_ns;
+	double p50_ns = w->ops[main_op(w)].total->percentile_ns[RUN_P50];
 	u32 n = q->run->n, oldest = n;
 	struct finding *f;
 
@@ -128,7 +121,7 @@ int find_hung(const struct inquiry *q)
 		    /* If it gets older, it is looked at where it is oldest. */
 		    !(i + 1 < n && ages[i + 1] > ages[i] && q->age_proven[i + 1]) && !told_as_stall(q, i))
 			oldest = i;
-	if (oldest == n || w->oldest_ns[oldest] < hung_ns(w))
+	if (oldest == n || w->oldest_ns[oldest] < fmin(fmax(HUNG_LATENCIES * p50_ns, HUNG_LEAST_NS), HUNG_MOST_NS))
 		return 0;
 	f = finding_add(q, "hung", -1);
 	f->to_s = run_end_of(q->run, oldest);

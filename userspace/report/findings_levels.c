@@ -97,7 +97,7 @@ bool change_is_worse(const struct change *c)
 	return change_has_culprit(c) || (c->latency > 0 && !change_is_load(c) && !change_is_resized(c));
 }
 
-/* A few IOs that took very long may move the mean the other way. */
+/* A few IOs that took very long may move the mean the other way; so may a tail, of which a rise is told first. */
 static int direction_of_latency(const struct change *c)
 {
 	int tail = c->tail ? direction(c->before.ns[c->tail], c->after.ns[c->tail], FACTOR) : 0;
@@ -106,7 +106,10 @@ static int direction_of_latency(const struct change *c)
 
 	if (change_is_tail(c))
 		return tail;
-	return c->p50 == -c->mean && fabs(p50) > fabs(mean) && c->p50 ? c->p50 : c->mean ?: c->p50 ?: tail;
+	if (c->p50 == -c->mean && fabs(p50) > fabs(mean) && c->p50 &&
+	    !(tail > 0 && c->mean > 0 && c->after.ns[c->tail] > c->before.ns[c->tail] * exp(fabs(p50))))
+		return c->p50;
+	return c->mean ?: c->p50 ?: tail;
 }
 
 void change_compare(const struct trace *t, struct change *c)
@@ -254,12 +257,12 @@ static void find_turns(struct change *all, u32 n)
 		all[i].lasts_s = all[1].at_s - all[0].at_s;
 }
 
-/* How many changes are short rises of the same, each followed by its end. The last may go on until the run ends. */
+/* How many changes are short rises of the same, or dips, each with its end. The last may go on until the run ends. */
 static u32 gather_shorts(const struct change *all, u32 n)
 {
 	u32 m = 0;
 
-	while (m < n && all[m].lasts_s && !change_has_culprit(&all[m]) &&
+	while (m < n && all[m].lasts_s && all[m].latency == all[0].latency && !change_has_culprit(&all[m]) &&
 	       change_is_tail(&all[m]) == change_is_tail(&all[0]))
 		m += m + 1 < n ? 2 : 1;
 	return m ?: 1;
@@ -335,17 +338,25 @@ static bool is_own(const struct trace *t, bool sweep, const struct change *c, u3
 	return (!sweep && rate) || (change_is_worse(c) && !marked && (rate || !c->iops));
 }
 
-/* Slower at the same rate than before and after: a phase of a sweep whose load does not tell why. */
-static bool is_excursion(const struct change *c, const struct change *back)
+/*
+ * There and back: slower at the same rate, a phase of a sweep whose load does not tell why; or a dip, faster for a
+ * shorter time than it was slow before.
+ */
+static bool is_excursion(const struct change *c, const struct change *back, bool sweep)
 {
-	return change_is_worse(c) && !c->iops && !c->cause.watch && back->latency < 0 && !back->iops &&
-	       !direction(c->before.mean_ns, back->after.mean_ns, FACTOR);
+	u32 p = c->tail;	/* or the median */
+
+	if (c->latency * back->latency >= 0 || c->cause.watch || direction(c->before.ns[p], back->after.ns[p], FACTOR))
+		return false;
+	return sweep ? change_is_worse(c) && !c->iops && !back->iops
+		     : change_is_worse(back) && !back->cause.watch && !change_is_load(c) && !change_is_resized(c) &&
+		       c->span[1].to - c->span[1].from < c->span[0].to - c->span[0].from;
 }
 
 /* Sets @ret to all changes that are told. Returns how many there are. */
 static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 {
-	bool recovers = false, was_worse = is_told_worse(t->q);
+	bool recovers = false, was_worse = is_told_worse(t->q), dips = !sweep && rate_is_its_own(t->q);
 	u32 n = 0;
 
 	for (u32 i = t->n_cuts; i--;) {
@@ -361,8 +372,9 @@ static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 		was_worse |= change_is_worse(&ret[i]) && !ret[i].lasts_s;
 	}
 	for (u32 i = 0; i < t->n_cuts; i++) {
-		bool there_and_back = sweep && i + 1 < t->n_cuts && is_excursion(&ret[i], &ret[i + 1]);
+		bool there_and_back = i + 1 < t->n_cuts && (sweep || dips) && is_excursion(&ret[i], &ret[i + 1], sweep);
 
+		dips &= there_and_back;	/* what was fast before is no dip */
 		if (there_and_back)
 			ret[i].lasts_s = ret[i + 1].at_s - ret[i].at_s;
 		if (there_and_back || is_own(t, sweep, &ret[i], t->cuts[i]))
@@ -398,7 +410,7 @@ static int report_changes(struct trace *t, bool sweep)
 		return 0;
 	}
 	for (u32 p = 0; !t->n_cuts && !n && p < PERCENTILES_OVER_TIME; p++)
-		n = t->backed[p] ? find_humps(t, p, all) : 0;
+		n = t->backed[p] ? find_humps(t, p, 1, all) ?: find_humps(t, p, -1, all) : 0;
 	if (n && all[0].gradual) {
 		find_cause(t, 0, &all[0]);
 		report_change(t, all, n);

@@ -76,7 +76,7 @@ struct change {
 	bool gradual;		/* no step: before and after are the first and the last fifth of the time */
 	bool local;		/* of a percentile alone: the mean drifts, so before and after are next to the change */
 	double from_s, until_s;	/* of a drift: most of it is after the one and before the other; 0: not known better */
-	double lasts_s;		/* of a rise of latency that is too short for a level, or comes in turns; else 0 */
+	double lasts_s;		/* of a dip, or of a rise that is too short for a level or comes in turns; else 0 */
 	double rest_s;		/* pause of the workload before the change */
 	/* before (at a handover, before the first load) and after; up to NEAR intervals of each next to the change */
 	struct span span[2], near[2];
@@ -93,7 +93,7 @@ struct change {
 	/* nothing else changed: neither the load nor the latency of another op or device; nor does it recover */
 	bool alone;
 	const struct watch_run *only;	/* the only part whose IOs take longer; NULL: there is none */
-	bool before_device;	/* of another stage than device, which is watched as well and takes as long as before */
+	bool before_device;	/* of another stage than device, which is watched as well and takes no longer */
 	u32 like;		/* devices of its kind with as many of these IOs, which take as long as before */
 };
 
@@ -195,10 +195,10 @@ bool find_drift(const struct trace *t, u32 p, struct change *ret);
 
 /*
  * Without a step: where percentile @p rises by two steps little by little and falls again, and is high for as long as
- * two levels. Sets all changes, for the worse and for the better in turn; the first has the figures. Returns
- * how many there are.
+ * two levels; or with @way -1 falls and rises. Sets all changes, there and back in turn; the first has the figures.
+ * Returns how many there are.
  */
-u32 find_humps(const struct trace *t, u32 p, struct change *ret);
+u32 find_humps(const struct trace *t, u32 p, int way, struct change *ret);
 
 /* --- findings_cause.c --- */
 

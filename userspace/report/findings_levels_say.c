@@ -48,7 +48,7 @@ static void say_cause(struct finding *f, const struct trace *t, const struct cha
 	else if (!change_is_load(c) && c->only)
 		say_only(f, t, c);
 	else if (!change_is_load(c) && c->latency > 0 && c->before_device)
-		finding_say(f, "; the device itself takes as long as before");
+		finding_say(f, "; the device itself takes no longer");
 	else if (!change_is_load(c) && c->latency > 0 && c->like)
 		finding_say(f, "; %u like it %s as fast as before", c->like, c->like > 1 ? "are" : "is");
 	else if (change_is_cache(c) && !rested && t->op <= BLKLAT_OP_WRITE)

@@ -123,7 +123,7 @@ static void say_names(struct finding *f, const struct finding *from, u32 n, bool
 			finding_say(f, " (from %s to %s IOPS)", UNITS(short, before), UNITS(short, after));
 		else if (*event_of(f))
 			finding_say(f, " (%s %s times)", from[i].times_of, UNITS(times, from[i].times));
-		if (rates)
+		if (rates && !isnan(finding_get(&from[i], "iops")))
 			finding_say(f, " (%s IOPS)", UNITS(short, finding_get(&from[i], "iops")));
 	}
 	if (n > NAMED)
@@ -187,17 +187,19 @@ static bool is_same_rate(const struct finding *f, const struct finding *of, doub
 
 /*
  * Whether @of says of the same event why: a larger factor, of the same op at another stage, or how another op became
- * slower, so that this one, which waits for it, is done as seldom.
+ * slower or faster, so that this one, which waits for it, is done as seldom or as often.
  */
 static bool is_same_event(const struct finding *f, const struct finding *of, double slack_s)
 {
 	double before = finding_get(f, "before_iops") / finding_get(of, "before_iops"),
 	       after = finding_get(f, "after_iops") / finding_get(of, "after_iops");
-	bool stage = f->grade == FINDING_WRONG && f->op == of->op && f->watch != of->watch,
+	bool slower = !strcmp(event_of(of), "slower");
+	bool stage = slower && f->grade == FINDING_WRONG && f->op == of->op && f->watch != of->watch,
 	     turn = !strcmp(event_of(f), "changed") && f->op != of->op && f->watch == of->watch && !of->culprit &&
-		    finding_get(of, "times_slower_by_iops") >= SLOWER;
+		    (slower ? finding_get(of, "times_slower_by_iops") >= SLOWER
+			    : !strcmp(event_of(of), "faster") && finding_get(of, "times_slower_by_iops") <= 1 / SLOWER);
 
-	return !strcmp(event_of(of), "slower") && fabs(f->from_s - of->from_s) <= slack_s && f->watch->device == of->watch->device &&
+	return fabs(f->from_s - of->from_s) <= slack_s && f->watch->device == of->watch->device &&
 	       fmax(before, 1 / before) <= SLOWER && fmax(after, 1 / after) <= SLOWER &&
 	       (turn || (stage && is_level_change(f) && (f->times < of->times || (f->times == of->times && of < f))));
 }

@@ -38,18 +38,9 @@ static void landscape_uninit(struct landscape *l)
 	free(l->peaks);
 }
 
-/* The triangle's half width in cells; at least one, for coarse scales. */
-static u32 half_width(const struct hist *h)
-{
-	double cells_a_decade = (1 << h->scale) / log10(2);
-	double width = round(HALF_WIDTH * cells_a_decade);
-
-	return width > 1 ? width : 1;
-}
-
 static void smooth(struct landscape *l)
 {
-	s64 w = half_width(l->hist);
+	s64 w = fmax(round(HALF_WIDTH * (1 << l->hist->scale) / log10(2)), 1);	/* cells; one for coarse scales */
 
 	for (s64 d = 1 - w; d < w; d++) {
 		double weight = (double)(w - llabs(d)) / (w * w);

@@ -73,11 +73,11 @@ static void say(struct finding *f, const struct steady_state *s, double stalled,
 			    UNITS(share, stalled));
 }
 
-/* Whether the load came or went: for half a round at an end of the window it is not there, without a stall. */
+/* Whether the load came or went: without a stall it rests for half of the window, or half a round at an end of it. */
 static bool comes_or_goes(const struct inquiry *q, u32 op, const struct steady_state *s)
 {
 	const struct steady_window *w = q->window;
-	double first_s = 0, last_s = 0;
+	double first_s = 0, last_s = 0, away_s = 0;
 	bool came = false;
 
 	for (u32 i = w->first; i < w->first + w->n; i++) {
@@ -86,8 +86,10 @@ static bool comes_or_goes(const struct inquiry *q, u32 op, const struct steady_s
 		came |= q->watch->ops[op].ios[i];
 		first_s += came ? 0 : absent_s;
 		last_s = q->watch->ops[op].ios[i] ? 0 : last_s + absent_s;
+		away_s += q->watch->ops[op].ios[i] ? 0 : absent_s;
 	}
-	return fmax(first_s, last_s) >= s->round_s / 2 && !s->few && !s->reached && !(s->known && s->while_busy);
+	return !s->few && !(s->known && s->while_busy) &&
+	       (2 * away_s > w->to_s - w->from_s || (!s->reached && fmax(first_s, last_s) >= s->round_s / 2));
 }
 
 int find_steady_state(const struct inquiry *q, u32 op)
@@ -108,7 +110,8 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	finding_rule(f, "SNIA PTS 2.0: five rounds, each a fifth of the window (%s), whose largest and smallest average "
 		     "differ by at most 20 %% of the mean, and the least-squares line through them by at most 10 %% "
 		     "from first to last; pauses of a duty cycle are left out", q->window->rule);
-	scatters = s.known && !stalled_share(q) && rest_of(q) < s.round_s / 2 && steady_by_chance(&s, s.error);
+	scatters = s.known && !stalled_share(q) && rest_of(q) < s.round_s / 2 && steady_by_chance(&s, s.error) &&
+		   !levels_are_told(q, op, q->window->from_s, q->window->to_s, false);
 	finding_value(f, "known", s.known && !scatters);
 	if (s.known || s.few) {
 		f->from_s = q->window->from_s;

@@ -36,15 +36,10 @@ static void report(const struct inquiry *q, u32 op, u32 from, u32 last)
 		     "if the mean latency rises by a factor of 1.5 or more until the last; in that one IOPS vary more than the queue depth does", PHASES_LEAST);
 }
 
-/* Whether its load does not go by the device, so that a deeper queue is no larger one. Its ends may be in intervals. */
-static bool has_rate(const struct inquiry *q, const struct phase *p)
-{
-	return depth_scatter(q->run, q->watch, p->first + 1, p->first + p->n - 1) >= KEEPS_DEPTH;
-}
-
 int find_saturated(const struct inquiry *q, u32 op)
 {
 	const struct phases *ph = &q->run->phases;
+	const struct phase *deepest;
 	u32 by_depth[PHASES_MAX], n = 0, from = 0;
 	double most = 0;
 
@@ -61,7 +56,11 @@ int find_saturated(const struct inquiry *q, u32 op)
 	for (u32 i = n; i--; most = fmax(most, of_phase(q, op, by_depth[i])->iops))
 		if (most <= MORE * of_phase(q, op, by_depth[i])->iops)
 			from = i;
-	if (q->sweeps[op] && n >= PHASES_LEAST && !has_rate(q, &ph->p[by_depth[n - 1]]) &&
+	if (!q->sweeps[op] || n < PHASES_LEAST)
+		return 0;
+	/* Where the load has a rate of its own, a deeper queue is no larger load. Its ends may be in intervals. */
+	deepest = &ph->p[by_depth[n - 1]];
+	if (!(depth_scatter(q->run, q->watch, deepest->first + 1, deepest->first + deepest->n - 1) >= KEEPS_DEPTH) &&
 	    of_phase(q, op, by_depth[n - 1])->mean_ns >= WAITS * of_phase(q, op, by_depth[from])->mean_ns)
 		report(q, op, by_depth[from], by_depth[n - 1]);
 	return 0;

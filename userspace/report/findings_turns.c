@@ -34,13 +34,6 @@ static bool is_inside(const struct trace *t, const struct turns *s, u32 place)
 	return (!place || is_high(t, s, place - 1) == high) && (place + 1 == t->n || is_high(t, s, place + 1) == high);
 }
 
-static void find_rates(const struct trace *t, struct turns *s)
-{
-	for (u32 i = 0; i < t->n; i++)
-		t->y[i] = run_iops(t->q->run, t->s->ios, t->interval[i]);
-	trace_ends(t, &s->low, &s->high);
-}
-
 /* Returns whether they are even. */
 static bool find_turns(const struct trace *t, struct turns *s)
 {
@@ -97,7 +90,9 @@ int report_turns(struct trace *t)
 
 	if (t->n < TURNS_LEAST)
 		return 0;
-	find_rates(t, &s);
+	for (u32 i = 0; i < t->n; i++)
+		t->y[i] = run_iops(t->q->run, t->s->ios, t->interval[i]);
+	trace_ends(t, &s.low, &s.high);
 	if (s.high < FACTOR * s.low || !find_turns(t, &s))
 		return 0;
 	for (last = t->n - 1; is_high(t, &s, last) == is_high(t, &s, last - 1);)

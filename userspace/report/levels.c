@@ -78,13 +78,6 @@ static u32 best_cut_in_windows(const struct search *s, u32 from, u32 to, double 
 	return best;
 }
 
-static void insert_cut(struct search *s, u32 at, u32 cut)
-{
-	memmove(&s->cuts[at + 1], &s->cuts[at], (s->n_cuts - at) * sizeof(*s->cuts));
-	s->cuts[at] = cut;
-	s->n_cuts++;
-}
-
 static u32 begin_of(const struct search *s, u32 level)
 {
 	return level ? s->cuts[level - 1] : 0;
@@ -137,10 +130,12 @@ static void segment(struct search *s)
 
 			if (gain <= least)
 				cut = best_cut_in_windows(s, begin_of(s, level), end_of(s, level), &gain);
-			if (cut && gain > least)
-				insert_cut(s, level, cut);
-			else
+			if (!cut || gain <= least) {
 				level++;
+				continue;
+			}
+			memmove(&s->cuts[level + 1], &s->cuts[level], (s->n_cuts++ - level) * sizeof(*s->cuts));
+			s->cuts[level] = cut;
 		}
 	} while (s->n_cuts > before);
 }

@@ -8,11 +8,6 @@
 
 #include "report/run.h"
 
-static bool only_ends(const struct mark *m)
-{
-	return !strcmp(m->text, "end") || !strcmp(m->text, "pause");
-}
-
 int phases_init(struct phases *ph, const struct origin *origin, u32 n_watches, u32 scale)
 {
 	u32 room = origin->n_marks < PHASES_MAX ? origin->n_marks : PHASES_MAX;
@@ -26,7 +21,7 @@ int phases_init(struct phases *ph, const struct origin *origin, u32 n_watches, u
 	for (u32 i = 0; i < origin->n_marks; i++) {
 		const struct mark *m = &origin->marks[i];
 
-		if (only_ends(m))
+		if (!strcmp(m->text, "end") || !strcmp(m->text, "pause"))
 			continue;
 		if (made.n == PHASES_MAX) {
 			made.left_out++;
@@ -97,12 +92,6 @@ static struct phase *phase_of(struct phases *ph, const struct phase_interval *i)
 	return ph->at < ph->n && middle_s >= ph->p[ph->at].from_s ? &ph->p[ph->at] : NULL;
 }
 
-/* Once a phase has a complete interval, it takes no others. */
-static bool wants(const struct phase *p, const struct phase_interval *i)
-{
-	return p && (is_whole(p, i) || !p->n || p->partial);
-}
-
 static int frame_add(const struct phases *ph, struct frame **to, const struct frame *from, struct budget *b)
 {
 	static const struct percentiles none;
@@ -145,7 +134,8 @@ int phases_add(struct phases *ph, const struct phase_interval *i, struct budget 
 	struct phase *p = phase_of(ph, i);
 	int err;
 
-	if (!wants(p, i))
+	/* Once a phase has a complete interval, it takes no others. */
+	if (!p || (p->n && !p->partial && !is_whole(p, i)))
 		return 0;
 	if (is_idle(ph, i)) {
 		p->idle_n += p->n > 0;

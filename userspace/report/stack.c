@@ -47,9 +47,8 @@ static enum blklat_stage common_stage(const struct run *r, const bool *set, u32 
 {
 	bool total = watch_at(r, upper, BLKLAT_STAGE_TOTAL);
 
-	for (u32 i = 0; i < r->devices.n; i++) {
+	for (u32 i = 0; i < r->devices.n; i++)
 		total &= !set[i] || watch_at(r, i, BLKLAT_STAGE_TOTAL);
-	}
 	return total ? BLKLAT_STAGE_TOTAL : BLKLAT_STAGE_DEVICE;
 }
 
