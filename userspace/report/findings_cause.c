@@ -426,7 +426,7 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 			if (way == c->latency)
 				keep_cause(c, &o);
 		}
-	if (!c->cause.watch && c->latency > 0)
+	if (!c->cause.watch && c->latency > 0 && !change_is_load(c))
 		find_cause_elsewhere(t, i, c);
 	c->like = unchanged_peers(t, c);
 	c->before_device = waits_before_device(t, c);

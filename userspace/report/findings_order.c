@@ -171,14 +171,19 @@ static double rate_of(const struct finding *f)
 	return rate;
 }
 
+/* Of two that say the same, that by a larger factor is told. */
+static bool is_larger(const struct finding *f, const struct finding *than)
+{
+	return f->times > than->times || (f->times == than->times && f < than);
+}
+
 /* Whether @of is about the same rate at another stage: a change that is worse, else at the first of them. */
 static bool is_same_rate(const struct finding *f, const struct finding *of, double slack_s)
 {
 	double x = rate_of(f), y = rate_of(of);
-	bool change = is_level_change(f), told = of < f;
+	bool change = is_level_change(f),
+	     told = !change ? of < f : of->grade == f->grade ? is_larger(of, f) : of->grade < f->grade;
 
-	if (change && (of->grade != f->grade || of->times != f->times))
-		told = of->grade < f->grade || (of->grade == f->grade && of->times > f->times);
 	if (change && (f->grade == FINDING_WRONG || fabs(f->from_s - of->from_s) > slack_s))
 		return false;
 	return told && f->watch->device == of->watch->device && f->watch != of->watch && f->op == of->op &&
@@ -201,12 +206,12 @@ static bool is_same_event(const struct finding *f, const struct finding *of, dou
 
 	return fabs(f->from_s - of->from_s) <= slack_s && f->watch->device == of->watch->device &&
 	       fmax(before, 1 / before) <= SLOWER && fmax(after, 1 / after) <= SLOWER &&
-	       (turn || (stage && is_level_change(f) && (f->times < of->times || (f->times == of->times && of < f))));
+	       (turn || (stage && is_level_change(f) && is_larger(of, f)));
 }
 
 /*
- * Whether @f says again what @of does: that a load changed, which is the cause of something; or in peaks that latency
- * did.
+ * Whether @f says again what @of does: that a load changed, which is the cause of something, or changed with another;
+ * or in peaks that latency did.
  */
 static bool repeats(const struct finding *f, const struct finding *of, double slack_s)
 {
@@ -218,8 +223,8 @@ static bool repeats(const struct finding *f, const struct finding *of, double sl
 	if (!strcmp(f->kind, "peaks"))
 		return is_level_change(of) && of->watch->device == f->watch->device && of->op == f->op &&
 		       of->times >= SLOWER;
-	return of_load && of->cause && (of->grade == FINDING_WRONG || !is_level_change(f)) && of->watch == f->watch &&
-	       of->cause_op == f->op && (of->op != f->op || of->culprit) &&
+	return of_load && of->cause && (of->grade == FINDING_WRONG || !is_level_change(f) || is_larger(of, f)) &&
+	       of->watch == f->watch && of->cause_op == f->op && (of->op != f->op || of->culprit) &&
 	       of->from_s <= f->to_s + slack_s && of->to_s >= f->from_s - slack_s;
 }
 
