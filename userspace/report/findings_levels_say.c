@@ -39,7 +39,7 @@ static void say_cause(struct finding *f, const struct trace *t, const struct cha
 	if (change_is_load(c) && c->latency > 0 && !c->iops)
 		finding_say(f, ": the load grew from QD %s to %s, and the device is saturated",
 			    UNITS(short, c->before.queue_depth), UNITS(short, c->after.queue_depth));
-	else if (change_is_load(c) && !(whose = say_whose(f, t, c)))
+	else if ((change_is_load(c) || change_is_resized(c)) && !(whose = say_whose(f, t, c)) && change_is_load(c))
 		finding_say(f, ": the load changed");
 	if (change_is_resized(c) && !whose)
 		finding_say(f, ", as their size went from %s to %s", UNITS(memory, mean_bytes(&c->before)), UNITS(memory, mean_bytes(&c->after)));
