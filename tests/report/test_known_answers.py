@@ -213,6 +213,20 @@ def test_short_bursts_of_another_load(tmp_path, report, owner):
     assert not [one for one in others if "latency" in one or "level changed" in one or "peaks" in one]
 
 
+def test_two_loads_that_overlap(tmp_path):
+    """The first one is a culprit of what is slow without the other, and the device's time is that of the level before it."""
+    s = synthetic.Script(by="cgroup")
+    for t in range(150):
+        loads = {"b": 30 <= t < 90, "c": 60 <= t < 120}
+        spread(s, "read", 1e5 * 3 ** sum(loads.values()), 2000, more="in=/system.slice/db.service")
+        for owner, there in loads.items():
+            spread(s, "write", 2e6, 1000 * there, size=2 ** 17, more=f"in=/system.slice/{owner}.service")
+        s.tick()
+    first, second, *_ = sentences(s.write(tmp_path / "run.blklat"))
+    assert first.startswith("sda read: at 30.0 s b.service began 1.00k writes/s of 128 KiB, until 90.0 s; it has 76.9 % of the device's time until 60.0 s, and reads of db.service went"), first
+    assert re.match(r"sda read: mean latency rose 3\.00 times at 60\.0 s, .*; at the same time c\.service began 1\.00k writes/s of 128 KiB$", second), second
+
+
 def test_a_load_that_comes_once_has_no_bursts(tmp_path):
     """The first one's writes are slow now and then by themselves, too, which is nobody's."""
     s = synthetic.Script(by="process")

@@ -139,15 +139,17 @@ static int grows_with(const struct trace *t, struct span in, const struct change
 	return o->grows;
 }
 
-/* Whether the change at which the level of place @k begins has another cause than @o. */
-static bool has_other_cause(const struct trace *t, const struct change *all, u32 k, const struct other *o)
+/* Whether a load other than @o that is the cause of a change is there in interval @at. */
+static bool has_other_cause(const struct trace *t, const struct change *all, u32 at, const struct other *o)
 {
-	u32 level = 0;
+	for (u32 i = 0; i < t->n_cuts; i++) {
+		const struct other *by = &all[i].cause;
 
-	while (level < t->n_cuts && t->cuts[level] <= k)
-		level++;
-	return level && all[level - 1].latency > 0 && all[level - 1].cause.watch &&
-	       (all[level - 1].cause.watch != o->watch || all[level - 1].cause.op != o->op);
+		if (all[i].latency > 0 && by->watch && (by->watch != o->watch || by->op != o->op) &&
+		    run_iops(t->q->run, by->watch->ops[by->op].ios, at) > (by->before.iops + by->after.iops) / 2)
+			return true;
+	}
+	return false;
 }
 
 /* Whether the op was slow when the other load was there, and only then. */
@@ -163,7 +165,7 @@ static bool goes_together(const struct trace *t, const struct change *all, const
 		bool there = run_iops(t->q->run, o->watch->ops[o->op].ios, at) > middle_iops,
 		     slow = percentiles_run_ns(&t->s->percentiles, at, p) > middle_ns;
 
-		if (has_other_cause(t, all, k, o))
+		if (has_other_cause(t, all, at, o))
 			continue;
 		n++;
 		agree += there == slow;

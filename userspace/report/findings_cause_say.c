@@ -182,7 +182,7 @@ static double moment_of_load(const struct change *c)
 void say_culprit(struct finding *f, const struct trace *t, const struct change *all, u32 n)
 {
 	const struct other *o = &all[0].cause;
-	double end_s = n > 1 ? moment_of_load(&all[1]) : cause_end_of(t, &all[0]);
+	double end_s = n > 1 ? moment_of_load(&all[1]) : cause_end_of(t, &all[0]), level_s = level_end_of(t, &all[0]);
 
 	f->culprit = true;
 	f->to_s = isfinite(end_s) ? fmax(f->to_s, end_s) : f->to_s;
@@ -199,10 +199,10 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 		finding_say(f, ", and from the start until %s", UNITS(seconds, all[0].first_until_s));
 	finding_say(f, "; %s %s of the device's time ", is_owned(o->watch) && (!all[0].with.watch || all[0].with.watch == o->watch) ? "it has" : "they have",
 		    UNITS(share, share_of_time(t, &all[0])));
-	if (isfinite(end_s) || !isfinite(level_end_of(t, &all[0])))
-		finding_say(f, isfinite(end_s) ? "meanwhile, and " : "since, and ");
+	if (level_s + SAME_CUT * t->q->run->interval_s < end_s)
+		finding_say(f, "until %s, and ", UNITS(seconds, level_s));
 	else
-		finding_say(f, "until %s, and ", UNITS(seconds, level_end_of(t, &all[0])));
+		finding_say(f, isfinite(end_s) ? "meanwhile, and " : "since, and ");
 	say_victim(f, t, &all[0]);
 	finding_values(f, { "episodes", (n + 1) / 2 + (all[0].first_until_s > 0) }, { "cause_before_iops", o->iops_before },
 		       { "cause_after_iops", o->iops_after }, { "cause_share", share_of_time(t, &all[0]) });
