@@ -420,12 +420,13 @@ def test_a_hiccup_before_a_step(tmp_path):
 @pytest.mark.parametrize("ns,tail_ns,told", [
     (lambda t: 5e4 if 80 <= t < 100 else 1.5e5, 0, r"mean latency fell 3.00 times at 80.0 s for 20.0 s, from 151 us to 50.2 us, after 26.7 % of the IOs, at 1.00k IOPS"),
     (lambda t: 5e4 if 20 <= t % 60 < 30 else 1.5e5, 0, r"mean latency fell 3.00 times at 20.0 s for 10.0 s, and 4 times more, every 60.0 s, from 151 us to 50.2 us"),
+    (lambda t: 6e5 if 60 <= t < 90 or 150 <= t < 180 else 1.5e5, 0, "mean latency rose 4.00 times at 60.0 s for 30.0 s, and once more at 150.0 s, from 151 us to 603 us"),
     (lambda t: 6e5 * 6 ** -math.exp(-((t - 150) / 30) ** 2), 0, r"mean latency fell 5.[89]\d times little by little from 10[3-6].0 s on for 9\d.0 s, from (59|60)\d us to 10[12] us"),
     (lambda t: 6e4 * 6 ** min(max(t - 99, 0) / 30, max(230 - t, 0) / 30, 1), 0, r"mean latency rose 5.[789]\d times little by little from 10[2-4].0 s on for 12\d.0 s, from 60.[2-5] us to 3[456]\d us"),
     (lambda t: 1e5, lambda t: 5e5 if 100 <= t < 130 else 5e6, r"p99 fell 10.0 times at 100.0 s for 30.0 s, from 4.98 ms to 496 us; p50 did not"),
     (lambda t: 1e5, lambda t: 5e5 * 20 ** min(max(t - 200, 0) / 50, 1), r"p99 rose \d\d.\d times little by little from 20\d.0 s on, from 496 us to")])
 def test_a_dip_and_a_drift(tmp_path, ns, tail_ns, told):
-    """Of 300 s: faster for a while, at once or little by little, or slower; or the tail is; or it grows late."""
+    """Of 300 s: faster for a while, at once or little by little, or slower, once or twice; or the tail is; or it grows late."""
     s = synthetic.Script()
     for t in range(300):
         spread(s, "read", ns(t), 1000)
@@ -433,6 +434,22 @@ def test_a_dip_and_a_drift(tmp_path, ns, tail_ns, told):
         s.tick()
     found = [one for one in sentences(s.write(tmp_path / "run.blklat")) if "steady" not in one and "peaks" not in one]
     assert len(found) == 1 and re.match(f"sda read: {told}", found[0]), found
+
+
+@pytest.mark.parametrize("queue", [False, True])
+def test_dips_that_differ(tmp_path, queue):
+    """Each is told by itself; of stage queue, whose falls are not told, neither is that it is as slow as before."""
+    s = synthetic.Script()
+    s.lines += ["watch sda queue"] * queue
+    for t in range(300):
+        s.on("sda", "queue" if queue else "device")
+        spread(s, "read", 1e5 if 60 <= t < 80 else 5e5 if 130 <= t < 140 else 1e6, 1000)
+        s.on("sda")
+        s.io("read", 1e5, 1000 * queue)
+        s.tick()
+    told = [one for one in sentences(s.write(tmp_path / "run.blklat")) if "latency" in one]
+    assert len(told) == 2 * (not queue) and all(re.match(words, one) for words, one in zip((
+        r"sda read: mean latency fell 10\.0 times at 60\.0 s for 20\.0 s, from", r"sda read: mean latency fell 2\.00 times at 130\.0 s for 10\.0 s, from"), told)), told
 
 
 def test_the_mean_is_noisy(tmp_path):

@@ -14,7 +14,7 @@
 
 #define CACHE 2.0		/* times slower, at least, without one */
 #define TOLD_MAX 3		/* if there are more changes without a culprit, one finding sums them up */
-#define TURNS_LEAST 5		/* changes */
+#define TURNS_LEAST 4		/* changes */
 
 static void place_change(const struct trace *t, u32 cut, struct change *c)
 {
@@ -257,13 +257,19 @@ static void find_turns(struct change *all, u32 n)
 		all[i].lasts_s = all[1].at_s - all[0].at_s;
 }
 
-/* How many changes are short rises of the same, or dips, each with its end. The last may go on until the run ends. */
+/* Of dips. */
+static bool is_like(const struct change *a, const struct change *b)
+{
+	return !direction(a->lasts_s, b->lasts_s, FACTOR) && !direction(a->after.mean_ns, b->after.mean_ns, FACTOR);
+}
+
+/* How many changes are short rises of the same, or dips alike, each with its end. The last may end with the run. */
 static u32 gather_shorts(const struct change *all, u32 n)
 {
 	u32 m = 0;
 
 	while (m < n && all[m].lasts_s && all[m].latency == all[0].latency && !change_has_culprit(&all[m]) &&
-	       change_is_tail(&all[m]) == change_is_tail(&all[0]))
+	       change_is_tail(&all[m]) == change_is_tail(&all[0]) && (all[m].latency > 0 || is_like(&all[m], &all[0])))
 		m += m + 1 < n ? 2 : 1;
 	return m ?: 1;
 }
@@ -356,7 +362,7 @@ static bool is_excursion(const struct change *c, const struct change *back, bool
 /* Sets @ret to all changes that are told. Returns how many there are. */
 static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 {
-	bool recovers = false, was_worse = is_told_worse(t->q), dips = !sweep && rate_is_its_own(t->q);
+	bool recovers = false, was_worse = is_told_worse(t->q), dips = !sweep;
 	u32 n = 0;
 
 	for (u32 i = t->n_cuts; i--;) {
@@ -372,15 +378,17 @@ static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 		was_worse |= change_is_worse(&ret[i]) && !ret[i].lasts_s;
 	}
 	for (u32 i = 0; i < t->n_cuts; i++) {
-		bool there_and_back = i + 1 < t->n_cuts && (sweep || dips) && is_excursion(&ret[i], &ret[i + 1], sweep);
+		bool there_and_back = i + 1 < t->n_cuts && (sweep || dips) && is_excursion(&ret[i], &ret[i + 1], sweep),
+		     told = (sweep && there_and_back) || is_own(t, sweep, &ret[i], t->cuts[i]);
 
 		dips &= there_and_back;	/* what was fast before is no dip */
 		if (there_and_back)
 			ret[i].lasts_s = ret[i + 1].at_s - ret[i].at_s;
-		if (there_and_back || is_own(t, sweep, &ret[i], t->cuts[i]))
+		if (told)
 			ret[n++] = ret[i];
-		if (there_and_back)
-			ret[n++] = ret[++i];
+		if (there_and_back && told)
+			ret[n++] = ret[i + 1];
+		i += there_and_back;
 	}
 	return n;
 }
