@@ -166,11 +166,6 @@ static void put_distribution(const struct table *t, const struct compared *c)
 	putc('\n', t->f);
 }
 
-static bool is_worse(const struct comparison_cell *cell, double ratio)
-{
-	return ratio >= 0 && (cell->is_rate ? ratio < 1 / WORSE : ratio > WORSE);
-}
-
 static void put_ratios(const struct table *t, const struct compared_group *g, u32 run)
 {
 	struct row r = { 0 };
@@ -186,7 +181,7 @@ static void put_ratios(const struct table *t, const struct compared_group *g, u3
 			ratio_text(r.cells[i], ratio);
 		else
 			strcpy(r.cells[i], "-");
-		r.worse[i] = is_worse(cell, ratio);
+		r.worse[i] = ratio >= 0 && (cell->is_rate ? ratio < 1 / WORSE : ratio > WORSE);
 	}
 	put_row(t, &r);
 }

@@ -65,31 +65,17 @@ static int by_key(const void *of_a, const void *of_b)
 	return a->n < b->n ? -1 : a->n > b->n;
 }
 
-static u64 op_ios(const struct watch_run *w, const char *op)
-{
-	for (u32 i = 0; i < BLKLAT_OPS; i++)
-		if (!strcmp(op, op_names[i]))
-			return w->ops[i].total->ios;
-	return 0;
-}
-
-static u64 part_ios(const struct run *r, u32 watch, const char *label)
-{
-	for (u32 i = 1; i <= run_parts(r, watch); i++)
-		if (!strcmp(label, r->copies[watch + i].part->label))
-			return watch_run_ios(&r->watches[watch + i]);
-	return 0;
-}
-
 /* The value's share of all IOs; negative: not counted. */
 static double share_of_all(const struct run *r, u32 watch, u32 by, const struct key *k)
 {
-	u64 all = watch_run_ios(&r->watches[watch]), ios;
+	const struct watch_run *w = &r->watches[watch];
+	u64 ios = 0;
 
-	if (by != RESPECT_OP && by != RESPECT_PART)
-		return -1;
-	ios = by == RESPECT_OP ? op_ios(&r->watches[watch], k->text) : part_ios(r, watch, k->text);
-	return ios ? (double)ios / all : -1;
+	for (u32 i = 0; by == RESPECT_OP && i < BLKLAT_OPS; i++)
+		ios += strcmp(k->text, op_names[i]) ? 0 : w->ops[i].total->ios;
+	for (u32 i = 1; by == RESPECT_PART && i <= run_parts(r, watch); i++)
+		ios += strcmp(k->text, r->copies[watch + i].part->label) ? 0 : watch_run_ios(&w[i]);
+	return ios ? (double)ios / watch_run_ios(w) : -1;
 }
 
 /* Whether @a is to be reported rather than @b. */

@@ -112,13 +112,6 @@ static int frame_add(const struct phases *ph, struct frame **to, const struct fr
 	return err;
 }
 
-/* A comparison makes a run of each phase. Their memory is already counted here, where it can be refused. */
-static int phase_begin(const struct phases *ph, struct phase *p, struct budget *b)
-{
-	return budget_take(b, (u64)ph->n_watches * (sizeof(struct watch_run) + sizeof(struct frame))) ?:
-	       budget_calloc(b, &p->of, ph->n_watches * sizeof(*p->of));
-}
-
 /* Drops figures from intervals that do not lie completely in the phase. */
 static void phase_restart(struct phases *ph, struct phase *p)
 {
@@ -132,7 +125,7 @@ static void phase_restart(struct phases *ph, struct phase *p)
 int phases_add(struct phases *ph, const struct phase_interval *i, struct budget *b)
 {
 	struct phase *p = phase_of(ph, i);
-	int err;
+	int err = 0;
 
 	/* Once a phase has a complete interval, it takes no others. */
 	if (!p || (p->n && !p->partial && !is_whole(p, i)))
@@ -142,7 +135,10 @@ int phases_add(struct phases *ph, const struct phase_interval *i, struct budget 
 		p->idle_s += p->n ? i->length_s : 0;
 		return 0;
 	}
-	err = p->of ? 0 : phase_begin(ph, p, b);
+	/* A comparison makes a run of each phase. Their memory is already counted here, where it can be refused. */
+	if (!p->of)
+		err = budget_take(b, (u64)ph->n_watches * (sizeof(struct watch_run) + sizeof(struct frame))) ?:
+		      budget_calloc(b, &p->of, ph->n_watches * sizeof(*p->of));
 	if (p->n && p->partial && is_whole(p, i))
 		phase_restart(ph, p);
 	if (!p->n)
