@@ -136,10 +136,9 @@ struct serve_server_config {
 struct serve_child {
 	const char *name;		/* in messages: "the web server" */
 	const char *comm;		/* as 'ps' shows it */
-	int nice;
 	/*
-	 * In it: gives up privileges, and then works until the stream of @messages ends, giving signs. @parent: the
-	 * service. Returns -EPIPE, or another negative errno, and a sentence or nothing in @p.
+	 * In it: gives up privileges and priority, and then works until the stream of @messages ends, giving signs.
+	 * @parent: the service. Returns -EPIPE, or another negative errno, and a sentence or nothing in @p.
 	 */
 	int (*work)(const void *cfg, pid_t parent, int messages, int taken, int alive, struct problem *p);
 };

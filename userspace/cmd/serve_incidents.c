@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "cmd/serve_recorder.h"
 #include "util/array.h"
@@ -178,6 +179,7 @@ static int work(const void *of, pid_t parent, int messages, int taken, int alive
 	int err = confine_to_folder(cfg->folder, parent, p);
 
 	(void)taken, (void)alive;
+	setpriority(PRIO_PROCESS, 0, 10);	/* recording gives way to that, */
 	archiver_init(&s.hours, cfg, ARCHIVER_HOURS);
 	player_init(&s.incidents.player, cfg, ARCHIVER_INCIDENTS);
 	while (!err)
@@ -188,6 +190,5 @@ static int work(const void *of, pid_t parent, int messages, int taken, int alive
 const struct serve_child recorder_process = {
 	.name = "the recorder",
 	.comm = "blklat-rec",
-	.nice = 10,			/* recording gives way to that, */
 	.work = work,
 };

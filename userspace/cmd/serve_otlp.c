@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -97,6 +98,7 @@ static int work(const void *of, pid_t parent, int messages, int taken, int alive
 	int err = confine_pusher(cfg, parent, p);
 
 	(void)taken, (void)alive;
+	setpriority(PRIO_PROCESS, 0, 11);	/* and pushing to that */
 	gethostname(s.host, sizeof(s.host) - 1);
 	totals_init(&s.totals, BLKLAT_SCALE_MAX);
 	s.totals.otlp = cfg->state;
@@ -110,6 +112,5 @@ static int work(const void *of, pid_t parent, int messages, int taken, int alive
 const struct serve_child otlp_process = {
 	.name = "the process that pushes",
 	.comm = "blklat-otlp",
-	.nice = 11,			/* and pushing to that */
 	.work = work,
 };

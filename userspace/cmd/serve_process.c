@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "cmd/cmd.h"
 #include "cmd/serve.h"
@@ -158,13 +159,14 @@ static int work(const void *of, pid_t parent, int messages, int taken, int alive
 {
 	const struct serve_server_config *cfg = of;
 	struct process CLEANUP(process_end) s = { .cfg = cfg, .taken = taken, .problem = p };
+	int err = confine_server(cfg->user, parent, p);
 
-	return confine_server(cfg->user, parent, p) ?: make_room(&s) ?: go_round(&s, messages, alive);
+	setpriority(PRIO_PROCESS, 0, 5);	/* serving gives way to capturing, */
+	return err ?: make_room(&s) ?: go_round(&s, messages, alive);
 }
 
 const struct serve_child server_process = {
 	.name = "the web server",
 	.comm = "blklat-web",
-	.nice = 5,			/* serving gives way to capturing, */
 	.work = work,
 };

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -126,7 +125,6 @@ static int become_child(const struct serve_child *c, const void *cfg, int keep_f
 	prctl(PR_SET_NAME, c->comm);
 	leave_terminal();
 	close_others(keep_fd, e);
-	setpriority(PRIO_PROCESS, 0, c->nice);
 	err = err ? problem_set(&p, err, "%s could not be confined: %s", c->name, strerror(-err)) :
 	      c->work(cfg, parent, e[SERVER], e[TOOK], e[LIVES], &p);
 	if (err == -EPIPE)
