@@ -76,6 +76,12 @@ TEST(interpolation)
 	}
 }
 
+/* ceil(per_mille / 1000 * n) without a rounding. */
+static u64 exact_rank(u64 per_mille, u64 n)
+{
+	return (per_mille * n + 999) / 1000;
+}
+
 /*
  * One IO a cell: the cell that is found is the rank that was used. q goes through percentiles_parse(), so
  * every share is rounded as in a run: 0.07 * 100 > 7 in doubles must still be IO 7.
@@ -96,7 +102,7 @@ TEST(ranks)
 		min_ns = hist_upper_ns(6, first);
 		max_ns = hist_upper_ns(6, first + n - 1);
 		for (u32 per_mille = 1; per_mille <= 1000; per_mille++) {
-			u32 cell = first + (per_mille * n + 999) / 1000 - 1;	/* ceil() without a rounding */
+			u32 cell = first + exact_rank(per_mille, n) - 1;
 			const char *bad = NULL;
 			struct percentiles ps;
 			char text[16];
