@@ -148,7 +148,7 @@ deps-rpm   := $(deps-release) rpm
 deps-repo  := $(deps-deb) $(deps-rpm) apt-utils createrepo-c gnupg
 deps-test  := $(deps-demo) $(deps-repo) lintian rpmlint dnf zsh fish bash-completion systemd curl libcmocka-dev libclang-rt-14-dev sqlite3 \
 	      python3-pytest python3-pytest-xdist jq fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev \
-	      mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml golang-go python3-pip \
+	      mmdebstrap python3-bpfcc python3-pyflakes chromium fonts-dejavu-core python3-prometheus-client python3-yaml golang-go python3-pip \
 	      bubblewrap openssl strace tmux gcc-aarch64-linux-gnu ccache
 
 deps-arm64 := $(deps-test) qemu-user-static

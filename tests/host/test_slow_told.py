@@ -7,7 +7,7 @@ import subprocess
 
 from devices import loop_on, run, unmount
 from groups import ours
-from load import Blklat, Fio, assert_all_counted, exact, missing
+from load import assert_all_counted, exact
 from needs import need
 from slow import dd, dropped, slow_of, watch
 

@@ -4,7 +4,6 @@ import bisect
 import collections
 import json
 import math
-import random
 import re
 import subprocess
 from fractions import Fraction

@@ -3,6 +3,8 @@
 import collections
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -28,6 +30,12 @@ def named_after(name, units, rooms):
     """Whether it is test_FILE, test_ROOM_FILE, or one of these with an aspect appended."""
     words = name.removeprefix("test_").split("_")
     return any("_".join(words[:n]) in units | rooms for n in range(1, len(words) + 1))
+
+
+def test_every_name_is_known():
+    """Also in tests that run only before a release."""
+    said = subprocess.run([sys.executable, "-m", "pyflakes", TESTS, ROOT / "bench"], capture_output=True, text=True)
+    assert not said.stderr and not [line for line in said.stdout.splitlines() if "undefined name" in line]
 
 
 def test_no_two_tests_share_a_name():

@@ -9,10 +9,11 @@ import pathlib
 import pytest
 from cgroups import hierarchy
 from devices import run
-from engines import both
+from engines import PREPARED, both
 from guest import DEEP, null_blk, nvme
 from load import fio
 from parts import labels_of, parts_of
+from service import Serve
 
 CPUS = 384
 POSSIBLE = pathlib.Path("/sys/devices/system/cpu/possible").read_text().strip()
