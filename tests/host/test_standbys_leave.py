@@ -46,7 +46,7 @@ def test_of_ends_leave_when_nothing_is_skipped(unpreemptible, loop):
     at_first = {"rq_complete": 1, "rq_requeue": 1, "rq_issue": 0}
     with Blklat(loop) as b:
         assert Chains(b).standbys == at_first
-        fio(loop, number_ios=RESTLESS_IOS + 100_000, **QUICK)
+        fio(loop, number_ios=RESTLESS_IOS + 100_000, runtime=300, **QUICK)
 
         def rested():
             now = Chains(b)

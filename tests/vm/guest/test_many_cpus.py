@@ -27,7 +27,8 @@ LIMITS = {1: 48, 24: 256, 60: 64}
 BY_CGROUP = {24: 320, 60: 512}
 # Of a process, its program and its histograms.
 PROCESS_MIB = 64
-# The table of targets, and what kernels before 6.4 add for keys that arrays do not have (bpf_map_memory_footprint()).
+# The table of targets. Kernels before 6.4 add 8 bytes for each key that arrays do not have (bpf_map_memory_footprint()): to the 40
+# of a CPU's series, a fifth.
 BESIDES_MIB = 8
 pytestmark = pytest.mark.skipif(POSSIBLE != f"0-{CPUS - 1}", reason=f"for a machine of {CPUS} possible CPUs: vm.py test --large")
 
@@ -64,7 +65,7 @@ def watch(devices, limit, *args, stages=STAGES):
         done = reads(devices[::max(1, len(devices) // 3)])
         engines.settle()
     assert 2 * limit * 0.7 < taken < 2 * (limit + PROCESS_MIB)
-    assert limit * 0.7 < sum(maps.values()) < limit + BESIDES_MIB
+    assert limit * 0.7 < sum(maps.values()) < limit * 1.025 + BESIDES_MIB
     for device in devices:
         for stage in stages:
             engines.agree(device, stage)
