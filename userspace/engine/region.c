@@ -75,24 +75,26 @@ void region_use_all_octaves(struct region *r)
 }
 
 /*
- * Octaves that are 0 are not written to: if all are marked as in use, most are in fact empty. The processor does not
- * foresee which series is @next. Most CPUs have latencies alike, so the octaves in use here are likely in use there.
+ * Cells that are 0 are not written to: if all octaves are marked as in use, most are in fact empty. The processor
+ * does not foresee which series is @next. Most CPUs have latencies alike, so the octaves in use here are likely to be
+ * in use there.
  */
 static void add_octave(const struct blklat_series *s, const struct blklat_series *next, u32 octave, struct hist *h)
 {
 	u32 first, n = hist_octave(h->scale, octave, &first);
-	u64 ios[1 << BLKLAT_SCALE_MAX], any = 0;
+	u64 *cells = h->cells, any = 0;
 
-	for (u32 i = 0; i < n; i++) {
-		if (i % 8 == 0)
-			__builtin_prefetch(&next->bins[first + i]);
-		any |= ios[i] = load(&s->bins[first + i]);
+	for (u32 cell = first; cell < first + n; cell++) {
+		u64 ios = load(&s->bins[cell]);
+
+		if ((cell - first) % 8 == 0)
+			__builtin_prefetch(&next->bins[cell]);
+		if (ios)
+			cells[cell] += ios;
+		any |= ios;
 	}
-	if (!any)
-		return;
-	h->octaves |= 1ULL << octave;
-	for (u32 i = 0; i < n; i++)
-		h->cells[first + i] += ios[i];
+	if (any)
+		h->octaves |= 1ULL << octave;
 }
 
 static void add_extremes(const struct blklat_series *s, u32 parity, u64 *min_ns, u64 *max_ns)

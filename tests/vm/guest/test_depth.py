@@ -31,7 +31,7 @@ def assert_depth(b, device, stage):
     # Those that begin while an interval is read are in flight at its end, but in the next one not all of the time.
     full = [l for first, before, l in zip(lines, lines[1:], lines[2:])
             if all(one["in_flight"]["ios"] == IOS for one in (first, before, l)) and not before["ops"] and not l["ops"]]
-    assert len(full) >= 4, [(l["in_flight"], l["queue_depth"], len(l["ops"])) for l in lines]
+    assert len(full) >= 2, [(l["in_flight"], l["queue_depth"], len(l["ops"])) for l in lines]
     for l in full:
         assert l["queue_depth"] == pytest.approx(IOS, abs=0.01)
     for l, after in zip(lines, lines[1:]):
