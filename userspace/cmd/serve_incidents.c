@@ -179,7 +179,7 @@ static int work(const void *of, pid_t parent, int messages, int taken, int alive
 	int err = confine_to_folder(cfg->folder, parent, p);
 
 	(void)taken, (void)alive;
-	setpriority(PRIO_PROCESS, 0, 10);	/* recording gives way to that, */
+	setpriority(PRIO_PROCESS, 0, 10);	/* recording gives way to serving */
 	archiver_init(&s.hours, cfg, ARCHIVER_HOURS);
 	player_init(&s.incidents.player, cfg, ARCHIVER_INCIDENTS);
 	while (!err)

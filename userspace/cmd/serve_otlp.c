@@ -98,7 +98,7 @@ static int work(const void *of, pid_t parent, int messages, int taken, int alive
 	int err = confine_pusher(cfg, parent, p);
 
 	(void)taken, (void)alive;
-	setpriority(PRIO_PROCESS, 0, 11);	/* and pushing to that */
+	setpriority(PRIO_PROCESS, 0, 11);	/* pushing gives way to recording */
 	gethostname(s.host, sizeof(s.host) - 1);
 	totals_init(&s.totals, BLKLAT_SCALE_MAX);
 	s.totals.otlp = cfg->state;

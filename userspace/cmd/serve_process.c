@@ -161,7 +161,7 @@ static int work(const void *of, pid_t parent, int messages, int taken, int alive
 	struct process CLEANUP(process_end) s = { .cfg = cfg, .taken = taken, .problem = p };
 	int err = confine_server(cfg->user, parent, p);
 
-	setpriority(PRIO_PROCESS, 0, 5);	/* serving gives way to capturing, */
+	setpriority(PRIO_PROCESS, 0, 5);	/* serving gives way to capturing */
 	return err ?: make_room(&s) ?: go_round(&s, messages, alive);
 }
 

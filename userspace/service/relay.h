@@ -10,6 +10,7 @@
 #define SERVICE_RELAY_H
 
 #include "service/frames_wire.h"
+#include "service/held.h"
 #include "util/channel.h"
 
 enum relay_message {
@@ -23,22 +24,6 @@ enum relay_message {
 
 /* Bytes that may wait in the channel before intervals are added up. */
 #define RELAY_HOLD (4u << 20)
-
-/* Intervals that are added up to a longer one, with all that followers of a service, or a recording, need. */
-struct held {
-	struct frames frames;		/* the sum; of no reads: none. Without percentiles */
-	struct slow_ios slow;		/* of these */
-	struct snapshot now;		/* the counts at the end of the last one, if they have them */
-};
-
-/*
- * Adds an interval of @run; each has the same watches, in the same order. The first one begins the sum, in which they
- * are @watches, which are borrowed. Returns 0, or -ENOMEM, and then the interval is not in the sum.
- */
-int held_add(struct held *h, const struct run_info *run, const struct watch *watches, const struct frames *fs);
-
-/* Empties it. Takes one that is all 0. */
-void held_drop(struct held *h);
 
 struct relay {
 	struct follower follower;	/* fails with -ENOMEM, or with the error of channel_post() */
