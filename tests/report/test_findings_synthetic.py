@@ -76,3 +76,15 @@ def test_words_for_neighbours(findings, kind, words):
 
 def test_parts_by_size_have_no_neighbours(findings):
     assert "beside" not in findings(synthetic.repeated(10, ("read", 80e3, 1000), ("read", 8e6, 1000, 2 ** 20), by="size"))
+
+
+@pytest.mark.parametrize("every,steady", [(1, ["sda read", "sda write"]), (3, ["sda write"])])
+def test_a_load_that_is_seldom_there(findings, every, steady):
+    """IOs in one second of three are no steady load, however even the rounds are."""
+    s = synthetic.Script()
+    for second in range(200):
+        s.io("read", 1e5, 1000 * (second % every == 0))
+        s.io("write", 1e5, 1000)
+        s.tick()
+    told = findings(s)["steady_state"]
+    assert len(told) == 1 and [name for name in ("sda read", "sda write") if name in told[0]["text"]] == steady, told
