@@ -256,6 +256,7 @@ void report_many(const struct trace *t, const struct change *all, u32 n)
 {
 	const struct level *first = &all[0].before;
 	struct level_extremes e = { first, first, first, first };
+	const struct change *rise = all;
 	double last_s = all[0].at_s;
 	bool worse = false;
 	struct finding *f;
@@ -269,6 +270,8 @@ void report_many(const struct trace *t, const struct change *all, u32 n)
 		e.slowest = l->mean_ns > e.slowest->mean_ns ? l : e.slowest;
 		worse |= change_is_worse(&all[i]);
 		last_s = fmax(last_s, all[i].at_s);
+		if (all[i].after.mean_ns * rise->before.mean_ns > rise->after.mean_ns * all[i].before.mean_ns)
+			rise = &all[i];
 	}
 	f = report_levels(t, n, all[0].at_s, last_s, &e);
 	f->grade = worse ? FINDING_WRONG : f->grade;
@@ -281,4 +284,9 @@ void report_many(const struct trace *t, const struct change *all, u32 n)
 	else
 		finding_say(f, "the mean is %s in the fastest and %s in the slowest, at %s IOPS", UNITS(ns, e.fastest->mean_ns),
 			    UNITS(ns, e.slowest->mean_ns), UNITS(short, e.slowest->iops));
+	if (rise->latency <= 0 || !rise->cause.watch)
+		return;
+	finding_say(f, "; the mean rose most at %s, from %s to %s", UNITS(seconds, rise->at_s),
+		    UNITS(ns, rise->before.mean_ns), UNITS(ns, rise->after.mean_ns));
+	say_other(f, t, rise);
 }
