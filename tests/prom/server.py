@@ -99,6 +99,7 @@ def free_port():
 
 class Prometheus:
     """Scrapes the exporters each second and evaluates the rules as often."""
+    LISTEN = "--web.listen-address"
 
     def __init__(self, addresses, rules=(), native=False, exemplars=False):
         self.at = {}  # the time of queries; none: now
@@ -114,9 +115,12 @@ class Prometheus:
         features = ["native-histograms"] * native + ["exemplar-storage"] * exemplars
         if features:
             self.argv.append(f"--enable-feature={','.join(features)}")
+        self.until_ready()
+
+    def until_ready(self):
         self.start()
         try:
-            wait_until(self.ready, "Prometheus", every_s=0.1)
+            wait_until(self.ready, type(self).__name__, every_s=0.1)
         except BaseException:
             self.close()
             raise
@@ -125,8 +129,7 @@ class Prometheus:
         address = f"127.0.0.1:{free_port()}"
         self.url = f"http://{address}"
         with self.log.open("w") as log:
-            self.process = subprocess.Popen([*self.argv, f"--web.listen-address={address}"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            cwd=self.folder.name)
+            self.process = subprocess.Popen([*self.argv, f"{self.LISTEN}={address}"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.log.parent)
 
     def ready(self):
         if self.process.poll() is not None:

@@ -5,7 +5,6 @@ Real servers scrape the service: Prometheus with native histograms and without, 
 """
 import pathlib
 import re
-import subprocess
 import sys
 
 import pytest
@@ -47,18 +46,16 @@ def test_ranges_hold_their_ios(serve):
 
 
 class VictoriaMetrics(server.Prometheus):
+    LISTEN = "-httpListenAddr"
+
     def __init__(self, address, folder):
         self.at, self.log = {}, folder / "log"
-        self.folder = folder
         (folder / "scrape.yml").write_text(
             "scrape_configs:\n- job_name: blklat\n  scrape_interval: 1s\n  params: {buckets: [vmrange]}\n"
             f"  static_configs: [{{targets: ['{address}']}}]\n")
-        self.address = f"127.0.0.1:{server.free_port()}"
-        self.url = f"http://{self.address}"
-        with self.log.open("w") as log:
-            self.process = subprocess.Popen(
-                [tools.find("victoria-metrics"), f"-promscrape.config={folder}/scrape.yml", f"-storageDataPath={folder}/data",
-                 "-search.latencyOffset=1ms", "-memory.allowedBytes=128MB", f"-httpListenAddr={self.address}"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.argv = [tools.find("victoria-metrics"), f"-promscrape.config={folder}/scrape.yml", f"-storageDataPath={folder}/data",
+                     "-search.latencyOffset=1ms", "-memory.allowedBytes=128MB"]
+        self.until_ready()
 
     def close(self):
         self.process.terminate()
@@ -69,13 +66,7 @@ def test_victoriametrics_merges_them(serve, tmp_path):
     """Two devices together have the counts of both, and percentiles within a bucket."""
     vm = VictoriaMetrics(f"127.0.0.1:{serve.port}", tmp_path)
     try:
-        def answers():
-            assert vm.process.poll() is None, vm.said()
-            try:
-                return vm.query("count(blklat_io_latency_seconds_count)") == [({}, 4.0)]
-            except OSError:
-                return False
-        serve.until(answers, "a scrape")
+        serve.until(lambda: vm.query("count(blklat_io_latency_seconds_count)") == [({}, 4.0)], "a scrape")
         for op, told in IOS.items():
             total = 2 * INTERVALS * sum(n for _, n in told)
             buckets = f'sum(blklat_io_latency_seconds_bucket{{op="{op}"}}) by (vmrange)'
