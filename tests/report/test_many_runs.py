@@ -197,6 +197,7 @@ def phased(rates, slow, times):
 
 
 INDEXER = BACKUP.replace("backup", "indexer")
+UNLIKE = (5e4, 8900), (2.5e5, 9100), (2e7, 600), (1e6, 10900), (1.35e5, 7000), (4e4, 4000)     # latency and IOPS of levels
 SEVERAL = {
     "one takes over": (80, lambda t: [("read", step(t, 85e3, 1e6), 900, {"owner": DB}), writes(BACKUP, 6e6, 500 * (20 <= t < 40)),
                                       writes(INDEXER, 4e6, 700 * (t >= 40))], {"by": "cgroup"},
@@ -265,6 +266,13 @@ SEVERAL = {
     "within a phase": (80, lambda t: [("read", step(t, 6e4 * 1.19 ** (t // 20), 3e5, 70), 2000, {"width": 0.1})],
                        {"marks": [(20 * i, f"phase {i}") for i in range(4)], "noise": 0.03},
                        [r"sda read: mean latency rose (2\.9\d|3(\.0\d)?) times at (69|70)\.\d s, from (9\d\.\d|10\d) us to .*"]),
+    "for the last part of an interval": (60, lambda t: [("read", *((9e4, 2000) if not 20 <= t < 40 else (1.3e6, 1750) if t == 20 else (8e6, 550)), {"owner": DB}),
+                                                        ("read", 8e6, (1500 if t == 20 else 3500) * (20 <= t < 40), {"owner": BACKUP, "size": 2 ** 19})], {"by": "cgroup"},
+                                         [r"sda read: at 20\.[56] s backup\.service began 3\.[45]\dk reads/s of 512 KiB, until (39|40)\.\d s; it has 8[67]\.\d % .*"]),
+    "one of many levels": (150, lambda t: [("read", *UNLIKE[sum(t >= at for at in (10, 15, 21, 27, 34))], {}),
+                                          ("write", 2e7, 700 * (15 <= t < 21) + 2600 * (21 <= t < 27), {"size": 2 ** 19})], {},
+                           [r"sda read: the level changed 5 times from (9|10)\.\d s to 3[34]\.\d s; .*; the mean rose most at (14|15)\.\d s, from 2\d\d us to "
+                            r"(19|20)\.\d ms; at the same time [67]\d\d writes/s of 512 KiB began"]),
     "a marked sweep": (*phased((4000, 8000, 12000, 24000), range(20, 25), 5), {"marks": [(15 * i, f"phase {i}") for i in range(4)]},
                        [r"sda read: IOPS fell from [78]\.\d\dk to 1\.[56]\dk at 20\.0 s, .* mean latency rose [45]\.\d\d times, .*"]),
 }

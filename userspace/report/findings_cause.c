@@ -381,14 +381,22 @@ static void keep_cause(struct change *c, const struct other *o)
 		c->with = (struct other){ 0 };
 }
 
-/* Keeps the owner by whom the op's own load changed, if half of that or more is its. */
-static void keep_load(struct change *c, const struct other *o)
+/*
+ * Keeps the owner by whom the op's own load changed, if half of that or more is its. The mean rates of both loads stand
+ * in one sentence, but of one that was there for a part of a level only its own.
+ */
+static void keep_load(const struct trace *t, struct change *c, struct other *o)
 {
-	double own = fabs(o->after.iops - o->before.iops);
+	const struct series_run *s = &o->watch->ops[o->op];
+	double before = rates_of(t, s, c->span[0]).iops, after = rates_of(t, s, c->span[1]).iops,
+	       own = fabs(o->after.iops - o->before.iops);
 
-	if (own >= fabs(c->after.iops - c->before.iops) / 2 &&
-	    (!c->whose.watch || own > fabs(c->whose.after.iops - c->whose.before.iops)))
-		c->whose = *o;
+	if (own < fabs(c->after.iops - c->before.iops) / 2 ||
+	    (c->whose.watch && own <= fabs(c->whose.after.iops - c->whose.before.iops)))
+		return;
+	o->iops_before = direction(before, o->iops_before, EVEN) ? o->iops_before : before;
+	o->iops_after = direction(after, o->iops_after, EVEN) ? o->iops_after : after;
+	c->whose = *o;
 }
 
 /* On another device of its own, where none on this one explains it: they may share a link or a controller. */
@@ -419,7 +427,7 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 			o.harms = way > 0 && part && victim_of(t, c, o.watch, &harmed) && harmed;
 			/* An owner whose IOs are among those that changed is no other load, unless others suffer. */
 			if (way && op == t->op && way == c->iops && !o.harms) {
-				keep_load(c, &o);
+				keep_load(t, c, &o);
 				continue;
 			}
 			if (!way)
@@ -487,12 +495,18 @@ static bool is_cause_at_both_ends(const struct trace *t, const struct change *al
 	return false;
 }
 
+/* It may have been there for the last part of the change's first interval alone. */
+static bool began_behind(const struct trace *t, const struct change *c, u32 cut)
+{
+	return c->cause.step > cut && c->cause.at_s >= run_end_of(t->q->run, t->interval[cut]);
+}
+
 bool cause_is_sure(const struct trace *t, const struct change *all, u32 i)
 {
 	const struct change *c = &all[i];
 
 	return c->cause.watch && !c->cause.grows && !cause_is_elsewhere(t, c) && c->latency > 0 &&
-	       c->cause.step <= t->cuts[i] && (is_heavy(c) || is_cause_at_both_ends(t, all, c)) &&
+	       !began_behind(t, c, t->cuts[i]) && (is_heavy(c) || is_cause_at_both_ends(t, all, c)) &&
 	       goes_together(t, all, c) && !changed_without(t, c);
 }
 
