@@ -269,6 +269,9 @@ SEVERAL = {
     "for the last part of an interval": (60, lambda t: [("read", *((9e4, 2000) if not 20 <= t < 40 else (1.3e6, 1750) if t == 20 else (8e6, 550)), {"owner": DB}),
                                                         ("read", 8e6, (1500 if t == 20 else 3500) * (20 <= t < 40), {"owner": BACKUP, "size": 2 ** 19})], {"by": "cgroup"},
                                          [r"sda read: at 20\.[56] s backup\.service began 3\.[45]\dk reads/s of 512 KiB, until (39|40)\.\d s; it has 8[67]\.\d % .*"]),
+    "nobody but the next": (120, lambda t: [("write", 2e6, 4800 * (10 <= t < 20), {"owner": BACKUP}), ("write", *((2e6, 4800) if t < 42 else (4e6, 2400)), {"owner": INDEXER})
+                                            ][(t >= 40):1 + (t >= 40)], {"by": "cgroup"},
+                            [r"sda write: IOPS fell from 4\.\d\dk to 2\.\d\dk at (41|42)\.\d s, .*; mean latency rose [12]\.\d\d times, .* ms, as when a cache is exhausted"]),
     "one of many levels": (150, lambda t: [("read", *UNLIKE[sum(t >= at for at in (10, 15, 21, 27, 34))], {}),
                                           ("write", 2e7, 700 * (15 <= t < 21) + 2600 * (21 <= t < 27), {"size": 2 ** 19})], {},
                            [r"sda read: the level changed 5 times from (9|10)\.\d s to 3[34]\.\d s; .*; the mean rose most at (14|15)\.\d s, from 2\d\d us to "

@@ -399,6 +399,12 @@ static void keep_load(const struct trace *t, struct change *c, struct other *o)
 	c->whose = *o;
 }
 
+/* Whether all IOs of the op are its after the change. */
+static bool is_alone(const struct trace *t, const struct change *c, const struct other *o)
+{
+	return rates_of(t, &o->watch->ops[o->op], c->span[1]).iops > (1 - MATTERS) * c->after.iops;
+}
+
 /* On another device of its own, where none on this one explains it: they may share a link or a controller. */
 static void find_cause_elsewhere(const struct trace *t, u32 i, struct change *c)
 {
@@ -426,11 +432,9 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 
 			o.harms = way > 0 && part && victim_of(t, c, o.watch, &harmed) && harmed;
 			/* An owner whose IOs are among those that changed is no other load, unless others suffer. */
-			if (way && op == t->op && way == c->iops && !o.harms) {
+			if (way && op == t->op && way == c->iops && !o.harms)
 				keep_load(t, c, &o);
-				continue;
-			}
-			if (!way)
+			if (!way || (op == t->op && !o.harms && (way == c->iops || is_alone(t, c, &o))))
 				continue;
 			c->alone = false;
 			if (way == c->latency)

@@ -284,9 +284,10 @@ void report_many(const struct trace *t, const struct change *all, u32 n)
 	else
 		finding_say(f, "the mean is %s in the fastest and %s in the slowest, at %s IOPS", UNITS(ns, e.fastest->mean_ns),
 			    UNITS(ns, e.slowest->mean_ns), UNITS(short, e.slowest->iops));
-	if (rise->latency <= 0 || !rise->cause.watch)
+	if (rise->latency <= 0 || (!rise->cause.watch && !rise->whose.watch))
 		return;
 	finding_say(f, "; the mean rose most at %s, from %s to %s", UNITS(seconds, rise->at_s),
 		    UNITS(ns, rise->before.mean_ns), UNITS(ns, rise->after.mean_ns));
-	say_other(f, t, rise);
+	if (!say_whose(f, t, rise) && rise->cause.watch)
+		say_other(f, t, rise);
 }
