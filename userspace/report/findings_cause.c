@@ -381,28 +381,31 @@ static void keep_cause(struct change *c, const struct other *o)
 		c->with = (struct other){ 0 };
 }
 
-/*
- * Keeps the owner by whom the op's own load changed, if half of that or more is its. The mean rates of both loads stand
- * in one sentence, but of one that was there for a part of a level only its own.
- */
+/* Whether all IOs of the op are its in a level. */
+static bool is_alone(const struct trace *t, struct span in, const struct other *o)
+{
+	return rates_of(t, &o->watch->ops[o->op], in).iops > (1 - MATTERS) * rates_of(t, t->s, in).iops;
+}
+
+/* The mean rate in a level, as it is told of the op; but if the load was there for a part of it only, @own. */
+static double rate_beside(const struct trace *t, struct span in, const struct other *o, double own)
+{
+	double iops = rates_of(t, &o->watch->ops[o->op], in).iops;
+
+	return direction(iops, own, EVEN) && !is_alone(t, in, o) ? own : iops;
+}
+
+/* Keeps the owner by whom the op's own load changed, if half of that or more is its. */
 static void keep_load(const struct trace *t, struct change *c, struct other *o)
 {
-	const struct series_run *s = &o->watch->ops[o->op];
-	double before = rates_of(t, s, c->span[0]).iops, after = rates_of(t, s, c->span[1]).iops,
-	       own = fabs(o->after.iops - o->before.iops);
+	double own = fabs(o->after.iops - o->before.iops);
 
 	if (own < fabs(c->after.iops - c->before.iops) / 2 ||
 	    (c->whose.watch && own <= fabs(c->whose.after.iops - c->whose.before.iops)))
 		return;
-	o->iops_before = direction(before, o->iops_before, EVEN) ? o->iops_before : before;
-	o->iops_after = direction(after, o->iops_after, EVEN) ? o->iops_after : after;
+	o->iops_before = rate_beside(t, c->span[0], o, o->iops_before);
+	o->iops_after = rate_beside(t, c->span[1], o, o->iops_after);
 	c->whose = *o;
-}
-
-/* Whether all IOs of the op are its after the change. */
-static bool is_alone(const struct trace *t, const struct change *c, const struct other *o)
-{
-	return rates_of(t, &o->watch->ops[o->op], c->span[1]).iops > (1 - MATTERS) * c->after.iops;
 }
 
 /* On another device of its own, where none on this one explains it: they may share a link or a controller. */
@@ -434,7 +437,7 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 			/* An owner whose IOs are among those that changed is no other load, unless others suffer. */
 			if (way && op == t->op && way == c->iops && !o.harms)
 				keep_load(t, c, &o);
-			if (!way || (op == t->op && !o.harms && (way == c->iops || is_alone(t, c, &o))))
+			if (!way || (op == t->op && !o.harms && (way == c->iops || is_alone(t, c->span[1], &o))))
 				continue;
 			c->alone = false;
 			if (way == c->latency)

@@ -177,7 +177,7 @@ struct change change_at(const struct trace *t, u32 i)
 		memcpy(c.span, c.near, sizeof(c.span));
 	for (u32 k = 0; k < t->n_shorts; k++)
 		if (t->shorts[k] == t->cuts[i])
-			c.lasts_s = t->q->run->start_s[t->interval[t->cuts[i + 1]]] -
+			c.lasts_s = run_end_of(t->q->run, t->interval[t->cuts[i + 1] - 1]) -
 				    t->q->run->start_s[t->interval[t->cuts[i]]];
 	if (c.lasts_s)	/* what was long before is no part of it */
 		c.span[0] = (struct span){ max_u64(c.span[0].from + SHORT_APART, t->cuts[i]) - SHORT_APART, t->cuts[i] };
