@@ -2,11 +2,13 @@
 """Runs with known answers, as scripts (tests/script.py)."""
 import math
 import random
+import statistics
 
 from script import write_recording
 
 # The shape of a peak: quantiles of the normal distribution in the middle of nine equal parts.
 SHAPE = (-1.593, -0.967, -0.589, -0.282, 0.0, 0.282, 0.589, 0.967, 1.593)
+Z = [statistics.NormalDist().inv_cdf((i + 0.5) / 20) for i in range(20)]
 
 
 class Script:
@@ -49,6 +51,12 @@ class Script:
     def write(self, path):
         """Makes a recording of it."""
         return write_recording("\n".join(self.lines), path)
+
+
+def spread(s, op, median_ns, count, width=0.1, **more):
+    """A lognormal by 20 quantiles; @count is a multiple of 20."""
+    for z in Z:
+        s.io(op, median_ns * 2.718281828 ** (width * z), count // 20, **more)
 
 
 def repeated(intervals, *ios, **kw):
