@@ -36,6 +36,24 @@ def test_whose_load_changed(tmp_path, ns):
     assert ended.startswith("sda read: IOPS fell from 1.20k to 400 at 90.0 s") and ended.endswith(": backup.service ended its 800 reads/s of 256 KiB")
 
 
+@pytest.mark.parametrize("op,owner,where,told", [
+    ("write", True, "sda", "at 60.0 s backup.service went from 300 writes/s of 4.00 KiB to 300 of 1.00 MiB, until 90.0 s; it has 75.0 % of the device's time meanwhile, "),
+    ("read", True, "sda", "at 60.0 s backup.service went from 300 reads/s of 4.00 KiB to 300 of 1.00 MiB, until 90.0 s; it has 75.0 % of the device's time meanwhile, "),
+    ("write", False, "sda", "at 60.0 s the device went from 300 writes/s of 4.00 KiB to 300 of 1.00 MiB, until 90.0 s; they have "),
+    ("write", False, "sdb", "mean latency rose 5.00 times at 60.0 s, .*; at the same time sdb went from 300 writes/s of 4.00 KiB to 300 of 1.00 MiB$")])
+def test_larger_ios_at_the_same_rate(tmp_path, op, owner, where, told):
+    s = synthetic.Script(["sda", "sdb"], by="cgroup" if owner else None)
+    for t in range(120):
+        large = 60 <= t < 90
+        s.on("sda")
+        spread(s, "read", 6e5 if large else 1.2e5, 500, more="in=/system.slice/db.service" * owner)
+        s.on(where)
+        spread(s, op, 3e6 if large else 2e5, 300, size=2 ** 20 if large else 4096, more="in=/system.slice/backup.service" * owner)
+        s.tick()
+    first = sentences(s.write(tmp_path / "run.blklat"))[0]
+    assert re.match(f"sda read: {told}", first), first
+
+
 @pytest.mark.parametrize("db,backup,names", [("/bench.slice/db", "/bench.slice/backup", ("backup", "db")), ("/a.scope/init.scope", "/b.scope/init.scope", None),
                                              ("/system.slice/" + "日" * 60, "/b.service", ("b.service", "日" * 33))])
 def test_two_owners_have_two_names(tmp_path, db, backup, names):

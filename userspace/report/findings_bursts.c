@@ -45,11 +45,10 @@ static bool sort_by(const struct trace *t, u32 p, u32 *room, struct sorted *ret)
 /* Returns whether the load comes in bursts in which it is slow. It may be slow by chance in between. */
 static bool find_bursts(const struct trace *t, const struct other *load, struct sorted *ret)
 {
-	double middle_iops = (load->before.iops + load->after.iops) / 2;
 	bool was_there = false;
 
 	for (u32 i = 0; i < t->n; i++) {
-		bool there = run_iops(t->q->run, load->watch->ops[load->op].ios, t->interval[i]) > middle_iops &&
+		bool there = is_there(t, load, t->interval[i]) &&
 			     (was_there || t->y[i] > ret->middle);
 
 		ret->bursts += there && !was_there;

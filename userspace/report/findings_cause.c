@@ -28,25 +28,50 @@ const char *owner_of(const struct watch_run *w)
 	return w->watch->part ? w->watch->part->label : NULL;
 }
 
-/* It may come for a while before the change, or end long after it. @busy: of the intervals in which it was there. */
-static double median_iops(const struct trace *t, const struct series_run *s, struct span in, bool busy)
+const u64 *counts_of(const struct other *o)
 {
+	const struct series_run *s = &o->watch->ops[o->op];
+
+	return o->by_bytes ? s->bytes : s->ios;
+}
+
+double rate_in(const struct other *o, const struct level *l)
+{
+	return o->by_bytes ? l->bytes_per_s : l->iops;
+}
+
+static double rate_of(const struct trace *t, const struct other *o, struct span in)
+{
+	const struct level l = rates_of(t, &o->watch->ops[o->op], in);
+
+	return rate_in(o, &l);
+}
+
+bool is_there(const struct trace *t, const struct other *o, u32 at)
+{
+	return run_iops(t->q->run, counts_of(o), at) > (rate_in(o, &o->before) + rate_in(o, &o->after)) / 2;
+}
+
+/* It may come for a while before the change, or end long after it. @busy: of the intervals in which it was there. */
+static double median_rate(const struct trace *t, const struct other *o, struct span in, bool busy)
+{
+	const u64 *counts = counts_of(o);
 	u32 n = 0;
 
 	for (u32 i = in.from; i < in.to; i++)
-		if (s->ios[t->interval[i]] || !busy)
-			t->room[n++] = (struct weighted){ run_iops(t->q->run, s->ios, t->interval[i]), 1 };
+		if (counts[t->interval[i]] || !busy)
+			t->room[n++] = (struct weighted){ run_iops(t->q->run, counts, t->interval[i]), 1 };
 	return weighted_median(t->room, n);
 }
 
 /* Where in @in the load is farthest ahead of its mean rate or behind it; in.from: nowhere. */
-static u32 step_in(const struct trace *t, const struct series_run *s, struct span in)
+static u32 step_in(const struct trace *t, const struct other *o, struct span in)
 {
-	double mean = rates_of(t, s, in).iops, ahead = 0, most = 0;
+	double mean = rate_of(t, o, in), ahead = 0, most = 0;
 	u32 step = in.from;
 
 	for (u32 k = in.from; mean && k < in.to; k++) {
-		ahead += s->ios[t->interval[k]] - mean * t->q->run->length_s[t->interval[k]];
+		ahead += counts_of(o)[t->interval[k]] - mean * t->q->run->length_s[t->interval[k]];
 		if (fabs(ahead) > most) {
 			most = fabs(ahead);
 			step = k + 1;
@@ -66,18 +91,18 @@ static int measure_step(const struct trace *t, struct span before, struct span a
 	o->before = rates_of(t, s, before);
 	o->after = rates_of(t, s, after);
 	o->depth_step = fabs(depth_of(&o->after) - depth_of(&o->before));
-	way = direction(o->before.iops, o->after.iops, FACTOR);
-	o->iops_before = median_iops(t, s, before, false);
-	o->iops_after = median_iops(t, s, after, false);
+	way = direction(rate_in(o, &o->before), rate_in(o, &o->after), FACTOR);
+	o->rate_before = median_rate(t, o, before, false);
+	o->rate_after = median_rate(t, o, after, false);
 	if (way > 0)	/* of one that grows for longer */
-		o->iops_after = fmax(o->iops_after, median_iops(t, s, c->span[1], false));
+		o->rate_after = fmax(o->rate_after, median_rate(t, o, c->span[1], false));
 	/* Where it is there for less than half of either level. */
-	if (!o->iops_before && !o->iops_after)
-		*(way > 0 ? &o->iops_after : &o->iops_before) = median_iops(t, s, way > 0 ? after : before, true);
+	if (!o->rate_before && !o->rate_after)
+		*(way > 0 ? &o->rate_after : &o->rate_before) = median_rate(t, o, way > 0 ? after : before, true);
 	/* Or comes in bursts. */
-	if (direction(o->iops_before, o->iops_after, EVEN) != way) {
-		o->iops_before = o->before.iops;
-		o->iops_after = o->after.iops;
+	if (direction(o->rate_before, o->rate_after, EVEN) != way) {
+		o->rate_before = rate_in(o, &o->before);
+		o->rate_after = rate_in(o, &o->after);
 	}
 	larger = way > 0 ? &o->after : &o->before;
 	return larger->iops >= MATTERS * c->before.iops || larger->bytes_per_s >= MATTERS * c->before.bytes_per_s ||
@@ -87,10 +112,9 @@ static int measure_step(const struct trace *t, struct span before, struct span a
 /* Whether half of the whole change of the load, or a factor of FACTOR, lies in the intervals next to the step. */
 static bool is_sharp(const struct trace *t, struct span in, const struct other *o)
 {
-	const struct series_run *s = &o->watch->ops[o->op];
-	double all = fabs(log(o->after.iops / o->before.iops)),
-	       before = rates_of(t, s, (struct span){ max_u64(in.from + LEVEL_LEAST, o->step) - LEVEL_LEAST, o->step }).iops,
-	       after = rates_of(t, s, (struct span){ o->step, min_u64(in.to, o->step + LEVEL_LEAST) }).iops;
+	double all = fabs(log(rate_in(o, &o->after) / rate_in(o, &o->before))),
+	       before = rate_of(t, o, (struct span){ max_u64(in.from + LEVEL_LEAST, o->step) - LEVEL_LEAST, o->step }),
+	       after = rate_of(t, o, (struct span){ o->step, min_u64(in.to, o->step + LEVEL_LEAST) });
 
 	return fabs(log(after / before)) >= fmin(all / 2, log(FACTOR));
 }
@@ -105,14 +129,14 @@ static int changed_with(const struct trace *t, u32 cut, struct span both, const 
 	int way = 0;
 
 	for (u32 i = 0; i < ARRAY_SIZE(in) && !way; i++) {
-		o->step = step_in(t, &o->watch->ops[o->op], *in[i]);
+		o->step = step_in(t, o, *in[i]);
 		if (o->step == in[i]->from || o->step + SAME_CUT < cut || o->step > cut + SAME_CUT)
 			continue;
 		/* The intervals beside the step may have some of both. */
 		way = measure_step(t, (struct span){ in[i]->from, o->step - (o->step > in[i]->from + 1) },
 				   (struct span){ o->step + (o->step + 1 < in[i]->to), in[i]->to }, c, o);
 		way = is_sharp(t, *in[i], o) ? way : 0;
-		o->at_s = moment_of(t, &o->watch->ops[o->op], o->step, o->iops_before, o->iops_after);
+		o->at_s = moment_of(t, counts_of(o), o->step, o->rate_before, o->rate_after);
 	}
 	return way;
 }
@@ -130,7 +154,7 @@ static int grows_with(const struct trace *t, struct span in, const struct change
 	u32 rises = 0;
 
 	for (u32 i = 0; i < FIFTHS; i++, before = after) {
-		after = rates_of(t, &o->watch->ops[o->op], fifth_of(in, i)).iops;
+		after = rate_of(t, o, fifth_of(in, i));
 		if (after * FALLS < before)
 			return 0;
 		rises += i && after > before * FALLS;
@@ -146,7 +170,7 @@ static bool has_other_cause(const struct trace *t, const struct change *all, u32
 		const struct other *by = &all[i].cause;
 
 		if (all[i].latency > 0 && by->watch && (by->watch != o->watch || by->op != o->op) &&
-		    run_iops(t->q->run, by->watch->ops[by->op].ios, at) > (by->before.iops + by->after.iops) / 2)
+		    is_there(t, by, at))
 			return true;
 	}
 	return false;
@@ -157,12 +181,12 @@ static bool goes_together(const struct trace *t, const struct change *all, const
 {
 	const struct other *o = &c->cause;
 	u32 p = shown_by(c), agree = 0, both = 0, n = 0;
-	double middle_iops = (o->before.iops + o->after.iops) / 2, before = c->before.ns[p], after = c->after.ns[p],
+	double before = c->before.ns[p], after = c->after.ns[p],
 	       middle_ns = c->gradual ? (before + after) / 2 : sqrt(before * after);
 
 	for (u32 k = 0; k < t->n; k++) {
 		u32 at = t->interval[k];
-		bool there = run_iops(t->q->run, o->watch->ops[o->op].ios, at) > middle_iops,
+		bool there = is_there(t, o, at),
 		     slow = percentiles_run_ns(&t->s->percentiles, at, p) > middle_ns;
 
 		if (has_other_cause(t, all, at, o))
@@ -179,22 +203,35 @@ static int comes_with(const struct trace *t, const struct change *c, struct othe
 {
 	struct change with = *c;
 
-	if (!(rates_of(t, &o->watch->ops[o->op], c->span[1]).iops > 0) ||
-	    measure_step(t, c->span[0], c->span[1], c, o) <= 0)
+	if (!(rate_of(t, o, c->span[1]) > 0) || measure_step(t, c->span[0], c->span[1], c, o) <= 0)
 		return 0;
 	with.cause = *o;
 	o->grows = goes_together(t, NULL, &with);
 	return o->grows;
 }
 
-/* Returns the direction in which the load @o, whose watch and op are given, changed with change @i, or 0. */
-static int changed_along(const struct trace *t, u32 i, const struct change *c, struct other *o)
+static int rate_changed_along(const struct trace *t, u32 i, const struct change *c, struct other *o)
 {
 	const struct span all = { 0, t->n }, both = both_levels(t, i);
 
 	if (c->gradual)
 		return c->lasts_s ? comes_with(t, c, o) : grows_with(t, all, c, o);
 	return changed_with(t, t->cuts[i], both, c, o) ?: grows_with(t, both, c, o);
+}
+
+/*
+ * Returns the direction in which the load @o, whose watch and op are given, changed with change @i, or 0: by its IOs
+ * or, if these do not go along with latency, by its bytes.
+ */
+static int changed_along(const struct trace *t, u32 i, const struct change *c, struct other *o)
+{
+	struct other by_bytes = { .watch = o->watch, .op = o->op, .by_bytes = true };
+	int way = rate_changed_along(t, i, c, o);
+
+	if (!c->latency || way == c->latency || rate_changed_along(t, i, c, &by_bytes) != c->latency)
+		return way;
+	*o = by_bytes;
+	return c->latency;
 }
 
 /* Whether @w is of a device of its own: those on top of others, and partitions, are slow with those below. */
@@ -219,7 +256,8 @@ static bool has_load(const struct trace *t, const struct change *c, const struct
 			const struct level before = rates_of(t, &w->ops[op], c->near[0]),
 					   after = rates_of(t, &w->ops[op], c->near[1]);
 			bool same = op == c->cause.op && (!owner || !strcmp(owner, owner_of(w)));
-			int way = before.iops == after.iops ? 0 : direction(before.iops, after.iops, FACTOR);
+			double from = rate_in(&c->cause, &before), to = rate_in(&c->cause, &after);
+			int way = from == to ? 0 : direction(from, to, FACTOR);
 
 			if (same ? way : way > 0 && depth_of(&after) - depth_of(&before) >= c->cause.depth_step / 2)
 				return true;
@@ -472,13 +510,13 @@ static struct handover another_begins(const struct trace *t, u32 cut, struct spa
 struct handover handover_of(const struct trace *t, u32 i, const struct change *c)
 {
 	const struct span level = { t->cuts[i], both_levels(t, i).to };
-	const struct series_run *s = c->cause.watch ? &c->cause.watch->ops[c->cause.op] : NULL;
+	const u64 *counts = c->cause.watch ? counts_of(&c->cause) : NULL;
 	u32 gone = 0, cut = level.from + LEVEL_LEAST;
 
-	if (!s || c->latency <= 0 || cause_is_elsewhere(t, c))
+	if (!counts || c->latency <= 0 || cause_is_elsewhere(t, c))
 		return (struct handover){ 0 };
 	for (; cut < level.to && gone < LEVEL_LEAST; cut++)
-		gone = run_iops(t->q->run, s->ios, t->interval[cut]) <= LEFT * c->cause.iops_after ? gone + 1 : 0;
+		gone = run_iops(t->q->run, counts, t->interval[cut]) <= LEFT * c->cause.rate_after ? gone + 1 : 0;
 	return gone < LEVEL_LEAST ? (struct handover){ 0 } : another_begins(t, cut - LEVEL_LEAST, level, c);
 }
 
@@ -519,17 +557,16 @@ bool cause_is_sure(const struct trace *t, const struct change *all, u32 i)
 
 double cause_end_of(const struct trace *t, const struct change *c)
 {
-	const struct series_run *s = &c->cause.watch->ops[c->cause.op];
+	const struct other *o = &c->cause;
 
 	for (u32 k = 0; k < t->n_cuts; k++) {
 		const struct span next = trace_span(t, k + 1);
 		const struct handover *h = trace_handover(t, t->cuts[k]);
-		double iops = rates_of(t, s, next).iops, at_s;
+		double rate = rate_of(t, o, next), at_s;
 
-		if (t->cuts[k] < c->span[1].to || direction(c->cause.after.iops, iops, FACTOR) >= 0)
+		if (t->cuts[k] < c->span[1].to || direction(rate_in(o, &o->after), rate, FACTOR) >= 0)
 			continue;
-		at_s = moment_of(t, s, step_in(t, s, (struct span){ c->span[1].from, next.to }), c->cause.iops_after,
-				 iops);
+		at_s = moment_of(t, counts_of(o), step_in(t, o, (struct span){ c->span[1].from, next.to }), o->rate_after, rate);
 		/* Both estimates are of one instant, if they can be. */
 		return h && fabs(h->at_s - at_s) < t->q->run->interval_s / 2 ? h->at_s : at_s;
 	}

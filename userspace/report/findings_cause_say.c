@@ -53,14 +53,24 @@ static void say_owner(struct finding *f, const struct trace *t, const struct wat
 	finding_say(f, "%s", unique ? name : utf8_tail(owner_of(w), NAME));
 }
 
+static double iops_of(const struct other *o, bool after)
+{
+	if (o->by_bytes)
+		return after ? o->after.iops : o->before.iops;
+	return after ? o->rate_after : o->rate_before;
+}
+
 /*
- * "backup.service began 500 writes/s of 1.00 MiB", "ended its 500", "went from 200 to 500"; without owners "500
- * writes/s began"; of an owner that was @said "500 writes/s" and "from 200 to 500".
+ * "backup.service began 500 writes/s of 1.00 MiB", "ended its 500", "went from 200 to 500", "went from 200 writes/s of
+ * 4.00 KiB to 200 of 1.00 MiB"; without owners "500 writes/s began"; of an owner that was @said "500 writes/s" and "from
+ * 200 to 500".
  */
 static void say_load(struct finding *f, const struct trace *t, const struct other *o, const struct watch_run *said)
 {
 	const struct level *most = o->after.iops > o->before.iops ? &o->after : &o->before;
-	bool began = o->iops_before < ABSENT * o->iops_after, ended = o->iops_after < ABSENT * o->iops_before;
+	double from = iops_of(o, false), to = iops_of(o, true);
+	bool began = from < ABSENT * to, ended = to < ABSENT * from;
+	bool resized = !began && !ended && is_resized(&o->before, &o->after);
 	bool owned = is_owned(o->watch), again = owned && o->watch == said;
 	const struct device *d = o->watch->watch->device;
 	bool elsewhere = d != f->watch->device;
@@ -68,13 +78,18 @@ static void say_load(struct finding *f, const struct trace *t, const struct othe
 	if (owned && !again)
 		say_owner(f, t, o->watch);
 	if (began || ended)
-		finding_say(f, "%s%s", !owned || again ? "" : began ? " began " : " ended its ", UNITS(short, began ? o->iops_after : o->iops_before));
+		finding_say(f, "%s%s", !owned || again ? "" : began ? " began " : " ended its ", UNITS(short, began ? to : from));
 	else
-		finding_say(f, "%s%sfrom %s to %s", owned ? "" : elsewhere ? d->name : "the device", again ? "" : " went ",
-			    UNITS(short, o->iops_before), UNITS(short, o->iops_after));
-	finding_say(f, " %s/s", plurals[o->op]);
-	if (most->bytes_per_s > 0)
-		finding_say(f, " of %s", UNITS(memory, most->bytes_per_s / most->iops));
+		finding_say(f, "%s%sfrom %s", owned ? "" : elsewhere ? d->name : "the device", again ? "" : " went ", UNITS(short, from));
+	if (resized)
+		finding_say(f, " %s/s of %s to %s of %s", plurals[o->op], UNITS(memory, mean_bytes(&o->before)),
+			    UNITS(short, to), UNITS(memory, mean_bytes(&o->after)));
+	else if (!began && !ended)
+		finding_say(f, " to %s", UNITS(short, to));
+	if (!resized)
+		finding_say(f, " %s/s", plurals[o->op]);
+	if (!resized && most->bytes_per_s > 0)
+		finding_say(f, " of %s", UNITS(memory, mean_bytes(most)));
 	if (!owned && (began || ended))
 		finding_say(f, "%s", began ? " began" : " ended");
 	if (elsewhere && (owned || began || ended))
@@ -204,6 +219,6 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 	else
 		finding_say(f, isfinite(end_s) ? "meanwhile, and " : "since, and ");
 	say_victim(f, t, &all[0]);
-	finding_values(f, { "episodes", (n + 1) / 2 + (all[0].first_until_s > 0) }, { "cause_before_iops", o->iops_before },
-		       { "cause_after_iops", o->iops_after }, { "cause_share", share_of_time(t, &all[0]) });
+	finding_values(f, { "episodes", (n + 1) / 2 + (all[0].first_until_s > 0) }, { "cause_before_iops", iops_of(o, false) },
+		       { "cause_after_iops", iops_of(o, true) }, { "cause_share", share_of_time(t, &all[0]) });
 }

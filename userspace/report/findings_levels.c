@@ -30,7 +30,7 @@ static void place_change(const struct trace *t, u32 cut, struct change *c)
 	if (b > a + 1 || !c->iops) {
 		before += t->s->ios[a];
 	} else {
-		c->at_s = moment_of(t, t->s, cut, c->before.iops, c->after.iops);
+		c->at_s = moment_of(t, t->s->ios, cut, c->before.iops, c->after.iops);
 		before += fmin((c->at_s - begin) * c->before.iops, t->s->ios[a] + t->s->ios[b]);
 	}
 	c->share = before / t->s->total->ios;
@@ -65,11 +65,15 @@ double mean_bytes(const struct level *l)
 	return l->bytes_per_s / l->iops;
 }
 
+bool is_resized(const struct level *before, const struct level *after)
+{
+	return before->bytes_per_s > 0 && after->bytes_per_s > 0 &&
+	       direction(mean_bytes(before), mean_bytes(after), FACTOR);
+}
+
 bool change_is_resized(const struct change *c)
 {
-	double before = mean_bytes(&c->before), after = mean_bytes(&c->after);
-
-	return before > 0 && after > 0 && direction(before, after, FACTOR);
+	return is_resized(&c->before, &c->after);
 }
 
 bool change_has_culprit(const struct change *c)

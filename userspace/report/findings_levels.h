@@ -61,7 +61,8 @@ struct other {
 	double depth_step;	/* by how much its queue depth changed */
 	u32 step;		/* the place where it did */
 	double at_s;
-	double iops_before, iops_after;	/* medians of the intervals' */
+	bool by_bytes;		/* its sizes changed rather than its IOPS */
+	double rate_before, rate_after;	/* of IOs or bytes: medians of the intervals' */
 	bool grows;		/* little by little; then step and at_s are meaningless */
 	bool harms;		/* the IOs of other owners take longer since, although they are no more */
 	/*
@@ -141,10 +142,10 @@ struct level rates_of(const struct trace *t, const struct series_run *s, struct 
 struct level figures_of(const struct trace *t, const struct series_run *s, struct span in);
 
 /*
- * When in the intervals before and after place @cut the rate of @s changed, by its IOs there: first at one rate, then
- * at the other.
+ * When in the intervals before and after place @cut the rate of @counts changed, by those there: first at one rate,
+ * then at the other.
  */
-double moment_of(const struct trace *t, const struct series_run *s, u32 cut, double before, double after);
+double moment_of(const struct trace *t, const u64 *counts, u32 cut, double before, double after);
 
 /* --- findings_levels.c --- */
 
@@ -167,6 +168,7 @@ u32 shown_by(const struct change *c);
 bool change_is_load(const struct change *c);
 
 /* The mean size of an IO changed. */
+bool is_resized(const struct level *before, const struct level *after);
 bool change_is_resized(const struct change *c);
 double mean_bytes(const struct level *l);
 
@@ -201,6 +203,11 @@ bool find_drift(const struct trace *t, u32 p, struct change *ret);
 u32 find_humps(const struct trace *t, u32 p, int way, struct change *ret);
 
 /* --- findings_cause.c --- */
+
+/* IOs or bytes of each interval; a rate of them; and whether that is nearer to the larger one in interval @at. */
+const u64 *counts_of(const struct other *o);
+double rate_in(const struct other *o, const struct level *l);
+bool is_there(const struct trace *t, const struct other *o, u32 at);
 
 /* Sets cause and all behind it in a drift, or the change at cut @i, but not whether the cause is sure. */
 void find_cause(const struct trace *t, u32 i, struct change *c);

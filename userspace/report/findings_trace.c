@@ -275,7 +275,7 @@ struct span trace_span(const struct trace *t, u32 level)
 	return s;
 }
 
-double moment_of(const struct trace *t, const struct series_run *s, u32 cut, double before, double after)
+double moment_of(const struct trace *t, const u64 *counts, u32 cut, double before, double after)
 {
 	const struct run *r = t->q->run;
 	u32 a = t->interval[cut - 1], b = t->interval[cut];
@@ -283,9 +283,9 @@ double moment_of(const struct trace *t, const struct series_run *s, u32 cut, dou
 
 	/* What a load makes up for in one of them says nothing of the other. */
 	for (u32 i = a; i <= b; i++)
-		at_first += (fmin(fmax(run_iops(r, s->ios, i), least), most) - after) * r->length_s[i];
+		at_first += (fmin(fmax(run_iops(r, counts, i), least), most) - after) * r->length_s[i];
 	/* After a rest, it came with the load. What is nearly all there in the first interval began with it. */
-	return b > a + 1 || before == after || (!s->ios[a] && run_iops(r, s->ios, b) >= ALL * after)
+	return b > a + 1 || before == after || (!counts[a] && run_iops(r, counts, b) >= ALL * after)
 		       ? r->start_s[b]
 		       : r->start_s[a] + at_first / (before - after);
 }
