@@ -54,6 +54,25 @@ def test_larger_ios_at_the_same_rate(tmp_path, op, owner, where, told):
     assert re.match(f"sda read: {told}", first), first
 
 
+@pytest.mark.parametrize("seconds,op,by,told", [
+    (60, "write", None, r"mean latency rose 9\.00 times little by little from 6[0-2]\.0 s on until 11\d\.0 s, from 100 us to 904 us, .*; "
+                        r"meanwhile the device went from 1\.00k to 50\.0k writes/s of 4\.00 KiB$"),
+    (20, "write", None, r"from 6[01]\.0 s to (79|80)\.0 s the device went from 1\.00k to 50\.0k writes/s of 4\.00 KiB little by little; they have 99.0 % of the device's time since, "),
+    (60, "read", "cgroup", r"from 6[01]\.0 s to 1(1\d|20)\.0 s batch\.service went from 1\.00k to 50\.0k reads/s of 4\.00 KiB little by little; it has 99\.0 % of the device's time "
+                           r"since, and reads of db\.service went from p99 .* \(9\.00 times slower\)$"),
+    (60, "read", None, r"IOPS rose from 2\.00k to 51\.0k little by little from 6[01]\.0 s on until 1(1\d|20)\.0 s, .*: the load changed$")])
+def test_a_load_that_ramps(tmp_path, seconds, op, by, told):
+    """From 1000 to 50000 IOPS between two levels: one sentence, with its begin and end."""
+    s = synthetic.Script(by=by)
+    for t in range(seconds + 120):
+        share = min(max(t - 60, 0) / seconds, 1)
+        for kind, ns, iops, owner in ("read", 1e5, 1000, "db"), (op, 2e5, 20 * round(50 + 2450 * share), "batch"):
+            spread(s, kind, ns * (1 + 8 * share), iops, more=f"in=/system.slice/{owner}.service" if by else "")
+        s.tick()
+    first, *others = [one for one in sentences(s.write(tmp_path / "run.blklat")) if "steady" not in one]
+    assert re.match(f"sda read: {told}", first) and not others, (first, others)
+
+
 @pytest.mark.parametrize("db,backup,names", [("/bench.slice/db", "/bench.slice/backup", ("backup", "db")), ("/a.scope/init.scope", "/b.scope/init.scope", None),
                                              ("/system.slice/" + "日" * 60, "/b.service", ("b.service", "日" * 33))])
 def test_two_owners_have_two_names(tmp_path, db, backup, names):

@@ -25,8 +25,7 @@ static bool sort_by(const struct trace *t, u32 p, u32 *room, struct sorted *ret)
 	double low, high;
 	u32 n = 0;
 
-	for (u32 i = 0; i < t->n; i++)
-		t->y[i] = trace_log_ns(t, i, p);
+	trace_set(t, p);
 	trace_ends(t, &low, &high);
 	*ret = (struct sorted){ .t = *t, .middle = (low + high) / 2 };
 	ret->t.interval = room;
@@ -34,6 +33,7 @@ static bool sort_by(const struct trace *t, u32 p, u32 *room, struct sorted *ret)
 		if (t->y[i] <= ret->middle)
 			room[n++] = t->interval[i];
 	ret->t.n_cuts = 1;
+	ret->t.n_ramps = 0;
 	ret->t.cuts[0] = n;
 	ret->slow = t->n - n;
 	for (u32 i = 0; i < t->n; i++)

@@ -144,23 +144,24 @@ static int changed_with(const struct trace *t, u32 cut, struct span both, const 
 /* The levels before and after cut @i. */
 static struct span both_levels(const struct trace *t, u32 i)
 {
-	return (struct span){ i ? t->cuts[i - 1] : 0, i + 1 < t->n_cuts ? t->cuts[i + 1] : t->n };
+	return (struct span){ i ? trace_end_of(t, t->cuts[i - 1]) : 0, i + 1 < t->n_cuts ? t->cuts[i + 1] : t->n };
 }
 
-/* Returns 1 if the load grows from fifth to fifth, and falls between none; 0: it does not. */
+/* Returns the direction in which the load changes from fifth to fifth, and back between none, or 0. */
 static int grows_with(const struct trace *t, struct span in, const struct change *c, struct other *o)
 {
-	double before = 0, after = 0;
-	u32 rises = 0;
+	double before = rate_of(t, o, fifth_of(in, 0));
+	int moves[] = { 0, 0, 0 }, way;
 
-	for (u32 i = 0; i < FIFTHS; i++, before = after) {
-		after = rate_of(t, o, fifth_of(in, i));
-		if (after * FALLS < before)
-			return 0;
-		rises += i && after > before * FALLS;
+	for (u32 i = 1; i < FIFTHS; i++) {
+		double after = rate_of(t, o, fifth_of(in, i));
+
+		moves[1 + (before == after ? 0 : direction(before, after, FALLS))]++;
+		before = after;
 	}
-	o->grows = rises >= RISES && measure_step(t, c->span[0], c->span[1], c, o) > 0;
-	return o->grows;
+	way = moves[2] ? 1 : -1;
+	o->grows = moves[1 + way] >= RISES && !moves[1 - way] && measure_step(t, c->span[0], c->span[1], c, o) == way;
+	return o->grows ? way : 0;
 }
 
 /* Whether a load other than @o that is the cause of a change is there in interval @at. */
@@ -182,7 +183,7 @@ static bool goes_together(const struct trace *t, const struct change *all, const
 	const struct other *o = &c->cause;
 	u32 p = shown_by(c), agree = 0, both = 0, n = 0;
 	double before = c->before.ns[p], after = c->after.ns[p],
-	       middle_ns = c->gradual ? (before + after) / 2 : sqrt(before * after);
+	       middle_ns = c->gradual || c->ramp.to ? (before + after) / 2 : sqrt(before * after);
 
 	for (u32 k = 0; k < t->n; k++) {
 		u32 at = t->interval[k];
@@ -212,11 +213,15 @@ static int comes_with(const struct trace *t, const struct change *c, struct othe
 
 static int rate_changed_along(const struct trace *t, u32 i, const struct change *c, struct other *o)
 {
-	const struct span all = { 0, t->n }, both = both_levels(t, i);
+	int way = c->ramp.to ? grows_with(t, c->ramp, c, o) : 0;
 
-	if (c->gradual)
-		return c->lasts_s ? comes_with(t, c, o) : grows_with(t, all, c, o);
-	return changed_with(t, t->cuts[i], both, c, o) ?: grows_with(t, both, c, o);
+	if (way) {
+		o->step = c->ramp.from;
+		o->at_s = t->q->run->start_s[t->interval[c->ramp.from]];
+	}
+	if (way || c->gradual)
+		return way ?: c->lasts_s ? comes_with(t, c, o) : 0;
+	return changed_with(t, t->cuts[i], both_levels(t, i), c, o) ?: grows_with(t, both_levels(t, i), c, o);
 }
 
 /*
@@ -550,9 +555,13 @@ bool cause_is_sure(const struct trace *t, const struct change *all, u32 i)
 {
 	const struct change *c = &all[i];
 
-	return c->cause.watch && !c->cause.grows && !cause_is_elsewhere(t, c) && c->latency > 0 &&
-	       !began_behind(t, c, t->cuts[i]) && (is_heavy(c) || is_cause_at_both_ends(t, all, c)) &&
-	       goes_together(t, all, c) && !changed_without(t, c);
+	if (!c->cause.watch || c->latency <= 0 || cause_is_elsewhere(t, c))
+		return false;
+	/* What grows with a drift may be chance, unless the op's own load is what grows. */
+	if (c->cause.grows ? !c->ramp.to || (c->gradual && !(c->cause.harms && c->cause.op == t->op))
+			   : began_behind(t, c, t->cuts[i]))
+		return false;
+	return (is_heavy(c) || is_cause_at_both_ends(t, all, c)) && goes_together(t, all, c) && !changed_without(t, c);
 }
 
 double cause_end_of(const struct trace *t, const struct change *c)

@@ -201,8 +201,11 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 
 	f->culprit = true;
 	f->to_s = isfinite(end_s) ? fmax(f->to_s, end_s) : f->to_s;
-	finding_say(f, "at %s ", UNITS(seconds, o->at_s));
+	finding_say(f, o->grows ? "from %s to %s " : "at %s ", UNITS(seconds, o->at_s),
+		    UNITS(seconds, o->grows ? run_end_of(t->q->run, t->interval[all[0].ramp.to - 1]) : 0));
 	say_loads(f, t, &all[0]);
+	if (o->grows)
+		finding_say(f, " little by little");
 	if (isfinite(end_s))
 		finding_say(f, ", until %s", UNITS(seconds, end_s));
 	if (n > 4)

@@ -28,15 +28,16 @@ static void find_moving(const struct trace *t, u32 p, double first, double chang
 
 	smooth(t, p);
 	for (u32 i = 0; i < t->n; i++) {
-		double share = (t->y[i] - first) / change;
+		double by = t->y[i] - first;
 
-		from = share < 0.1 ? i + 1 : from;
-		to = share < 0.9 ? i + 1 : to;
+		/* In logarithms or not, whatever is earlier and later. */
+		from = fmax(by / change, expm1(by) / expm1(change)) < 0.1 ? i + 1 : from;
+		to = fmin(by / change, expm1(by) / expm1(change)) < 0.9 ? i + 1 : to;
 	}
 	if (from >= t->n / 3.0 && from < t->n)
-		c->from_s = t->q->run->start_s[t->interval[from]];
+		c->ramp.from = from;
 	if (to <= t->n * 2 / 3.0 && to)
-		c->until_s = run_end_of(t->q->run, t->interval[to - 1]);
+		c->ramp.to = to;
 }
 
 bool find_drift(const struct trace *t, u32 p, struct change *ret)
@@ -45,7 +46,7 @@ bool find_drift(const struct trace *t, u32 p, struct change *ret)
 
 	if (t->q->run->phases.n || t->n < FIFTHS * LEVEL_LEAST)
 		return false;
-	*ret = (struct change){ .gradual = true, .at_s = t->q->run->start_s[t->interval[0]] };
+	*ret = (struct change){ .gradual = true, .at_s = t->q->run->start_s[t->interval[0]], .ramp = { 0, t->n } };
 	for (u32 i = 0; i < FIFTHS; i++) {
 		ret->span[1] = fifth_of((struct span){ 0, t->n }, i);
 		ret->after = figures_of(t, t->s, ret->span[1]);

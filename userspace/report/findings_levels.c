@@ -27,7 +27,7 @@ static void place_change(const struct trace *t, u32 cut, struct change *c)
 	c->at_s = r->start_s[b];
 	for (u32 i = a + 1; i < b; i++)
 		c->rest_s += t->q->stalled_s[i] ? 0 : r->length_s[i];
-	if (b > a + 1 || !c->iops) {
+	if (b > a + 1 || !c->iops || c->ramp.to) {
 		before += t->s->ios[a];
 	} else {
 		c->at_s = moment_of(t, t->s->ios, cut, c->before.iops, c->after.iops);
@@ -192,6 +192,8 @@ struct change change_at(const struct trace *t, u32 i)
 		c.before.iops = c.after.iops;
 		c.iops = 0;
 	}
+	if (trace_end_of(t, t->cuts[i]) > t->cuts[i])
+		c.ramp = (struct span){ t->cuts[i], trace_end_of(t, t->cuts[i]) };
 	place_change(t, t->cuts[i], &c);
 	/* So few intervals have more or fewer IOs by chance. */
 	if (c.lasts_s)
@@ -417,7 +419,9 @@ static int report_changes(struct trace *t, bool sweep)
 	for (u32 p = 0; !stepped && !drifted && p <= LEVEL_MEAN; p++)
 		drifted = (p == LEVEL_MEAN || t->backed[p]) && find_drift(t, p, &drift);
 	if (drifted && is_own(t, false, &drift, 0)) {
+		t->n_cuts = 0;
 		find_cause(t, 0, &drift);
+		drift.cause.sure = cause_is_sure(t, &drift, 0);
 		report_change(t, &drift, 1);
 		return 0;
 	}

@@ -19,6 +19,11 @@
 #define STEP(p) ((p) == RUN_P50 || (p) == LEVEL_MEAN ? FACTOR : 2.0)
 #define TAIL_IOS 2		/* IOs that an interval must have beyond a percentile */
 
+/* Places in a trace, from the first to before the last. */
+struct span {
+	u32 from, to;
+};
+
 /* An op of a watch in the intervals in which it was busy: not at rest, not stalled. */
 struct trace {
 	const struct inquiry *q;
@@ -33,6 +38,9 @@ struct trace {
 	/* those where a rise begins that is too short for a level, and ends at the next one */
 	u32 shorts[LEVEL_CUTS_MAX];
 	u32 n_shorts;
+	/* those that take longer than a step, from the cut on: the level behind begins where they end */
+	struct span ramps[LEVEL_CUTS_MAX];
+	u32 n_ramps;
 	struct handover {
 		u32 cut;
 		double at_s;
@@ -40,11 +48,6 @@ struct trace {
 	} handovers[LEVEL_CUTS_MAX];
 	u32 n_handovers;
 	bool backed[PERCENTILES_OVER_TIME];	/* enough IOs an interval for this percentile */
-};
-
-/* Places in a trace, from the first to before the last. */
-struct span {
-	u32 from, to;
 };
 
 struct level {
@@ -76,7 +79,7 @@ struct change {
 	double at_s, share;
 	bool gradual;		/* no step: before and after are the first and the last fifth of the time */
 	bool local;		/* of a percentile alone: the mean drifts, so before and after are next to the change */
-	double from_s, until_s;	/* of a drift: most of it is after the one and before the other; 0: not known better */
+	struct span ramp;	/* where most of it is, of a drift or of a ramp at a cut; else to is 0 */
 	double lasts_s;		/* of a dip, or of a rise that is too short for a level or comes in turns; else 0 */
 	double rest_s;		/* pause of the workload before the change */
 	/* before (at a handover, before the first load) and after; up to NEAR intervals of each next to the change */
@@ -125,6 +128,12 @@ void trace_ends(const struct trace *t, double *ret_low, double *ret_high);
 #define FIFTHS 5
 #define FALLS 1.05		/* from one to the next, by more than noise */
 struct span fifth_of(struct span in, u32 i);
+
+/* Sets y to the logarithm of percentile @p, or of the mean. */
+void trace_set(const struct trace *t, u32 p);
+
+/* Where the level behind a cut begins: there, or where the ramp that begins there ends. */
+u32 trace_end_of(const struct trace *t, u32 cut);
 
 /* Where a level is. The intervals in which it changes are left out if it is long enough. */
 struct span trace_span(const struct trace *t, u32 level);

@@ -58,19 +58,22 @@ static void say_cause(struct finding *f, const struct trace *t, const struct cha
 }
 
 /* "at 13.0 s for 1.0 s, and 10 times more, every 10.0 s" of a rise and its repetitions; "at 13.0 s" of a level. */
-static void say_when(struct finding *f, const struct change *all, u32 n)
+static void say_when(struct finding *f, const struct trace *t, const struct change *all, u32 n)
 {
+	const struct span *ramp = &all[0].ramp;
 	double period_s = n > 2 ? (all[(n - 1) & ~1U].at_s - all[0].at_s) / ((n - 1) / 2) : 0;
 	bool regular = n > 4;
 
-	if (all[0].gradual)
+	bool gradual = all[0].gradual || ramp->to;
+
+	if (gradual)
 		finding_say(f, " little by little");
-	if (all[0].from_s)
-		finding_say(f, " from %s on", UNITS(seconds, all[0].from_s));
-	if (all[0].until_s)
-		finding_say(f, " until %s", UNITS(seconds, all[0].until_s));
-	if (!all[0].gradual || all[0].lasts_s)
-		finding_say(f, all[0].gradual ? " from %s on" : " at %s", UNITS(seconds, all[0].at_s));
+	if (!gradual || all[0].lasts_s)
+		finding_say(f, gradual ? " from %s on" : " at %s", UNITS(seconds, all[0].at_s));
+	else if (ramp->from)
+		finding_say(f, " from %s on", UNITS(seconds, t->q->run->start_s[t->interval[ramp->from]]));
+	if (ramp->to && ramp->to < t->n && !all[0].lasts_s)
+		finding_say(f, " until %s", UNITS(seconds, run_end_of(t->q->run, t->interval[ramp->to - 1])));
 	if (!all[0].lasts_s)
 		return;
 	finding_say(f, " for %s", UNITS(seconds, all[0].lasts_s));
@@ -114,7 +117,7 @@ static void say_tail(struct finding *f, const struct trace *t, const struct chan
 {
 	finding_say(f, "%s", f->times_of);
 	say_times(f, c);
-	say_when(f, c, n);
+	say_when(f, t, c, n);
 	finding_say(f, ",");
 	say_from_to(f, c, c->before.ns[c->tail], c->after.ns[c->tail]);
 	finding_say(f, "; p50 did not (%s); mean", UNITS(ns, c->after.ns[RUN_P50]));
@@ -132,7 +135,7 @@ static void say_tail(struct finding *f, const struct trace *t, const struct chan
  * "IOPS fell from 148k to 18.9k at 438.4 s, after 68.8 % of the IOs"; or of latency, and then by how much and at
  * which rate.
  */
-static void say_first(struct finding *f, const struct change *c, u32 n)
+static void say_first(struct finding *f, const struct trace *t, const struct change *c, u32 n)
 {
 	bool median = !strcmp(f->times_of, "median"), steps = c->iops && !c->gradual;
 	const char *a = UNITS(short, c->before.iops), *b = UNITS(short, c->after.iops);
@@ -143,7 +146,7 @@ static void say_first(struct finding *f, const struct change *c, u32 n)
 		finding_say(f, "%s latency", f->times_of);
 		say_times(f, c);
 	}
-	say_when(f, c, n);
+	say_when(f, t, c, n);
 	if (!steps) {
 		finding_say(f, ",");
 		say_from_to(f, c, median ? c->before.ns[RUN_P50] : c->before.mean_ns,
@@ -164,7 +167,7 @@ static void say_change(struct finding *f, const struct trace *t, const struct ch
 	bool same = steps && is_same(c->before.mean_ns, c->after.mean_ns) &&
 		    is_same(c->before.ns[RUN_P50], c->after.ns[RUN_P50]);
 
-	say_first(f, c, n);
+	say_first(f, t, c, n);
 	if (same) {
 		finding_say(f, ", at the same latency (mean %s, p50 %s)", UNITS(ns, c->after.mean_ns), UNITS(ns, c->after.ns[RUN_P50]));
 	} else if (steps && c->latency && !median && !change_is_load(c)) {
@@ -203,7 +206,8 @@ void report_change(const struct trace *t, const struct change *all, u32 n)
 	const struct other *o = &c->cause;
 
 	f->from_s = c->at_s;
-	f->to_s = (c->gradual && !c->lasts_s) || o->grows ? f->to_s : all[n - 1].at_s;
+	if (c->lasts_s || !(c->gradual || o->grows) || c->ramp.to)
+		f->to_s = fmax(all[n - 1].at_s, c->ramp.to ? run_end_of(t->q->run, t->interval[c->ramp.to - 1]) : 0);
 	f->times = times_of(c, &f->times_of);
 	if (!change_is_worse(c)) {
 		f->grade = FINDING_DIFFERS;

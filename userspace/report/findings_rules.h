@@ -177,6 +177,9 @@ bool levels_are_told(const struct inquiry *q, u32 op, double from_s, double to_s
  */
 int levels_find(const double *y, u32 n, double step, u32 *ret);
 
+/* The median of the LEVEL_LEAST values from @y on. */
+double median_near(const double *y);
+
 /*
  * Finds stalls of a run: nothing completes, or less than 1 % of the usual rate, although there is work to do. A pause
  * of the workload is not a stall, so each stall needs a witness: an IO that was in flight. Pure.

@@ -51,24 +51,86 @@ int trace_init(struct trace *t, const struct inquiry *q, u32 op)
 	return 0;
 }
 
-static bool near_a_cut(const struct trace *t, u32 n, u32 cut)
+u32 trace_end_of(const struct trace *t, u32 cut)
+{
+	for (u32 k = 0; k < t->n_ramps; k++)
+		if (t->ramps[k].from == cut)
+			return t->ramps[k].to;
+	return cut;
+}
+
+/* Whether one of the first @n cuts, or its ramp, is near @from to @to. */
+static bool near_a_cut(const struct trace *t, u32 n, u32 from, u32 to)
 {
 	for (u32 i = 0; i < n; i++)
-		if (cut + SAME_CUT >= t->cuts[i] && cut <= t->cuts[i] + SAME_CUT)
+		if (to + SAME_CUT >= t->cuts[i] && from <= trace_end_of(t, t->cuts[i]) + SAME_CUT)
 			return true;
 	return false;
+}
+
+/*
+ * The standard deviation of y, but for steps: for a normal distribution 0.6745 of it is the median
+ * deviation.
+ */
+static double scatter_of(const struct trace *t)
+{
+	for (u32 i = 1; i < t->n; i++)
+		t->room[i - 1] = (struct weighted){ fabs(t->y[i] - t->y[i - 1]), 1 };
+	return weighted_median(t->room, t->n ? t->n - 1 : 0) / (0.6745 * M_SQRT2);
+}
+
+/* By how much the values from @place on differ from those before; 0: there are too few. */
+static double move_at(const struct trace *t, u32 place)
+{
+	if (place < LEVEL_LEAST || place + LEVEL_LEAST > t->n)
+		return 0;
+	return median_near(t->y + place) - median_near(t->y + place - LEVEL_LEAST);
+}
+
+/* The ramp that @cut is part of: values move on, in one way, in more than LEVEL_LEAST intervals. Else it is empty. */
+static struct span ramp_at(const struct trace *t, u32 cut)
+{
+	double least = fmax(log(FALLS), 1.5 * scatter_of(t)), way = move_at(t, cut) < 0 ? -1 : 1, most = 0, all = 0;
+	struct span r = { cut, cut };
+
+	while (fmax(way * move_at(t, r.from - 1), way * move_at(t, r.from - 2)) > least)
+		r.from--;
+	while (fmax(way * move_at(t, r.to + 1), way * move_at(t, r.to + 2)) > least)
+		r.to++;
+	/* A step is seen by twice as many medians, and lies between two. */
+	if (t->q->run->phases.n || r.to - r.from <= 2 * LEVEL_LEAST)
+		return (struct span){ cut, cut };
+	r.from += LEVEL_LEAST / 2;
+	r.to -= LEVEL_LEAST / 2;
+	for (u32 k = r.from; k <= r.to; k++) {
+		const double *around = t->y + k - LEVEL_LEAST / 2;
+		double by = way * (median_near(around) - median_near(around - 1));
+
+		all += by;
+		most = fmax(most, by);
+	}
+	return most > all / 2 ? (struct span){ cut, cut } : r;
 }
 
 /* Adds the cuts of @t->y that differ from those found before. */
 static int add_cuts(struct trace *t, double step)
 {
 	CLEANUP(cleanup_free) u32 *more = calloc(LEVEL_CUTS_MAX, sizeof(*more));
-	u32 before = t->n_cuts;
+	u32 before = t->n_cuts, last = 0;
 	int n = more ? levels_find(t->y, t->n, step, more) : -ENOMEM;
 
-	for (int i = 0; i < n && t->n_cuts < LEVEL_CUTS_MAX; i++)
-		if (!near_a_cut(t, before, more[i]))
-			t->cuts[t->n_cuts++] = more[i];
+	for (int i = 0; i < n && t->n_cuts < LEVEL_CUTS_MAX; i++) {
+		struct span ramp = ramp_at(t, more[i]);
+
+		if (more[i] <= last || near_a_cut(t, before, more[i], more[i]))
+			continue;
+		if (ramp.to > ramp.from && !near_a_cut(t, before, ramp.from, ramp.to)) {
+			t->ramps[t->n_ramps++] = ramp;
+			more[i] = ramp.from;
+			last = ramp.to;
+		}
+		t->cuts[t->n_cuts++] = more[i];
+	}
 	return n < 0 ? n : 0;
 }
 
@@ -80,6 +142,12 @@ double trace_log_ns(const struct trace *t, u32 place, u32 p)
 				    : percentiles_run_ns(&t->s->percentiles, i, p);
 
 	return log(fmax(ns, 1));
+}
+
+void trace_set(const struct trace *t, u32 p)
+{
+	for (u32 i = 0; i < t->n; i++)
+		t->y[i] = trace_log_ns(t, i, p);
 }
 
 void trace_ends(const struct trace *t, double *ret_low, double *ret_high)
@@ -103,8 +171,7 @@ int trace_find_levels(struct trace *t)
 	for (u32 p = 0; !err && p < PERCENTILES_OVER_TIME; p++) {
 		if (!t->backed[p])
 			continue;
-		for (u32 i = 0; i < t->n; i++)
-			t->y[i] = trace_log_ns(t, i, p);
+		trace_set(t, p);
 		err = add_cuts(t, log(STEP(p)));
 	}
 	qsort(t->cuts, t->n_cuts, sizeof(*t->cuts), compare_u32);
@@ -181,32 +248,25 @@ static u32 end_of_start(const struct trace *t, u32 p, double step, double mean_s
 	return 0;
 }
 
-/*
- * The standard deviation of the logarithms, but for steps: for a normal distribution 0.6745 of it is the median
- * deviation.
- */
-static double scatter_of(const struct trace *t, u32 p)
-{
-	for (u32 i = 1; i < t->n; i++)
-		t->room[i - 1] = (struct weighted){ fabs(trace_log_ns(t, i, p) - trace_log_ns(t, i - 1, p)), 1 };
-	return weighted_median(t->room, t->n ? t->n - 1 : 0) / (0.6745 * M_SQRT2);
-}
-
 void trace_add_short(struct trace *t)
 {
-	double mean_step = fmax(log(FACTOR), SHORT_MEAN_NOISE * scatter_of(t, LEVEL_MEAN));
+	double mean_step, step;
 
+	trace_set(t, LEVEL_MEAN);
+	mean_step = fmax(log(FACTOR), SHORT_MEAN_NOISE * scatter_of(t));
 	for (u32 p = 0; p < PERCENTILES_OVER_TIME; p++) {
-		double step = fmax(SHORT * log(STEP(p)), SHORT_NOISE * scatter_of(t, p));
-		u32 start = t->backed[p] && t->n_cuts < LEVEL_CUTS_MAX ? end_of_start(t, p, step, mean_step) : 0;
+		u32 start;
 
-		if (start && !near_a_cut(t, t->n_cuts, start) &&
+		trace_set(t, p);
+		step = fmax(SHORT * log(STEP(p)), SHORT_NOISE * scatter_of(t));
+		start = t->backed[p] && t->n_cuts < LEVEL_CUTS_MAX ? end_of_start(t, p, step, mean_step) : 0;
+		if (start && !near_a_cut(t, t->n_cuts, start, start) &&
 		    !run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[start]]))
 			t->cuts[t->n_cuts++] = start;
 		for (u32 i = SHORT_EDGE; t->backed[p] && i < t->n && t->n_cuts + 2 <= LEVEL_CUTS_MAX; i++) {
 			u32 to = end_of_short(t, p, step, mean_step, i);
 
-			if (to <= i || near_a_cut(t, t->n_cuts, i) || near_a_cut(t, t->n_cuts, to) ||
+			if (to <= i || near_a_cut(t, t->n_cuts, i, to) ||
 			    run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[i]]))
 				continue;
 			t->cuts[t->n_cuts++] = i;
@@ -266,8 +326,11 @@ struct span fifth_of(struct span in, u32 i)
 
 struct span trace_span(const struct trace *t, u32 level)
 {
-	struct span s = { level ? t->cuts[level - 1] : 0, level < t->n_cuts ? t->cuts[level] : t->n };
+	u32 begin = level ? t->cuts[level - 1] : 0;
+	struct span s = { begin, level < t->n_cuts ? t->cuts[level] : t->n };
 
+	if (level)	/* between two ramps there may be none but for their ends */
+		s.from = min_u64(trace_end_of(t, begin), max_u64(s.to, begin + LEVEL_LEAST) - LEVEL_LEAST);
 	if (s.to - s.from > LEVEL_LEAST) {
 		s.from += level > 0;
 		s.to -= level < t->n_cuts;

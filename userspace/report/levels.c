@@ -88,8 +88,7 @@ static u32 end_of(const struct search *s, u32 level)
 	return level < s->n_cuts ? s->cuts[level] : s->n;
 }
 
-/* The median of the LEVEL_LEAST values from @y on. */
-static double median_near(const double *y)
+double median_near(const double *y)
 {
 	double near[LEVEL_LEAST];
 
