@@ -108,6 +108,15 @@ def test_loads_that_take_turns(tmp_path, low, high, ns, told):
     assert found == [f"sda read: the load alternates ({told}"] if told else not [one for one in found if re.search(r"alternates \(|such rounds|rising by 0", one)], found
 
 
+def test_reads_and_writes_that_take_turns(tmp_path):
+    s = synthetic.Script()
+    for t in range(300):
+        spread(s, *("write", 2e5, 3000) if t // 30 % 2 else ("read", 1e5, 5000))
+        s.tick()
+    assert sentences(s.write(tmp_path / "run.blklat")) == [
+        "sda read: the load alternates (9 changes): 0 IOPS for 30.0 s, and 5.00k IOPS for 30.0 s with a p50 of 100 us; also alternating: sda write (0 and 3.00k IOPS)"]
+
+
 @pytest.mark.parametrize("rates,told", [((500, 500), ", 500 IOPS each: sda read and sdb read"), ((500, 900), ": sda read (500 IOPS) and sdb read (900 IOPS)"),
                                         ((600, 500, 900, 600, 600), ", from 500 IOPS (sdb read) to 900 (sdc read): sda read, sdb read, sdc read, sdd read and sde read")])
 def test_each_has_its_rate(tmp_path, rates, told):

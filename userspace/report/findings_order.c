@@ -68,7 +68,9 @@ static const char *event_of(const struct finding *f)
 
 	if (!is_level_change(f))
 		return "";
-	return f->grade == FINDING_WRONG ? "slower" : isnan(times) ? "" : times * LIKE <= 1 ? "faster" : "changed";
+	if (f->grade == FINDING_WRONG || isnan(times))
+		return f->grade == FINDING_WRONG ? "slower" : f->times_of ? "" : "alternating";
+	return times * LIKE <= 1 ? "faster" : "changed";
 }
 
 /* Else alike are the same op of several devices and, where they are steady, any ops. */
@@ -119,7 +121,10 @@ static void say_names(struct finding *f, const struct finding *from, u32 n, bool
 		double before = finding_get(&from[i], "before_iops"), after = finding_get(&from[i], "after_iops");
 
 		finding_say(f, "%s%.*s", !i ? "" : i + 1 == n ? " and " : ", ", name_length(&from[i]), from[i].text);
-		if (!strcmp(event_of(f), "changed") && fmax(before, after) > SLOWER * fmin(before, after))
+		if (!strcmp(event_of(f), "alternating"))
+			finding_say(f, " (%s and %s IOPS)", UNITS(short, finding_get(&from[i], "least_iops")),
+				    UNITS(short, finding_get(&from[i], "most_iops")));
+		else if (!strcmp(event_of(f), "changed") && fmax(before, after) > SLOWER * fmin(before, after))
 			finding_say(f, " (from %s to %s IOPS)", UNITS(short, before), UNITS(short, after));
 		else if (*event_of(f))
 			finding_say(f, " (%s %s times)", from[i].times_of, UNITS(times, from[i].times));

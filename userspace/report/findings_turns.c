@@ -81,7 +81,8 @@ static int measure(struct trace *t, const struct turns *s, struct level ret[2])
 	return 0;
 }
 
-int report_turns(struct trace *t)
+/* The same as report_turns(), of all intervals that turns may be in. */
+static int report(struct trace *t)
 {
 	struct turns s = { 0 };
 	struct level of[2];
@@ -108,12 +109,32 @@ int report_turns(struct trace *t)
 		return 0;
 	slower = of[1].mean_ns > of[0].mean_ns;
 	f = report_levels(t, s.n - 1, t->q->run->start_s[first], t->q->run->start_s[last],
-			  &(struct level_extremes){ &of[0], &of[1], &of[!slower], &of[slower] });
+			  &(struct level_extremes){ &of[0], &of[1], &of[!slower || !of[0].iops], &of[slower] });
+	f->times_of = NULL;
 	finding_say(f, "the load alternates (%u changes): ", s.n - 1);
-	for (u32 i = 0; i < 2; i++)
-		finding_say(f, i ? ", and %s IOPS for %s with %s" : "%s IOPS for %s with a p50 of %s", UNITS(short, of[i].iops),
-			    UNITS(seconds, s.side[i].time_s / s.side[i].n), UNITS(ns, of[i].ns[RUN_P50]));
+	for (u32 i = 0; i < 2; i++) {
+		finding_say(f, "%s%s IOPS for %s", i ? ", and " : "", UNITS(short, of[i].iops), UNITS(seconds, s.side[i].time_s / s.side[i].n));
+		if (of[i].iops)
+			finding_say(f, i && of[0].iops ? " with %s" : " with a p50 of %s", UNITS(ns, of[i].ns[RUN_P50]));
+	}
 	finding_rule(f, "%d or more turns, of %d intervals or more, at two rates that differ by a factor of %g or more, as does the queue "
 		     "depth; all turns at a rate are as long, but for a factor of %g and an interval", TURNS_LEAST, LENGTH_LEAST, FACTOR, LENGTHS);
 	return 1;
+}
+
+int report_turns(const struct trace *of)
+{
+	const struct run *r = of->q->run;
+	CLEANUP(cleanup_free) u32 *interval = calloc(r->n, sizeof(*interval));
+	struct trace t = *of;
+
+	if (!interval)
+		return -ENOMEM;
+	t.interval = interval;
+	t.n = 0;
+	/* At no rate as well, while other ops take their turn. */
+	for (u32 i = 0; i < r->n; i++)
+		if (watch_run_ios_in(t.q->watch, i) && !t.q->stalled_s[i] && r->length_s[i] >= r->interval_s / 2)
+			interval[t.n++] = i;
+	return report(&t);
 }
