@@ -8,6 +8,7 @@
 #include "util/cleanup.h"
 
 #define BURSTS_LEAST 2
+#define GONE 0.4		/* of the way from absent to there; it is there from half of it on */
 
 /* A copy of a trace in which the fast intervals come first. */
 struct sorted {
@@ -45,11 +46,12 @@ static bool sort_by(const struct trace *t, u32 p, u32 *room, struct sorted *ret)
 /* Returns whether the load comes in bursts in which it is slow. It may be slow by chance in between. */
 static bool find_bursts(const struct trace *t, const struct other *load, struct sorted *ret)
 {
+	double gone = (1 - GONE) * rate_in(load, &load->before) + GONE * rate_in(load, &load->after);
 	bool was_there = false;
 
 	for (u32 i = 0; i < t->n; i++) {
-		bool there = is_there(t, load, t->interval[i]) &&
-			     (was_there || t->y[i] > ret->middle);
+		bool there = was_there ? run_iops(t->q->run, counts_of(load), t->interval[i]) > gone
+				       : is_there(t, load, t->interval[i]) && t->y[i] > ret->middle;
 
 		ret->bursts += there && !was_there;
 		ret->from_start |= there && !i;

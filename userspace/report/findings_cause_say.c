@@ -69,7 +69,9 @@ static void say_load(struct finding *f, const struct trace *t, const struct othe
 {
 	const struct level *most = o->after.iops > o->before.iops ? &o->after : &o->before;
 	double from = iops_of(o, false), to = iops_of(o, true);
-	bool began = from < ABSENT * to, ended = to < ABSENT * from;
+	/* A few large IOs are no load that is absent. */
+	bool began = from < ABSENT * to && (!from || o->before.bytes_per_s * 10 <= o->after.bytes_per_s),
+	     ended = to < ABSENT * from && (!to || o->after.bytes_per_s * 10 <= o->before.bytes_per_s);
 	bool resized = !began && !ended && is_resized(&o->before, &o->after);
 	bool owned = is_owned(o->watch), again = owned && o->watch == said;
 	const struct device *d = o->watch->watch->device;

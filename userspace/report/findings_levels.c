@@ -91,9 +91,9 @@ bool change_is_cache(const struct change *c)
 {
 	double mean = c->after.mean_ns / c->before.mean_ns, p50 = c->after.ns[RUN_P50] / c->before.ns[RUN_P50];
 
-	return c->alone && p50 >= fmax(EVEN, sqrt(mean)) && mean >= CACHE && !c->cause.watch && !change_is_load(c) &&
-	       !change_is_resized(c) &&
-	       (c->iops < 0 || depth_of(&c->before) < 1) && c->span[1].to - c->span[1].from >= LEVEL_LEAST;
+	return c->alone && !c->ramp.to && p50 >= fmax(EVEN, sqrt(mean)) && mean >= CACHE && !c->cause.watch &&
+	       !change_is_load(c) && !change_is_resized(c) && (c->iops < 0 || depth_of(&c->before) < 1) &&
+	       c->span[1].to - c->span[1].from >= LEVEL_LEAST;
 }
 
 bool change_is_worse(const struct change *c)

@@ -100,9 +100,9 @@ static struct span ramp_at(const struct trace *t, u32 cut)
 	/* A step is seen by twice as many medians, and lies between two. */
 	if (t->q->run->phases.n || r.to - r.from <= 2 * LEVEL_LEAST)
 		return (struct span){ cut, cut };
-	r.from += LEVEL_LEAST / 2;
-	r.to -= LEVEL_LEAST / 2;
-	for (u32 k = r.from; k <= r.to; k++) {
+	r.from = r.from > LEVEL_LEAST ? r.from + LEVEL_LEAST / 2 : LEVEL_LEAST / 2;
+	r.to = r.to + LEVEL_LEAST < t->n ? r.to - LEVEL_LEAST / 2 : t->n;
+	for (u32 k = r.from + 1; k <= r.to && k + LEVEL_LEAST / 2 < t->n; k++) {
 		const double *around = t->y + k - LEVEL_LEAST / 2;
 		double by = way * (median_near(around) - median_near(around - 1));
 
