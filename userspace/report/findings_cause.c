@@ -199,18 +199,6 @@ static bool goes_together(const struct trace *t, const struct change *all, const
 	return agree >= TOGETHER * n && both >= BOTH * (n - agree + both);
 }
 
-/* The same of one that rises where the op's latency does, and falls there again. */
-static int comes_with(const struct trace *t, const struct change *c, struct other *o)
-{
-	struct change with = *c;
-
-	if (!(rate_of(t, o, c->span[1]) > 0) || measure_step(t, c->span[0], c->span[1], c, o) <= 0)
-		return 0;
-	with.cause = *o;
-	o->grows = goes_together(t, NULL, &with);
-	return o->grows;
-}
-
 static int rate_changed_along(const struct trace *t, u32 i, const struct change *c, struct other *o)
 {
 	int way = c->ramp.to ? grows_with(t, c->ramp, c, o) : 0;
@@ -220,7 +208,7 @@ static int rate_changed_along(const struct trace *t, u32 i, const struct change 
 		o->at_s = t->q->run->start_s[t->interval[c->ramp.from]];
 	}
 	if (way || c->gradual)
-		return way ?: c->lasts_s ? comes_with(t, c, o) : 0;
+		return way;
 	return changed_with(t, t->cuts[i], both_levels(t, i), c, o) ?: grows_with(t, both_levels(t, i), c, o);
 }
 
@@ -294,48 +282,6 @@ static bool changed_without(const struct trace *t, const struct change *c)
 }
 
 /*
- * Whether anything else changed: IOs fail; or the load or the latency of another op, or of any op of a device of its
- * own.
- */
-static bool anything_else(const struct trace *t, const struct change *c)
-{
-	const struct run *r = t->q->run;
-
-	for (u32 k = c->near[1].from; k < c->near[1].to; k++)
-		if (t->s->errors[t->interval[k]])
-			return true;
-	run_for_each_whole(w, r) {
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			struct level before = rates_of(t, &w->ops[op], c->near[0]),
-				     after = rates_of(t, &w->ops[op], c->near[1]);
-
-			if ((w == t->q->watch ? op != t->op : is_apart(t, w)) && op_matters(w, op) &&
-			    (direction(before.iops, after.iops, FACTOR) ||
-			     direction(before.mean_ns, after.mean_ns, FACTOR)))
-				return true;
-		}
-	}
-	return false;
-}
-
-/* How many devices of the kind have as many of these IOs, and as fast as before. */
-static u32 unchanged_peers(const struct trace *t, const struct change *c)
-{
-	const struct run *r = t->q->run;
-	u32 n = 0;
-
-	run_for_each_whole(w, r) {
-		struct level before = rates_of(t, &w->ops[t->op], c->near[0]),
-			     after = rates_of(t, &w->ops[t->op], c->near[1]);
-
-		n += is_apart(t, w) && is_same_kind(w, t->q->watch) && before.iops && after.iops &&
-		     !direction(before.iops, c->before.iops, FACTOR) && !direction(before.iops, after.iops, EVEN) &&
-		     !direction(before.mean_ns, after.mean_ns, EVEN);
-	}
-	return n;
-}
-
-/*
  * The only part by size, flags or owner whose IOs take longer, while the others together take as long as before;
  * NULL: there is none.
  */
@@ -366,20 +312,34 @@ static const struct watch_run *only_part(const struct trace *t, const struct cha
 	return only;
 }
 
-/* Whether IOs take no longer in the device than before, so that they wait somewhere else. */
-static bool waits_before_device(const struct trace *t, const struct change *c)
+/*
+ * Looks whether anything else changed (IOs fail; or the load or the latency of another op, or of any op of a device of
+ * its own), how many devices of the kind have as many of these IOs, and as fast as before, and whether IOs take no
+ * longer in the device, so that they wait somewhere else.
+ */
+static void look_around(const struct trace *t, struct change *c)
 {
-	const struct run *r = t->q->run;
+	for (u32 k = c->near[1].from; k < c->near[1].to; k++)
+		c->alone &= !t->s->errors[t->interval[k]];
+	run_for_each_whole(w, t->q->run) {
+		bool apart = is_apart(t, w), own = w->watch->device == t->q->watch->watch->device;
 
-	run_for_each_whole(w, r) {
-		const struct series_run *s = &w->ops[t->op];
-		struct level before = rates_of(t, s, c->near[0]), after = rates_of(t, s, c->near[1]);
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			struct level before = rates_of(t, &w->ops[op], c->near[0]),
+				     after = rates_of(t, &w->ops[op], c->near[1]);
+			int slower = direction(before.mean_ns, after.mean_ns, EVEN);
 
-		if (w != t->q->watch && w->watch->device == t->q->watch->watch->device &&
-		    w->watch->stage == BLKLAT_STAGE_DEVICE)
-			return before.iops && after.iops && direction(before.mean_ns, after.mean_ns, EVEN) <= 0;
+			c->alone &= !(w == t->q->watch ? op != t->op : apart) || !op_matters(w, op) ||
+				    !(direction(before.iops, after.iops, FACTOR) ||
+				      direction(before.mean_ns, after.mean_ns, FACTOR));
+			if (op != t->op || !before.iops || !after.iops)
+				continue;
+			c->like += apart && is_same_kind(w, t->q->watch) && !slower &&
+				   !direction(before.iops, c->before.iops, FACTOR) &&
+				   !direction(before.iops, after.iops, EVEN);
+			c->before_device |= own && w != t->q->watch && w->watch->stage == BLKLAT_STAGE_DEVICE && slower <= 0;
+		}
 	}
-	return false;
 }
 
 /* Not on this device. */
@@ -488,11 +448,9 @@ void find_cause(const struct trace *t, u32 i, struct change *c)
 		}
 	if (!c->cause.watch && c->latency > 0 && !change_is_load(c))
 		find_cause_elsewhere(t, i, c);
-	c->like = unchanged_peers(t, c);
-	c->before_device = waits_before_device(t, c);
+	look_around(t, c);
 	c->only = only_part(t, c);
-	c->alone = c->alone && !c->only && !c->like && !c->before_device && !run_has_mark_at(t->q->run, c->at_s) &&
-		   !anything_else(t, c);
+	c->alone &= !c->only && !c->like && !c->before_device && !run_has_mark_at(t->q->run, c->at_s);
 }
 
 /* Where a load at least half as large as the cause of @c begins at place @cut, or in the interval behind it. */

@@ -109,6 +109,8 @@ u32 find_humps(const struct trace *t, u32 p, int way, struct change *ret)
 		ret[n] = (struct change){ .gradual = true, .at_s = t->q->run->start_s[t->interval[from]],
 					  .span = { { last, from }, { max_u64(top, 2) - 2, min_u64(top + 3, t->n) } } };
 		ret[n].lasts_s = run_end_of(t->q->run, t->interval[to - 1]) - ret[n].at_s;
+		for (ret[n].ramp.from = ret[n].ramp.to = from; t->y[ret[n].ramp.to++] < low + 0.9 * rise;)
+			;
 		n++;
 		last = to;
 		if (to < t->n)

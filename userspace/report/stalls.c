@@ -311,13 +311,6 @@ static int add_halts(const struct flow *f, struct stalls *ret)
 	return err;
 }
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct stall *s = a, *t = b;
-
-	return (s->from_s > t->from_s) - (s->from_s < t->from_s);
-}
-
 /*
  * Joins stalls that overlap, since they are signs of the same stall, and drops those that are too
  * short. The position of a long IO is less certain than its length, so one that reaches beyond a stall
@@ -329,7 +322,7 @@ static void join(const struct flow *f, struct stalls *s)
 
 	if (!s->n)
 		return;
-	qsort(s->s, s->n, sizeof(*s->s), by_begin);
+	qsort(s->s, s->n, sizeof(*s->s), compare_double);	/* by their begins */
 	for (u32 i = 0; i < s->n; i++) {
 		struct stall *before = n ? &s->s[n - 1] : NULL;
 
