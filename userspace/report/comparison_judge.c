@@ -14,11 +14,6 @@ struct sides {
 	u32 n_base, from, to;
 };
 
-static bool has_ios(const struct watch_run *w, int op)
-{
-	return w && (op < 0 ? watch_run_ios(w) : w->ops[op].total->ios);
-}
-
 /* Whether a run that is judged has the device, and any run of either side such IO of it. */
 static bool is_judged(const struct comparison *c, const struct sides *s, u32 watch, int op)
 {
@@ -28,7 +23,7 @@ static bool is_judged(const struct comparison *c, const struct sides *s, u32 wat
 		const struct watch_run *w = i < s->n_base || i >= s->from ? comparison_partner(c, i, watch) : NULL;
 
 		there |= w && i >= s->from;
-		ios |= has_ios(w, op);
+		ios |= w && (op < 0 ? watch_run_ios(w) : w->ops[op].total->ios);
 	}
 	return there && ios;
 }

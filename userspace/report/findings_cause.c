@@ -337,7 +337,8 @@ static void look_around(const struct trace *t, struct change *c)
 			c->like += apart && is_same_kind(w, t->q->watch) && !slower &&
 				   !direction(before.iops, c->before.iops, FACTOR) &&
 				   !direction(before.iops, after.iops, EVEN);
-			c->before_device |= own && w != t->q->watch && w->watch->stage == BLKLAT_STAGE_DEVICE && slower <= 0;
+			c->before_device |= own && w != t->q->watch && w->watch->stage == BLKLAT_STAGE_DEVICE &&
+					    slower <= 0;
 		}
 	}
 }

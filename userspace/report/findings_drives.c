@@ -44,11 +44,6 @@ static void tell(const struct comparison *c, u32 run, const struct watch_run *pa
 			    id_of(b), id_of(a));
 }
 
-static bool is_told(const struct device *a, const struct device *b, enum device_likeness likeness)
-{
-	return likeness == (strcmp(a->name, b->name) ? DEVICE_SAME : DEVICE_OTHER) && device_compare(a, b) == likeness;
-}
-
 static void find_kind(const struct comparison *c, enum device_likeness likeness, struct findings *to)
 {
 	struct finding *f = NULL;
@@ -63,7 +58,8 @@ static void find_kind(const struct comparison *c, enum device_likeness likeness,
 			if (!pair[1] || pair[0]->watch->device == before)
 				continue;
 			before = pair[0]->watch->device;
-			if (is_told(before, pair[1]->watch->device, likeness))
+			if (likeness == (strcmp(before->name, pair[1]->watch->device->name) ? DEVICE_SAME : DEVICE_OTHER) &&
+			    device_compare(before, pair[1]->watch->device) == likeness)
 				tell(c, run, pair, &f, to);
 		}
 	}

@@ -221,19 +221,6 @@ static void add_handovers(struct trace *t)
 }
 
 /*
- * How many changes are at the begin or end of a phase. Several are a sweep: what the user set, and the phases'
- * figures tell them.
- */
-static u32 marked_cuts(const struct trace *t)
-{
-	u32 n = 0;
-
-	for (u32 i = 0; i < t->n_cuts; i++)
-		n += run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[t->cuts[i]]]);
-	return n;
-}
-
-/*
  * Whether change @i of @n is one of those for the worse, each to the same level but for the last one, which the run
  * may cut off, and for the better in turn.
  */
@@ -263,19 +250,15 @@ static void find_turns(struct change *all, u32 n)
 		all[i].lasts_s = all[1].at_s - all[0].at_s;
 }
 
-/* Of dips. */
-static bool is_like(const struct change *a, const struct change *b)
-{
-	return !direction(a->lasts_s, b->lasts_s, FACTOR) && !direction(a->after.mean_ns, b->after.mean_ns, FACTOR);
-}
-
 /* How many changes are short rises of the same, or dips alike, each with its end. The last may end with the run. */
 static u32 gather_shorts(const struct change *all, u32 n)
 {
 	u32 m = 0;
 
 	while (m < n && all[m].lasts_s && all[m].latency == all[0].latency && !change_has_culprit(&all[m]) &&
-	       change_is_tail(&all[m]) == change_is_tail(&all[0]) && (all[m].latency > 0 || is_like(&all[m], &all[0])))
+	       change_is_tail(&all[m]) == change_is_tail(&all[0]) &&
+	       (all[m].latency > 0 || (!direction(all[m].lasts_s, all[0].lasts_s, FACTOR) &&
+				       !direction(all[m].after.mean_ns, all[0].after.mean_ns, FACTOR))))
 		m += m + 1 < n ? 2 : 1;
 	return m ?: 1;
 }
@@ -327,15 +310,6 @@ static u32 fold_first(struct change *all, u32 n)
 	return n;
 }
 
-/* Whether another op became slower. */
-static bool is_told_worse(const struct inquiry *q)
-{
-	for (u32 i = 0; i < q->to->n; i++)
-		if (q->to->f[i].watch == q->watch->watch && q->to->f[i].grade == FINDING_WRONG && !strcmp(q->to->f[i].kind, "level_change"))
-			return true;
-	return false;
-}
-
 /*
  * Whether to tell a change: of a sweep, only those for the worse away from its marks, and what is not told at another
  * stage.
@@ -368,7 +342,8 @@ static bool is_excursion(const struct change *c, const struct change *back, bool
 /* Sets @ret to all changes that are told. Returns how many there are. */
 static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 {
-	bool recovers = false, was_worse = is_told_worse(t->q), dips = !sweep;
+	const struct findings *told = t->q->to;
+	bool recovers = false, was_worse = false, dips = !sweep;
 	u32 n = 0;
 
 	for (u32 i = t->n_cuts; i--;) {
@@ -378,21 +353,23 @@ static u32 make_changes(const struct trace *t, bool sweep, struct change *ret)
 	}
 	for (u32 i = 0; i < t->n_cuts; i++)
 		ret[i].cause.sure = cause_is_sure(t, ret, i);
-	/* A cache is exhausted once. */
+	/* A cache is exhausted once, of all ops. */
+	for (const struct finding *f = told->f; f < told->f + told->n; f++)
+		was_worse |= f->watch == t->q->watch->watch && f->grade == FINDING_WRONG && !strcmp(f->kind, "level_change");
 	for (u32 i = 0; i < t->n_cuts; i++) {
 		ret[i].alone &= !was_worse;
 		was_worse |= change_is_worse(&ret[i]) && !ret[i].lasts_s;
 	}
 	for (u32 i = 0; i < t->n_cuts; i++) {
 		bool there_and_back = i + 1 < t->n_cuts && (sweep || dips) && is_excursion(&ret[i], &ret[i + 1], sweep),
-		     told = (sweep && there_and_back) || is_own(t, sweep, &ret[i], t->cuts[i]);
+		     tell = (sweep && there_and_back) || is_own(t, sweep, &ret[i], t->cuts[i]);
 
 		dips &= there_and_back;	/* what was fast before is no dip */
 		if (there_and_back)
 			ret[i].lasts_s = ret[i + 1].at_s - ret[i].at_s;
-		if (told)
+		if (tell)
 			ret[n++] = ret[i];
-		if (there_and_back && told)
+		if (there_and_back && tell)
 			ret[n++] = ret[i + 1];
 		i += there_and_back;
 	}
@@ -450,11 +427,14 @@ int find_level_changes(const struct inquiry *q, u32 op)
 {
 	struct trace t CLEANUP(trace_uninit) = { 0 };
 	int err = trace_init(&t, q, op) ?: trace_find_levels(&t);
-	u32 marked = err ? 0 : marked_cuts(&t);
+	u32 marked = 0;
 	int told;
 
 	if (err || !latency_is_its_own(q))
 		return err;
+	/* Several where phases begin or end are a sweep: what the user set, and the phases' figures tell them. */
+	for (u32 i = 0; i < t.n_cuts; i++)
+		marked += run_has_mark_at(q->run, q->run->start_s[t.interval[t.cuts[i]]]);
 	q->sweeps[op] = marked > 1;
 	told = report_bursts(&t);
 	if (!told && marked < 2 && rate_is_its_own(q)) {

@@ -263,7 +263,7 @@ void say_only(struct finding *f, const struct trace *t, const struct change *c);
 /* --- findings_turns.c --- */
 
 /* Adds a finding if the load has two rates that take turns. Returns 1 if it has, 0 or -ENOMEM. */
-int report_turns(const struct trace *of);
+int report_turns(const struct trace *op);
 
 /* --- findings_bursts.c --- */
 

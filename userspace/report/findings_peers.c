@@ -130,50 +130,48 @@ static double told_from(const struct peers *p, const struct watch_run *w)
 	return from_s;
 }
 
-/* The median, over the intervals until then in which both have one, of its own, of the others', or of the ratio. */
-enum figure { OWN, OTHERS, TIMES };
+/* Figures of the intervals until then in which both have one: its own, the others', or the ratio. */
+enum figure { OWN, OTHERS, TIMES, FIGURES };
 
-static u32 fill(const struct peers *p, const struct watch_run *w, double until_s, enum figure figure)
+/* Sets the medians; room has the ratios then. Returns how many there are. */
+static u32 medians_of(const struct peers *p, const struct watch_run *w, double until_s, double ret[FIGURES])
 {
 	u32 n = 0;
 
-	for (u32 i = 0; i < p->q->run->n && p->q->run->start_s[i] < until_s; i++) {
-		double ns = ns_of(p, w, i), like_ns = p->like_ns[i];
+	for (enum figure figure = 0; figure < FIGURES; figure++) {
+		n = 0;
+		for (u32 i = 0; i < p->q->run->n && p->q->run->start_s[i] < until_s; i++) {
+			double of[] = { ns_of(p, w, i), p->like_ns[i], ns_of(p, w, i) / p->like_ns[i] };
 
-		if (ns > 0 && like_ns)
-			p->room[n++] = (struct weighted){ figure == OWN ? ns : figure == OTHERS ? like_ns : ns / like_ns, 1 };
+			if (of[OWN] > 0 && of[OTHERS])
+				p->room[n++] = (struct weighted){ of[figure], 1 };
+		}
+		ret[figure] = weighted_median(p->room, n);
 	}
 	return n;
-}
-
-static double median_of(const struct peers *p, const struct watch_run *w, double until_s, enum figure figure)
-{
-	return weighted_median(p->room, fill(p, w, until_s, figure));
 }
 
 /* Returns whether there are intervals enough. */
 static bool judge(const struct peers *p, const struct watch_run *w, double until_s)
 {
-	u32 n = fill(p, w, until_s, TIMES), agree = 0;
-	double chance, own_ns, like_ns;
+	double of[FIGURES], chance;
+	u32 n = medians_of(p, w, until_s, of), agree = 0;
 	struct inquiry q = *p->q;
 	struct finding *f;
 
 	for (u32 i = 0; i < n; i++)
 		agree += p->room[i].value >= AGREE_FACTOR;
 	chance = signed_rank(p->room, n) * p->n;
-	if (n < INTERVALS_LEAST || agree < AGREE * n || chance >= SURE || median_of(p, w, until_s, TIMES) < FACTOR)
+	if (n < INTERVALS_LEAST || agree < AGREE * n || chance >= SURE || of[TIMES] < FACTOR)
 		return n >= INTERVALS_LEAST;
 	q.watch = w;
-	own_ns = median_of(p, w, until_s, OWN);
-	like_ns = median_of(p, w, until_s, OTHERS);
 	f = finding_add(&q, "unlike", p->op);
-	f->times = median_of(p, w, until_s, TIMES);
-	finding_values(f, { "times", f->times }, { p->p == RUN_P99 ? "p99_ns" : "p90_ns", own_ns },
-		       { p->p == RUN_P99 ? "like_p99_ns" : "like_p90_ns", like_ns }, { "peers", p->n - 1 },
+	f->times = of[TIMES];
+	finding_values(f, { "times", f->times }, { p->p == RUN_P99 ? "p99_ns" : "p90_ns", of[OWN] },
+		       { p->p == RUN_P99 ? "like_p99_ns" : "like_p90_ns", of[OTHERS] }, { "peers", p->n - 1 },
 		       { "intervals", n }, { "agree", agree }, { "p_value", chance });
 	finding_say(f, "%s is %s times that of the %u like it: %s against %s, in %u of %u intervals",
-		    run_over_time.p[p->p].name, UNITS(times, f->times), p->n - 1, UNITS(ns, own_ns), UNITS(ns, like_ns),
+		    run_over_time.p[p->p].name, UNITS(times, f->times), p->n - 1, UNITS(ns, of[OWN]), UNITS(ns, of[OTHERS]),
 		    agree, n);
 	finding_rule(f, "of %d or more devices of one kind and model, none with more than %d times the IOs or the size of IOs of the "
 		     "others: %s is at least %g times their median, and %g times in 3/4 of %d intervals or more with %d IOs; "

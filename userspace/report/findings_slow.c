@@ -78,14 +78,6 @@ static double share_of_all(const struct run *r, u32 watch, u32 by, const struct 
 	return ios ? (double)ios / watch_run_ios(w) : -1;
 }
 
-/* Whether @a is to be reported rather than @b. */
-static bool tells_more(const struct slow_common *a, const struct slow_common *b)
-{
-	if (a->p >= 0 && b->p >= 0 && a->p != b->p)
-		return a->p < b->p;
-	return a->ios > b->ios;
-}
-
 /* @keys are sorted. */
 static void choose(const struct run *r, u32 watch, u32 by, const struct key *keys, u32 n, struct slow_common *ret)
 {
@@ -103,7 +95,7 @@ static void choose(const struct run *r, u32 watch, u32 by, const struct key *key
 		one.share_of_all = share_of_all(r, watch, by, &keys[from]);
 		if (one.share_of_all >= 0)
 			one.p = binomial_at_least(one.ios, n, one.share_of_all);
-		if (!ret->ios || tells_more(&one, ret)) {
+		if (!ret->ios || (one.p >= 0 && ret->p >= 0 && one.p != ret->p ? one.p < ret->p : one.ios > ret->ios)) {
 			say_key(by, d, &keys[from], one.value);
 			*ret = one;
 		}
@@ -144,14 +136,6 @@ int slow_common_of(const struct run *r, u32 watch, struct slow_common ret[SLOW_C
 #define SURE 0.001
 #define FACTOR 2
 
-static bool stands_out(const struct slow_common *c)
-{
-	double share = (double)c->ios / c->of;
-
-	return c->of >= IOS_LEAST && c->p >= 0 && c->p < SURE &&
-	       (share >= FACTOR * c->share_of_all || 1 - share <= (1 - c->share_of_all) / FACTOR);
-}
-
 static void report(const struct inquiry *q, const struct slow_common *c)
 {
 	const struct slow_of *of = &q->run->slow.of[q->watch - q->run->watches];
@@ -176,8 +160,12 @@ int find_slow_common(const struct inquiry *q)
 	if (!q->run->slow.most)
 		return 0;
 	n = slow_common_of(q->run, q->watch - q->run->watches, all);
-	for (int i = 0; i < n; i++)
-		if (stands_out(&all[i]))
-			report(q, &all[i]);
+	for (const struct slow_common *c = all; c < all + n; c++) {
+		double share = (double)c->ios / c->of;
+
+		if (c->of >= IOS_LEAST && c->p >= 0 && c->p < SURE &&
+		    (share >= FACTOR * c->share_of_all || 1 - share <= (1 - c->share_of_all) / FACTOR))
+			report(q, c);
+	}
 	return n < 0 ? n : 0;
 }

@@ -60,55 +60,55 @@ static bool find_turns(const struct trace *t, struct turns *s)
 	return s->n >= TURNS_LEAST;
 }
 
-/* Sets the figures of the two rates. Returns 0 or -ENOMEM. */
-static int measure(struct trace *t, const struct turns *s, struct level ret[2])
+/* Figures of one of the two rates; @of_rate has room for its intervals. */
+static struct level measure(const struct trace *t, const struct turns *s, bool high, u32 *of_rate)
 {
-	CLEANUP(cleanup_free) u32 *of_rate = calloc(t->n, sizeof(*of_rate));
-	u32 *all = t->interval;
+	struct trace part = *t;
 
-	if (!of_rate)
-		return -ENOMEM;
-	for (u32 high = 0; high < 2; high++) {
-		u32 n = 0;
-
-		for (u32 i = 0; i < t->n; i++)
-			if (is_inside(t, s, i) && is_high(t, s, i) == high)
-				of_rate[n++] = all[i];
-		t->interval = of_rate;
-		ret[high] = figures_of(t, t->s, (struct span){ 0, n });
-		t->interval = all;
-	}
-	return 0;
+	part.interval = of_rate;
+	part.n = 0;
+	for (u32 i = 0; i < t->n; i++)
+		if (is_inside(t, s, i) && is_high(t, s, i) == high)
+			of_rate[part.n++] = t->interval[i];
+	return figures_of(&part, t->s, (struct span){ 0, part.n });
 }
 
-/* The same as report_turns(), of all intervals that turns may be in. */
-static int report(struct trace *t)
+int report_turns(const struct trace *op)
 {
+	const struct run *r = op->q->run;
+	CLEANUP(cleanup_free) u32 *room = calloc(2 * r->n, sizeof(*room));
+	struct trace t = *op;
 	struct turns s = { 0 };
 	struct level of[2];
 	struct finding *f;
 	u32 first = 1, last, slower;
 
-	if (t->n < TURNS_LEAST)
-		return 0;
-	for (u32 i = 0; i < t->n; i++)
-		t->y[i] = run_iops(t->q->run, t->s->ios, t->interval[i]);
-	trace_ends(t, &s.low, &s.high);
-	if (s.high < FACTOR * s.low || !find_turns(t, &s))
-		return 0;
-	for (last = t->n - 1; is_high(t, &s, last) == is_high(t, &s, last - 1);)
-		last--;
-	while (is_high(t, &s, first) == is_high(t, &s, first - 1))
-		first++;
-	first = t->interval[first];
-	last = t->interval[last];
-	if (measure(t, &s, of))
+	if (!room)
 		return -ENOMEM;
+	t.interval = room;
+	t.n = 0;
+	/* At no rate as well, while other ops take their turn. */
+	for (u32 i = 0; i < r->n; i++)
+		if (watch_run_ios_in(t.q->watch, i) && !t.q->stalled_s[i] && r->length_s[i] >= r->interval_s / 2)
+			t.interval[t.n++] = i;
+	if (t.n < TURNS_LEAST)
+		return 0;
+	for (u32 i = 0; i < t.n; i++)
+		t.y[i] = run_iops(r, t.s->ios, t.interval[i]);
+	trace_ends(&t, &s.low, &s.high);
+	if (s.high < FACTOR * s.low || !find_turns(&t, &s))
+		return 0;
+	for (last = t.n - 1; is_high(&t, &s, last) == is_high(&t, &s, last - 1);)
+		last--;
+	while (is_high(&t, &s, first) == is_high(&t, &s, first - 1))
+		first++;
+	for (u32 i = 0; i < 2; i++)
+		of[i] = measure(&t, &s, i, room + r->n);
 	/* Else the device is slower and faster in turn. */
 	if (direction(depth_of(&of[0]), depth_of(&of[1]), FACTOR) <= 0)
 		return 0;
 	slower = of[1].mean_ns > of[0].mean_ns;
-	f = report_levels(t, s.n - 1, t->q->run->start_s[first], t->q->run->start_s[last],
+	f = report_levels(&t, s.n - 1, r->start_s[t.interval[first]], r->start_s[t.interval[last]],
 			  &(struct level_extremes){ &of[0], &of[1], &of[!slower || !of[0].iops], &of[slower] });
 	f->times_of = NULL;
 	finding_say(f, "the load alternates (%u changes): ", s.n - 1);
@@ -120,21 +120,4 @@ static int report(struct trace *t)
 	finding_rule(f, "%d or more turns, of %d intervals or more, at two rates that differ by a factor of %g or more, as does the queue "
 		     "depth; all turns at a rate are as long, but for a factor of %g and an interval", TURNS_LEAST, LENGTH_LEAST, FACTOR, LENGTHS);
 	return 1;
-}
-
-int report_turns(const struct trace *of)
-{
-	const struct run *r = of->q->run;
-	CLEANUP(cleanup_free) u32 *interval = calloc(r->n, sizeof(*interval));
-	struct trace t = *of;
-
-	if (!interval)
-		return -ENOMEM;
-	t.interval = interval;
-	t.n = 0;
-	/* At no rate as well, while other ops take their turn. */
-	for (u32 i = 0; i < r->n; i++)
-		if (watch_run_ios_in(t.q->watch, i) && !t.q->stalled_s[i] && r->length_s[i] >= r->interval_s / 2)
-			interval[t.n++] = i;
-	return report(&t);
 }
