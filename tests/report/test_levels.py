@@ -99,6 +99,17 @@ def test_a_drift_is_told_once(tmp_path):
     assert [one for one in sentences(s.write(tmp_path / "late.blklat")) if one.endswith("; five such rounds from 30.0 s on were steady")]
 
 
+def test_a_drift_with_short_rises(tmp_path):
+    """Of a second each: both are told."""
+    s = synthetic.Script()
+    for t in range(900):
+        spread(s, "write", 4e5 * (1 + 3 * min(max(t - 300, 0) / 200, 1)) * (12 if t % 130 == 60 else 1), 4000)
+        s.tick()
+    told = [one for one in sentences(s.write(tmp_path / "run.blklat")) if "latency" in one]
+    assert len(told) == 2 and re.match(r"sda write: mean latency rose 12\.\d times at 60\.0 s for 1\.0 s, and 6 times more, every 130\.0 s, ", told[0]) and \
+        re.match(r"sda write: mean latency rose 4\.00 times little by little from 3\d\d\.0 s on until 4\d\d\.0 s, ", told[1]), told
+
+
 @pytest.mark.parametrize("of,told", [
     (lambda t: 5 * max(0, 60 - abs(t - 90)) / 60, "33.0 s on for 115.0 s, from 101 us to 591 us, at 1.00k IOPS; p50 from 100 us to 593 us; meanwhile 295 writes/s of 64.0 KiB began"),
     (lambda t: 3 * (t % 60) / 60, "8.0 s on for 52.0 s, and 2 times more, every 60.0 s, from 118 us to 387 us, at 1.00k IOPS; p50 from 114 us to 385 us"),

@@ -35,11 +35,6 @@ static bool pair_has(const struct pair *p, u32 n, u32 base, u32 other)
 	return false;
 }
 
-static bool is_mapped(const struct watch *w, const struct device_maps *maps, bool base)
-{
-	return base ? !!device_maps_other(maps, w->device->name) : device_maps_has_other(maps, w->device->name);
-}
-
 /* The only whole of a stage that is in no pair and not in @maps; -1 if there is none or more than one. */
 static int only_one(const struct run *r, enum blklat_stage stage, const struct device_maps *maps, const struct pair *p,
 		    u32 n, bool base)
@@ -47,8 +42,10 @@ static int only_one(const struct run *r, enum blklat_stage stage, const struct d
 	int found = -1;
 
 	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
-		if (r->watches[i].watch->stage != stage || pair_has(p, n, base ? i : ~0u, base ? ~0u : i) ||
-		    is_mapped(r->watches[i].watch, maps, base))
+		const struct watch *w = r->watches[i].watch;
+
+		if (w->stage != stage || pair_has(p, n, base ? i : ~0u, base ? ~0u : i) ||
+		    (base ? !!device_maps_other(maps, w->device->name) : device_maps_has_other(maps, w->device->name)))
 			continue;
 		if (found >= 0)
 			return -1;

@@ -186,12 +186,6 @@ static void put_ratios(const struct table *t, const struct compared_group *g, u3
 	put_row(t, &r);
 }
 
-static const char *p_text(char text[UNITS_TEXT], double p)
-{
-	snprintf(text, UNITS_TEXT, p < 0.001 ? "<0.001" : "%.3f", p);
-	return text;
-}
-
 /* For repeats: medians and extremes of both sides, and the change with its confidence interval. */
 static void put_noise(const struct table *t, const struct compared_group *g)
 {
@@ -206,11 +200,12 @@ static void put_noise(const struct table *t, const struct compared_group *g)
 			struct noise n = comparison_noise(t->c, g, cell);
 			const double sides[] = { n.base.median, n.base.min, n.base.max, n.other.median, n.other.min, n.other.max };
 			const double changes[] = { n.ratio, n.known ? n.low : -1, n.known ? n.high : -1 };
-			char text[UNITS_TEXT];
+			char text[UNITS_TEXT], p[UNITS_TEXT];
 
+			snprintf(p, sizeof(p), n.p < 0.001 ? "<0.001" : "%.3f", n.p);
 			r.worse[i] = row == 6 && noise_beyond(&n, !cell->is_rate);
 			strcpy(r.cells[i], row < 6 ? sides[row] < 0 ? "-" : cell->text(text, sides[row]) :
-			       row < 9 ? change_text(text, changes[row - 6]) : n.known ? p_text(text, n.p) : "-");
+			       row < 9 ? change_text(text, changes[row - 6]) : n.known ? p : "-");
 		}
 		put_row(t, &r);
 	}
@@ -334,14 +329,6 @@ static void put_judgement(const struct table *t, const struct judgement *j)
 	put_item(t, j->verdict.holds ? "1;31" : "32", label, text);
 }
 
-static void cover(struct table *t)
-{
-	for (u32 g = 0; g < t->c->n_groups; g++)
-		for (u32 i = 0; i < t->c->n_runs; i++)
-			if (t->c->groups[g].of[i].watch)
-				axis_cover(&t->axis, t->c->groups[g].of[i].watch->total);
-}
-
 static void put_groups(const struct table *t)
 {
 	for (u32 i = 0; i < t->c->n_groups; i += 1 + comparison_parts(t->c, i))
@@ -371,9 +358,12 @@ static void put_findings(const struct table *t, const struct findings *found)
 
 static void put_all(struct table *t, const struct findings *found)
 {
-	cover(t);
-	for (u32 i = 0; i < t->c->n_runs; i++)
+	for (u32 i = 0; i < t->c->n_runs; i++) {
 		put_run(t, i);
+		for (u32 g = 0; g < t->c->n_groups; g++)
+			if (t->c->groups[g].of[i].watch)
+				axis_cover(&t->axis, t->c->groups[g].of[i].watch->total);
+	}
 	if (t->c->n_base)
 		fprintf(t->f, "%sbase: 1 to %u; other: %u to %u\n", t->markdown ? "\n" : "        ", t->c->n_base,
 			t->c->n_base + 1, t->c->n_runs);

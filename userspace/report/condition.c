@@ -21,11 +21,6 @@ static void subject_uninit(struct subject *s)
 	merged_uninit(&s->merged);
 }
 
-static const char *name_of(const struct run *r)
-{
-	return *r->origin.file ? r->origin.file : *r->origin.label ? r->origin.label : "the run";
-}
-
 /* "nvme0n1", "md0 (total)": stage device is not named. */
 static const char *watch_text(const struct watch *w, char text[DEVICE_NAME_MAX + 16])
 {
@@ -53,8 +48,8 @@ static int subject_init(struct subject *s, const struct condition *c, const stru
 		return problem_set(p, err, "out of memory");
 	if (!s->o->ios)
 		return problem_set(p, -ENODATA, "--fail-if '%s': '%s' has no %s%s of %s, so it can't be judged", c->text,
-				   name_of(r), c->op < 0 ? "" : op_names[c->op], c->op < 0 ? "IO" : " IO",
-				   watch_text(w->watch, name));
+				   *r->origin.file ? r->origin.file : *r->origin.label ? r->origin.label : "the run",
+				   c->op < 0 ? "" : op_names[c->op], c->op < 0 ? "IO" : " IO", watch_text(w->watch, name));
 	return 0;
 }
 

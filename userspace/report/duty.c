@@ -14,15 +14,11 @@
 #define ALL_BUSY 0.9
 #define SHARE_MOST 0.95		/* a load with fewer pauses is none with a duty cycle */
 
-/* Nothing to do, as far as can be told: no IO was in flight at either end. */
-static bool rests(const struct duty *d, const struct run *r, const struct watch_run *w, u32 i)
-{
-	return watch_run_ios_in(w, i) < d->low_iops * r->length_s[i] && !w->in_flight[i] && !(i && w->in_flight[i - 1]);
-}
-
+/* Else there is nothing to do, as far as can be told: no IO was in flight at either end. */
 static bool is_busy(const struct duty *d, const struct run *r, const struct watch_run *w, s64 i)
 {
-	return i >= d->first && i < d->end && !rests(d, r, w, i);
+	return i >= d->first && i < d->end && (watch_run_ios_in(w, i) >= d->low_iops * r->length_s[i] ||
+					       w->in_flight[i] || (i && w->in_flight[i - 1]));
 }
 
 /* Of a burst the load may have begun within the first interval and ended within the last. */
@@ -77,17 +73,6 @@ static void set_busy_iops(struct duty *d, const struct run *r, const struct watc
 	d->at_least = !d->has_inner && (n < ALL_BUSY * busy || busy < 2 * ALL_BUSY * d->bursts);
 }
 
-/* Counts a burst that begins in interval @i, and the time since the last one began. */
-static void begin_burst(struct duty *d, double at_s, double ios, double *last_s, double *squares)
-{
-	if (!d->bursts++)
-		d->from_s = at_s;
-	else
-		*squares += (at_s - *last_s) * (at_s - *last_s);
-	*last_s = at_s;
-	d->overall_iops = ios / (at_s - d->from_s);
-}
-
 struct duty duty_of(const struct run *r, const struct watch_run *w)
 {
 	struct duty d = { .first = r->active.first, .end = r->active.first + r->active.n };
@@ -97,8 +82,13 @@ struct duty duty_of(const struct run *r, const struct watch_run *w)
 		all += watch_run_ios_in(w, i);
 	d.low_iops = LOW * all / (r->active.to_s - r->active.from_s);
 	for (u32 i = d.first; i < d.end; i++) {
-		if (is_busy(&d, r, w, i) && !is_busy(&d, r, w, (s64)i - 1))
-			begin_burst(&d, r->start_s[i], ios, &last_s, &squares);
+		if (is_busy(&d, r, w, i) && !is_busy(&d, r, w, (s64)i - 1)) {
+			if (!d.bursts++)
+				d.from_s = last_s = r->start_s[i];
+			squares += pow(r->start_s[i] - last_s, 2);
+			last_s = r->start_s[i];
+			d.overall_iops = ios / (last_s - d.from_s);
+		}
 		pause_s = is_busy(&d, r, w, i) ? 0 : pause_s + r->length_s[i];
 		rest_s += d.bursts && is_busy(&d, r, w, i + 1LL) ? pause_s : 0;
 		ios += watch_run_ios_in(w, i);

@@ -27,7 +27,7 @@ static bool sort_by(const struct trace *t, u32 p, u32 *room, struct sorted *ret)
 	u32 n = 0;
 
 	trace_set(t, p);
-	trace_ends(t, &low, &high);
+	trace_ends(t, min_u64(t->n / 20, LEVEL_LEAST - 1), &low, &high);
 	*ret = (struct sorted){ .t = *t, .middle = (low + high) / 2 };
 	ret->t.interval = room;
 	for (u32 i = 0; i < t->n; i++)

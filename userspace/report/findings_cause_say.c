@@ -159,7 +159,8 @@ void say_only(struct finding *f, const struct trace *t, const struct change *c)
 {
 	finding_say(f, "; by %s, only ", c->only->watch->part->by);
 	say_owner(f, t, c->only);
-	finding_say(f, " takes longer");
+	finding_say(f, " takes longer (mean %s to %s)", UNITS(ns, rates_of(t, &c->only->ops[t->op], c->span[0]).mean_ns),
+		    UNITS(ns, rates_of(t, &c->only->ops[t->op], c->span[1]).mean_ns));
 }
 
 /* The loads' share of the time of all IOs on the device, while they were there. */
@@ -207,7 +208,7 @@ void say_culprit(struct finding *f, const struct trace *t, const struct change *
 		    UNITS(seconds, o->grows ? run_end_of(t->q->run, t->interval[all[0].ramp.to - 1]) : 0));
 	say_loads(f, t, &all[0]);
 	if (o->grows)
-		finding_say(f, " little by little");
+		finding_say(f, ", little by little");
 	if (isfinite(end_s))
 		finding_say(f, ", until %s", UNITS(seconds, end_s));
 	if (n > 4)

@@ -49,7 +49,7 @@ static void find_kind(const struct comparison *c, enum device_likeness likeness,
 	struct finding *f = NULL;
 
 	for (u32 run = 1; run < c->n_runs; run++) {
-		const struct device *before = NULL;
+		const struct device *before = NULL, *after;
 
 		for (u32 w = 0; w < c->runs[0].n_watches; w += 1 + run_parts(&c->runs[0], w)) {
 			const struct watch_run *pair[] = { &c->runs[0].watches[w], comparison_partner(c, run, w) };
@@ -58,8 +58,9 @@ static void find_kind(const struct comparison *c, enum device_likeness likeness,
 			if (!pair[1] || pair[0]->watch->device == before)
 				continue;
 			before = pair[0]->watch->device;
-			if (likeness == (strcmp(before->name, pair[1]->watch->device->name) ? DEVICE_SAME : DEVICE_OTHER) &&
-			    device_compare(before, pair[1]->watch->device) == likeness)
+			after = pair[1]->watch->device;
+			if (likeness == (strcmp(before->name, after->name) ? DEVICE_SAME : DEVICE_OTHER) &&
+			    device_compare(before, after) == likeness)
 				tell(c, run, pair, &f, to);
 		}
 	}

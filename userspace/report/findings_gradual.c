@@ -21,7 +21,7 @@ static double smooth(const struct trace *t, u32 p)
 	return sqrt(squares / t->n);
 }
 
-/* When most of a drift by @change from @first is, if not for a third of the time or longer before or after. */
+/* Where most of a drift by @change from @first is, if it is not for a quarter of the time or longer before or after. */
 static void find_moving(const struct trace *t, u32 p, double first, double change, struct change *c)
 {
 	u32 from = 0, to = 0;
@@ -34,9 +34,9 @@ static void find_moving(const struct trace *t, u32 p, double first, double chang
 		from = fmax(by / change, expm1(by) / expm1(change)) < 0.1 ? i + 1 : from;
 		to = fmin(by / change, expm1(by) / expm1(change)) < 0.9 ? i + 1 : to;
 	}
-	if (from >= t->n / 3.0 && from < t->n)
+	if (from >= t->n / 4.0 && from < t->n)
 		c->ramp.from = from;
-	if (to <= t->n * 2 / 3.0 && to)
+	if (to <= t->n * 3 / 4.0 && to)
 		c->ramp.to = to;
 }
 
@@ -86,7 +86,7 @@ u32 find_humps(const struct trace *t, u32 p, int way, struct change *ret)
 	noise = smooth(t, p);
 	for (u32 i = 0; i < t->n; i++)
 		t->y[i] *= way;
-	trace_ends(t, &low, &high);
+	trace_ends(t, t->n / 20, &low, &high);
 	foot = low + fmax(log(EVEN), 2 * noise);
 	for (u32 from = 0, to; from < t->n && n + 1 < LEVEL_CUTS_MAX; from = to + 1) {
 		u32 top = from, lower = 0, tall = 0;

@@ -381,7 +381,7 @@ static int report_changes(struct trace *t, bool sweep)
 	CLEANUP(cleanup_free) struct change *all = calloc(LEVEL_CUTS_MAX, sizeof(*all));
 	bool stepped = false, drifted = false;
 	struct change drift;
-	u32 told = 0, many = 0, n;
+	u32 told = 0, many = 0, n, left = 0, cuts;
 
 	if (!all)
 		return -ENOMEM;
@@ -389,18 +389,23 @@ static int report_changes(struct trace *t, bool sweep)
 	n = make_changes(t, sweep, all);
 	find_turns(all, n);
 	n = fold_first(all, n);
-	for (u32 i = 0; i < n; i += gather(&all[i], n - i))
-		told += !change_has_culprit(&all[i]);
-	for (u32 i = 0; i < n; i++)
-		stepped |= !all[i].local;
+	for (u32 i = 0; i < n; i++)	/* not by a short rise, nor its end */
+		stepped |= !all[i].local && !all[i].lasts_s && !(i && all[i - 1].lasts_s);
 	for (u32 p = 0; !stepped && !drifted && p <= LEVEL_MEAN; p++)
 		drifted = (p == LEVEL_MEAN || t->backed[p]) && find_drift(t, p, &drift);
 	if (drifted && is_own(t, false, &drift, 0)) {
+		cuts = t->n_cuts;
 		t->n_cuts = 0;
 		find_cause(t, 0, &drift);
 		drift.cause.sure = cause_is_sure(t, &drift, 0);
 		report_change(t, &drift, 1);
-		return 0;
+		t->n_cuts = cuts;
+		for (u32 i = 0; i < n; i++)
+			if (!all[i].local)
+				all[left++] = all[i];
+		n = left;
+		if (!n)
+			return 0;
 	}
 	for (u32 p = 0; !t->n_cuts && !n && p < PERCENTILES_OVER_TIME; p++)
 		n = t->backed[p] ? find_humps(t, p, 1, all) ?: find_humps(t, p, -1, all) : 0;
@@ -409,6 +414,8 @@ static int report_changes(struct trace *t, bool sweep)
 		report_change(t, all, n);
 		return 0;
 	}
+	for (u32 i = 0; i < n; i += gather(&all[i], n - i))
+		told += !change_has_culprit(&all[i]);
 	for (u32 i = 0, m; i < n; i += m) {
 		m = gather(&all[i], n - i);
 		if (told <= TOLD_MAX || change_has_culprit(&all[i])) {

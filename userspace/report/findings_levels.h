@@ -121,8 +121,8 @@ void trace_add_short(struct trace *t);
 /* The logarithm of percentile @p in ns, or of the mean, at a place of the trace. */
 double trace_log_ns(const struct trace *t, u32 place, u32 p);
 
-/* The values of t->y below and above which a twentieth of the places lies: outliers do not count. */
-void trace_ends(const struct trace *t, double *ret_low, double *ret_high);
+/* The values of t->y below and above which @out places lie, such as a twentieth: outliers do not count. */
+void trace_ends(const struct trace *t, u32 out, double *ret_low, double *ret_high);
 
 /* A fifth of the time, of what drifts or grows. */
 #define FIFTHS 5

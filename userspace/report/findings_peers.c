@@ -171,8 +171,8 @@ static bool judge(const struct peers *p, const struct watch_run *w, double until
 		       { p->p == RUN_P99 ? "like_p99_ns" : "like_p90_ns", of[OTHERS] }, { "peers", p->n - 1 },
 		       { "intervals", n }, { "agree", agree }, { "p_value", chance });
 	finding_say(f, "%s is %s times that of the %u like it: %s against %s, in %u of %u intervals",
-		    run_over_time.p[p->p].name, UNITS(times, f->times), p->n - 1, UNITS(ns, of[OWN]), UNITS(ns, of[OTHERS]),
-		    agree, n);
+		    run_over_time.p[p->p].name, UNITS(times, f->times), p->n - 1, UNITS(ns, of[OWN]),
+		    UNITS(ns, of[OTHERS]), agree, n);
 	finding_rule(f, "of %d or more devices of one kind and model, none with more than %d times the IOs or the size of IOs of the "
 		     "others: %s is at least %g times their median, and %g times in 3/4 of %d intervals or more with %d IOs; "
 		     "p < %g (%s)",

@@ -150,10 +150,8 @@ void trace_set(const struct trace *t, u32 p)
 		t->y[i] = trace_log_ns(t, i, p);
 }
 
-void trace_ends(const struct trace *t, double *ret_low, double *ret_high)
+void trace_ends(const struct trace *t, u32 out, double *ret_low, double *ret_high)
 {
-	u32 out = t->n / 20;
-
 	for (u32 i = 0; i < t->n; i++)
 		t->room[i] = (struct weighted){ t->y[i], 1 };
 	qsort(t->room, t->n, sizeof(*t->room), compare_double);

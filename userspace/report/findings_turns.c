@@ -95,7 +95,7 @@ int report_turns(const struct trace *op)
 		return 0;
 	for (u32 i = 0; i < t.n; i++)
 		t.y[i] = run_iops(r, t.s->ios, t.interval[i]);
-	trace_ends(&t, &s.low, &s.high);
+	trace_ends(&t, t.n / 20, &s.low, &s.high);
 	if (s.high < FACTOR * s.low || !find_turns(&t, &s))
 		return 0;
 	for (last = t.n - 1; is_high(&t, &s, last) == is_high(&t, &s, last - 1);)

@@ -178,17 +178,6 @@ void phases_finish(struct phases *ph, double end_s, const struct percentiles *ps
 	}
 }
 
-/* The part of a series from interval @first on. */
-static struct series_run series_from(const struct series_run *s, u32 first, const struct op_frame *total)
-{
-	if (!s->ios || !total->ios)
-		return (struct series_run){ .total = total };
-	return (struct series_run){
-		.ios = s->ios + first, .bytes = s->bytes + first, .errors = s->errors + first, .sum_ns = s->sum_ns + first,
-		.min_ns = s->min_ns + first, .max_ns = s->max_ns + first, .total = total,
-	};
-}
-
 static struct watch_run watch_from(const struct watch_run *w, u32 first, const struct frame *total)
 {
 	struct watch_run part = {
@@ -197,8 +186,16 @@ static struct watch_run watch_from(const struct watch_run *w, u32 first, const s
 		.first_there = w->first_there > first ? w->first_there - first : 0, .n_there = w->n_there > first ? w->n_there - first : 0,
 	};
 
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		part.ops[op] = series_from(&w->ops[op], first, &total->ops[op]);
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		const struct series_run *s = &w->ops[op];
+
+		part.ops[op] = (struct series_run){ .total = &total->ops[op] };
+		if (s->ios && total->ops[op].ios)
+			part.ops[op] = (struct series_run){
+				.ios = s->ios + first, .bytes = s->bytes + first, .errors = s->errors + first, .sum_ns = s->sum_ns + first,
+				.min_ns = s->min_ns + first, .max_ns = s->max_ns + first, .total = &total->ops[op],
+			};
+	}
 	return part;
 }
 

@@ -152,11 +152,6 @@ static int make_room(struct run *r)
 	return err;
 }
 
-static u64 lost_since(const struct accounting *a, const struct accounting *before)
-{
-	return a->lost > before->lost ? a->lost - before->lost : 0;
-}
-
 static int all_ops_put(struct run *r, struct watch_run *w, const struct frame *f)
 {
 	bool any = f && frame_has_ios(f), begins = any && !w->all_ops.ns;
@@ -195,7 +190,8 @@ static int watch_put(struct run *r, u32 watch, const struct frame *f)
 	w->busy[i] = f ? f->busy : 0;
 	w->in_flight[i] = f ? f->in_flight : 0;
 	w->oldest_ns[i] = f ? f->oldest_ns : 0;
-	w->lost[i] = f ? lost_since(&f->accounting, &r->before[watch]) : i ? w->lost[i - 1] : 0;
+	w->lost[i] = f ? max_u64(f->accounting.lost, r->before[watch].lost) - r->before[watch].lost
+		       : i ? w->lost[i - 1] : 0;
 	w->gone = f ? f->gone : w->n_there > 0;
 	if (f) {
 		if (!w->n_there)
