@@ -394,9 +394,9 @@ static bool is_alone(const struct trace *t, struct span in, const struct other *
 /* The mean rate in a level, as it is told of the op; but if the load was there for a part of it only, @own. */
 static double rate_beside(const struct trace *t, struct span in, const struct other *o, double own)
 {
-	double iops = rates_of(t, &o->watch->ops[o->op], in).iops;
+	double mean = rate_of(t, o, in);
 
-	return direction(iops, own, EVEN) && !is_alone(t, in, o) ? own : iops;
+	return direction(mean, own, EVEN) && !is_alone(t, in, o) ? own : mean;
 }
 
 /* Keeps the owner by whom the op's own load changed, if half of that or more is its. */
@@ -407,8 +407,8 @@ static void keep_load(const struct trace *t, struct change *c, struct other *o)
 	if (own < fabs(c->after.iops - c->before.iops) / 2 ||
 	    (c->whose.watch && own <= fabs(c->whose.after.iops - c->whose.before.iops)))
 		return;
-	o->iops_before = rate_beside(t, c->span[0], o, o->iops_before);
-	o->iops_after = rate_beside(t, c->span[1], o, o->iops_after);
+	o->rate_before = rate_beside(t, c->span[0], o, o->rate_before);
+	o->rate_after = rate_beside(t, c->span[1], o, o->rate_after);
 	c->whose = *o;
 }
 
