@@ -34,7 +34,7 @@ struct line {
 	const struct run *run;
 	const struct watch_run *watch;
 	const struct op_frame *o;
-	double error[2];		/* standard errors of the logarithms of p50 and p99 */
+	double error[PERCENTILES_OVER_TIME];	/* standard errors of the logarithms of run_over_time */
 };
 
 struct lines {
@@ -86,10 +86,14 @@ static double error_of(const struct line *l, u32 op, u32 p)
 	return n ? differences / n / 1.128 * 1.2533 / sqrt(n) : 0;
 }
 
-/* A factor by which percentiles hardly differ by chance; @tail: of p99. */
-static double chance_of(const struct line *a, const struct line *b, bool tail)
+/* A factor by which percentile @q hardly differs by chance: as the next one over time does. */
+static double chance_of(const struct line *a, const struct line *b, double q)
 {
-	return exp(CHANCE * hypot(a->error[tail], b->error[tail]));
+	u32 p = 0;
+
+	while (p + 1 < PERCENTILES_OVER_TIME && run_over_time.p[p].q < q)
+		p++;
+	return exp(CHANCE * hypot(a->error[p], b->error[p]));
 }
 
 static int by_p50(const void *of_a, const void *of_b)
@@ -111,7 +115,7 @@ static int find_order(const struct lines *ls)
 		low = at(&ls->by[i], 0.99) < at(low, 0.99) ? &ls->by[i] : low;
 		high = at(&ls->by[i], 0.99) > at(high, 0.99) ? &ls->by[i] : high;
 	}
-	tails = at(high, 0.99) >= fmax(FAR(0.99), chance_of(low, high, true)) * at(low, 0.99);
+	tails = at(high, 0.99) >= fmax(FAR(0.99), chance_of(low, high, 0.99)) * at(low, 0.99);
 	/* Of a few lines, pairs tell where they part. */
 	if (ls->n < 3 || (ls->alike && (!ls->of_runs || (tails && ls->n <= PAIRS_MOST))))
 		return 0;
@@ -199,10 +203,10 @@ static struct split split_of(const struct line *a, const struct line *b)
 
 /*
  * "2.01 times slower at p50, 1.50 at p90, 1.30 times faster at p99": those from @from on, or else the last. Returns
- * whether all differ by less than @limit: curves with several peaks may be alike, and yet far apart where they are
- * steep. @f may be NULL.
+ * whether all differ by less than @limit, or than by chance: curves with several peaks may be alike, and yet far apart
+ * where they are steep. @f may be NULL.
  */
-static bool say_ratios(struct finding *f, const struct split *s, double from, double limit)
+static bool say_ratios(struct finding *f, const struct split *s, double from, double limit, bool or_chance)
 {
 	const double told[] = { 0.1, 0.5, 0.9, 0.99, step(s->n - 1) };
 	const char *before = "", *lead = " ";
@@ -220,7 +224,7 @@ static bool say_ratios(struct finding *f, const struct split *s, double from, do
 			finding_say(f, "%s%s%s at p%g", lead, equal ? "equal" : UNITS(times, times),
 				    equal || now == before ? "" : now, 100 * told[i]);
 		before = equal ? before : now;
-		alike &= times < limit;
+		alike &= times < (or_chance ? fmax(limit, chance_of(s->a, s->b, told[i])) : limit);
 		lead = ", ";
 	}
 	return alike;
@@ -238,12 +242,12 @@ static void say_size(struct finding *f, const struct line *l, const struct line 
 static void tell_pair(const struct lines *ls, const struct split *s)
 {
 	const struct line *a = s->a, *b = s->b;
-	double chance = fmax(chance_of(a, b, false), chance_of(a, b, true));
-	bool far = s->from < s->n && sure_ratio(s, step(s->n - 1)) >= fmax(FAR(step(s->from)), chance);
+	double end = step(s->n - 1);
+	bool far = s->from < s->n && sure_ratio(s, end) >= fmax(FAR(step(s->from)), chance_of(a, b, end));
 	bool in_body = s->from < s->n && FAR(step(s->from)) == EQUAL;
 	bool equal = !far && s->within <= WAVERING && !in_body, part = far && s->from > P10 && s->within <= WAVERING;
-	bool alike = equal || (!part && say_ratios(NULL, s, 0, fmax(ls->of_runs ? EQUAL : WAVERING, chance)));
-	bool close = equal || (alike && say_ratios(NULL, s, 0, WAVERING));
+	bool alike = equal || (!part && say_ratios(NULL, s, 0, ls->of_runs ? EQUAL : WAVERING, true));
+	bool close = equal || (alike && say_ratios(NULL, s, 0, WAVERING, false));
 	double depth = a->o->iops * a->o->mean_ns / NSEC_PER_SEC,
 	       other_depth = b->o->iops * b->o->mean_ns / NSEC_PER_SEC;
 	struct finding *f;
@@ -260,7 +264,7 @@ static void tell_pair(const struct lines *ls, const struct split *s)
 		finding_say(f, close ? "%s is much like %s:" : alike ? "%s and %s are no further apart than by chance:" : "%s against %s:",
 			    a->name, b->name);
 	if (!equal)
-		say_ratios(f, s, part ? step(s->from) : 0, EQUAL);
+		say_ratios(f, s, part ? step(s->from) : 0, EQUAL, false);
 	if (close && fmax(depth, other_depth) >= CLASS * fmin(depth, other_depth))
 		finding_say(f, ": the same latency, %s at a lower depth", depth < other_depth ? a->name : b->name);
 	finding_say(f, "; %s has p50 %s, %s IOPS and QD %s", a->name, UNITS(ns, at(a, 0.5)), UNITS(short, a->o->iops), UNITS(short, depth));
@@ -374,12 +378,12 @@ static int find_all(struct lines *ls)
 	if (err || !ls->n)
 		return err;
 	for (u32 i = 0; i < ls->n; i++)
-		for (u32 tail = 0; tail < 2; tail++)
-			ls->of[i].error[tail] = error_of(&ls->of[i], ls->op, tail ? RUN_P99 : RUN_P50);
+		for (u32 p = 0; p < PERCENTILES_OVER_TIME; p++)
+			ls->of[i].error[p] = error_of(&ls->of[i], ls->op, p);
 	ls->by = memcpy(by, ls->of, ls->n * sizeof(*by));
 	qsort(by, ls->n, sizeof(*by), by_p50);
 	ls->alike = at(&by[0], 0.5) / at(&by[ls->n - 1], 0.5) <
-		    fmax(ls->of_runs ? EQUAL : WAVERING, chance_of(&by[0], &by[ls->n - 1], false));
+		    fmax(ls->of_runs ? EQUAL : WAVERING, chance_of(&by[0], &by[ls->n - 1], 0.5));
 	for (u32 i = 0; !err && i < ARRAY_SIZE(rules); i++)
 		err = rules[i](ls);
 	return err;
