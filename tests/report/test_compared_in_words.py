@@ -83,6 +83,16 @@ def test_runs_that_are_alike_at_p50_alone(tmp_path):
     assert len(pairs) == 1 and "r3" in pairs[0] and "r0" in pairs[0], pairs
 
 
+def test_a_tail_that_varies_says_nothing_of_the_median(tmp_path):
+    s = synthetic.Script(["nvme0n1"])
+    for i in range(20):
+        s.peak("read", 6e3, 19500, 0.1)
+        s.peak("read", 5e3 * 30 ** (i % 3), 500, 0.1)
+        s.tick()
+    told, = paragraphs(blklat("compare", s.write(tmp_path / "varies"), drive(tmp_path, "steady", (22e3, 20000, 0.1))))
+    assert re.match(r"nvme0n1 read: varies against steady: 3\.[67]\d times faster at p10, 3\.[67]\d at p50, ", told), told
+
+
 def test_devices_almost_alike_are_not_put_in_order(tmp_path, report):
     drives = [f"nvme{i}n1" for i in range(8)]
     for step, told in ((1.015, []), (1.03, ["order"])):
