@@ -59,8 +59,9 @@ def test_beside_reads_where_nothing_is_rare(findings):
 
 
 @pytest.mark.parametrize("loads", [[(1000, 80e3, "nothing"), (500, 150e3, "flush")], [(1000, 80e3, "nothing"), (9, 8e6, "flush")],
-                                   [(9, 80e3, "read"), (500, 8e6, "flush")], [(1000, 80e3, "read")]],
-                         ids=["less than twice", "too few", "nothing to compare with", "alone"])
+                                   [(9, 80e3, "read"), (500, 8e6, "flush")], [(1000, 80e3, "read")],
+                                   [(995, 80e3, "nothing"), (5, 60e6, "nothing"), (970, 80e3, "flush"), (30, 4e5, "flush")]],
+                         ids=["less than twice", "too few", "nothing to compare with", "alone", "no longer in all"])
 def test_neighbours_that_are_not_told(findings, loads):
     assert "beside" not in findings(beside(*loads))
 

@@ -66,8 +66,8 @@ static void report(const struct inquiry *q, u32 op, const struct op_frame *o, u3
 		    UNITS(ns, p50), UNITS(ns, p99), UNITS(count, o->ios), UNITS(share, share), base_name,
 		    UNITS(ns, base_p50), UNITS(ns, base_p99), UNITS(ns, lost_s(o, base) * NSEC_PER_SEC));
 	finding_rule(f, "of the kinds beside which %d or more IOs began, and whose p50 or p99 is at least %d times that of the IOs "
-		     "beside nothing, or beside reads only where those are fewer than %d, the one that costs most: IOs times how "
-		     "much longer they take on average", PART_IOS_LEAST, FACTOR, PART_IOS_LEAST);
+		     "beside nothing, or beside reads only where those are fewer than %d, the one that costs most, if any does: IOs "
+		     "times how much longer they take on average", PART_IOS_LEAST, FACTOR, PART_IOS_LEAST);
 }
 
 int find_beside(const struct inquiry *q, u32 op)
@@ -82,7 +82,7 @@ int find_beside(const struct inquiry *q, u32 op)
 		const struct op_frame *o = beside_part(q->watch, k, op);
 
 		if (o->ios < PART_IOS_LEAST || o == base || !is_slower(o, base) ||
-		    (worst && lost_s(o, base) <= lost_s(worst, base)))
+		    lost_s(o, base) <= (worst ? lost_s(worst, base) : 0))
 			continue;
 		worst = o;
 		kind = k;
