@@ -2,13 +2,34 @@
 """IOs divided by the cgroup that they are charged to, against the totals of fios in cgroups of their own."""
 import pathlib
 import re
+import subprocess
+import threading
 
+import devices
 from groups import groups
 from load import Blklat, assert_all_counted, exact
 from needs import need
 from parts import labels_of, parts_of
 
 STAGES = "device", "total"
+# What it uses after it was unmapped is not there. The capture's programs are many, those that find devices two.
+SLOW_CLOSE = """
+#define _GNU_SOURCE
+#include <bpf/libbpf.h>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int munmap(void *at, size_t n)
+{
+	return mprotect(at, n, PROT_NONE);
+}
+void bpf_object__destroy_skeleton(struct bpf_object_skeleton *s)
+{
+	int programs = s->prog_cnt;
+	((void (*)(void *))dlsym(RTLD_NEXT, "bpf_object__destroy_skeleton"))(s);
+	sleep(programs > 2);
+}
+"""
 
 
 @exact
@@ -58,3 +79,27 @@ def test_limits_of_version_1_are_told(loop):
         with Blklat(loop, stage="total") as b:
             assert re.search(rf"^blklat: cgroup {g.name}/slow has blkio\.throttle riops=20 of {loop.name}: waits for this limit are "
                              r"(part of stage total|in no stage, as this kernel does not let them be measured)$", b.stderr, re.M)
+
+
+def test_owners_leave_while_a_capture_is_closed(loop, tmp_path, monkeypatch):
+    """Processes end while another capture is opened, for a partition, and the one before it is closed, in a thread, slowly."""
+    subprocess.run(["gcc", "-xc", "-", "-shared", "-fPIC", "-o", tmp_path / "slow.so"], input=SLOW_CLOSE, text=True, check=True)
+    over = threading.Event()
+
+    def come_and_go():
+        while not over.is_set():
+            subprocess.run(["dd", f"if={loop.path}", "of=/dev/null", "bs=4k", "count=1", "iflag=direct", "status=none"])
+
+    thread = threading.Thread(target=come_and_go)
+    monkeypatch.setenv("LD_PRELOAD", str(tmp_path / "slow.so"))
+    b = Blklat(interval=0.05, args=["--dev", f"{loop.name}*", "--by", "process"])
+    monkeypatch.delenv("LD_PRELOAD")
+    with b:
+        thread.start()
+        try:
+            with devices.partition(loop, 1, loop.size // 4, loop.size // 4):
+                b.until(lambda: "another capture was opened" in b.stderr, "another capture")
+                b.next(loop, n=40)
+        finally:
+            over.set()
+            thread.join()

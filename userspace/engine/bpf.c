@@ -101,8 +101,9 @@ static void bpf_close(struct capture *c)
 	mapping_unmap(&b->slots);
 	mapping_unmap(&b->idle);
 	mapping_unmap(&b->bios);
-	blklat__destroy(b->skel);
+	/* Another capture, which another thread reads meanwhile, looks into the skeletons of all that share. */
 	bpf_cgroups_release(b);
+	blklat__destroy(b->skel);
 	cleanup_close(&b->table_fd);
 	targets_free(&b->targets);
 	kernel_capture_uninit(&b->kernel);
