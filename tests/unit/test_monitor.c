@@ -600,6 +600,33 @@ TEST(parts_in_another_capture)
 	expect_account(0, 5, 2);
 }
 
+/* The run's summary still tells whose IOs they were, of a device that is gone and whose place another one has. */
+TEST(owners_of_a_device_that_is_gone)
+{
+	const struct part *dd = part_find("process", "dd (1)");
+	u32 number = dd->number;
+	char label[16];
+
+	x.stages = 2;
+	x.part = dd;
+	put_disk("sda", 0, "");
+	open_monitor();
+	strcpy(x.gone.name, "sda");
+	next();
+	take_disk("sda");
+	put_disk("sdb", 16, "");
+	x.part = part_numbered(BLKLAT_BY_PROCESS, BLKLAT_CGROUP_REST);
+	monitor_look(&x.m);
+	next();
+	expect_frame(0, "sdb", 2, EACH);
+	for (u32 i = 0; i < 2 * PARTS_SPARE; i++) {
+		snprintf(label, sizeof(label), "fio (%u)", i);
+		assert_non_null(part_find("process", label));
+	}
+	assert_ptr_equal(x.m.all[1].part, dd);
+	assert_int_equal(part_find("process", "dd (1)")->number, number);	/* it has not been freed and made again */
+}
+
 /* The first read of the other one fails: it is closed. */
 TEST(the_other_breaks)
 {

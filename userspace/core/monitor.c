@@ -107,13 +107,17 @@ static void begin_looks(struct monitor *m, struct capture *c)
 	plan_glance(m, m->opened_ns + glance_every_ns(m));
 }
 
-/* Notes what there is, with the parts that they have now. */
+/* Notes what there is, with the parts that they have now, or had when another device took their place. */
 static void note_all(struct monitor *m)
 {
 	const struct frames *fs = &m->intervals.frames;
 
-	for (u32 i = 0; m->all && i < fs->n; i++)
-		m->all[fs->f[i].number] = *fs->f[i].watch;
+	for (u32 i = 0; m->all && i < fs->n; i++) {
+		struct watch *w = &m->all[fs->f[i].number];
+
+		part_keep(&w->part, fs->f[i].watch->part);
+		*w = *fs->f[i].watch;
+	}
 	m->n_all = m->intervals.numbers;
 }
 
@@ -212,6 +216,8 @@ void monitor_close(struct monitor *m)
 	close_capture(m);
 	device_table_free(&m->devices);
 	free(m->shown.f);
+	for (u32 i = 0; m->all && i < m->n_all; i++)
+		part_keep(&m->all[i].part, NULL);
 	free(m->all);
 }
 
