@@ -157,18 +157,30 @@ TEST(test_names_that_others_chose)
 		.slow_counted = &counted,
 	};
 	struct blklat_slow told = { .comm = "\xFF\x1B]0;x\x07\xC2\x9By\n" };
+	const struct part *known = NULL;
+	char label[16];
+	u32 number;
 
 	folder_make(devices.root);
 	told.cgroup = folder_make_in(devices.root, "/sys/fs/cgroup/blkio/a\x1B[31m\xE9");
 	assert_int_equal(slow_ios_init(&slow, 1, 3), 0);
 	assert_int_equal(slow_take(&k, &told), 0);
 	watch.part = part_find("cgroup", "/named after the IO was taken");
+	part_keep(&known, watch.part);
+	number = known->number;
 	assert_int_equal(slow_finish(&k), 0);
 	assert_ptr_equal(slow.io[0].part, watch.part);
 	assert_string_equal(slow.io[0].told.comm, "??]0;x???y");
 	assert_string_equal(slow.io[0].cgroup, "/a?[31m?");
 	slow_ios_uninit(&slow);
 	folder_remove(devices.root);
+	/* The list gave up what it kept, and no more. */
+	for (u32 i = 0; i < 2 * PARTS_SPARE; i++) {
+		snprintf(label, sizeof(label), "p (%u)", i);
+		assert_non_null(part_find("process", label));
+	}
+	assert_int_equal(part_find("cgroup", "/named after the IO was taken")->number, number);
+	part_keep(&known, NULL);
 }
 
 /* [BLKLAT_NAMES] as told by an engine, the file's own first. @path: NULL: unknown. */

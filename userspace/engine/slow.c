@@ -140,7 +140,7 @@ int slow_finish(struct kernel_capture *k)
 		struct slow_io *io = &s->io[i];
 		const struct path *p = io->told.cgroup ? path_of(io->told.cgroup) : NULL;
 
-		io->part = k->capture.watches[io->told.watch].part;
+		part_keep(&io->part, k->capture.watches[io->told.watch].part);
 		if (p && p->path) {
 			io->cgroup = strdup(p->path);
 			err = io->cgroup ? 0 : -ENOMEM;
