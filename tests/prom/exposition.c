@@ -60,8 +60,9 @@ static int begin(struct player *p, const char *file, struct problem *problem)
 	};
 	err = snapshot_init(&p->snapshots[0], c->n_watches, c->scale) ?:
 	      snapshot_init(&p->snapshots[1], c->n_watches, c->scale) ?:
-	      frames_init(&p->frames, c->watches, c->n_watches, c->scale) ?:
-	      p->totals.follower.begin(&p->totals.follower, &p->run);
+	      frames_init(&p->frames, c->watches, c->n_watches, c->scale);
+	if (!err)
+		totals_begin(&p->totals, &p->run);
 	for (u32 i = 0; !err && i < p->frames.n; i++)
 		p->frames.f[i].number = p->numbers++;	/* all are counted from 0 */
 	return err ? err : c->ops->read(c, &p->snapshots[p->now], problem);
@@ -85,7 +86,7 @@ static int tick(struct player *p, struct problem *problem)
 	err = health_judge(&p->frames);
 	frames_set_slow(&p->frames, c->slow);
 	p->frames.drain_ns = DRAIN_NS;
-	err = err ?: p->totals.follower.interval(&p->totals.follower, &p->frames);
+	err = err ?: totals_add(&p->totals, &p->frames);
 	if (!err)
 		puts("ok");
 	return err;

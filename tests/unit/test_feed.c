@@ -13,7 +13,7 @@ void set_up(void)
 
 	world_init(7);
 	assert_int_equal(feed_init(&feed, &cfg), 0);
-	assert_int_equal(feed.follower.begin(&feed.follower, &w.run), 0);
+	feed_begin(&feed, &w.run);
 }
 
 void tear_down(void)
@@ -40,7 +40,7 @@ static char *interval(void)
 	any_frames(&w.frames);
 	assert_int_equal(json_lines_print(to, &w.run, &w.frames, false), 0);
 	fclose(to);
-	assert_int_equal(feed.follower.interval(&feed.follower, &w.frames), 0);
+	feed_add(&feed, &w.frames);
 	return text;
 }
 
@@ -70,6 +70,6 @@ TEST(test_a_capture_that_has_just_begun_is_on_time)
 	feed.last_ns -= 60 * NSEC_PER_SEC;
 	assert_false(feed_well(&feed, false, why));
 	assert_string_equal(why, "no interval for 60 s");
-	assert_int_equal(feed.follower.begin(&feed.follower, &w.run), 0);
+	feed_begin(&feed, &w.run);
 	assert_true(feed_well(&feed, false, why));
 }

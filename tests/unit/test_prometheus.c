@@ -19,7 +19,7 @@ struct service {
 	struct device devices[WATCHES];
 	struct watch watches[WATCHES];
 	struct run_info run;
-	struct follower *totals;	/* NULL: no run has begun */
+	bool begun;		/* a run has */
 	struct frames frames;
 	s64 now_ns;
 	u32 numbers;		/* of watches so far */
@@ -30,22 +30,22 @@ static struct service s;
 
 static void end(void)
 {
-	s.totals = NULL;
+	s.begun = false;
 	frames_uninit(&s.frames);
 }
 
 /* @n devices come, in place of those before. */
 static void begin(u32 n)
 {
-	if (s.totals)
+	if (s.begun)
 		end();
 	for (u32 i = 0; i < n; i++)
 		s.watches[i] = (struct watch){ .device = &s.devices[i], .stage = BLKLAT_STAGE_DEVICE };
 	s.run = (struct run_info){
 		.version = "1.2.3", .engine = "bpf", .watches = s.watches, .n_watches = n, .scale = BLKLAT_SCALE_MAX,
 	};
-	s.totals = &s.p.follower;
-	assert_int_equal(s.totals->begin(s.totals, &s.run), 0);
+	s.begun = true;
+	totals_begin(&s.p, &s.run);
 	assert_int_equal(frames_init(&s.frames, s.watches, n, BLKLAT_SCALE_MAX), 0);
 	for (u32 i = 0; i < n; i++)
 		s.frames.f[i].number = s.numbers++;
@@ -61,7 +61,7 @@ void set_up(void)
 
 void tear_down(void)
 {
-	if (s.totals)
+	if (s.begun)
 		end();
 	totals_uninit(&s.p);
 	blob_unref(s.scraped);
@@ -84,7 +84,7 @@ static void interval(u64 ios)
 		hist_clear(&o->hist);
 		hist_put(&o->hist, CELL_60US, ios);
 	}
-	assert_int_equal(s.totals->interval(s.totals, &s.frames), 0);
+	assert_int_equal(totals_add(&s.p, &s.frames), 0);
 }
 
 static const char *scrape(enum prometheus_format format)
@@ -293,7 +293,7 @@ TEST(a_sum_outgrows_64_bits)
 	for (u32 i = 0; i < 4; i++) {
 		interval(0);
 		s.frames.f[0].ops[BLKLAT_OP_READ].sum_ns = 1ULL << 63;
-		assert_int_equal(s.totals->interval(s.totals, &s.frames), 0);
+		assert_int_equal(totals_add(&s.p, &s.frames), 0);
 	}
 	/* 2^65 ns; the next double, computed by Python */
 	expect(SUM, "36893488147.419106");

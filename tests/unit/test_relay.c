@@ -12,8 +12,7 @@
 
 /* Adds up what it gets, as totals do. */
 struct told {
-	struct follower follower;
-	u32 begun, ended, intervals;
+	u32 begun, intervals;
 	u64 reads, drain_ns, mono_ns, bytes, ios, slow, slow_told;
 	u64 started, halts, skipped;
 	bool counts;			/* a recording's came with the last interval */
@@ -21,10 +20,8 @@ struct told {
 	char stopped[64], last_device[DEVICE_NAME_MAX];
 };
 
-static int fake_interval(struct follower *f, const struct frames *fs)
+static void add(struct told *t, const struct frames *fs)
 {
-	struct told *t = (struct told *)f;
-
 	t->intervals++;
 	t->mono_ns = fs->mono_ns;
 	t->reads += fs->reads ?: 1;
@@ -45,25 +42,11 @@ static int fake_interval(struct follower *f, const struct frames *fs)
 		strcpy(t->last_device, fs->f[i].watch->device->name);
 	}
 	t->length_s += fs->n ? fs->f[0].interval_s : 0;
-	return 0;
-}
-
-static int fake_begin(struct follower *f, const struct run_info *run)
-{
-	(void)run;
-	((struct told *)f)->begun++;
-	return 0;
-}
-
-static void fake_end(struct follower *f)
-{
-	((struct told *)f)->ended++;
 }
 
 /* Both ends in one process. */
 static struct {
 	struct relay relay;
-	struct follower *sender;
 	struct channel_reader reader;
 	struct relayed relayed;
 	struct told told;
@@ -75,11 +58,17 @@ static struct {
 
 static int take(void *unused, u32 kind, struct wire_in *bytes)
 {
+	int err;
+
 	(void)unused;
 	l.runs += kind == RELAY_RUN;
 	if (kind == RELAY_STOP)
 		snprintf(l.told.stopped, sizeof(l.told.stopped), "%s", wire_get_text(bytes));
-	return relayed_take(&l.relayed, kind, bytes);
+	err = relayed_take(&l.relayed, kind, bytes);
+	l.told.begun += err > 0;
+	if (!err && kind == RELAY_INTERVAL)
+		add(&l.told, &l.relayed.frames);
+	return err < 0 ? err : 0;
 }
 
 void set_up(void)
@@ -96,20 +85,15 @@ void set_up(void)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	relay_init(&l.relay, pair[0]);
 	l.reader.fd = pair[1];
-	l.relayed = (struct relayed){ .n = 1, .followers = { &l.told.follower } };
-	l.told.follower = (struct follower){ fake_begin, fake_interval, fake_end };
-	l.sender = &l.relay.follower;
-	assert_int_equal(l.sender->begin(l.sender, &w.run), 0);
+	assert_int_equal(relay_begin(&l.relay, &w.run), 0);
 }
 
 void tear_down(void)
 {
-	l.sender->end(l.sender);
 	relay_uninit(&l.relay);
 	relayed_uninit(&l.relayed);
 	channel_reader_uninit(&l.reader);
 	close(l.reader.fd);
-	assert_int_equal(l.told.begun, l.told.ended);
 }
 
 /* An interval of a second, with a few IOs of 100 us in each of @spread cells. */
@@ -145,7 +129,7 @@ static void line_interval(u32 spread)
 	l.now.skipped++;
 	fs->now = &l.now;
 	fs->drain_ns = 1000;
-	assert_int_equal(l.sender->interval(l.sender, fs), 0);
+	assert_int_equal(relay_interval(&l.relay, fs), 0);
 }
 
 /* The reader takes what the relay holds, and what was sent before it: nothing of @n intervals is missing. */
@@ -215,10 +199,10 @@ TEST(test_devices_that_change_while_nobody_reads)
 	}
 }
 
-/* Owners of parts that come and go make no other run for those that begin again; devices do. */
-TEST(test_followers_begin_again_for_devices)
+/* Owners of parts that come and go make no other run for those that keep it; devices do. */
+TEST(test_devices_make_another_run)
 {
-	l.relayed.begins_again = true;
+	l.relayed.keeps_run = true;
 	line_interval(20);
 	w.frames.f[0].number++;		/* has the run told anew */
 	line_interval(20);
@@ -228,7 +212,7 @@ TEST(test_followers_begin_again_for_devices)
 	memset(w.devices[1].name, 'x', 5);
 	line_interval(20);
 	channel_read(&l.reader, take, NULL);
-	assert_true(l.runs == 3 && l.told.begun == 2 && l.told.ended == 1 && l.told.intervals == 3);
+	assert_true(l.runs == 3 && l.told.begun == 2 && l.told.intervals == 3);
 }
 
 /* The relay gives up rather than take all memory: each change of the devices is a message of its own. */
@@ -239,7 +223,7 @@ TEST(test_what_waits_has_an_end)
 	for (u32 i = 0; !err && i < 100000; i++) {
 		w.run.memory_bytes = i;
 		any_frames(&w.frames);
-		err = l.sender->interval(l.sender, &w.frames);
+		err = relay_interval(&l.relay, &w.frames);
 		assert_true(channel_waiting(&l.relay.channel) <= CHANNEL_MOST + (1 << 20));
 	}
 	assert_int_equal(err, -ENOBUFS);

@@ -40,13 +40,13 @@ static void record_for_ever(u64 keep_ns, u64 max_bytes, int tell)
 	struct archiver r;
 
 	archiver_init(&r, &cfg, ARCHIVER_HOURS);
-	EXPECT(!r.follower.begin(&r.follower, &f.info));
+	EXPECT(!archiver_run(&r, &f.info));
 	for (u32 n = 1;; n++) {
 		feed_make();
 		f.now.wall_ns = f.origin.start_wall_ns + n * EVERY_NS;
 		for (u32 i = 0; i < f.is.n; i++)
 			f.is.f[i].number = i;
-		EXPECT(!r.follower.interval(&r.follower, &f.is));
+		EXPECT(!archiver_add(&r, &f.is));
 		EXPECT(state.last_ns == f.now.wall_ns && !state.failures);
 		EXPECT(bytes_in(at.dir) <= max_bytes);
 		EXPECT(write(tell, &n, sizeof(n)) == sizeof(n));

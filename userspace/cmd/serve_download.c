@@ -45,18 +45,18 @@ int serve_download(void *of, enum download kind, const struct recent *from, char
 {
 	const struct serve_server_config *server = of;
 	const struct serve_recorder_config cfg = { .who = server->who, .origin = server->origin };
-	struct player CLEANUP(player_uninit) player = { 0 };
+	struct archiver CLEANUP(archiver_uninit) archiver = { 0 };
 	char *recording CLEANUP(cleanup_free) = NULL;
 	struct problem p;
 	size_t len;
 	int err;
 
-	player_init(&player, &cfg, ARCHIVER_MEMORY);
-	err = player_play(&player, from) ?: archiver_bytes(&player.archiver, &recording, &len, &p);
+	archiver_init(&archiver, &cfg, ARCHIVER_MEMORY);
+	err = archiver_play(&archiver, from) ?: archiver_bytes(&archiver, &recording, &len, &p);
 	if (err)
 		return err;
 	if (kind == DOWNLOAD_REPORT)
-		return report(recording, len, archiver_run_bytes(&player.archiver), server->who, ret, ret_len);
+		return report(recording, len, archiver_run_bytes(&archiver), server->who, ret, ret_len);
 	*ret = TAKE(recording);
 	*ret_len = len;
 	return 0;

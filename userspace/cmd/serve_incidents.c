@@ -27,10 +27,9 @@ struct holding {
 };
 
 struct incidents {
-	struct follower judge;		/* of each interval */
 	const struct serve_recorder_config *cfg;
 	struct recent waiting;
-	struct player player;
+	struct archiver archiver;	/* of an incident */
 	s64 now_ns;			/* CLOCK_REALTIME at the last interval's end */
 	s64 begins_ns, until_ns;	/* of the incident; 0: there is none */
 	struct holding *holding;
@@ -73,12 +72,12 @@ static void begin(struct incidents *k, const struct keep_if *c, const struct fra
 		snprintf(now.reason, sizeof(now.reason), "%s-%.*s", name, (int)strcspn(c->condition.text, " \t<>"), c->condition.text);
 	}
 	k->begins_ns = k->now_ns;
-	archiver_begin(&k->player.archiver, &now);
+	archiver_begin(&k->archiver, &now);
 }
 
 static void end(struct incidents *k)
 {
-	archiver_begin(&k->player.archiver, &(struct incident){ 0 });
+	archiver_begin(&k->archiver, &(struct incident){ 0 });
 	k->begins_ns = 0;
 }
 
@@ -98,14 +97,12 @@ static int judge(struct incidents *k, const struct frame *f, u32 condition)
 	return 0;
 }
 
-static int on_interval(struct follower *f, const struct frames *fs)
+static int judge_all(struct incidents *k, const struct frames *fs)
 {
-	struct incidents *k = (struct incidents *)f;
-	bool full = k->player.archiver.full;
 	int err = 0;
 
 	k->now_ns = fs->now->wall_ns;
-	if (k->begins_ns && (k->now_ns > k->until_ns || k->now_ns < k->begins_ns || full))
+	if (k->begins_ns && (k->now_ns > k->until_ns || k->now_ns < k->begins_ns || k->archiver.full))
 		end(k);
 	for (u32 i = 0; !err && i < fs->n; i++)
 		for (u32 n = 0; !err && !fs->f[i].watch->part && n < k->cfg->n_keep_if; n++)
@@ -113,20 +110,9 @@ static int on_interval(struct follower *f, const struct frames *fs)
 	return err;
 }
 
-static int on_begin(struct follower *f, const struct run_info *run)
-{
-	(void)f, (void)run;
-	return 0;
-}
-
-static void on_end(struct follower *f)
-{
-	(void)f;
-}
-
 /* --- what goes into its file --------------------------------------------------------------------- */
 
-/* Passes on a message that was judged already. Returns 0 or an error as relayed_take() does. */
+/* Passes on a message that was judged already. Returns 0 or an error as archiver_take() does. */
 static int incidents_take(struct incidents *k, u32 kind, const struct wire_in *bytes)
 {
 	int err = recent_add(&k->waiting, kind, bytes, k->now_ns);
@@ -136,7 +122,7 @@ static int incidents_take(struct incidents *k, u32 kind, const struct wire_in *b
 	recent_trim(&k->waiting, k->now_ns - BEFORE_NS);
 	if (!k->begins_ns)
 		return 0;
-	err = player_play(&k->player, &k->waiting);
+	err = archiver_play(&k->archiver, &k->waiting);
 	recent_clear(&k->waiting);
 	return err;
 }
@@ -146,13 +132,11 @@ static int incidents_take(struct incidents *k, u32 kind, const struct wire_in *b
 struct process {
 	struct archiver hours;
 	struct incidents incidents;
-	struct relayed relayed;
 };
 
 static void process_end(struct process *s)
 {
-	relayed_uninit(&s->relayed);
-	player_uninit(&s->incidents.player);
+	archiver_uninit(&s->incidents.archiver);
 	recent_clear(&s->incidents.waiting);
 	free(s->incidents.holding);
 	archiver_uninit(&s->hours);
@@ -163,25 +147,26 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 {
 	struct process *s = process;
 	const struct wire_in message = *bytes;
-	int err = relayed_take(&s->relayed, kind, bytes);
+	int err = archiver_take(&s->hours, kind, bytes);
 
-	return err || !s->incidents.cfg->n_keep_if ? err : incidents_take(&s->incidents, kind, &message);
+	if (err || !s->incidents.cfg->n_keep_if)
+		return err;
+	if (kind == RELAY_INTERVAL)
+		err = judge_all(&s->incidents, &s->hours.relayed.frames);
+	return err ?: incidents_take(&s->incidents, kind, &message);
 }
 
 static int work(const void *of, pid_t parent, int messages, int taken, int alive, struct problem *p)
 {
 	const struct serve_recorder_config *cfg = of;
 	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
-	struct process CLEANUP(process_end) s = {
-		.incidents = { .judge = { on_begin, on_interval, on_end }, .cfg = cfg },
-		.relayed = { cfg->n_keep_if ? 2 : 1, { &s.hours.follower, &s.incidents.judge }, .begins_again = true },
-	};
+	struct process CLEANUP(process_end) s = { .incidents.cfg = cfg };
 	int err = confine_to_folder(cfg->folder, parent, p);
 
 	(void)taken, (void)alive;
 	setpriority(PRIO_PROCESS, 0, 10);	/* recording gives way to serving */
 	archiver_init(&s.hours, cfg, ARCHIVER_HOURS);
-	player_init(&s.incidents.player, cfg, ARCHIVER_INCIDENTS);
+	archiver_init(&s.incidents.archiver, cfg, ARCHIVER_INCIDENTS);
 	while (!err)
 		err = channel_read(&reader, take, &s);
 	return err;

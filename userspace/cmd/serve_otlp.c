@@ -36,9 +36,14 @@ static void on_told(void *pusher, const struct problem *p)
 static int take(void *pusher, u32 kind, struct wire_in *bytes)
 {
 	struct pusher *s = pusher;
+	int err = relayed_take(&s->relayed, kind, bytes);
 
-	s->fresh |= kind == RELAY_INTERVAL;
-	return relayed_take(&s->relayed, kind, bytes);
+	if (err > 0)
+		totals_begin(&s->totals, &s->relayed.run.info);
+	if (err || kind != RELAY_INTERVAL)
+		return err < 0 ? err : 0;
+	s->fresh = true;
+	return totals_add(&s->totals, &s->relayed.frames);
 }
 
 static int add_request(struct pusher *s)
@@ -91,7 +96,7 @@ static int confine_pusher(const struct serve_otlp_config *cfg, pid_t parent, str
 static int work(const void *of, pid_t parent, int messages, int taken, int alive, struct problem *p)
 {
 	const struct serve_otlp_config *cfg = of;
-	struct pusher s = { .cfg = cfg, .relayed = { 1, { &s.totals.follower } } };
+	struct pusher s = { .cfg = cfg };
 	const struct otlp_push_config push = {
 		.target = cfg->target, .state = cfg->state, .told = on_told, .into = &s,
 	};

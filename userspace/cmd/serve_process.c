@@ -77,6 +77,24 @@ static void give_sign(int fd)
 	(void)ignored;
 }
 
+static int take_relayed(struct process *s, u32 kind, struct wire_in *bytes)
+{
+	int err = downloads_add(&s->downloads, kind, bytes);
+
+	if (kind == RELAY_RUN)
+		feed_detach(&s->feed);
+	err = err ?: relayed_take(&s->relayed, kind, bytes);
+	if (err > 0) {
+		totals_begin(&s->totals, &s->relayed.run.info);
+		feed_begin(&s->feed, &s->relayed.run.info);
+		return 0;
+	}
+	err = err ?: totals_add(&s->totals, &s->relayed.frames);
+	if (!err)
+		feed_add(&s->feed, &s->relayed.frames);
+	return err;
+}
+
 static int take(void *process, u32 kind, struct wire_in *bytes)
 {
 	struct process *s = process;
@@ -90,15 +108,8 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 		feed_stop(&s->feed, why);
 		return 0;
 	}
-	if (kind == RELAY_RUN)
-		feed_detach(&s->feed);
-	if (kind == RELAY_RUN || kind == RELAY_INTERVAL) {
-		err = downloads_add(&s->downloads, kind, bytes);
-		if (err)
-			return err;
-	}
 	if (kind != SERVER_WEB)
-		return relayed_take(&s->relayed, kind, bytes);
+		return take_relayed(s, kind, bytes);
 	err = take_web(s, bytes);
 	if (!err)
 		give_sign(s->taken);
@@ -118,9 +129,6 @@ static int make_room(struct process *s)
 	totals_init(&s->totals, cfg->schema);
 	s->totals.recorder = cfg->recorder;
 	s->totals.otlp = cfg->otlp;
-	s->relayed.n = 2;
-	s->relayed.followers[0] = &s->totals.follower;
-	s->relayed.followers[1] = &s->feed.follower;
 	return err ?: server_new(&server, &s->server);
 }
 

@@ -334,9 +334,8 @@ static int record_all(struct archiver *r, const struct frames *fs)
 	return err ?: write_interval(r, fs, &p);
 }
 
-static int on_interval(struct follower *f, const struct frames *fs)
+int archiver_add(struct archiver *r, const struct frames *fs)
 {
-	struct archiver *r = (struct archiver *)f;
 	int err = 0;
 
 	if (r->kind == ARCHIVER_HOURS)
@@ -357,29 +356,24 @@ void archiver_begin(struct archiver *r, const struct incident *incident)
 
 /* --- a run --------------------------------------------------------------------------------------- */
 
-static void on_end(struct follower *f)
+static void end_run(struct archiver *r)
 {
-	struct archiver *r = (struct archiver *)f;
-
 	files_end(r);
 	free(TAKE(r->base));
 	free(TAKE(r->shown.f));
 	free(TAKE(r->counts));
 }
 
-static int on_begin(struct follower *f, const struct run_info *run)
+int archiver_run(struct archiver *r, const struct run_info *run)
 {
-	struct archiver *r = (struct archiver *)f;
 	u32 n = run->n_watches;
 
+	end_run(r);
 	r->run = run;
 	r->base = calloc(n + 1, sizeof(*r->base));
 	r->shown = (struct frames){ .f = calloc(n + 1, sizeof(*r->shown.f)) };
 	r->counts = calloc(n + 1, sizeof(*r->counts));
-	if (r->base && r->shown.f && r->counts)
-		return 0;
-	on_end(f);
-	return -ENOMEM;
+	return r->base && r->shown.f && r->counts ? 0 : -ENOMEM;
 }
 
 int archiver_bytes(struct archiver *r, char **ret, size_t *ret_len, struct problem *p)
@@ -396,46 +390,45 @@ u64 archiver_run_bytes(const struct archiver *r)
 
 void archiver_init(struct archiver *r, const struct serve_recorder_config *cfg, enum archiver_kind kind)
 {
-	*r = (struct archiver){ .follower = { on_begin, on_interval, on_end }, .cfg = cfg, .kind = kind };
+	*r = (struct archiver){ .cfg = cfg, .kind = kind, .relayed.keeps_run = true };
 }
 
 void archiver_uninit(struct archiver *r)
 {
+	end_run(r);
 	free(r->last);
 	free(r->fine.path);
 	free(r->coarse.path);
+	relayed_uninit(&r->relayed);
 }
 
 /* --- messages ------------------------------------------------------------------------------------ */
 
-void player_init(struct player *p, const struct serve_recorder_config *cfg, enum archiver_kind kind)
+int archiver_take(struct archiver *r, u32 kind, struct wire_in *bytes)
 {
-	archiver_init(&p->archiver, cfg, kind);
-	p->relayed = (struct relayed){ .n = 1, .followers = { &p->archiver.follower }, .begins_again = true };
+	int err = relayed_take(&r->relayed, kind, bytes);
+
+	if (err > 0)
+		return archiver_run(r, &r->relayed.run.info);
+	return err || kind != RELAY_INTERVAL ? err : archiver_add(r, &r->relayed.frames);
 }
 
-void player_uninit(struct player *p)
-{
-	relayed_uninit(&p->relayed);
-	archiver_uninit(&p->archiver);
-}
-
-static int play_one(struct player *p, const struct recent_message *m)
+static int play_one(struct archiver *r, const struct recent_message *m)
 {
 	struct wire_in bytes = { m->data, m->data + m->len, false };
 
-	return relayed_take(&p->relayed, m->kind, &bytes);
+	return archiver_take(r, m->kind, &bytes);
 }
 
-int player_play(struct player *p, const struct recent *from)
+int archiver_play(struct archiver *r, const struct recent *from)
 {
 	bool gap = from->gap;
-	int err = from->run ? play_one(p, from->run) : 0;
+	int err = from->run ? play_one(r, from->run) : 0;
 
 	for (const struct recent_message *m = from->first; m && !err; m = m->next) {
-		p->archiver.only_remembers = gap;
+		r->only_remembers = gap;
 		gap &= m->kind != RELAY_INTERVAL;
-		err = play_one(p, m);
+		err = play_one(r, m);
 		if (m == from->last)
 			break;
 	}

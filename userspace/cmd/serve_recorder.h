@@ -28,9 +28,9 @@ struct archiver_file {
 };
 
 struct archiver {
-	struct follower follower;
 	const struct serve_recorder_config *cfg;
-	const struct run_info *run;	/* as given; another one has another begin */
+	struct relayed relayed;		/* that it gets; all 0 if it gets intervals */
+	const struct run_info *run;	/* NULL: none has begun */
 	struct archiver_file fine, coarse;
 	/* CLOCK_REALTIME, when they begin, and that by their names; 0: they are not open */
 	s64 begins_ns, second_ns;
@@ -53,6 +53,14 @@ struct archiver {
 void archiver_init(struct archiver *r, const struct serve_recorder_config *cfg, enum archiver_kind kind);
 void archiver_uninit(struct archiver *r);	/* takes a struct that is all 0 */
 
+/* Takes a message, or all that are kept, as relayed_take() does; 0 also if it is another run. */
+int archiver_take(struct archiver *r, u32 kind, struct wire_in *bytes);
+int archiver_play(struct archiver *r, const struct recent *from);
+
+/* What that does: begins a run, which stays until the next one has begun, and takes an interval. Return the same. */
+int archiver_run(struct archiver *r, const struct run_info *run);
+int archiver_add(struct archiver *r, const struct frames *fs);
+
 /*
  * What comes from now on belongs to @incident, which is copied. Where there is none, its file ends, and intervals are
  * dropped.
@@ -67,17 +75,5 @@ int archiver_bytes(struct archiver *r, char **ret, size_t *ret_len, struct probl
 
 /* Most memory that a run of what it records needs, besides its intervals. */
 u64 archiver_run_bytes(const struct archiver *r);
-
-/* An archiver that gets messages. When devices come or go, it begins anew. */
-struct player {
-	struct archiver archiver;
-	struct relayed relayed;
-};
-
-void player_init(struct player *p, const struct serve_recorder_config *cfg, enum archiver_kind kind);
-void player_uninit(struct player *p);		/* takes a struct that is all 0 */
-
-/* Returns 0 or an error as relayed_take() does. */
-int player_play(struct player *p, const struct recent *from);
 
 #endif

@@ -51,17 +51,6 @@ struct sink_ops {
 /* Takes NULL. */
 void sink_close(struct sink *s);
 
-/*
- * A service's sink, which is there before its capture is, and longer. Embedded at the start of its owner's state. Every
- * hook is required; the first two return 0 or a negative errno.
- */
-struct follower {
-	/* @run has begun, and stays where it is until the end. Devices may come and go meanwhile, and @run change. */
-	int (*begin)(struct follower *f, const struct run_info *run);
-	int (*interval)(struct follower *f, const struct frames *interval);
-	void (*end)(struct follower *f);	/* of what has begun */
-};
-
 struct capture;
 
 /*

@@ -266,7 +266,7 @@ static void describe(struct feed *f, const struct frames *fs)
 {
 	struct blob *run = event_run(f, fs);
 
-	f->told = run ? f->info->watches : NULL;
+	f->told = run;
 	if (!run)
 		return;
 	blob_unref(f->run);
@@ -274,42 +274,32 @@ static void describe(struct feed *f, const struct frames *fs)
 	f->runs++;
 }
 
-/* Without memory, the interval is not kept. */
-static int feed_interval(struct follower *follower, const struct frames *fs)
+void feed_add(struct feed *f, const struct frames *fs)
 {
-	struct feed *f = (struct feed *)follower;
 	u64 now_ns = clock_ns(CLOCK_MONOTONIC), end_ns = fs->mono_ns ?: now_ns;
 
 	/* A loss is certain, a skipped program is not, so the loss is told last. */
 	tell_skipped(f, fs, now_ns);
-	if (f->told != f->info->watches)
+	if (!f->told)
 		describe(f, fs);
 	tell_losses(f, fs, now_ns);
 	blob_unref(TAKE(f->snapshot));
 	f->frames = fs;
 	keep(f, event_interval(f, fs, end_ns), end_ns);
 	f->last_ns = now_ns;
-	return 0;
 }
 
 /* Opening took its time: it is no interval that is late. */
-static int feed_begin(struct follower *follower, const struct run_info *run)
+void feed_begin(struct feed *f, const struct run_info *run)
 {
-	struct feed *f = (struct feed *)follower;
-
 	f->info = run;
+	f->told = false;
 	f->last_ns = now_ns();
-	return 0;
-}
-
-static void feed_end(struct follower *f)
-{
-	(void)f;
 }
 
 int feed_init(struct feed *f, const struct feed_config *cfg)
 {
-	*f = (struct feed){ .follower = { feed_begin, feed_interval, feed_end }, .cfg = *cfg, .room = 64, .first = 1, .next = 1 };
+	*f = (struct feed){ .cfg = *cfg, .room = 64, .first = 1, .next = 1 };
 	f->start_mono_ns = f->last_ns = clock_ns(CLOCK_MONOTONIC);
 	f->start_wall_ns = clock_ns(CLOCK_REALTIME);
 	snprintf(f->boot, sizeof(f->boot), "%llx", (u64)f->start_wall_ns);

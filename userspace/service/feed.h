@@ -23,7 +23,6 @@ struct feed_config {
 
 /* To be read by the server: */
 struct feed {
-	struct follower follower;
 	struct feed_config cfg;
 	char boot[24];			/* distinguishes this process's numbers from another's */
 	struct blob *run;		/* the first event of a stream, for the intervals from now on; NULL: none yet */
@@ -33,7 +32,7 @@ struct feed {
 	struct blob *snapshot;		/* of the last interval; NULL: not asked for yet */
 	const struct frames *frames;	/* the last interval; NULL: none, or it is detached */
 	const struct run_info *info;	/* the run that it follows */
-	const struct watch *told;	/* of that run, when it was described: another one has others */
+	bool told;			/* it was described */
 	u64 skipped;			/* the highest unexplained number so far */
 	struct health_tally skips;	/* skipped program runs beside the IOs of all watches */
 	u64 start_mono_ns;
@@ -50,6 +49,13 @@ struct feed {
 /* Returns 0 or -ENOMEM. */
 int feed_init(struct feed *f, const struct feed_config *cfg);
 void feed_uninit(struct feed *f);	/* takes a struct that is all 0 */
+
+/*
+ * A run has begun, or its devices have changed: to be called before its next interval, which describes it. @run stays
+ * there until the next call. Then an interval; without memory it is not kept.
+ */
+void feed_begin(struct feed *f, const struct run_info *run);
+void feed_add(struct feed *f, const struct frames *fs);
 
 /* There will be no more intervals. @why is copied. */
 void feed_stop(struct feed *f, const char *why);

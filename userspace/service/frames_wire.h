@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Runs and intervals as messages (util/wire.h), with everything that followers of a service look at. Structures are
+ * Runs and intervals as messages (util/wire.h), with everything that the processes of a service look at. Structures are
  * sent as they are: their receiver is a fork of the sender. It sets their pointers anew, and checks only that a message
  * has the right length.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Intervals that are added up to a longer one, with all that followers of a service, or a recording, need. */
+/* Intervals that are added up to a longer one, with all that the processes of a service, or a recording, need. */
 #ifndef SERVICE_HELD_H
 #define SERVICE_HELD_H
 

@@ -62,12 +62,7 @@ struct rising {
 	u64 last;			/* the last figure */
 };
 
-/*
- * The follower adds intervals. If the run's bins are coarser than the schemas, the schemas are lowered for good, since
- * buckets can be merged but not split. After an interval that fails (-ENOMEM) the totals must not be used any more.
- */
 struct totals {
-	struct follower follower;
 	u32 schema;			/* of native histograms */
 	u32 scale;			/* of those that are kept */
 	/* To be set by the owner, and borrowed; NULL: there is none. */
@@ -88,6 +83,15 @@ struct totals {
 /* With native histograms of @schema. */
 void totals_init(struct totals *t, u32 schema);
 void totals_uninit(struct totals *t);	/* takes a struct that is all 0 */
+
+/*
+ * A run has begun, or its devices have changed; @run stays there until the next call. If its bins are coarser than the
+ * schemas, the schemas are lowered for good, since buckets can be merged but not split.
+ */
+void totals_begin(struct totals *t, const struct run_info *run);
+
+/* Adds an interval. Returns 0, or -ENOMEM, after which the totals must not be used any more. */
+int totals_add(struct totals *t, const struct frames *fs);
 
 /* Makes a text of the totals. Returns 0 or -ENOMEM. */
 int prometheus_render(const struct totals *t, enum prometheus_format format, struct blob **ret);

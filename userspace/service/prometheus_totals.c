@@ -303,10 +303,8 @@ static int put_those(struct totals *t, const struct frames *fs, bool gone)
 	return err;
 }
 
-/* Returns 0, or -ENOMEM when a part of the interval may have been added. */
-static int on_interval(struct follower *f, const struct frames *fs)
+int totals_add(struct totals *t, const struct frames *fs)
 {
-	struct totals *t = (struct totals *)f;
 	u32 most = t->n + fs->n;
 	int err;
 
@@ -329,27 +327,15 @@ static int on_interval(struct follower *f, const struct frames *fs)
 	return 0;
 }
 
-/* --- the follower ---------------------------------------------------------------------------- */
-
-static int on_begin(struct follower *f, const struct run_info *run)
+void totals_begin(struct totals *t, const struct run_info *run)
 {
-	struct totals *t = (struct totals *)f;
-
 	t->run = run;
 	t->scale = min_u64(t->scale, run->scale);
-	return 0;
-}
-
-static void on_end(struct follower *f)
-{
-	(void)f;
 }
 
 void totals_init(struct totals *t, u32 schema)
 {
-	*t = (struct totals){
-		.follower = { on_begin, on_interval, on_end }, .schema = schema, .scale = max_u64(schema, PROMETHEUS_CLASSIC_SCHEMA),
-	};
+	*t = (struct totals){ .schema = schema, .scale = max_u64(schema, PROMETHEUS_CLASSIC_SCHEMA) };
 }
 
 void totals_uninit(struct totals *t)

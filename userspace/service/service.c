@@ -43,18 +43,11 @@ static void describe(struct service *s)
 	s->info.percentiles = *s->cfg->percentiles;
 }
 
-static void end_run(struct service *s, u32 i)
-{
-	if (s->follows[i])
-		s->cfg->links[i].relay->follower.end(&s->cfg->links[i].relay->follower);
-	s->follows[i] = false;
-}
-
 static void end_link(struct service *s, u32 i, int err)
 {
 	if (!s->follows[i])
 		return;
-	end_run(s, i);
+	s->follows[i] = false;
 	s->cfg->hooks.ended(s->cfg->hooks.into, i, err);
 }
 
@@ -66,8 +59,7 @@ static int publish(struct service *s, struct problem *p)
 	describe(s);
 	shown->drain_ns = s->drain_ns;
 	for (u32 i = 0; !err && i < SERVICE_LINKS; i++) {
-		struct relay *r = s->cfg->links[i].relay;
-		int failed = s->follows[i] ? r->follower.interval(&r->follower, shown) : 0;
+		int failed = s->follows[i] ? relay_interval(s->cfg->links[i].relay, shown) : 0;
 
 		if (i == s->cfg->first)
 			err = failed;
@@ -333,7 +325,7 @@ static int begin(struct service *s, struct problem *p)
 	for (u32 i = 0; !err && i < SERVICE_LINKS; i++) {
 		struct relay *r = s->cfg->links[i].relay;
 
-		err = r ? r->follower.begin(&r->follower, &s->info) : 0;
+		err = r ? relay_begin(r, &s->info) : 0;
 		s->follows[i] = r && !err;
 	}
 	return err ? problem_set(p, err, "could not show the devices: %s", strerror(-err)) : 0;
@@ -349,8 +341,6 @@ void service_close(struct service *s)
 {
 	if (!s->cfg)
 		return;
-	for (u32 i = 0; i < SERVICE_LINKS; i++)
-		end_run(s, i);
 	monitor_close(&s->monitor);
 	cleanup_close(&s->signals);
 	cleanup_close(&s->uevents);
