@@ -158,7 +158,8 @@ static void read_ring(u32 found)
 TEST(test_read_ends)
 {
 	static struct device_table devices = { .root = "" };
-	u64 untold[WATCHES] = { 0 }, counted[WATCHES] = { 0 };
+	u64 untold[WATCHES] = { 0 };
+	struct watch_state of[WATCHES] = { 0 };
 
 	w.b.kernel.slow.wanted = true;
 	w.b.kernel.capture.devices = &devices;
@@ -166,7 +167,7 @@ TEST(test_read_ends)
 	assert_int_equal(slow_ios_init(&w.b.kernel.slow_ios, WATCHES, 100), 0);
 	assert_int_equal(bpf_slow_map(&w.b), 0);
 	w.b.kernel.slow_untold = untold;
-	w.b.kernel.slow_counted = counted;
+	w.b.kernel.state = of;
 	ring.arrived = RING_PLACES;
 	ring.coming = 2 * RING_PLACES + 5;
 	for (u32 i = 0; i < 3; i++)

@@ -78,12 +78,9 @@ void set_up(void)
 	t.f->r.starts = NULL;
 	t.k.region.ranges = memcpy(calloc(FAKE_WATCHES, sizeof(*t.f->ranges)), t.f->ranges, sizeof(t.f->ranges));
 	t.k.bios = calloc(FAKE_WATCHES, sizeof(*t.k.bios));
-	t.k.ios = calloc(FAKE_WATCHES, sizeof(*t.k.ios));
-	t.k.gone = calloc(FAKE_WATCHES, sizeof(*t.k.gone));
-	t.k.gaps = calloc(FAKE_WATCHES, sizeof(*t.k.gaps));
-	t.k.halts = calloc(FAKE_WATCHES, sizeof(*t.k.halts));
-	for (u32 i = 0; i < FAKE_WATCHES; i++)
-		t.k.gone[i].gone = t.k.gone[i].told = true;	/* there is no such device in sysfs */
+	t.k.state = calloc(FAKE_WATCHES, sizeof(*t.k.state));
+	for (u32 i = 0; i < FAKE_WATCHES; i++)	/* there is no such device in sysfs */
+		t.k.state[i] = (struct watch_state){ .gone = true, .told = true, .files = DEVICE_FILES_NONE };
 }
 
 void tear_down(void)
@@ -105,7 +102,7 @@ static u32 readings(void)
 static void a_second_passes(void)
 {
 	for (u32 i = 0; i < FAKE_WATCHES; i++)
-		t.k.gaps[i].since_ns -= NSEC_PER_SEC;
+		t.k.state[i].gap.since_ns -= NSEC_PER_SEC;
 }
 
 TEST(test_adds_up)
@@ -254,7 +251,7 @@ TEST(test_extremes_of_a_device_that_goes)
 	snapshot_copy(&t.f->before, &t.f->now);
 	end_without_bin(0);
 	fake_io(t.f, 1, 0, BLKLAT_OP_READ, longer);
-	t.k.gone[0].told = false;
+	t.k.state[0].told = false;
 	gone_freeze(&t.k);
 	readings();
 	o = &t.f->now.w[0].ops[BLKLAT_OP_READ];
@@ -270,8 +267,7 @@ TEST(test_extremes_of_a_device_that_goes)
 TEST(test_one_that_goes_while_it_is_read)
 {
 	t.k.capture.scale = 3;
-	t.k.files = calloc(FAKE_WATCHES, sizeof(*t.k.files));
-	t.k.gone[0] = (struct gone_watch){ 0 };
+	t.k.state[0] = (struct watch_state){ .files = DEVICE_FILES_NONE };
 	end_without_bin(0);
 	fake_io(t.f, 0, 0, BLKLAT_OP_READ, some);
 	t.late = true;
@@ -318,7 +314,7 @@ static const struct watch_counts *halts_at(u64 ms, bool ends)
 
 static void begin_halts(void)
 {
-	t.k.gone[0] = (struct gone_watch){ 0 };
+	t.k.state[0] = (struct watch_state){ .files = DEVICE_FILES_NONE };
 }
 
 static void assert_halt(const struct watch_counts *w, u64 from_ms, u64 to_ms)
@@ -397,7 +393,7 @@ TEST(test_no_halt)
 TEST(test_a_halt_of_bios)
 {
 	begin_halts();
-	t.k.gone[2] = (struct gone_watch){ 0 };
+	t.k.state[2] = (struct watch_state){ .files = DEVICE_FILES_NONE };
 	looks(1000, 1000, true);
 	fake_io(t.f, 0, 2, BLKLAT_OP_READ, some);
 	t.bios = 3;
@@ -406,7 +402,7 @@ TEST(test_a_halt_of_bios)
 	assert_halt(&t.f->now.w[2], 1050, 2000);
 	assert_int_equal(t.f->now.w[0].n_halts, 0);
 	/* Its device goes: what is in flight does not wait for it. */
-	t.k.gone[2].gone = true;
+	t.k.state[2].gone = true;
 	halts_at(3000, false);
 	assert_int_equal(t.f->now.w[2].n_halts, 0);
 }

@@ -14,7 +14,8 @@ static struct {
 	struct kernel_capture k;
 	struct kmod_slow slow;
 	struct watch watches[WATCHES];
-	u64 untold[WATCHES], counted[WATCHES];
+	struct watch_state state[WATCHES];
+	u64 untold[WATCHES];
 	u32 written;			/* number of the next slow IO that the kernel writes */
 } t;
 
@@ -31,7 +32,7 @@ void set_up(void)
 	t.k.capture.devices = &devices;
 	t.k.capture.slow = &t.k.slow_ios;
 	t.k.slow_untold = t.untold;
-	t.k.slow_counted = t.counted;
+	t.k.state = t.state;
 	assert_int_equal(slow_ios_init(&t.k.slow_ios, WATCHES, 100), 0);
 }
 

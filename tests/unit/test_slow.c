@@ -150,11 +150,11 @@ TEST(test_names_that_others_chose)
 	struct watch watch = { 0 };
 	struct slow_ios slow;
 	const u64 untold = 0;
-	u64 counted = 0;
+	struct watch_state of = { 0 };
 	struct kernel_capture k = {
 		.capture = { .devices = &devices, .n_watches = 1, .watches = &watch, .slow = &slow },
 		.slow_untold = &untold,
-		.slow_counted = &counted,
+		.state = &of,
 	};
 	struct blklat_slow told = { .comm = "\xFF\x1B]0;x\x07\xC2\x9By\n" };
 	const struct part *known = NULL;

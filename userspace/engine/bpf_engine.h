@@ -132,12 +132,6 @@ struct bpf_capture {
 	struct bpf_chain chains[BPF_EVENTS];
 };
 
-/* Rows of accounts: one for each CPU, and one for all standbys if there can be any. */
-static inline u32 bpf_rows(const struct bpf_capture *b)
-{
-	return b->kernel.capture.cpus + !b->traits.unguarded;
-}
-
 /*
  * Loads the programs for the capture's watches and maps their counters; nothing is attached yet.
  * Returns 0, or a negative errno and a sentence. The engine's close undoes it in both cases.

@@ -132,7 +132,7 @@ static void size_maps(struct bpf_capture *b, const struct capture_config *cfg)
 	bpf_map__set_value_size(s->maps.series, b->kernel.region.series_bytes);
 	bpf_map__set_max_entries(s->maps.series, watches * BLKLAT_OPS + b->kernel.spare);
 	bpf_map__set_max_entries(s->maps.own, watches * b->kernel.capture.cpus);
-	bpf_map__set_max_entries(s->maps.accounts, s->rodata->cfg_wholes * bpf_rows(b));
+	bpf_map__set_max_entries(s->maps.accounts, s->rodata->cfg_wholes * b->kernel.region.rows);
 	size_bios(b, cfg->max_bios);
 	size_idle_maps(b);
 	bpf_slow_size(b, &room);
@@ -242,12 +242,6 @@ static int map_region(struct bpf_capture *b)
 		err = mapping_map(&b->bios, s->maps.bio_cells);
 	if (err)
 		return err;
-	b->kernel.region.cpus = b->kernel.capture.cpus;
-	b->kernel.region.rows = bpf_rows(b);
-	b->kernel.region.watches = b->kernel.capture.room;
-	b->kernel.region.parts = b->kernel.parts;
-	b->kernel.region.by = b->kernel.by;
-	b->kernel.region.scale = b->kernel.capture.scale;
 	b->kernel.region.series = b->series.at;
 	b->kernel.region.own = b->own.at;
 	b->kernel.region.accounts = b->accounts.at;

@@ -10,17 +10,18 @@
 static void read_statistics(struct kernel_capture *k, u32 i, struct kernel_read *read)
 {
 	const struct device *d = k->capture.watches[i].device;
+	const struct watch_state *w = &k->state[i];
 
 	if (i && k->capture.watches[i - 1].device == d)
 		return;
 	read->stat = (struct kernel_stat){ 0 };
-	read->err = k->gone[i].gone ? -ENODEV : device_files_stat(&k->files[i], k->capture.devices, d, &read->stat);
+	read->err = w->gone ? -ENODEV : device_files_stat(&w->files, k->capture.devices, d, &read->stat);
 }
 
 int gone_read_statistics(struct kernel_capture *k, u32 i, struct kernel_read *read)
 {
-	struct kernel_ios *ios = &k->ios[i];
-	struct gone_watch *g = &k->gone[i];
+	struct kernel_ios *ios = &k->state[i].ios;
+	struct watch_state *g = &k->state[i];
 	int err;
 
 	read_statistics(k, i, read);
@@ -42,15 +43,15 @@ int gone_read_statistics(struct kernel_capture *k, u32 i, struct kernel_read *re
 void gone_mark(const struct kernel_capture *k, u32 whole, struct watch_counts *w)
 {
 	for (u32 n = 0; n <= k->parts; n++) {
-		w[n].gone = k->gone[whole].gone;
-		w[n].replaced = k->gone[whole].replaced;
+		w[n].gone = k->state[whole].gone;
+		w[n].replaced = k->state[whole].replaced;
 	}
 }
 
 static bool any_in_flight(const struct kernel_capture *k)
 {
 	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i))
-		if (k->gone[i].gone && !k->gone[i].frozen.n && region_in_flight(&k->region, i))
+		if (k->state[i].gone && !k->state[i].frozen.n && region_in_flight(&k->region, i))
 			return true;
 	return false;
 }
@@ -88,7 +89,7 @@ static void freeze(struct kernel_capture *k, bool amid)
 
 	k->hooks->count_bios(k);
 	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
-		struct gone_watch *g = &k->gone[i];
+		struct watch_state *g = &k->state[i];
 		struct watch_counts *w;
 
 		/* If there is no memory, the watch is read at the interval's end like any other. */
@@ -109,8 +110,8 @@ static void freeze(struct kernel_capture *k, bool amid)
 void gone_take_frozen(const struct kernel_capture *k, struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i = next_whole(k, i))
-		for (u32 n = 0; n < k->gone[i].frozen.n; n++)
-			watch_counts_copy(&s->w[i + n], &k->gone[i].frozen.w[n]);
+		for (u32 n = 0; n < k->state[i].frozen.n; n++)
+			watch_counts_copy(&s->w[i + n], &k->state[i].frozen.w[n]);
 }
 
 bool gone_find(struct kernel_capture *k)
@@ -119,7 +120,7 @@ bool gone_find(struct kernel_capture *k)
 	bool any = false;
 
 	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
-		bool gone = k->gone[i].gone;
+		bool gone = k->state[i].gone;
 
 		any |= gone_read_statistics(k, i, &read) == -ENODEV && !gone;
 	}
@@ -145,5 +146,5 @@ void gone_finish(struct kernel_capture *k, struct snapshot *s)
 void gone_reported(struct kernel_capture *k)
 {
 	for (u32 i = 0; i < k->capture.n_watches; i++)
-		k->gone[i].told = k->gone[i].gone;
+		k->state[i].told = k->state[i].gone;
 }

@@ -49,7 +49,7 @@ static void add(struct halts *h, u64 to_ns)
 
 static void look(struct kernel_capture *k, u32 whole, u64 now, bool *counted)
 {
-	struct halts *h = &k->halts[whole];
+	struct halts *h = &k->state[whole].halts;
 	u64 sums = progress(k, whole);
 	bool moves = sums != h->sums, halts;
 
@@ -76,7 +76,7 @@ void halts_look(struct kernel_capture *k, u64 now)
 	bool counted = false;
 
 	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i))
-		if (!k->gone[i].gone)
+		if (!k->state[i].gone)
 			look(k, i, now, &counted);
 }
 
@@ -89,9 +89,9 @@ void halts_read(struct kernel_capture *k, struct snapshot *s)
 {
 	halts_look(k, s->mono_ns);
 	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
-		struct halts *h = &k->halts[i];
+		struct halts *h = &k->state[i].halts;
 
-		if (h->from_ns && !k->gone[i].gone) {
+		if (h->from_ns && !k->state[i].gone) {
 			add(h, s->mono_ns);
 			h->from_ns = s->mono_ns;
 		}

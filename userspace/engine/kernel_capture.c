@@ -27,17 +27,11 @@ static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
 	k->capture.watches = calloc(room, sizeof(*cfg->watches));
 	k->slots = calloc(room, sizeof(*k->slots));
 	k->region.ranges = calloc(room, sizeof(*k->region.ranges));
-	k->told_tag_range = calloc(room, sizeof(*k->told_tag_range));
 	k->bios = calloc(room, sizeof(*k->bios));
-	k->ios = calloc(room, sizeof(*k->ios));
-	k->gone = calloc(room, sizeof(*k->gone));
-	k->files = calloc(room, sizeof(*k->files));
-	k->gaps = calloc(room, sizeof(*k->gaps));
-	k->halts = calloc(room, sizeof(*k->halts));
-	for (u32 i = 0; k->files && i < room; i++)
-		k->files[i] = DEVICE_FILES_NONE;
-	if (!k->capture.watches || !k->slots || !k->region.ranges || !k->told_tag_range || !k->bios || !k->ios ||
-	    !k->gone || !k->files || !k->gaps || !k->halts)
+	k->state = calloc(room, sizeof(*k->state));
+	for (u32 i = 0; k->state && i < room; i++)
+		k->state[i].files = DEVICE_FILES_NONE;
+	if (!k->capture.watches || !k->slots || !k->region.ranges || !k->bios || !k->state)
 		return -ENOMEM;
 	memcpy(k->capture.watches, cfg->watches, cfg->n_watches * sizeof(*cfg->watches));
 	k->capture.n_watches = cfg->n_watches;
@@ -50,9 +44,6 @@ static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
 	if (!cfg->slow.wanted)
 		return 0;
 	k->capture.slow = &k->slow_ios;
-	k->slow_counted = calloc(room, sizeof(*k->slow_counted));
-	if (!k->slow_counted)
-		return -ENOMEM;
 	return slow_ios_init(&k->slow_ios, room, cfg->slow.most);
 }
 
@@ -71,7 +62,10 @@ int kernel_capture_init(struct kernel_capture *k, const struct capture *is, cons
 	k->by = cfg->by;
 	k->cgroups = cfg->cgroups;
 	k->parts = blklat_parts(cfg->by, cfg->cgroups);
-	k->region.n_slots = room.slots;
+	k->region = (struct region){
+		.cpus = is->cpus, .rows = rows, .watches = room.watches, .parts = k->parts, .by = k->by, .scale = memory.scale,
+		.n_slots = room.slots,
+	};
 	k->capture = (struct capture){
 		.ops = is->ops,
 		.room = room.watches,
@@ -94,23 +88,17 @@ int kernel_capture_no_memory(const struct capture *c, struct problem *p)
 
 void kernel_capture_uninit(struct kernel_capture *k)
 {
-	for (u32 i = 0; k->gone && i < k->capture.n_watches; i++)
-		snapshot_uninit(&k->gone[i].frozen);
-	free(k->gone);
+	for (u32 i = 0; k->state && i < k->capture.n_watches; i++) {
+		snapshot_uninit(&k->state[i].frozen);
+		device_files_close(&k->state[i].files);
+	}
+	free(k->state);
 	region_uninit(&k->region);
 	free(k->region.ranges);
 	free(k->slots);
-	free(k->told_tag_range);
 	slow_ios_uninit(&k->slow_ios);
-	free(k->slow_counted);
-	for (u32 i = 0; k->files && i < k->capture.n_watches; i++)
-		device_files_close(&k->files[i]);
 	free(k->owners);
 	free(k->bios);
-	free(k->ios);
-	free(k->files);
-	free(k->gaps);
-	free(k->halts);
 	free(k->capture.watches);
 }
 
@@ -132,20 +120,20 @@ void kernel_capture_note_statistics(struct kernel_capture *k, u32 at, u32 n)
 
 		if (i == at || k->capture.watches[i - 1].device != d) {
 			stat = (struct kernel_stat){ 0 };
-			device_files_open(k->capture.devices, d, &k->files[i]);
-			device_files_stat(&k->files[i], k->capture.devices, d, &stat);
+			device_files_open(k->capture.devices, d, &k->state[i].files);
+			device_files_stat(&k->state[i].files, k->capture.devices, d, &stat);
 		}
-		k->ios[i] = (struct kernel_ios){ .base = stat.ios, .last = stat.ios };
+		k->state[i].ios = (struct kernel_ios){ .base = stat.ios, .last = stat.ios };
 	}
 }
 
 void kernel_capture_check_statistics(struct kernel_capture *k, u32 at, u32 n)
 {
 	struct kernel_stat stat = { 0 };
-	int err = device_files_stat(&k->files[at], k->capture.devices, k->capture.watches[at].device, &stat);
+	int err = device_files_stat(&k->state[at].files, k->capture.devices, k->capture.watches[at].device, &stat);
 
 	for (u32 i = at; i < at + n; i = next_whole(k, i))
-		k->ios[i].unsure |= err || stat.in_flight || stat.ios != k->ios[i].base;
+		k->state[i].ios.unsure |= err || stat.in_flight || stat.ios != k->state[i].ios.base;
 }
 
 static u64 age_ns(u64 start_ns, u64 now_ns)
@@ -254,7 +242,7 @@ static bool settled(const struct kernel_capture *k, const struct snapshot *s)
 	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
 		s64 gap = accounting_still(&s->w[i]) ? accounting_gap(&s->w[i]) : 0;
 
-		if (gap && !(k->gaps[i].lost && gap == k->gaps[i].ios))
+		if (gap && !(k->state[i].gap.lost && gap == k->state[i].gap.ios))
 			return false;
 	}
 	return true;
@@ -264,7 +252,7 @@ static void note_gaps(struct kernel_capture *k, struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
 		struct watch_counts *w = &s->w[i];
-		struct gap *g = &k->gaps[i];
+		struct gap *g = &k->state[i].gap;
 		s64 ios;
 
 		w->unsettled = false;
@@ -296,20 +284,20 @@ static bool kernel_comparable(const struct watch *w, const u64 *accounts)
 
 static void take_kernel(struct kernel_capture *k, u32 i, struct kernel_read *read, struct watch_counts *w)
 {
-	u64 before = k->ios[i].last, ios;
+	u64 before = k->state[i].ios.last, ios;
 	int err = gone_read_statistics(k, i, read);
 
 	/*
 	 * Since the region was read, IOs may have begun and ended. None has if none ended since the statistics were
 	 * read last.
 	 */
-	if (!err && k->ios[i].unsure && read->stat.ios == before && !read->stat.in_flight && !w->in_flight &&
+	if (!err && k->state[i].ios.unsure && read->stat.ios == before && !read->stat.in_flight && !w->in_flight &&
 	    accounting_still(w))
-		k->ios[i] = (struct kernel_ios){
+		k->state[i].ios = (struct kernel_ios){
 			.base = read->stat.ios - w->accounts[BLKLAT_EMPTY_FLUSH] - accounting_completed(w), .last = read->stat.ios,
 		};
-	ios = read->stat.ios - k->ios[i].base - w->accounts[BLKLAT_EMPTY_FLUSH];
-	w->kernel_known = !err && !k->ios[i].unsure && kernel_comparable(&k->capture.watches[i], w->accounts) &&
+	ios = read->stat.ios - k->state[i].ios.base - w->accounts[BLKLAT_EMPTY_FLUSH];
+	w->kernel_known = !err && !k->state[i].ios.unsure && kernel_comparable(&k->capture.watches[i], w->accounts) &&
 			  (s64)ios >= 0;
 	w->kernel_ios = w->kernel_known ? ios : 0;
 	w->kernel_in_flight = w->kernel_known ? read->stat.in_flight : 0;
@@ -322,11 +310,11 @@ static bool read_kernel(struct kernel_capture *k, struct snapshot *s)
 	bool any = false;
 
 	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
-		bool gone = k->gone[i].gone;
+		bool gone = k->state[i].gone;
 
 		take_kernel(k, i, &read, &s->w[i]);
 		gone_mark(k, i, &s->w[i]);
-		any |= k->gone[i].gone && !gone;
+		any |= k->state[i].gone && !gone;
 	}
 	return any;
 }

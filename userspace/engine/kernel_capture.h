@@ -28,21 +28,39 @@ struct kernel_ios {
 	bool unsure;		/* IOs ended while the base was read: it is taken anew when the device is at rest */
 };
 
-/* A watch whose device went away, see gone.h. */
-struct gone_watch {
-	bool gone;
-	bool told;		/* the last read has reported it; else it went away since then */
-	bool removed;		/* nothing starts there any more */
-	bool left;		/* and nothing is being counted: another device may take its place */
-	bool replaced;		/* see watch_counts */
-	struct snapshot frozen;	/* the last counts of this watch and its parts; empty while it is not gone */
-};
-
 /* By how much the account of a watch fails to close although nothing moves. */
 struct gap {
 	s64 ios;			/* accounting_gap(); 0: it closes */
 	u64 since_ns;			/* when it was first seen */
 	bool lost;			/* it has lasted long enough to be a loss */
+};
+
+/* What the looks between reads have found, see halts.h. */
+struct halts {
+	u64 sums;			/* grows with each IO that ends */
+	u64 looked_ns, before_ns;	/* the last two looks; 0: there was none */
+	u64 from_ns;			/* of the halt that goes on; 0: none does */
+	/* IOs ended since the read before the last, or were in flight at the last: only then are the slots looked at */
+	bool used;
+	bool moved;			/* some of these ended since the last read */
+	u32 n;
+	struct halt done[HALTS_MOST];
+};
+
+/* What is known of a watch beside what it counts; used only for wholes. */
+struct watch_state {
+	bool gone;			/* its device went away, see gone.h: */
+	bool told;			/* the last read has reported it; else it went away since then */
+	bool removed;			/* nothing starts there any more */
+	bool left;			/* and nothing is being counted: another device may take its place */
+	bool replaced;			/* see watch_counts */
+	struct snapshot frozen;		/* the last counts of this watch and its parts; empty while it is not gone */
+	struct device_files files;	/* open for the first of a device's watches, which are next to each other */
+	struct kernel_ios ios;
+	struct gap gap;			/* as of the last read without movement */
+	struct halts halts;
+	u64 told_tag_range;		/* see room_move_outgrown() */
+	u64 slow_counted;		/* how many of the slow IOs that were dropped reads have counted */
 };
 
 /* The cgroup that has a number, as a capture sees it: see cgroups_leave(). */
@@ -81,7 +99,7 @@ struct kernel_capture {
 	const struct kernel_hooks *hooks;	/* set by the engine */
 	struct region region;
 	struct slots *slots;		/* of each watch's device */
-	u64 *told_tag_range;		/* [watch]: see room_move_outgrown() */
+	struct watch_state *state;	/* of each watch */
 	u32 turn;			/* the whole whose device's queues are looked at next */
 	u32 spare;			/* series that CPUs may have for themselves */
 	void (*wait)(void *k);		/* see owns_settle(); set by the engine */
@@ -96,13 +114,6 @@ struct kernel_capture {
 	s64 wall_less_mono_ns;		/* CLOCK_REALTIME less CLOCK_MONOTONIC, as of the last read */
 	volatile u64 *slow_from;	/* [watch][op]: the kernel side's limits; set by the engine; NULL: not wanted */
 	const volatile u64 *slow_untold;	/* [watch]: slow IOs dropped as the ring was full; set by the engine */
-	u64 *slow_counted;		/* [watch]: how many of these reads have counted */
-	/* For each watch, used only for wholes: */
-	struct kernel_ios *ios;
-	struct gone_watch *gone;
-	struct device_files *files;	/* open for the first of a device's watches, which are next to each other */
-	struct gap *gaps;		/* as of the last read without movement */
-	struct halts *halts;		/* see halts.h */
 };
 
 /* The whole after whole @i; the whole of a watch. */

@@ -303,10 +303,6 @@ static int map_region(struct kmod_capture *k, const struct capture_config *cfg, 
 				   "know: build and load the module of the same release");
 	k->kernel.capture.cpus = h->cpus;
 	r->cpus = r->rows = h->cpus;
-	r->watches = h->watches;
-	r->parts = k->kernel.parts;
-	r->by = k->kernel.by;
-	r->scale = h->scale;
 	r->series_bytes = h->series_bytes;
 	r->series = (char *)at + h->series_offset;
 	r->own = (void *)((char *)at + h->own_offset);

@@ -79,7 +79,7 @@ u32 room_place(struct kernel_capture *k)
 /* Whether the watches of another device may take the place of @i and the next ones of its whole. */
 static bool is_left(const struct kernel_capture *k, u32 i)
 {
-	const struct gone_watch *g = &k->gone[i];
+	const struct watch_state *g = &k->state[i];
 
 	if (!g->gone || !g->told || !g->left)
 		return false;
@@ -111,19 +111,14 @@ static void forget(struct kernel_capture *k, u32 at, u32 n)
 {
 	for (u32 i = at; i < at + n; i++) {
 		region_clear(&k->region, i);
-		snapshot_uninit(&k->gone[i].frozen);
-		k->gone[i] = (struct gone_watch){ 0 };
-		device_files_close(&k->files[i]);
-		k->files[i] = DEVICE_FILES_NONE;
+		snapshot_uninit(&k->state[i].frozen);
+		device_files_close(&k->state[i].files);
+		k->state[i] = (struct watch_state){
+			.files = DEVICE_FILES_NONE, .slow_counted = k->slow_untold ? k->slow_untold[i] : 0,
+		};
 		k->bios[i] = (struct bio_counts){ 0 };
-		k->ios[i] = (struct kernel_ios){ 0 };
-		k->gaps[i] = (struct gap){ 0 };
-		k->halts[i] = (struct halts){ 0 };
-		k->told_tag_range[i] = 0;
 		for (u32 op = i * BLKLAT_OPS; k->slow_from && op < (i + 1) * BLKLAT_OPS; op++)
 			k->slow_from[op] = UINT64_MAX;
-		if (k->slow_counted)
-			k->slow_counted[i] = k->slow_untold[i];
 	}
 }
 
@@ -131,7 +126,7 @@ static void forget(struct kernel_capture *k, u32 at, u32 n)
 static void leave(struct kernel_capture *k, u32 at, u32 n)
 {
 	for (u32 i = at; i < at + n; i++) {
-		k->gone[i].gone = k->gone[i].told = k->gone[i].left = true;
+		k->state[i].gone = k->state[i].told = k->state[i].left = true;
 		k->region.ranges[i].n = 0;
 	}
 }
@@ -171,9 +166,9 @@ void room_remove_gone(struct kernel_capture *k)
 	bool any = false;
 
 	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i))
-		if (k->gone[i].gone && !k->gone[i].removed) {
+		if (k->state[i].gone && !k->state[i].removed) {
 			k->hooks->remove(k, i);
-			k->gone[i].removed = any = true;
+			k->state[i].removed = any = true;
 		}
 	/*
 	 * Without that, nobody knows when the last IO has been counted there, so nothing takes its place. Bios that
@@ -184,9 +179,9 @@ void room_remove_gone(struct kernel_capture *k)
 		k->hooks->count_bios(k);
 	}
 	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
-		k->gone[i].left |= k->gone[i].removed && k->wait;
+		k->state[i].left |= k->state[i].removed && k->wait;
 		/* Its last figures have been read. */
-		if (k->gone[i].left && k->gone[i].told)
+		if (k->state[i].left && k->state[i].told)
 			k->region.ranges[i].n = 0;
 	}
 }
@@ -201,10 +196,10 @@ static int find_outgrown(struct kernel_capture *k, const struct snapshot *s, str
 {
 	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
 		const struct watch *w = &k->capture.watches[i];
-		bool lost = s->w[i].accounts[BLKLAT_TAG_RANGE] != k->told_tag_range[i];
+		bool lost = s->w[i].accounts[BLKLAT_TAG_RANGE] != k->state[i].told_tag_range;
 
-		k->told_tag_range[i] = s->w[i].accounts[BLKLAT_TAG_RANGE];
-		if (k->gone[i].gone || !k->region.ranges[i].n || !(lost || i == k->turn))
+		k->state[i].told_tag_range = s->w[i].accounts[BLKLAT_TAG_RANGE];
+		if (k->state[i].gone || !k->region.ranges[i].n || !(lost || i == k->turn))
 			continue;
 		*now = *w->device;
 		if (device_read_queue(k->capture.devices, now) || slots_fit(&k->slots[i], now))

@@ -123,8 +123,8 @@ static void count_untold(struct kernel_capture *k)
 	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
 		u64 now = k->slow_untold[i];
 
-		k->capture.slow->of[i].found += now - k->slow_counted[i];
-		k->slow_counted[i] = now;
+		k->capture.slow->of[i].found += now - k->state[i].slow_counted;
+		k->state[i].slow_counted = now;
 	}
 }
 
