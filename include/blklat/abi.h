@@ -402,7 +402,7 @@ _Static_assert(sizeof(struct blklat_cgroup) == 64 && sizeof(struct blklat_cgroup
 
 /*
  * How a number becomes free after its owner has ended and nothing more is counted for it. Every session
- * (of BPF programs: every capture of the process) reports when it has seen the condition of a step, in
+ * (of BPF programs: the only capture of the process) reports when it has seen the condition of a step, in
  * a read that began after the previous step was taken. The last report takes the step. When a session
  * is told that a step was taken, nothing that began before the step is still running.
  *

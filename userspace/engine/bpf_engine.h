@@ -122,7 +122,8 @@ struct bpf_capture {
 	struct blklat *skel;
 	struct kernel_traits traits;
 	struct targets targets;
-	struct bpf_cgroups *cgroups;	/* in bpf_cgroups.c; NULL: not divided by cgroup */
+	struct blklat_cgroup *cgroups;	/* [number] as last read; NULL: not divided by cgroup */
+	bool shares;		/* it holds the maps of these */
 	int table_fd;		/* the map in which the programs look up targets; -1: not made yet */
 	bool hides_splits;	/* see bpf_hides_splits() */
 	struct bpf_finder *finder;	/* in bpf_find.c; NULL: no devices are added */
