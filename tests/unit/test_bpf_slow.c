@@ -149,7 +149,7 @@ static void read_ring(u32 found)
 {
 	static const struct snapshot s = { .mono_ns = 5000, .wall_ns = 7000 };
 
-	assert_int_equal(bpf_slow_read(&w.b, &s), 0);
+	assert_int_equal(bpf_slow_read(&w.b.kernel, &s), 0);
 	assert_int_equal(slow_finish(&w.b.kernel), 0);
 	assert_int_equal(w.b.kernel.slow_ios.of[0].found, found);
 }

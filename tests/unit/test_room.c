@@ -308,8 +308,7 @@ static void read_once(void)
 		if (w.tags[disk])
 			put_stat(disk);
 	w.s.n = w.k.capture.n_watches;
-	assert_int_equal(kernel_capture_read(&w.k, &w.s, &p), 0);
-	kernel_capture_end_read(&w.k, &w.s);
+	assert_int_equal(kernel_capture_read(&w.k.capture, &w.s, &p), 0);
 }
 
 static int watch_disk(u32 disk, u32 *ret)

@@ -13,7 +13,6 @@
 #include "engine/gone.h"
 #include "engine/halts.h"
 #include "engine/room.h"
-#include "engine/slow.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/sysfs.h"
@@ -58,18 +57,11 @@ static u64 started(const struct bpf_capture *b, const struct snapshot *s)
 static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
 	struct bpf_capture *b = (struct bpf_capture *)c;
-	/* Cgroups after the slow IOs: one may be its cgroup's first, or last. */
-	int err = kernel_capture_read(&b->kernel, s, p) ?:
-		  kernel_capture_step(bpf_slow_read(b, s), "read the slow IOs", p) ?:
-		  kernel_capture_step(bpf_cgroups_name(b), "read the cgroups", p) ?:
-		  kernel_capture_step(b->slow ? slow_finish(&b->kernel) : 0, "list the slow IOs", p) ?:
-		  kernel_capture_step(bpf_cgroups_leave(b, s), "let go of cgroups that have ended", p);
+	int err = kernel_capture_read(c, s, p);
 
-	if (err)
-		return err;
-	s->skipped = bpf_skipped_runs(b, started(b, s));
-	kernel_capture_end_read(&b->kernel, s);
-	return 0;
+	if (!err)
+		s->skipped = bpf_skipped_runs(b, started(b, s));
+	return err;
 }
 
 static void bpf_look(struct capture *c)
@@ -117,7 +109,8 @@ static int add_device(struct capture *c, const struct watch *w, u32 n, u32 *ret,
 
 static const struct live_ops live = { .look = bpf_look, .glance = halts_glance, .set_slow = bpf_slow_set, .add = add_device };
 static const struct kernel_hooks hooks = {
-	.count_bios = count_bios, .add = bpf_add, .remove = remove_watch, .move = move_watches,
+	.count_bios = count_bios, .add = bpf_add, .remove = remove_watch, .move = move_watches, .read_slow = bpf_slow_read,
+	.list_cgroups = bpf_cgroups_list, .let_go = bpf_cgroups_let_go,
 };
 
 static int start(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p)

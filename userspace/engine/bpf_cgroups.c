@@ -58,21 +58,17 @@ int bpf_cgroups_hold(struct bpf_capture *b)
 
 	if (!b->kernel.cgroups)
 		return 0;
-	b->cgroups = calloc(b->kernel.cgroups, sizeof(*b->cgroups));
-	if (!b->cgroups)
-		return -ENOMEM;
 	pthread_mutex_lock(&shared.lock);
 	err = shared.captures ? 0 : begin_sharing(b->skel);
 	shared.captures += !err;
-	b->shares = !err;
+	b->shares_cgroups = !err;
 	pthread_mutex_unlock(&shared.lock);
 	return err;
 }
 
 void bpf_cgroups_release(struct bpf_capture *b)
 {
-	free(b->cgroups);
-	if (!b->shares)
+	if (!b->shares_cgroups)
 		return;
 	pthread_mutex_lock(&shared.lock);
 	if (!--shared.captures) {
@@ -82,29 +78,26 @@ void bpf_cgroups_release(struct bpf_capture *b)
 	pthread_mutex_unlock(&shared.lock);
 }
 
-int bpf_cgroups_name(struct bpf_capture *b)
+int bpf_cgroups_list(struct kernel_capture *k, struct blklat_cgroup *list)
 {
 	struct blklat_cgroup found[BLKLAT_CGROUPS_MAX];
 	u32 numbers[BLKLAT_CGROUPS_MAX], position, n = BLKLAT_CGROUPS_MAX;
-	int err;
-
-	if (!b->cgroups)
-		return 0;
 	/* There are no more cgroups than this, so one call returns them all, with -ENOENT as the end of the map. */
-	err = bpf_map_lookup_batch(shared.cgroups, NULL, &position, numbers, found, &n, NULL);
+	int err = bpf_map_lookup_batch(shared.cgroups, NULL, &position, numbers, found, &n, NULL);
+
 	if (err && err != -ENOENT)
 		return err;
-	memset(b->cgroups, 0, b->kernel.cgroups * sizeof(*b->cgroups));
+	memset(list, 0, k->cgroups * sizeof(*list));
 	for (u32 i = 0; i < n; i++)
-		if (numbers[i] < b->kernel.cgroups)
-			b->cgroups[numbers[i]] = found[i];
+		if (numbers[i] < k->cgroups)
+			list[numbers[i]] = found[i];
 	/*
 	 * A program that found no room just before a number became free may have set the flag just
 	 * after it was cleared.
 	 */
-	if (n < b->kernel.cgroups)
-		__atomic_store_n(&b->skel->bss->cgroups_full, 0, __ATOMIC_RELAXED);
-	return cgroups_name(&b->kernel, b->cgroups);
+	if (n < k->cgroups)
+		__atomic_store_n(&((struct bpf_capture *)k)->skel->bss->cgroups_full, 0, __ATOMIC_RELAXED);
+	return 0;
 }
 
 /* --- cgroups that have ended ---------------------------------------------------------------- */
@@ -201,19 +194,17 @@ static int let_all_go(const struct bpf_capture *b, struct blklat_leaving *leavin
 	return 0;
 }
 
-/* No number becomes free while there are two captures: nothing of one is known to the other. */
-static int let_go(struct kernel_capture *k, struct blklat_leaving *leaving, u32 n)
+/*
+ * No number becomes free while there are two captures, as nothing of one is known to the other; or if it can't be
+ * waited for programs.
+ */
+int bpf_cgroups_let_go(struct kernel_capture *k, struct blklat_leaving *leaving, u32 n)
 {
 	int err = 0;
 
 	pthread_mutex_lock(&shared.lock);
-	if (shared.captures == 1)
+	if (shared.captures == 1 && shared.can_wait)
 		err = let_all_go((struct bpf_capture *)k, leaving, n);
 	pthread_mutex_unlock(&shared.lock);
 	return err;
-}
-
-int bpf_cgroups_leave(struct bpf_capture *b, const struct snapshot *s)
-{
-	return b->cgroups && shared.can_wait ? cgroups_leave(&b->kernel, b->cgroups, s, let_go) : 0;
 }

@@ -122,8 +122,7 @@ struct bpf_capture {
 	struct blklat *skel;
 	struct kernel_traits traits;
 	struct targets targets;
-	struct blklat_cgroup *cgroups;	/* [number] as last read; NULL: not divided by cgroup */
-	bool shares;		/* it holds the maps of these */
+	bool shares_cgroups;	/* it holds the maps of these, see bpf_cgroups.c */
 	int table_fd;		/* the map in which the programs look up targets; -1: not made yet */
 	bool hides_splits;	/* see bpf_hides_splits() */
 	struct bpf_finder *finder;	/* in bpf_find.c; NULL: no devices are added */
@@ -211,11 +210,9 @@ int bpf_cgroups_share(struct bpf_capture *b);
 int bpf_cgroups_hold(struct bpf_capture *b);
 void bpf_cgroups_release(struct bpf_capture *b);
 
-/* Names the parts of new cgroups, after a read of the counters. Returns 0 or a negative errno. */
-int bpf_cgroups_name(struct bpf_capture *b);
-
-/* After that, releases the numbers of cgroups that have ended: see cgroups_leave(). Returns 0 or a negative errno. */
-int bpf_cgroups_leave(struct bpf_capture *b, const struct snapshot *s);
+/* See struct kernel_hooks. */
+int bpf_cgroups_list(struct kernel_capture *k, struct blklat_cgroup *list);
+int bpf_cgroups_let_go(struct kernel_capture *k, struct blklat_leaving *leaving, u32 n);
 
 /* --- the kernel's pointers for devices, see bpf/find.bpf.c --- */
 
@@ -248,10 +245,7 @@ void bpf_slow_unmap(struct bpf_capture *b);
 /* live_ops.set_slow */
 void bpf_slow_set(struct capture *c, const u64 *from_ns);
 
-/*
- * After a read of the counters: takes what was reported since the last read, up to slow_finish(). Returns 0 or a
- * negative errno.
- */
-int bpf_slow_read(struct bpf_capture *b, const struct snapshot *s);
+/* See kernel_hooks.read_slow. */
+int bpf_slow_read(struct kernel_capture *k, const struct snapshot *s);
 
 #endif

@@ -116,18 +116,17 @@ void bpf_slow_unmap(struct bpf_capture *b)
 	free(b->slow);
 }
 
-int bpf_slow_read(struct bpf_capture *b, const struct snapshot *s)
+int bpf_slow_read(struct kernel_capture *k, const struct snapshot *s)
 {
+	struct bpf_slow *slow = ((struct bpf_capture *)k)->slow;
 	int n;
 
-	if (!b->slow)
-		return 0;
-	slow_begin(&b->kernel, s);
+	slow_begin(k, s);
 	/*
 	 * IOs in the bins have been reported by now. So after as many reports as the ring holds, the rest are of
 	 * IOs that ended since.
 	 */
-	b->slow->taken = 0;
-	n = ring_buffer__consume(b->slow->ring);
+	slow->taken = 0;
+	n = ring_buffer__consume(slow->ring);
 	return n < 0 && n != ENOUGH ? n : 0;
 }

@@ -7,9 +7,11 @@
 #include <time.h>
 
 #include "core/accounting.h"
+#include "engine/cgroups.h"
 #include "engine/gone.h"
 #include "engine/halts.h"
 #include "engine/room.h"
+#include "engine/slow.h"
 #include "util/clock.h"
 
 bool capture_has_stage(const struct capture *c, enum blklat_stage stage)
@@ -319,12 +321,13 @@ static bool read_kernel(struct kernel_capture *k, struct snapshot *s)
 	return any;
 }
 
-int kernel_capture_step(int err, const char *what, struct problem *p)
+/* Returns @err, with a sentence that says @what could not be done. */
+static int step(int err, const char *what, struct problem *p)
 {
 	return err ? problem_set(p, err, "could not %s: %s", what, strerror(-err)) : 0;
 }
 
-int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, struct problem *p)
+static int read_counters(struct kernel_capture *k, struct snapshot *s, struct problem *p)
 {
 	int err;
 
@@ -336,7 +339,7 @@ int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, struct pro
 		err = read_once(k, s);
 	}
 	if (err)
-		return kernel_capture_step(err, "read the bios in flight", p);
+		return step(err, "read the bios in flight", p);
 	note_gaps(k, s);
 	gone_take_frozen(k, s);
 	if (read_kernel(k, s))
@@ -346,9 +349,26 @@ int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, struct pro
 	return 0;
 }
 
-void kernel_capture_end_read(struct kernel_capture *k, const struct snapshot *s)
+int kernel_capture_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
+	struct kernel_capture *k = (struct kernel_capture *)c;
+	struct blklat_cgroup list[BLKLAT_CGROUPS_MAX];
+	int err = read_counters(k, s, p);
+
+	if (!err && c->slow)
+		err = step(k->hooks->read_slow(k, s), "read the slow IOs", p);
+	/* After the slow IOs: one may be its cgroup's first, or last. */
+	if (!err && k->cgroups)
+		err = step(k->hooks->list_cgroups(k, list) ?: cgroups_name(k, list), "read the cgroups", p);
+	if (!err && c->slow)
+		err = step(slow_finish(k), "list the slow IOs", p);
+	if (!err && k->cgroups)
+		err = step(cgroups_leave(k, list, s, k->hooks->let_go), "let go of cgroups that have ended", p);
+	if (err)
+		return err;
+	s->skipped = 0;
 	gone_reported(k);
 	room_remove_gone(k);
 	room_move_outgrown(k, s);
+	return 0;
 }

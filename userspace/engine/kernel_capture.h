@@ -91,6 +91,14 @@ struct kernel_hooks {
 	 * it can't.
 	 */
 	int (*move)(struct kernel_capture *k, u32 at, u32 n, const struct slots *s, u32 first);
+	/*
+	 * After a read of the counters into @s: has slow_take() take what was reported since the last one. Only called
+	 * if slow IOs are wanted.
+	 */
+	int (*read_slow)(struct kernel_capture *k, const struct snapshot *s);
+	/* Lists the cgroups or processes that have a number, see cgroups_name(), and lets them go, see cgroups_leave(). */
+	int (*list_cgroups)(struct kernel_capture *k, struct blklat_cgroup *list);
+	int (*let_go)(struct kernel_capture *k, struct blklat_leaving *leaving, u32 n);
 };
 
 /* Engines embed it at the start of their own state, and set up its region. */
@@ -152,22 +160,15 @@ void kernel_capture_note_statistics(struct kernel_capture *k, u32 at, u32 n);
 void kernel_capture_check_statistics(struct kernel_capture *k, u32 at, u32 n);
 
 /*
- * Reads everything into @s except s->skipped. Returns 0, or a negative errno and a sentence.
+ * capture_ops.read, with s->skipped as where nothing is skipped. Then devices that are gone have been reported, and one
+ * that has outgrown its slots is given more.
  *
  * If the account of a device at rest does not close, because a CPU is held up in the middle of an end,
  * the device is read again, for up to 21 ms. A virtual CPU can be away for longer. So such reads are
  * marked (see watch_counts.unsettled), and later reads try again for a second. Whatever is still
  * missing then is lost, and no longer waited for.
  */
-int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, struct problem *p);
-
-/* For a step of a read: returns @err, with a sentence that says @what could not be done. */
-int kernel_capture_step(int err, const char *what, struct problem *p);
-
-/*
- * Ends an engine's read: devices that are gone have been reported, and one that has outgrown its slots is given more.
- */
-void kernel_capture_end_read(struct kernel_capture *k, const struct snapshot *s);
+int kernel_capture_read(struct capture *c, struct snapshot *s, struct problem *p);
 
 /* The bios in flight of a whole and its parts, as last counted, go into @w; their ages are those at @now_ns. */
 void kernel_capture_take_bios(const struct kernel_capture *k, u32 whole, u64 now_ns, struct watch_counts *w);

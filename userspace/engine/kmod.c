@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "blklat/parts.h"
-#include "engine/cgroups.h"
 #include "engine/geometry.h"
 #include "engine/gone.h"
 #include "engine/halts.h"
@@ -57,8 +56,6 @@ int kmod_slow_read(struct kmod_slow *slow, struct kernel_capture *k, const struc
 	const struct blklat_slow *io;
 	int err = 0;
 
-	if (!slow->ring)
-		return 0;
 	slow_begin(k, s);
 	/*
 	 * IOs in the bins have been reported by now. So after as many reports as the ring holds, the rest are of
@@ -342,33 +339,16 @@ static int let_go(struct kernel_capture *kernel, struct blklat_leaving *leaving,
 	return ioctl(k->fd, BLKLAT_IOC_LEAVE, &leave) ? -errno : 0;
 }
 
-static int name_cgroups(struct kmod_capture *k, struct blklat_cgroup *list)
+static int list_cgroups(struct kernel_capture *kernel, struct blklat_cgroup *list)
 {
-	struct blklat_cgroups cgroups = { .cgroups = (uintptr_t)list, .n = k->kernel.cgroups };
+	struct blklat_cgroups cgroups = { .cgroups = (uintptr_t)list, .n = kernel->cgroups };
 
-	if (!k->kernel.cgroups)
-		return 0;
-	return ioctl(k->fd, BLKLAT_IOC_CGROUPS, &cgroups) ? -errno : cgroups_name(&k->kernel, list);
+	return ioctl(((struct kmod_capture *)kernel)->fd, BLKLAT_IOC_CGROUPS, &cgroups) ? -errno : 0;
 }
 
-/* The module never skips an event, so s->skipped is 0. */
-static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
+static int read_slow(struct kernel_capture *kernel, const struct snapshot *s)
 {
-	struct kmod_capture *k = (struct kmod_capture *)c;
-	struct blklat_cgroup list[BLKLAT_CGROUPS_MAX];
-	/* Cgroups after the slow IOs: one may be its cgroup's first, or last. */
-	int err = kernel_capture_read(&k->kernel, s, p) ?:
-		  kernel_capture_step(kmod_slow_read(&k->slow, &k->kernel, s), "read the slow IOs", p) ?:
-		  kernel_capture_step(name_cgroups(k, list), "read the cgroups", p) ?:
-		  kernel_capture_step(k->slow.ring ? slow_finish(&k->kernel) : 0, "list the slow IOs", p) ?:
-		  kernel_capture_step(k->kernel.cgroups ? cgroups_leave(&k->kernel, list, s, let_go) : 0,
-				      "let go of cgroups that have ended", p);
-
-	if (err)
-		return err;
-	s->skipped = 0;
-	kernel_capture_end_read(&k->kernel, s);
-	return 0;
+	return kmod_slow_read(&((struct kmod_capture *)kernel)->slow, kernel, s);
 }
 
 /* The module itself drops a disk that is removed. */
@@ -447,7 +427,8 @@ static void kmod_close(struct capture *c)
 
 static const struct live_ops live = { .look = kmod_look, .glance = halts_glance, .set_slow = kernel_capture_set_slow, .add = room_add };
 static const struct kernel_hooks hooks = {
-	.count_bios = count_bios, .add = add_watches, .remove = remove_watch, .move = move_watches,
+	.count_bios = count_bios, .add = add_watches, .remove = remove_watch, .move = move_watches, .read_slow = read_slow,
+	.list_cgroups = list_cgroups, .let_go = let_go,
 };
 
 static int start(struct kmod_capture *k, const struct capture_config *cfg, struct problem *p)
@@ -498,7 +479,7 @@ const struct capture_ops capture_kmod = {
 	.node = DEVICE,
 	.sees_pauses = true,
 	.open = kmod_open,
-	.read = kmod_read,
+	.read = kernel_capture_read,
 	.close = kmod_close,
 };
 

@@ -23,10 +23,10 @@ int slow_take(struct kernel_capture *k, const struct blklat_slow *told);
  */
 int slow_finish(struct kernel_capture *k);
 
-/* --- the ring in which the kernel module reports them; if they are not wanted, these functions do nothing --- */
+/* --- the ring in which the kernel module reports them; the first two do nothing if they are not wanted --- */
 
 struct kmod_slow {
-	struct blklat_slow_ring *ring;	/* mapped; NULL: slow IOs are not wanted */
+	struct blklat_slow_ring *ring;	/* mapped */
 	u32 places;
 	u32 next;			/* number of the next report to take */
 };
@@ -38,10 +38,7 @@ void kmod_slow_size(const struct kernel_capture *k, const struct capture_config 
 void kmod_slow_map(struct kmod_slow *slow, struct kernel_capture *k, const struct capture_config *cfg,
 		   struct blklat_header *h);
 
-/*
- * After a read of the counters into @s: takes what was reported since the last read, up to slow_finish(). Returns 0
- * or -ENOMEM.
- */
+/* See kernel_hooks.read_slow. */
 int kmod_slow_read(struct kmod_slow *slow, struct kernel_capture *k, const struct snapshot *s);
 
 #endif
