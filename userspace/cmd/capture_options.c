@@ -21,13 +21,13 @@ int capture_options_take_device(void *to, const char *value, struct problem *p)
 
 static int take_engine(void *to, const char *value, struct problem *p)
 {
-	const struct capture_engine **engine = to;
+	const struct capture_ops **engine = to;
 	const char *names[8] = { "auto" };
 	u32 n = 0, chosen;
 	int err;
 
 	for (; capture_engines[n]; n++)
-		names[n + 1] = capture_engines[n]->ops->name;
+		names[n + 1] = capture_engines[n]->name;
 	err = parse_name("--engine", value, names, n + 1, &chosen, p);
 	if (!err)
 		*engine = chosen ? capture_engines[chosen - 1] : NULL;

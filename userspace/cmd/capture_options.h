@@ -17,7 +17,7 @@ struct capture_options {
 	u32 format;			/* enum format */
 	bool bins;
 	u64 top;			/* text: how many devices to show, the worst; 0: all */
-	const struct capture_engine *engine;	/* NULL: auto */
+	const struct capture_ops *engine;	/* NULL: auto */
 	int scale;
 	u64 max_memory;
 	u64 max_bios;

@@ -127,7 +127,7 @@ struct findings {
 	const struct check *asked;
 	u32 n_engines;
 	struct engine {
-		const struct capture_engine *is;
+		const struct capture_ops *is;
 		int err;		/* 0: usable */
 		struct problem why;
 	} engines[ENGINES_MAX];
@@ -347,7 +347,7 @@ static int print_text(const struct findings *f)
 	for (u32 i = 0; i < f->n_engines; i++) {
 		const struct engine *e = &f->engines[i];
 
-		snprintf(title, sizeof(title), "engine %s", e->is->ops->name);
+		snprintf(title, sizeof(title), "engine %s", e->is->name);
 		print_fact(title, "%s%s", e->err ? "not usable: " : "usable: ", e->err ? e->why.text : e->is->about);
 	}
 	return print_runs(f);
@@ -372,7 +372,7 @@ static struct json_object *json_engines(const struct findings *f)
 	for (u32 i = 0; i < f->n_engines; i++) {
 		const struct engine *e = &f->engines[i];
 
-		json_append(a, JSON({ "name", json_text(e->is->ops->name) }, { "about", json_text(e->is->about) },
+		json_append(a, JSON({ "name", json_text(e->is->name) }, { "about", json_text(e->is->about) },
 				    { "usable", json_bool(!e->err) },
 				    { "problem", e->err ? json_text(e->why.text) : NULL }));
 	}

@@ -19,17 +19,17 @@ int run_capture_engine(const struct capture_options *o, const struct capture_ops
 	int err = 0;
 
 	if (o->engine) {
-		*ret = o->engine->ops;
+		*ret = o->engine;
 		return o->engine->probe(p);
 	}
 	for (u32 i = 0; capture_engines[i]; i++) {
 		int failed = capture_engines[i]->probe(&first);
 
 		if (!failed) {
-			*ret = capture_engines[i]->ops;
+			*ret = capture_engines[i];
 			if (i)
 				fprintf(stderr, "blklat: using engine %s, since %s can't be used: %s\n",
-					capture_engines[i]->ops->name, capture_engines[0]->ops->name, p->text);
+					capture_engines[i]->name, capture_engines[0]->name, p->text);
 			return 0;
 		}
 		if (!err) {

@@ -66,6 +66,10 @@ struct capture {
 
 struct capture_ops {
 	const char *name;
+	/* Of an engine of this machine that the user can choose, not of a replay: a few words for 'check'; and: */
+	const char *about;
+	/* Can it run here and now? Returns 0, or a negative errno and why not and what to do. */
+	int (*probe)(struct problem *p);
 	const char *node;		/* the device node that it opens for writing; NULL: none */
 	bool sees_pauses;		/* counts IOs after a pause, see capture_config.idle_gap_ns */
 	/*
@@ -124,22 +128,12 @@ struct live_ops {
 	int (*add)(struct capture *c, const struct watch *w, u32 n, u32 *ret, struct problem *p);
 };
 
-/* An engine of this machine that the user can choose. */
-struct capture_engine {
-	const struct capture_ops *ops;
-	const char *about;		/* a few words for 'check' */
-	/* Can it run here and now? Returns 0, or a negative errno and why not and what to do. */
-	int (*probe)(struct problem *p);
-};
-
 extern const struct capture_ops capture_bpf;
 extern const struct capture_ops capture_kmod;
 extern const struct capture_ops capture_replay;
-extern const struct capture_engine engine_bpf;
-extern const struct capture_engine engine_kmod;
 
 /* The engines of this machine in order of preference, ended by NULL. */
-extern const struct capture_engine *const capture_engines[];
+extern const struct capture_ops *const capture_engines[];
 
 /* The memory that the counters take. */
 struct capture_memory {

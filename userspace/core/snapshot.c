@@ -168,20 +168,15 @@ void snapshot_copy(struct snapshot *to, const struct snapshot *from)
 		watch_counts_copy(&to->w[i], &from->w[i]);
 }
 
-void op_counts_add_extremes(struct op_counts *to, const struct op_counts *more)
-{
-	to->min_ns = min_u64(to->min_ns, more->min_ns);
-	to->max_ns = max_u64(to->max_ns, more->max_ns);
-	to->late_min_ns = min_u64(to->late_min_ns, more->late_min_ns);
-	to->late_max_ns = max_u64(to->late_max_ns, more->late_max_ns);
-}
-
 void op_counts_add(struct op_counts *to, const struct op_counts *more)
 {
 	to->sum_ns += more->sum_ns;
 	to->bytes += more->bytes;
 	to->errors += more->errors;
-	op_counts_add_extremes(to, more);
+	to->min_ns = min_u64(to->min_ns, more->min_ns);
+	to->max_ns = max_u64(to->max_ns, more->max_ns);
+	to->late_min_ns = min_u64(to->late_min_ns, more->late_min_ns);
+	to->late_max_ns = max_u64(to->late_max_ns, more->late_max_ns);
 	hist_add(&to->hist, &more->hist);
 	to->after_idle_sum_ns += more->after_idle_sum_ns;
 	hist_add(&to->after_idle, &more->after_idle);

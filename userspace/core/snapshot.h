@@ -155,9 +155,6 @@ void watch_counts_copy(struct watch_counts *to, const struct watch_counts *from)
 /* Adds the counts of @more to @to, whose histograms may be coarser. */
 void op_counts_add(struct op_counts *to, const struct op_counts *more);
 
-/* The same for the extremes only: of one of two captures of the same IOs. */
-void op_counts_add_extremes(struct op_counts *to, const struct op_counts *more);
-
 /* Adds the ops of @part to those of the whole. */
 void watch_counts_add_part(struct watch_counts *whole, const struct watch_counts *part);
 

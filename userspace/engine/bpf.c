@@ -166,14 +166,10 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 
 const struct capture_ops capture_bpf = {
 	.name = "bpf",
+	.about = "eBPF programs on the block layer's tracepoints",
+	.probe = bpf_probe,
 	.sees_pauses = true,
 	.open = bpf_open,
 	.read = bpf_read,
 	.close = bpf_close,
-};
-
-const struct capture_engine engine_bpf = {
-	.ops = &capture_bpf,
-	.about = "eBPF programs on the block layer's tracepoints",
-	.probe = bpf_probe,
 };

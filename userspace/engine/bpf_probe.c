@@ -5,6 +5,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "engine/bpf_engine.h"
 #include "util/cleanup.h"
 #include "util/process.h"
+#include "util/sysfs.h"
 
 static void cleanup_btf(struct btf **b)
 {
@@ -251,14 +253,11 @@ int bpf_kernel_traits(bool bios, struct kernel_traits *ret, struct problem *p)
 
 static u64 effective_capabilities(void)
 {
-	FILE *f CLEANUP(cleanup_fclose) = fopen("/proc/self/status", "re");
-	unsigned long long caps = 0;
-	char line[256];
+	char status[4096], *at;
 
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "CapEff: %llx", &caps) == 1)
-			break;
-	return caps;
+	sysfs_text(AT_FDCWD, "/proc/self/status", status, sizeof(status));
+	at = strstr(status, "CapEff:");
+	return at ? strtoull(at + strlen("CapEff:?"), NULL, 16) : 0;
 }
 
 static int check_capabilities(struct problem *p)
@@ -295,10 +294,10 @@ static int check_security_module(struct problem *p)
 
 static int check_lockdown(struct problem *p)
 {
-	FILE *f CLEANUP(cleanup_fclose) = fopen("/sys/kernel/security/lockdown", "re");
-	char line[128] = "";
+	char lockdown[32];
 
-	if (f && fgets(line, sizeof(line), f) && strstr(line, "[confidentiality]"))
+	sysfs_choice(AT_FDCWD, "/sys/kernel/security/lockdown", lockdown, sizeof(lockdown));
+	if (!strcmp(lockdown, "confidentiality"))
 		return problem_set(p, -EPERM, "kernel lockdown is in confidentiality mode, which forbids BPF to "
 				   "read kernel memory: boot with lockdown=integrity or lower");
 	return 0;

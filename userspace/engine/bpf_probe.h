@@ -16,7 +16,7 @@ struct btf;
  */
 void bpf_prepare(void);
 
-/* capture_engine.probe of the BPF engine. */
+/* capture_ops.probe of the BPF engine. */
 int bpf_probe(struct problem *p);
 
 /*

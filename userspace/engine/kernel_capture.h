@@ -96,7 +96,7 @@ struct kernel_hooks {
 	 * if slow IOs are wanted.
 	 */
 	int (*read_slow)(struct kernel_capture *k, const struct snapshot *s);
-	/* Lists the cgroups or processes that have a number, see cgroups_name(), and lets them go, see cgroups_leave(). */
+	/* Lists the owners of parts, see cgroups_name(), and lets them go, see cgroups_leave(). */
 	int (*list_cgroups)(struct kernel_capture *k, struct blklat_cgroup *list);
 	int (*let_go)(struct kernel_capture *k, struct blklat_leaving *leaving, u32 n);
 };

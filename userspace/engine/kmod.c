@@ -19,7 +19,8 @@
 #include "util/clock.h"
 #include "util/sysfs.h"
 
-void kmod_slow_size(const struct kernel_capture *k, const struct capture_config *cfg, struct blklat_setup *setup)
+/* Sets the fields of @setup for @cfg, with which @k was initialized. */
+static void kmod_slow_size(const struct kernel_capture *k, const struct capture_config *cfg, struct blklat_setup *setup)
 {
 	const struct slow_room room = slow_room(cfg);
 
@@ -30,8 +31,9 @@ void kmod_slow_size(const struct kernel_capture *k, const struct capture_config 
 	setup->owners = !cfg->slow.no_owners;
 }
 
-void kmod_slow_map(struct kmod_slow *slow, struct kernel_capture *k, const struct capture_config *cfg,
-		   struct blklat_header *h)
+/* Finds the ring and the limits in the mapping, which begins with @h. */
+static void kmod_slow_map(struct kmod_slow *slow, struct kernel_capture *k, const struct capture_config *cfg,
+			  struct blklat_header *h)
 {
 	char *at = (char *)h;
 
@@ -476,15 +478,11 @@ static int kmod_open(const struct capture_config *cfg, struct capture **ret, str
 
 const struct capture_ops capture_kmod = {
 	.name = "kmod",
+	.about = "the kernel module blklat.ko",
+	.probe = kmod_probe,
 	.node = DEVICE,
 	.sees_pauses = true,
 	.open = kmod_open,
 	.read = kernel_capture_read,
 	.close = kmod_close,
-};
-
-const struct capture_engine engine_kmod = {
-	.ops = &capture_kmod,
-	.about = "the kernel module blklat.ko",
-	.probe = kmod_probe,
 };

@@ -23,20 +23,13 @@ int slow_take(struct kernel_capture *k, const struct blklat_slow *told);
  */
 int slow_finish(struct kernel_capture *k);
 
-/* --- the ring in which the kernel module reports them; the first two do nothing if they are not wanted --- */
+/* --- the ring in which the kernel module reports them --- */
 
 struct kmod_slow {
 	struct blklat_slow_ring *ring;	/* mapped */
 	u32 places;
 	u32 next;			/* number of the next report to take */
 };
-
-/* Sets the fields of @setup for @cfg, with which @k was initialized. */
-void kmod_slow_size(const struct kernel_capture *k, const struct capture_config *cfg, struct blklat_setup *setup);
-
-/* Finds the ring and the limits in the mapping, which begins with @h. */
-void kmod_slow_map(struct kmod_slow *slow, struct kernel_capture *k, const struct capture_config *cfg,
-		   struct blklat_header *h);
 
 /* See kernel_hooks.read_slow. */
 int kmod_slow_read(struct kmod_slow *slow, struct kernel_capture *k, const struct snapshot *s);
