@@ -19,7 +19,7 @@ MAY = {
     "service": {"core", "util"},
     "cmd": {"core", "util", "blklat/parts.h", "live/formats.h", "live/loop.h", "recording/archive.h", "recording/marks.h", "recording/recorder.h",
             "report/comparison.h", "report/condition.h", "report/document.h", "report/findings.h", "report/fio.h", "report/run.h",
-            "service/address.h", "service/download.h", "service/feed.h", "service/otlp_push.h", "service/prometheus.h", "service/recent.h", "service/relay.h", "service/server.h", "service/service.h",
+            "service/address.h", "service/download.h", "service/feed.h", "service/otlp_push.h", "service/prometheus.h", "service/recent.h", "service/relay.h", "service/server.h",
             "service/web_config.h"},
 }
 # room -> libraries that it may use, besides libc and its kernel headers

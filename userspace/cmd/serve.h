@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* 'blklat serve': two processes, devices, the loop. */
+/* 'blklat serve': its processes, devices, the loop. */
 #ifndef CMD_SERVE_H
 #define CMD_SERVE_H
 
@@ -8,7 +8,7 @@
 
 #include "cmd/capture_options.h"
 #include "cmd/watches.h"
-#include "core/capture.h"
+#include "core/monitor.h"
 #include "report/condition.h"
 #include "service/address.h"
 #include "service/download.h"
@@ -18,6 +18,7 @@
 #include "service/web_config.h"
 #include "util/confine.h"
 #include "util/notify.h"
+#include "util/realtime.h"
 
 /* --- serve_life.c: runs it, from its options to its exit status, and prints messages --- */
 
@@ -152,6 +153,8 @@ struct serve_server {
 	int keeps;			/* closing it kills the process */
 	int leave;			/* ours: readable once nobody shall wait any more */
 	struct relay relay;		/* of intervals */
+	bool follows;			/* it gets them */
+	bool ended;			/* that was seen */
 	u64 alive_ns;			/* when its last sign of life was seen */
 };
 
@@ -263,5 +266,54 @@ void serve_web_reload(struct serve_web *w);
 
 /* Waits for a reload in progress. Takes a struct that is all 0. */
 void serve_web_end(struct serve_web *w);
+
+/* --- serve_loop.c: in the process that captures --- */
+
+enum { SERVER, RECORDER, PUSHER, SERVE_LINKS };
+
+struct serve {
+	const struct serve_options *o;
+	const char *who;
+	struct serve_devices devices;
+	struct confine confine;
+	struct notify notify;
+	struct serve_web web;
+	struct otlp_target otlp;	/* until its process has it */
+	struct web_config web_config;	/* as read at the start */
+	struct address address;
+	int listen_fd;			/* -1: none, or the server's */
+	struct user user;		/* that the server runs as, if root started it */
+	struct serve_server links[SERVE_LINKS], *first;	/* first: the one that the service ends with */
+	struct origin origin;		/* of recordings */
+	/* Mapped, shared by all processes; NULL: nothing is recorded, or pushed. */
+	struct recorder_state *recording;
+	struct otlp_state *pushing;
+	struct monitor_config config;
+	/* The loop's: */
+	struct monitor monitor;
+	struct run_info info;
+	int signals;			/* a signalfd; -1: none */
+	int uevents;			/* -1: not available */
+	bool stopped;
+	bool realtime;			/* it has a real-time priority, until it takes too much of a CPU */
+	struct realtime_share share;	/* of a CPU, taken by the loop */
+	u64 start_ns, read_ns, drain_ns, beat_ns, replayed_ns;
+};
+
+/*
+ * Opens the capture, if there is anything to watch, and begins the run of all links. Returns 0, or a negative errno and
+ * a sentence; serve_loop_end() after either.
+ */
+int serve_loop_begin(struct serve *s, struct problem *p);
+
+/*
+ * Runs until SIGINT, SIGTERM or the end of the first link, and then returns 0; or a negative errno and a sentence if
+ * reading or that link failed.
+ */
+int serve_loop(struct serve *s, struct problem *p);
+void serve_loop_end(struct serve *s);
+
+/* Blocks the signals that serve_loop() takes. Must be called before any thread is started. */
+void serve_signals_block(void);
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,7 +8,6 @@
 #include "cmd/run_capture.h"
 #include "cmd/serve.h"
 #include "service/relay.h"
-#include "service/service.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/confine.h"
@@ -19,42 +17,10 @@
 #include "util/realtime.h"
 #include "util/stream.h"
 
-enum { SERVER, RECORDER, PUSHER };	/* the links of the service */
-static_assert(PUSHER < SERVICE_LINKS, "there is room");
-
 /* How long to wait for its end: the recorder waits for the disk. */
-static const int ends_ms[SERVICE_LINKS] = { [SERVER] = 1000, [RECORDER] = 3000, [PUSHER] = 1000 };
-
-struct serve {
-	const struct serve_options *o;
-	const char *who;
-	struct serve_devices devices;
-	struct confine confine;
-	struct notify notify;
-	struct serve_web web;
-	struct otlp_target otlp;	/* until its process has it */
-	struct web_config web_config;	/* as read at the start */
-	struct address address;
-	int listen_fd;			/* -1: none, or the server's */
-	struct user user;		/* that the server runs as, if root started it */
-	struct serve_server links[SERVICE_LINKS];
-	struct origin origin;		/* of recordings */
-	/* Mapped, shared by all processes; NULL: nothing is recorded, or pushed. */
-	struct recorder_state *recording;
-	struct otlp_state *pushing;
-	struct monitor_config monitor;
-	struct service_config config;
-	struct service service;
-};
+static const int ends_ms[SERVE_LINKS] = { [SERVER] = 1000, [RECORDER] = 3000, [PUSHER] = 1000 };
 
 /* --- what the service tells ----------------------------------------------------------------- */
-
-static void on_failed(void *serve, const struct problem *p)
-{
-	struct serve *s = serve;
-
-	command_fail(s->who, 0, p);
-}
 
 /* Devices that were all named are not looked for, so it is another capture that could not be opened. */
 static void on_watching_failed(void *serve, const struct problem *p)
@@ -64,44 +30,7 @@ static void on_watching_failed(void *serve, const struct problem *p)
 
 	if (!s->devices.follow)
 		problem_set(&more, 0, "%.400s; restart the service, which has given up the privileges for that", p->text);
-	on_failed(s, s->devices.follow ? p : &more);
-}
-
-static void on_stopped(void *serve, const char *why)
-{
-	struct serve *s = serve;
-
-	if (!s->o->unheard)
-		relay_stop(&s->links[SERVER].relay, why);
-	fprintf(stderr, "blklat: the capture has stopped: %s\n", why);
-	notify_send(&s->notify, "STATUS=The capture has stopped");
-}
-
-/* While the server is stuck, the service is not healthy either. */
-static void on_beat(void *serve)
-{
-	struct serve *s = serve;
-
-	if (s->o->unheard || serve_server_alive(&s->links[SERVER]))
-		notify_send(&s->notify, "WATCHDOG=1");
-}
-
-/* What is served goes on. */
-static void on_ended(void *serve, u32 i, int err)
-{
-	struct serve *s = serve;
-	const struct serve_server *link = &s->links[i];
-	struct problem p, how;
-
-	if (err)
-		problem_set(&how, err, "%s takes no more intervals: %s", link->name, strerror(-err));
-	else if (!serve_server_ended(link, &how) || !how.text[0])
-		problem_set(&how, 0, "%s has ended", link->name);
-	if (i == RECORDER)
-		problem_set(&p, 0, "%.300s; restart the service to record again in %.200s", how.text, s->o->record);
-	else
-		problem_set(&p, 0, "%.300s; restart the service to push again to %.200s", how.text, s->o->otlp);
-	command_fail(s->who, 0, &p);
+	command_fail(s->who, 0, s->devices.follow ? p : &more);
 }
 
 /* --- the other processes --------------------------------------------------------------------- */
@@ -197,16 +126,6 @@ static int begin_to_serve(struct serve *s, struct problem *p)
 	return err ? problem_set(p, err, "could not start a thread: %s", strerror(-err)) : 0;
 }
 
-static void on_reload(void *serve)
-{
-	struct serve *s = serve;
-	char text[64];
-
-	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu", now_ns() / 1000);
-	notify_send(&s->notify, text);
-	serve_web_reload(&s->web);
-}
-
 static void tell_place(const struct serve *s)
 {
 	char text[ADDRESS_TEXT];
@@ -268,8 +187,8 @@ static void serve_end(struct serve *s)
 {
 	serve_server_leave(&s->links[SERVER]);
 	serve_web_end(&s->web);
-	service_close(&s->service);
-	for (u32 i = SERVICE_LINKS; i--;)
+	serve_loop_end(s);
+	for (u32 i = SERVE_LINKS; i--;)
 		serve_server_end(&s->links[i], ends_ms[i]);
 	origin_uninit(&s->origin);
 	otlp_target_uninit(&s->otlp);
@@ -315,7 +234,7 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 {
 	const struct capture_options *o = &s->o->capture;
 
-	s->monitor = (struct monitor_config){
+	s->config = (struct monitor_config){
 		.interval_s = o->interval_s,
 		.engine = engine,
 		.capture = run_capture_config(o, s->devices.follow),
@@ -334,35 +253,16 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 			.into = s,
 		},
 	};
-	s->config = (struct service_config){
-		.interval_s = o->interval_s,
-		.percentiles = &o->percentiles,
-		.monitor = &s->monitor,
-		.beat_ns = s->notify.watchdog_ns / 3,
-		.version = BLKLAT_VERSION,
-		.hooks = {
-			.failed = on_failed,
-			.stopped = on_stopped,
-			.reload = on_reload,
-			.beat = on_beat,
-			.ended = on_ended,
-			.into = s,
-		},
-		.first = s->o->unheard ? RECORDER : SERVER,
-	};
-	for (u32 i = 0; i < SERVICE_LINKS; i++)
-		if (s->links[i].pid)
-			s->config.links[i] = (struct service_link){ &s->links[i].relay, s->links[i].process };
+	s->first = &s->links[s->o->unheard ? RECORDER : SERVER];
 }
 
 static int serve(struct serve *s, struct problem *p)
 {
-	const struct serve_server *first = &s->links[s->config.first];
 	/* From here on the thread has to be on time; loading programs did not, and took long. */
 	int late = realtime_begin();
 	int err = confine(&s->confine, p);
 
-	s->config.realtime = !late;
+	s->realtime = !late;
 	err = err ?: begin_to_serve(s, p);
 	if (err)
 		return err;
@@ -374,11 +274,11 @@ static int serve(struct serve *s, struct problem *p)
 		fprintf(stderr, "blklat: warning: no real-time priority (%s): while all CPUs are busy, intervals may end late\n",
 			strerror(-late));
 	tell_status(s, "READY=1\n");
-	err = service_run(&s->service, p);
+	err = serve_loop(s, p);
 	notify_send(&s->notify, "STOPPING=1");
 	if (err == -ENOBUFS)
-		return problem_set(p, err, "%s has read nothing for too long, and its queue is full", first->name);
-	return err || !serve_server_ended(first, p) ? err : -ECHILD;
+		return problem_set(p, err, "%s has read nothing for too long, and its queue is full", s->first->name);
+	return err || !serve_server_ended(s->first, p) ? err : -ECHILD;
 }
 
 static int begin(struct serve *s)
@@ -415,9 +315,9 @@ static int begin(struct serve *s)
 	streams_drop_errors();	/* no message delays an interval or the end */
 	/* A recording that is being made is copied first. Meanwhile a signal ends us as it does any program. */
 	if (!o->replay)
-		service_signals_block();
-	err = service_open(&s->service, &s->config, &p);
-	service_signals_block();
+		serve_signals_block();
+	err = serve_loop_begin(s, &p);
+	serve_signals_block();
 	if (err)
 		return command_fail(s->who, serve_devices_exit(engine, err), &p);
 	if (!serve(s, &p))
@@ -428,7 +328,8 @@ static int begin(struct serve *s)
 int serve_life(const struct serve_options *o, const char *who)
 {
 	CLEANUP(serve_end) struct serve s = {
-		.who = who, .o = o, .address = o->address, .notify.fd = -1, .listen_fd = -1,
+		.who = who, .o = o, .address = o->address, .notify.fd = -1, .listen_fd = -1, .signals = -1,
+		.uevents = -1,
 	};
 
 	return begin(&s);

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "service/service.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/confine.h"
@@ -37,7 +36,7 @@
  * block on it.
  */
 enum {
-	CAPTURES, SERVER,	/* messages */
+	SENDS, RECEIVES,	/* messages */
 	TAKEN, TOOK,		/* signs, which the server gives */
 	ALIVE, LIVES,
 	KEPT, KEEPS,		/* without contents: see end_with_parent() */
@@ -55,7 +54,7 @@ static int ends_open(int e[ENDS])
 	int err;
 
 	memset(e, -1, ENDS * sizeof(*e));
-	if (!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, &e[CAPTURES]) &&
+	if (!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, &e[SENDS]) &&
 	    !pipe2(&e[TAKEN], O_CLOEXEC | O_NONBLOCK) && !pipe2(&e[ALIVE], O_CLOEXEC | O_NONBLOCK) &&
 	    !pipe2(&e[KEPT], O_CLOEXEC | O_NONBLOCK))
 		return 0;
@@ -86,7 +85,7 @@ static void leave_terminal(void)
 /* Of the descriptors that we were started with, the process gets only standard error. */
 static void close_others(int keep_fd, const int e[ENDS])
 {
-	const int kept[] = { keep_fd, e[SERVER], e[TOOK], e[LIVES], e[KEPT], streams_error_fd() };
+	const int kept[] = { keep_fd, e[RECEIVES], e[TOOK], e[LIVES], e[KEPT], streams_error_fd() };
 	u32 first = STDERR_FILENO + 1;
 
 	for (;;) {
@@ -120,13 +119,13 @@ static int become_child(const struct serve_child *c, const void *cfg, int keep_f
 	struct problem p = { "" };
 	int err = end_with_parent(e[KEPT]);
 
-	service_signals_block();
+	serve_signals_block();
 	streams_drop_errors();
 	prctl(PR_SET_NAME, c->comm);
 	leave_terminal();
 	close_others(keep_fd, e);
 	err = err ? problem_set(&p, err, "%s could not be confined: %s", c->name, strerror(-err)) :
-	      c->work(cfg, parent, e[SERVER], e[TOOK], e[LIVES], &p);
+	      c->work(cfg, parent, e[RECEIVES], e[TOOK], e[LIVES], &p);
 	if (err == -EPIPE)
 		return STATUS_DONE;
 	if (!p.text[0])
@@ -153,7 +152,7 @@ int serve_server_start(const struct serve_child *c, const void *cfg, int keep_fd
 		ends_close(e);	/* this also ends the server */
 		return problem_set(p, err, "could not start %s: %s", c->name, strerror(-err));
 	}
-	close(e[SERVER]);
+	close(e[RECEIVES]);
 	close(e[TOOK]);
 	close(e[LIVES]);
 	close(e[KEPT]);
@@ -163,7 +162,7 @@ int serve_server_start(const struct serve_child *c, const void *cfg, int keep_fd
 	s.alive_ns = now_ns();
 	s.leave = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	*ret = s;
-	relay_init(&ret->relay, e[CAPTURES]);
+	relay_init(&ret->relay, e[SENDS]);
 	return 0;
 }
 

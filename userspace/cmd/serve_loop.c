@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "service/service.h"
-
+/*
+ * The loop of a service. Unlike that of live/loop.h it never ends by itself, and goes on when there is nothing to
+ * watch.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -8,73 +10,93 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "cmd/cmd.h"
+#include "cmd/serve.h"
 #include "core/uevents.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-static bool is_live(const struct service *s)
+static bool is_live(const struct serve *s)
 {
 	return !s->monitor.capture || s->monitor.capture->live;
 }
 
-static void stop_watching(struct service *s, const char *why)
+/* There will be no more intervals. The service keeps running to report that. */
+static void stop_watching(struct serve *s, const char *why)
 {
-	if (!s->stopped)
-		s->cfg->hooks.stopped(s->cfg->hooks.into, why);
+	if (!s->stopped) {
+		if (!s->o->unheard)
+			relay_stop(&s->links[SERVER].relay, why);
+		fprintf(stderr, "blklat: the capture has stopped: %s\n", why);
+		notify_send(&s->notify, "STATUS=The capture has stopped");
+	}
 	s->stopped = true;
 }
 
 /* --- an interval --------------------------------------------------------------------------- */
 
 /* As it is now: a device that comes may be the first, and have the capture opened. */
-static void describe(struct service *s)
+static void describe(struct serve *s)
 {
-	const struct monitor_config *cfg = s->cfg->monitor;
+	const struct monitor_config *cfg = &s->config;
 
 	s->info = (struct run_info){
 		.engine = cfg->engine->name,
 		.devices = &s->monitor.devices,
 		.scale = cfg->capture.scale < 0 ? BLKLAT_SCALE_MAX : (u32)cfg->capture.scale,
-		.interval_s = s->cfg->interval_s,
+		.interval_s = cfg->interval_s,
 	};
 	if (s->monitor.capture)
-		s->info = run_info_of(s->monitor.capture, s->cfg->interval_s);
-	s->info.version = s->cfg->version;
-	s->info.percentiles = *s->cfg->percentiles;
+		s->info = run_info_of(s->monitor.capture, cfg->interval_s);
+	s->info.version = BLKLAT_VERSION;
+	s->info.percentiles = s->o->capture.percentiles;
 }
 
-static void end_link(struct service *s, u32 i, int err)
+/* Link @i gets no more intervals, because of @err, or since its process has ended (0). What is served goes on. */
+static void end_link(struct serve *s, u32 i, int err)
 {
-	if (!s->follows[i])
+	struct serve_server *link = &s->links[i];
+	struct problem p, how;
+
+	if (!link->follows)
 		return;
-	s->follows[i] = false;
-	s->cfg->hooks.ended(s->cfg->hooks.into, i, err);
+	link->follows = false;
+	if (err)
+		problem_set(&how, err, "%s takes no more intervals: %s", link->name, strerror(-err));
+	else if (!serve_server_ended(link, &how) || !how.text[0])
+		problem_set(&how, 0, "%s has ended", link->name);
+	if (i == RECORDER)
+		problem_set(&p, 0, "%.300s; restart the service to record again in %.200s", how.text, s->o->record);
+	else
+		problem_set(&p, 0, "%.300s; restart the service to push again to %.200s", how.text, s->o->otlp);
+	command_fail(s->who, 0, &p);
 }
 
-static int publish(struct service *s, struct problem *p)
+static int publish(struct serve *s, struct problem *p)
 {
 	struct frames *shown = &s->monitor.shown;
 	int err = 0;
 
 	describe(s);
 	shown->drain_ns = s->drain_ns;
-	for (u32 i = 0; !err && i < SERVICE_LINKS; i++) {
-		int failed = s->follows[i] ? relay_interval(s->cfg->links[i].relay, shown) : 0;
+	for (u32 i = 0; !err && i < SERVE_LINKS; i++) {
+		struct serve_server *link = &s->links[i];
+		int failed = link->follows ? relay_interval(&link->relay, shown) : 0;
 
-		if (i == s->cfg->first)
+		if (link == s->first)
 			err = failed;
 		else if (failed)
 			end_link(s, i, failed);
 	}
 	if (err)
 		return problem_set(p, err, "could not take in an interval: %s", strerror(-err));
-	if (!monitor_tell_gone(&s->monitor) && is_live(s) && !s->cfg->monitor->capture.follow)
+	if (!monitor_tell_gone(&s->monitor) && is_live(s) && !s->devices.follow)
 		stop_watching(s, "no watched device is left");
 	return 0;
 }
 
 /* Returns -ENODATA at the end of a replay. */
-static int read_interval(struct service *s, struct problem *p)
+static int read_interval(struct serve *s, struct problem *p)
 {
 	static const struct percentiles none;	/* who needs them computes them */
 	u64 begin_ns = now_ns();
@@ -87,11 +109,11 @@ static int read_interval(struct service *s, struct problem *p)
 
 /* --- waiting ------------------------------------------------------------------------------- */
 
-enum service_event {
+enum event {
 	EVENT_TIME,		/* the deadline has come */
 	EVENT_END,		/* SIGINT, SIGTERM, or the first link's process has ended */
 	EVENT_RELOAD,		/* SIGHUP */
-	EVENT_LINK_ENDED,	/* the process of another one, see ended; told once */
+	EVENT_LINK_ENDED,	/* the process of another one; told once */
 	EVENT_DEVICES,		/* the kernel reported block devices: see news */
 };
 
@@ -108,7 +130,7 @@ static void signal_set(sigset_t *set)
 	sigaddset(set, SIGHUP);
 }
 
-void service_signals_block(void)
+void serve_signals_block(void)
 {
 	sigset_t set;
 
@@ -116,7 +138,7 @@ void service_signals_block(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-static int begin_to_wait(struct service *s)
+static int begin_to_wait(struct serve *s)
 {
 	sigset_t set;
 
@@ -124,14 +146,12 @@ static int begin_to_wait(struct service *s)
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->signals < 0)
 		return -errno;
-	if (s->cfg->monitor->capture.follow)
+	if (s->devices.follow)
 		s->uevents = uevents_open();
-	for (u32 i = 0; i < SERVICE_LINKS; i++)
-		s->lifelines[i] = s->cfg->links[i].relay ? s->cfg->links[i].lifeline : -1;
 	return 0;
 }
 
-static bool take_signal(int fd, enum service_event *ret)
+static bool take_signal(int fd, enum event *ret)
 {
 	struct signalfd_siginfo info;
 	sigset_t ends;
@@ -147,10 +167,10 @@ static bool take_signal(int fd, enum service_event *ret)
 	return true;
 }
 
-enum { ENDS = 2, CHANNELS = ENDS + SERVICE_LINKS, FDS = CHANNELS + SERVICE_LINKS };
+enum { ENDS = 2, CHANNELS = ENDS + SERVE_LINKS, FDS = CHANNELS + SERVE_LINKS };
 
 /* Polls, and sends to the other processes what they take now. */
-static int wait_once(struct service *s, struct pollfd fds[FDS], u64 left_ns)
+static int wait_once(struct serve *s, struct pollfd fds[FDS], u64 left_ns)
 {
 	const struct timespec t = { left_ns / NSEC_PER_SEC, left_ns % NSEC_PER_SEC };
 	const struct pollfd none = { .fd = -1 };
@@ -158,24 +178,25 @@ static int wait_once(struct service *s, struct pollfd fds[FDS], u64 left_ns)
 
 	fds[0] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = s->uevents, .events = POLLIN };
-	for (u32 i = 0; i < SERVICE_LINKS; i++) {
-		struct relay *r = s->cfg->links[i].relay;
+	for (u32 i = 0; i < SERVE_LINKS; i++) {
+		struct serve_server *link = &s->links[i];
+		bool there = link->pid && !link->ended;
 
-		fds[ENDS + i] = (struct pollfd){ .fd = s->lifelines[i], .events = POLLIN };
-		fds[CHANNELS + i] = r ? channel_pollfd(&r->channel) : none;
+		fds[ENDS + i] = (struct pollfd){ .fd = there ? link->process : -1, .events = POLLIN };
+		fds[CHANNELS + i] = link->pid ? channel_pollfd(&link->relay.channel) : none;
 	}
 	ready = ppoll(fds, FDS, &t, NULL);
-	for (u32 i = 0; ready > 0 && i < SERVICE_LINKS; i++)
+	for (u32 i = 0; ready > 0 && i < SERVE_LINKS; i++)
 		if (fds[CHANNELS + i].revents)
-			channel_flush(&s->cfg->links[i].relay->channel);
+			channel_flush(&s->links[i].relay.channel);
 	return ready;
 }
 
 /* Waits until @deadline_ns (CLOCK_MONOTONIC) for the first of these events. An end goes before everything else. */
-static enum service_event service_wait(struct service *s, u64 deadline_ns)
+static enum event wait_for_event(struct serve *s, u64 deadline_ns, u32 *ret_link, enum monitor_news *ret_news)
 {
 	struct pollfd fds[FDS];
-	enum service_event event;
+	enum event event;
 
 	for (;;) {
 		u64 now = now_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
@@ -185,46 +206,57 @@ static enum service_event service_wait(struct service *s, u64 deadline_ns)
 			return EVENT_TIME;
 		if (fds[0].revents && take_signal(s->signals, &event))
 			return event;
-		if (n > 0 && fds[ENDS + s->cfg->first].revents)
+		if (n > 0 && fds[ENDS + (s->first - s->links)].revents)
 			return EVENT_END;
-		for (s->ended = 0; n > 0 && s->ended < SERVICE_LINKS; s->ended++) {
-			if (!fds[ENDS + s->ended].revents)
+		for (u32 i = 0; n > 0 && i < SERVE_LINKS; i++) {
+			if (!fds[ENDS + i].revents)
 				continue;
-			s->lifelines[s->ended] = -1;
+			s->links[i].ended = true;
+			*ret_link = i;
 			return EVENT_LINK_ENDED;
 		}
 		if (!left)
 			return EVENT_TIME;
-		s->news = fds[1].revents ? uevents_take(s->uevents) : MONITOR_NO_NEWS;
-		if (s->news)
+		*ret_news = fds[1].revents ? uevents_take(s->uevents) : MONITOR_NO_NEWS;
+		if (*ret_news)
 			return EVENT_DEVICES;
 	}
 }
 
 /* --- the loop ------------------------------------------------------------------------------ */
 
-static void beat(struct service *s)
+/* Three times as often as the watchdog wants it. While the server is stuck, the service is not healthy either. */
+static void beat(struct serve *s)
 {
 	u64 now = now_ns();
 
-	if (!s->cfg->beat_ns || now < s->beat_ns)
+	if (!s->notify.watchdog_ns || now < s->beat_ns)
 		return;
-	s->cfg->hooks.beat(s->cfg->hooks.into);
-	s->beat_ns = now + s->cfg->beat_ns;
+	if (s->o->unheard || serve_server_alive(&s->links[SERVER]))
+		notify_send(&s->notify, "WATCHDOG=1");
+	s->beat_ns = now + s->notify.watchdog_ns / 3;
 }
 
-static void handle(struct service *s, enum service_event event)
+static void reload(struct serve *s)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu", now_ns() / 1000);
+	notify_send(&s->notify, text);
+	serve_web_reload(&s->web);
+	monitor_look(&s->monitor);
+}
+
+static void handle(struct serve *s, enum event event, u32 link, enum monitor_news news)
 {
 	struct monitor *m = &s->monitor;
 	const struct capture *capture = m->capture;
 
 	if (event == EVENT_LINK_ENDED)
-		end_link(s, s->ended, 0);
-	if (event == EVENT_RELOAD) {
-		s->cfg->hooks.reload(s->cfg->hooks.into);
-		monitor_look(m);
-	}
-	monitor_tend(m, event == EVENT_DEVICES ? s->news : MONITOR_NO_NEWS);
+		end_link(s, link, 0);
+	if (event == EVENT_RELOAD)
+		reload(s);
+	monitor_tend(m, news);
 	/* Opening the first capture takes much time, once. */
 	if (m->capture != capture)
 		s->share = (struct realtime_share){ 0 };
@@ -232,40 +264,42 @@ static void handle(struct service *s, enum service_event event)
 }
 
 /* Returns 0 at @deadline_ns, or earlier if the interval is to end, or 1 if the service is to end. */
-static int wait_until(struct service *s, u64 deadline_ns)
+static int wait_until(struct serve *s, u64 deadline_ns)
 {
 	do {
 		u64 wake_ns = min_u64(deadline_ns, monitor_due_ns(&s->monitor));
-		enum service_event event =
-			service_wait(s, s->cfg->beat_ns ? min_u64(wake_ns, s->beat_ns) : wake_ns);
+		enum monitor_news news = MONITOR_NO_NEWS;
+		u32 link = 0;
+		enum event event =
+			wait_for_event(s, s->notify.watchdog_ns ? min_u64(wake_ns, s->beat_ns) : wake_ns, &link, &news);
 
 		if (event == EVENT_END)
 			return 1;
-		handle(s, event);
+		handle(s, event, link, news);
 	} while (now_ns() < deadline_ns && !monitor_ends_interval(&s->monitor));
 	return 0;
 }
 
 /* A thread that runs before all others must leave them their share of time. */
-static void mind_priority(struct service *s)
+static void mind_priority(struct serve *s)
 {
 	struct problem p;
 	u32 percent;
 
-	if (!s->cfg->realtime || s->ordinary)
+	if (!s->realtime)
 		return;
 	percent = realtime_share_excess(&s->share, now_ns(), clock_ns(CLOCK_THREAD_CPUTIME_ID));
 	if (!percent || realtime_end())
 		return;
-	s->ordinary = true;
+	s->realtime = false;
 	problem_set(&p, 0, "reading the counters takes %u %% of a CPU, too much for a real-time priority, which is given up: "
 		    "intervals may end late while all CPUs are busy; a longer --interval takes less", percent);
-	s->cfg->hooks.failed(s->cfg->hooks.into, &p);
+	command_fail(s->who, 0, &p);
 }
 
-static int step_live(struct service *s, struct problem *p)
+static int step_live(struct serve *s, struct problem *p)
 {
-	u64 deadline = intervals_deadline_ns(s->start_ns, s->read_ns, s->cfg->interval_s);
+	u64 deadline = intervals_deadline_ns(s->start_ns, s->read_ns, s->config.interval_s);
 	int err = wait_until(s, deadline) ?: read_interval(s, p) ?: publish(s, p);
 
 	mind_priority(s);
@@ -276,7 +310,7 @@ static int step_live(struct service *s, struct problem *p)
  * A replay runs in real time, from now on instead of from the day when it was recorded. An interval that is late has
  * the length that was recorded all the same.
  */
-static int step_replay(struct service *s, struct problem *p)
+static int step_replay(struct serve *s, struct problem *p)
 {
 	struct frames *shown = &s->monitor.shown;
 	u64 began_ns = s->read_ns, length_ns;
@@ -294,7 +328,7 @@ static int step_replay(struct service *s, struct problem *p)
 	return err ?: publish(s, p);
 }
 
-int service_run(struct service *s, struct problem *p)
+int serve_loop(struct serve *s, struct problem *p)
 {
 	int err = 0;
 
@@ -310,37 +344,29 @@ int service_run(struct service *s, struct problem *p)
 
 /* --- life ---------------------------------------------------------------------------------- */
 
-static int begin(struct service *s, struct problem *p)
+int serve_loop_begin(struct serve *s, struct problem *p)
 {
 	int err = begin_to_wait(s);
 
 	if (err)
 		return problem_set(p, err, "could not wait for signals: %s", strerror(-err));
-	err = monitor_open(&s->monitor, s->cfg->monitor, p);
+	err = monitor_open(&s->monitor, &s->config, p);
 	if (!err && !is_live(s))
 		err = intervals_begin(&s->monitor.intervals, p);
 	if (err)
 		return err;
 	describe(s);
-	for (u32 i = 0; !err && i < SERVICE_LINKS; i++) {
-		struct relay *r = s->cfg->links[i].relay;
+	for (u32 i = 0; !err && i < SERVE_LINKS; i++) {
+		struct serve_server *link = &s->links[i];
 
-		err = r ? relay_begin(r, &s->info) : 0;
-		s->follows[i] = r && !err;
+		err = link->pid ? relay_begin(&link->relay, &s->info) : 0;
+		link->follows = link->pid && !err;
 	}
 	return err ? problem_set(p, err, "could not show the devices: %s", strerror(-err)) : 0;
 }
 
-int service_open(struct service *s, const struct service_config *cfg, struct problem *p)
+void serve_loop_end(struct serve *s)
 {
-	*s = (struct service){ .cfg = cfg, .signals = -1, .uevents = -1 };
-	return begin(s, p);
-}
-
-void service_close(struct service *s)
-{
-	if (!s->cfg)
-		return;
 	monitor_close(&s->monitor);
 	cleanup_close(&s->signals);
 	cleanup_close(&s->uevents);
