@@ -70,6 +70,8 @@ int serve_config_check(char *who, char *file);
 /* Serves until it is told to end; @who is the command's name in messages. Returns the exit status. */
 int serve_life(const struct serve_options *o, const char *who);
 
+struct serve;
+
 /* --- serve_devices.c: which devices it watches, as devices come and go while it runs --- */
 
 struct serve_devices {
@@ -119,31 +121,17 @@ int serve_devices_exit(const struct capture_ops *engine, int err);
  */
 #define SERVER_WEB RELAY_MESSAGES	/* a message: --web-config and the contents of its files */
 
-struct serve_server_config {
-	const char *who;		/* program name, for messages */
-	const struct user *user;	/* the user to become; NULL: it stays the same */
-	struct address address;		/* the address of listen_fd */
-	int listen_fd;
-	double interval_s;
-	double history_s;
-	int schema;
-	bool bins;
-	const struct recorder_state *recorder;	/* NULL: nothing is recorded */
-	const struct otlp_state *otlp;	/* NULL: nothing is pushed */
-	const struct origin *origin;	/* of recordings to download */
-};
-
 /* Any process that the service starts: this one, or one of those below. */
 struct serve_child {
 	const char *name;		/* in messages: "the web server" */
 	const char *comm;		/* as 'ps' shows it */
 	/*
 	 * In it: gives up privileges and priority, and then works until the stream of @messages ends, giving signs.
-	 * @parent: the service. Returns -EPIPE, or another negative errno, and a sentence or nothing in @p.
+	 * @s, @parent: the service. Returns -EPIPE, or another negative errno, and a sentence or nothing in @p.
 	 */
-	int (*work)(const void *cfg, pid_t parent, int messages, int taken, int alive, struct problem *p);
+	int (*work)(const struct serve *s, pid_t parent, int messages, int taken, int alive, struct problem *p);
 };
-extern const struct serve_child server_process;	/* its cfg is a struct serve_server_config */
+extern const struct serve_child server_process, recorder_process, otlp_process;
 
 struct serve_server {
 	const char *name;		/* in messages */
@@ -163,7 +151,7 @@ struct serve_server {
  * while there is only one thread, and nothing is open that it must not have. Returns 0, or a negative errno and a
  * sentence; serve_server_end() after either.
  */
-int serve_server_start(const struct serve_child *c, const void *cfg, int keep_fd, struct serve_server *ret,
+int serve_server_start(const struct serve_child *c, const struct serve *s, int keep_fd, struct serve_server *ret,
 		       struct problem *p);
 
 /*
@@ -213,43 +201,28 @@ struct serve_recorder_config {
 #define RECORDER_KEEP_BYTES (1ULL << 30)
 #define RECORDER_LEAST_BYTES (64ULL << 20)
 
-extern const struct serve_child recorder_process;
-
 /* --- serve_otlp.c --- */
 
 /*
  * The process that pushes totals to a collector (service/otlp_push.h): like the recorder, with totals of its own, and
  * confined to what an HTTP client does (confine_client()).
  */
-struct serve_otlp_config {
-	const char *who;		/* program name, for messages */
-	const struct user *user;	/* as in struct serve_server_config */
-	const struct otlp_target *target;
-	struct otlp_state *state;	/* shared with the server; only written here */
-	double interval_s, every_s;	/* of the capture, and between requests */
-};
-
 #define OTLP_EVERY_S 10.0		/* unless the user says otherwise */
-
-extern const struct serve_child otlp_process;
 
 /* --- serve_download.c: in the process that serves --- */
 
-/* As download_make says; @cfg is a struct serve_server_config. */
-int serve_download(void *cfg, enum download kind, const struct recent *from, char **ret, size_t *ret_len);
+/* As download_make says; @s is a struct serve. */
+int serve_download(void *s, enum download kind, const struct recent *from, char **ret, size_t *ret_len);
+
+/* --- in serve_server.c: the thread that reads --web-config again --- */
 
 /*
- * Passes new certificates and users to that process, which can't read files itself: a thread of this one reads them
- * and sends them. The capture does not wait for that, not even for memory: the thread is there from the beginning, as
- * starting one takes the lock of the address space, which an ordinary thread may hold while it waits for a CPU.
+ * It passes new certificates and users to the server's process, which can't read files itself. The capture does not
+ * wait for that, not even for memory: the thread is there from the beginning, as starting one takes the lock of the
+ * address space, which an ordinary thread may hold while it waits for a CPU.
  */
-struct serve_web {
-	const char *who;		/* program name, for messages */
-	const char *file;		/* of --web-config; NULL: there is none */
-	const struct serve_options *options;
-	struct serve_server *server;
-	const struct notify *notify;	/* told when a reload is done */
-	pthread_t reloader;
+struct serve_reloader {
+	pthread_t thread;
 	int wake;			/* an eventfd */
 	bool started;
 	atomic_bool ends;
@@ -259,13 +232,13 @@ struct serve_web {
  * Starts the thread, if there is a file or one of options. After confine(), and after serve_server_wait(). Returns 0
  * or a negative errno.
  */
-int serve_web_start(struct serve_web *w);
+int serve_reloader_start(struct serve *s);
 
 /* Returns at once. If the new files can't be used, a message says so, and the old contents stay in use. */
-void serve_web_reload(struct serve_web *w);
+void serve_reload(struct serve *s);
 
-/* Waits for a reload in progress. Takes a struct that is all 0. */
-void serve_web_end(struct serve_web *w);
+/* Waits for a reload in progress, if the thread was started. */
+void serve_reloader_end(struct serve *s);
 
 /* --- serve_loop.c: in the process that captures --- */
 
@@ -277,7 +250,7 @@ struct serve {
 	struct serve_devices devices;
 	struct confine confine;
 	struct notify notify;
-	struct serve_web web;
+	struct serve_reloader reloader;
 	struct otlp_target otlp;	/* until its process has it */
 	struct web_config web_config;	/* as read at the start */
 	struct address address;

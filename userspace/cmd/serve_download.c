@@ -43,8 +43,8 @@ static int report(const char *recording, size_t len, u64 run_bytes, const char *
 
 int serve_download(void *of, enum download kind, const struct recent *from, char **ret, size_t *ret_len)
 {
-	const struct serve_server_config *server = of;
-	const struct serve_recorder_config cfg = { .who = server->who, .origin = server->origin };
+	const struct serve *s = of;
+	const struct serve_recorder_config cfg = { .who = s->who, .origin = &s->origin };
 	struct archiver CLEANUP(archiver_uninit) archiver = { 0 };
 	char *recording CLEANUP(cleanup_free) = NULL;
 	struct problem p;
@@ -56,7 +56,7 @@ int serve_download(void *of, enum download kind, const struct recent *from, char
 	if (err)
 		return err;
 	if (kind == DOWNLOAD_REPORT)
-		return report(recording, len, archiver_run_bytes(&archiver), server->who, ret, ret_len);
+		return report(recording, len, archiver_run_bytes(&archiver), s->who, ret, ret_len);
 	*ret = TAKE(recording);
 	*ret_len = len;
 	return 0;

@@ -156,17 +156,21 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 	return err ?: incidents_take(&s->incidents, kind, &message);
 }
 
-static int work(const void *of, pid_t parent, int messages, int taken, int alive, struct problem *p)
+static int work(const struct serve *of, pid_t parent, int messages, int taken, int alive, struct problem *p)
 {
-	const struct serve_recorder_config *cfg = of;
+	const struct serve_options *o = of->o;
+	const struct serve_recorder_config cfg = {
+		.who = of->who, .folder = o->record, .keep_ns = o->keep_s * NSEC_PER_SEC, .max_bytes = o->keep_bytes,
+		.keep_if = o->keep_if, .n_keep_if = o->n_keep_if, .state = of->recording, .origin = &of->origin,
+	};
 	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
-	struct process CLEANUP(process_end) s = { .incidents.cfg = cfg };
-	int err = confine_to_folder(cfg->folder, parent, p);
+	struct process CLEANUP(process_end) s = { .incidents.cfg = &cfg };
+	int err = confine_to_folder(cfg.folder, parent, p);
 
 	(void)taken, (void)alive;
 	setpriority(PRIO_PROCESS, 0, 10);	/* recording gives way to serving */
-	archiver_init(&s.hours, cfg, ARCHIVER_HOURS);
-	archiver_init(&s.incidents.archiver, cfg, ARCHIVER_INCIDENTS);
+	archiver_init(&s.hours, &cfg, ARCHIVER_HOURS);
+	archiver_init(&s.incidents.archiver, &cfg, ARCHIVER_INCIDENTS);
 	while (!err)
 		err = channel_read(&reader, take, &s);
 	return err;

@@ -48,30 +48,21 @@ static int map_shared(size_t size, void **ret, struct problem *p)
  */
 static int start_recorder(struct serve *s, struct problem *p)
 {
-	const struct serve_options *o = s->o;
-	struct serve_recorder_config cfg = {
-		.who = s->who, .folder = o->record, .keep_ns = o->keep_s * NSEC_PER_SEC, .max_bytes = o->keep_bytes,
-		.keep_if = o->keep_if, .n_keep_if = o->n_keep_if, .origin = &s->origin,
-	};
 	void *state;
 	int err;
 
-	if (!o->record)
+	if (!s->o->record)
 		return 0;
 	err = map_shared(sizeof(*s->recording), &state, p);
 	if (err)
 		return err;
-	cfg.state = s->recording = state;
-	return serve_server_start(&recorder_process, &cfg, -1, &s->links[RECORDER], p);
+	s->recording = state;
+	return serve_server_start(&recorder_process, s, -1, &s->links[RECORDER], p);
 }
 
 /* The others get no secret of it. */
 static int start_pusher(struct serve *s, struct problem *p)
 {
-	struct serve_otlp_config cfg = {
-		.who = s->who, .user = s->user.name ? &s->user : NULL, .target = &s->otlp,
-		.interval_s = s->o->capture.interval_s, .every_s = s->o->otlp_interval_s,
-	};
 	void *state;
 	int err;
 
@@ -80,8 +71,8 @@ static int start_pusher(struct serve *s, struct problem *p)
 	err = map_shared(sizeof(*s->pushing), &state, p);
 	if (err)
 		return err;
-	cfg.state = s->pushing = state;
-	err = serve_server_start(&otlp_process, &cfg, -1, &s->links[PUSHER], p);
+	s->pushing = state;
+	err = serve_server_start(&otlp_process, s, -1, &s->links[PUSHER], p);
 	otlp_target_uninit(&s->otlp);
 	return err;
 }
@@ -89,21 +80,7 @@ static int start_pusher(struct serve *s, struct problem *p)
 /* It begins to serve once the capture has begun. */
 static int start_server(struct serve *s, struct problem *p)
 {
-	const struct serve_options *o = s->o;
-	const struct serve_server_config cfg = {
-		.who = s->who,
-		.user = s->user.name ? &s->user : NULL,
-		.address = s->address,
-		.listen_fd = s->listen_fd,
-		.interval_s = o->capture.interval_s,
-		.history_s = o->history_s,
-		.schema = o->schema,
-		.bins = o->bins,
-		.recorder = s->recording,
-		.otlp = s->pushing,
-		.origin = &s->origin,
-	};
-	int err = o->unheard ? 0 : serve_server_start(&server_process, &cfg, s->listen_fd, &s->links[SERVER], p);
+	int err = s->o->unheard ? 0 : serve_server_start(&server_process, s, s->listen_fd, &s->links[SERVER], p);
 
 	cleanup_close(&s->listen_fd);
 	s->listen_fd = -1;
@@ -122,7 +99,7 @@ static int begin_to_serve(struct serve *s, struct problem *p)
 		problem_set(p, err, "the web server could not be started: %s", strerror(-err));
 	if (err)
 		return err;
-	err = serve_web_start(&s->web);
+	err = serve_reloader_start(s);
 	return err ? problem_set(p, err, "could not start a thread: %s", strerror(-err)) : 0;
 }
 
@@ -186,7 +163,7 @@ static int on_find(void *serve, const struct device_table *t, struct watch **ret
 static void serve_end(struct serve *s)
 {
 	serve_server_leave(&s->links[SERVER]);
-	serve_web_end(&s->web);
+	serve_reloader_end(s);
 	serve_loop_end(s);
 	for (u32 i = SERVE_LINKS; i--;)
 		serve_server_end(&s->links[i], ends_ms[i]);
@@ -300,11 +277,6 @@ static int begin(struct serve *s)
 	if (err)
 		return command_fail(s->who, STATUS_FAILED, &p);
 	notify_init(&s->notify);
-	s->web.who = s->who;
-	s->web.file = s->o->web_file;
-	s->web.options = s->o;
-	s->web.server = &s->links[SERVER];
-	s->web.notify = &s->notify;
 	err = serve_devices_init(&s->devices, &o->wanted, o->replay ? NULL : tell_waiting, &p);
 	if (err)
 		return command_fail(s->who, serve_devices_exit(engine, err), &p);

@@ -243,7 +243,7 @@ static void reload(struct serve *s)
 
 	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu", now_ns() / 1000);
 	notify_send(&s->notify, text);
-	serve_web_reload(&s->web);
+	serve_reload(s);
 	monitor_look(&s->monitor);
 }
 

@@ -17,7 +17,7 @@
 #define FLUSH_MS 800
 
 struct pusher {
-	const struct serve_otlp_config *cfg;
+	const struct serve *of;
 	struct totals totals;
 	struct relayed relayed;
 	struct otlp_push *push;
@@ -30,7 +30,7 @@ static void on_told(void *pusher, const struct problem *p)
 {
 	struct pusher *s = pusher;
 
-	command_fail(s->cfg->who, 0, p);
+	command_fail(s->of->who, 0, p);
 }
 
 static int take(void *pusher, u32 kind, struct wire_in *bytes)
@@ -62,7 +62,8 @@ static int add_request(struct pusher *s)
 static int push_all(struct pusher *s, int messages)
 {
 	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
-	u64 slack_ns = s->cfg->interval_s / 2 * NSEC_PER_SEC, every_ns = s->cfg->every_s * NSEC_PER_SEC;
+	const struct serve_options *o = s->of->o;
+	u64 slack_ns = o->capture.interval_s / 2 * NSEC_PER_SEC, every_ns = o->otlp_interval_s * NSEC_PER_SEC;
 	int err = 0;
 
 	while (!err) {
@@ -84,29 +85,28 @@ static int push_all(struct pusher *s, int messages)
 }
 
 /* Certificates, and what a resolver reads: resolv.conf is often a link to where a program renews it. */
-static int confine_pusher(const struct serve_otlp_config *cfg, pid_t parent, struct problem *p)
+static int confine_pusher(const struct serve *s, pid_t parent, struct problem *p)
 {
-	const char *trusts = otlp_push_trusts(cfg->target);
+	const char *trusts = otlp_push_trusts(&s->otlp);
 	CLEANUP(cleanup_free) char *resolver = realpath("/etc/resolv.conf", NULL);
 	const char *const files[] = { "/etc", resolver ? dirname(resolver) : "/etc", trusts, NULL };
 
-	return confine_client(cfg->user, parent, files, p);
+	return confine_client(s->user.name ? &s->user : NULL, parent, files, p);
 }
 
-static int work(const void *of, pid_t parent, int messages, int taken, int alive, struct problem *p)
+static int work(const struct serve *of, pid_t parent, int messages, int taken, int alive, struct problem *p)
 {
-	const struct serve_otlp_config *cfg = of;
-	struct pusher s = { .cfg = cfg };
+	struct pusher s = { .of = of };
 	const struct otlp_push_config push = {
-		.target = cfg->target, .state = cfg->state, .told = on_told, .into = &s,
+		.target = &of->otlp, .state = of->pushing, .told = on_told, .into = &s,
 	};
-	int err = confine_pusher(cfg, parent, p);
+	int err = confine_pusher(of, parent, p);
 
 	(void)taken, (void)alive;
 	setpriority(PRIO_PROCESS, 0, 11);	/* pushing gives way to recording */
 	gethostname(s.host, sizeof(s.host) - 1);
 	totals_init(&s.totals, BLKLAT_SCALE_MAX);
-	s.totals.otlp = cfg->state;
+	s.totals.otlp = of->pushing;
 	err = err ?: otlp_push_new(&push, &s.push) ?: push_all(&s, messages);
 	otlp_push_free(s.push);
 	relayed_uninit(&s.relayed);

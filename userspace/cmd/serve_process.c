@@ -17,7 +17,7 @@
 #define SIGN_NS NSEC_PER_SEC
 
 struct process {
-	const struct serve_server_config *cfg;
+	const struct serve *of;
 	struct downloads downloads;
 	int taken;
 	struct feed feed;
@@ -64,7 +64,7 @@ static int take_web(struct process *s, struct wire_in *bytes)
 		return err;
 	}
 	if (err)
-		command_fail(s->cfg->who, 0, &p);
+		command_fail(s->of->who, 0, &p);
 	s->serves = true;
 	return 0;
 }
@@ -120,15 +120,18 @@ static int take(void *process, u32 kind, struct wire_in *bytes)
 
 static int make_room(struct process *s)
 {
-	const struct serve_server_config *cfg = s->cfg;
-	const struct feed_config feed = { cfg->interval_s, cfg->history_s, cfg->bins };
-	struct server_config server = { .listen_fd = cfg->listen_fd, .address = cfg->address, .feed = &s->feed, .totals = &s->totals, .downloads = &s->downloads };
+	const struct serve_options *o = s->of->o;
+	const struct feed_config feed = { o->capture.interval_s, o->history_s, o->bins };
+	struct server_config server = {
+		.listen_fd = s->of->listen_fd, .address = s->of->address, .feed = &s->feed, .totals = &s->totals,
+		.downloads = &s->downloads,
+	};
 	int err = feed_init(&s->feed, &feed);
 
-	s->downloads = (struct downloads){ .make = serve_download, .into = (void *)cfg, .keep_ns = cfg->history_s * NSEC_PER_SEC };
-	totals_init(&s->totals, cfg->schema);
-	s->totals.recorder = cfg->recorder;
-	s->totals.otlp = cfg->otlp;
+	s->downloads = (struct downloads){ .make = serve_download, .into = (void *)s->of, .keep_ns = o->history_s * NSEC_PER_SEC };
+	totals_init(&s->totals, o->schema);
+	s->totals.recorder = s->of->recording;
+	s->totals.otlp = s->of->pushing;
 	return err ?: server_new(&server, &s->server);
 }
 
@@ -163,11 +166,10 @@ static int go_round(struct process *s, int messages, int alive)
 	return err;
 }
 
-static int work(const void *of, pid_t parent, int messages, int taken, int alive, struct problem *p)
+static int work(const struct serve *of, pid_t parent, int messages, int taken, int alive, struct problem *p)
 {
-	const struct serve_server_config *cfg = of;
-	struct process CLEANUP(process_end) s = { .cfg = cfg, .taken = taken, .problem = p };
-	int err = confine_server(cfg->user, parent, p);
+	struct process CLEANUP(process_end) s = { .of = of, .taken = taken, .problem = p };
+	int err = confine_server(of->user.name ? &of->user : NULL, parent, p);
 
 	setpriority(PRIO_PROCESS, 0, 5);	/* serving gives way to capturing */
 	return err ?: make_room(&s) ?: go_round(&s, messages, alive);

@@ -114,7 +114,8 @@ static int end_with_parent(int kept)
 }
 
 /* Signals that end or reload the service are handled by its first process. */
-static int become_child(const struct serve_child *c, const void *cfg, int keep_fd, const int e[ENDS], pid_t parent)
+static int become_child(const struct serve_child *c, const struct serve *s, int keep_fd, const int e[ENDS],
+			pid_t parent)
 {
 	struct problem p = { "" };
 	int err = end_with_parent(e[KEPT]);
@@ -125,7 +126,7 @@ static int become_child(const struct serve_child *c, const void *cfg, int keep_f
 	leave_terminal();
 	close_others(keep_fd, e);
 	err = err ? problem_set(&p, err, "%s could not be confined: %s", c->name, strerror(-err)) :
-	      c->work(cfg, parent, e[RECEIVES], e[TOOK], e[LIVES], &p);
+	      c->work(s, parent, e[RECEIVES], e[TOOK], e[LIVES], &p);
 	if (err == -EPIPE)
 		return STATUS_DONE;
 	if (!p.text[0])
@@ -133,7 +134,7 @@ static int become_child(const struct serve_child *c, const void *cfg, int keep_f
 	return command_fail("blklat serve", STATUS_FAILED, &p);
 }
 
-int serve_server_start(const struct serve_child *c, const void *cfg, int keep_fd, struct serve_server *ret,
+int serve_server_start(const struct serve_child *c, const struct serve *of, int keep_fd, struct serve_server *ret,
 		       struct problem *p)
 {
 	struct serve_server s = { .name = c->name, .process = -1 };
@@ -144,7 +145,7 @@ int serve_server_start(const struct serve_child *c, const void *cfg, int keep_fd
 		return problem_set(p, err, "could not connect to %s: %s", c->name, strerror(-err));
 	s.pid = fork();
 	if (!s.pid)
-		_exit(become_child(c, cfg, keep_fd, e, parent));
+		_exit(become_child(c, of, keep_fd, e, parent));
 	if (s.pid > 0)
 		s.process = syscall(SYS_pidfd_open, s.pid, 0);
 	if (s.process < 0) {
@@ -268,98 +269,101 @@ void serve_server_end(struct serve_server *s, int ms)
 }
 
 /* They need privileges that are gone by now. Wrong ones are reported as at the start. */
-static void tell_changed_options(const struct serve_web *w)
+static void tell_changed_options(const struct serve *s)
 {
-	const struct option_file *was = &w->options->config;
+	const struct option_file *was = &s->o->config;
 	CLEANUP(serve_options_free) struct serve_options o = { 0 };
 	struct problem p;
 
-	if (!was->name || serve_options_read(&o, w->options->argc, w->options->argv) >= 0)
+	if (!was->name || serve_options_read(&o, s->o->argc, s->o->argv) >= 0)
 		return;
 	if (o.config.len == was->len && !memcmp(o.config.text, was->text, was->len))
 		return;
 	problem_set(&p, 0, "%s has changed: restart the service for it to take effect", was->name);
-	command_fail(w->who, 0, &p);
+	command_fail(s->who, 0, &p);
 }
 
-static void reload_web(struct serve_web *w)
+static void reload_web(struct serve *s)
 {
+	struct serve_server *server = &s->links[SERVER];
+	const char *file = s->o->web_file;
 	struct web_config web = { 0 };
 	struct problem p;
-	int err = web_config_read(&web, w->file, &p);
+	int err = web_config_read(&web, file, &p);
 
 	if (!err) {
-		err = serve_server_tell(w->server, &web) ?: serve_server_wait(w->server);
+		err = serve_server_tell(server, &web) ?: serve_server_wait(server);
 		if (err == -ETIMEDOUT)
-			serve_server_kill(w->server);
+			serve_server_kill(server);
 		if (err)
-			problem_set(&p, err, "the web server did not confirm that it uses %s: %s", w->file, strerror(-err));
+			problem_set(&p, err, "the web server did not confirm that it uses %s: %s", file, strerror(-err));
 		web_config_free(&web);
 	}
 	if (err && err != -ECHILD)	/* the loop reports its end */
-		command_fail(w->who, 0, &p);
+		command_fail(s->who, 0, &p);
 }
 
-static void reload(struct serve_web *w)
+static void reload(struct serve *s)
 {
-	if (w->file)
-		reload_web(w);
-	tell_changed_options(w);
+	if (s->o->web_file)
+		reload_web(s);
+	tell_changed_options(s);
 }
 
 /* Waits for a request, or looks for one. Several become one. */
-static bool requested(const struct serve_web *w, bool wait)
+static bool requested(const struct serve *s, bool wait)
 {
-	struct pollfd fd = { .fd = w->wake, .events = POLLIN };
+	struct pollfd fd = { .fd = s->reloader.wake, .events = POLLIN };
 	eventfd_t n;
 
-	return poll(&fd, 1, wait ? -1 : 0) > 0 && !eventfd_read(w->wake, &n);
+	return poll(&fd, 1, wait ? -1 : 0) > 0 && !eventfd_read(s->reloader.wake, &n);
 }
 
-static void *reloader(void *web)
+static void *reloader(void *serve)
 {
-	struct serve_web *w = web;
+	struct serve *s = serve;
 
 	confine_thread();
-	while (!w->ends && requested(w, true) && !w->ends) {
+	while (!s->reloader.ends && requested(s, true) && !s->reloader.ends) {
 		do
-			reload(w);
-		while (!w->ends && requested(w, false));
-		notify_send(w->notify, "READY=1");
+			reload(s);
+		while (!s->reloader.ends && requested(s, false));
+		notify_send(&s->notify, "READY=1");
 	}
 	return NULL;
 }
 
-int serve_web_start(struct serve_web *w)
+int serve_reloader_start(struct serve *s)
 {
+	struct serve_reloader *r = &s->reloader;
 	int err;
 
-	if (!w->file && !w->options->config.name)
+	if (!s->o->web_file && !s->o->config.name)
 		return 0;
-	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (w->wake < 0)
+	r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (r->wake < 0)
 		return -errno;
-	err = -pthread_create(&w->reloader, NULL, reloader, w);
-	w->started = !err;
+	err = -pthread_create(&r->thread, NULL, reloader, s);
+	r->started = !err;
 	if (err)
-		close(w->wake);
+		close(r->wake);
 	return err;
 }
 
-void serve_web_reload(struct serve_web *w)
+void serve_reload(struct serve *s)
 {
-	if (w->started)
-		eventfd_write(w->wake, 1);
+	if (s->reloader.started)
+		eventfd_write(s->reloader.wake, 1);
 	else
-		notify_send(w->notify, "READY=1");
+		notify_send(&s->notify, "READY=1");
 }
 
-void serve_web_end(struct serve_web *w)
+void serve_reloader_end(struct serve *s)
 {
-	if (!w->started)
+	if (!s->reloader.started)
 		return;
-	w->ends = true;
-	eventfd_write(w->wake, 1);
-	pthread_join(w->reloader, NULL);
-	close(w->wake);
+	s->reloader.ends = true;
+	eventfd_write(s->reloader.wake, 1);
+	pthread_join(s->reloader.thread, NULL);
+	close(s->reloader.wake);
 }
