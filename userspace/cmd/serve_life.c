@@ -35,53 +35,36 @@ static void on_watching_failed(void *serve, const struct problem *p)
 
 /* --- the other processes --------------------------------------------------------------------- */
 
-/* Memory that all processes share, which is 0 at first. */
-static int map_shared(size_t size, void **ret, struct problem *p)
+/* What processes say of themselves, in memory that all share, which is 0 at first. */
+static int map_states(struct serve *s, struct problem *p)
 {
-	*ret = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return *ret == MAP_FAILED ? problem_set(p, -ENOMEM, "out of memory") : 0;
+	struct {
+		struct recorder_state recorder;
+		struct otlp_state otlp;
+	} *states = mmap(NULL, sizeof(*states), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (states == MAP_FAILED)
+		return problem_set(p, -ENOMEM, "out of memory");
+	s->recording = s->o->record ? &states->recorder : NULL;
+	s->pushing = s->o->otlp ? &states->otlp : NULL;
+	return 0;
 }
 
 /*
  * They must be started before the capture is opened, so that they inherit nothing of it, and before we connect to the
- * service manager.
+ * service manager. The server begins to serve once the capture has begun.
  */
-static int start_recorder(struct serve *s, struct problem *p)
+static int start_processes(struct serve *s, struct problem *p)
 {
-	void *state;
-	int err;
+	int err = map_states(s, p);
 
-	if (!s->o->record)
-		return 0;
-	err = map_shared(sizeof(*s->recording), &state, p);
-	if (err)
-		return err;
-	s->recording = state;
-	return serve_server_start(&recorder_process, s, -1, &s->links[RECORDER], p);
-}
-
-/* The others get no secret of it. */
-static int start_pusher(struct serve *s, struct problem *p)
-{
-	void *state;
-	int err;
-
-	if (!s->o->otlp)
-		return 0;
-	err = map_shared(sizeof(*s->pushing), &state, p);
-	if (err)
-		return err;
-	s->pushing = state;
-	err = serve_server_start(&otlp_process, s, -1, &s->links[PUSHER], p);
-	otlp_target_uninit(&s->otlp);
-	return err;
-}
-
-/* It begins to serve once the capture has begun. */
-static int start_server(struct serve *s, struct problem *p)
-{
-	int err = s->o->unheard ? 0 : serve_server_start(&server_process, s, s->listen_fd, &s->links[SERVER], p);
-
+	if (!err && s->o->record)
+		err = serve_server_start(&recorder_process, s, -1, &s->links[RECORDER], p);
+	if (!err && s->o->otlp)
+		err = serve_server_start(&otlp_process, s, -1, &s->links[PUSHER], p);
+	otlp_target_uninit(&s->otlp);	/* the server gets no secret of it */
+	if (!err && !s->o->unheard)
+		err = serve_server_start(&server_process, s, s->listen_fd, &s->links[SERVER], p);
 	cleanup_close(&s->listen_fd);
 	s->listen_fd = -1;
 	return err;
@@ -273,7 +256,7 @@ static int begin(struct serve *s)
 	if (err)
 		return command_fail(s->who, STATUS_FAILED, &p);
 	err = run_capture_origin(&s->origin, s->o->line) ? problem_set(&p, -ENOMEM, "out of memory") :
-	      start_recorder(s, &p) ?: start_pusher(s, &p) ?: start_server(s, &p);
+	      start_processes(s, &p);
 	if (err)
 		return command_fail(s->who, STATUS_FAILED, &p);
 	notify_init(&s->notify);
