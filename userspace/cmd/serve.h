@@ -139,7 +139,6 @@ struct serve_server {
 	int process;			/* readable once it has ended */
 	int taken, alive;		/* its signs (pipes) */
 	int keeps;			/* closing it kills the process */
-	int leave;			/* ours: readable once nobody shall wait any more */
 	struct relay relay;		/* of intervals */
 	bool follows;			/* it gets them */
 	bool ended;			/* that was seen */
@@ -155,18 +154,11 @@ int serve_server_start(const struct serve_child *c, const struct serve *s, int k
 		       struct problem *p);
 
 /*
- * Sends it the contents of --web-config's files, with which it begins to serve, or starts its server
- * anew. Returns 0 or a negative errno. May be called by any thread.
+ * Sends it the contents of --web-config's files, with which it begins to serve, and waits until it has taken that.
+ * Returns 0 or a negative errno; -ECHILD if it has ended, -ETIMEDOUT if it takes too long. It prints itself what it
+ * could not use.
  */
-int serve_server_tell(struct serve_server *s, const struct web_config *web);
-
-/*
- * Waits until it has taken that. Returns 0; -ECHILD if it has ended, -ETIMEDOUT if it takes too long,
- * -ECANCELED after serve_server_leave(). Only for one thread at a time. It prints itself what it could
- * not use.
- */
-int serve_server_wait(struct serve_server *s);
-void serve_server_leave(struct serve_server *s);
+int serve_server_begin(struct serve_server *s, const struct web_config *web);
 
 /* Whether it has given a sign of life recently. */
 bool serve_server_alive(struct serve_server *s);
@@ -217,27 +209,30 @@ int serve_download(void *s, enum download kind, const struct recent *from, char 
 /* --- in serve_server.c: the thread that reads --web-config again --- */
 
 /*
- * It passes new certificates and users to the server's process, which can't read files itself. The capture does not
- * wait for that, not even for memory: the thread is there from the beginning, as starting one takes the lock of the
- * address space, which an ordinary thread may hold while it waits for a CPU.
+ * The server's process can't read files itself. The capture does not wait for that, not even for memory: the thread is
+ * there from the beginning, as starting one takes the lock of the address space, which an ordinary thread may hold
+ * while it waits for a CPU. The loop sends what it has read, with which the server starts anew.
  */
 struct serve_reloader {
 	pthread_t thread;
-	int wake;			/* an eventfd */
+	int wake, done;			/* eventfds: it is to read, and has read */
+	struct wire_out web;		/* the message, meanwhile the thread's */
 	bool started;
-	atomic_bool ends;
+	bool again;			/* another reload is wanted after this one */
+	_Atomic enum { RELOAD_NONE, RELOAD_READS, RELOAD_HAS_READ, RELOAD_SENT } step;
+	u64 until_ns;			/* when the server must have taken it; UINT64_MAX: nothing is sent */
 };
 
-/*
- * Starts the thread, if there is a file or one of options. After confine(), and after serve_server_wait(). Returns 0
- * or a negative errno.
- */
+/* Starts the thread, if there is a file or one of options. After confine(). Returns 0 or a negative errno. */
 int serve_reloader_start(struct serve *s);
 
 /* Returns at once. If the new files can't be used, a message says so, and the old contents stay in use. */
 void serve_reload(struct serve *s);
 
-/* Waits for a reload in progress, if the thread was started. */
+/* To be called when done or the server's taken is readable, and at until_ns: goes on with a reload. */
+void serve_reloader_tend(struct serve *s);
+
+/* Waits until no file is read any more. */
 void serve_reloader_end(struct serve *s);
 
 /* --- serve_loop.c: in the process that captures --- */

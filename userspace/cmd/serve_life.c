@@ -77,7 +77,7 @@ static int begin_to_serve(struct serve *s, struct problem *p)
 
 	if (s->o->unheard)
 		return 0;
-	err = serve_server_tell(&s->links[SERVER], &s->web_config) ?: serve_server_wait(&s->links[SERVER]);
+	err = serve_server_begin(&s->links[SERVER], &s->web_config);
 	if (err && !serve_server_ended(&s->links[SERVER], p))
 		problem_set(p, err, "the web server could not be started: %s", strerror(-err));
 	if (err)
@@ -145,7 +145,6 @@ static int on_find(void *serve, const struct device_table *t, struct watch **ret
 
 static void serve_end(struct serve *s)
 {
-	serve_server_leave(&s->links[SERVER]);
 	serve_reloader_end(s);
 	serve_loop_end(s);
 	for (u32 i = SERVE_LINKS; i--;)
@@ -284,7 +283,7 @@ int serve_life(const struct serve_options *o, const char *who)
 {
 	CLEANUP(serve_end) struct serve s = {
 		.who = who, .o = o, .address = o->address, .notify.fd = -1, .listen_fd = -1, .signals = -1,
-		.uevents = -1,
+		.uevents = -1, .reloader.until_ns = UINT64_MAX,
 	};
 
 	return begin(&s);

@@ -114,7 +114,8 @@ enum event {
 	EVENT_END,		/* SIGINT, SIGTERM, or the first link's process has ended */
 	EVENT_RELOAD,		/* SIGHUP */
 	EVENT_LINK_ENDED,	/* the process of another one; told once */
-	EVENT_DEVICES,		/* the kernel reported block devices: see news */
+	EVENT_DEVICES,		/* the kernel reported block devices */
+	EVENT_WEB,		/* see serve_reloader_tend() */
 };
 
 static void signals_of_end(sigset_t *ret)
@@ -167,7 +168,7 @@ static bool take_signal(int fd, enum event *ret)
 	return true;
 }
 
-enum { ENDS = 2, CHANNELS = ENDS + SERVE_LINKS, FDS = CHANNELS + SERVE_LINKS };
+enum { WEB = 2, ENDS = WEB + 2, CHANNELS = ENDS + SERVE_LINKS, FDS = CHANNELS + SERVE_LINKS };
 
 /* Polls, and sends to the other processes what they take now. */
 static int wait_once(struct serve *s, struct pollfd fds[FDS], u64 left_ns)
@@ -178,6 +179,8 @@ static int wait_once(struct serve *s, struct pollfd fds[FDS], u64 left_ns)
 
 	fds[0] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = s->uevents, .events = POLLIN };
+	fds[WEB] = (struct pollfd){ .fd = s->reloader.started ? s->reloader.done : -1, .events = POLLIN };
+	fds[WEB + 1] = (struct pollfd){ .fd = s->reloader.step == RELOAD_SENT ? s->links[SERVER].taken : -1, .events = POLLIN };
 	for (u32 i = 0; i < SERVE_LINKS; i++) {
 		struct serve_server *link = &s->links[i];
 		bool there = link->pid && !link->ended;
@@ -217,6 +220,8 @@ static enum event wait_for_event(struct serve *s, u64 deadline_ns, u32 *ret_link
 		}
 		if (!left)
 			return EVENT_TIME;
+		if (fds[WEB].revents || fds[WEB + 1].revents)
+			return EVENT_WEB;
 		*ret_news = fds[1].revents ? uevents_take(s->uevents) : MONITOR_NO_NEWS;
 		if (*ret_news)
 			return EVENT_DEVICES;
@@ -256,6 +261,7 @@ static void handle(struct serve *s, enum event event, u32 link, enum monitor_new
 		end_link(s, link, 0);
 	if (event == EVENT_RELOAD)
 		reload(s);
+	serve_reloader_tend(s);
 	monitor_tend(m, news);
 	/* Opening the first capture takes much time, once. */
 	if (m->capture != capture)
@@ -267,7 +273,7 @@ static void handle(struct serve *s, enum event event, u32 link, enum monitor_new
 static int wait_until(struct serve *s, u64 deadline_ns)
 {
 	do {
-		u64 wake_ns = min_u64(deadline_ns, monitor_due_ns(&s->monitor));
+		u64 wake_ns = min_u64(min_u64(deadline_ns, monitor_due_ns(&s->monitor)), s->reloader.until_ns);
 		enum monitor_news news = MONITOR_NO_NEWS;
 		u32 link = 0;
 		enum event event =

@@ -161,25 +161,21 @@ int serve_server_start(const struct serve_child *c, const struct serve *of, int 
 	s.taken = e[TAKEN];
 	s.alive = e[ALIVE];
 	s.alive_ns = now_ns();
-	s.leave = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	*ret = s;
 	relay_init(&ret->relay, e[SENDS]);
 	return 0;
 }
 
-int serve_server_tell(struct serve_server *s, const struct web_config *web)
+static void put_web(struct wire_out *to, const struct web_config *web)
 {
-	struct wire_out bytes = { 0 };
-
-	wire_put_text(&bytes, web->cert);
-	wire_put_text(&bytes, web->key);
-	wire_put(&bytes, &web->only_tls13, sizeof(web->only_tls13));
-	wire_put(&bytes, &web->n_users, sizeof(web->n_users));
+	wire_put_text(to, web->cert);
+	wire_put_text(to, web->key);
+	wire_put(to, &web->only_tls13, sizeof(web->only_tls13));
+	wire_put(to, &web->n_users, sizeof(web->n_users));
 	for (u32 i = 0; i < web->n_users; i++) {
-		wire_put_text(&bytes, web->users[i].name);
-		wire_put_text(&bytes, web->users[i].hash);
+		wire_put_text(to, web->users[i].name);
+		wire_put_text(to, web->users[i].hash);
 	}
-	return channel_post(&s->relay.channel, SERVER_WEB, &bytes);
 }
 
 static bool has_ended(const struct serve_server *s, int timeout_ms)
@@ -189,15 +185,18 @@ static bool has_ended(const struct serve_server *s, int timeout_ms)
 	return poll(&fd, 1, timeout_ms) > 0;
 }
 
-int serve_server_wait(struct serve_server *s)
+int serve_server_begin(struct serve_server *s, const struct web_config *web)
 {
 	u64 until_ns = now_ns() + TAKEN_NS, now;
+	struct wire_out bytes = { 0 };
+	int err;
 
-	while ((now = now_ns()) < until_ns) {
+	put_web(&bytes, web);
+	err = channel_post(&s->relay.channel, SERVER_WEB, &bytes);
+	while (!err && (now = now_ns()) < until_ns) {
 		struct pollfd fds[] = {
 			{ .fd = s->taken, .events = POLLIN },
 			{ .fd = s->process, .events = POLLIN },
-			{ .fd = s->leave, .events = POLLIN },
 			channel_pollfd(&s->relay.channel),
 		};
 
@@ -206,19 +205,11 @@ int serve_server_wait(struct serve_server *s)
 		channel_flush(&s->relay.channel);
 		if (take_signs(s->taken))
 			return 0;
-		if (fds[2].revents)
-			return -ECANCELED;
 		/* A process that ends closes its pipe a moment before it has ended. */
 		if (fds[0].revents || fds[1].revents)
 			return has_ended(s, ENDS_MS) ? -ECHILD : -ETIMEDOUT;
 	}
-	return -ETIMEDOUT;
-}
-
-void serve_server_leave(struct serve_server *s)
-{
-	if (s->pid)
-		eventfd_write(s->leave, 1);
+	return err ?: -ETIMEDOUT;
 }
 
 bool serve_server_alive(struct serve_server *s)
@@ -264,7 +255,6 @@ void serve_server_end(struct serve_server *s, int ms)
 	close(s->process);
 	close(s->taken);
 	close(s->alive);
-	close(s->leave);
 	s->pid = 0;
 }
 
@@ -283,52 +273,32 @@ static void tell_changed_options(const struct serve *s)
 	command_fail(s->who, 0, &p);
 }
 
-static void reload_web(struct serve *s)
+/* What can't be used is told; then nothing is sent. */
+static void read_web(struct serve *s)
 {
-	struct serve_server *server = &s->links[SERVER];
-	const char *file = s->o->web_file;
 	struct web_config web = { 0 };
 	struct problem p;
-	int err = web_config_read(&web, file, &p);
 
-	if (!err) {
-		err = serve_server_tell(server, &web) ?: serve_server_wait(server);
-		if (err == -ETIMEDOUT)
-			serve_server_kill(server);
-		if (err)
-			problem_set(&p, err, "the web server did not confirm that it uses %s: %s", file, strerror(-err));
-		web_config_free(&web);
-	}
-	if (err && err != -ECHILD)	/* the loop reports its end */
+	if (web_config_read(&web, s->o->web_file, &p)) {
 		command_fail(s->who, 0, &p);
-}
-
-static void reload(struct serve *s)
-{
-	if (s->o->web_file)
-		reload_web(s);
-	tell_changed_options(s);
-}
-
-/* Waits for a request, or looks for one. Several become one. */
-static bool requested(const struct serve *s, bool wait)
-{
-	struct pollfd fd = { .fd = s->reloader.wake, .events = POLLIN };
-	eventfd_t n;
-
-	return poll(&fd, 1, wait ? -1 : 0) > 0 && !eventfd_read(s->reloader.wake, &n);
+		return;
+	}
+	put_web(&s->reloader.web, &web);
+	web_config_free(&web);
 }
 
 static void *reloader(void *serve)
 {
 	struct serve *s = serve;
+	eventfd_t n;
 
 	confine_thread();
-	while (!s->reloader.ends && requested(s, true) && !s->reloader.ends) {
-		do
-			reload(s);
-		while (!s->reloader.ends && requested(s, false));
-		notify_send(&s->notify, "READY=1");
+	while (!eventfd_read(s->reloader.wake, &n) && s->reloader.step == RELOAD_READS) {
+		if (s->o->web_file)
+			read_web(s);
+		tell_changed_options(s);
+		s->reloader.step = RELOAD_HAS_READ;
+		eventfd_write(s->reloader.done, 1);
 	}
 	return NULL;
 }
@@ -340,30 +310,88 @@ int serve_reloader_start(struct serve *s)
 
 	if (!s->o->web_file && !s->o->config.name)
 		return 0;
-	r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (r->wake < 0)
-		return -errno;
-	err = -pthread_create(&r->thread, NULL, reloader, s);
+	r->wake = eventfd(0, EFD_CLOEXEC);
+	r->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = r->wake < 0 || r->done < 0 ? -EMFILE : -pthread_create(&r->thread, NULL, reloader, s);
 	r->started = !err;
-	if (err)
-		close(r->wake);
 	return err;
+}
+
+static void begin_reload(struct serve_reloader *r)
+{
+	r->step = RELOAD_READS;
+	eventfd_write(r->wake, 1);
 }
 
 void serve_reload(struct serve *s)
 {
-	if (s->reloader.started)
-		eventfd_write(s->reloader.wake, 1);
+	struct serve_reloader *r = &s->reloader;
+
+	r->again = r->step != RELOAD_NONE;
+	if (!r->started)
+		notify_send(&s->notify, "READY=1");
+	else if (!r->again)
+		begin_reload(r);
+}
+
+/* Because of @err, or as it succeeded (0). */
+static void end_reload(struct serve *s, int err)
+{
+	struct serve_reloader *r = &s->reloader;
+	struct problem p;
+
+	if (err) {
+		problem_set(&p, err, "the web server did not confirm that it uses %s: %s", s->o->web_file, strerror(-err));
+		command_fail(s->who, 0, &p);
+	}
+	r->step = RELOAD_NONE;
+	r->until_ns = UINT64_MAX;
+	if (r->again)
+		begin_reload(r);
 	else
 		notify_send(&s->notify, "READY=1");
+	r->again = false;
+}
+
+/* Sends what was read, if there is anything to send. */
+static void send_web(struct serve *s)
+{
+	struct serve_reloader *r = &s->reloader;
+	bool any = r->web.len || r->web.failed;
+	eventfd_t n;
+	int err = any ? channel_post(&s->links[SERVER].relay.channel, SERVER_WEB, &r->web) : 0;
+
+	eventfd_read(r->done, &n);
+	r->step = RELOAD_SENT;
+	r->until_ns = now_ns() + TAKEN_NS;
+	if (err || !any)
+		end_reload(s, err);
+}
+
+void serve_reloader_tend(struct serve *s)
+{
+	struct serve_server *server = &s->links[SERVER];
+
+	if (s->reloader.step == RELOAD_HAS_READ) {
+		send_web(s);
+	} else if (s->reloader.step == RELOAD_SENT && take_signs(server->taken)) {
+		end_reload(s, 0);
+	} else if (now_ns() >= s->reloader.until_ns) {
+		serve_server_kill(server);
+		end_reload(s, -ETIMEDOUT);
+	}
 }
 
 void serve_reloader_end(struct serve *s)
 {
-	if (!s->reloader.started)
+	struct serve_reloader *r = &s->reloader;
+
+	if (!r->started)
 		return;
-	s->reloader.ends = true;
-	eventfd_write(s->reloader.wake, 1);
-	pthread_join(s->reloader.thread, NULL);
-	close(s->reloader.wake);
+	r->step = RELOAD_NONE;
+	eventfd_write(r->wake, 1);
+	pthread_join(r->thread, NULL);
+	close(r->wake);
+	close(r->done);
+	wire_out_free(&r->web);
 }

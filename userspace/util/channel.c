@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "util/array.h"
-#include "util/realtime.h"
 
 #define READ_BYTES (64u << 10)
 
@@ -21,10 +20,9 @@ struct header {
 void channel_init(struct channel *c, int fd)
 {
 	*c = (struct channel){ .fd = fd };
-	realtime_lock_init(&c->lock);
 }
 
-static void flush(struct channel *c)
+void channel_flush(struct channel *c)
 {
 	while (c->sent < c->queue.len && !c->closed) {
 		ssize_t n = send(c->fd, c->queue.data + c->sent, c->queue.len - c->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -39,7 +37,7 @@ static void flush(struct channel *c)
 	c->sent = 0;
 }
 
-static size_t waiting(const struct channel *c)
+size_t channel_waiting(const struct channel *c)
 {
 	return c->closed ? 0 : c->queue.len - c->sent;
 }
@@ -50,7 +48,7 @@ static int enqueue(struct channel *c, u32 kind, const struct wire_out *bytes)
 	struct wire_out *q = &c->queue;
 	size_t len;
 
-	if (waiting(c) > CHANNEL_MOST)
+	if (channel_waiting(c) > CHANNEL_MOST)
 		return -ENOBUFS;
 	if (c->sent > q->len / 2) {
 		memmove(q->data, q->data + c->sent, q->len - c->sent);
@@ -65,7 +63,7 @@ static int enqueue(struct channel *c, u32 kind, const struct wire_out *bytes)
 		q->failed = false;
 		return -ENOMEM;
 	}
-	flush(c);
+	channel_flush(c);
 	return 0;
 }
 
@@ -73,32 +71,13 @@ int channel_post(struct channel *c, u32 kind, struct wire_out *bytes)
 {
 	int err = bytes->failed ? -ENOMEM : 0;
 
-	pthread_mutex_lock(&c->lock);
 	if (!err && !c->closed)
 		err = enqueue(c, kind, bytes);
-	pthread_mutex_unlock(&c->lock);
 	wire_out_free(bytes);
 	return err;
 }
 
-void channel_flush(struct channel *c)
-{
-	pthread_mutex_lock(&c->lock);
-	flush(c);
-	pthread_mutex_unlock(&c->lock);
-}
-
-size_t channel_waiting(struct channel *c)
-{
-	size_t bytes;
-
-	pthread_mutex_lock(&c->lock);
-	bytes = waiting(c);
-	pthread_mutex_unlock(&c->lock);
-	return bytes;
-}
-
-struct pollfd channel_pollfd(struct channel *c)
+struct pollfd channel_pollfd(const struct channel *c)
 {
 	return (struct pollfd){ .fd = channel_waiting(c) ? c->fd : -1, .events = POLLOUT };
 }
@@ -107,7 +86,6 @@ void channel_uninit(struct channel *c)
 {
 	wire_out_free(&c->queue);
 	close(c->fd);
-	pthread_mutex_destroy(&c->lock);
 }
 
 /* --- the other end ----------------------------------------------------------------------------- */

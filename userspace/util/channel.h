@@ -8,7 +8,6 @@
 #define UTIL_CHANNEL_H
 
 #include <poll.h>
-#include <pthread.h>
 
 #include "util/wire.h"
 
@@ -16,7 +15,6 @@
 
 struct channel {
 	int fd;			/* connected; owned */
-	pthread_mutex_t lock;	/* of what follows */
 	struct wire_out queue;	/* messages with their headers */
 	size_t sent;		/* bytes of it */
 	bool closed;		/* the other end */
@@ -25,9 +23,8 @@ struct channel {
 void channel_init(struct channel *c, int fd);
 
 /*
- * Sends a message of some @kind, or queues it. Takes ownership of the bytes, even if it fails. May be called by any
- * thread. Returns 0, -ENOMEM, or -ENOBUFS if too much is queued already. Messages that can't be sent,
- * since the other end is closed, are dropped.
+ * Sends a message of some @kind, or queues it. Takes ownership of the bytes, even if it fails. Returns 0, -ENOMEM, or
+ * -ENOBUFS if too much is queued already. Messages that can't be sent, since the other end is closed, are dropped.
  */
 int channel_post(struct channel *c, u32 kind, struct wire_out *bytes);
 
@@ -35,10 +32,10 @@ int channel_post(struct channel *c, u32 kind, struct wire_out *bytes);
 void channel_flush(struct channel *c);
 
 /* For poll(2), to wait until more of the queue can be sent; if nothing waits, poll(2) ignores it. */
-struct pollfd channel_pollfd(struct channel *c);
+struct pollfd channel_pollfd(const struct channel *c);
 
 /* Bytes that have not been sent yet; 0 if the other end is closed. */
-size_t channel_waiting(struct channel *c);
+size_t channel_waiting(const struct channel *c);
 
 /* Ends the stream at once and drops what is still queued. */
 void channel_uninit(struct channel *c);

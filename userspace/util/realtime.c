@@ -33,15 +33,3 @@ u32 realtime_share_excess(struct realtime_share *s, u64 now_ns, u64 cpu_ns)
 	*s = (struct realtime_share){ now_ns, cpu_ns };
 	return percent > EXCESS_PERCENT ? percent : 0;
 }
-
-void realtime_lock_init(pthread_mutex_t *lock)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	/* The kernel may lack it (CONFIG_FUTEX_PI). */
-	if (pthread_mutex_init(lock, &attr))
-		pthread_mutex_init(lock, NULL);
-	pthread_mutexattr_destroy(&attr);
-}

@@ -8,8 +8,6 @@
 #ifndef UTIL_REALTIME_H
 #define UTIL_REALTIME_H
 
-#include <pthread.h>
-
 #include "util/types.h"
 
 /*
@@ -32,11 +30,5 @@ struct realtime_share {
  * all others, the share is returned in percent. Otherwise 0.
  */
 u32 realtime_share_excess(struct realtime_share *s, u64 now_ns, u64 cpu_ns);
-
-/*
- * Initializes a lock that such a thread shares with ordinary ones, with priority inheritance. Otherwise it would have
- * to wait for an ordinary thread that was preempted while holding the lock.
- */
-void realtime_lock_init(pthread_mutex_t *lock);
 
 #endif
