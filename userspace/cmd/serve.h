@@ -84,11 +84,10 @@ struct serve_devices {
 };
 
 /*
- * Finds out which of the named devices exist. Missing ones are waited for, and for each @tell is called with a sentence
- * that says why. Without @tell, for a replay, nothing is looked up. Returns 0, or a negative errno and a sentence.
+ * Finds out which of the named devices exist. Missing ones are waited for, and for each a message says why. For a
+ * @replay nothing is looked up. Returns 0, or a negative errno and a sentence.
  */
-int serve_devices_init(struct serve_devices *s, const struct wanted *wanted, void (*tell)(const struct problem *why),
-		       struct problem *p);
+int serve_devices_init(struct serve_devices *s, const struct wanted *wanted, bool replay, struct problem *p);
 void serve_devices_uninit(struct serve_devices *s);
 
 /* A short status for the service manager: "Watching", and which devices it waits for. */

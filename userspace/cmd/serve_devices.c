@@ -18,7 +18,7 @@ static int look_for(const struct serve_devices *s, const struct device_table *t,
 	return watches_make(t, &one, &made, why);
 }
 
-static void expect(struct serve_devices *s, const struct device_table *t, void (*tell)(const struct problem *why))
+static void expect(struct serve_devices *s, const struct device_table *t)
 {
 	for (u32 i = 0; i < s->wanted->n; i++) {
 		struct problem why;
@@ -26,14 +26,13 @@ static void expect(struct serve_devices *s, const struct device_table *t, void (
 		/* There is no device of this name, or it has no size yet. */
 		if (s->optional[i] || look_for(s, t, i, &why) != -ENODEV)
 			continue;
-		tell(&why);
+		fprintf(stderr, "blklat: waiting: %s\n", why.text);
 		s->optional[i] = s->waits[i] = s->follow = true;
 		s->n_waits++;
 	}
 }
 
-int serve_devices_init(struct serve_devices *s, const struct wanted *wanted, void (*tell)(const struct problem *why),
-		       struct problem *p)
+int serve_devices_init(struct serve_devices *s, const struct wanted *wanted, bool replay, struct problem *p)
 {
 	struct device_table t CLEANUP(device_table_free) = { 0 };
 	u32 n = wanted->n + 1;
@@ -50,9 +49,9 @@ int serve_devices_init(struct serve_devices *s, const struct wanted *wanted, voi
 		s->optional[i] = names_many(wanted->devices[i]);
 		s->follow |= s->optional[i];
 	}
-	err = tell ? device_table_read(&t, "", p) : 0;
-	if (!err && tell)
-		expect(s, &t, tell);
+	err = replay ? 0 : device_table_read(&t, "", p);
+	if (!err && !replay)
+		expect(s, &t);
 	return err;
 }
 

@@ -118,11 +118,6 @@ static void on_privileged(void *serve, bool begins)
 		confine_lower(&s->confine);
 }
 
-static void tell_waiting(const struct problem *p)
-{
-	fprintf(stderr, "blklat: waiting: %s\n", p->text);
-}
-
 static void tell_status(const struct serve *s, const char *before)
 {
 	char status[512], text[600];
@@ -259,7 +254,7 @@ static int begin(struct serve *s)
 	if (err)
 		return command_fail(s->who, STATUS_FAILED, &p);
 	notify_init(&s->notify);
-	err = serve_devices_init(&s->devices, &o->wanted, o->replay ? NULL : tell_waiting, &p);
+	err = serve_devices_init(&s->devices, &o->wanted, o->replay, &p);
 	if (err)
 		return command_fail(s->who, serve_devices_exit(engine, err), &p);
 	s->confine.keep_capture = s->devices.follow;

@@ -109,15 +109,6 @@ static int read_interval(struct serve *s, struct problem *p)
 
 /* --- waiting ------------------------------------------------------------------------------- */
 
-enum event {
-	EVENT_TIME,		/* the deadline has come */
-	EVENT_END,		/* SIGINT, SIGTERM, or the first link's process has ended */
-	EVENT_RELOAD,		/* SIGHUP */
-	EVENT_LINK_ENDED,	/* the process of another one; told once */
-	EVENT_DEVICES,		/* the kernel reported block devices */
-	EVENT_WEB,		/* see serve_reloader_tend() */
-};
-
 static void signals_of_end(sigset_t *ret)
 {
 	sigemptyset(ret);
@@ -152,80 +143,25 @@ static int begin_to_wait(struct serve *s)
 	return 0;
 }
 
-static bool take_signal(int fd, enum event *ret)
+enum { SIGNALS, UEVENTS, READ, TAKEN, ENDS, CHANNELS = ENDS + SERVE_LINKS, FDS = CHANNELS + SERVE_LINKS };
+
+/* Polls until @deadline_ns (CLOCK_MONOTONIC). */
+static void wait_once(const struct serve *s, struct pollfd fds[FDS], u64 deadline_ns)
 {
-	struct signalfd_siginfo info;
-	sigset_t ends;
-
-	if (read(fd, &info, sizeof(info)) != sizeof(info))
-		return false;
-	*ret = info.ssi_signo == SIGHUP ? EVENT_RELOAD : EVENT_END;
-	if (*ret != EVENT_END)
-		return true;
-	/* Another one kills. */
-	signals_of_end(&ends);
-	sigprocmask(SIG_UNBLOCK, &ends, NULL);
-	return true;
-}
-
-enum { WEB = 2, ENDS = WEB + 2, CHANNELS = ENDS + SERVE_LINKS, FDS = CHANNELS + SERVE_LINKS };
-
-/* Polls, and sends to the other processes what they take now. */
-static int wait_once(struct serve *s, struct pollfd fds[FDS], u64 left_ns)
-{
-	const struct timespec t = { left_ns / NSEC_PER_SEC, left_ns % NSEC_PER_SEC };
 	const struct pollfd none = { .fd = -1 };
-	int ready;
 
-	fds[0] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
-	fds[1] = (struct pollfd){ .fd = s->uevents, .events = POLLIN };
-	fds[WEB] = (struct pollfd){ .fd = s->reloader.started ? s->reloader.done : -1, .events = POLLIN };
-	fds[WEB + 1] = (struct pollfd){ .fd = s->reloader.step == RELOAD_SENT ? s->links[SERVER].taken : -1, .events = POLLIN };
+	fds[SIGNALS] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
+	fds[UEVENTS] = (struct pollfd){ .fd = s->uevents, .events = POLLIN };
+	fds[READ] = (struct pollfd){ .fd = s->reloader.started ? s->reloader.done : -1, .events = POLLIN };
+	fds[TAKEN] = (struct pollfd){ .fd = s->reloader.step == RELOAD_SENT ? s->links[SERVER].taken : -1, .events = POLLIN };
 	for (u32 i = 0; i < SERVE_LINKS; i++) {
-		struct serve_server *link = &s->links[i];
+		const struct serve_server *link = &s->links[i];
 		bool there = link->pid && !link->ended;
 
 		fds[ENDS + i] = (struct pollfd){ .fd = there ? link->process : -1, .events = POLLIN };
 		fds[CHANNELS + i] = link->pid ? channel_pollfd(&link->relay.channel) : none;
 	}
-	ready = ppoll(fds, FDS, &t, NULL);
-	for (u32 i = 0; ready > 0 && i < SERVE_LINKS; i++)
-		if (fds[CHANNELS + i].revents)
-			channel_flush(&s->links[i].relay.channel);
-	return ready;
-}
-
-/* Waits until @deadline_ns (CLOCK_MONOTONIC) for the first of these events. An end goes before everything else. */
-static enum event wait_for_event(struct serve *s, u64 deadline_ns, u32 *ret_link, enum monitor_news *ret_news)
-{
-	struct pollfd fds[FDS];
-	enum event event;
-
-	for (;;) {
-		u64 now = now_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
-		int n = wait_once(s, fds, left);
-
-		if (n <= 0 && (!left || errno != EINTR))
-			return EVENT_TIME;
-		if (fds[0].revents && take_signal(s->signals, &event))
-			return event;
-		if (n > 0 && fds[ENDS + (s->first - s->links)].revents)
-			return EVENT_END;
-		for (u32 i = 0; n > 0 && i < SERVE_LINKS; i++) {
-			if (!fds[ENDS + i].revents)
-				continue;
-			s->links[i].ended = true;
-			*ret_link = i;
-			return EVENT_LINK_ENDED;
-		}
-		if (!left)
-			return EVENT_TIME;
-		if (fds[WEB].revents || fds[WEB + 1].revents)
-			return EVENT_WEB;
-		*ret_news = fds[1].revents ? uevents_take(s->uevents) : MONITOR_NO_NEWS;
-		if (*ret_news)
-			return EVENT_DEVICES;
-	}
+	poll_until(fds, FDS, deadline_ns);
 }
 
 /* --- the loop ------------------------------------------------------------------------------ */
@@ -252,21 +188,47 @@ static void reload(struct serve *s)
 	monitor_look(&s->monitor);
 }
 
-static void handle(struct serve *s, enum event event, u32 link, enum monitor_news news)
+/* Takes a signal, if there is one. Returns whether the service is to end. */
+static bool take_signal(struct serve *s)
+{
+	struct signalfd_siginfo info;
+	sigset_t ends;
+
+	if (read(s->signals, &info, sizeof(info)) != sizeof(info))
+		return false;
+	if (info.ssi_signo == SIGHUP) {
+		reload(s);
+		return false;
+	}
+	/* Another one kills. */
+	signals_of_end(&ends);
+	sigprocmask(SIG_UNBLOCK, &ends, NULL);
+	return true;
+}
+
+/* Does what there is to do after wait_once(). Returns whether the service is to end. */
+static bool handle(struct serve *s, const struct pollfd fds[FDS])
 {
 	struct monitor *m = &s->monitor;
 	const struct capture *capture = m->capture;
 
-	if (event == EVENT_LINK_ENDED)
-		end_link(s, link, 0);
-	if (event == EVENT_RELOAD)
-		reload(s);
+	if ((fds[SIGNALS].revents && take_signal(s)) || fds[ENDS + (s->first - s->links)].revents)
+		return true;
+	for (u32 i = 0; i < SERVE_LINKS; i++) {
+		if (fds[CHANNELS + i].revents)
+			channel_flush(&s->links[i].relay.channel);
+		if (!fds[ENDS + i].revents)
+			continue;
+		s->links[i].ended = true;
+		end_link(s, i, 0);
+	}
 	serve_reloader_tend(s);
-	monitor_tend(m, news);
+	monitor_tend(m, fds[UEVENTS].revents ? uevents_take(s->uevents) : MONITOR_NO_NEWS);
 	/* Opening the first capture takes much time, once. */
 	if (m->capture != capture)
 		s->share = (struct realtime_share){ 0 };
 	beat(s);
+	return false;
 }
 
 /* Returns 0 at @deadline_ns, or earlier if the interval is to end, or 1 if the service is to end. */
@@ -274,14 +236,11 @@ static int wait_until(struct serve *s, u64 deadline_ns)
 {
 	do {
 		u64 wake_ns = min_u64(min_u64(deadline_ns, monitor_due_ns(&s->monitor)), s->reloader.until_ns);
-		enum monitor_news news = MONITOR_NO_NEWS;
-		u32 link = 0;
-		enum event event =
-			wait_for_event(s, s->notify.watchdog_ns ? min_u64(wake_ns, s->beat_ns) : wake_ns, &link, &news);
+		struct pollfd fds[FDS];
 
-		if (event == EVENT_END)
+		wait_once(s, fds, s->notify.watchdog_ns ? min_u64(wake_ns, s->beat_ns) : wake_ns);
+		if (handle(s, fds))
 			return 1;
-		handle(s, event, link, news);
 	} while (now_ns() < deadline_ns && !monitor_ends_interval(&s->monitor));
 	return 0;
 }
