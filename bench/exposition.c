@@ -24,7 +24,7 @@ struct host {
 	struct device *devices;
 	struct watch *watches;
 	struct run_info run;
-	struct follower *totals;
+	struct totals *totals;
 	struct frames frames;
 };
 
@@ -87,8 +87,8 @@ static int host_init(struct host *h, u32 n, struct totals *p)
 		.version = BLKLAT_VERSION, .engine = "bpf", .watches = h->watches, .n_watches = n,
 		.scale = BLKLAT_SCALE_MAX, .interval_s = 1,
 	};
-	return frames_init(&h->frames, h->watches, n, BLKLAT_SCALE_MAX) ?:
-	       p->follower.begin(h->totals = &p->follower, &h->run);
+	totals_begin(h->totals = p, &h->run);
+	return frames_init(&h->frames, h->watches, n, BLKLAT_SCALE_MAX);
 }
 
 static void host_uninit(struct host *h)
@@ -110,7 +110,7 @@ static int time_intervals(struct host *h)
 			h->frames.f[w].end_ns = 1795246501000000000LL + i * (s64)NSEC_PER_SEC;
 		}
 		ns[i] = cpu_ns();
-		if (h->totals->interval(h->totals, &h->frames))
+		if (totals_add(h->totals, &h->frames))
 			return -1;
 		ns[i] = cpu_ns() - ns[i];
 	}

@@ -60,7 +60,7 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_watches = b->kernel.capture.room;
 	ro->cfg_wholes = b->kernel.capture.room / (1 + b->kernel.parts);
 	ro->cfg_all_own = owns_all(b->kernel.spare, b->kernel.capture.room, b->kernel.capture.cpus);
-	ro->cfg_standby_row = bpf_rows(b) - 1;
+	ro->cfg_standby_row = b->kernel.region.rows - 1;
 	ro->cfg_unguarded = b->traits.unguarded;
 	ro->cfg_only_adds = !b->traits.compares_and_exchanges;
 	ro->cfg_hash_factor = b->targets.factor[0];
