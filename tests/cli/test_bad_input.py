@@ -140,6 +140,7 @@ LINES = [
     ([*SERVE, "--dev", "x", "--record", "/", "--keep-if", "read.p99 > +10%"], r"--keep-if 'read.p99 > \+10%': is about an interval, which has no baseline"),
     ([*SERVE, "--dev", "x", "--record", "/", "--keep-if", "a: read.p99 > 1ms"], r"--keep-if 'a: read.p99 > 1ms': is about an interval, which has no phases"),
     ([*SERVE, "--dev", "x", "--record", "/", "--keep", "400d"], r"--keep '400d': must be a time from a minute to a year"),
+    ([*SERVE, "--dev", "x", "--record", "/", "--keep-if", "read.p99"], r"--keep-if 'read.p99': at its end <, <=, > or >= is missing"),
     ([*SERVE, "--dev", "x", "--record", "/", "--keep-size", "1M"], r"--keep-size: at least 64M are needed"),
     ([*SERVE, "--dev", "x", "--otlp", "localhost:4318"], r"--otlp 'localhost:4318': a URL is needed, such as http://"),
     ([*SERVE, "--dev", "x", "--otlp", "ftp://host/"], r"--otlp 'ftp://host/': a URL is needed"),

@@ -227,7 +227,8 @@ def same_as_hours(folder, file, begin, end):
 @pytest.mark.parametrize("at, first", [(40, 25), (5, 0), (200, 185)])
 def test_an_incident_is_kept(tmp_path, kept, at, first):
     file = played(tmp_path, 240, wall_s=20, odd=[(at, ["io read 80ms 4096"])])
-    with Serve("--replay", file, "--record", kept, "--keep-if", "read.max > 50ms", "--keep-if", "total.lost > 5") as s:
+    with Serve("--replay", file, "--record", kept, "--keep-if", "read.max > 50ms", "--keep-if", "total.lost > 5",
+               "--keep-if", "flush.max < 1s", "--keep-if", "total.errors > 0") as s:
         s.replayed()
         recorded(s, kept, 240, wall_s=20)
         found = {name: value for name, value in s.metrics().items() if name.startswith("blklat_recorder")}
