@@ -152,6 +152,12 @@ def encoded(cells):
     return bytes.fromhex("".join(f"{n:x}" for n in nibbles) + "8" * (len(nibbles) % 2))
 
 
+def made_up(cells):
+    """The figures of a row of table series whose IOs lie in these cells, as SQL."""
+    ios, low, high = {cell: 1 + cell % 3 * 1000 for cell in cells}, bounds(6)[min(cells)], bounds(6)[max(cells)]
+    return f"ios = {sum(ios.values())}, sum_ns = {sum(ios.values()) * low}, min_ns = {low}, max_ns = {high}, bins = x'{encoded(ios).hex()}'"
+
+
 @functools.cache
 def nanoseconds(text):
     """60us; a bare number has no unit."""

@@ -149,13 +149,15 @@ def test_replay_into_itself(file, tmp_path):
 
 
 def test_a_mark_waits_for_its_recording(file):
-    """Which the same script has just begun."""
+    """Which the same script has just begun. It has both times."""
+    begin = time.monotonic_ns(), time.time_ns()
     with full_pipe() as (writer, _), subprocess.Popen([BLKLAT, "mark", file, "phase 1"]) as mark:
         wait_until(lambda: cpu_and_states(mark.pid)[1] == {"S"}, "the mark's wait")
         with subprocess.Popen([BLKLAT, "record", "--replay", NVME, "-o", file], stdout=writer, stderr=subprocess.DEVNULL) as recorder:
             assert mark.wait(DEADLINE_S) == 0
             recorder.terminate()
-    assert query(file, "SELECT text FROM mark") == [("phase 1",)]
+    (mono, wall, text), = query(file, "SELECT * FROM mark")
+    assert text == "phase 1" and begin[0] < mono < time.monotonic_ns() and begin[1] < wall < time.time_ns()
 
 
 def test_marks_that_can_not_be_noted(file, tmp_path):

@@ -16,7 +16,7 @@ from kept import recordings  # noqa: E402
 from load import wait_until  # noqa: E402
 from script import write_recording  # noqa: E402
 from service import Serve  # noqa: E402
-from sql import change, query  # noqa: E402
+from sql import query, repeated  # noqa: E402
 
 BEGIN, HOURS, MOST_BYTES = datetime.datetime(2026, 11, 21, tzinfo=datetime.timezone.utc), 72, 64 << 20
 DRIVES, READS, WRITES = 8, 9, 3     # of a drive in an interval
@@ -31,14 +31,7 @@ def three_days(file):
         lines += [f"on nvme{d}n1 device\nio read {90 + (i + d) % 50}us 4096 x{READS - 1}\nio read {4 + i % 7}ms 65536\nio write 30us 4096 x{WRITES}"
                   for d in range(DRIVES)]
         lines.append(f"tick {PLAYED_NS / NS} at={BEGIN + datetime.timedelta(seconds=i + 1):%Y-%m-%dT%H:%M:%S}.000Z")
-    later = {"interval": f"id = id + {HOUR}, mono_ns = mono_ns + {HOUR * PLAYED_NS}, wall_ns = wall_ns + {HOUR * NS}",
-             "series": f"interval = interval + {HOUR}",
-             "state": f"interval = interval + {HOUR}, started = started + {HOUR * (READS + WRITES)}, started_after = started"}
-    statements = []
-    for table, moved in later.items():
-        statements += [f"CREATE TEMP TABLE hour AS SELECT * FROM {table} WHERE {'id' if table == 'interval' else 'interval'} > 0",
-                       *[f"UPDATE hour SET {moved}", f"INSERT INTO {table} SELECT * FROM hour"] * (HOURS - 1), "DROP TABLE hour"]
-    return change(write_recording("\n".join(lines), file), *statements)
+    return repeated(write_recording("\n".join(lines), file), HOURS)
 
 
 def content(file):

@@ -60,8 +60,8 @@ static inline u64 folder_make_in(const char *root, const char *path)
 /* Empties files first: in sysfs, a file that is still open has nothing to read any more. */
 static inline int folder_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-	(void)st, (void)ftw;
-	return (type == FTW_F ? truncate(path, 0) : 0) || remove(path);
+	(void)ftw;
+	return (type == FTW_F && S_ISREG(st->st_mode) ? truncate(path, 0) : 0) || remove(path);
 }
 
 static inline void folder_remove(const char *path)

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parts whose owners change during the recording: each owner has its own id, until none is left. */
+/*
+ * Rows in memory: each owner of a part has its own id, until none is left; long paths are cut; and a limited file has room for the
+ * step that makes room for the next interval.
+ */
 #include "unit.h"
 
 #include "blklat/bins.h"
 #include "blklat/parts.h"
 #include "core/origin.h"
+#include "core/slow.h"
+#include "recording/ring.h"
 #include "recording/rows.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
@@ -23,6 +28,8 @@ static struct {
 	const char *by;
 } w;
 
+static u32 slow_most;
+
 static void begin(enum blklat_by by)
 {
 	static struct device device = { .name = "sda" };
@@ -36,7 +43,7 @@ static void begin(enum blklat_by by)
 	for (u32 i = 0; recording_tables[i].name; i++)
 		assert_int_equal(sqlite_run(w.db, recording_tables[i].sql), SQLITE_OK);
 	assert_int_equal(watches_divide(&whole, 1, by, CGROUPS, &w.watches, &n), 0);
-	w.run = (struct run_info){ .watches = w.watches, .n_watches = n, .devices = &table, .scale = SCALE };
+	w.run = (struct run_info){ .watches = w.watches, .n_watches = n, .devices = &table, .scale = SCALE, .slow_most = slow_most };
 	assert_int_equal(snapshot_init(&w.before, n, SCALE), 0);
 	assert_int_equal(snapshot_init(&w.now, n, SCALE), 0);
 	assert_int_equal(frames_init(&w.is, w.watches, n, SCALE), 0);
@@ -156,4 +163,87 @@ TEST(test_no_more_processes)
 	assert_int_equal(number("SELECT count(*) FROM watch WHERE part LIKE 'dd (%'"), 1 + RECORDING_PROCESSES_MAX);
 	assert_int_equal(number("SELECT sum(ios) FROM series s JOIN watch w ON w.id = s.watch WHERE part = 'rest'"), MORE);
 	assert_int_equal(number("SELECT sum(ios) FROM series"), 1 + RECORDING_PROCESSES_MAX + MORE);
+}
+
+/* Of a path that is too long the end is kept, which says most, from a whole character on. */
+TEST(test_long_path)
+{
+	char path[3001] = "";
+	struct slow_io io = { .told.latency_ns = 1, .cgroup = path };
+	struct slow_ios slow;
+
+	tear_down();
+	slow_most = 1;
+	set_up();
+	for (u32 i = 0; i < 1498; i++)
+		strcat(path, "ü");
+	strcat(path, "/end");
+	assert_int_equal(slow_ios_init(&slow, w.run.n_watches, slow_most), 0);
+	assert_int_equal(slow_ios_add(&slow, &io), 0);
+	slow_ios_sort(&slow);
+	frames_set_slow(&w.is, &slow);
+	end_interval();
+	assert_int_equal(number("SELECT cgroup LIKE 'ü%ü/end' AND length(CAST(cgroup AS BLOB)) = 1022 FROM slow"), 1);
+	slow_ios_uninit(&slow);
+	slow_most = 0;
+}
+
+/* Whether room can be made for an interval. Undoes what was done for it. */
+static bool room_can_be_made(struct recording_ring *r, u32 tries)
+{
+	const struct ring_levels before = r->levels;
+	int rc;
+
+	assert_int_equal(sqlite_run(r->db, "BEGIN"), SQLITE_OK);
+	rc = ring_make_room(r, tries);
+	if (!sqlite3_get_autocommit(r->db))
+		sqlite_run(r->db, "ROLLBACK");
+	r->levels = before;
+	return !rc;
+}
+
+static u64 pages_left(const struct recording_ring *r)
+{
+	return r->most - (number("PRAGMA page_count") - number("PRAGMA freelist_count"));
+}
+
+enum { SELDOM = 8 };
+
+/*
+ * Something takes the room, page by page. As long as an interval may stay, the next step is still possible. None may
+ * stay that leaves less than a quarter of the reserve: without a free page some rings can't give anything up, since
+ * even a row that shrinks may need a page first.
+ */
+TEST(test_an_interval_leaves_room_for_the_next_step)
+{
+	u32 stayed = 0, left_too_little = 0;
+	struct recording_ring r;
+	u64 seed = 1;
+
+	assert_int_equal(ring_init(&r, w.db, 1 << 20, &w.run), SQLITE_OK);
+	while (pages_left(&r) > r.most / 2) {
+		for (u32 i = 0; i < 300; i++)
+			count(FIRST, "/a", 1 + next_random(&seed) % 200, 50000 + next_random(&seed) % (1ULL << (10 + next_random(&seed) % 16)));
+		end_interval();
+		ring_add(&r, w.id);
+	}
+	assert_int_equal(sqlite_run(w.db, "CREATE TABLE other(bytes)"), SQLITE_OK);
+	do {
+		u64 left = pages_left(&r);
+
+		assert_int_equal(ring_check_room(&r), left < r.reserve / 4 ? SQLITE_FULL : SQLITE_OK);
+		if (left < r.reserve / 4) {
+			left_too_little++;
+			continue;
+		}
+		stayed++;
+		/* Each time takes as long as hundreds of intervals: with much room now and then, with little always. */
+		if (left > r.reserve || (left % SELDOM && left > r.reserve / 4 + SELDOM))
+			continue;
+		/* The steps of the last try are those of the others, and more; only the first one merges. */
+		assert_true(room_can_be_made(&r, 0) && room_can_be_made(&r, RING_TRIES));
+	} while (!sqlite_run(w.db, "INSERT INTO other VALUES(zeroblob(4000))"));
+	assert_true(r.reserve / 4 > 1);
+	assert_int_equal(left_too_little, r.reserve / 4);
+	assert_true(stayed > r.reserve);
 }
