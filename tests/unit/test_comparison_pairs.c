@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two runs side by side. Expected figures are worked out by hand. */
+/* Two runs side by side, by hand; tests/cli/test_pairs.py has which devices are compared. */
 #include "synthetic_run.h"
 
 #include <errno.h>
@@ -70,75 +70,6 @@ void tear_down(void)
 {
 	init(&a);
 	init(&b);
-}
-
-static void begin_named(struct synthetic *of, const char *const *names, u32 n)
-{
-	init(of);
-	for (u32 i = 0; i < n; i++)
-		strcpy(of->device[i].name, names[i]);
-	synthetic_begin(of, n, 3, 1);
-}
-
-TEST(pairs)
-{
-	struct pair p[4];
-
-	begin_named(&a, (const char *const[]){ "sda", "sdb", "sdc" }, 3);
-	begin_named(&b, (const char *const[]){ "sdc", "sda", "nvme0n1" }, 3);
-	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 3);
-	assert_true(p[0].base == 0 && p[0].other == 1);
-	assert_true(p[1].base == 2 && p[1].other == 0);
-	assert_true(p[2].base == 1 && p[2].other == 2);		/* what is left, once in each */
-	begin_named(&b, (const char *const[]){ "nvme0n1", "nvme1n1", "sda" }, 3);
-	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 1);	/* two are left: ambiguous */
-
-	/* Pairs that were asked for have no other partner, even if both runs have the name. */
-	begin_named(&a, (const char *const[]){ "sda", "sdb" }, 2);
-	begin_named(&b, (const char *const[]){ "sda", "md0" }, 2);
-	assert_int_equal(comparison_pairs(&a.run, &b.run, &(struct device_maps){ 1, { { "sda", "md0" } } }, p), 2);
-	assert_true(p[0].base == 0 && p[0].other == 1 && p[1].base == 1 && p[1].other == 0);
-	assert_int_equal(comparison_pairs(&a.run, &b.run, &(struct device_maps){ 1, { { "sdb", "sda" } } }, p), 1 + 1);
-	assert_true(p[0].base == 1 && p[0].other == 0 && p[1].base == 0 && p[1].other == 1);
-
-	/* A recording that claims to watch a device twice gets no more pairs than there is room for. */
-	begin_named(&a, (const char *const[]){ "sda", "sda" }, 2);
-	begin_named(&b, (const char *const[]){ "sda", "sda" }, 2);
-	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 2);
-
-	begin_named(&a, (const char *const[]){ "sda" }, 1);
-	init(&b);
-	b.watch[0].stage = BLKLAT_STAGE_TOTAL;
-	synthetic_begin(&b, 1, 3, 1);
-	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 0);
-}
-
-static void begin_with_wwids(struct synthetic *of, const char *const wwids[4])
-{
-	init(of);
-	for (u32 i = 0; i < 4; i++)
-		strcpy(of->device[i].wwid, wwids[i]);
-	synthetic_begin(of, 4, 3, 1);
-}
-
-/* The drive before the name, but not before what --map says; a name before whatever is left. */
-TEST(pairs_by_identity)
-{
-	struct pair p[4];
-
-	begin_with_wwids(&a, (const char *const[]){ "naa.0", "naa.1", "naa.2", "naa.3" });
-	begin_with_wwids(&b, (const char *const[]){ "naa.1", "naa.2", "naa.3", "naa.0" });
-	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 4);
-	for (u32 i = 0; i < 4; i++)
-		assert_int_equal(p[i].other, (p[i].base + 3) % 4);
-	assert_int_equal(comparison_pairs(&a.run, &b.run, &(struct device_maps){ 1, { { "sda", "sda" } } }, p), 4);
-	assert_true(p[0].base == 0 && p[0].other == 0 && p[1].base == 2 && p[1].other == 1 && p[2].base == 3 && p[2].other == 2);
-	assert_true(p[3].base == 1 && p[3].other == 3);		/* whose drives are left */
-
-	/* Two paths to one drive: that of the same name. */
-	begin_with_wwids(&b, (const char *const[]){ "naa.3", "naa.2", "naa.9", "naa.3" });
-	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 4);
-	assert_true(p[0].base == 3 && p[0].other == 3 && p[1].base == 2 && p[1].other == 1 && p[2].base == 0 && p[2].other == 0);
 }
 
 TEST(likeness)
