@@ -110,6 +110,15 @@ def test_a_drift_with_short_rises(tmp_path):
         re.match(r"sda write: mean latency rose 4\.00 times little by little from 3\d\d\.0 s on until 4\d\d\.0 s, ", told[1]), told
 
 
+def test_a_short_rise_as_a_ramp_ends(tmp_path):
+    s = synthetic.Script()
+    for t in range(120):
+        spread(s, "read", 2e6 if 61 <= t < 64 else 2e5, 20 * round(15 * 20 ** min(max(t - 30, 0) / 30, 1)))
+        s.tick()
+    told = sentences(s.write(tmp_path / "run.blklat"))
+    assert re.match(r"sda read: mean latency rose 10\.0 times at 61\.0 s for 3\.0 s, ", told[0]) and re.match(r"sda read: IOPS rose from 300 to 4\.96k little by little from 3\d\.0 s on until 6[01]\.0 s", told[1]), told
+
+
 @pytest.mark.parametrize("of,told", [
     (lambda t: 5 * max(0, 60 - abs(t - 90)) / 60, "33.0 s on for 115.0 s, from 101 us to 591 us, at 1.00k IOPS; p50 from 100 us to 593 us; meanwhile 295 writes/s of 64.0 KiB began"),
     (lambda t: 3 * (t % 60) / 60, "8.0 s on for 52.0 s, and 2 times more, every 60.0 s, from 118 us to 387 us, at 1.00k IOPS; p50 from 114 us to 385 us"),

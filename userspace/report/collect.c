@@ -68,14 +68,6 @@ static bool stands_apart(const struct collect *c, const struct run_span *where)
 	       phases_divide(&c->run->phases, h->where.start_s + slack_s, end_s - slack_s);
 }
 
-static bool has_just_gone(const struct frames *interval)
-{
-	for (u32 i = 0; i < interval->n; i++)
-		if (frame_just_gone(&interval->f[i]))
-			return true;
-	return false;
-}
-
 /*
  * Holds the interval until there are enough to merge. An interval that a mark divides, or the last one
  * of a device, is not merged with those behind it.
@@ -85,6 +77,7 @@ static int hold(struct collect *c, const struct run_span *where, const struct fr
 	struct held *h = &c->held;
 	double slack_s = where->length_s * PHASES_SLACK;
 	int err = h->n && stands_apart(c, where) ? let_go(c) : 0;
+	bool gone = false;
 
 	if (err)
 		return err;
@@ -95,7 +88,9 @@ static int hold(struct collect *c, const struct run_span *where, const struct fr
 		hold_frame(&h->sum.f[interval->f[i].watch - h->sum.f[0].watch], &interval->f[i]);
 	h->shown.skipped_unexplained = interval->skipped_unexplained;
 	h->n++;
-	if (h->n < c->run->merged && !has_just_gone(interval) &&
+	for (u32 i = 0; i < interval->n; i++)
+		gone |= frame_just_gone(&interval->f[i]);
+	if (h->n < c->run->merged && !gone &&
 	    !phases_divide(&c->run->phases, where->start_s + slack_s, where->start_s + where->length_s - slack_s))
 		return 0;
 	return let_go(c);
@@ -139,16 +134,6 @@ static const struct sink_ops collect_ops = {
 	.close = collect_close,
 };
 
-static int held_init(struct held *h, const struct run_info *info)
-{
-	int err = frames_init(&h->sum, info->watches, info->n_watches, info->scale);
-
-	if (err)
-		return err;
-	h->shown.f = calloc(info->n_watches ?: 1, sizeof(*h->shown.f));
-	return h->shown.f ? 0 : -ENOMEM;
-}
-
 int collect_open(const struct run_info *info, const struct collect_how *how, struct run *into, struct sink **ret)
 {
 	struct collect *c = calloc(1, sizeof(*c));
@@ -157,7 +142,9 @@ int collect_open(const struct run_info *info, const struct collect_how *how, str
 		return -ENOMEM;
 	c->sink.ops = &collect_ops;
 	c->run = into;
-	if (run_init(into, info, how) || (into->merged > 1 && held_init(&c->held, info))) {
+	c->held.shown.f = calloc(info->n_watches ?: 1, sizeof(*c->held.shown.f));
+	if (run_init(into, info, how) || !c->held.shown.f ||
+	    (into->merged > 1 && frames_init(&c->held.sum, info->watches, info->n_watches, info->scale))) {
 		collect_close(&c->sink);
 		return -ENOMEM;
 	}

@@ -38,14 +38,6 @@ static bool in_all(const struct comparison *c, const struct run *r, const struct
 	return all;
 }
 
-static void phase_uninit(struct compared_phase *of, u32 n_runs)
-{
-	comparison_uninit(&of->c);
-	for (u32 i = 0; of->runs && i < n_runs; i++)
-		phase_run_free(&of->runs[i]);
-	free(of->runs);
-}
-
 /* After a failure, comparison_phases_uninit() frees what was made. */
 static int phase_make(const struct comparison *c, const struct phase *p, struct compared_phase *of)
 {
@@ -79,8 +71,12 @@ int comparison_phases_make(struct comparison *c)
 
 void comparison_phases_uninit(struct comparison *c)
 {
-	for (u32 i = 0; i < c->n_phases; i++)
-		phase_uninit(&c->phases[i], c->n_runs);
+	for (struct compared_phase *of = c->phases; of < c->phases + c->n_phases; of++) {
+		comparison_uninit(&of->c);
+		for (u32 i = 0; of->runs && i < c->n_runs; i++)
+			phase_run_free(&of->runs[i]);
+		free(of->runs);
+	}
 	free(c->phases);
 }
 

@@ -444,15 +444,6 @@ int find_compared(const struct inquiry *q, u32 op)
 	return find_all(&ls);
 }
 
-/* Whether another watched device lies on it, and is compared as well. */
-static bool is_below(const struct run *r, const struct watch_run *w)
-{
-	run_for_each_whole(upper, r)
-		if (lies_on(upper->watch->device, w->watch->device - r->devices.d))
-			return true;
-	return false;
-}
-
 int findings_compare(const struct comparison *c, bool to_first, struct findings *ret)
 {
 	CLEANUP(findings_uninit) struct findings made = { 0 };
@@ -463,6 +454,7 @@ int findings_compare(const struct comparison *c, bool to_first, struct findings 
 	for (u32 i = 0; !err && i < c->n_groups; i += 1 + comparison_parts(c, i)) {
 		const struct compared_group *g = &c->groups[i];
 		struct lines ls = { .op = g->op, .of_runs = true, .to_first = to_first, .of = of };
+		bool below = false;
 
 		for (u32 k = 0; k < c->n_runs; k++) {
 			if (!g->of[k].watch || !op_has_figures(g->of[k].watch, g->op))
@@ -471,8 +463,11 @@ int findings_compare(const struct comparison *c, bool to_first, struct findings 
 			run_name(c->runs, c->n_runs, k, of[ls.n++].name, NAME);
 		}
 		ls.q = &(const struct inquiry){ .run = of[0].run, .watch = of[0].watch, .to = &made };
-		if (ls.n > 1 && !c->n_base && !is_below(of[0].run, of[0].watch))
-			err = find_all(&ls);
+		if (ls.n < 2 || c->n_base)
+			continue;
+		run_for_each_whole(upper, of[0].run)	/* which is compared as well */
+			below |= lies_on(upper->watch->device, of[0].watch->watch->device - of[0].run->devices.d);
+		err = below ? 0 : find_all(&ls);
 	}
 	if (err || made.lacks_memory || findings_order(&made, c->runs))
 		return -ENOMEM;

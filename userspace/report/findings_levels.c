@@ -289,19 +289,18 @@ static u32 gather(struct change *all, u32 n)
 	return m;
 }
 
-/* Whether the run began as slow as it is in @c, a short rise or a turn. */
-static bool is_first_of(const struct change *first, const struct change *c)
-{
-	return c->lasts_s && change_is_tail(first) == change_is_tail(c) &&
-	       !direction(first->before.mean_ns, c->after.mean_ns, FACTOR);
-}
-
-/* What is there from the run's start has an end alone: it is told with the next change for the worse like it. */
+/*
+ * What is there from the run's start has an end alone: it is told with the next change for the worse like it, by the
+ * same culprit, or a short rise or a turn that is as slow.
+ */
 static u32 fold_first(struct change *all, u32 n)
 {
 	for (u32 i = 1; i < n && all[0].latency < 0; i++) {
-		if (all[i].latency <= 0 || !(change_has_culprit(&all[i]) ? change_have_one_cause(&all[0], &all[i])
-									: is_first_of(&all[0], &all[i])))
+		bool alike = all[i].lasts_s && change_is_tail(&all[0]) == change_is_tail(&all[i]) &&
+			     !direction(all[0].before.mean_ns, all[i].after.mean_ns, FACTOR);
+
+		if (all[i].latency <= 0 ||
+		    !(change_has_culprit(&all[i]) ? change_have_one_cause(&all[0], &all[i]) : alike))
 			continue;
 		all[i].first_until_s = all[0].at_s;
 		memmove(all, all + 1, (n - 1) * sizeof(*all));

@@ -25,36 +25,12 @@ static void say_unknown(const struct inquiry *q, struct finding *f, const struct
 			    q->run->active.n, q->run->active.n == 1 ? "" : "s");
 }
 
-/* The share of the window's time for which the device stalled. */
-static double stalled_share(const struct inquiry *q)
-{
-	const struct steady_window *w = q->window;
-	double stalled_s = 0;
-
-	for (u32 i = w->first; i < w->first + w->n; i++)
-		stalled_s += q->stalled_s[i];
-	return stalled_s / (w->to_s - w->from_s);
-}
-
 bool stalled_within(const struct inquiry *q, double from_s, double to_s)
 {
 	for (u32 i = 0; i < q->run->n; i++)
 		if (q->stalled_s[i] && q->run->start_s[i] < to_s && run_end_of(q->run, i) > from_s)
 			return true;
 	return false;
-}
-
-/* For how long of the window the device had nothing to do. */
-static double rest_of(const struct inquiry *q)
-{
-	const struct steady_window *w = q->window;
-	double rest_s = 0;
-
-	for (u32 i = w->first; i < w->first + w->n; i++)
-		rest_s += watch_run_ios_in(q->watch, i) || q->watch->in_flight[i] || q->stalled_s[i]
-				  ? 0
-				  : q->run->length_s[i];
-	return rest_s;
 }
 
 static void say(struct finding *f, const struct steady_state *s, double stalled, double rest_s)
@@ -97,7 +73,8 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	const u64 *ios = q->watch->ops[op].ios;
 	struct finding *f;
 	const struct steady_state s = steady_state_of(q->run, q->watch, op, q->window);
-	double first_s, end_s;
+	const struct steady_window *w = q->window;
+	double stalled = 0, rest_s = 0, first_s, end_s;
 	bool scatters;
 
 	/*
@@ -106,26 +83,32 @@ int find_steady_state(const struct inquiry *q, u32 op)
 	 */
 	if (q->sweeps[op] || !s.there || duty_of(q->run, q->watch).at_least || comes_or_goes(q, op, &s))
 		return 0;
+	for (u32 i = w->first; i < w->first + w->n; i++) {
+		bool rests = !watch_run_ios_in(q->watch, i) && !q->watch->in_flight[i] && !q->stalled_s[i];
+
+		stalled += q->stalled_s[i] / (w->to_s - w->from_s);
+		rest_s += rests ? q->run->length_s[i] : 0;
+	}
 	f = finding_add(q, "steady_state", op);
 	finding_rule(f, "SNIA PTS 2.0: five rounds, each a fifth of the window (%s), whose largest and smallest average "
 		     "differ by at most 20 %% of the mean, and the least-squares line through them by at most 10 %% "
-		     "from first to last; pauses of a duty cycle are left out", q->window->rule);
-	scatters = s.known && !stalled_share(q) && rest_of(q) < s.round_s / 2 && steady_by_chance(&s, s.error) &&
-		   !levels_are_told(q, op, q->window->from_s, q->window->to_s, false);
+		     "from first to last; pauses of a duty cycle are left out", w->rule);
+	scatters = s.known && !stalled && rest_s < s.round_s / 2 && steady_by_chance(&s, s.error) &&
+		   !levels_are_told(q, op, w->from_s, w->to_s, false);
 	finding_value(f, "known", s.known && !scatters);
 	if (s.known || s.few) {
-		f->from_s = q->window->from_s;
-		f->to_s = q->window->to_s;
+		f->from_s = w->from_s;
+		f->to_s = w->to_s;
 		finding_values(f, { "iops", s.mean }, { "round_s", s.round_s }, { "excursion_share", s.excursion }, { "slope_share", s.slope });
 	}
 	if (!s.known || scatters) {
 		say_unknown(q, f, &s);
 		return 0;
 	}
-	say(f, &s, stalled_share(q), rest_of(q));
-	if (s.reached && !stalled_share(q))
+	say(f, &s, stalled, rest_s);
+	if (s.reached && !stalled)
 		f->grade = FINDING_WELL;
-	finding_values(f, { "reached", s.reached }, { "stalled_share", stalled_share(q) });
+	finding_values(f, { "reached", s.reached }, { "stalled_share", stalled });
 	if (s.while_busy)
 		return 0;
 	if (steady_state_first(q->run, ios, s.round_s, &first_s))

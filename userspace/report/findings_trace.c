@@ -59,11 +59,11 @@ u32 trace_end_of(const struct trace *t, u32 cut)
 	return cut;
 }
 
-/* Whether one of the first @n cuts, or its ramp, is near @from to @to. */
-static bool near_a_cut(const struct trace *t, u32 n, u32 from, u32 to)
+/* Whether one of the first @n cuts is near @from to @to, or @ramps one of their ramps. */
+static bool near_a_cut(const struct trace *t, u32 n, u32 from, u32 to, bool ramps)
 {
-	for (u32 i = 0; i < n; i++)
-		if (to + SAME_CUT >= t->cuts[i] && from <= trace_end_of(t, t->cuts[i]) + SAME_CUT)
+	for (const u32 *c = t->cuts; c < t->cuts + n; c++)
+		if (to + SAME_CUT >= *c && from <= (ramps ? trace_end_of(t, *c) : *c) + SAME_CUT)
 			return true;
 	return false;
 }
@@ -122,9 +122,9 @@ static int add_cuts(struct trace *t, double step)
 	for (int i = 0; i < n && t->n_cuts < LEVEL_CUTS_MAX; i++) {
 		struct span ramp = ramp_at(t, more[i]);
 
-		if (more[i] <= last || near_a_cut(t, before, more[i], more[i]))
+		if (more[i] <= last || near_a_cut(t, before, more[i], more[i], true))
 			continue;
-		if (ramp.to > ramp.from && !near_a_cut(t, before, ramp.from, ramp.to)) {
+		if (ramp.to > ramp.from && !near_a_cut(t, before, ramp.from, ramp.to, true)) {
 			t->ramps[t->n_ramps++] = ramp;
 			more[i] = ramp.from;
 			last = ramp.to;
@@ -258,15 +258,17 @@ void trace_add_short(struct trace *t)
 		trace_set(t, p);
 		step = fmax(SHORT * log(STEP(p)), SHORT_NOISE * scatter_of(t));
 		start = t->backed[p] && t->n_cuts < LEVEL_CUTS_MAX ? end_of_start(t, p, step, mean_step) : 0;
-		if (start && !near_a_cut(t, t->n_cuts, start, start) &&
+		if (start && !near_a_cut(t, t->n_cuts, start, start, false) &&
 		    !run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[start]]))
 			t->cuts[t->n_cuts++] = start;
 		for (u32 i = SHORT_EDGE; t->backed[p] && i < t->n && t->n_cuts + 2 <= LEVEL_CUTS_MAX; i++) {
 			u32 to = end_of_short(t, p, step, mean_step, i);
 
-			if (to <= i || near_a_cut(t, t->n_cuts, i, to) ||
+			if (to <= i || near_a_cut(t, t->n_cuts, i, to, false) ||
 			    run_has_mark_at(t->q->run, t->q->run->start_s[t->interval[i]]))
 				continue;
+			for (struct span *r = t->ramps; r < t->ramps + t->n_ramps; r++)
+				r->to = r->from < i && r->to > i ? i : r->to;
 			t->cuts[t->n_cuts++] = i;
 			if (to == t->n)
 				continue;

@@ -52,14 +52,6 @@ static enum blklat_stage common_stage(const struct run *r, const bool *set, u32 
 	return total ? BLKLAT_STAGE_TOTAL : BLKLAT_STAGE_DEVICE;
 }
 
-static bool one_stage(const struct stack *s)
-{
-	for (u32 i = 0; i < s->n_members; i++)
-		if (s->members[i]->watch->stage != s->upper->watch->stage)
-			return false;
-	return true;
-}
-
 static int compare_op(struct stack *s, u32 op)
 {
 	const struct op_frame *upper = s->upper->ops[op].total;
@@ -89,6 +81,7 @@ static int stack_make(const struct run *r, u32 device, struct stack *s)
 {
 	CLEANUP(cleanup_free) bool *set = calloc(r->devices.n, sizeof(*set));
 	enum blklat_stage stage;
+	bool one = true;
 	int err = 0;
 
 	if (!set)
@@ -105,7 +98,9 @@ static int stack_make(const struct run *r, u32 device, struct stack *s)
 		if (set[i])
 			s->members[s->n_members++] = watch_at(r, i, stage) ?: watch_at(r, i, BLKLAT_STAGE_TOTAL);
 	/* The difference between two stages is not an overhead: total includes waiting, device does not. */
-	for (u32 op = 0; !err && s->n_members && one_stage(s) && op < BLKLAT_OPS; op++)
+	for (u32 i = 0; i < s->n_members; i++)
+		one &= s->members[i]->watch->stage == s->upper->watch->stage;
+	for (u32 op = 0; !err && s->n_members && one && op < BLKLAT_OPS; op++)
 		err = compare_op(s, op);
 	return err;
 }
