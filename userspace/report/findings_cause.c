@@ -484,17 +484,6 @@ struct handover handover_of(const struct trace *t, u32 i, const struct change *c
 	return gone < LEVEL_LEAST ? (struct handover){ 0 } : another_begins(t, cut - LEVEL_LEAST, level, c);
 }
 
-/*
- * Whether the other load can have made the op slow: it is in flight for long enough, or has as large a share of the
- * time of both. For a median this may be less than half, as devices go on working when an IO has ended.
- */
-static bool is_heavy(const struct change *c)
-{
-	double least = fmin(HEAVY, 1 - run_over_time.p[shown_by(c)].q), depth = depth_of(&c->cause.after);
-
-	return depth >= least * fmin(1, depth + depth_of(&c->after));
-}
-
 /* A light load is one only if the op was slow no longer once it ended. */
 static bool is_cause_at_both_ends(const struct trace *t, const struct change *all, const struct change *c)
 {
@@ -513,6 +502,7 @@ static bool began_behind(const struct trace *t, const struct change *c, u32 cut)
 bool cause_is_sure(const struct trace *t, const struct change *all, u32 i)
 {
 	const struct change *c = &all[i];
+	double least = fmin(HEAVY, 1 - run_over_time.p[shown_by(c)].q), depth = depth_of(&c->cause.after);
 
 	if (!c->cause.watch || c->latency <= 0 || cause_is_elsewhere(t, c))
 		return false;
@@ -520,7 +510,13 @@ bool cause_is_sure(const struct trace *t, const struct change *all, u32 i)
 	if (c->cause.grows ? !c->ramp.to || (c->gradual && !(c->cause.harms && c->cause.op == t->op))
 			   : began_behind(t, c, t->cuts[i]))
 		return false;
-	return (is_heavy(c) || is_cause_at_both_ends(t, all, c)) && goes_together(t, all, c) && !changed_without(t, c);
+	/*
+	 * It can have made the op slow if it is in flight for long enough, or has as large a share of the time of both.
+	 * For a median this may be less than half, as devices go on working when an IO has ended.
+	 */
+	if (depth < least * fmin(1, depth + depth_of(&c->after)) && !is_cause_at_both_ends(t, all, c))
+		return false;
+	return goes_together(t, all, c) && !changed_without(t, c);
 }
 
 double cause_end_of(const struct trace *t, const struct change *c)
