@@ -346,16 +346,6 @@ static void put_phase(const struct table *t, const struct compared_phase *phase)
 	put_groups(&of);
 }
 
-static void put_findings(const struct table *t, const struct findings *found)
-{
-	if (found->n)
-		putc('\n', t->f);
-	if (!t->markdown)
-		document_text_findings(found, t->look);
-	for (u32 i = 0; t->markdown && i < found->n; i += 1 + found->f[i].also)
-		put_item(t, "", "", found->f[i].text);
-}
-
 static void put_all(struct table *t, const struct findings *found)
 {
 	for (u32 i = 0; i < t->c->n_runs; i++) {
@@ -367,7 +357,12 @@ static void put_all(struct table *t, const struct findings *found)
 	if (t->c->n_base)
 		fprintf(t->f, "%sbase: 1 to %u; other: %u to %u\n", t->markdown ? "\n" : "        ", t->c->n_base,
 			t->c->n_base + 1, t->c->n_runs);
-	put_findings(t, found);
+	if (found->n)
+		putc('\n', t->f);
+	if (!t->markdown)
+		document_text_findings(found, t->look);
+	for (u32 i = 0; t->markdown && i < found->n; i += 1 + found->f[i].also)
+		put_item(t, "", "", found->f[i].text);
 	if (!t->c->n_groups)
 		fputs("\nno IO in any of them\n", t->f);
 	else if (!t->markdown)

@@ -207,6 +207,12 @@ static int rate_changed_along(const struct trace *t, u32 i, const struct change 
 		o->step = c->ramp.from;
 		o->at_s = t->q->run->start_s[t->interval[c->ramp.from]];
 	}
+	if (way && c->gradual && c->lasts_s) {	/* it falls again as well */
+		struct change with = *c;
+
+		with.cause = *o;
+		way = goes_together(t, NULL, &with) ? way : 0;
+	}
 	if (way || c->gradual)
 		return way;
 	return changed_with(t, t->cuts[i], both_levels(t, i), c, o) ?: grows_with(t, both_levels(t, i), c, o);

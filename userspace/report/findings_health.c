@@ -100,14 +100,6 @@ int find_errors(const struct inquiry *q)
 	return 0;
 }
 
-/* Whether the oldest IO in flight at the end of interval @i waited in a stall for most of its time. */
-static bool told_as_stall(const struct inquiry *q, u32 i)
-{
-	double end_s = run_end_of(q->run, i), took_s = (double)q->watch->oldest_ns[i] / NSEC_PER_SEC;
-
-	return stalled_time(q->run, q->told_s, i, &(struct stall){ end_s - took_s, end_s }) > took_s / 2;
-}
-
 int find_hung(const struct inquiry *q)
 {
 	const struct watch_run *w = q->watch;
@@ -116,11 +108,15 @@ int find_hung(const struct inquiry *q)
 	u32 n = q->run->n, oldest = n;
 	struct finding *f;
 
-	for (u32 i = 0; i < n; i++)
+	for (u32 i = 0; i < n; i++) {
+		double end_s = run_end_of(q->run, i), took_s = (double)ages[i] / NSEC_PER_SEC;
+
+		/* If it gets older, it is looked at where it is oldest; not if it waited in a stall for most of it. */
 		if (q->age_proven[i] && (oldest == n || ages[i] > ages[oldest]) &&
-		    /* If it gets older, it is looked at where it is oldest. */
-		    !(i + 1 < n && ages[i + 1] > ages[i] && q->age_proven[i + 1]) && !told_as_stall(q, i))
+		    !(i + 1 < n && ages[i + 1] > ages[i] && q->age_proven[i + 1]) &&
+		    stalled_time(q->run, q->told_s, i, &(struct stall){ end_s - took_s, end_s }) <= took_s / 2)
 			oldest = i;
+	}
 	if (oldest == n || w->oldest_ns[oldest] < fmin(fmax(HUNG_LATENCIES * p50_ns, HUNG_LEAST_NS), HUNG_MOST_NS))
 		return 0;
 	f = finding_add(q, "hung", -1);

@@ -228,7 +228,7 @@ static bool repeats(const struct finding *f, const struct finding *of, double sl
 	if (!strcmp(f->kind, "peaks"))
 		return is_level_change(of) && of->watch->device == f->watch->device && of->op == f->op &&
 		       of->times >= SLOWER;
-	return of_load && of->cause && (of->grade == FINDING_WRONG || !f->cause || is_larger(of, f)) &&
+	return of_load && of->cause && (of->grade == FINDING_WRONG || !is_level_change(f) || is_larger(of, f)) &&
 	       of->watch == f->watch && of->cause_op == f->op && (of->op != f->op || of->culprit) &&
 	       of->from_s <= f->to_s + slack_s && of->to_s >= f->from_s - slack_s;
 }
