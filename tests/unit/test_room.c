@@ -45,6 +45,7 @@ static struct world {
 	bool busy;			/* requests start and end while the reader works */
 	u64 bios[DISKS];		/* in flight, by watch */
 	bool late_bio;			/* one begins just before its watch is removed */
+	int add_err;
 	bool busy_device;		/* a request of disk 1 begins and ends after each look at the bios, and while it is added */
 	struct snapshot s;
 } w;
@@ -251,6 +252,8 @@ static int add(struct kernel_capture *k, u32 at, u32 n, struct problem *p)
 	const struct targets_of those = of();
 
 	(void)p;
+	if (w.add_err)
+		return w.add_err;
 	some_events();
 	w.io[disk] = (struct counted){ 0 };
 	for (u32 tag = 0; tag < MOST_TAGS; tag++)
@@ -556,5 +559,19 @@ TEST(test_statistics_noted_again)
 			assert_int_equal(c->kernel_ios, ios(c));
 	}
 	assert_int_equal(ios(&w.s.w[w.at[1]]), 6);
+	end();
+}
+
+/* Nothing of a device that can't be added stays open: another capture is opened for it, and this one closed. */
+TEST(test_not_added)
+{
+	u32 unused;
+
+	begin(1);
+	come(1);
+	w.add_err = -ENOSPC;
+	assert_int_equal(watch_disk(1, &unused), -ENOSPC);
+	assert_int_equal(w.k.capture.n_watches, 1);
+	assert_true(w.k.files[0].stat >= 0 && w.k.files[1].stat < 0);
 	end();
 }

@@ -127,6 +127,7 @@ static void leave(struct kernel_capture *k, u32 at, u32 n)
 {
 	for (u32 i = at; i < at + n; i++) {
 		k->state[i].gone = k->state[i].told = k->state[i].left = true;
+		device_files_close(&k->state[i].files);
 		k->region.ranges[i].n = 0;
 	}
 }
