@@ -562,6 +562,31 @@ TEST(test_statistics_noted_again)
 	end();
 }
 
+/* One that went away is told as before, where another could not be added in its place. */
+TEST(test_not_added_in_its_place)
+{
+	const struct device *was;
+	u32 unused;
+
+	begin(1);
+	come_and_watch(1);
+	was = w.k.capture.watches[1].device;
+	one_request(1);
+	read_once();
+	go(1);
+	read_once();
+	come(2);
+	w.add_err = -ENODEV;
+	assert_int_equal(watch_disk(2, &unused), -ENODEV);
+	read_once();
+	assert_ptr_equal(w.k.capture.watches[1].device, was);
+	assert_true(w.s.w[1].gone && ios(&w.s.w[1]) && w.s.w[1].started == ios(&w.s.w[1]));
+	w.add_err = 0;
+	come_and_watch(2);
+	assert_int_equal(w.at[2], 1);
+	end();
+}
+
 /* Nothing of a device that can't be added stays open: another capture is opened for it, and this one closed. */
 TEST(test_not_added)
 {

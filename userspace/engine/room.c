@@ -6,6 +6,7 @@
 
 #include "blklat/parts.h"
 #include "engine/halts.h"
+#include "util/cleanup.h"
 
 /* The number of watches, from @first on, of the same device. */
 static u32 same_device(const struct kernel_capture *k, u32 first)
@@ -132,16 +133,29 @@ static void leave(struct kernel_capture *k, u32 at, u32 n)
 	}
 }
 
+/* What the watches at @at were, for frames that still tell of them. */
+struct left {
+	struct watch watch;
+	struct gone_watch gone;
+};
+
 int room_add(struct capture *c, const struct watch *w, u32 n, u32 *ret, struct problem *p)
 {
 	struct kernel_capture *k = (struct kernel_capture *)c;
 	u32 slots = slots_for(w, 0, n), at, first = 0, had = c->n_watches;
+	struct left *was CLEANUP(cleanup_free) = calloc(n, sizeof(*was));
 	int err = find_place(k, n, &at);
 
+	if (!was)
+		return problem_set(p, -ENOMEM, "out of memory");
 	if (!err && slots)
 		err = find_slots(k, slots, &first);
 	if (err)
 		return problem_set(p, err, "there is no room for %s beside the devices that are watched", w->device->name);
+	for (u32 i = 0; i < n; i++) {
+		was[i] = (struct left){ c->watches[at + i], k->gone[at + i] };
+		k->gone[at + i].frozen = (struct snapshot){ 0 };
+	}
 	forget(k, at, n);
 	region_clear_slots(&k->region, first, slots);
 	memcpy(&c->watches[at], w, n * sizeof(*w));
@@ -150,6 +164,14 @@ int room_add(struct capture *c, const struct watch *w, u32 n, u32 *ret, struct p
 	place(k, at, n, first);
 	kernel_capture_note_statistics(k, at, n);
 	err = k->hooks->add(k, at, n, p);
+	for (u32 i = 0; i < n; i++) {
+		if (!err || at + i >= had) {
+			snapshot_uninit(&was[i].gone.frozen);
+			continue;
+		}
+		c->watches[at + i] = was[i].watch;
+		k->gone[at + i] = was[i].gone;
+	}
 	if (err) {
 		leave(k, at, n);
 		c->n_watches = had;
