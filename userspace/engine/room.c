@@ -136,7 +136,7 @@ static void leave(struct kernel_capture *k, u32 at, u32 n)
 /* What the watches at @at were, for frames that still tell of them. */
 struct left {
 	struct watch watch;
-	struct gone_watch gone;
+	struct watch_state state;
 };
 
 int room_add(struct capture *c, const struct watch *w, u32 n, u32 *ret, struct problem *p)
@@ -153,8 +153,8 @@ int room_add(struct capture *c, const struct watch *w, u32 n, u32 *ret, struct p
 	if (err)
 		return problem_set(p, err, "there is no room for %s beside the devices that are watched", w->device->name);
 	for (u32 i = 0; i < n; i++) {
-		was[i] = (struct left){ c->watches[at + i], k->gone[at + i] };
-		k->gone[at + i].frozen = (struct snapshot){ 0 };
+		was[i] = (struct left){ c->watches[at + i], k->state[at + i] };
+		k->state[at + i].frozen = (struct snapshot){ 0 };
 	}
 	forget(k, at, n);
 	region_clear_slots(&k->region, first, slots);
@@ -166,11 +166,13 @@ int room_add(struct capture *c, const struct watch *w, u32 n, u32 *ret, struct p
 	err = k->hooks->add(k, at, n, p);
 	for (u32 i = 0; i < n; i++) {
 		if (!err || at + i >= had) {
-			snapshot_uninit(&was[i].gone.frozen);
+			snapshot_uninit(&was[i].state.frozen);
 			continue;
 		}
 		c->watches[at + i] = was[i].watch;
-		k->gone[at + i] = was[i].gone;
+		was[i].state.files = k->state[at + i].files;
+		was[i].state.slow_counted = k->state[at + i].slow_counted;
+		k->state[at + i] = was[i].state;
 	}
 	if (err) {
 		leave(k, at, n);
