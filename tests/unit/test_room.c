@@ -597,6 +597,6 @@ TEST(test_not_added)
 	w.add_err = -ENOSPC;
 	assert_int_equal(watch_disk(1, &unused), -ENOSPC);
 	assert_int_equal(w.k.capture.n_watches, 1);
-	assert_true(w.k.files[0].stat >= 0 && w.k.files[1].stat < 0);
+	assert_true(w.k.state[0].files.stat >= 0 && w.k.state[1].files.stat < 0);
 	end();
 }
