@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Levels of an op (findings_trace.c), the changes between them (findings_levels.c), or without levels
- * (findings_gradual.c), who caused them (findings_cause.c), and the words (findings_*_say.c).
+ * (findings_gradual.c), the loads beside them (findings_loads.c), who caused them (findings_cause.c), and the words
+ * (findings_*_say.c).
  */
 #ifndef REPORT_FINDINGS_LEVELS_H
 #define REPORT_FINDINGS_LEVELS_H
@@ -211,12 +212,39 @@ bool find_drift(const struct trace *t, u32 p, struct change *ret);
  */
 u32 find_humps(const struct trace *t, u32 p, int way, struct change *ret);
 
-/* --- findings_cause.c --- */
+/* --- findings_loads.c --- */
+
+#define MATTERS 0.01		/* share of the IOs or bytes from which on another load may be a cause */
+#define HEAVY 0.05		/* share of the time for which it is in flight, or of the time of all IOs */
 
 /* IOs or bytes of each interval; a rate of them; and whether that is nearer to the larger one in interval @at. */
 const u64 *counts_of(const struct other *o);
 double rate_in(const struct other *o, const struct level *l);
 bool is_there(const struct trace *t, const struct other *o, u32 at);
+double rate_of(const struct trace *t, const struct other *o, struct span in);
+
+/* Where in @in the load is farthest ahead of its mean rate or behind it; in.from: nowhere. */
+u32 step_in(const struct trace *t, const struct other *o, struct span in);
+
+/* The levels before and after cut @i. */
+struct span both_levels(const struct trace *t, u32 i);
+
+/*
+ * Finds the step of @o, whose watch and op are given, in @both levels around place @cut, or if there is none next to
+ * it, within NEAR intervals: it may end before the level does. Returns the step's direction, or 0.
+ */
+int changed_with(const struct trace *t, u32 cut, struct span both, const struct change *c, struct other *o);
+
+/*
+ * Returns the direction in which the load @o, whose watch and op are given, changed with change @i, or 0: by its IOs
+ * or, if these do not go along with latency, by its bytes.
+ */
+int changed_along(const struct trace *t, u32 i, const struct change *c, struct other *o);
+
+/* Whether the op was slow when the cause of @c was there, and only then; but for what other causes of @all explain. */
+bool goes_together(const struct trace *t, const struct change *all, const struct change *c);
+
+/* --- findings_cause.c --- */
 
 /* Sets cause and all behind it in a drift, or the change at cut @i, but not whether the cause is sure. */
 void find_cause(const struct trace *t, u32 i, struct change *c);
