@@ -228,8 +228,8 @@ int serve_reloader_start(struct serve *s);
 /* Returns at once. If the new files can't be used, a message says so, and the old contents stay in use. */
 void serve_reload(struct serve *s);
 
-/* To be called when done or the server's taken is readable, and at until_ns: goes on with a reload. */
-void serve_reloader_tend(struct serve *s);
+/* To be called when @done or the server's taken is readable, and at until_ns: goes on with a reload. */
+void serve_reloader_tend(struct serve *s, bool done);
 
 /* Waits until no file is read any more. */
 void serve_reloader_end(struct serve *s);

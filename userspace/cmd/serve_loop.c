@@ -222,7 +222,7 @@ static bool handle(struct serve *s, const struct pollfd fds[FDS])
 		s->links[i].ended = true;
 		end_link(s, i, 0);
 	}
-	serve_reloader_tend(s);
+	serve_reloader_tend(s, fds[READ].revents);
 	monitor_tend(m, fds[UEVENTS].revents ? uevents_take(s->uevents) : MONITOR_NO_NEWS);
 	/* Opening the first capture takes much time, once. */
 	if (m->capture != capture)

@@ -358,20 +358,21 @@ static void send_web(struct serve *s)
 {
 	struct serve_reloader *r = &s->reloader;
 	bool any = r->web.len || r->web.failed;
-	eventfd_t n;
 	int err = any ? channel_post(&s->links[SERVER].relay.channel, SERVER_WEB, &r->web) : 0;
 
-	eventfd_read(r->done, &n);
 	r->step = RELOAD_SENT;
 	r->until_ns = now_ns() + TAKEN_NS;
 	if (err || !any)
 		end_reload(s, err);
 }
 
-void serve_reloader_tend(struct serve *s)
+void serve_reloader_tend(struct serve *s, bool done)
 {
 	struct serve_server *server = &s->links[SERVER];
+	eventfd_t n;
 
+	if (done)	/* perhaps behind what another event had us see */
+		eventfd_read(s->reloader.done, &n);
 	if (s->reloader.step == RELOAD_HAS_READ) {
 		send_web(s);
 	} else if (s->reloader.step == RELOAD_SENT && take_signs(server->taken)) {
