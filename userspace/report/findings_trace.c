@@ -87,10 +87,13 @@ static double move_at(const struct trace *t, u32 place)
 	return median_near(t->y + place) - median_near(t->y + place - LEVEL_LEAST);
 }
 
-/* The ramp that @cut is part of: values move on, in one way, in more than LEVEL_LEAST intervals. Else it is empty. */
-static struct span ramp_at(const struct trace *t, u32 cut)
+/*
+ * The ramp that @cut is part of: values move on by more than @least, in one way, in more than LEVEL_LEAST intervals. Else
+ * it is empty.
+ */
+static struct span ramp_at(const struct trace *t, u32 cut, double least)
 {
-	double least = fmax(log(FALLS), 1.5 * scatter_of(t)), way = move_at(t, cut) < 0 ? -1 : 1, most = 0, all = 0;
+	double way = move_at(t, cut) < 0 ? -1 : 1, most = 0, all = 0;
 	struct span r = { cut, cut };
 
 	while (fmax(way * move_at(t, r.from - 1), way * move_at(t, r.from - 2)) > least)
@@ -118,9 +121,10 @@ static int add_cuts(struct trace *t, double step)
 	CLEANUP(cleanup_free) u32 *more = calloc(LEVEL_CUTS_MAX, sizeof(*more));
 	u32 before = t->n_cuts, last = 0;
 	int n = more ? levels_find(t->y, t->n, step, more) : -ENOMEM;
+	double least = n > 0 ? fmax(log(FALLS), 1.5 * scatter_of(t)) : 0;
 
 	for (int i = 0; i < n && t->n_cuts < LEVEL_CUTS_MAX; i++) {
-		struct span ramp = ramp_at(t, more[i]);
+		struct span ramp = ramp_at(t, more[i], least);
 
 		if (more[i] <= last || near_a_cut(t, before, more[i], more[i], true))
 			continue;
