@@ -82,7 +82,7 @@ static double scatter_of(const struct trace *t)
 /* By how much the values from @place on differ from those before; 0: there are too few. */
 static double move_at(const struct trace *t, u32 place)
 {
-	if (place < LEVEL_LEAST || place + LEVEL_LEAST > t->n)
+	if (place < LEVEL_LEAST || (u64)place + LEVEL_LEAST > t->n)
 		return 0;
 	return median_near(t->y + place) - median_near(t->y + place - LEVEL_LEAST);
 }
