@@ -88,8 +88,8 @@ static double move_at(const struct trace *t, u32 place)
 }
 
 /*
- * The ramp that @cut is part of: values move on by more than @least, in one way, in more than LEVEL_LEAST intervals. Else
- * it is empty.
+ * The ramp that @cut is part of: values move on by more than @least, in one way, in more than LEVEL_LEAST intervals.
+ * Else it is empty.
  */
 static struct span ramp_at(const struct trace *t, u32 cut, double least)
 {
