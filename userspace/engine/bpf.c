@@ -93,9 +93,8 @@ static void bpf_close(struct capture *c)
 	mapping_unmap(&b->slots);
 	mapping_unmap(&b->idle);
 	mapping_unmap(&b->bios);
-	/* Another capture, which another thread reads meanwhile, looks into the skeletons of all that share. */
-	bpf_cgroups_release(b);
 	blklat__destroy(b->skel);
+	bpf_cgroups_release(b);	/* now its programs have ended: the other capture may free numbers */
 	cleanup_close(&b->table_fd);
 	targets_free(&b->targets);
 	kernel_capture_uninit(&b->kernel);
