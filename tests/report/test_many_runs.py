@@ -294,6 +294,19 @@ def test_who_and_when(tmp_path, name):
         assert re.search(r"until (\S+) s", found[0] + found[1])[1] == re.search(r"at (\S+) s indexer", found[0] + found[1])[1]
 
 
+def test_rates_of_one_sentence(tmp_path):
+    """The op's rate and its only owner's are both means, also where the rate scatters to one side."""
+    path = write(tmp_path, "scatters", 60, lambda t: [("read", 9e4, 1900 if t < 20 else 40000 if t % 5 == 0 else 30000, {"owner": DB})], by="cgroup")
+    rose, = [one for one in sentences(path) if "IOPS rose" in one]
+    assert re.match(r"sda read: IOPS rose from 1\.[89]\dk to (\S+) at .*: db\.service went from 1\.[89]\dk to \1 reads/s", rose), rose
+
+
+def test_a_short_rise_before_a_rest(tmp_path):
+    """It lasts for its own second, not for the rest behind it as well."""
+    path = write(tmp_path, "rest", 90, lambda t: [("write", 4e7, 400, {})] if t == 42 else [("write", 3e6, 6000, {})] if t % 15 in (10, 11) else [("read", 9e4, 500, {})])
+    assert [re.search(r"at 4[12]\.\d s for (\S+ s), after", one)[1] for one in sentences(path, grade="!!")] == ["1.0 s"]
+
+
 @pytest.mark.parametrize("first", [1, 3, 4])
 def test_the_first_seconds(tmp_path, first):
     """They are told with their time, and not again as peaks."""
